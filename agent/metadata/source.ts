@@ -1,0 +1,59 @@
+import type { Instance, Notice } from '../../common/instance.ts';
+import type { Clock } from '../../common/process/clock.ts';
+import type { Log } from '../../common/process/log.ts';
+import type { Random } from '../../common/process/random.ts';
+import type { Evidence } from '../../common/report.ts';
+
+/** What the machine's firmware says of itself: the texts of `/sys/class/dmi/id`, trimmed; absent where not readable (uuid and serial need root). */
+export interface Dmi {
+  readonly sysVendor?: string;
+  readonly productName?: string;
+  readonly productVersion?: string;
+  readonly productSerial?: string;
+  /** Lower case. */
+  readonly productUuid?: string;
+  readonly biosVendor?: string;
+  readonly biosVersion?: string;
+  readonly boardAssetTag?: string;
+  readonly chassisAssetTag?: string;
+  /** `/sys/hypervisor/uuid`, for old Xen guests. */
+  readonly hypervisorUuid?: string;
+}
+
+export interface SourceOptions {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly dmi: Dmi;
+  /** Replaces scheme, host and port (and may carry a path prefix); the source appends its own paths. */
+  readonly metadataUrl?: string;
+  /** A mounted config drive or seed folder. */
+  readonly configDrive?: string;
+  /** Where the metadata lacks it. */
+  readonly region?: string;
+  /** OpenStack: print `openstack://<region>/<id>`. */
+  readonly regionalProviderId?: boolean;
+}
+
+/** Reads one cloud's metadata service. Has no credentials of the cloud. Nothing is read when it is opened. */
+export interface MetadataSource {
+  readonly cloud: string;
+  /**
+   * The instance this machine is. Throws a CloudError (kind `Invalid` names the missing or malformed field). Safe to repeat; each call reads afresh.
+   */
+  read(signal: AbortSignal): Promise<Instance>;
+  /** Resolves when the cloud says that something changed since the last `read`, or after the cloud's own limit; rejects as `read` does. */
+  waitForChange?(signal: AbortSignal): Promise<void>;
+  /** Interruptions the cloud has announced for this VM; empty when none. */
+  notices?(signal: AbortSignal): Promise<readonly Notice[]>;
+  /** Signed identity bound to the challenge where the cloud can. */
+  evidence?(challenge: string, signal: AbortSignal): Promise<Evidence>;
+}
+
+/** One cloud on the node side: one file exports one of these. */
+export interface SourceKind {
+  readonly cloud: string;
+  /** Whether the firmware is this cloud's, offline. At most one cloud may say yes to any machine. */
+  detect(dmi: Dmi): boolean;
+  open(options: SourceOptions): MetadataSource;
+}

@@ -1,0 +1,103 @@
+import { Agent as PlainAgent, type AgentOptions as PlainOptions } from 'node:http';
+import { Agent as TlsAgent, type AgentOptions as TlsOptions } from 'node:https';
+import fetch, { type BodyInit } from 'node-fetch';
+import type { Clock } from './clock.ts';
+
+export interface HttpRequest {
+  readonly method?: string;
+  readonly url: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** From the start of the request to the last byte of the answer. */
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+  /** Longer answers fail. Default 1 MiB. */
+  readonly maxBytes?: number;
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  /** Case-insensitive; null when absent. */
+  header(name: string): string | null;
+  readonly text: string;
+}
+
+/** No usable answer came back. `timeout` may mean that the request had its effect. */
+export class HttpFailure extends Error {
+  override readonly name = 'HttpFailure';
+  readonly kind: 'timeout' | 'unreachable' | 'too-large' | 'aborted';
+
+  constructor(kind: 'timeout' | 'unreachable' | 'too-large' | 'aborted', message: string, cause?: unknown) {
+    super(message, { cause });
+    this.kind = kind;
+  }
+}
+
+/** One HTTP exchange. Answers any status, never follows a redirect, never uses a proxy; throws an HttpFailure and nothing else. */
+export type Http = (request: HttpRequest) => Promise<HttpAnswer>;
+
+export interface HttpOptions {
+  readonly clock: Clock;
+  readonly plain?: PlainOptions;
+  readonly tls?: TlsOptions;
+}
+
+/** An Http with connection pools of its own. Kept-alive connections are the caller's choice: pass `keepAlive` and `maxSockets`. */
+export function createHttp({ clock, plain, tls }: HttpOptions): { readonly http: Http; close(): void } {
+  const plainAgent = new PlainAgent({ keepAlive: false, ...plain });
+  const tlsAgent = new TlsAgent({ keepAlive: false, ...tls });
+  const http: Http = async (request) => {
+    const cancel = new AbortController();
+    let timedOut = false;
+    const timer = clock.setTimer(request.timeoutMs, () => {
+      timedOut = true;
+      cancel.abort();
+    });
+    const onAbort = () => cancel.abort();
+    if (request.signal?.aborted) cancel.abort();
+    request.signal?.addEventListener('abort', onAbort, { once: true });
+    try {
+      const answer = await fetch(request.url, {
+        method: request.method ?? 'GET',
+        headers: { ...request.headers },
+        body: (request.body ?? null) as BodyInit | null,
+        redirect: 'manual',
+        signal: cancel.signal as never,
+        agent: (url: URL) => (url.protocol === 'https:' ? tlsAgent : plainAgent),
+        size: request.maxBytes ?? 1024 * 1024,
+      });
+      const text = await answer.text();
+      return { status: answer.status, header: (name) => answer.headers.get(name), text };
+    } catch (error) {
+      throw failureOf(error, request, timedOut);
+    } finally {
+      timer.cancel();
+      request.signal?.removeEventListener('abort', onAbort);
+    }
+  };
+  return {
+    http,
+    close() {
+      plainAgent.destroy();
+      tlsAgent.destroy();
+    },
+  };
+}
+
+function failureOf(error: unknown, request: HttpRequest, timedOut: boolean): HttpFailure {
+  const target = withoutQuery(request.url);
+  if (timedOut) return new HttpFailure('timeout', `no answer from ${target} within ${request.timeoutMs} ms`, error);
+  if (request.signal?.aborted) return new HttpFailure('aborted', `request to ${target} was given up`, error);
+  const type = error instanceof Error && 'type' in error ? error.type : undefined;
+  if (type === 'max-size') {
+    return new HttpFailure('too-large', `answer of ${target} exceeds ${request.maxBytes ?? 1024 * 1024} bytes`, error);
+  }
+  const reason = error instanceof Error ? error.message : String(error);
+  return new HttpFailure('unreachable', `${target}: ${reason}`, error);
+}
+
+/** Queries may carry signatures; they stay out of messages. */
+function withoutQuery(url: string): string {
+  const at = url.indexOf('?');
+  return at < 0 ? url : url.slice(0, at);
+}

@@ -1,0 +1,78 @@
+import type { NodeAddress, Notice } from './instance.ts';
+
+/**
+ * The wire contract between agent and controller: `POST /v1/report`, JSON, at most `maxReportBytes`, with the agent's projected token as
+ * bearer. Sending a report again is harmless. The sender's node comes from the token's review, never from the body.
+ */
+export const reportPath = '/v1/report';
+export const reportVersion = 1;
+export const maxReportBytes = 32 * 1024;
+
+/** The instance as the sender's own metadata service describes it. */
+export interface ReportedInstance {
+  readonly cloud: string;
+  readonly id: string;
+  readonly providerID: string;
+  readonly incarnation?: string;
+  readonly name?: string;
+  readonly zone?: string;
+  readonly region?: string;
+  readonly type?: string;
+  readonly addresses: readonly NodeAddress[];
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+/** How the metadata service answers; a failure says how old `instance` is. */
+export interface MetadataHealth {
+  readonly ok: boolean;
+  /** Seconds since `instance` was last read; 0 when the last read succeeded. */
+  readonly ageSeconds: number;
+  /** Failed reads in a row. */
+  readonly failures: number;
+  /** The last failure, free of credentials. */
+  readonly error?: string;
+}
+
+/** Signed identity of the VM, in the cloud's own format. */
+export interface Evidence {
+  readonly cloud: string;
+  readonly kind: string;
+  readonly document: string;
+}
+
+export interface Report {
+  readonly version: typeof reportVersion;
+  readonly agentVersion: string;
+  /** Random per agent process: `sequence` counts within it. */
+  readonly agentId: string;
+  readonly sequence: number;
+  /** ISO 8601, by the sender's clock; for people, never for decisions. */
+  readonly observedAt: string;
+  /** Kernel boot id of the sender's machine. */
+  readonly bootId?: string;
+  /** SMBIOS UUID, lower case; readable by root only. */
+  readonly smbiosUuid?: string;
+  /** Absent until the metadata service has been read once. */
+  readonly instance?: ReportedInstance;
+  readonly metadata: MetadataHealth;
+  readonly notices?: readonly Notice[];
+  readonly evidence?: Evidence;
+  /** The agent is stopping. Speeds up a look at the instance; proves nothing. */
+  readonly leaving?: boolean;
+}
+
+export interface ReportReason {
+  /** One of the documented reason codes. */
+  readonly code: string;
+  readonly message: string;
+}
+
+export interface ReportAnswer {
+  readonly accepted: boolean;
+  /** The Node carries no uninitialized taint any more. */
+  readonly initialized: boolean;
+  /** Why not, when it is not. */
+  readonly reasons: readonly ReportReason[];
+  /** When the controller wants to hear again; grows with the fleet. */
+  readonly nextReportSeconds: number;
+}

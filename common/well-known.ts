@@ -1,0 +1,116 @@
+/**
+ * Keys on Kubernetes objects that the product reads or writes. Upstream's name where upstream has one.
+ * The reference page of annotations and labels is generated from `ownKeys` below.
+ */
+export const taints = {
+  /** Put on by a kubelet with an external cloud provider; matched by key alone, as upstream does. */
+  uninitialized: 'node.cloudprovider.kubernetes.io/uninitialized',
+  shutdown: 'node.cloudprovider.kubernetes.io/shutdown',
+  outOfService: 'node.kubernetes.io/out-of-service',
+  toBeDeletedByAutoscaler: 'ToBeDeletedByClusterAutoscaler',
+  disruptedByKarpenter: 'karpenter.sh/disrupted',
+} as const;
+
+export const labels = {
+  instanceType: 'node.kubernetes.io/instance-type',
+  instanceTypeBeta: 'beta.kubernetes.io/instance-type',
+  zone: 'topology.kubernetes.io/zone',
+  zoneBeta: 'failure-domain.beta.kubernetes.io/zone',
+  region: 'topology.kubernetes.io/region',
+  regionBeta: 'failure-domain.beta.kubernetes.io/region',
+} as const;
+
+export const annotations = {
+  /** Written by the kubelet for `--node-ip`: one address, or two of different families. */
+  providedNodeIP: 'alpha.kubernetes.io/provided-node-ip',
+  instance: 'mooring.dev/instance',
+  paused: 'mooring.dev/paused',
+  releaseDeletion: 'mooring.dev/release-deletion',
+  reportUrl: 'mooring.dev/report-url',
+  deletionLedger: 'mooring.dev/deletion-ledger',
+  clusterApiDelete: 'cluster.x-k8s.io/delete-machine',
+} as const;
+
+export const conditions = {
+  cloudInitialized: 'CloudInitialized',
+  networkUnavailable: 'NetworkUnavailable',
+} as const;
+
+export const names = {
+  namespace: 'kube-system',
+  controller: 'mooring-controller',
+  agent: 'mooring-agent',
+  /** Secret (controller's own) and ConfigMap (mounted by agents) of the report API's certificates. */
+  certificates: 'mooring-ca',
+  caKey: 'ca.crt',
+  controllerUrlsKey: 'controller-urls',
+  /** In the ConfigMap: `true` stops every mutation of the cluster. */
+  pausedKey: 'paused',
+  audience: 'mooring',
+  serverName: 'mooring-controller.kube-system.svc',
+  lease: 'cloud-controller-manager',
+  nodeLeaseNamespace: 'kube-node-lease',
+  reportPort: 10270,
+} as const;
+
+export interface OwnKey {
+  readonly key: string;
+  readonly on: string;
+  readonly kind: 'annotation' | 'condition' | 'data key';
+  readonly written: 'controller' | 'person';
+  readonly meaning: string;
+}
+
+/** Every key of the project's own, for the generated reference. */
+export const ownKeys: readonly OwnKey[] = [
+  {
+    key: annotations.instance,
+    on: 'Node',
+    kind: 'annotation',
+    written: 'controller',
+    meaning:
+      'Scope and incarnation in which the instance was found, separated by one space. A Node without it is never deleted.',
+  },
+  {
+    key: annotations.paused,
+    on: 'Node, Service',
+    kind: 'annotation',
+    written: 'person',
+    meaning: 'With the value `true`: nothing about this object is changed, in the cluster or in the cloud.',
+  },
+  {
+    key: annotations.releaseDeletion,
+    on: 'Node',
+    kind: 'annotation',
+    written: 'person',
+    meaning: "With the Node's uid as value: a deletion that waits for the budget may go ahead.",
+  },
+  {
+    key: annotations.reportUrl,
+    on: 'Lease cloud-controller-manager',
+    kind: 'annotation',
+    written: 'controller',
+    meaning: 'Where the leader takes reports; standbys redirect there.',
+  },
+  {
+    key: annotations.deletionLedger,
+    on: 'Lease cloud-controller-manager',
+    kind: 'annotation',
+    written: 'controller',
+    meaning: 'Times of the deletions that count against the budget, so that a restart refills nothing.',
+  },
+  {
+    key: conditions.cloudInitialized,
+    on: 'Node',
+    kind: 'condition',
+    written: 'controller',
+    meaning: 'Whether the Node carries what its cloud says, and if not, why; the reasons are a closed set.',
+  },
+  {
+    key: names.pausedKey,
+    on: 'ConfigMap mooring-ca',
+    kind: 'data key',
+    written: 'person',
+    meaning: 'With the value `true`: every mutation of the cluster and of the clouds stops.',
+  },
+];

@@ -1,0 +1,128 @@
+import type { CloudError } from '../../common/cloud-error.ts';
+import type { Instance, PowerState } from '../../common/instance.ts';
+import type { Clock } from '../../common/process/clock.ts';
+import type { Log } from '../../common/process/log.ts';
+import type { Random } from '../../common/process/random.ts';
+
+/** How an instance is asked for: by its providerID or, as the last resort, by the name of its Node. */
+export type InstanceRef =
+  | { readonly by: 'providerID'; readonly providerID: string }
+  | { readonly by: 'name'; readonly name: string };
+
+/** One string per ref, unique and stable; the key of every map of lookups. */
+export function refKey(ref: InstanceRef): string {
+  return ref.by === 'providerID' ? ref.providerID : `name:${ref.name}`;
+}
+
+/**
+ * The answer about one instance.
+ *
+ * - `found`: the cloud serves it. `request` says by which kind of request it was seen.
+ * - `gone`: the cloud shows that very id in a terminal state.
+ * - `absent`: proved not to exist in this scope by a request for that very id (a 404, or a complete id filter that leaves it out).
+ *   Never the result of a list, of a name search or of an id that this scope could not hold.
+ * - `unknown`: anything else. `error.kind` says what: `NotFound` = a name search without a hit or a proof put off to a later pass,
+ *   `Conflict` = several hits, otherwise the failure. Unknown is never absent.
+ */
+export type Lookup =
+  | {
+      readonly state: 'found';
+      readonly instance: Instance;
+      readonly power: PowerState;
+      readonly request: 'list' | 'id';
+    }
+  | { readonly state: 'gone'; readonly terminalState: string; readonly incarnation?: string }
+  | { readonly state: 'absent' }
+  | { readonly state: 'unknown'; readonly error: CloudError };
+
+export interface LookupOptions {
+  /**
+   * Instances believed to be alive. If any ref comes out `absent`, these are asked for in the same pass by the very kind of request that
+   * proved it, and answered in the map under their own keys; with `request: 'id'` when found. Ignored when nothing is absent.
+   */
+  readonly canaries?: readonly InstanceRef[];
+  readonly signal?: AbortSignal;
+}
+
+/** How many instances may be proved absent in one pass; further candidates come out `unknown`. */
+export const maxAbsenceProofs = 20;
+
+export interface Instances {
+  /**
+   * Looks up many instances in few calls. Answers every ref (a ref it cannot hold is `unknown` with kind `Invalid`); never throws for a
+   * failure of the cloud: those refs are `unknown`. One bad ref never spoils the others. Reads only, safe to repeat.
+   */
+  lookup(refs: readonly InstanceRef[], options?: LookupOptions): Promise<ReadonlyMap<string, Lookup>>;
+  /** How many refs one pass should carry at the most. */
+  readonly batchSize: number;
+}
+
+/** One thing that `check` proved or could not prove. */
+export interface CheckResult {
+  readonly name: string;
+  readonly ok: boolean;
+  /** What was seen; on failure also what to do about it. Free of credentials. */
+  readonly message: string;
+}
+
+/**
+ * One configured cloud: where one cloud configuration reaches. Load balancers, routes, volumes and reconcilers of a cloud's own join this
+ * contract with the controllers that drive them.
+ */
+export interface Cloud {
+  /** Name in `--cloud-provider`. */
+  readonly name: string;
+  /** Endpoint + account / project + region, free of credentials and spaces; equal for equal reach, stable across restarts. */
+  readonly scope: string;
+  /** Whether this scope could hold the providerID: its cloud's form, and no part (region) that contradicts the scope. */
+  accepts(providerID: string): boolean;
+  readonly instances: Instances;
+  /** Proves credentials, region, permissions and reachability by harmless reads. Does not throw for a refusal. */
+  check(signal?: AbortSignal): Promise<readonly CheckResult[]>;
+  /** Closes connections. The cloud is not used afterwards. */
+  close(): void;
+}
+
+/** One call to a cloud, for the metrics `mooring_cloud_calls_total{cloud,operation,code}` and its duration. */
+export interface CloudCall {
+  readonly cloud: string;
+  readonly operation: string;
+  /** HTTP status or the cloud's error code, or `ok`; `timeout` and `unreachable` where there was none. */
+  readonly code: string;
+  readonly seconds: number;
+}
+
+/** What a cloud is given to work with; nothing else comes from outside. */
+export interface CloudContext {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Environment variables, for the clouds whose own tools read them. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Called once per call, after it ended. */
+  onCall(call: CloudCall): void;
+}
+
+/** The text of a `--cloud-config` file and where it came from. */
+export interface CloudConfigFile {
+  readonly path: string;
+  readonly text: string;
+}
+
+/**
+ * A configuration the cloud cannot work with. `message` names the key, the value (unless it is a credential) and what was expected.
+ * The process ends with exit code 2.
+ */
+export class CloudConfigError extends Error {
+  override readonly name = 'CloudConfigError';
+}
+
+/** What a cloud's folder exports as `cloudModule` from its `index.ts`. */
+export interface CloudModule {
+  readonly name: string;
+  /**
+   * Opens one configured cloud. Makes no call. `reportOnly` with a reason when there is nothing to authenticate with: then only proved
+   * reports are written and nothing is deleted. Throws a CloudConfigError.
+   */
+  open(config: CloudConfigFile | undefined, context: CloudContext): Promise<Cloud | { readonly reportOnly: string }>;
+}
