@@ -1,0 +1,94 @@
+/**
+ * The Kubernetes API as the controllers see it: a transport of JSON. `client.ts` speaks to a server, the simulation to an in-memory one;
+ * `fence.ts` wraps either so that nothing is written by a replica that does not lead.
+ */
+export type KubeVerb = 'get' | 'list' | 'create' | 'update' | 'patch' | 'delete';
+
+export type PatchType = 'merge' | 'strategic-merge' | 'json';
+
+export interface KubeCall {
+  readonly verb: KubeVerb;
+  /** Absolute path without query, e.g. `/api/v1/nodes/a/status`. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+  /** For `patch`. */
+  readonly patch?: PatchType;
+  /** Default 10 s. A fenced write also needs this much lease time left. */
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** Why a call failed. `status` 0 = no answer (refused, cut, timed out); the write may have happened. */
+export class KubeError extends Error {
+  override readonly name = 'KubeError';
+  readonly status: number;
+  /** The Status object's `reason`; `Timeout`, `Unreachable` or `Fenced` where no answer came. */
+  readonly reason: string;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(details: { status: number; reason: string; message: string; retryAfterMs?: number; cause?: unknown }) {
+    super(details.message, { cause: details.cause });
+    this.status = details.status;
+    this.reason = details.reason;
+    this.retryAfterMs = details.retryAfterMs;
+  }
+}
+
+export function isKubeError(error: unknown): error is KubeError {
+  return error instanceof KubeError;
+}
+
+/** True when the API server said that the object changed or exists already (409). */
+export function isConflict(error: unknown): boolean {
+  return isKubeError(error) && error.status === 409;
+}
+
+/** True when the API server said that the object is not there (404). */
+export function isNotFound(error: unknown): boolean {
+  return isKubeError(error) && error.status === 404;
+}
+
+export interface ObjectMeta {
+  readonly name: string;
+  readonly namespace?: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly creationTimestamp?: string;
+  readonly deletionTimestamp?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+  readonly finalizers?: readonly string[];
+}
+
+export interface KubeObject {
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: ObjectMeta;
+}
+
+export interface WatchEvent {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
+  readonly object: unknown;
+}
+
+export interface WatchCall {
+  readonly path: string;
+  readonly query: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+  /** Called for each event in order, synchronously; a throw ends the watch with that error. */
+  onEvent(event: WatchEvent): void;
+}
+
+export interface KubeApi {
+  /** Resolves with the parsed answer of a 2xx, else throws a KubeError. Never retries. */
+  call<T = unknown>(call: KubeCall): Promise<T>;
+  /** Resolves when the server ends the stream cleanly; throws a KubeError otherwise, also for a stream that is cut or a line that is no event. */
+  watch(call: WatchCall): Promise<void>;
+}
+
+/** Tells whether this replica may still write. */
+export interface Fence {
+  /** Lease time left in milliseconds by the most pessimistic of its clocks; 0 or less when this replica does not lead. */
+  timeLeftMs(): number;
+}

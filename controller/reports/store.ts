@@ -1,0 +1,75 @@
+import type { Clock } from '../../common/process/clock.ts';
+import type { Report } from '../../common/report.ts';
+
+/** Whom a token's review proved the sender to be. */
+export interface Sender {
+  readonly nodeName: string;
+  readonly nodeUid: string;
+  readonly podUid: string;
+  readonly credentialId: string;
+}
+
+export interface StoredReport {
+  readonly nodeName: string;
+  readonly nodeUid: string;
+  readonly report: Report;
+  /** By the controller's clocks. */
+  readonly receivedAtMs: number;
+  readonly receivedMonotonicMs: number;
+}
+
+export interface ReportArrival {
+  readonly nodeName: string;
+  /** What the report says of the instance, its notices or the machine differs from the one before, or there was none. */
+  readonly changed: boolean;
+  readonly leaving: boolean;
+}
+
+/** The newest report of each node, in memory only: a new leader needs none to act. */
+export interface ReportStore {
+  get(nodeName: string): StoredReport | undefined;
+  /** Keeps it if it is newer than what is there; answers `stale` for an older sequence of the same agent process. */
+  put(sender: Sender, report: Report): 'kept' | 'stale';
+  forget(nodeName: string): void;
+  readonly size: number;
+  subscribe(handler: (arrival: ReportArrival) => void): void;
+}
+
+/** The part of a report that decides whether anything must be looked at again. */
+function substance(report: Report): string {
+  return JSON.stringify([report.instance, report.notices, report.smbiosUuid, report.bootId, report.evidence?.document]);
+}
+
+export function createReportStore(clock: Clock): ReportStore {
+  const reports = new Map<string, StoredReport>();
+  const handlers: ((arrival: ReportArrival) => void)[] = [];
+  return {
+    get: (nodeName) => reports.get(nodeName),
+    put(sender, report) {
+      const before = reports.get(sender.nodeName);
+      const sameNode = before?.nodeUid === sender.nodeUid;
+      if (before && sameNode && before.report.agentId === report.agentId && report.sequence <= before.report.sequence) {
+        return 'stale';
+      }
+      reports.set(sender.nodeName, {
+        nodeName: sender.nodeName,
+        nodeUid: sender.nodeUid,
+        report,
+        receivedAtMs: clock.now(),
+        receivedMonotonicMs: clock.monotonic(),
+      });
+      const changed = !before || !sameNode || substance(before.report) !== substance(report);
+      for (const handler of handlers) handler({ nodeName: sender.nodeName, changed, leaving: report.leaving === true });
+      return 'kept';
+    },
+    forget(nodeName) {
+      reports.delete(nodeName);
+    },
+    get size() {
+      return reports.size;
+    },
+    subscribe(handler) {
+      handlers.push(handler);
+    },
+  };
+}
