@@ -1,0 +1,40 @@
+const unitMs: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3, // U+00B5
+  μs: 1e-3, // U+03BC
+  ms: 1,
+  s: 1000,
+  m: 60_000,
+  h: 3_600_000,
+};
+
+const whole = /^([+-]?)((?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+)$/;
+const part = /(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/g;
+
+/** A duration as Go writes it (`1m30s`, `300ms`, `1.5h`, `0`), in milliseconds; undefined when it is none. A bare number other than 0 is none. */
+export function parseDuration(text: string): number | undefined {
+  if (/^[+-]?0$/.test(text)) return 0;
+  const found = whole.exec(text);
+  if (found === null) return undefined;
+  let total = 0;
+  for (const [, amount, unit] of found[2]!.matchAll(part)) total += Number(amount) * unitMs[unit!]!;
+  if (!Number.isFinite(total)) return undefined;
+  // Sums of fractions carry binary noise in the last digits.
+  const exact = Number(total.toPrecision(15));
+  return found[1] === '-' ? 0 - exact : exact;
+}
+
+/** Milliseconds as the shortest duration that `parseDuration` reads back: `90000` is `1m30s`. */
+export function formatDuration(ms: number): string {
+  if (ms === 0) return '0s';
+  const sign = ms < 0 ? '-' : '';
+  let rest = Math.abs(ms);
+  if (rest < 1000) return `${sign}${rest}ms`;
+  const hours = Math.floor(rest / 3_600_000);
+  rest -= hours * 3_600_000;
+  const minutes = Math.floor(rest / 60_000);
+  rest -= minutes * 60_000;
+  const seconds = rest / 1000;
+  return `${sign}${hours > 0 ? `${hours}h` : ''}${minutes > 0 ? `${minutes}m` : ''}${seconds > 0 ? `${seconds}s` : ''}`;
+}

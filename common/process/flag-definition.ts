@@ -1,0 +1,64 @@
+/**
+ * | kind | written | value |
+ * |---|---|---|
+ * | string | any text | string |
+ * | bool | `--f`, `--f=false` | boolean, false by default |
+ * | int, number | `5`, `2.5` | number |
+ * | duration | `1m30s` | number of milliseconds |
+ * | list | `a,b`, repeated or both | strings, empty by default |
+ * | repeat | repeated; commas belong to the text | strings, empty by default |
+ */
+export type FlagKind = 'string' | 'bool' | 'int' | 'number' | 'duration' | 'list' | 'repeat';
+
+/** One flag, as data: parsing, help and the reference page are made from it. */
+export interface FlagDefinition {
+  readonly kind: FlagKind;
+  /** As one would write it: a duration is text (`'60s'`). */
+  readonly default?: string | number | boolean | readonly string[];
+  /** One sentence for people, without the default. */
+  readonly help: string;
+  /** An environment variable that stands in when the flag is not given; an empty one does not count. */
+  readonly env?: string;
+  /** One letter. */
+  readonly short?: string;
+  /** The values allowed; of a list, for each element. */
+  readonly choices?: readonly string[];
+  readonly required?: boolean;
+  readonly min?: number;
+  readonly max?: number;
+  /** A further rule for each text: answers what was expected, or undefined when it is fine. Pure. */
+  readonly check?: (text: string) => string | undefined;
+  /** Accepted with a warning that gives this reason. */
+  readonly ignored?: string;
+  /** An error that gives this reason, unless the value given is the default. */
+  readonly refused?: string;
+}
+
+/** By name, without dashes in front: `'node-name'`. */
+export type FlagDefinitions = Readonly<Record<string, FlagDefinition>>;
+
+type Camel<S extends string> = S extends `${infer Head}-${infer Tail}` ? `${Head}${Capitalize<Camel<Tail>>}` : S;
+
+type Text<F extends FlagDefinition> = F['choices'] extends readonly (infer C)[] ? C : string;
+
+type Present<F extends FlagDefinition> = F extends { readonly default: unknown } | { readonly required: true }
+  ? never
+  : undefined;
+
+type ValueOf<F extends FlagDefinition> = F['kind'] extends 'bool'
+  ? boolean
+  : F['kind'] extends 'list' | 'repeat'
+    ? readonly Text<F>[]
+    : F['kind'] extends 'int' | 'number' | 'duration'
+      ? number | Present<F>
+      : Text<F> | Present<F>;
+
+/** The values of a set of flags, by their names in camel case; undefined where a flag was not given and has no default. */
+export type FlagValues<D extends FlagDefinitions> = {
+  readonly [N in keyof D & string as Camel<N>]: ValueOf<D[N]>;
+};
+
+/** `node-name` is `nodeName`. */
+export function keyOf(name: string): string {
+  return name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,87 @@
+import type { FlagDefinitions, FlagValues } from './flag-definition.ts';
+import { helpText, parseFlags } from './flags.ts';
+
+/** What a program may touch of its process. */
+export interface ProgramIo {
+  /** What stands after the program's name. */
+  readonly argv: readonly string[];
+  readonly env: Readonly<Record<string, string | undefined>>;
+  stdout(text: string): void;
+  stderr(text: string): void;
+}
+
+export interface CommandInput<D extends FlagDefinitions> {
+  readonly values: FlagValues<D>;
+  /** Names of the flags that were set, by the command line or the environment. */
+  readonly given: ReadonlySet<string>;
+  readonly operands: readonly string[];
+  readonly io: ProgramIo;
+}
+
+export interface CommandDefinition<D extends FlagDefinitions = FlagDefinitions> {
+  readonly summary: string;
+  /** Names of the arguments without a flag, in order; all are required. */
+  readonly operands?: readonly string[];
+  readonly flags: D;
+  readonly examples: readonly string[];
+  /** Answers the exit code: 0 done, 1 failed or in doubt, 2 bad flag or configuration. */
+  run(input: CommandInput<D>): Promise<number>;
+}
+
+export interface ProgramDefinition {
+  readonly name: string;
+  readonly version: string;
+  readonly summary: string;
+  /** By name, in the order of the help. */
+  readonly commands: Readonly<Record<string, CommandDefinition>>;
+}
+
+/** Ties the type of `run`'s values to the flags. */
+export function defineCommand<const D extends FlagDefinitions>(command: CommandDefinition<D>): CommandDefinition {
+  return command as unknown as CommandDefinition;
+}
+
+/** Runs the command that the arguments name and answers the exit code; never ends the process itself. */
+export async function runProgram(program: ProgramDefinition, io: ProgramIo): Promise<number> {
+  const [name, ...argv] = io.argv;
+  if (name === '--version' || name === 'version') {
+    io.stdout(`${program.name} ${program.version}\n`);
+    return 0;
+  }
+  if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
+    (name === undefined ? io.stderr : io.stdout)(overview(program));
+    return name === undefined ? 2 : 0;
+  }
+  const command = Object.hasOwn(program.commands, name) ? program.commands[name] : undefined;
+  if (command === undefined) {
+    const known = Object.keys(program.commands).join(', ');
+    io.stderr(`${program.name}: command ${JSON.stringify(name)}, expected one of ${known}\n`);
+    return 2;
+  }
+  const title = `${program.name} ${name}`;
+  const operandNames = command.operands ?? [];
+  const parsed = parseFlags(command.flags, argv, io.env);
+  if (!parsed.ok) {
+    if (!parsed.help) {
+      io.stderr(`${title}: ${parsed.message}\n`);
+      return 2;
+    }
+    const usage = [title, '[flags]', ...operandNames.map((operand) => operand.toUpperCase())].join(' ');
+    io.stdout(helpText(command.flags, usage, command.summary, command.examples));
+    return 0;
+  }
+  if (parsed.operands.length !== operandNames.length) {
+    const expected =
+      operandNames.length === 0 ? 'no arguments' : operandNames.map((operand) => operand.toUpperCase()).join(' ');
+    io.stderr(`${title}: ${JSON.stringify(parsed.operands.join(' '))}, expected ${expected}\n`);
+    return 2;
+  }
+  for (const warning of parsed.warnings) io.stderr(`${title}: warning: ${warning}\n`);
+  return command.run({ values: parsed.values, given: parsed.given, operands: parsed.operands, io });
+}
+
+function overview({ name, summary, commands }: ProgramDefinition): string {
+  const width = Math.max(...Object.keys(commands).map((command) => command.length));
+  const rows = Object.entries(commands).map(([command, { summary: text }]) => `  ${command.padEnd(width)}  ${text}\n`);
+  return `${summary}\n\nUsage: ${name} COMMAND [flags]\n\nCommands:\n${rows.join('')}\n${name} COMMAND --help shows a command's flags.\n`;
+}
