@@ -1,0 +1,219 @@
+import { CloudConfigError } from './cloud.ts';
+
+export interface GcfgEntry {
+  /** Lower case. */
+  readonly key: string;
+  /** `undefined` for a bare key (`key` without `=`). */
+  readonly value: string | undefined;
+  readonly line: number;
+}
+
+/** Every `[name "sub"]` of one name and subsection, joined in the order of the file. */
+export interface GcfgSection {
+  /** Lower case. */
+  readonly name: string;
+  /** As written; subsections are case-sensitive. */
+  readonly subsection: string | undefined;
+  readonly entries: readonly GcfgEntry[];
+}
+
+export interface GcfgFile {
+  readonly path: string;
+  readonly sections: readonly GcfgSection[];
+}
+
+const sectionHeader = /^\[\s*([A-Za-z][\w-]*)\s*(?:"((?:[^"\\\n]|\\.)*)")?\s*\]\s*(?:[;#].*)?$/;
+const keyAndRest = /^([A-Za-z][\w-]*)\s*(=)?(.*)$/s;
+const escapes: ReadonlyMap<string, string> = new Map([
+  ['\\', '\\'],
+  ['"', '"'],
+  ['n', '\n'],
+  ['t', '\t'],
+]);
+
+/**
+ * Reads the format of the classic cloud-provider configuration files (Go's gcfg, a dialect of git-config): `[section]` and
+ * `[section "sub"]`, case-insensitive section and key names, `;` and `#` comments, quoted values with `\\ \" \n \t`, a trailing backslash
+ * joining lines, a bare key, repeated keys. Knows no section or key by itself.
+ *
+ * @throws CloudConfigError naming file, line and key; never the value, which may be a password
+ */
+export function parseGcfg(text: string, path: string): GcfgFile {
+  const sections: { name: string; subsection: string | undefined; entries: GcfgEntry[] }[] = [];
+  let entries: GcfgEntry[] | undefined;
+  for (const { content, line } of logicalLines(text)) {
+    const trimmed = content.trim();
+    if (trimmed === '' || trimmed.startsWith(';') || trimmed.startsWith('#')) continue;
+    if (trimmed.startsWith('[')) {
+      const match = sectionHeader.exec(trimmed);
+      if (match === null) throw syntax(path, line, 'section header: expected [section] or [section "subsection"]');
+      const name = match[1]!.toLowerCase();
+      const subsection = match[2]?.replace(/\\(.)/g, '$1');
+      let section = sections.find((known) => known.name === name && known.subsection === subsection);
+      if (section === undefined) {
+        section = { name, subsection, entries: [] };
+        sections.push(section);
+      }
+      entries = section.entries;
+      continue;
+    }
+    const match = keyAndRest.exec(trimmed);
+    if (match === null) throw syntax(path, line, 'expected key = value');
+    const key = match[1]!.toLowerCase();
+    if (entries === undefined) throw syntax(path, line, `${key}: stands before the first [section]`);
+    const rest = match[3]!;
+    if (match[2] === undefined) {
+      if (rest !== '' && !/^[;#]/.test(rest)) throw syntax(path, line, `${key}: expected "=" after the key`);
+      entries.push({ key, value: undefined, line });
+      continue;
+    }
+    entries.push({ key, value: unquote(rest, (problem) => syntax(path, line, `${key}: ${problem}`)), line });
+  }
+  return { path, sections };
+}
+
+function syntax(path: string, line: number, problem: string): CloudConfigError {
+  return new CloudConfigError(`${path} line ${line}: ${problem}`);
+}
+
+/** Lines of the file, those that end in an escaping backslash joined with the next. */
+function* logicalLines(text: string): Generator<{ content: string; line: number }> {
+  const lines = text.replace(/^\uFEFF/, '').split(/\r?\n/);
+  for (let at = 0; at < lines.length; at += 1) {
+    const line = at + 1;
+    let content = lines[at]!;
+    while (endsInBackslash(content) && at + 1 < lines.length) {
+      at += 1;
+      content = content.slice(0, -1) + lines[at]!;
+    }
+    yield { content, line };
+  }
+}
+
+function endsInBackslash(content: string): boolean {
+  if (/^\s*[;#[]/.test(content)) return false;
+  const backslashes = /\\+$/.exec(content);
+  return backslashes !== null && backslashes[0].length % 2 === 1;
+}
+
+/** A value without its quotes, escapes, trailing comment and outer white space. */
+function unquote(rest: string, error: (problem: string) => CloudConfigError): string {
+  let value = '';
+  // White space that would be kept only if something follows it.
+  let pending = '';
+  let quoted = false;
+  for (let at = 0; at < rest.length; at += 1) {
+    const char = rest[at]!;
+    if (char === '\\') {
+      at += 1;
+      const plain = escapes.get(rest[at] ?? '');
+      if (plain === undefined) throw error(`unknown escape \\${rest[at] ?? ''}, expected \\\\, \\", \\n or \\t`);
+      value += pending + plain;
+      pending = '';
+    } else if (char === '"') {
+      quoted = !quoted;
+      value += pending;
+      pending = '';
+    } else if (!quoted && (char === ';' || char === '#')) {
+      break;
+    } else if (!quoted && /\s/.test(char)) {
+      if (value !== '') pending += char;
+    } else {
+      value += pending + char;
+      pending = '';
+    }
+  }
+  if (quoted) throw error('the closing quote is missing');
+  return value;
+}
+
+/** Typed access to one section by lower-case key. Of repeated keys the last one counts, except in `list`. */
+export interface GcfgReader {
+  /** The value, or undefined when the key is missing or empty. */
+  text(key: string): string | undefined;
+  /** Repeated keys in order; a bare key empties the list, as gcfg does. */
+  list(key: string): readonly string[];
+  /** `true yes on 1` and a bare key are true; `false no off 0` are false. */
+  boolean(key: string): boolean | undefined;
+  /** A Go duration (`1m30s`, `500ms`) in milliseconds. */
+  durationMs(key: string): number | undefined;
+  /** A CloudConfigError that names file, section, line and key. */
+  error(key: string, problem: string): CloudConfigError;
+}
+
+export function readSection(file: GcfgFile, name: string, subsection?: string): GcfgReader {
+  const section = file.sections.find((known) => known.name === name.toLowerCase() && known.subsection === subsection);
+  const entries = section?.entries ?? [];
+  const last = (key: string) => entries.findLast((entry) => entry.key === key);
+  const title = subsection === undefined ? `[${name}]` : `[${name} ${JSON.stringify(subsection)}]`;
+  function error(key: string, problem: string): CloudConfigError {
+    const line = last(key)?.line;
+    return new CloudConfigError(
+      `${file.path}${line === undefined ? '' : ` line ${line}`}: ${title} ${key}: ${problem}`,
+    );
+  }
+  return {
+    text(key) {
+      const entry = last(key);
+      if (entry === undefined) return undefined;
+      if (entry.value === undefined) throw error(key, 'expected a value');
+      return entry.value === '' ? undefined : entry.value;
+    },
+    list(key) {
+      const values: string[] = [];
+      for (const entry of entries) {
+        if (entry.key !== key) continue;
+        if (entry.value === undefined) values.length = 0;
+        else if (entry.value !== '') values.push(entry.value);
+      }
+      return values;
+    },
+    boolean(key) {
+      const entry = last(key);
+      if (entry === undefined || entry.value === '') return undefined;
+      const word = (entry.value ?? 'true').toLowerCase();
+      if (['true', 'yes', 'on', '1'].includes(word)) return true;
+      if (['false', 'no', 'off', '0'].includes(word)) return false;
+      throw error(key, `${JSON.stringify(entry.value)}, expected true or false`);
+    },
+    durationMs(key) {
+      const value = last(key)?.value;
+      if (value === undefined || value === '') return undefined;
+      const ms = goDurationMs(value);
+      if (ms === undefined) throw error(key, `${JSON.stringify(value)}, expected a duration such as 5s or 1m30s`);
+      return ms;
+    },
+    error,
+  };
+}
+
+const unitMs: ReadonlyMap<string, number> = new Map([
+  ['ns', 1e-6],
+  ['us', 1e-3],
+  ['µs', 1e-3],
+  ['ms', 1],
+  ['s', 1000],
+  ['m', 60_000],
+  ['h', 3_600_000],
+]);
+
+function goDurationMs(text: string): number | undefined {
+  if (text === '0') return 0;
+  if (!/^(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+$/.test(text)) return undefined;
+  let total = 0;
+  for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)/g)) {
+    total += Number(amount) * unitMs.get(unit!)!;
+  }
+  return total;
+}
+
+/** What the file sets that is in none of the known keys, as `[section] key`, once each; for one warning. */
+export function unknownKeys(file: GcfgFile, known: ReadonlyMap<string, ReadonlySet<string>>): readonly string[] {
+  const found = new Set<string>();
+  for (const section of file.sections) {
+    const keys = known.get(section.name);
+    if (keys === undefined) found.add(`[${section.name}]`);
+    else for (const { key } of section.entries) if (!keys.has(key)) found.add(`[${section.name}] ${key}`);
+  }
+  return [...found];
+}
