@@ -1,3 +1,5 @@
+import type { Notice } from '../../../common/instance.ts';
+
 /** The states a simulated VM goes through. After `terminated` it is still shown for a while, then forgotten. */
 export type PowerState = 'pending' | 'running' | 'stopping' | 'stopped' | 'shutting-down' | 'terminated';
 
@@ -9,14 +11,6 @@ export interface NetworkInterface {
   /** IPv4 and IPv6, the preferred one first. */
   readonly internal: readonly string[];
   readonly external: readonly string[];
-}
-
-/** What the cloud announces about a VM's future: an interruption (spot) or a maintenance window. */
-export interface Notice {
-  readonly kind: 'interruption' | 'maintenance';
-  /** When it is due, RFC 3339. */
-  readonly at: string;
-  readonly message?: string;
 }
 
 /** One VM at one moment. Records are never changed in place: each change makes a new one. */

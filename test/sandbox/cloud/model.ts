@@ -1,3 +1,4 @@
+import type { Notice } from '../../../common/instance.ts';
 import type { Clock } from '../../../common/process/clock.ts';
 import type { Random } from '../../../common/process/random.ts';
 import { addressAllocator } from './addresses.ts';
@@ -9,7 +10,6 @@ import {
   type InstanceSpec,
   ModelError,
   type NetworkInterface,
-  type Notice,
   type PowerState,
   type SimulatedInstance,
 } from './instance.ts';
@@ -76,6 +76,8 @@ export interface CloudModel {
   setNotices(id: string, notices: readonly Notice[]): SimulatedInstance;
   /** @returns a function that ends the subscription */
   onChange(listener: (event: ModelEvent) => void): () => void;
+  /** Like `onChange`, for one instance: costs nothing when others change. */
+  watch(id: string, listener: (event: ModelEvent) => void): () => void;
   /** Cancels the model's timer. The model can still be read. */
   close(): void;
 }
@@ -93,6 +95,7 @@ export function createCloudModel(options: ModelOptions): CloudModel {
   const past = new Map([...placeByKey.keys()].map((key) => [key, history(options.historyMs ?? 600_000)]));
   const idsByName = new Map<string, Set<string>>();
   const listeners = new Set<(event: ModelEvent) => void>();
+  const watchers = new Map<string, Set<(event: ModelEvent) => void>>();
   const pending = transitions(clock, settle);
   let serial = 0;
 
@@ -114,7 +117,7 @@ export function createCloudModel(options: ModelOptions): CloudModel {
       byPlace.get(key)!.delete(id);
       if (idsByName.get(before!.name)?.size === 0) idsByName.delete(before!.name);
     }
-    for (const listener of [...listeners]) listener({ at, before, after });
+    for (const listener of [...listeners, ...(watchers.get(id) ?? [])]) listener({ at, before, after });
   }
 
   function change(id: string, fields: Partial<SimulatedInstance>, at = clock.monotonic()): SimulatedInstance {
@@ -316,6 +319,13 @@ export function createCloudModel(options: ModelOptions): CloudModel {
     onChange(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
+    },
+    watch(id, listener) {
+      const here = watchers.get(id) ?? new Set();
+      watchers.set(id, here.add(listener));
+      return () => {
+        if (here.delete(listener) && here.size === 0) watchers.delete(id);
+      };
     },
     close: () => pending.close(),
   };
