@@ -14,16 +14,24 @@ export interface KubeCall {
   readonly body?: unknown;
   /** For `patch`. */
   readonly patch?: PatchType;
-  /** Default 10 s. A fenced write also needs this much lease time left. */
+  /** Default `defaultCallTimeoutMs`. A fenced write also needs this much lease time left. */
   readonly timeoutMs?: number;
+  /** What comes back: the whole object, or its metadata alone (a PartialObjectMetadata; no spec, no status). Default `object`. */
+  readonly answer?: 'object' | 'metadata';
   readonly signal?: AbortSignal;
 }
+
+/** The deadline of a call that names none, from the call to the last byte of the answer. */
+export const defaultCallTimeoutMs = 10_000;
 
 /** Why a call failed. `status` 0 = no answer (refused, cut, timed out); the write may have happened. */
 export class KubeError extends Error {
   override readonly name = 'KubeError';
   readonly status: number;
-  /** The Status object's `reason`; `Timeout`, `Unreachable` or `Fenced` where no answer came. */
+  /**
+   * The Status object's `reason`. Where no answer came: `Timeout`, `Unreachable`, `Unreadable` (an answer that is not what the API promises), `Aborted` (by the
+   * caller's signal), and for calls that were never sent `Fenced` or `Withheld` (paused, dry run).
+   */
   readonly reason: string;
   readonly retryAfterMs: number | undefined;
 

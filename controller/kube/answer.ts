@@ -1,0 +1,104 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { KubeError } from './api.ts';
+
+/** The reason that goes with a status where the answer gives none (a proxy's page, the plain text of an overloaded server). */
+const reasons: Readonly<Record<number, string>> = {
+  400: 'BadRequest',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+  405: 'MethodNotAllowed',
+  406: 'NotAcceptable',
+  409: 'Conflict',
+  410: 'Expired',
+  413: 'RequestEntityTooLarge',
+  415: 'UnsupportedMediaType',
+  422: 'Invalid',
+  429: 'TooManyRequests',
+  500: 'InternalError',
+  503: 'ServiceUnavailable',
+  504: 'Timeout',
+};
+
+/** An answer that is no success, as a KubeError. `what` names the call in the message. */
+export function errorOfAnswer(
+  what: string,
+  answer: { readonly status: number; readonly headers: IncomingHttpHeaders; readonly body: Buffer },
+  nowMs: number,
+): KubeError {
+  const text = answer.body.toString('utf8');
+  const status = parsedStatus(text);
+  const asked = retryAfterMs(answer.headers['retry-after'], nowMs) ?? secondsToMs(status?.retryAfterSeconds);
+  const said = status?.message ?? shorten(text);
+  return new KubeError({
+    status: answer.status,
+    reason: status?.reason ?? reasons[answer.status] ?? 'Unknown',
+    message: `${what}: ${answer.status}${said === '' ? '' : ` ${said}`}`,
+    ...(asked === undefined ? {} : { retryAfterMs: asked }),
+  });
+}
+
+/** The object of an `ERROR` event of a watch, as a KubeError. */
+export function errorOfStatus(what: string, object: unknown): KubeError {
+  const status = statusFields(object);
+  const asked = secondsToMs(status?.retryAfterSeconds);
+  const code = status?.code ?? 500;
+  return new KubeError({
+    status: code,
+    reason: status?.reason ?? reasons[code] ?? 'Unknown',
+    message: `${what}: ${code} ${status?.message ?? 'error event without a message'}`,
+    ...(asked === undefined ? {} : { retryAfterMs: asked }),
+  });
+}
+
+interface StatusFields {
+  readonly reason: string | undefined;
+  readonly message: string | undefined;
+  readonly code: number | undefined;
+  readonly retryAfterSeconds: number | undefined;
+}
+
+function parsedStatus(text: string): StatusFields | undefined {
+  if (!text.trimStart().startsWith('{')) return undefined;
+  try {
+    return statusFields(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+function statusFields(value: unknown): StatusFields | undefined {
+  if (!isRecord(value) || value['kind'] !== 'Status') return undefined;
+  const details = isRecord(value['details']) ? value['details'] : {};
+  return {
+    reason: nonEmpty(value['reason']),
+    message: nonEmpty(value['message']),
+    code: typeof value['code'] === 'number' ? value['code'] : undefined,
+    retryAfterSeconds: typeof details['retryAfterSeconds'] === 'number' ? details['retryAfterSeconds'] : undefined,
+  };
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
+function nonEmpty(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+function shorten(text: string): string {
+  const line = text.trim().replace(/\s+/g, ' ');
+  return line.length > 200 ? `${line.slice(0, 200)}…` : line;
+}
+
+function secondsToMs(seconds: number | undefined): number | undefined {
+  return seconds !== undefined && seconds > 0 ? seconds * 1000 : undefined;
+}
+
+/** Seconds or an HTTP date (RFC 9110, 10.2.3); undefined when absent or unreadable. */
+function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
+  if (header === undefined) return undefined;
+  if (/^\d+$/.test(header.trim())) return Number(header) * 1000;
+  const at = Date.parse(header);
+  return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs);
+}

@@ -1,0 +1,155 @@
+import { readFileSync } from 'node:fs';
+import type { RequestOptions } from 'node:https';
+import { dirname, resolve } from 'node:path';
+import { KubeConfig } from '@kubernetes/client-node';
+import { parse } from 'yaml';
+import type { Clock } from '../../common/process/clock.ts';
+import { errorFields, type Log } from '../../common/process/log.ts';
+import type { Credentials, KubeConnection, TlsMaterial } from './connection.ts';
+
+export interface KubeConfigOptions {
+  /** A kubeconfig file; without one, the ServiceAccount of the Pod this runs in. */
+  readonly kubeconfig?: string | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Default `process.env`; where a Pod finds its API server. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+  /** Put before the paths of a Pod's ServiceAccount; for tests. */
+  readonly rootPrefix?: string;
+}
+
+/** How long credentials are used before they are read again. The kubelet renews a projected token when 80 % of its life (an hour) is over. */
+const freshMs = 60_000;
+/** A server that refuses everything must not make us start an exec plugin for each call. */
+const renewAtMostEveryMs = 5_000;
+
+/**
+ * The connection a kubeconfig or a Pod's ServiceAccount describes, by client-node's KubeConfig: certificates, tokens, token files, exec plugins, basic
+ * authentication, impersonation. Files are read again every minute and when the server refuses us; an exec plugin runs again when what it gave has expired or
+ * was refused. Throws an Error naming the file or variable when there is no usable configuration.
+ *
+ * The only module that loads client-node at run time (80 MiB unbundled): import it lazily.
+ */
+export async function loadKubeConnection(options: KubeConfigOptions): Promise<KubeConnection> {
+  const { clock, log } = options;
+  let config = readConfig(options);
+  const server = config.getCurrentCluster()!.server.replace(/\/+$/, '');
+  let current: Credentials = await materialize(config, undefined);
+  let readAt = clock.monotonic();
+  let reading: Promise<Credentials> | undefined;
+
+  async function renew(refused: boolean): Promise<Credentials> {
+    try {
+      // An exec plugin's answer lives in the KubeConfig until it expires: a new KubeConfig asks it again.
+      if (refused || !config.getCurrentUser()?.exec) config = readConfig(options);
+      current = await materialize(config, current);
+    } catch (error) {
+      // A file in the middle of being replaced, a plugin that is down: what we have may still be good.
+      log.warn('cannot renew the credentials of the API server; keeping the old ones', errorFields(error));
+    } finally {
+      readAt = clock.monotonic();
+      reading = undefined;
+    }
+    return current;
+  }
+
+  return {
+    server,
+    credentials(refused) {
+      if (reading) return reading;
+      const age = clock.monotonic() - readAt;
+      const stillRefused = refused !== undefined && refused === current;
+      if (stillRefused ? age < renewAtMostEveryMs : age < freshMs) return current;
+      reading = renew(stillRefused);
+      return reading;
+    },
+  };
+}
+
+function readConfig(options: KubeConfigOptions): KubeConfig {
+  const config = new KubeConfig();
+  if (options.kubeconfig === undefined) {
+    loadServiceAccount(config, options);
+  } else {
+    try {
+      config.loadFromFile(options.kubeconfig);
+      readTokenFile(config, options.kubeconfig);
+    } catch (error) {
+      throw new Error(`kubeconfig ${options.kubeconfig}: ${(error as Error).message}`, { cause: error });
+    }
+  }
+  const from = options.kubeconfig === undefined ? 'in-cluster configuration' : `kubeconfig ${options.kubeconfig}`;
+  const context = config.getContextObject(config.getCurrentContext());
+  if (!context) throw new Error(`${from}: current-context "${config.getCurrentContext() ?? ''}" names no context`);
+  const cluster = config.getCurrentCluster();
+  if (!cluster)
+    throw new Error(`${from}: context "${context.name}" names cluster "${context.cluster}", which is not there`);
+  if (!config.getCurrentUser()) {
+    throw new Error(`${from}: context "${context.name}" names user "${context.user}", which is not there`);
+  }
+  if (!/^https?:\/\//.test(cluster.server)) {
+    throw new Error(`${from}: server of cluster "${cluster.name}" is "${cluster.server}", expected an https:// URL`);
+  }
+  if (cluster.proxyUrl) throw new Error(`${from}: cluster "${cluster.name}" has a proxy-url, which is not supported`);
+  return config;
+}
+
+/** `users[].user.tokenFile`, which client-node 2.0.1 drops silently (it looks for `token-file`): the server would see nobody. */
+function readTokenFile(config: KubeConfig, file: string): void {
+  const document = parse(readFileSync(file, 'utf8')) as { readonly users?: readonly RawUser[] } | null;
+  const user = config.getCurrentUser();
+  const raw = document?.users?.find((entry) => entry.name === user?.name)?.user;
+  if (!user || typeof raw?.tokenFile !== 'string' || user.token) return;
+  const token = readFileSync(resolve(dirname(file), raw.tokenFile), 'utf8').trim();
+  config.users = config.users.map((entry) => (entry.name === user.name ? { ...entry, token } : entry));
+}
+
+interface RawUser {
+  readonly name?: unknown;
+  readonly user?: { readonly tokenFile?: unknown };
+}
+
+function loadServiceAccount(config: KubeConfig, { env = process.env, rootPrefix }: KubeConfigOptions): void {
+  const host = env['KUBERNETES_SERVICE_HOST'];
+  const port = env['KUBERNETES_SERVICE_PORT'];
+  if (!host || !port) {
+    throw new Error(
+      'no --kubeconfig given, and KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set: this is no Pod',
+    );
+  }
+  config.loadFromCluster(rootPrefix);
+  config.clusters = config.clusters.map((cluster) => ({
+    ...cluster,
+    server: `https://${host.includes(':') ? `[${host}]` : host}:${port}`,
+  }));
+}
+
+/** What KubeConfig says as of now; `last` itself, or its `tls`, where nothing changed. */
+async function materialize(config: KubeConfig, last: Credentials | undefined): Promise<Credentials> {
+  const options: RequestOptions = {};
+  await config.applyToHTTPSOptions(options);
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(options.headers ?? {})) {
+    // A token file may end in a newline, which no header may carry.
+    if (value !== undefined) headers[name.toLowerCase()] = String(value).trim();
+  }
+  if (options.auth) headers['authorization'] = `Basic ${Buffer.from(options.auth).toString('base64')}`;
+  const { ca, cert, key, pfx, passphrase, servername, rejectUnauthorized } = options;
+  const tls = Object.fromEntries(
+    Object.entries({ ca, cert, key, pfx, passphrase, servername, rejectUnauthorized }).filter(
+      ([, value]) => value != null,
+    ),
+  ) as TlsMaterial;
+  if (!last) return { headers, tls };
+  const sameTls = fingerprint(tls) === fingerprint(last.tls);
+  if (sameTls && fingerprint(headers) === fingerprint(last.headers)) return last;
+  return { headers, tls: sameTls ? last.tls : tls };
+}
+
+function fingerprint(value: object): string {
+  const parts = Object.entries(value).map(([name, part]) => [
+    name,
+    Buffer.isBuffer(part) ? part.toString('base64') : part,
+  ]);
+  return JSON.stringify(parts.sort(([a], [b]) => (String(a) < String(b) ? -1 : 1)));
+}

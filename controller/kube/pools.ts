@@ -1,0 +1,77 @@
+import { Agent as PlainAgent } from 'node:http';
+import { Agent as TlsAgent } from 'node:https';
+import { createSecureContext } from 'node:tls';
+import type { TlsMaterial } from './connection.ts';
+
+/** Connections kept for calls. More bring nothing (two cores were busy with 8) and cost the server. */
+export const maxCallSockets = 32;
+
+/**
+ * kube-apiserver closes an idle connection after 90 s, load balancers in front of it after 60 s: ours go first, so that no request is written into a
+ * connection that is being closed.
+ */
+const idleMs = 45_000;
+
+export interface Pool {
+  readonly calls: PlainAgent;
+  readonly watches: PlainAgent;
+}
+
+/** The connections to one server, in a pool for calls and one for watches. New TLS material gets new pools; the old connections end with what runs on them. */
+export function createPools(secure: boolean): {
+  of(tls: TlsMaterial): Pool;
+  close(): void;
+} {
+  const all = new Set<Pool>();
+  let current: { readonly tls: TlsMaterial; readonly pool: Pool } | undefined;
+
+  function create(tls: TlsMaterial): Pool {
+    const common = { keepAlive: true, keepAliveMsecs: 30_000, scheduling: 'lifo', timeout: idleMs } as const;
+    if (!secure) {
+      return { calls: new PlainAgent({ ...common, maxSockets: maxCallSockets }), watches: new PlainAgent(common) };
+    }
+    const { ca, cert, key, pfx, passphrase, ...rest } = tls;
+    // One context for all: made anew for each connection it costs more than the handshake, and as options its parts become a pool key of several KB.
+    const material = Object.fromEntries(
+      Object.entries({ ca, cert, key, pfx, passphrase }).filter(([, value]) => value !== undefined),
+    );
+    const secureOptions = {
+      ...common,
+      ...rest,
+      secureContext: createSecureContext(material),
+      ALPNProtocols: ['http/1.1'],
+    };
+    return {
+      calls: new TlsAgent({ ...secureOptions, maxSockets: maxCallSockets }),
+      watches: new TlsAgent(secureOptions),
+    };
+  }
+
+  return {
+    of(tls) {
+      if (current?.tls === tls) return current.pool;
+      if (current) retire(current.pool);
+      current = { tls, pool: create(tls) };
+      all.add(current.pool);
+      return current.pool;
+    },
+    close() {
+      for (const { calls, watches } of all) {
+        calls.destroy();
+        watches.destroy();
+      }
+      all.clear();
+      current = undefined;
+    },
+  };
+}
+
+/** Drops what is idle and keeps nothing that becomes so. */
+function retire(pool: Pool): void {
+  for (const agent of [pool.calls, pool.watches]) {
+    agent.maxFreeSockets = 0;
+    for (const sockets of Object.values(agent.freeSockets)) {
+      for (const socket of sockets ?? []) socket.destroy();
+    }
+  }
+}
