@@ -1,0 +1,90 @@
+import { parseArgs } from 'node:util';
+import type { ApiSuite, ApiUnderTest, Check } from '../conformance/api-under-test.ts';
+import { conformanceSuites } from '../conformance/suites.ts';
+import { type Binaries, findBinaries } from './binaries.ts';
+import { startRealApi } from './start-real-api.ts';
+
+interface Group {
+  name: string;
+  /** Each suite gets a fresh server where this is set, else those of a group share one. */
+  suites: (binaries: Binaries) => ApiSuite[];
+}
+
+/** What runs against the real servers, by the name that `--only` takes. */
+const groups: Group[] = [{ name: 'conformance', suites: ({ kubectl }) => conformanceSuites({ kubectl }) }];
+
+/** Runs the suites against a real kube-apiserver. Exit code: 0 passed or skipped, 1 something failed, 2 bad argument. */
+async function main(argv: string[]): Promise<number> {
+  const names = groups.map((group) => group.name);
+  const { values } = parseArgs({ args: argv, options: { only: { type: 'string', multiple: true } } });
+  const only = values.only?.flatMap((value) => value.split(','));
+  const unknown = only?.find((name) => !names.some((known) => name === known || name.startsWith(`${known}/`)));
+  if (unknown) throw new UsageError(`--only ${unknown}: expected one of ${names.join(', ')}, or GROUP/SUITE`);
+
+  const { found, reason } = { reason: '', ...(await findBinaries(process.env, (line) => console.error(line))) };
+  if (!found) {
+    console.error(`SKIPPED: no real API server: ${reason}`);
+    console.log(`0 passed, 0 failed, ${names.length} skipped`);
+    return 0;
+  }
+  console.error(`real servers from ${found.origin}${found.kubectl ? `, kubectl ${found.kubectl}` : ', no kubectl'}`);
+  const counts = { passed: 0, failed: 0, skipped: 0 };
+  for (const group of groups) {
+    const suites = group.suites(found).filter((suite) => chosen(only, group.name, suite.name));
+    if (suites.length === 0) continue;
+    const api = await startRealApi({ binaries: found });
+    try {
+      for (const suite of suites) await runSuite(suite, api, counts);
+    } finally {
+      await api.stop();
+    }
+  }
+  console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
+  return counts.failed > 0 ? 1 : 0;
+}
+
+class UsageError extends Error {}
+
+function chosen(only: string[] | undefined, group: string, suite: string): boolean {
+  return only === undefined || only.includes(group) || only.includes(`${group}/${suite}`);
+}
+
+async function runSuite(
+  suite: ApiSuite,
+  api: ApiUnderTest,
+  counts: { passed: number; failed: number; skipped: number },
+) {
+  const started = performance.now();
+  const check: Check = async (name, body, { skip } = {}) => {
+    if (skip !== undefined) {
+      counts.skipped++;
+      console.log(`skipped - ${suite.name}: ${name}: ${skip}`);
+      return;
+    }
+    try {
+      await body();
+      counts.passed++;
+    } catch (error) {
+      counts.failed++;
+      console.log(`not ok - ${suite.name}: ${name}\n${error instanceof Error ? error.stack : error}\n`);
+    }
+  };
+  try {
+    await suite.run(api, check);
+  } catch (error) {
+    counts.failed++;
+    console.log(`not ok - ${suite.name}\n${error instanceof Error ? error.stack : error}\n`);
+  }
+  console.error(`${suite.name}: ${((performance.now() - started) / 1000).toFixed(1)} s`);
+}
+
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  console.error(error instanceof UsageError || isBadArgument(error) ? String((error as Error).message) : error);
+  process.exitCode = error instanceof UsageError || isBadArgument(error) ? 2 : 1;
+}
+
+function isBadArgument(error: unknown): boolean {
+  return String((error as { code?: unknown })?.code ?? '').startsWith('ERR_PARSE_ARGS');
+}
