@@ -1,0 +1,69 @@
+import { parseDocument } from 'yaml';
+import { CloudConfigError, type CloudConfigFile } from '../cloud.ts';
+
+/** Where one simulated cloud is reached, and what with. */
+export interface SimulatedConfig {
+  /** Without a slash at the end. */
+  readonly endpoint: string;
+  readonly project: string;
+  readonly region: string;
+  /** Absent = nothing to authenticate with. */
+  readonly credential?: { readonly text: string } | { readonly file: string };
+}
+
+const keys = ['endpoint', 'project', 'region', 'credential', 'credentialFile'];
+const word = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
+
+/**
+ * Reads the YAML of a `--cloud-config` file: `endpoint`, `project`, `region`, and `credential` or `credentialFile`.
+ * Throws a CloudConfigError that names the key; a credential is never repeated in it.
+ */
+export function parseSimulatedConfig({ path, text }: CloudConfigFile): SimulatedConfig {
+  const bad = (problem: string) => new CloudConfigError(`${path}: ${problem}`);
+  const document = parseDocument(text, { prettyErrors: false });
+  const error = document.errors[0];
+  if (error) throw bad(`not YAML: ${error.message}`);
+  const content: unknown = document.toJS();
+  if (typeof content !== 'object' || content === null || Array.isArray(content)) {
+    throw bad(`expected the keys ${keys.join(', ')}`);
+  }
+  const fields = content as Readonly<Record<string, unknown>>;
+  for (const key of Object.keys(fields)) {
+    if (!keys.includes(key)) throw bad(`unknown key ${JSON.stringify(key)}, expected ${keys.join(', ')}`);
+  }
+
+  function name(key: 'project' | 'region'): string {
+    const value = fields[key];
+    if (typeof value === 'string' && word.test(value)) return value;
+    throw bad(`${key}: ${JSON.stringify(value) ?? 'missing'}, expected a name of letters, digits, '.', '_' and '-'`);
+  }
+
+  function secretText(key: 'credential' | 'credentialFile'): string | undefined {
+    const value = fields[key];
+    if (value === undefined || value === null) return undefined;
+    // A header takes no line breaks and no other control characters.
+    if (typeof value === 'string' && /^[\x21-\x7e]+( [\x21-\x7e]+)*$/.test(value)) return value;
+    throw bad(`${key}: expected a text in one line`);
+  }
+
+  const credential = secretText('credential');
+  const file = secretText('credentialFile');
+  if (credential !== undefined && file !== undefined) throw bad('credential and credentialFile exclude each other');
+  return {
+    endpoint: endpointOf(fields['endpoint'], bad),
+    project: name('project'),
+    region: name('region'),
+    ...(credential !== undefined && { credential: { text: credential } }),
+    ...(file !== undefined && { credential: { file } }),
+  };
+}
+
+function endpointOf(value: unknown, bad: (problem: string) => CloudConfigError): string {
+  const url = typeof value === 'string' ? URL.parse(value) : null;
+  if (!url || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    throw bad(`endpoint: ${JSON.stringify(value) ?? 'missing'}, expected an http or https URL`);
+  }
+  if (url.username !== '' || url.password !== '') throw bad('endpoint: expected no user and password in the URL');
+  if (url.search !== '' || url.hash !== '') throw bad('endpoint: expected a URL without query and fragment');
+  return url.origin + url.pathname.replace(/\/+$/, '');
+}

@@ -1,0 +1,125 @@
+import type { Instance, NodeAddress, NodeAddressType, PowerState } from '../../../common/instance.ts';
+import { simulated } from '../../../common/provider-id/simulated.ts';
+
+/** An instance as an answer of the API shows it: in some power state, or past the last one. */
+export type ShownInstance =
+  | { readonly state: 'found'; readonly instance: Instance; readonly power: PowerState }
+  | { readonly state: 'gone'; readonly terminalState: string; readonly incarnation: string };
+
+/** Tags of this prefix become labels of the Node. */
+const labelTag = 'label:';
+
+const powers: Readonly<Record<string, PowerState>> = {
+  pending: 'changing',
+  running: 'running',
+  stopping: 'changing',
+  stopped: 'stopped',
+  'shutting-down': 'changing',
+};
+
+/** The id an item carries, undefined when it has none that could be one. */
+export function idOf(item: unknown): string | undefined {
+  const id = isObject(item) ? item['id'] : undefined;
+  return typeof id === 'string' && instanceId.test(id) ? id : undefined;
+}
+
+/** What this cloud's instance ids look like. */
+export const instanceId = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
+
+/** The name an item carries, if any. */
+export function nameOf(item: unknown): string | undefined {
+  const name = isObject(item) ? item['name'] : undefined;
+  return typeof name === 'string' ? name : undefined;
+}
+
+/**
+ * Validates one item of an answer. Throws a TypeError that names the field, what it holds and what was expected.
+ * @param region the region that was asked; an item of another one is refused
+ */
+export function readInstance(item: unknown, region: string): ShownInstance {
+  const fields = isObject(item) ? item : {};
+  const id = text(fields, 'id');
+  if (!instanceId.test(id)) throw unexpected('id', id, 'an instance id');
+  const incarnation = text(fields, 'incarnation');
+  if (text(fields, 'region') !== region) throw unexpected('region', fields['region'], region);
+  const state = text(fields, 'power');
+  if (state === 'terminated') return { state: 'gone', terminalState: state, incarnation };
+  const power = Object.hasOwn(powers, state) ? powers[state] : undefined;
+  if (power === undefined) throw unexpected('power', state, `one of ${Object.keys(powers).join(', ')}, terminated`);
+  const instance: Instance = {
+    cloud: simulated.cloud,
+    id,
+    providerID: simulated.print({ instanceId: id, region }),
+    incarnation,
+    name: text(fields, 'name'),
+    zone: text(fields, 'zone'),
+    region,
+    type: text(fields, 'type'),
+    addresses: addressesOf(fields),
+    labels: labelsOf(fields['tags']),
+    smbiosUuid: text(fields, 'smbiosUuid').toLowerCase(),
+  };
+  return { state: 'found', instance, power };
+}
+
+function addressesOf(fields: Fields): NodeAddress[] {
+  const interfaces = list(fields, 'interfaces').map((nic, position) => {
+    if (!isObject(nic)) throw unexpected(`interfaces[${position}]`, nic, 'an object');
+    const index = nic['index'];
+    if (typeof index !== 'number') throw unexpected(`interfaces[${position}].index`, index, 'a number');
+    return { index, internal: texts(nic, 'internal'), external: texts(nic, 'external') };
+  });
+  interfaces.sort((a, b) => a.index - b.index);
+  const addresses = new Map<string, NodeAddress>();
+  const add = (type: NodeAddressType, values: readonly string[]) => {
+    for (const address of values) addresses.set(`${type} ${address}`, { type, address });
+  };
+  for (const { internal } of interfaces) add('InternalIP', internal);
+  for (const { external } of interfaces) add('ExternalIP', external);
+  add('Hostname', [text(fields, 'hostname')]);
+  add('InternalDNS', texts(fields, 'internalDns'));
+  add('ExternalDNS', texts(fields, 'externalDns'));
+  return [...addresses.values()];
+}
+
+function labelsOf(tags: unknown): Record<string, string> {
+  const labels: Record<string, string> = {};
+  if (tags === undefined) return labels;
+  if (!isObject(tags)) throw unexpected('tags', tags, 'an object');
+  for (const [key, value] of Object.entries(tags)) {
+    if (!key.startsWith(labelTag)) continue;
+    if (typeof value !== 'string') throw unexpected(`tags[${JSON.stringify(key)}]`, value, 'a text');
+    labels[key.slice(labelTag.length)] = value;
+  }
+  return labels;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+export function isObject(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function text(fields: Fields, field: string): string {
+  const value = fields[field];
+  if (typeof value !== 'string' || value === '') throw unexpected(field, value, 'a text');
+  return value;
+}
+
+function list(fields: Fields, field: string): readonly unknown[] {
+  const value = fields[field];
+  if (!Array.isArray(value)) throw unexpected(field, value, 'a list');
+  return value;
+}
+
+function texts(fields: Fields, field: string): string[] {
+  return list(fields, field).map((value) => {
+    if (typeof value !== 'string' || value === '') throw unexpected(field, value, 'texts');
+    return value;
+  });
+}
+
+function unexpected(field: string, value: unknown, expected: string): TypeError {
+  const shown = value === undefined ? 'missing' : (JSON.stringify(value)?.slice(0, 80) ?? String(value));
+  return new TypeError(`${field}: ${shown}, expected ${expected}`);
+}

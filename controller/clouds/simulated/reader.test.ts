@@ -1,0 +1,63 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { SimulatedClient } from './client.ts';
+import { simulatedReader } from './reader.ts';
+
+function item(id: string, change: Record<string, unknown> = {}) {
+  const names = { hostname: id, internalDns: [], externalDns: [], interfaces: [], tags: {} };
+  return {
+    id,
+    name: id,
+    incarnation: 'x',
+    region: 'r',
+    zone: 'z',
+    type: 't',
+    power: 'running',
+    smbiosUuid: 'u',
+    ...names,
+    ...change,
+  };
+}
+
+/** A reader of a cloud that gives these answers, whatever is asked. */
+function readerOf(answers: { items?: unknown[]; one?: unknown }) {
+  const client: SimulatedClient = {
+    region: async () => {},
+    page: async () => ({ items: answers.items ?? [] }),
+    lookup: async () => answers.items ?? [],
+    named: async () => answers.items ?? [],
+    get: async () => answers.one,
+  };
+  return simulatedReader(client, 'r');
+}
+
+function short(answers: ReadonlyMap<string, { state: string; error?: unknown }>): Record<string, string> {
+  const kindOf = (error: unknown) => (error as { kind?: string } | undefined)?.kind;
+  return Object.fromEntries([...answers].map(([id, { state, error }]) => [id, kindOf(error) ?? state]));
+}
+
+test('an item nobody can be told by leaves those it might be unknown instead of missing', async () => {
+  const answers = await readerOf({ items: [item('a'), item('b', { id: 7 })] }).list(['a', 'b', 'c']);
+  assert.deepEqual(short(answers), { a: 'found', b: 'Invalid', c: 'Invalid' });
+});
+
+test('one malformed item spoils only itself', async () => {
+  const answers = await readerOf({ items: [item('a', { zone: null }), item('b')] }).list(['a', 'b', 'c']);
+  assert.deepEqual(short(answers), { a: 'Invalid', b: 'found', c: 'missing' });
+});
+
+test('instances that were not asked for are no answer', async () => {
+  const answers = await readerOf({ items: [item('z')] }).list(['a']);
+  assert.deepEqual(short(answers), { a: 'missing' });
+});
+
+test('an answer about another id is no answer', async () => {
+  assert.deepEqual(short(await readerOf({ one: item('z') }).get(['a'])), { a: 'Invalid' });
+  assert.deepEqual(short(await readerOf({ one: item('z', { power: 'terminated' }) }).get(['a'])), { a: 'Invalid' });
+  assert.deepEqual(short(await readerOf({ one: null }).get(['a'])), { a: 'Invalid' });
+});
+
+test('a name search that answers with other names found nothing', async () => {
+  const answers = await readerOf({ items: [item('id-1', { name: 'ab' })] }).byName(['a']);
+  assert.deepEqual(short(answers), { a: 'NotFound' });
+});

@@ -1,0 +1,101 @@
+import { isCloudError } from '../../../common/cloud-error.ts';
+import type { Http } from '../../../common/process/http.ts';
+import { simulated } from '../../../common/provider-id/simulated.ts';
+import { createCallGate } from '../call-gate.ts';
+import type { CheckResult, Cloud, CloudContext, InstanceRef } from '../cloud.ts';
+import { lookupPass, type Target } from '../lookup-pass.ts';
+import { createSimulatedClient, maxPerCall, type SimulatedClient } from './client.ts';
+import type { SimulatedConfig } from './config.ts';
+import { instanceId } from './instance-answer.ts';
+import { simulatedReader } from './reader.ts';
+
+export interface SimulatedCloudParts {
+  readonly config: SimulatedConfig;
+  readonly context: CloudContext;
+  /** How requests travel: over sockets, or straight into a simulated cloud in the same process. */
+  readonly http: Http;
+  /** Called before every call. */
+  readonly credential: () => Promise<string>;
+  /** Of one call. Default 10 s. */
+  readonly timeoutMs?: number;
+  /** Closes what `http` holds open. */
+  readonly close?: () => void;
+}
+
+/** One project and region of a simulated cloud. Makes no call by itself. */
+export function createSimulatedCloud(parts: SimulatedCloudParts): Cloud {
+  const { config, context, http, credential, timeoutMs = 10_000, close = () => {} } = parts;
+  const { clock, random, onCall } = context;
+  const gate = createCallGate({ cloud: simulated.cloud, clock, random });
+  const client = createSimulatedClient({ config, http, clock, gate, credential, onCall, timeoutMs });
+  const reader = simulatedReader(client, config.region);
+
+  /** The instance id, when this scope could hold it. */
+  function heldId(providerID: string): string | undefined {
+    const told = simulated.parse(providerID);
+    return told?.region === config.region && instanceId.test(told.instanceId) ? told.instanceId : undefined;
+  }
+
+  function targetOf(ref: InstanceRef): Target {
+    if (ref.by === 'name') return { ask: 'name', name: ref.name };
+    const id = heldId(ref.providerID);
+    if (id !== undefined) return { ask: 'id', id, by: 'providerID' };
+    const expected = `simulated://${config.region}/<instance id>`;
+    return { ask: 'nothing', problem: `providerID: ${JSON.stringify(ref.providerID)}, expected ${expected}` };
+  }
+
+  return {
+    name: simulated.cloud,
+    scope: `${config.endpoint}/${config.project}/${config.region}`,
+    accepts: (providerID) => heldId(providerID) !== undefined,
+    instances: {
+      batchSize: maxPerCall,
+      lookup: (refs, options = {}) =>
+        lookupPass({ ...options, cloud: simulated.cloud, refs, targetOf, reader, listAbove: 1 }),
+    },
+    check: (signal) => check(client, config, signal),
+    close,
+  };
+}
+
+async function check(client: SimulatedClient, config: SimulatedConfig, signal?: AbortSignal): Promise<CheckResult[]> {
+  const { endpoint, project, region } = config;
+  const results: CheckResult[] = [];
+  const prove = async (name: string, proof: () => Promise<string>) => {
+    try {
+      results.push({ name, ok: true, message: await proof() });
+    } catch (error) {
+      results.push({
+        name,
+        ok: false,
+        message: `${error instanceof Error ? error.message : error}. ${adviceFor(error)}`,
+      });
+    }
+  };
+  await prove('region', async () => {
+    await client.region(signal);
+    return `${endpoint} serves region ${region} of project ${project} to this credential`;
+  });
+  await prove('instances', async () => {
+    const { items } = await client.page(undefined, 1, signal);
+    if (items.length > 0) return 'instances can be listed';
+    return `no instance is visible: if project ${project} has any in ${region}, the credential is another project's`;
+  });
+  return results;
+}
+
+function adviceFor(error: unknown): string {
+  switch (isCloudError(error) ? error.kind : undefined) {
+    case 'Unauthorized':
+      return 'Check credential or credentialFile';
+    case 'Forbidden':
+      return 'Grant the credential the right to read instances';
+    case 'Throttled':
+      return 'Try again later';
+    case 'Unavailable':
+    case 'Timeout':
+      return 'Check that the endpoint is reachable from here';
+    default:
+      return 'Check endpoint, project and region';
+  }
+}
