@@ -22,6 +22,8 @@ export interface ReportArrival {
   readonly nodeName: string;
   /** What the report says of the instance, its notices or the machine differs from the one before, or there was none. */
   readonly changed: boolean;
+  /** There was none from this Node before. */
+  readonly first: boolean;
   readonly leaving: boolean;
 }
 
@@ -59,7 +61,13 @@ export function createReportStore(clock: Clock): ReportStore {
         receivedMonotonicMs: clock.monotonic(),
       });
       const changed = !before || !sameNode || substance(before.report) !== substance(report);
-      for (const handler of handlers) handler({ nodeName: sender.nodeName, changed, leaving: report.leaving === true });
+      const arrival = {
+        nodeName: sender.nodeName,
+        changed,
+        first: !before || !sameNode,
+        leaving: report.leaving === true,
+      };
+      for (const handler of handlers) handler(arrival);
       return 'kept';
     },
     forget(nodeName) {

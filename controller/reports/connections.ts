@@ -1,0 +1,68 @@
+import type { Server } from 'node:https';
+import type { Socket } from 'node:net';
+import { type RefusalCode, refusals } from './refusal.ts';
+
+/** What keeps slow or greedy peers from holding the report API. Times in milliseconds. */
+export interface ConnectionLimits {
+  readonly maxConnections: number;
+  readonly maxConnectionsPerAddress: number;
+  readonly handshakeTimeoutMs: number;
+  readonly headersTimeoutMs: number;
+  /** From the first byte of a request to its last. */
+  readonly requestTimeoutMs: number;
+  /** A connection on which nothing moves for so long is cut. Longer than a review of a token may take. */
+  readonly idleTimeoutMs: number;
+  /** How often the timeouts are looked at. */
+  readonly checkIntervalMs: number;
+}
+
+export const defaultConnectionLimits: ConnectionLimits = {
+  maxConnections: 2_048,
+  maxConnectionsPerAddress: 1_024,
+  handshakeTimeoutMs: 10_000,
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 15_000,
+  idleTimeoutMs: 30_000,
+  checkIntervalMs: 2_000,
+};
+
+/** Bounds how many connections there are, from one address too, and how long one may idle. */
+export function limitConnections(server: Server, limits: ConnectionLimits): void {
+  const held = new Map<string, number>();
+  server.maxConnections = limits.maxConnections;
+  server.setTimeout(limits.idleTimeoutMs);
+  server.on('connection', (socket: Socket) => {
+    const address = socket.remoteAddress ?? '';
+    const count = held.get(address) ?? 0;
+    if (count >= limits.maxConnectionsPerAddress) {
+      socket.destroy();
+      return;
+    }
+    held.set(address, count + 1);
+    socket.once('close', () => {
+      const left = (held.get(address) ?? 1) - 1;
+      if (left > 0) held.set(address, left);
+      else held.delete(address);
+    });
+  });
+}
+
+function codeOf(error: { readonly code?: unknown }): RefusalCode | undefined {
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return 'RequestTooSlow';
+  if (error.code === 'HPE_HEADER_OVERFLOW') return 'HeadersTooLarge';
+  return typeof error.code === 'string' && error.code.startsWith('HPE_') ? 'MalformedRequest' : undefined;
+}
+
+/** Answers what is not even a request, as far as the peer still listens, and cuts the connection. @returns what it was refused for, if it was one */
+export function refuseConnection(error: { readonly code?: unknown }, socket: Socket): RefusalCode | undefined {
+  const code = codeOf(error);
+  if (code && socket.writable) {
+    const body = JSON.stringify({ error: { code, message: refusals[code].meaning } });
+    socket.write(
+      `HTTP/1.1 ${refusals[code].status} ${code}\r\nconnection: close\r\ncontent-type: application/json\r\n` +
+        `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+    );
+  }
+  socket.destroySoon();
+  return code;
+}

@@ -1,0 +1,147 @@
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../../common/process/clock.ts';
+import { isKubeError, type KubeApi } from '../kube/api.ts';
+import { createGate } from './gate.ts';
+import { ReportRefusal } from './refusal.ts';
+import type { Sender } from './store.ts';
+import { reviewToken, soleExtra, type TokenReview } from './token-review.ts';
+
+export type ReviewOutcome = 'proved' | 'refused' | 'unavailable' | 'cached' | 'busy';
+
+export interface IdentityOptions {
+  /** Not fenced: replicas review tokens whether they lead or not. */
+  readonly api: KubeApi;
+  readonly clock: Clock;
+  readonly audience: string;
+  /** The agents' ServiceAccount. */
+  readonly serviceAccount: { readonly namespace: string; readonly name: string };
+  /** The uid of the Node of that name as it is now; undefined when there is none. */
+  liveNodeUid(nodeName: string): string | undefined | Promise<string | undefined>;
+  /** Reviews under way at once; default 16. */
+  readonly maxInFlight?: number;
+  /** Reviews that may wait for one of those; default 2,000. */
+  readonly maxWaiting?: number;
+  /** Verdicts kept; default 20,000. */
+  readonly cacheSize?: number;
+  onReview?(outcome: ReviewOutcome): void;
+}
+
+export interface Identity {
+  /** Whose report it is, by its token. @throws ReportRefusal with one code for each thing that may be wrong */
+  identify(token: string): Promise<Sender>;
+}
+
+/** A verdict of the API server, without the token. */
+interface Verdict {
+  readonly sender?: Sender;
+  readonly refusal?: ReportRefusal;
+  /** By the monotonic clock. */
+  readonly keepUntil: number;
+  /** By the wall clock: when the token itself ends. */
+  readonly tokenEndsAtMs: number;
+}
+
+const keepProvedMs = 600_000;
+const keepRefusedMs = 10_000;
+const maxTokenLength = 16 * 1024;
+const tokenShape = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
+
+/** `exp` of a JWT in milliseconds since 1970; 0 when it has none. To be asked only about a token the API server vouched for. */
+export function tokenEndsAtMs(token: string): number {
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
+    const exp = (claims as { exp?: unknown } | null)?.exp;
+    return typeof exp === 'number' && Number.isFinite(exp) ? exp * 1000 : 0;
+  } catch {
+    return 0;
+  }
+}
+
+/** The checks on what the review says; the one on the live Node comes later, each time anew. */
+function senderOf(review: TokenReview, audience: string, username: string): Sender | ReportRefusal {
+  if (!review.authenticated || review.error !== '') return new ReportRefusal('TokenInvalid');
+  if (!review.audiences.includes(audience)) return new ReportRefusal('AudienceUnproved');
+  if (review.username !== username) return new ReportRefusal('ForeignServiceAccount');
+  const nodeName = soleExtra(review, 'node-name');
+  const nodeUid = soleExtra(review, 'node-uid');
+  const podName = soleExtra(review, 'pod-name');
+  const podUid = soleExtra(review, 'pod-uid');
+  const credentialId = soleExtra(review, 'credential-id');
+  if (!nodeName || !podName || !podUid || !credentialId || nodeUid === null) {
+    return new ReportRefusal('BindingIncomplete');
+  }
+  if (!nodeUid) return new ReportRefusal('NodeUidMissing');
+  return { nodeName, nodeUid, podUid, credentialId };
+}
+
+/**
+ * Proves senders by TokenReview. Each token is reviewed once and its verdict kept: a good one for ten minutes at most and never beyond the token's own end,
+ * a bad one for ten seconds; an outage is no verdict. Tokens are kept as SHA-256 only. Requests with one token share one review.
+ */
+export function createIdentity(options: IdentityOptions): Identity {
+  const { api, clock, audience, serviceAccount, liveNodeUid, onReview } = options;
+  const username = `system:serviceaccount:${serviceAccount.namespace}:${serviceAccount.name}`;
+  const verdicts = new LRUCache<string, Verdict>({ max: options.cacheSize ?? 20_000 });
+  const underWay = new Map<string, Promise<Verdict>>();
+  const gate = createGate(options.maxInFlight ?? 16, options.maxWaiting ?? 2_000);
+
+  function busy(): ReportRefusal {
+    onReview?.('busy');
+    return new ReportRefusal('Busy');
+  }
+
+  async function review(token: string): Promise<Verdict> {
+    try {
+      const found = senderOf(await gate.run(() => reviewToken(api, token, [audience]), busy), audience, username);
+      if (found instanceof ReportRefusal) {
+        onReview?.('refused');
+        return {
+          refusal: found,
+          keepUntil: clock.monotonic() + keepRefusedMs,
+          tokenEndsAtMs: Number.POSITIVE_INFINITY,
+        };
+      }
+      onReview?.('proved');
+      return { sender: found, keepUntil: clock.monotonic() + keepProvedMs, tokenEndsAtMs: tokenEndsAtMs(token) };
+    } catch (error) {
+      if (error instanceof ReportRefusal) throw error;
+      onReview?.('unavailable');
+      const waitMs = isKubeError(error) ? error.retryAfterMs : undefined;
+      const wait = waitMs === undefined ? {} : { retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)) };
+      throw new ReportRefusal('ReviewUnavailable', undefined, { ...wait, cause: error });
+    }
+  }
+
+  async function verdictOn(token: string, key: string): Promise<Verdict> {
+    const kept = verdicts.get(key);
+    if (kept && clock.monotonic() < kept.keepUntil && clock.now() < kept.tokenEndsAtMs) {
+      onReview?.('cached');
+      return kept;
+    }
+    verdicts.delete(key);
+    const shared = underWay.get(key);
+    if (shared) return shared;
+    const fresh = review(token).finally(() => underWay.delete(key));
+    underWay.set(key, fresh);
+    const verdict = await fresh;
+    verdicts.set(key, verdict);
+    return verdict;
+  }
+
+  return {
+    async identify(token) {
+      if (token === '') throw new ReportRefusal('TokenMissing');
+      if (token.length > maxTokenLength || !tokenShape.test(token)) throw new ReportRefusal('TokenInvalid');
+      const key = createHash('sha256').update(token).digest('base64');
+      const { sender, refusal } = await verdictOn(token, key);
+      if (!sender) throw refusal ?? new ReportRefusal('TokenInvalid');
+      const uid = await liveNodeUid(sender.nodeName);
+      if (uid !== sender.nodeUid) {
+        verdicts.delete(key);
+        throw new ReportRefusal(uid === undefined ? 'NodeUnknown' : 'NodeReplaced');
+      }
+      return sender;
+    },
+  };
+}

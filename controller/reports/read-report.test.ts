@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import type { NodeAddress } from '../../common/instance.ts';
+import { createReportReader } from './read-report.ts';
+import { reportJsonSchema } from './report-schema.ts';
+import { exampleReport } from './testing/example-report.ts';
+
+const read = createReportReader();
+
+/** The example with the value at a dotted path replaced; undefined removes it. */
+function withValue(path: string, value: unknown): unknown {
+  const root = JSON.parse(JSON.stringify(exampleReport())) as Record<string, unknown>;
+  const parts = path.split('.');
+  const last = parts.pop() ?? '';
+  let at = root;
+  for (const part of parts) at = at[part] as Record<string, unknown>;
+  if (value === undefined) delete at[last];
+  else Object.defineProperty(at, last, { value, enumerable: true, configurable: true });
+  return root;
+}
+
+function withAddress(address: unknown, type = 'InternalIP'): unknown {
+  return withValue('instance.addresses', [{ type, address }]);
+}
+
+describe('reading a report', () => {
+  it('takes a whole one and the smallest one', () => {
+    assert.deepEqual(read(exampleReport()).report, exampleReport());
+    const { version, agentVersion, agentId, sequence, observedAt, metadata } = exampleReport();
+    assert.ok(read({ version, agentVersion, agentId, sequence, observedAt, metadata }).report);
+  });
+
+  const faults: readonly [name: string, value: unknown, field: string, expected: RegExp][] = [
+    ['no object', 5, 'report', /object/],
+    ['null', null, 'report', /object/],
+    ['a list', [], 'report', /object|value/],
+    ['an unknown version', withValue('version', 2), 'version', /1|constant/],
+    ['a missing field', withValue('metadata', undefined), 'metadata', /a value/],
+    ['a missing field further down', withValue('instance.providerID', undefined), 'instance.providerID', /a value/],
+    ['a field of ours that is not in the contract', withValue('nodeName', 'other'), 'nodeName', /no such field/],
+    ['__proto__ as a field', withValue('__proto__', {}), '__proto__', /no such field/],
+    ['a text as number', withValue('sequence', '7'), 'sequence', /integer/],
+    ['a negative sequence', withValue('sequence', -1), 'sequence', />= 0/],
+    ['a fraction', withValue('sequence', 1.5), 'sequence', /integer/],
+    ['infinity', withValue('metadata.ageSeconds', Number.POSITIVE_INFINITY), 'metadata.ageSeconds', /number/],
+    ['an empty zone', withValue('instance.zone', ''), 'instance.zone', /character/],
+    ['a line break', withValue('instance.zone', 'a\nb'), 'instance.zone', /pattern/],
+    ['a long name', withValue('instance.name', 'x'.repeat(254)), 'instance.name', /253/],
+    ['an upper-case UUID', withValue('smbiosUuid', 'EC2E1916-9099-7CAF-FD21-012345ABCDEF'), 'smbiosUuid', /./],
+    ['no time', withValue('observedAt', 'yesterday'), 'observedAt', /date-time/],
+    ['an unknown notice', withValue('notices', [{ kind: 'flood' }]), 'notices[0].kind', /one of preemption/],
+    ['a label of no valid key', withValue('instance.labels', { 'a b': 'c' }), 'instance.labels.a b', /no such field/],
+    ['__proto__ as a label', withValue('instance.labels.__proto__', 'x'), 'instance.labels.__proto__', /no such field/],
+    ['a label of no valid value', withValue('instance.labels', { a: 'b/c' }), 'instance.labels.a', /pattern/],
+    ['an unknown address type', withAddress('10.0.0.1', 'PublicIP'), 'instance.addresses[0].type', /one of InternalIP/],
+    ['a name as IP', withAddress('localhost'), 'instance.addresses[0].address', /IPv4 or IPv6/],
+    ['a short form of an IP', withAddress('127.1'), 'instance.addresses[0].address', /IPv4 or IPv6/],
+    ['a loopback address', withAddress('127.0.0.1'), 'instance.addresses[0].address', /machine/],
+    ['a mapped loopback address', withAddress('::ffff:127.0.0.1'), 'instance.addresses[0].address', /machine/],
+    ['the unspecified address', withAddress('0.0.0.0'), 'instance.addresses[0].address', /machine/],
+    ['a multicast address', withAddress('ff02::1'), 'instance.addresses[0].address', /machine/],
+    ['a zone index', withAddress('fe80::1%eth0'), 'instance.addresses[0].address', /./],
+    ['an odd host name', withAddress('-x-', 'Hostname'), 'instance.addresses[0].address', /host name/],
+    [
+      '65 addresses',
+      withValue(
+        'instance.addresses',
+        Array.from({ length: 65 }, (_, n) => ({ type: 'InternalIP', address: `10.0.0.${n}` })),
+      ),
+      'instance.addresses',
+      /64/,
+    ],
+  ];
+  for (const [name, value, field, expected] of faults) {
+    it(`names the fault of ${name}`, () => {
+      const { fault } = read(value);
+      assert.equal(fault?.field, field);
+      assert.match(fault?.expected ?? '', expected);
+    });
+  }
+
+  it('refuses one address twice under one type, and takes it under two', () => {
+    const twice: NodeAddress[] = [
+      { type: 'InternalIP', address: '10.0.0.5' },
+      { type: 'InternalIP', address: '10.0.0.5' },
+    ];
+    assert.equal(read(withValue('instance.addresses', twice)).fault?.field, 'instance.addresses[1].address');
+    const both: NodeAddress[] = [
+      { type: 'InternalIP', address: '10.0.0.5' },
+      { type: 'ExternalIP', address: '10.0.0.5' },
+    ];
+    assert.ok(read(withValue('instance.addresses', both)).report);
+  });
+
+  it('shows a long value shortened', () => {
+    const { fault } = read(withValue('instance.name', 'x'.repeat(5000)));
+    assert.ok(fault && fault.value.length <= 64 && fault.field.length < 200);
+  });
+
+  it('survives any JSON with a fault that has a name, however often it is asked', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {
+        const { report, fault } = read(value);
+        return report === undefined && fault.field !== '' && fault.expected !== '';
+      }),
+    );
+  });
+
+  it('survives a report with any one value replaced', () => {
+    const paths = [
+      'version',
+      'agentId',
+      'sequence',
+      'observedAt',
+      'bootId',
+      'instance',
+      'instance.cloud',
+      'instance.labels',
+    ];
+    const more = [
+      'instance.addresses',
+      'instance.addresses.0',
+      'metadata',
+      'metadata.ok',
+      'notices',
+      'notices.0.kind',
+      'evidence',
+    ];
+    fc.assert(
+      fc.property(fc.constantFrom(...paths, ...more), fc.jsonValue({ maxDepth: 3 }), (path, value) => {
+        const { report, fault } = read(withValue(path, value));
+        return (
+          report !== undefined || fault.field === path.split('.')[0] || fault.field.includes(path.split('.')[0] ?? '?')
+        );
+      }),
+    );
+  });
+
+  it('takes linear time for a hostile label key', () => {
+    const hostile = `${'a'.repeat(30_000)}!`;
+    assert.ok(read(withValue('instance.labels', { [hostile]: 'x' })).fault);
+  });
+
+  it('publishes the schema it goes by', () => {
+    const schema = reportJsonSchema() as { required: string[]; additionalProperties: boolean };
+    assert.deepEqual(schema.required, ['version', 'agentVersion', 'agentId', 'sequence', 'observedAt', 'metadata']);
+    assert.equal(schema.additionalProperties, false);
+  });
+});

@@ -1,0 +1,90 @@
+import { Compile } from 'typebox/compile';
+import type { TLocalizedValidationError } from 'typebox/error';
+import type { Report } from '../../common/report.ts';
+import { addressFault } from './address-fault.ts';
+import { reportSchema } from './report-schema.ts';
+
+/** What is wrong with a report. */
+export interface ReportFault {
+  /** Dotted path, e.g. `instance.addresses[2].address`; `report` for the whole. */
+  readonly field: string;
+  /** The value found, as JSON, shortened; `nothing` where it is missing. */
+  readonly value: string;
+  readonly expected: string;
+}
+
+export type ReadReport =
+  | { readonly report: Report; readonly fault?: undefined }
+  | { readonly report?: undefined; readonly fault: ReportFault };
+
+const shownLength = 64;
+
+function shown(value: unknown): string {
+  const text = value === undefined ? 'nothing' : (JSON.stringify(value) ?? typeof value);
+  return text.length > shownLength ? `${text.slice(0, shownLength - 1)}…` : text;
+}
+
+function partsOf(pointer: string): string[] {
+  return pointer
+    .split('/')
+    .slice(1)
+    .map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
+function fieldOf(parts: readonly string[]): string {
+  let field = '';
+  for (const part of parts) {
+    if (/^\d+$/.test(part)) field += `[${part}]`;
+    else field += `${field === '' ? '' : '.'}${part.length > shownLength ? `${part.slice(0, shownLength)}…` : part}`;
+  }
+  return field === '' ? 'report' : field;
+}
+
+function valueAt(root: unknown, parts: readonly string[]): unknown {
+  let value = root;
+  for (const part of parts) {
+    if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) return undefined;
+    value = (value as Record<string, unknown>)[part];
+  }
+  return value;
+}
+
+function faultOf(root: unknown, error: TLocalizedValidationError): ReportFault {
+  const parts = partsOf(error.instancePath);
+  if (error.keyword === 'required') {
+    const missing = error.params.requiredProperties[0] ?? '';
+    return { field: fieldOf([...parts, missing]), value: 'nothing', expected: 'a value' };
+  }
+  if (error.keyword === 'additionalProperties' || error.keyword === 'boolean') {
+    const extra = error.keyword === 'additionalProperties' ? error.params.additionalProperties.slice(0, 1) : [];
+    const path = [...parts, ...extra];
+    return { field: fieldOf(path), value: shown(valueAt(root, path)), expected: 'no such field' };
+  }
+  const expected =
+    error.keyword === 'enum' ? `one of ${error.params.allowedValues.join(', ')}` : error.message.replace(/^must /, '');
+  return { field: fieldOf(parts), value: shown(valueAt(root, parts)), expected };
+}
+
+function faultOfAddresses(report: Report): ReportFault | undefined {
+  const seen = new Set<string>();
+  for (const [index, entry] of (report.instance?.addresses ?? []).entries()) {
+    const expected = seen.has(`${entry.type} ${entry.address}`) ? 'each address once per type' : addressFault(entry);
+    if (expected) return { field: `instance.addresses[${index}].address`, value: shown(entry.address), expected };
+    seen.add(`${entry.type} ${entry.address}`);
+  }
+  return undefined;
+}
+
+/** Makes the function that turns parsed JSON into a Report or names its first fault. Compiles the schema once; never throws. */
+export function createReportReader(): (value: unknown) => ReadReport {
+  const validator = Compile(reportSchema);
+  return (value) => {
+    if (!validator.Check(value)) {
+      const error = validator.Errors(value)[0];
+      return { fault: error ? faultOf(value, error) : { field: 'report', value: shown(value), expected: 'a report' } };
+    }
+    const report = value as Report;
+    const fault = faultOfAddresses(report);
+    return fault ? { fault } : { report };
+  };
+}

@@ -1,0 +1,109 @@
+import { type Static, Type } from 'typebox';
+import { nodeAddressTypes } from '../../common/instance.ts';
+import { type Report, reportVersion } from '../../common/report.ts';
+
+/** One line of visible text: no control characters, so that it can stand in a log, an event or a condition. */
+function line(maxLength: number) {
+  return Type.String({ minLength: 1, maxLength, pattern: '^[^\\u0000-\\u001f\\u007f]*$' });
+}
+
+function token(maxLength: number, pattern: string) {
+  return Type.String({ minLength: 1, maxLength, pattern });
+}
+
+// Repetitions are bounded so that a long hostile key costs linear time.
+const dnsLabel = '[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?';
+const labelName = '[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?';
+const labelKey = `^(${dnsLabel}(\\.${dnsLabel}){0,20}/)?${labelName}$`;
+const labelValue = `^(${labelName})?$`;
+
+const strict = { additionalProperties: false } as const;
+
+const address = Type.Object(
+  { type: Type.Enum([...nodeAddressTypes]), address: token(253, '^[A-Za-z0-9._:-]+$') },
+  strict,
+);
+
+const instance = Type.Object(
+  {
+    cloud: token(32, '^[a-z][a-z0-9-]*$'),
+    id: line(512),
+    providerID: token(512, '^[\\x21-\\x7e]+$'),
+    incarnation: Type.Optional(line(256)),
+    name: Type.Optional(line(253)),
+    zone: Type.Optional(line(128)),
+    region: Type.Optional(line(128)),
+    type: Type.Optional(line(128)),
+    addresses: Type.Array(address, { maxItems: 64 }),
+    labels: Type.Optional(
+      Type.Record(Type.String({ pattern: labelKey }), Type.String({ maxLength: 63, pattern: labelValue }), {
+        ...strict,
+        maxProperties: 64,
+      }),
+    ),
+  },
+  strict,
+);
+
+const metadata = Type.Object(
+  {
+    ok: Type.Boolean(),
+    ageSeconds: Type.Number({ minimum: 0, maximum: 1e10 }),
+    failures: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+    error: Type.Optional(Type.String({ maxLength: 2048 })),
+  },
+  strict,
+);
+
+const notice = Type.Object(
+  {
+    kind: Type.Enum(['preemption', 'maintenance', 'termination', 'rebalance']),
+    deadline: Type.Optional(Type.String({ maxLength: 40, format: 'date-time' })),
+    message: Type.Optional(Type.String({ maxLength: 2048 })),
+  },
+  strict,
+);
+
+const evidence = Type.Object(
+  {
+    cloud: token(32, '^[a-z][a-z0-9-]*$'),
+    kind: token(64, '^[A-Za-z0-9._-]+$'),
+    document: Type.String({ minLength: 1, maxLength: 24 * 1024 }),
+  },
+  strict,
+);
+
+/** What the controller takes as a report: `common/report.ts` with every length and count bounded, and nothing besides. */
+export const reportSchema = Type.Object(
+  {
+    version: Type.Literal(reportVersion),
+    agentVersion: line(64),
+    agentId: token(64, '^[A-Za-z0-9._-]+$'),
+    sequence: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+    observedAt: Type.String({ maxLength: 40, format: 'date-time' }),
+    bootId: Type.Optional(token(64, '^[A-Za-z0-9-]+$')),
+    smbiosUuid: Type.Optional(token(36, '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$')),
+    instance: Type.Optional(instance),
+    metadata,
+    notices: Type.Optional(Type.Array(notice, { maxItems: 16 })),
+    evidence: Type.Optional(evidence),
+    leaving: Type.Optional(Type.Boolean()),
+  },
+  strict,
+);
+
+type Frozen<T> = T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : T;
+type Agree<A, B> = [A] extends [B] ? ([B] extends [A] ? true : never) : never;
+
+/** Fails to compile when the schema and the wire contract part ways. */
+export const schemaAgrees: Agree<Frozen<Static<typeof reportSchema>>, Frozen<Report>> = true;
+
+/** The schema as a JSON Schema document, for the published reference. */
+export function reportJsonSchema(): Readonly<Record<string, unknown>> {
+  return {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    title: 'Report',
+    description: 'What an agent says about its own instance: the body of POST /v1/report.',
+    ...(JSON.parse(JSON.stringify(reportSchema)) as Record<string, unknown>),
+  };
+}

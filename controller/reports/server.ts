@@ -1,0 +1,232 @@
+import { createServer, type Server } from 'node:https';
+import rateLimit, { type RateLimitOptions } from '@fastify/rate-limit';
+import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
+import type { Clock } from '../../common/process/clock.ts';
+import { errorFields, type Log } from '../../common/process/log.ts';
+import { maxReportBytes, type ReportAnswer, type ReportReason, reportPath } from '../../common/report.ts';
+import type { Leadership } from '../kube/leadership.ts';
+import type { ServingCredentials } from '../serving/credentials.ts';
+import { type ListenAddress, listenOn, stopListening } from '../serving/listen-address.ts';
+import { type ConnectionLimits, defaultConnectionLimits, limitConnections, refuseConnection } from './connections.ts';
+import type { Identity } from './identity.ts';
+import type { ReportMetrics, ReportOutcome } from './metrics.ts';
+import { nextReportSeconds } from './pace.ts';
+import { rateLimitStore } from './rate-limit-store.ts';
+import { createReportReader } from './read-report.ts';
+import { type RefusalCode, ReportRefusal } from './refusal.ts';
+import { createRefusalLog } from './refusal-log.ts';
+import type { ReportStore, Sender } from './store.ts';
+
+export interface ReportLimits extends ConnectionLimits {
+  /** Reports of one node a minute. */
+  readonly perNode: number;
+  /** Requests of one address a minute that proved no node. Agents may share an address, so those that prove one are not counted. */
+  readonly perAddress: number;
+}
+
+export const defaultReportLimits: ReportLimits = { ...defaultConnectionLimits, perNode: 20, perAddress: 300 };
+
+export interface ReportServerOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: ReportMetrics;
+  readonly credentials: ServingCredentials;
+  readonly identity: Identity;
+  readonly store: ReportStore;
+  readonly leadership: Pick<Leadership, 'leading' | 'leaderReportUrl'>;
+  /** Where the sender's Node stands; undefined when that is not known yet. */
+  status(nodeName: string): { readonly initialized: boolean; readonly reasons: readonly ReportReason[] } | undefined;
+  /** How many nodes are expected to report. */
+  fleetSize(): number;
+  readonly limits?: Partial<ReportLimits>;
+}
+
+export interface ReportServer {
+  /** Starts to listen. @returns the port, which matters where 0 was asked for */
+  listen(address: ListenAddress): Promise<number>;
+  /** Uses other credentials from the next connection on. */
+  reload(credentials: ServingCredentials): void;
+  /** Stops listening and cuts every connection. Safe to repeat. */
+  close(): Promise<void>;
+}
+
+/** Refusals that say: whoever this is has proved nothing. */
+const unproved: ReadonlySet<RefusalCode> = new Set<RefusalCode>([
+  'TokenMissing',
+  'TokenInvalid',
+  'AudienceUnproved',
+  'ForeignServiceAccount',
+  'BindingIncomplete',
+  'NodeReplaced',
+]);
+
+function bearerToken(request: FastifyRequest): string {
+  return /^Bearer +([^\s]+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
+}
+
+function isJsonType(request: FastifyRequest): boolean {
+  return /^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? '');
+}
+
+function parseBody(body: unknown): unknown {
+  try {
+    return JSON.parse(Buffer.isBuffer(body) ? body.toString('utf8') : '');
+  } catch {
+    throw new ReportRefusal('NotJson');
+  }
+}
+
+/** What the framework itself refuses, in our words. */
+function refusalOf(error: unknown): ReportRefusal {
+  if (error instanceof ReportRefusal) return error;
+  const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
+  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
+    return new ReportRefusal('ReportTooLarge', `The report exceeds ${maxReportBytes} bytes.`);
+  }
+  if (statusCode === 415) return new ReportRefusal('NotJsonType');
+  if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
+    return new ReportRefusal('MalformedRequest');
+  }
+  return new ReportRefusal('InternalError', undefined, { cause: error });
+}
+
+/** Where a standby sends an agent. @throws ReportRefusal when nobody leads, or the leader's URL is not one that agents follow */
+function leaderLocation(leaderUrl: string | undefined): string {
+  if (leaderUrl === undefined || !URL.canParse(leaderUrl)) throw new ReportRefusal('NoLeader');
+  const url = new URL(reportPath, leaderUrl);
+  if (url.protocol !== 'https:') throw new ReportRefusal('NoLeader');
+  return url.href;
+}
+
+/**
+ * The report API. The leader takes reports, everybody else says where it is. Every answer closes its connection: held ones cost memory. The body is read before
+ * anything is answered, and parsed only when the sender has been proved; the node's name never comes from it.
+ */
+export async function createReportServer(options: ReportServerOptions): Promise<ReportServer> {
+  const { clock, log, metrics, identity, store, leadership } = options;
+  const limits: ReportLimits = { ...defaultReportLimits, ...options.limits };
+  const read = createReportReader();
+  const logRefusal = createRefusalLog(log, clock);
+  const senders = new WeakMap<FastifyRequest, Sender>();
+  const arrivals = new WeakMap<FastifyRequest, number>();
+
+  const app = fastify({
+    logger: false,
+    bodyLimit: maxReportBytes,
+    exposeHeadRoutes: false,
+    clientErrorHandler: (error, socket) => {
+      const code = refuseConnection(error, socket);
+      if (code) metrics.report(code, 0);
+    },
+    serverFactory(handler) {
+      const server = createServer(
+        {
+          ...options.credentials,
+          minVersion: 'TLSv1.2',
+          requestTimeout: limits.requestTimeoutMs,
+          headersTimeout: Math.min(limits.headersTimeoutMs, limits.requestTimeoutMs),
+          handshakeTimeout: limits.handshakeTimeoutMs,
+          connectionsCheckingInterval: limits.checkIntervalMs,
+          maxHeaderSize: 24 * 1024,
+        },
+        handler,
+      );
+      server.maxRequestsPerSocket = 1;
+      limitConnections(server, limits);
+      return server;
+    },
+  });
+  const server = app.server as Server;
+
+  await app.register(rateLimit, { global: false, store: rateLimitStore(clock) });
+  const window: RateLimitOptions = { timeWindow: 60_000 };
+  const addressLimit = app.createRateLimit({ ...window, max: limits.perAddress });
+  const nodeLimit = app.createRateLimit({
+    ...window,
+    max: limits.perNode,
+    keyGenerator: (request) => senders.get(request)?.nodeUid ?? '',
+  });
+
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+
+  function finish(request: FastifyRequest, outcome: ReportOutcome): void {
+    metrics.report(outcome, (clock.monotonic() - (arrivals.get(request) ?? clock.monotonic())) / 1000);
+  }
+
+  function refuse(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
+    const refusal = refusalOf(error);
+    finish(request, refusal.code);
+    const { code, field, message, status, retryAfterSeconds } = refusal;
+    if (status === 500) log.error('the report API failed', errorFields(refusal.cause));
+    else if (status !== 307) {
+      const node = senders.get(request)?.nodeName;
+      logRefusal({ code, address: request.ip, node, field, ...(refusal.cause ? errorFields(refusal.cause) : {}) });
+    }
+    if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds);
+    return reply.status(status).send({ error: field === undefined ? { code, message } : { code, message, field } });
+  }
+
+  async function prove(request: FastifyRequest): Promise<Sender> {
+    const address = await addressLimit(request, { increment: false });
+    if (!address.isAllowed && address.remaining === 0) {
+      throw new ReportRefusal('AddressRateLimited', undefined, {
+        retryAfterSeconds: Math.max(1, address.ttlInSeconds),
+      });
+    }
+    try {
+      return await identity.identify(bearerToken(request));
+    } catch (error) {
+      if (error instanceof ReportRefusal && unproved.has(error.code)) await addressLimit(request);
+      throw error;
+    }
+  }
+
+  async function take(request: FastifyRequest): Promise<ReportAnswer> {
+    const sender = await prove(request);
+    senders.set(request, sender);
+    const node = await nodeLimit(request);
+    if (!node.isAllowed && node.isExceeded) {
+      throw new ReportRefusal('NodeRateLimited', undefined, { retryAfterSeconds: Math.max(1, node.ttlInSeconds) });
+    }
+    if (!isJsonType(request)) throw new ReportRefusal('NotJsonType');
+    const { report, fault } = read(parseBody(request.body));
+    if (!report) {
+      const message = `${fault.field}: expected ${fault.expected}, found ${fault.value}`;
+      throw new ReportRefusal('InvalidReport', message, { field: fault.field });
+    }
+    const outcome = store.put(sender, report);
+    finish(request, outcome);
+    const newest = store.get(sender.nodeName)?.report;
+    // The same report again: its first answer was lost.
+    const repeated = newest?.agentId === report.agentId && newest.sequence === report.sequence;
+    const { initialized, reasons } = options.status(sender.nodeName) ?? { initialized: false, reasons: [] };
+    const accepted = outcome === 'kept' || repeated;
+    return { accepted, initialized, reasons, nextReportSeconds: nextReportSeconds(options.fleetSize()) };
+  }
+
+  app.addHook('onRequest', async (request, reply) => {
+    arrivals.set(request, clock.monotonic());
+    reply.header('connection', 'close');
+  });
+  app.setErrorHandler((error, request, reply) => refuse(request, reply, error));
+  app.setNotFoundHandler((request, reply) => refuse(request, reply, new ReportRefusal('UnknownPath')));
+  app.post(reportPath, async (request, reply) => {
+    if (leadership.leading) return take(request);
+    reply.header('location', leaderLocation(leadership.leaderReportUrl()));
+    throw new ReportRefusal('NotLeader');
+  });
+  await app.ready();
+
+  let closed: Promise<void> | undefined;
+  return {
+    listen: (address) => listenOn(server, address),
+    reload({ cert, key }) {
+      server.setSecureContext({ cert, key, minVersion: 'TLSv1.2' });
+    },
+    close() {
+      closed ??= stopListening(server).then(() => app.close());
+      return closed;
+    },
+  };
+}

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { beforeEach, describe, it } from 'node:test';
+import { type FakeClock, fakeClock } from '../../common/testing/fake-clock.ts';
+import { createReportStore, type ReportArrival, type ReportStore, type Sender } from './store.ts';
+import { exampleReport } from './testing/example-report.ts';
+
+const sender: Sender = { nodeName: 'a', nodeUid: 'uid-1', podUid: 'pod-1', credentialId: 'JTI=1' };
+
+describe('report store', () => {
+  let clock: FakeClock;
+  let store: ReportStore;
+  let arrivals: ReportArrival[];
+
+  beforeEach(() => {
+    clock = fakeClock();
+    store = createReportStore(clock);
+    arrivals = [];
+    store.subscribe((arrival) => arrivals.push(arrival));
+  });
+
+  it("keeps the newest report of a node, with the controller's times", async () => {
+    store.put(sender, exampleReport());
+    await clock.advance(1_000);
+    assert.equal(store.put(sender, exampleReport({ sequence: 2 })), 'kept');
+    const stored = store.get('a');
+    assert.deepEqual([stored?.report.sequence, stored?.receivedAtMs], [2, clock.now()]);
+    assert.equal(stored?.receivedMonotonicMs, 1_000);
+    assert.equal(store.size, 1);
+  });
+
+  it('says whether anything of substance changed', () => {
+    const instance = { ...exampleReport().instance!, zone: 'eu-west-1b' };
+    store.put(sender, exampleReport());
+    store.put(sender, exampleReport({ sequence: 2, observedAt: '2026-01-01T00:01:00Z' }));
+    store.put(sender, exampleReport({ sequence: 3, instance }));
+    store.put(sender, exampleReport({ sequence: 4, instance, notices: [] }));
+    assert.deepEqual(
+      arrivals.map((one) => one.changed),
+      [true, false, true, true],
+    );
+  });
+
+  it('turns an older or repeated report of the same agent process away, silently', () => {
+    store.put(sender, exampleReport({ sequence: 7 }));
+    for (const sequence of [6, 7]) assert.equal(store.put(sender, exampleReport({ sequence })), 'stale');
+    assert.equal(arrivals.length, 1);
+  });
+
+  it('takes a low sequence of a new agent process, and of a new Node of that name', () => {
+    store.put(sender, exampleReport({ sequence: 7 }));
+    assert.equal(store.put(sender, exampleReport({ sequence: 1, agentId: 'agent-2' })), 'kept');
+    assert.equal(
+      store.put({ ...sender, nodeUid: 'uid-2' }, exampleReport({ sequence: 1, agentId: 'agent-2' })),
+      'kept',
+    );
+    assert.deepEqual(
+      arrivals.map((one) => one.changed),
+      [true, false, true],
+    );
+  });
+
+  it('passes on that an agent leaves', () => {
+    store.put(sender, exampleReport({ leaving: true }));
+    assert.deepEqual(arrivals, [{ nodeName: 'a', changed: true, leaving: true }]);
+  });
+
+  it('forgets a node', () => {
+    store.put(sender, exampleReport());
+    store.forget('a');
+    assert.deepEqual([store.get('a'), store.size], [undefined, 0]);
+  });
+});

@@ -1,0 +1,5 @@
+/** A serving certificate (with its chain) and its private key, both PEM. */
+export interface ServingCredentials {
+  readonly cert: string;
+  readonly key: string;
+}

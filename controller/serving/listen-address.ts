@@ -1,0 +1,36 @@
+import type { Server as WebServer } from 'node:https';
+import type { Server } from 'node:net';
+
+/** Where to listen. An empty host means every address of the machine, of both families where it has both. */
+export interface ListenAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Reads `host:port`, `[IPv6]:port` or `:port`. @throws Error saying what was expected */
+export function parseListenAddress(text: string): ListenAddress {
+  const match = /^(?:\[([0-9a-fA-F:.%a-z]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(text);
+  const port = Number(match?.[3]);
+  if (!match || port > 65_535) throw new Error(`"${text}": expected HOST:PORT, [IPv6]:PORT or :PORT`);
+  return { host: match[1] ?? match[2] ?? '', port };
+}
+
+/** Starts the server there and resolves with its port, or rejects with the system's error. */
+export function listenOn(server: Server, { host, port }: ListenAddress): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(host === '' ? { port } : { host, port }, () => {
+      server.removeListener('error', reject);
+      const address = server.address();
+      resolve(typeof address === 'object' && address !== null ? address.port : port);
+    });
+  });
+}
+
+/** Stops listening and cuts every connection. Safe to repeat, and when the server never listened. */
+export function stopListening(server: WebServer): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
