@@ -5,6 +5,7 @@ import { create } from './create.ts';
 import { deletion } from './deletion.ts';
 import { events } from './events.ts';
 import { factsSuite } from './facts-suite.ts';
+import { kubectlSuite } from './kubectl.ts';
 import { leases } from './leases.ts';
 import { lists } from './lists.ts';
 import { nodeFacts } from './nodes.ts';
@@ -16,7 +17,7 @@ import { updates } from './updates.ts';
 import { watches } from './watches.ts';
 
 /** Every suite of request and answer facts. `kubectl` is the program's path; without it that suite is skipped. */
-export function conformanceSuites(_options: { kubectl?: string | undefined }): ApiSuite[] {
+export function conformanceSuites(options: { kubectl?: string | undefined }): ApiSuite[] {
   return [
     factsSuite('access', access),
     factsSuite('create', create),
@@ -32,5 +33,6 @@ export function conformanceSuites(_options: { kubectl?: string | undefined }): A
     factsSuite('events', events),
     factsSuite('tokens', tokens, 20),
     factsSuite('reviews', reviews),
+    kubectlSuite(options.kubectl),
   ];
 }
