@@ -1,0 +1,46 @@
+import { isNotFound, type KubeApi } from './api.ts';
+import { type Lease, type LeaseRecord, leaseBody, readLease } from './lease.ts';
+
+/** One Lease in the API. Every write is guarded by the version of the Lease it builds on. */
+export interface LeaseStore {
+  /** Undefined when there is none. */
+  read(signal?: AbortSignal): Promise<Lease | undefined>;
+  /** Replaces `base` (or creates the Lease); without a record its spec stays. Throws a KubeError; 409 when somebody else was faster. */
+  write(
+    base: Lease | undefined,
+    record: LeaseRecord | undefined,
+    annotations: Readonly<Record<string, string>>,
+    signal?: AbortSignal,
+  ): Promise<Lease>;
+}
+
+/**
+ * Replaces by PUT rather than patch, so that the rights upstream's manifests give (get, create, update) are enough. A PUT of a Lease that is not there creates
+ * it, whatever version it names.
+ */
+export function createLeaseStore(
+  api: KubeApi,
+  at: { readonly namespace: string; readonly name: string },
+  timeoutMs: number,
+): LeaseStore {
+  const collection = `/apis/coordination.k8s.io/v1/namespaces/${at.namespace}/leases`;
+  const path = `${collection}/${at.name}`;
+  const common = (signal: AbortSignal | undefined) => ({ timeoutMs, ...(signal ? { signal } : {}) });
+  return {
+    async read(signal) {
+      try {
+        return readLease(await api.call({ verb: 'get', path, ...common(signal) }));
+      } catch (error) {
+        if (isNotFound(error)) return undefined;
+        throw error;
+      }
+    },
+    async write(base, record, annotations, signal) {
+      const body = leaseBody(at, base, record, annotations);
+      if (base === undefined) {
+        return readLease(await api.call({ verb: 'create', path: collection, body, ...common(signal) }));
+      }
+      return readLease(await api.call({ verb: 'update', path, body, ...common(signal) }));
+    },
+  };
+}

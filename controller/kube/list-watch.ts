@@ -1,0 +1,312 @@
+import { backoffMs } from '../../common/process/backoff.ts';
+import { type Clock, sleep } from '../../common/process/clock.ts';
+import { errorFields, type Log } from '../../common/process/log.ts';
+import type { Random } from '../../common/process/random.ts';
+import { errorOfStatus } from './answer.ts';
+import { isKubeError, type KubeApi, KubeError, type WatchEvent } from './api.ts';
+import type { Informer } from './informer.ts';
+import { createObjectCache, type RawObject } from './object-cache.ts';
+
+/** What a list-watch counts. `why` is one of a closed set. */
+export interface ListWatchMetrics {
+  /** A complete list was read: the first one, or again because the history was lost or did not help. */
+  listed?(why: 'start' | 'expired' | 'silent' | 'failing', items: number, seconds: number): void;
+  watchEnded?(why: 'orderly' | 'expired' | 'silent' | 'failed'): void;
+  /** A handler threw, or an object could not be trimmed. */
+  fault?(what: 'handler' | 'trim'): void;
+}
+
+export interface ListWatchOptions<T> {
+  readonly api: KubeApi;
+  /** Of the collection, e.g. `/api/v1/nodes`. */
+  readonly path: string;
+  /** Selectors. */
+  readonly query?: Readonly<Record<string, string>>;
+  /** Makes the copy that is kept; the raw object dies young. Validates what it reads: a throw leaves that object as it was known. */
+  readonly trim: (raw: unknown) => T;
+  /** Default: the name, or `namespace/name`. */
+  readonly keyOf?: (raw: { readonly name: string; readonly namespace: string | undefined }) => string;
+  readonly pageSize?: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics?: ListWatchMetrics;
+}
+
+export interface ListWatch<T> extends Informer<T> {
+  start(): void;
+  /** Resolves when nothing runs any more. */
+  stop(): Promise<void>;
+}
+
+/** One page must come within this; the server's own limit is 60 s. */
+const pageTimeoutMs = 60_000;
+/** The server sends a bookmark a minute: who hears nothing for this long talks to nobody. */
+const silenceMs = 100_000;
+/** Ends a watch that hears nothing at all although it looks alive, e.g. of a version that the server has yet to reach (etcd restored from a backup). */
+const silentWatchesBeforeList = 3;
+const failedWatchesBeforeList = 5;
+/** A watch that ends in order, empty and sooner than this counts as failed: a server that does so must not be asked in a tight loop. */
+const shortWatchMs = 1_000;
+
+/**
+ * Keeps a copy of one resource: a list in pages, then watches that go on from the last version seen. Never gives up; lists again only when the server no longer
+ * knows that version, when watches stay silent or when they keep failing. A later list tells what was deleted meanwhile, with the objects as last known.
+ *
+ * Handlers hear of objects page by page, before `synced`. One that subscribes late is told of what is there as `added`, at once. An event whose version is
+ * known already is dropped.
+ */
+export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
+  const { api, path, query = {}, clock, random, metrics } = options;
+  const pageSize = options.pageSize ?? 100;
+  const log = options.log.with({ path });
+  const keyOf = options.keyOf ?? (({ name, namespace }) => (namespace === undefined ? name : `${namespace}/${name}`));
+  const cache = createObjectCache<T>({
+    trim: options.trim,
+    log,
+    ...(metrics?.fault ? { onFault: (what) => metrics.fault?.(what) } : {}),
+  });
+  const stopping = new AbortController();
+  let running: Promise<void> | undefined;
+  let synced = false;
+  let lastHeard = clock.monotonic();
+  /** Events and bookmarks, ever. */
+  let heard = 0;
+  let version = '';
+  let failures = 0;
+  const waiting: { resolve(): void; reject(error: unknown): void }[] = [];
+
+  function checked(raw: unknown): RawObject {
+    const { name, namespace, uid, resourceVersion } = metadataOf(raw);
+    if (name === undefined || uid === undefined || resourceVersion === undefined) {
+      throw unreadable(`an object without metadata.name, uid or resourceVersion (name: ${name ?? 'none'})`);
+    }
+    return { key: keyOf({ name, namespace }), uid, resourceVersion, raw };
+  }
+
+  function unreadable(message: string): KubeError {
+    return new KubeError({ status: 0, reason: 'Unreadable', message: `${path}: ${message}` });
+  }
+
+  async function list(): Promise<void> {
+    cache.beginList();
+    let next: string | undefined;
+    let listVersion = '';
+    do {
+      const page = await api.call<unknown>({
+        verb: 'list',
+        path,
+        query: { ...query, limit: String(pageSize), ...(next === undefined ? {} : { continue: next }) },
+        timeoutMs: pageTimeoutMs,
+        signal: stopping.signal,
+      });
+      lastHeard = clock.monotonic();
+      const { items, resourceVersion, more } = checkedPage(page);
+      for (const item of items) cache.put(checked(item));
+      listVersion = resourceVersion;
+      next = more;
+    } while (next !== undefined);
+    cache.endList();
+    version = listVersion;
+  }
+
+  function checkedPage(page: unknown) {
+    const { items, metadata } = page as { readonly items?: unknown; readonly metadata?: Record<string, unknown> };
+    const resourceVersion = metadata?.['resourceVersion'];
+    if (typeof resourceVersion !== 'string') throw unreadable('a list without metadata.resourceVersion');
+    // A Go server writes an empty list as null.
+    if (items !== null && !Array.isArray(items)) throw unreadable('a list without items');
+    const more = metadata?.['continue'];
+    return {
+      items: (items ?? []) as readonly unknown[],
+      resourceVersion,
+      more: typeof more === 'string' && more !== '' ? more : undefined,
+    };
+  }
+
+  function onEvent(event: WatchEvent): void {
+    if (event.type === 'ERROR') throw errorOfStatus(`WATCH ${path}`, event.object);
+    lastHeard = clock.monotonic();
+    heard += 1;
+    if (event.type === 'BOOKMARK') {
+      const { resourceVersion } = metadataOf(event.object);
+      if (resourceVersion === undefined) throw unreadable('a bookmark without metadata.resourceVersion');
+      version = resourceVersion;
+      return;
+    }
+    const item = checked(event.object);
+    if (event.type === 'DELETED') cache.remove(item);
+    else cache.put(item);
+    version = item.resourceVersion;
+  }
+
+  /** One watch, to its end. Throws what ended it out of order; a SilentWatch when nothing was heard for too long. */
+  async function watchOnce(): Promise<void> {
+    const ended = new AbortController();
+    const stop = () => ended.abort(stopping.signal.reason);
+    stopping.signal.addEventListener('abort', stop);
+    const startedAt = clock.monotonic();
+    let silent = false;
+    const check = () => {
+      const quietMs = clock.monotonic() - Math.max(lastHeard, startedAt);
+      if (quietMs >= silenceMs) {
+        silent = true;
+        ended.abort(new Error('silent'));
+      } else {
+        timer = clock.setTimer(silenceMs - quietMs, check);
+      }
+    };
+    let timer = clock.setTimer(silenceMs, check);
+    // Between 5 and 10 minutes, so that many watches do not come back together.
+    const timeoutSeconds = String(Math.floor(300 + random() * 300));
+    const heardBefore = heard;
+    try {
+      await api.watch({
+        path,
+        query: { ...query, allowWatchBookmarks: 'true', resourceVersion: version, timeoutSeconds },
+        signal: ended.signal,
+        onEvent,
+      });
+    } catch (error) {
+      throw silent ? new SilentWatch() : error;
+    } finally {
+      timer.cancel();
+      stopping.signal.removeEventListener('abort', stop);
+    }
+    if (silent) throw new SilentWatch();
+    lastHeard = clock.monotonic();
+    if (heard === heardBefore && lastHeard - startedAt < shortWatchMs)
+      throw unreadable('the watch ended at once, without an event');
+  }
+
+  async function pause(error: unknown): Promise<void> {
+    failures += 1;
+    const asked = isKubeError(error) ? (error.retryAfterMs ?? 0) : 0;
+    const delay = Math.max(asked, backoffMs(failures, { firstMs: 800, maxMs: 30_000, jitter: 0.3, random }));
+    const fields = { ...errorFields(error), failures, retryInMs: Math.round(delay) };
+    if (failures === 1) log.info('cannot follow the resource; trying again', fields);
+    else log.warn('cannot follow the resource; trying again', fields);
+    await sleep(clock, delay, stopping.signal);
+  }
+
+  async function listUntilDone(why: 'start' | 'expired' | 'silent' | 'failing'): Promise<void> {
+    for (let expired = 0; ; ) {
+      const startedAt = clock.monotonic();
+      try {
+        await list();
+        metrics?.listed?.(why, cache.size, (clock.monotonic() - startedAt) / 1000);
+        break;
+      } catch (error) {
+        if (stopping.signal.aborted) throw error;
+        // The continue token outlived the server's history: start over, at once the first time.
+        if (isExpired(error) && expired === 0) expired += 1;
+        else await pause(error);
+      }
+    }
+    if (synced) return;
+    synced = true;
+    for (const { resolve } of waiting.splice(0)) resolve();
+  }
+
+  async function follow(): Promise<void> {
+    let why: 'start' | 'expired' | 'silent' | 'failing' | undefined = 'start';
+    let silentInARow = 0;
+    let failedInARow = 0;
+    for (;;) {
+      if (why !== undefined) {
+        await listUntilDone(why);
+        why = undefined;
+      }
+      const heardBefore = heard;
+      try {
+        await watchOnce();
+        if (stopping.signal.aborted) return;
+        silentInARow = 0;
+        failedInARow = 0;
+        failures = 0;
+        metrics?.watchEnded?.('orderly');
+      } catch (error) {
+        if (stopping.signal.aborted) return;
+        // Whatever it ended with: it brought something, so the resource could be followed.
+        if (heard !== heardBefore && !isExpired(error)) failures = failedInARow = silentInARow = 0;
+        if (error instanceof SilentWatch) {
+          metrics?.watchEnded?.('silent');
+          silentInARow += 1;
+          log.info('nothing heard on a watch; connecting anew', { silentInARow });
+          if (silentInARow >= silentWatchesBeforeList) {
+            why = 'silent';
+            silentInARow = 0;
+          }
+        } else if (isExpired(error)) {
+          metrics?.watchEnded?.('expired');
+          // A version lost right after a list: the server is not well.
+          if (failures > 0) await pause(error);
+          else failures = 1;
+          why = 'expired';
+        } else {
+          metrics?.watchEnded?.('failed');
+          failedInARow += 1;
+          await pause(error);
+          if (failedInARow >= failedWatchesBeforeList && isKubeError(error) && error.status !== 0) {
+            why = 'failing';
+            failedInARow = 0;
+          }
+        }
+      }
+    }
+  }
+
+  return {
+    get synced() {
+      return synced;
+    },
+    whenSynced() {
+      if (synced) return Promise.resolve();
+      if (stopping.signal.aborted) return Promise.reject(stopping.signal.reason);
+      return new Promise((resolve, reject) => waiting.push({ resolve, reject }));
+    },
+    get: (key) => cache.get(key),
+    values: () => cache.values(),
+    get size() {
+      return cache.size;
+    },
+    stalenessMs: () => clock.monotonic() - lastHeard,
+    subscribe: (handler) => cache.subscribe(handler),
+    start() {
+      running ??= follow().catch((error) => {
+        if (!stopping.signal.aborted) log.error('following the resource ended', errorFields(error));
+      });
+    },
+    async stop() {
+      if (!stopping.signal.aborted) stopping.abort(new Error(`${path}: stopped before it was synced`));
+      for (const { reject } of waiting.splice(0)) reject(stopping.signal.reason);
+      await running;
+    },
+  };
+}
+
+class SilentWatch extends Error {}
+
+/** 410, as a status or as the error event of a stream. */
+function isExpired(error: unknown): boolean {
+  return isKubeError(error) && error.status === 410;
+}
+
+function metadataOf(raw: unknown): {
+  readonly name: string | undefined;
+  readonly namespace: string | undefined;
+  readonly uid: string | undefined;
+  readonly resourceVersion: string | undefined;
+} {
+  const metadata = (raw as { readonly metadata?: Readonly<Record<string, unknown>> | null } | null)?.metadata;
+  const text = (name: string) => {
+    const value = metadata?.[name];
+    return typeof value === 'string' && value !== '' ? value : undefined;
+  };
+  return {
+    name: text('name'),
+    namespace: text('namespace'),
+    uid: text('uid'),
+    resourceVersion: text('resourceVersion'),
+  };
+}

@@ -1,0 +1,117 @@
+import { errorFields, type Log } from '../../common/process/log.ts';
+import type { InformerEvent } from './informer.ts';
+
+/** What every object of the API carries, checked; the rest is the caller's to read. */
+export interface RawObject {
+  readonly key: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly raw: unknown;
+}
+
+interface Entry<T> {
+  readonly object: T;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  /** The list in which, or after which, it was last seen. */
+  generation: number;
+}
+
+/** The objects of one resource and whoever wants to hear of their changes. */
+export interface ObjectCache<T> {
+  get(key: string): T | undefined;
+  values(): Iterable<T>;
+  readonly size: number;
+  subscribe(handler: (event: InformerEvent<T>) => void): void;
+  /** The object is there, as given. */
+  put(item: RawObject): void;
+  /** The object with this uid is gone; another one of that name stays. */
+  remove(item: RawObject): void;
+  /** From here to `endList`, `put` marks what the list holds. */
+  beginList(): void;
+  /** Removes what the list did not hold. */
+  endList(): void;
+}
+
+/**
+ * `trim` makes the small copy that is kept; it may throw, then the object stays as it was known and the rest goes on. A handler that throws is logged and
+ * changes nothing for the others.
+ */
+export function createObjectCache<T>(options: {
+  readonly trim: (raw: unknown) => T;
+  readonly log: Log;
+  readonly onFault?: (what: 'handler' | 'trim') => void;
+}): ObjectCache<T> {
+  const { trim, log, onFault } = options;
+  const entries = new Map<string, Entry<T>>();
+  const handlers: ((event: InformerEvent<T>) => unknown)[] = [];
+  let generation = 0;
+
+  function handlerFailed(error: unknown): void {
+    onFault?.('handler');
+    log.error('a handler of changes failed', errorFields(error));
+  }
+
+  function tell(handler: (event: InformerEvent<T>) => unknown, event: InformerEvent<T>): void {
+    try {
+      const result = handler(event);
+      if (result instanceof Promise) result.catch(handlerFailed);
+    } catch (error) {
+      handlerFailed(error);
+    }
+  }
+
+  function emit(event: InformerEvent<T>): void {
+    for (const handler of handlers) tell(handler, event);
+  }
+
+  function drop(key: string, entry: Entry<T>): void {
+    entries.delete(key);
+    emit({ type: 'deleted', key, old: entry.object });
+  }
+
+  return {
+    get: (key) => entries.get(key)?.object,
+    *values() {
+      for (const entry of entries.values()) yield entry.object;
+    },
+    get size() {
+      return entries.size;
+    },
+    subscribe(handler) {
+      handlers.push(handler);
+      for (const [key, entry] of [...entries]) tell(handler, { type: 'added', key, object: entry.object });
+    },
+    put({ key, uid, resourceVersion, raw }) {
+      const known = entries.get(key);
+      if (known?.uid === uid && known.resourceVersion === resourceVersion) {
+        known.generation = generation;
+        return;
+      }
+      let object: T;
+      try {
+        object = trim(raw);
+      } catch (error) {
+        onFault?.('trim');
+        log.error('an object cannot be read; it stays as it was known', { key, ...errorFields(error) });
+        if (known) known.generation = generation;
+        return;
+      }
+      const same = known?.uid === uid;
+      if (known && !same) drop(key, known);
+      entries.set(key, { object, uid, resourceVersion, generation });
+      if (known && same) emit({ type: 'updated', key, old: known.object, object });
+      else emit({ type: 'added', key, object });
+    },
+    remove({ key, uid }) {
+      const known = entries.get(key);
+      if (known?.uid === uid) drop(key, known);
+    },
+    beginList() {
+      generation += 1;
+    },
+    endList() {
+      for (const [key, entry] of entries) if (entry.generation !== generation) drop(key, entry);
+    },
+  };
+}
