@@ -1,0 +1,131 @@
+import { CloudError } from '../../common/cloud-error.ts';
+import type { Clock, Timer } from '../../common/process/clock.ts';
+import { type Cloud, type InstanceRef, type Lookup, type LookupOptions, refKey } from '../clouds/cloud.ts';
+
+/** Single questions in, batched calls out. */
+export interface Lookups {
+  /** Joins the next pass. Never rejects: a failure is an `unknown`. Equal refs share one answer. */
+  lookup(ref: InstanceRef): Promise<Lookup>;
+  /** One pass of its own, at once, in as few calls as the cloud's batch size allows. */
+  lookupAll(refs: readonly InstanceRef[], options?: LookupOptions): Promise<ReadonlyMap<string, Lookup>>;
+}
+
+export interface LookupsOptions {
+  readonly cloud: Cloud;
+  readonly clock: Clock;
+  /** A pass starts when nothing new came for this long ... */
+  readonly idleMs?: number;
+  /** ... or this long after its first ref. Doubles, up to eight times, while passes follow each other closely: a burst of joins costs few calls. */
+  readonly firstWindowMs?: number;
+}
+
+/**
+ * Gathers refs into passes, one pass at a time: while one is under way the next one gathers. So the number of calls follows time, not the number of nodes.
+ */
+export function createLookups({ cloud, clock, idleMs = 20, firstWindowMs = 100 }: LookupsOptions): Lookups {
+  const waiting = new Map<string, { readonly ref: InstanceRef; readonly resolve: ((lookup: Lookup) => void)[] }>();
+  let idle: Timer | undefined;
+  let full: Timer | undefined;
+  let running = false;
+  let due = false;
+  let windowMs = firstWindowMs;
+  let lastPassEnded = Number.NEGATIVE_INFINITY;
+
+  function gather(): void {
+    if (waiting.size >= cloud.instances.batchSize) {
+      start();
+      return;
+    }
+    idle?.cancel();
+    idle = clock.setTimer(idleMs, start);
+    if (full) return;
+    windowMs = clock.monotonic() - lastPassEnded < 2000 ? Math.min(windowMs * 2, firstWindowMs * 8) : firstWindowMs;
+    full = clock.setTimer(windowMs, start);
+  }
+
+  function start(): void {
+    if (running) {
+      due = true;
+      return;
+    }
+    idle?.cancel();
+    full?.cancel();
+    idle = undefined;
+    full = undefined;
+    due = false;
+    const batch = [...waiting.entries()].slice(0, cloud.instances.batchSize);
+    for (const [key] of batch) waiting.delete(key);
+    if (batch.length > 0) void pass(batch);
+  }
+
+  async function pass(
+    batch: readonly (readonly [
+      string,
+      { readonly ref: InstanceRef; readonly resolve: ((lookup: Lookup) => void)[] },
+    ])[],
+  ) {
+    running = true;
+    const answers = await safeLookup(
+      cloud,
+      batch.map(([, { ref }]) => ref),
+    );
+    running = false;
+    lastPassEnded = clock.monotonic();
+    for (const [key, { resolve }] of batch)
+      for (const each of resolve) each(answers.get(key) ?? unanswered(cloud, key));
+    if (due || waiting.size >= cloud.instances.batchSize) start();
+    else if (waiting.size > 0 && !idle) gather();
+  }
+
+  return {
+    lookup: (ref) =>
+      new Promise((resolve) => {
+        const key = refKey(ref);
+        const entry = waiting.get(key);
+        if (entry) entry.resolve.push(resolve);
+        else waiting.set(key, { ref, resolve: [resolve] });
+        if (!running || waiting.size < cloud.instances.batchSize) gather();
+      }),
+    async lookupAll(refs, options) {
+      const answers = new Map<string, Lookup>();
+      for (let from = 0; from < refs.length; from += cloud.instances.batchSize) {
+        const part = refs.slice(from, from + cloud.instances.batchSize);
+        for (const [key, lookup] of await safeLookup(cloud, part, options)) answers.set(key, lookup);
+      }
+      for (const ref of refs) if (!answers.has(refKey(ref))) answers.set(refKey(ref), unanswered(cloud, refKey(ref)));
+      return answers;
+    },
+  };
+}
+
+async function safeLookup(
+  cloud: Cloud,
+  refs: readonly InstanceRef[],
+  options?: LookupOptions,
+): Promise<ReadonlyMap<string, Lookup>> {
+  try {
+    return await cloud.instances.lookup(refs, options);
+  } catch (error) {
+    const failure =
+      error instanceof CloudError
+        ? error
+        : new CloudError({
+            kind: 'Invalid',
+            cloud: cloud.name,
+            operation: 'lookup',
+            message: String(error),
+            cause: error,
+          });
+    return new Map(refs.map((ref) => [refKey(ref), { state: 'unknown', error: failure }]));
+  }
+}
+
+function unanswered(cloud: Cloud, key: string): Lookup {
+  const error = new CloudError({
+    kind: 'Invalid',
+    cloud: cloud.name,
+    operation: 'lookup',
+    message: `no answer for ${key}`,
+  });
+  return { state: 'unknown', error };
+}

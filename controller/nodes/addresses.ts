@@ -1,0 +1,102 @@
+import ipaddr from 'ipaddr.js';
+import type { AddressView } from './node-view.ts';
+
+/** One spelling per address (RFC 5952 for IPv6); text that is no address is returned as it is. */
+export function canonicalAddress(text: string): string {
+  return ipaddr.isValid(text) && (text.includes(':') || ipaddr.IPv4.isValidFourPartDecimal(text))
+    ? ipaddr.parse(text).toString()
+    : text;
+}
+
+function isFourPart(text: string): boolean {
+  return ipaddr.IPv4.isValidFourPartDecimal(text);
+}
+
+export type ProvidedIPs =
+  | { readonly ok: true; readonly ips: readonly string[] }
+  | { readonly ok: false; readonly message: string };
+
+/**
+ * Parses alpha.kubernetes.io/provided-node-ip as strictly as upstream: one address, or two of different families, no spaces, and neither of a pair
+ * unspecified.
+ */
+export function parseProvidedNodeIP(text: string): ProvidedIPs {
+  const parts = text.split(',');
+  const wrong = (message: string): ProvidedIPs => ({ ok: false, message: `${JSON.stringify(text)}: ${message}` });
+  if (parts.length > 2) return wrong('expected one address, or two of different families');
+  for (const part of parts) {
+    if (!isFourPart(part) && !(part.includes(':') && ipaddr.IPv6.isValid(part) && !part.includes('%'))) {
+      return wrong(`${JSON.stringify(part)} is not an IP address`);
+    }
+  }
+  if (parts.length === 2) {
+    if (parts.every((part) => part.includes(':')) || parts.every((part) => !part.includes(':'))) {
+      return wrong('expected two addresses of different families');
+    }
+    if (parts.some((part) => ipaddr.parse(part).range() === 'unspecified')) {
+      return wrong('a pair may not hold an unspecified address');
+    }
+  }
+  return { ok: true, ips: parts.map(canonicalAddress) };
+}
+
+/** Drops later duplicates of (type, address): the API server refuses them. */
+export function dedupe<A extends AddressView>(addresses: readonly A[]): A[] {
+  const seen = new Set<string>();
+  return addresses.filter(({ type, address }) => {
+    const key = `${type} ${canonicalAddress(address)}`;
+    if (seen.has(key)) return false;
+    seen.add(key);
+    return true;
+  });
+}
+
+export type ChosenAddresses =
+  | { readonly ok: true; readonly addresses: readonly AddressView[] }
+  | { readonly ok: false; readonly message: string };
+
+/**
+ * The addresses a Node should show, from what the cloud says and what the kubelet asked for. As upstream: addresses equal to a provided node IP come
+ * first, in the annotation's order, and close their address type to others; then follow the addresses of the other types. A provided IP that the
+ * cloud does not know is an error.
+ */
+export function preferProvided(fromCloud: readonly AddressView[], provided: readonly string[]): ChosenAddresses {
+  if (provided.length === 0) return { ok: true, addresses: dedupe(fromCloud) };
+  const first: AddressView[] = [];
+  const closed = new Set<string>();
+  for (const ip of provided) {
+    const matches = fromCloud.filter(({ address }) => canonicalAddress(address) === ip);
+    if (matches.length === 0) return { ok: false, message: `node IP ${ip} is not among the instance's addresses` };
+    for (const match of matches) {
+      first.push(match);
+      closed.add(match.type);
+    }
+  }
+  return { ok: true, addresses: dedupe([...first, ...fromCloud.filter(({ type }) => !closed.has(type))]) };
+}
+
+/** Keeps the kubelet's Hostname entries where the cloud tells none. */
+export function withHostnames(chosen: readonly AddressView[], current: readonly AddressView[]): AddressView[] {
+  if (chosen.some(({ type }) => type === 'Hostname')) return [...chosen];
+  return dedupe([...chosen, ...current.filter(({ type }) => type === 'Hostname')]);
+}
+
+function key({ type, address }: AddressView): string {
+  return `${type} ${canonicalAddress(address)}`;
+}
+
+/** Equal as multisets: a mere reordering is no reason to write. */
+export function sameAddresses(a: readonly AddressView[], b: readonly AddressView[]): boolean {
+  if (a.length !== b.length) return false;
+  const sorted = a.map(key).sort();
+  return b
+    .map(key)
+    .sort()
+    .every((each, index) => each === sorted[index]);
+}
+
+/** Those of `current` that `wanted` leaves out. */
+export function omitted(current: readonly AddressView[], wanted: readonly AddressView[]): AddressView[] {
+  const kept = new Set(wanted.map(key));
+  return current.filter((each) => !kept.has(key(each)));
+}

@@ -1,0 +1,13 @@
+import type { Cloud } from '../clouds/cloud.ts';
+import type { LabelSelector } from './selector.ts';
+
+/** One cloud the process was asked to serve: with its API, or report-only. */
+export interface ConfiguredCloud {
+  readonly name: string;
+  readonly scope: string;
+  accepts(providerID: string): boolean;
+  /** From `--node-selector`; undefined = none was given for this cloud. */
+  readonly selector: LabelSelector | undefined;
+  /** Undefined = report-only. */
+  readonly api: Cloud | undefined;
+}

@@ -1,0 +1,70 @@
+import { parseDuration } from '../../common/process/duration.ts';
+
+/** How many unexplained effects of one kind may happen within a window that moves. */
+export interface Budget {
+  /** A share of the owned nodes (0..1), or a fixed count. */
+  readonly limit: { readonly share: number } | { readonly count: number };
+  readonly windowMs: number;
+}
+
+/** What is counted apart: deletions, shutdown taints, out-of-service taints. */
+export type BudgetKind = 'deletion' | 'shutdown' | 'out-of-service';
+
+const letters: Readonly<Record<BudgetKind, string>> = { deletion: 'd', shutdown: 's', 'out-of-service': 'o' };
+const form = /^(\d+(?:\.\d+)?)(%?)\/(.+)$/;
+
+/** Parses `10%/10m` or `5/1h`. Answers what was expected when it does not parse. */
+export function parseBudget(text: string): Budget | { readonly expected: string } {
+  const expected = 'a share or count per duration, such as 10%/10m or 5/1h';
+  const match = form.exec(text);
+  if (!match) return { expected };
+  const [, amount = '', percent, window = ''] = match;
+  const windowMs = parseDuration(window);
+  if (windowMs === undefined || windowMs <= 0) return { expected };
+  const value = Number(amount);
+  if (percent === '%') return value <= 100 ? { limit: { share: value / 100 }, windowMs } : { expected };
+  return Number.isInteger(value) ? { limit: { count: value }, windowMs } : { expected };
+}
+
+interface Entry {
+  readonly letter: string;
+  readonly atSeconds: number;
+  readonly count: number;
+}
+
+/** What was spent when, for all kinds; printed into an annotation of the Lease, so that a restart refills nothing. */
+export type Ledger = readonly Entry[];
+
+/** Reads `d1700000000x3,s1700000100x1`. Parts that do not parse are dropped. */
+export function parseLedger(text: string | undefined): Ledger {
+  return (text ?? '').split(',').flatMap((part) => {
+    const match = /^([dso])(\d+)x(\d+)$/.exec(part);
+    return match ? [{ letter: match[1] as string, atSeconds: Number(match[2]), count: Number(match[3]) }] : [];
+  });
+}
+
+export function printLedger(ledger: Ledger): string {
+  return ledger.map(({ letter, atSeconds, count }) => `${letter}${atSeconds}x${count}`).join(',');
+}
+
+/** Entries that the window has left behind. A time in the future (a clock that jumped) counts as now. */
+function current(ledger: Ledger, windowMs: number, nowMs: number): Entry[] {
+  return ledger.filter(({ atSeconds }) => nowMs - atSeconds * 1000 < windowMs);
+}
+
+/** How many more of this kind may happen now; at least one per window, whatever the share. */
+export function room(budget: Budget, kind: BudgetKind, ownedNodes: number, ledger: Ledger, nowMs: number): number {
+  const limit = 'count' in budget.limit ? budget.limit.count : Math.floor(budget.limit.share * ownedNodes);
+  const spent = current(ledger, budget.windowMs, nowMs)
+    .filter(({ letter }) => letter === letters[kind])
+    .reduce((sum, { count }) => sum + count, 0);
+  return Math.max(0, Math.max(1, limit) - spent);
+}
+
+/** The ledger after spending; old entries fall out. */
+export function spend(budget: Budget, kind: BudgetKind, count: number, ledger: Ledger, nowMs: number): Ledger {
+  return [
+    ...current(ledger, budget.windowMs, nowMs),
+    { letter: letters[kind], atSeconds: Math.floor(nowMs / 1000), count },
+  ];
+}

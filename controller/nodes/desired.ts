@@ -1,0 +1,110 @@
+import type { Instance } from '../../common/instance.ts';
+import { annotations, labels as labelKeys } from '../../common/well-known.ts';
+import { parseProvidedNodeIP, preferProvided, withHostnames } from './addresses.ts';
+import { type AddressView, isUninitialized, type NodeView } from './node-view.ts';
+import type { InitializedReason } from './reasons.ts';
+import { printRecord } from './scope-record.ts';
+
+/** What a Node should carry, as far as it is ours to write. */
+export interface DesiredNode {
+  /** Undefined = leave it (it is set already, and immutable). */
+  readonly providerID: string | undefined;
+  /** Only what differs from the Node. */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly record: string;
+  /** Undefined = the cloud tells none: leave what is there. */
+  readonly addresses: readonly AddressView[] | undefined;
+  readonly reason: Extract<InitializedReason, 'Initialized' | 'TopologyDrift'>;
+  readonly message: string;
+}
+
+export type Desired =
+  | { readonly ok: true; readonly node: DesiredNode }
+  | {
+      readonly ok: false;
+      readonly reason: Extract<InitializedReason, 'IdentityConflict' | 'InvalidNodeIP'>;
+      readonly message: string;
+    };
+
+/** Kubernetes' own namespaces, which a cloud's additional labels may not enter; upstream's rule. */
+const reserved = /(^|\.)(kubernetes|k8s)\.io\//;
+
+const topology = [
+  ['zone', labelKeys.zone, labelKeys.zoneBeta],
+  ['region', labelKeys.region, labelKeys.regionBeta],
+] as const;
+
+/** What the Node should look like, given the instance it runs on. Pure. */
+export function desiredNode(node: NodeView, instance: Instance, scope: string): Desired {
+  const providedText = node.annotations[annotations.providedNodeIP];
+  const provided = providedText === undefined ? { ok: true as const, ips: [] } : parseProvidedNodeIP(providedText);
+  if (!provided.ok)
+    return { ok: false, reason: 'InvalidNodeIP', message: `${annotations.providedNodeIP} ${provided.message}` };
+
+  let addresses: readonly AddressView[] | undefined;
+  if (instance.addresses.length > 0) {
+    const chosen = preferProvided(instance.addresses, provided.ips);
+    if (!chosen.ok) return { ok: false, reason: 'IdentityConflict', message: chosen.message };
+    addresses = withHostnames(chosen.addresses, node.addresses);
+  }
+
+  const drift = isUninitialized(node) ? [] : topologyDrift(node, instance);
+  return {
+    ok: true,
+    node: {
+      providerID: node.providerID === '' ? instance.providerID : undefined,
+      labels: { ...extraLabels(node, instance), ...wellKnownLabels(node, instance) },
+      record: printRecord(scope, instance),
+      addresses,
+      reason: drift.length > 0 ? 'TopologyDrift' : 'Initialized',
+      message: drift.length > 0 ? drift.join('; ') : 'the Node carries what its cloud says',
+    },
+  };
+}
+
+function topologyDrift(node: NodeView, instance: Instance): string[] {
+  return topology.flatMap(([part, key]) => {
+    const [held, told] = [node.labels[key], instance[part]];
+    return held !== undefined && told !== undefined && held !== told
+      ? [`${part} label ${held}, the cloud says ${told}`]
+      : [];
+  });
+}
+
+/**
+ * Zone and region are written while the Node waits for initialisation, as upstream does over whatever is there, and afterwards only where missing. The
+ * type follows the cloud for ever, unless somebody set another: the beta label tells, which nobody but a cloud controller writes.
+ */
+function wellKnownLabels(node: NodeView, instance: Instance): Record<string, string> {
+  const changes: Record<string, string> = {};
+  const set = (key: string, value: string) => {
+    if (node.labels[key] !== value) changes[key] = value;
+  };
+  const joining = isUninitialized(node);
+  for (const [part, stable, beta] of topology) {
+    const told = instance[part];
+    if (told === undefined) continue;
+    if (joining) {
+      set(stable, told);
+      set(beta, told);
+    } else if (node.labels[stable] === undefined) {
+      set(stable, told);
+    }
+  }
+  if (instance.type !== undefined) {
+    const [held, witness] = [node.labels[labelKeys.instanceType], node.labels[labelKeys.instanceTypeBeta]];
+    const setByPerson = !joining && held !== undefined && held !== witness;
+    if (!setByPerson) {
+      set(labelKeys.instanceType, instance.type);
+      set(labelKeys.instanceTypeBeta, instance.type);
+    }
+  }
+  return changes;
+}
+
+function extraLabels(node: NodeView, instance: Instance): Record<string, string> {
+  const added = Object.entries(instance.labels ?? {}).filter(
+    ([key]) => !reserved.test(key) && node.labels[key] === undefined,
+  );
+  return Object.fromEntries(added);
+}

@@ -1,0 +1,195 @@
+import { errorFields } from '../../common/process/log.ts';
+import { isConflict, isNotFound } from '../kube/api.ts';
+import type { Semaphore } from '../semaphore.ts';
+import type { BudgetKeeper } from './budget-keeper.ts';
+import { deleteNode } from './delete-node.ts';
+import type { BudgetKind } from './deletion-budget.ts';
+import type { Finding } from './examine.ts';
+import { eventTarget, type NodeContext } from './node-context.ts';
+import { conditionOf, instanceMissing, isUninitialized, type NodeView } from './node-view.ts';
+import { answeringCloud } from './ownership.ts';
+import { type PowerTaints, planPowerTaints, powerTaintsOf } from './power-taints.ts';
+import { type MissingReason, missingReasons } from './reasons.ts';
+import type { Suspect } from './suspects.ts';
+import { createWaitingNodes } from './waiting.ts';
+import { nodePath, writeCondition } from './write-node.ts';
+
+export interface EffectsOptions {
+  readonly budget: BudgetKeeper;
+  /** Bounds how many Nodes are written at once. */
+  readonly writes: Semaphore;
+  /** Opt-in: also taint `out-of-service` once power-off is certain. */
+  readonly outOfServiceTaint: boolean;
+}
+
+/** One suspect and what the look at it came to. */
+export interface Examined {
+  readonly suspect: Suspect;
+  /** As the cache has it. */
+  readonly node: NodeView;
+  readonly finding: Finding;
+}
+
+/** Carries out what the evidence allows, within the budgets, and says what waits. Writes are tried again at the next look. */
+export interface Effects {
+  settle(examined: readonly Examined[]): Promise<void>;
+  /** Takes back our power taints and the condition. Answers whether nothing of ours is left. */
+  clear(node: NodeView): Promise<boolean>;
+  /** Remembers why a deletion waits, in the gauge, the log and an event, once per change. */
+  note(name: string, node: NodeView, reason: MissingReason): void;
+  done(name: string): void;
+}
+
+export function createEffects(
+  context: NodeContext,
+  options: EffectsOptions,
+  suspects: { drop(name: string): void; retry(suspect: Suspect): void },
+): Effects {
+  const { api, clock, log, nodes, resolver, events, metrics } = context;
+  const withheld = createWaitingNodes<MissingReason>(metrics.deletionsWithheld);
+
+  async function settle(examined: readonly Examined[]): Promise<void> {
+    const waits = examined.map(async ({ suspect, node, finding }) => {
+      if (finding.kind === 'over') suspects.drop(suspect.name);
+      else if (finding.kind === 'wait')
+        await hold(suspect, finding.node ?? node, finding.reason, finding.checkInMs, finding.node !== undefined);
+    });
+    await Promise.all(waits);
+    await settleDeletions(examined.filter(({ finding }) => finding.kind === 'delete'));
+    await settlePowerOff(examined.filter(({ finding }) => finding.kind === 'powered-off'));
+  }
+
+  async function hold(
+    suspect: Suspect,
+    node: NodeView,
+    reason: MissingReason,
+    checkInMs: number,
+    fresh: boolean,
+  ): Promise<void> {
+    suspect.nextAtMs = clock.monotonic() + checkInMs;
+    if (suspect.series?.state === 'stopped') return;
+    note(suspect.name, node, reason);
+    if (fresh) await condition(node, reason);
+  }
+
+  async function grant(kind: BudgetKind, wanted: number): Promise<number> {
+    if (wanted === 0) return 0;
+    let owned = 0;
+    for (const node of nodes.values())
+      if (node.providerID !== '' && !isUninitialized(node) && answeringCloud(node, resolver.configured)) owned += 1;
+    try {
+      return await options.budget.take(kind, wanted, owned);
+    } catch (error) {
+      log.warn('budget not written, so nothing is spent', { kind, ...errorFields(error) });
+      return 0;
+    }
+  }
+
+  async function settleDeletions(examined: readonly Examined[]): Promise<void> {
+    let granted = await grant(
+      'deletion',
+      examined.filter(({ finding }) => finding.kind === 'delete' && finding.budgeted).length,
+    );
+    await Promise.all(
+      examined.map(async ({ suspect, finding }) => {
+        if (finding.kind !== 'delete') return;
+        if (finding.budgeted && granted-- <= 0) return hold(suspect, finding.node, 'BudgetExhausted', 30_000, true);
+        await remove(suspect, finding);
+      }),
+    );
+  }
+
+  async function remove(suspect: Suspect, finding: Finding & { kind: 'delete' }): Promise<void> {
+    const { node, evidence, state } = finding;
+    const target = eventTarget(node);
+    events.emit(target, { type: 'Normal', reason: 'DeletingNode', message: `Deleting Node ${node.name}: ${evidence}` });
+    try {
+      const outcome = await options.writes.run(() => deleteNode(api, node));
+      if (outcome === 'changed') return suspects.retry(suspect);
+      if (outcome === 'deleted') metrics.deletions.add({ evidence: state });
+      log.info('node deleted', { node: node.name, providerID: node.providerID, evidence });
+      context.reports.forget(node.name);
+      suspects.drop(node.name);
+    } catch (error) {
+      log.warn('node not deleted', { node: node.name, ...errorFields(error) });
+      events.emit(target, {
+        type: 'Warning',
+        reason: 'DeletingNodeFailed',
+        message: `Deleting Node ${node.name} failed`,
+      });
+      suspects.retry(suspect);
+    }
+  }
+
+  async function settlePowerOff(examined: readonly Examined[]): Promise<void> {
+    const missing = examined.filter(
+      ({ finding }) => finding.kind === 'powered-off' && !powerTaintsOf(finding.node).shutdown,
+    );
+    let granted = await grant('shutdown', missing.length);
+    const fencing = options.outOfServiceTaint
+      ? examined.filter(({ finding }) => finding.kind === 'powered-off' && !powerTaintsOf(finding.node).outOfService)
+      : [];
+    let fenced = await grant('out-of-service', fencing.length);
+    await Promise.all(
+      examined.map(async ({ suspect, finding }) => {
+        if (finding.kind !== 'powered-off') return;
+        const held = powerTaintsOf(finding.node);
+        const shutdown = held.shutdown || granted-- > 0;
+        const outOfService = held.outOfService || (options.outOfServiceTaint && fenced-- > 0);
+        await taint(finding.node, { shutdown, outOfService });
+        suspects.retry(suspect);
+      }),
+    );
+  }
+
+  async function clear(node: NodeView): Promise<boolean> {
+    withheld.done(node.name);
+    const tainted = await taint(node, { shutdown: false, outOfService: false });
+    if (conditionOf(node, instanceMissing)?.status !== 'True') return tainted;
+    return (await condition(node, 'Found')) && tainted;
+  }
+
+  async function taint(node: NodeView, wanted: PowerTaints): Promise<boolean> {
+    const taints = planPowerTaints(node, wanted);
+    if (taints === undefined) return true;
+    const body = { metadata: { resourceVersion: node.resourceVersion }, spec: { taints } };
+    try {
+      await options.writes.run(() => api.call({ verb: 'patch', path: nodePath(node.name), patch: 'merge', body }));
+    } catch (error) {
+      if (!isConflict(error) && !isNotFound(error))
+        log.warn('power taint not written', { node: node.name, ...errorFields(error) });
+      return isNotFound(error);
+    }
+    const reason = wanted.shutdown ? 'ShutdownTaintAdded' : 'ShutdownTaintRemoved';
+    const message = wanted.shutdown ? 'its VM is powered off' : 'its VM is powered on, or the Node is Ready';
+    log.info(wanted.shutdown ? 'shutdown taint added' : 'shutdown taint removed', { node: node.name });
+    events.emit(eventTarget(node), { type: 'Normal', reason, message });
+    return true;
+  }
+
+  function note(name: string, node: NodeView, reason: MissingReason): void {
+    const before = withheld.get(name)?.reason ?? conditionOf(node, instanceMissing)?.reason;
+    withheld.wait(name, reason, '');
+    if (before === reason) return;
+    const { meaning } = missingReasons[reason];
+    if (reason !== 'Confirming') {
+      log.warn('node deletion withheld', { node: node.name, reason });
+      events.emit(eventTarget(node), { type: 'Warning', reason: 'DeletionWithheld', message: `${reason}: ${meaning}` });
+    }
+  }
+
+  async function condition(node: NodeView, reason: MissingReason): Promise<boolean> {
+    const status = reason === 'Found' ? ('False' as const) : ('True' as const);
+    const wanted = { type: instanceMissing, status, reason, message: missingReasons[reason].meaning };
+    try {
+      await options.writes.run(() => writeCondition({ api, clock }, node, wanted));
+      return true;
+    } catch (error) {
+      if (!isConflict(error) && !isNotFound(error))
+        log.warn('condition not written', { node: node.name, ...errorFields(error) });
+      return false;
+    }
+  }
+
+  return { settle, clear, note, done: (name) => withheld.done(name) };
+}

@@ -1,0 +1,13 @@
+import type { Report } from '../../common/report.ts';
+import { annotations, taints as taintKeys } from '../../common/well-known.ts';
+import type { NodeView } from './node-view.ts';
+
+/** Why the disappearance of this Node's instance was to be expected; undefined when nothing foretold it. Such deletions need no budget. Pure. */
+export function explanationOf(node: NodeView, report: Report | undefined): string | undefined {
+  const has = (key: string) => node.taints.some((taint) => taint.key === key);
+  if (has(taintKeys.toBeDeletedByAutoscaler)) return 'the cluster autoscaler marked it';
+  if (has(taintKeys.disruptedByKarpenter)) return 'Karpenter marked it';
+  if (node.annotations[annotations.clusterApiDelete] !== undefined) return 'Cluster API marked it';
+  const notice = report?.notices?.find(({ kind }) => kind === 'preemption' || kind === 'termination');
+  return notice === undefined ? undefined : `its cloud announced a ${notice.kind}`;
+}

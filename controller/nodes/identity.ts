@@ -1,0 +1,61 @@
+import type { Instance } from '../../common/instance.ts';
+import type { Report } from '../../common/report.ts';
+import { annotations } from '../../common/well-known.ts';
+import type { NodeView } from './node-view.ts';
+import { parseRecord } from './scope-record.ts';
+
+/** Values that firmware vendors leave in place of a UUID; they identify nothing. */
+const placeholderUuids: ReadonlySet<string> = new Set([
+  '00000000-0000-0000-0000-000000000000',
+  'ffffffff-ffff-ffff-ffff-ffffffffffff',
+  '03000200-0400-0500-0006-000700080009',
+  '12345678-1234-5678-90ab-cddeefaabbcc',
+]);
+const uuidShape = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+function reversedBytes(hex: string): string {
+  return (hex.match(/../g) ?? []).reverse().join('');
+}
+
+/** The same UUID with its first three groups in the other byte order: old BIOSes and VMware print it so. */
+export function swapped(uuid: string): string {
+  const [a = '', b = '', c = '', ...rest] = uuid.split('-');
+  return [reversedBytes(a), reversedBytes(b), reversedBytes(c), ...rest].join('-');
+}
+
+/** Whether two SMBIOS UUIDs name different machines. False when either says nothing. */
+export function uuidsContradict(one: string | undefined, other: string | undefined): boolean {
+  const [a, b] = [(one ?? '').toLowerCase(), (other ?? '').toLowerCase()];
+  if (!uuidShape.test(a) || !uuidShape.test(b) || placeholderUuids.has(a) || placeholderUuids.has(b)) return false;
+  return a !== b && swapped(a) !== b;
+}
+
+/**
+ * What contradicts the belief that `node` runs on `instance`, in words; undefined when nothing does. `report` is the sender's own, proved to come from
+ * this very Node. Pure.
+ */
+export function contradiction(node: NodeView, instance: Instance, report: Report | undefined): string | undefined {
+  const recorded = parseRecord(node.annotations[annotations.instance]);
+  if (recorded?.incarnation && instance.incarnation && recorded.incarnation !== instance.incarnation) {
+    return `the instance was rebuilt: recorded incarnation ${recorded.incarnation}, now ${instance.incarnation}`;
+  }
+  if (uuidsContradict(report?.smbiosUuid, node.systemUuid)) {
+    return `the agent's machine has SMBIOS UUID ${report?.smbiosUuid}, the kubelet's ${node.systemUuid}`;
+  }
+  if (uuidsContradict(instance.smbiosUuid, node.systemUuid)) {
+    return `instance ${instance.id} has SMBIOS UUID ${instance.smbiosUuid}, the Node ${node.systemUuid}`;
+  }
+  const reported = report?.instance;
+  if (reported && reported.cloud === instance.cloud && reported.id !== instance.id) {
+    return `the agent reports instance ${reported.id}, the Node stands for ${instance.id}`;
+  }
+  if (
+    reported?.cloud === instance.cloud &&
+    reported.incarnation !== undefined &&
+    instance.incarnation !== undefined &&
+    reported.incarnation !== instance.incarnation
+  ) {
+    return `the agent reports incarnation ${reported.incarnation}, the cloud's API ${instance.incarnation}`;
+  }
+  return undefined;
+}

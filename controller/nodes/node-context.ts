@@ -1,0 +1,37 @@
+import type { Clock } from '../../common/process/clock.ts';
+import type { Log } from '../../common/process/log.ts';
+import type { MetricsOf } from '../../common/process/metrics.ts';
+import type { Random } from '../../common/process/random.ts';
+import type { KubeApi } from '../kube/api.ts';
+import type { EventSink, EventTarget } from '../kube/event-sink.ts';
+import type { Informer } from '../kube/informer.ts';
+import type { ReportStore } from '../reports/store.ts';
+import type { nodeMetrics } from './metrics.ts';
+import type { NodeView } from './node-view.ts';
+import type { Resolver } from './resolve.ts';
+
+/** What every part of the node half works with. */
+export interface NodeContext {
+  /** Fenced: a replica that does not lead cannot write through it. */
+  readonly api: KubeApi;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly nodes: Informer<NodeView>;
+  readonly reports: ReportStore;
+  readonly resolver: Resolver;
+  readonly events: EventSink;
+  readonly metrics: MetricsOf<typeof nodeMetrics>;
+  /** True while everything is paused. */
+  paused(): boolean;
+}
+
+export function eventTarget(node: NodeView): EventTarget {
+  return { apiVersion: 'v1', kind: 'Node', name: node.name, uid: node.uid };
+}
+
+/** The newest report that was proved to come from this very Node object. */
+export function reportOf(context: Pick<NodeContext, 'reports'>, node: NodeView) {
+  const stored = context.reports.get(node.name);
+  return stored?.nodeUid === node.uid ? stored : undefined;
+}

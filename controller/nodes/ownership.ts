@@ -1,0 +1,49 @@
+import { schemeOf } from '../../common/provider-id/codec.ts';
+import { annotations } from '../../common/well-known.ts';
+import type { ConfiguredCloud } from './configured-cloud.ts';
+import { isUninitialized, type NodeView } from './node-view.ts';
+import { parseRecord } from './scope-record.ts';
+
+/**
+ * Whose a node is. `owned`: its instance lives in one of these scopes. `claimable`: it has no providerID, waits for initialisation and may
+ * belong to one of these clouds, if a report or exactly one lookup claims it. `foreign`: never modified, routed, balanced or deleted.
+ */
+export type Ownership =
+  | { readonly kind: 'owned'; readonly clouds: readonly ConfiguredCloud[] }
+  | { readonly kind: 'claimable'; readonly clouds: readonly ConfiguredCloud[] }
+  | { readonly kind: 'foreign'; readonly why: string };
+
+/** Decides by what stands on the Node alone. Pure. */
+export function ownershipOf(node: NodeView, configured: readonly ConfiguredCloud[]): Ownership {
+  if (node.providerID !== '') return ownershipByProviderID(node, configured);
+  if (!isUninitialized(node)) {
+    return { kind: 'foreign', why: 'it has no providerID and no uninitialized taint' };
+  }
+  const selected = configured.filter((cloud) => cloud.selector?.(node.labels) ?? true);
+  if (selected.length === 0) return { kind: 'foreign', why: '--node-selector does not match it' };
+  return { kind: 'claimable', clouds: selected };
+}
+
+function ownershipByProviderID(node: NodeView, configured: readonly ConfiguredCloud[]): Ownership {
+  const accepting = configured.filter((cloud) => cloud.accepts(node.providerID));
+  const clouds = new Set(accepting.map((cloud) => cloud.name));
+  if (clouds.size === 0)
+    return { kind: 'foreign', why: `no configured cloud accepts its providerID ${node.providerID}` };
+  if (clouds.size > 1 && schemeOf(node.providerID) === undefined) {
+    return {
+      kind: 'foreign',
+      why: `its providerID ${node.providerID} has no scheme and fits ${[...clouds].join(' and ')}`,
+    };
+  }
+  const recorded = parseRecord(node.annotations[annotations.instance])?.scope;
+  const there = accepting.filter((cloud) => cloud.scope === recorded);
+  return { kind: 'owned', clouds: there.length > 0 ? there : accepting };
+}
+
+/** The cloud whose API answers for this node, when exactly one does: only then can anything destructive follow. */
+export function answeringCloud(node: NodeView, configured: readonly ConfiguredCloud[]): ConfiguredCloud | undefined {
+  const ownership = ownershipOf(node, configured);
+  if (ownership.kind !== 'owned') return undefined;
+  const [cloud, ...others] = ownership.clouds.filter(({ api }) => api !== undefined);
+  return others.length === 0 ? cloud : undefined;
+}

@@ -1,0 +1,102 @@
+import { annotations, conditions, taints as taintKeys } from '../../common/well-known.ts';
+import { sameAddresses } from './addresses.ts';
+import type { DesiredNode } from './desired.ts';
+import { type AddressView, conditionOf, isUninitialized, type NodeView, type Taint } from './node-view.ts';
+
+export interface ConditionChange {
+  readonly type: string;
+  readonly status: 'True' | 'False';
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** Longer messages are cut: they are for people, and stand on every Node. */
+const maxMessage = 512;
+
+/**
+ * A strategic merge patch of `nodes/<n>/status`, guarded by the resourceVersion. Addresses merge by type alone in this patch format, which would fold two
+ * of one type into the last (observed on a real server), so the list replaces the old one whole.
+ */
+export function statusPatch(
+  resourceVersion: string,
+  nowMs: number,
+  change: {
+    readonly addresses?: readonly AddressView[];
+    readonly conditions?: readonly (ConditionChange & { readonly changed: boolean })[];
+  },
+): object {
+  const now = new Date(nowMs).toISOString().replace(/\.\d+Z$/, 'Z');
+  return {
+    metadata: { resourceVersion },
+    status: {
+      ...(change.addresses === undefined ? {} : { addresses: [{ $patch: 'replace' }, ...change.addresses] }),
+      ...(change.conditions === undefined
+        ? {}
+        : {
+            conditions: change.conditions.map(({ changed, message, ...condition }) => ({
+              ...condition,
+              message: message.slice(0, maxMessage),
+              lastHeartbeatTime: now,
+              ...(changed ? { lastTransitionTime: now } : {}),
+            })),
+          }),
+    },
+  };
+}
+
+/** Whether the condition must be written, and whether its status flips; undefined when it stands already. */
+export function conditionChange(
+  node: NodeView,
+  wanted: ConditionChange,
+): (ConditionChange & { readonly changed: boolean }) | undefined {
+  const held = conditionOf(node, wanted.type);
+  const same =
+    held?.status === wanted.status &&
+    held.reason === wanted.reason &&
+    held.message === wanted.message.slice(0, maxMessage);
+  return same ? undefined : { ...wanted, changed: held?.status !== wanted.status };
+}
+
+/** The first patch of an initialisation: addresses and the condition; undefined when both stand already. */
+export function planStatus(node: NodeView, desired: DesiredNode, nowMs: number): object | undefined {
+  const addresses =
+    desired.addresses !== undefined && !sameAddresses(desired.addresses, node.addresses)
+      ? desired.addresses
+      : undefined;
+  const condition = conditionChange(node, {
+    type: conditions.cloudInitialized,
+    status: 'True',
+    reason: desired.reason,
+    message: desired.message,
+  });
+  if (addresses === undefined && condition === undefined) return undefined;
+  return statusPatch(node.resourceVersion, nowMs, {
+    ...(addresses === undefined ? {} : { addresses }),
+    ...(condition === undefined ? {} : { conditions: [condition] }),
+  });
+}
+
+/** Taints without those of the key. */
+export function withoutTaint(taints: readonly Taint[], key: string): Taint[] {
+  return taints.filter((taint) => taint.key !== key);
+}
+
+/**
+ * The second patch: providerID, labels, record, and the uninitialized taint off, all at once, so that the taint goes with everything else in place. A merge
+ * patch, since lists replace; guarded by the first patch's resourceVersion, so no taint put on in between is lost. Undefined when there is nothing to do.
+ */
+export function planMain(node: NodeView, desired: DesiredNode, resourceVersion: string): object | undefined {
+  const untaint = isUninitialized(node);
+  const labels = Object.keys(desired.labels).length > 0 ? { labels: desired.labels } : {};
+  const record =
+    node.annotations[annotations.instance] === desired.record
+      ? {}
+      : { annotations: { [annotations.instance]: desired.record } };
+  const spec = {
+    ...(desired.providerID === undefined ? {} : { providerID: desired.providerID }),
+    ...(untaint ? { taints: withoutTaint(node.taints, taintKeys.uninitialized) } : {}),
+  };
+  const metadata = { ...labels, ...record };
+  if (Object.keys(spec).length === 0 && Object.keys(metadata).length === 0) return undefined;
+  return { metadata: { resourceVersion, ...metadata }, ...(Object.keys(spec).length > 0 ? { spec } : {}) };
+}

@@ -1,0 +1,36 @@
+import { taints as taintKeys } from '../../common/well-known.ts';
+import type { NodeView, Taint } from './node-view.ts';
+
+/** Our out-of-service taints carry this value; one set by a person is left alone. */
+export const outOfServiceValue = 'mooring';
+
+export interface PowerTaints {
+  readonly shutdown: boolean;
+  readonly outOfService: boolean;
+}
+
+function isShutdown(taint: Taint): boolean {
+  return taint.key === taintKeys.shutdown && taint.effect === 'NoSchedule';
+}
+
+function isOurs(taint: Taint): boolean {
+  return taint.key === taintKeys.outOfService && taint.value === outOfServiceValue;
+}
+
+export function powerTaintsOf(node: NodeView): PowerTaints {
+  return { shutdown: node.taints.some(isShutdown), outOfService: node.taints.some(isOurs) };
+}
+
+/** The Node's taints with exactly the wanted power taints; undefined when they stand already. Pure. */
+export function planPowerTaints(node: NodeView, wanted: PowerTaints): Taint[] | undefined {
+  const held = powerTaintsOf(node);
+  if (held.shutdown === wanted.shutdown && held.outOfService === wanted.outOfService) return undefined;
+  const others = node.taints.filter((taint) => !isShutdown(taint) && !isOurs(taint));
+  if (wanted.shutdown) others.push({ key: taintKeys.shutdown, effect: 'NoSchedule' });
+  // A person's own taint of that key and effect already does what ours would; two of them are refused by the API server.
+  const byPerson = others.some(({ key, effect }) => key === taintKeys.outOfService && effect === 'NoExecute');
+  if (wanted.outOfService && !byPerson) {
+    others.push({ key: taintKeys.outOfService, value: outOfServiceValue, effect: 'NoExecute' });
+  }
+  return others;
+}

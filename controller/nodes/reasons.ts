@@ -1,0 +1,93 @@
+/**
+ * The closed sets of reason codes that conditions, events, metrics and `explain` use. The reference page is generated from here.
+ */
+export interface ReasonInfo {
+  readonly meaning: string;
+  /** What an operator may do about it; empty when nothing need be done. */
+  readonly remedy: string;
+}
+
+/** Reasons of the condition CloudInitialized. */
+export const initializedReasons = {
+  Initialized: { meaning: 'The Node carries what its cloud says and is open for pods.', remedy: '' },
+  TopologyDrift: {
+    meaning:
+      'The instance now reports another zone or region than the Node was labelled with; the labels are left alone, since volumes and scheduling depend on them.',
+    remedy: 'Drain the Node and let it register again, or accept the old labels.',
+  },
+  AwaitingReport: {
+    meaning: 'The cloud has no configured API here, and the agent on this Node has not reported yet.',
+    remedy: 'Look at the agent pod on the Node: its log and /readyz say what it lacks.',
+  },
+  AwaitingCloud: {
+    meaning: "The cloud's API did not answer usefully; the message says how. Tried again with back-off.",
+    remedy: "Look at the cloud's status, the credential and `mooring-controller check`.",
+  },
+  InstanceNotFound: {
+    meaning: 'No configured cloud knows an instance for this Node.',
+    remedy:
+      'Compare the Node name with the instance name, give the kubelet --provider-id, or run the agent on the Node.',
+  },
+  AmbiguousInstance: {
+    meaning: 'More than one instance, or more than one configured cloud, claims this Node.',
+    remedy: 'Give the kubelet --provider-id, run the agent on the Node, or set --node-selector.',
+  },
+  IdentityConflict: {
+    meaning:
+      'What is known of this Node contradicts itself (providerID, incarnation, SMBIOS UUID, address, or an instance that another live Node holds). It is not written and keeps its taint.',
+    remedy: 'Read the message; usually the Node must be deleted and its kubelet restarted so that it registers anew.',
+  },
+  InvalidNodeIP: {
+    meaning: 'The annotation alpha.kubernetes.io/provided-node-ip does not parse.',
+    remedy: "Correct the kubelet's --node-ip: one address, or two of different families separated by a comma.",
+  },
+} as const satisfies Record<string, ReasonInfo>;
+export type InitializedReason = keyof typeof initializedReasons;
+
+/** Reasons of the condition CloudInstanceMissing: True while the cloud says that a Node's instance is gone or absent. */
+export const missingReasons = {
+  Found: { meaning: 'The instance was found again.', remedy: '' },
+  Confirming: {
+    meaning: 'The instance looks gone; the answer is being confirmed before the Node is deleted.',
+    remedy: '',
+  },
+  SignOfLife: {
+    meaning:
+      'The cloud says the instance is gone, but the Node renews its lease, reports, or is Ready. Life vetoes deletion.',
+    remedy: "Check that the controller's credential and scope are the Node's own.",
+  },
+  CanaryNotFound: {
+    meaning:
+      'Other instances that are known to be alive could not be found by the same kind of request in the same pass, so the answer is not believed.',
+    remedy: 'The credential probably sees another project or nothing at all: run `mooring-controller check`.',
+  },
+  NeverFound: {
+    meaning: 'This instance was never found in this scope, as recorded on the Node; its absence proves nothing.',
+    remedy: 'Delete the Node by hand if its machine is really gone.',
+  },
+  TooYoung: { meaning: 'The Node is younger than five minutes, and clouds show new instances late.', remedy: '' },
+  BudgetExhausted: {
+    meaning: 'Too many Nodes lost their instances without explanation lately; deletion waits for the window to move.',
+    remedy:
+      'Find out why they vanish. To let one go now, annotate the Node with mooring.dev/release-deletion=<its uid>.',
+  },
+  CloudUnknown: {
+    meaning: "The cloud's API did not answer the confirming question; unknown is never absent.",
+    remedy: '',
+  },
+  LifeUnknown: { meaning: 'The API server did not answer when the Node was read again before deletion.', remedy: '' },
+} as const satisfies Record<string, ReasonInfo>;
+export type MissingReason = keyof typeof missingReasons;
+
+/** Event reasons. `Synced`, `DeletingNode` and `DeletingNodeFailed` are upstream's. */
+export const eventReasons = {
+  Synced: 'The Node was initialised.',
+  CloudInitializedChanged: 'Initialisation waits for another reason than before.',
+  DeletingNode: 'The instance is gone; the Node is being deleted. The message says by what evidence.',
+  DeletingNodeFailed: 'The API server refused the deletion.',
+  DeletionWithheld: 'The instance looks gone, but the Node is kept; the message says why.',
+  ShutdownTaintAdded: 'The instance is powered off.',
+  ShutdownTaintRemoved: 'The instance is powered on again.',
+  TopologyDrift: 'The instance reports another zone or region than the labels say.',
+} as const;
+export type EventReason = keyof typeof eventReasons;

@@ -1,0 +1,158 @@
+import type { Instance, PowerState } from '../../common/instance.ts';
+import type { Report, ReportedInstance } from '../../common/report.ts';
+import type { InstanceRef, Lookup } from '../clouds/cloud.ts';
+import type { Lookups } from '../instances/lookups.ts';
+import type { ConfiguredCloud } from './configured-cloud.ts';
+import type { NodeView } from './node-view.ts';
+import { ownershipOf } from './ownership.ts';
+import type { InitializedReason } from './reasons.ts';
+import { reportScope } from './scope-record.ts';
+
+/** Which instance a node runs on, as far as it can be told now. */
+export type Resolution =
+  | { readonly kind: 'foreign'; readonly why: string }
+  /** `power` is undefined where only a report speaks. */
+  | {
+      readonly kind: 'found';
+      readonly instance: Instance;
+      readonly scope: string;
+      readonly power: PowerState | undefined;
+    }
+  | { readonly kind: 'missing'; readonly state: 'gone' | 'absent'; readonly message: string }
+  | {
+      readonly kind: 'waiting';
+      readonly reason: InitializedReason;
+      readonly message: string;
+      readonly retryAfterMs?: number | undefined;
+    };
+
+export interface Resolver {
+  readonly configured: readonly ConfiguredCloud[];
+  lookupsOf(scope: string): Lookups | undefined;
+}
+
+interface Answer {
+  readonly cloud: ConfiguredCloud;
+  readonly lookup: Lookup;
+}
+
+/**
+ * Finds the node's instance. A report, proved to come from the node, names the candidate; the cloud's API, where configured, says what is true of it; where
+ * it is not, the report is believed. Reads only.
+ */
+export async function resolveInstance(
+  node: NodeView,
+  report: Report | undefined,
+  resolver: Resolver,
+): Promise<Resolution> {
+  const ownership = ownershipOf(node, resolver.configured);
+  if (ownership.kind === 'foreign') return ownership;
+  const reported = report?.instance;
+  if (ownership.kind === 'owned') return resolveOwned(node, ownership.clouds, reported, resolver);
+  const claimed = reported && ownership.clouds.filter((cloud) => claims(cloud, reported));
+  if (reported && claimed && claimed.length > 0) return resolveReported(claimed, reported, resolver);
+  return resolveByName(node, ownership.clouds, resolver);
+}
+
+function claims(cloud: ConfiguredCloud, reported: ReportedInstance): boolean {
+  return cloud.name === reported.cloud && cloud.accepts(reported.providerID);
+}
+
+async function ask(clouds: readonly ConfiguredCloud[], ref: InstanceRef, resolver: Resolver): Promise<Answer[]> {
+  const answers = clouds.map(async (cloud) => {
+    const lookups = resolver.lookupsOf(cloud.scope);
+    return lookups === undefined ? undefined : { cloud, lookup: await lookups.lookup(ref) };
+  });
+  return (await Promise.all(answers)).filter((answer) => answer !== undefined);
+}
+
+async function resolveOwned(
+  node: NodeView,
+  clouds: readonly ConfiguredCloud[],
+  reported: ReportedInstance | undefined,
+  resolver: Resolver,
+): Promise<Resolution> {
+  const answers = await ask(clouds, { by: 'providerID', providerID: node.providerID }, resolver);
+  if (answers.length > 0) return judge(answers, `instance ${node.providerID}`);
+  const cloud = clouds[0];
+  if (cloud && reported && clouds.some((each) => claims(each, reported))) return believe(cloud, reported);
+  return awaitingReport(clouds);
+}
+
+async function resolveReported(
+  clouds: readonly ConfiguredCloud[],
+  reported: ReportedInstance,
+  resolver: Resolver,
+): Promise<Resolution> {
+  const answers = await ask(clouds, { by: 'providerID', providerID: reported.providerID }, resolver);
+  const cloud = clouds[0];
+  if (answers.length === 0 && cloud) return believe(cloud, reported);
+  return judge(answers, `reported instance ${reported.providerID}`);
+}
+
+async function resolveByName(
+  node: NodeView,
+  clouds: readonly ConfiguredCloud[],
+  resolver: Resolver,
+): Promise<Resolution> {
+  const answers = await ask(clouds, { by: 'name', name: node.name }, resolver);
+  const silent = clouds.filter((cloud) => cloud.api === undefined);
+  if (answers.length === 0) return awaitingReport(silent);
+  const resolution = judge(answers, `an instance named ${node.name}`);
+  // A cloud that only reports can speak for may still claim the node: a name found elsewhere is not yet exactly one claim.
+  if (silent.length > 0 && resolution.kind !== 'found') return awaitingReport(silent);
+  if (silent.length > 0 && clouds.length > 1 && silent.some((cloud) => cloud.selector === undefined)) {
+    return awaitingReport(silent);
+  }
+  return resolution;
+}
+
+function awaitingReport(clouds: readonly ConfiguredCloud[]): Resolution {
+  const names = [...new Set(clouds.map((cloud) => cloud.name))].join(', ');
+  return {
+    kind: 'waiting',
+    reason: 'AwaitingReport',
+    message: `no API of ${names} is configured, and no report names an instance yet`,
+  };
+}
+
+/** Takes what a report says as the instance, where nothing better is configured. */
+function believe(cloud: ConfiguredCloud, reported: ReportedInstance): Resolution {
+  return { kind: 'found', instance: reported, scope: reportScope(cloud.name), power: undefined };
+}
+
+/** One verdict from the answers of every scope that might hold the instance. */
+function judge(answers: readonly Answer[], what: string): Resolution {
+  const found = answers.filter((answer) => answer.lookup.state === 'found');
+  const [first, second] = found;
+  if (first && second) {
+    const scopes = found.map(({ cloud }) => cloud.scope).join(' and ');
+    return { kind: 'waiting', reason: 'AmbiguousInstance', message: `${what} is found in ${scopes}` };
+  }
+  const failed = answers.find(({ lookup }) => lookup.state === 'unknown' && lookup.error.kind !== 'NotFound');
+  if (failed?.lookup.state === 'unknown') {
+    const { error } = failed.lookup;
+    const reason: InitializedReason = error.kind === 'Conflict' ? 'AmbiguousInstance' : 'AwaitingCloud';
+    return { kind: 'waiting', reason, message: `${error.kind}: ${error.message}`, retryAfterMs: error.retryAfterMs };
+  }
+  if (first?.lookup.state === 'found') {
+    const { instance, power } = first.lookup;
+    return { kind: 'found', instance, scope: first.cloud.scope, power };
+  }
+  const gone = answers.find(({ lookup }) => lookup.state === 'gone');
+  if (gone?.lookup.state === 'gone') {
+    return { kind: 'missing', state: 'gone', message: `${what} is ${gone.lookup.terminalState}` };
+  }
+  if (answers.every(({ lookup }) => lookup.state === 'absent')) {
+    return {
+      kind: 'missing',
+      state: 'absent',
+      message: `${what} does not exist in ${answers.map(({ cloud }) => cloud.scope).join(', ')}`,
+    };
+  }
+  return {
+    kind: 'waiting',
+    reason: 'InstanceNotFound',
+    message: `${what} was not found in ${answers.map(({ cloud }) => cloud.scope).join(', ')}`,
+  };
+}

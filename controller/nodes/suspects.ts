@@ -1,0 +1,71 @@
+import type { Clock } from '../../common/process/clock.ts';
+
+/** A row of equal answers about one node's instance. */
+export interface Series {
+  readonly state: 'gone' | 'absent' | 'stopped';
+  readonly firstMs: number;
+  readonly firstWithCanaryMs: number | undefined;
+  /** The node lease's renewTime when the series began. */
+  readonly renewTime: string;
+  /** When our clock first saw that renewTime. */
+  readonly renewTimeSeenMs: number;
+}
+
+/** A node whose instance must be looked at: not Ready, or something hinted that its VM stopped or went. */
+export interface Suspect {
+  readonly name: string;
+  readonly uid: string;
+  nextAtMs: number;
+  tries: number;
+  series: Series | undefined;
+  /** A hint says more than readiness: the look is not dropped because the Node is still Ready. */
+  hinted: boolean;
+}
+
+export interface Suspects {
+  get(name: string): Suspect | undefined;
+  /** Looks at the node as soon as may be; keeps a running series. One that is suspect already keeps its time, unless this is news. */
+  add(name: string, uid: string, hinted: boolean, news: boolean): void;
+  drop(name: string): void;
+  /** Those whose time has come, or comes within `slackMs`: they share one pass. */
+  due(slackMs: number): Suspect[];
+  nextAtMs(): number | undefined;
+  readonly names: ReadonlySet<string>;
+}
+
+export function createSuspects(clock: Clock): Suspects {
+  const suspects = new Map<string, Suspect>();
+  const names = new Set<string>();
+  return {
+    names,
+    get: (name) => suspects.get(name),
+    add(name, uid, hinted, news) {
+      const now = clock.monotonic();
+      const held = suspects.get(name);
+      if (held?.uid === uid) {
+        if (news) {
+          held.nextAtMs = Math.min(held.nextAtMs, now);
+          held.tries = 0;
+        }
+        held.hinted ||= hinted;
+        return;
+      }
+      suspects.set(name, { name, uid, nextAtMs: now, tries: 0, series: undefined, hinted });
+      names.add(name);
+    },
+    drop(name) {
+      suspects.delete(name);
+      names.delete(name);
+    },
+    due(slackMs) {
+      const limit = clock.monotonic() + slackMs;
+      return [...suspects.values()].filter(({ nextAtMs }) => nextAtMs <= limit);
+    },
+    nextAtMs() {
+      let earliest: number | undefined;
+      for (const { nextAtMs } of suspects.values())
+        if (earliest === undefined || nextAtMs < earliest) earliest = nextAtMs;
+      return earliest;
+    },
+  };
+}

@@ -1,0 +1,117 @@
+import type { Instance } from '../../common/instance.ts';
+import type { Clock } from '../../common/process/clock.ts';
+import type { Report } from '../../common/report.ts';
+import { isConflict, type KubeApi } from '../kube/api.ts';
+import { type DesiredNode, desiredNode } from './desired.ts';
+import { contradiction } from './identity.ts';
+import { isUninitialized, type NodeView, viewNode } from './node-view.ts';
+import { type ConditionChange, conditionChange, planMain, planStatus, statusPatch } from './patches.ts';
+import type { InitializedReason } from './reasons.ts';
+
+/** How often a write is planned afresh after somebody else changed the Node in between. */
+const maxTries = 5;
+
+export interface Written {
+  /** The Node as last read; older than what was written. */
+  readonly node: NodeView;
+  readonly resourceVersion: string;
+  readonly untainted: boolean;
+  readonly writes: number;
+}
+
+export type WriteOutcome =
+  | {
+      readonly kind: 'written';
+      readonly written: Written;
+      readonly reason: InitializedReason;
+      readonly message: string;
+    }
+  | { readonly kind: 'refused'; readonly reason: InitializedReason; readonly message: string; readonly node: NodeView };
+
+export interface NodeWriter {
+  readonly api: KubeApi;
+  readonly clock: Clock;
+}
+
+interface Answer {
+  readonly metadata: { readonly resourceVersion: string };
+}
+
+export function nodePath(name: string): string {
+  return `/api/v1/nodes/${encodeURIComponent(name)}`;
+}
+
+export async function readNode(api: KubeApi, name: string): Promise<NodeView> {
+  return viewNode(await api.call({ verb: 'get', path: nodePath(name) }));
+}
+
+/**
+ * Brings one Node to what its instance says: a status patch (addresses, condition), then a main patch (providerID, labels, record, taint off), each only where
+ * something differs, each guarded by resourceVersion. On a conflict the Node is read again and everything is decided anew; a Node re-created meanwhile is left
+ * to its own turn. Throws a KubeError. Safe to repeat.
+ *
+ * @param keep turns the desired addresses into those to write now, given the Node (see `omissions.ts`)
+ */
+export async function writeNode(
+  { api, clock }: NodeWriter,
+  first: NodeView,
+  found: { readonly instance: Instance; readonly scope: string; readonly report: Report | undefined },
+  keep: (node: NodeView, desired: DesiredNode) => DesiredNode,
+): Promise<WriteOutcome> {
+  let node = first;
+  for (let attempt = 1; ; attempt += 1) {
+    const contradicted = contradiction(node, found.instance, found.report);
+    if (contradicted !== undefined) return { kind: 'refused', reason: 'IdentityConflict', message: contradicted, node };
+    const wanted = desiredNode(node, found.instance, found.scope);
+    if (!wanted.ok) return { kind: 'refused', reason: wanted.reason, message: wanted.message, node };
+    const desired = keep(node, wanted.node);
+    try {
+      const written = await apply(api, clock, node, desired);
+      return { kind: 'written', written, reason: desired.reason, message: desired.message };
+    } catch (error) {
+      if (!isConflict(error) || attempt >= maxTries) throw error;
+      node = await readNode(api, node.name);
+      if (node.uid !== first.uid) throw error;
+    }
+  }
+}
+
+async function apply(api: KubeApi, clock: Clock, node: NodeView, desired: DesiredNode): Promise<Written> {
+  let resourceVersion = node.resourceVersion;
+  let writes = 0;
+  const status = planStatus(node, desired, clock.now());
+  if (status !== undefined) {
+    const answer = await api.call<Answer>({
+      verb: 'patch',
+      path: `${nodePath(node.name)}/status`,
+      patch: 'strategic-merge',
+      body: status,
+    });
+    resourceVersion = answer.metadata.resourceVersion;
+    writes += 1;
+  }
+  const main = planMain(node, desired, resourceVersion);
+  if (main !== undefined) {
+    const answer = await api.call<Answer>({ verb: 'patch', path: nodePath(node.name), patch: 'merge', body: main });
+    resourceVersion = answer.metadata.resourceVersion;
+    writes += 1;
+  }
+  return { node, resourceVersion, untainted: main !== undefined && isUninitialized(node), writes };
+}
+
+/** Sets one condition of ours on the Node; writes only what changed. Resolves with the new resourceVersion, or undefined when it stood already. Throws a KubeError. */
+export async function writeCondition(
+  { api, clock }: NodeWriter,
+  node: NodeView,
+  wanted: ConditionChange,
+): Promise<string | undefined> {
+  const change = conditionChange(node, wanted);
+  if (change === undefined) return undefined;
+  const answer = await api.call<Answer>({
+    verb: 'patch',
+    path: `${nodePath(node.name)}/status`,
+    patch: 'strategic-merge',
+    body: statusPatch(node.resourceVersion, clock.now(), { conditions: [change] }),
+  });
+  return answer.metadata.resourceVersion;
+}

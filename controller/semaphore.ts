@@ -1,0 +1,36 @@
+/** Bounds how many tasks run at once; the others wait in order. */
+export interface Semaphore {
+  run<T>(task: () => Promise<T>): Promise<T>;
+}
+
+export function createSemaphore(limit: number): Semaphore {
+  let free = limit;
+  const waiting: (() => void)[] = [];
+  let head = 0;
+
+  function release(): void {
+    const next = waiting[head];
+    if (next === undefined) {
+      free += 1;
+      return;
+    }
+    head += 1;
+    if (head === waiting.length) {
+      waiting.length = 0;
+      head = 0;
+    }
+    next();
+  }
+
+  return {
+    async run(task) {
+      if (free > 0) free -= 1;
+      else await new Promise<void>((resolve) => waiting.push(resolve));
+      try {
+        return await task();
+      } finally {
+        release();
+      }
+    },
+  };
+}
