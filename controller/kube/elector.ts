@@ -66,9 +66,13 @@ export function createElector(options: ElectorOptions): Elector {
   const marginMs = leaseDurationMs * marginShare;
 
   let observed: Lease | undefined;
+  /** Outlives a Lease that somebody deletes: the deletion ledger is among them. */
+  let annotations: Readonly<Record<string, string>> = {};
   let observedAt = 0;
   let term: Term | undefined;
   let ended = false;
+  /** In a row, while not leading; there is one a second. */
+  let failures = 0;
   let lastStop: void | Promise<void>;
   let queue: Promise<unknown> = Promise.resolve();
   const wake = new AbortController();
@@ -83,6 +87,7 @@ export function createElector(options: ElectorOptions): Elector {
   function observe(lease: Lease): void {
     if (isNewRecord(observed, lease)) observedAt = clock.monotonic();
     observed = lease;
+    annotations = lease.annotations;
   }
 
   function observedTimeLeftMs(): number {
@@ -97,8 +102,9 @@ export function createElector(options: ElectorOptions): Elector {
     return term === undefined ? 0 : leaseDurationMs - marginMs - elapsedMs(clock, term.renewedAt, 'any');
   }
 
-  function renewed(sentAt: Instants): void {
-    if (ended) return;
+  function renewed(led: Term | undefined, sentAt: Instants): void {
+    // Meanwhile the term ended: that stands, whatever the server says.
+    if (ended || term !== led) return;
     if (leaseDurationMs - marginMs <= elapsedMs(clock, sentAt, 'any')) return;
     if (term === undefined) startTerm(sentAt);
     else term.renewedAt = sentAt;
@@ -158,13 +164,11 @@ export function createElector(options: ElectorOptions): Elector {
 
   /** Writes our record with `changes` to the annotations; on success this replica leads. Throws a KubeError, after a conflict or a lost answer in any case. */
   async function write(changes: Readonly<Record<string, string | null>>): Promise<void> {
-    const acquiring = term === undefined;
-    const all = acquiring ? { [known.reportUrl]: null, ...options.annotations, ...changes } : changes;
+    const led = term;
+    const all = led === undefined ? { [known.reportUrl]: null, ...options.annotations, ...changes } : changes;
     const sentAt = instantsOf(clock);
-    observe(
-      await store.write(observed, ownRecord(), withChanges(observed?.annotations ?? {}, all), term?.abort.signal),
-    );
-    renewed(sentAt);
+    observe(await store.write(observed, ownRecord(), withChanges(annotations, all), led?.abort.signal));
+    renewed(led, sentAt);
   }
 
   /** Reads the Lease; ends the term when it is no longer ours. False when another replica holds it. */
@@ -183,22 +187,21 @@ export function createElector(options: ElectorOptions): Elector {
     return !heldByOther();
   }
 
-  async function renewOrAcquire(changes: Readonly<Record<string, string | null>> = {}): Promise<boolean> {
-    if (term !== undefined && elapsedMs(clock, term.renewedAt, 'steady') >= renewDeadlineMs) {
-      endTerm(`the lease was not renewed within ${renewDeadlineMs} ms`);
+  /** One try. A term that ends on the way is not begun anew here: what it started has to stop first. */
+  async function renewOrAcquire(changes: Readonly<Record<string, string | null>> = {}): Promise<void> {
+    const led = term;
+    if (led !== undefined && elapsedMs(clock, led.renewedAt, 'steady') >= renewDeadlineMs) {
+      return endTerm(`the lease was not renewed within ${renewDeadlineMs} ms`);
     }
-    if (term !== undefined && observed !== undefined) {
+    if (led !== undefined && observed !== undefined) {
       try {
-        await write(changes);
-        return true;
+        return await write(changes);
       } catch (error) {
         if (!isConflict(error) && !isNotFound(error)) throw error;
         metrics?.slowPath?.();
       }
     }
-    if (!(await read()) || ended) return false;
-    await write(changes);
-    return true;
+    if ((await read()) && !ended && term === led) await write(changes);
   }
 
   async function turn(): Promise<number> {
@@ -207,13 +210,14 @@ export function createElector(options: ElectorOptions): Elector {
       await exclusive(async () => {
         if (!ended) await renewOrAcquire();
       });
+      failures = 0;
       if (term !== undefined) return retryPeriodMs;
     } catch (error) {
       if (ended) return 0;
       const fields = errorFields(error);
       if (term !== undefined) log.warn('cannot renew the lease', { ...fields, timeLeftMs: Math.round(timeLeftMs()) });
       else if (isConflict(error)) log.debug('another replica was faster', fields);
-      else log.warn('cannot read or take the lease', fields);
+      else if (failures++ % 30 === 0) log.warn('cannot read or take the lease', fields);
     }
     // Shortly after the moment of expiry rather than up to a second late.
     const expiresIn = heldByOther() ? observedTimeLeftMs() + 1 : Number.POSITIVE_INFINITY;
@@ -229,7 +233,7 @@ export function createElector(options: ElectorOptions): Elector {
       if (observed === undefined || observed.holder === '' || observedTimeLeftMs() <= 0) return undefined;
       return observed.annotations[known.reportUrl];
     },
-    annotations: () => observed?.annotations ?? {},
+    annotations: () => annotations,
     annotate: (changes) =>
       exclusive(async () => {
         const led = term;
