@@ -1,0 +1,34 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import type { ApiUnderTest } from '../test/conformance/api-under-test.ts';
+import { findBinaries } from '../test/real/binaries.ts';
+import { startRealApi } from '../test/real/start-real-api.ts';
+
+/** An API server in a process of its own, so that its work does not count as the client's. */
+export interface BenchApi {
+  api: Pick<ApiUnderTest, 'kind' | 'url' | 'caPem' | 'adminToken'>;
+  stop(): Promise<void>;
+}
+
+/** `which` is `real` or `embedded`. Throws where the real servers cannot be had. */
+export async function startBenchApi(which: string): Promise<BenchApi> {
+  if (which === 'real') {
+    const result = await findBinaries(process.env, (line) => console.error(line));
+    if (!result.found) throw new Error(`no real API server: ${result.reason}`);
+    const api = await startRealApi({ binaries: result.found });
+    return { api, stop: api.stop };
+  }
+  if (which !== 'embedded') throw new Error(`--api ${which}: expected real or embedded`);
+  const child = fork(new URL('embedded-api-process.ts', import.meta.url), {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+  });
+  const [api] = (await once(child, 'message')) as [BenchApi['api']];
+  return {
+    api,
+    async stop() {
+      const gone = once(child, 'exit');
+      child.disconnect();
+      await gone;
+    },
+  };
+}
