@@ -1,0 +1,129 @@
+import type { CloudConfigError, CloudConfigFile } from '../cloud.ts';
+import { type GcfgFile, parseGcfg, readSection, unknownKeys } from '../gcfg.ts';
+
+export type IpFamily = 'ipv4' | 'ipv6';
+
+/** One `[ServiceOverride "n"]`: another endpoint for one service of one region. */
+export interface ServiceOverride {
+  /** The SDK's service id: `EC2`, `Elastic Load Balancing`, … */
+  readonly service: string;
+  readonly region: string;
+  readonly url: string;
+  readonly signingRegion: string;
+  readonly signingName: string | undefined;
+}
+
+/** What the cloud config says that concerns nodes. */
+export interface AwsConfig {
+  readonly region: { readonly name: string; readonly from: string } | undefined;
+  readonly roleArn: string | undefined;
+  readonly sourceArn: string | undefined;
+  /** In the order in which their addresses stand on the Node. */
+  readonly nodeIpFamilies: readonly IpFamily[];
+  readonly serviceOverrides: readonly ServiceOverride[];
+  /** `[section] key` of what nobody knows; for a warning. */
+  readonly unknown: readonly string[];
+}
+
+const knownKeys: ReadonlyMap<string, ReadonlySet<string>> = new Map([
+  [
+    'global',
+    new Set(
+      [
+        ...['Zone', 'Region', 'VPC', 'SubnetID', 'RouteTableID', 'RoleARN', 'SourceARN', 'KubernetesClusterTag'],
+        ...['KubernetesClusterID', 'DisableSecurityGroupIngress', 'ElbSecurityGroup', 'NodeIPFamilies'],
+        ...['ClusterServiceLoadBalancerHealthProbeMode', 'ClusterServiceSharedLoadBalancerHealthProbePort'],
+        ...['ClusterServiceSharedLoadBalancerHealthProbePath', 'SupportedTopologyInstanceTypePattern'],
+        ...['NLBSecurityGroupMode', 'DisableStrictZoneCheck'],
+      ].map((key) => key.toLowerCase()),
+    ),
+  ],
+  ['serviceoverride', new Set(['service', 'region', 'url', 'signingregion', 'signingmethod', 'signingname'])],
+]);
+
+const arn = /^arn:aws[\w-]*:iam::(\d{12}):role\/.+$/;
+
+/**
+ * Reads the INI cloud config of the classic AWS controller. Without a file everything has its default.
+ *
+ * @throws CloudConfigError
+ */
+export function parseAwsConfig(file: CloudConfigFile | undefined): AwsConfig {
+  const gcfg: GcfgFile = file === undefined ? { path: '', sections: [] } : parseGcfg(file.text, file.path);
+  const global = readSection(gcfg, 'Global');
+  const roleArn = global.text('rolearn');
+  if (roleArn !== undefined && !arn.test(roleArn)) {
+    throw global.error('rolearn', `${JSON.stringify(roleArn)}, expected arn:aws:iam::<account>:role/<name>`);
+  }
+  const sourceArn = global.text('sourcearn');
+  if (sourceArn !== undefined && roleArn === undefined)
+    throw global.error('sourcearn', 'has no meaning without RoleARN');
+  return {
+    region: regionOf(global.text('zone'), global.text('region'), (problem) => global.error('zone', problem)),
+    roleArn,
+    sourceArn,
+    nodeIpFamilies: families(global.list('nodeipfamilies'), (problem) => global.error('nodeipfamilies', problem)),
+    serviceOverrides: serviceOverrides(gcfg),
+    unknown: unknownKeys(gcfg, knownKeys),
+  };
+}
+
+/** The account a role belongs to. */
+export function accountOfRole(roleArn: string): string | undefined {
+  return arn.exec(roleArn)?.[1];
+}
+
+/** The region a zone lies in: `us-west-2` for `us-west-2a` and for the local zone `us-west-2-lax-1a`. */
+export function regionOfZone(zone: string): string | undefined {
+  return /^(?:[a-z]+-)+\d+/.exec(zone)?.[0];
+}
+
+function regionOf(
+  zone: string | undefined,
+  region: string | undefined,
+  error: (problem: string) => CloudConfigError,
+): AwsConfig['region'] {
+  if (zone !== undefined) {
+    const name = regionOfZone(zone);
+    if (name === undefined) throw error(`${JSON.stringify(zone)}, expected an availability zone such as eu-west-1a`);
+    return { name, from: 'Zone of the cloud config' };
+  }
+  return region === undefined ? undefined : { name: region, from: 'Region of the cloud config' };
+}
+
+function families(values: readonly string[], error: (problem: string) => CloudConfigError): readonly IpFamily[] {
+  if (values.length === 0) return ['ipv4'];
+  return values.map((value) => {
+    if (value !== 'ipv4' && value !== 'ipv6') throw error(`${JSON.stringify(value)}, expected ipv4 or ipv6`);
+    return value;
+  });
+}
+
+function serviceOverrides(gcfg: GcfgFile): readonly ServiceOverride[] {
+  const overrides: ServiceOverride[] = [];
+  for (const { name, subsection } of gcfg.sections) {
+    if (name !== 'serviceoverride') continue;
+    const section = readSection(gcfg, 'ServiceOverride', subsection);
+    const needed = (key: string) => {
+      const value = section.text(key);
+      if (value === undefined)
+        throw section.error(key, 'is missing; Service, Region, URL and SigningRegion are needed');
+      return value;
+    };
+    const override: ServiceOverride = {
+      service: needed('service'),
+      region: needed('region'),
+      url: needed('url'),
+      signingRegion: needed('signingregion'),
+      signingName: section.text('signingname'),
+    };
+    if (!/^https?:$/.test(URL.parse(override.url)?.protocol ?? '')) {
+      throw section.error('url', `${JSON.stringify(override.url)}, expected an http or https URL`);
+    }
+    if (overrides.some(({ service, region }) => service === override.service && region === override.region)) {
+      throw section.error('service', `${JSON.stringify(override.service)} has two overrides for ${override.region}`);
+    }
+    overrides.push(override);
+  }
+  return overrides;
+}

@@ -1,0 +1,81 @@
+import { EC2Client, type EC2ClientConfig } from '@aws-sdk/client-ec2';
+import type { Clock } from '../../../common/process/clock.ts';
+
+type Env = Readonly<Record<string, string | undefined>>;
+export type CredentialProvider = Exclude<NonNullable<EC2ClientConfig['credentials']>, { accessKeyId: string }>;
+
+/** Where credentials come from, and how sure that is. */
+export type CredentialSource =
+  | {
+      readonly state: 'found';
+      readonly provider: CredentialProvider;
+      /** For people; free of secrets. */
+      readonly from: string;
+      /** Set when the source is configured but gave nothing yet: calls fail until it does. */
+      readonly problem?: string;
+    }
+  | { readonly state: 'none'; readonly tried: string };
+
+/** Variables each of which says that the process is meant to have a credential. */
+const explicitSources = [
+  'AWS_PROFILE',
+  'AWS_WEB_IDENTITY_TOKEN_FILE',
+  'AWS_CONTAINER_CREDENTIALS_FULL_URI',
+  'AWS_CONTAINER_CREDENTIALS_RELATIVE_URI',
+] as const;
+
+/**
+ * The standard chain: access key in the environment, then (by the SDK, which reads the process's own environment and the shared files)
+ * SSO and profiles, credential_process, web identity, container, instance role. Waits at most `timeoutMs` for the first credential, since
+ * off the cloud the instance role's address answers nobody. `none` only if no source is configured; one that is configured and fails may
+ * recover, so it counts as found.
+ */
+export async function findCredentials(
+  env: Env,
+  region: string,
+  clock: Clock,
+  timeoutMs: number,
+): Promise<CredentialSource> {
+  const accessKeyId = env['AWS_ACCESS_KEY_ID'];
+  const secretAccessKey = env['AWS_SECRET_ACCESS_KEY'];
+  const sessionToken = env['AWS_SESSION_TOKEN'];
+  if (accessKeyId && secretAccessKey && !env['AWS_PROFILE']) {
+    const credential = { accessKeyId, secretAccessKey, ...(sessionToken ? { sessionToken } : {}) };
+    return { state: 'found', provider: async () => credential, from: 'the environment' };
+  }
+  const chain = new EC2Client({ region });
+  const provider: CredentialProvider = () => chain.config.credentials();
+  const explicit = explicitSources.find((name) => env[name]);
+  const from = explicit ?? 'the standard chain (shared files or instance role)';
+  try {
+    await within(provider(), clock, timeoutMs);
+    return { state: 'found', provider, from };
+  } catch (error) {
+    const problem = (error instanceof Error ? error.message : String(error)).split('\n', 1)[0]!;
+    if (explicit !== undefined) return { state: 'found', provider, from, problem };
+    const tried = `AWS_ACCESS_KEY_ID, ${explicitSources.join(', ')}, shared config and credentials files, instance role`;
+    return { state: 'none', tried: `${tried} (${problem})` };
+  }
+}
+
+/** A region from the shared config file or, on EC2, from the instance itself; undefined elsewhere or after `timeoutMs`. */
+export async function regionOfSurroundings(clock: Clock, timeoutMs: number): Promise<string | undefined> {
+  const client = new EC2Client({});
+  try {
+    return await within(client.config.region(), clock, timeoutMs);
+  } catch {
+    return undefined;
+  } finally {
+    client.destroy();
+  }
+}
+
+async function within<Value>(promise: Promise<Value>, clock: Clock, timeoutMs: number): Promise<Value> {
+  const late = Promise.withResolvers<never>();
+  const timer = clock.setTimer(timeoutMs, () => late.reject(new Error(`nothing within ${timeoutMs} ms`)));
+  try {
+    return await Promise.race([promise, late.promise]);
+  } finally {
+    timer.cancel();
+  }
+}

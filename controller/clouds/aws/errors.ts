@@ -1,0 +1,85 @@
+import { CloudError, type CloudErrorKind, kindOfHttpStatus } from '../../../common/cloud-error.ts';
+
+/** EC2's error codes by what they mean to us; see "Error codes for the Amazon EC2 API". */
+const kindOfCode: ReadonlyMap<string, CloudErrorKind> = new Map<string, CloudErrorKind>([
+  ...[
+    ...['AuthFailure', 'InvalidClientTokenId', 'UnrecognizedClientException', 'SignatureDoesNotMatch', 'ExpiredToken'],
+    ...['ExpiredTokenException', 'RequestExpired', 'MissingAuthenticationToken', 'IncompleteSignature'],
+    ...['CredentialsProviderError', 'TokenProviderError'],
+  ].map((code) => [code, 'Unauthorized'] as const),
+  ...[
+    'UnauthorizedOperation',
+    'AccessDenied',
+    'AccessDeniedException',
+    'OptInRequired',
+    'Blocked',
+    'PendingVerification',
+  ].map((code) => [code, 'Forbidden'] as const),
+  ...[
+    ...['RequestLimitExceeded', 'Throttling', 'ThrottlingException', 'ThrottledException', 'RequestThrottled'],
+    ...['RequestThrottledException', 'TooManyRequestsException', 'EC2ThrottledException', 'SlowDown'],
+    ...['BandwidthLimitExceeded', 'PriorRequestNotComplete'],
+  ].map((code) => [code, 'Throttled'] as const),
+  ...['InternalError', 'InternalFailure', 'InternalServerError', 'ServiceUnavailable', 'Unavailable'].map(
+    (code) => [code, 'Unavailable'] as const,
+  ),
+  ['RequestTimeout', 'Timeout'],
+  ['TimeoutError', 'Timeout'],
+]);
+
+/** The code EC2 gave, or the SDK's own name for the failure. */
+export function codeOf(error: unknown): string {
+  if (!(error instanceof Error)) return 'unknown';
+  if ('Code' in error && typeof error.Code === 'string') return error.Code;
+  return error.name;
+}
+
+/** A failure of the SDK as ours. A 404 without a code of EC2's own is some proxy's and says nothing about an instance. */
+export function toCloudError(error: unknown, operation: string): CloudError {
+  if (error instanceof CloudError) return error;
+  const code = codeOf(error);
+  const status = statusOf(error);
+  return new CloudError({
+    kind: kindOf(code, status, isCut(error)),
+    cloud: 'aws',
+    operation,
+    message: `${code}: ${firstLine(error)}`,
+    retryAfterMs: retryAfterMs(error),
+    cause: error,
+  });
+}
+
+function kindOf(code: string, status: number | undefined, cut: boolean): CloudErrorKind {
+  // The SDK calls a connection that was cut a TimeoutError too.
+  if (code === 'TimeoutError' && cut) return 'Unavailable';
+  const known = kindOfCode.get(code);
+  if (known !== undefined) return known;
+  if (code.endsWith('.NotFound')) return 'NotFound';
+  if (code.endsWith('LimitExceeded')) return 'QuotaExceeded';
+  // No status: nothing came back. 2xx: the answer could not be read.
+  if (status === undefined || status < 400 || status === 404) return 'Unavailable';
+  return kindOfHttpStatus(status);
+}
+
+function isCut(error: unknown): boolean {
+  const { code } = error as { code?: unknown };
+  return code === 'ECONNRESET' || code === 'EPIPE';
+}
+
+function statusOf(error: unknown): number | undefined {
+  const metadata = (error as { $metadata?: { httpStatusCode?: number } } | null)?.$metadata;
+  const response = (error as { $response?: { statusCode?: number } } | null)?.$response;
+  return metadata?.httpStatusCode ?? response?.statusCode;
+}
+
+function retryAfterMs(error: unknown): number | undefined {
+  const headers = (error as { $response?: { headers?: Record<string, string> } } | null)?.$response?.headers;
+  const seconds = Number(headers?.['retry-after']);
+  return Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined;
+}
+
+/** Only the first line, since a signature mismatch goes on to quote the signed headers. */
+function firstLine(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return (message.split('\n', 1)[0] ?? '').slice(0, 300);
+}

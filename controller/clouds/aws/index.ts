@@ -1,0 +1,140 @@
+import { aws } from '../../../common/provider-id/aws.ts';
+import { createCallGate } from '../call-gate.ts';
+import { type Cloud, CloudConfigError, type CloudConfigFile, type CloudContext, type CloudModule } from '../cloud.ts';
+import { lookupPass, type Target } from '../lookup-pass.ts';
+import { checkAws } from './check.ts';
+import { type AwsConfig, accountOfRole, parseAwsConfig } from './config.ts';
+import { findCredentials, regionOfSurroundings } from './credentials.ts';
+import { createEc2 } from './ec2.ts';
+import { createReader } from './reader.ts';
+import { createZoneIds } from './zone-ids.ts';
+
+const callTimeoutMs = 30_000;
+const surroundingsTimeoutMs = 5_000;
+
+/**
+ * AWS: EC2 instances of one region, with the classic controller's INI cloud config and the SDK's standard credential chain and endpoint
+ * variables. Opening looks for the region and a credential, which on a machine without either in its environment asks the instance
+ * metadata service, for at most ten seconds in all; EC2 itself is not called.
+ */
+export const cloudModule: CloudModule = { name: 'aws', open };
+
+async function open(
+  file: CloudConfigFile | undefined,
+  context: CloudContext,
+): Promise<Cloud | { readonly reportOnly: string }> {
+  const { clock, env, random } = context;
+  const log = context.log.with({ cloud: 'aws' });
+  const config = parseAwsConfig(file);
+  if (config.unknown.length > 0)
+    log.warn('the cloud config sets what is unknown here', { keys: config.unknown.join(', ') });
+
+  const region = await findRegion(config, context);
+  const source = await findCredentials(env, region?.name ?? 'us-east-1', clock, surroundingsTimeoutMs);
+  if (source.state === 'none') return { reportOnly: `no AWS credential: tried ${source.tried}` };
+  if (source.problem !== undefined) log.warn('no AWS credential yet', { from: source.from, error: source.problem });
+  if (region === undefined) {
+    const expected =
+      'expected Region or Zone in [Global] of the cloud config, AWS_REGION, or a region in the shared config';
+    throw new CloudConfigError(`aws: no region; ${expected}`);
+  }
+
+  const override = config.serviceOverrides.find(({ service, region: of }) => service === 'EC2' && of === region.name);
+  const endpoint = override?.url ?? env['AWS_ENDPOINT_URL_EC2'] ?? env['AWS_ENDPOINT_URL'];
+  const credentials =
+    config.roleArn === undefined
+      ? source.provider
+      : (await import('./assume-role.ts')).assumeRole({
+          roleArn: config.roleArn,
+          sourceArn: config.sourceArn,
+          region: region.name,
+          endpoint: env['AWS_ENDPOINT_URL_STS'] ?? env['AWS_ENDPOINT_URL'],
+          master: source.provider,
+        });
+  const ec2 = createEc2({
+    client: {
+      region: region.name,
+      credentials,
+      ...(endpoint ? { endpoint } : {}),
+      ...(override ? { signingRegion: override.signingRegion } : {}),
+      ...(override?.signingName ? { signingName: override.signingName } : {}),
+    },
+    context,
+    gate: createCallGate({ cloud: 'aws', clock, random }),
+    timeoutMs: callTimeoutMs,
+  });
+  const reader = createReader(ec2, createZoneIds(ec2, clock, log), {
+    region: region.name,
+    nodeIpFamilies: config.nodeIpFamilies,
+  });
+  const accepts = (providerID: string) => {
+    const parts = aws.parse(providerID);
+    return parts !== undefined && (parts.zone === undefined || parts.zone.startsWith(region.name));
+  };
+
+  return {
+    name: 'aws',
+    scope: scopeOf(await ec2.host(), region.name, config.roleArn ?? env['AWS_ROLE_ARN']),
+    accepts,
+    instances: {
+      batchSize: 1000,
+      lookup: (refs, options) =>
+        lookupPass({
+          ...options,
+          cloud: 'aws',
+          refs,
+          reader,
+          listAbove: 0,
+          targetOf: (ref) => targetOf(ref, region.name, accepts),
+        }),
+    },
+    check: (signal) =>
+      checkAws({
+        ec2,
+        region,
+        credentialsFrom: config.roleArn === undefined ? source.from : `${source.from}, as ${config.roleArn}`,
+        signal,
+      }),
+    close: () => ec2.close(),
+  };
+}
+
+async function findRegion(
+  config: AwsConfig,
+  { env, clock }: CloudContext,
+): Promise<{ readonly name: string; readonly from: string } | undefined> {
+  if (config.region !== undefined) return config.region;
+  for (const variable of ['AWS_REGION', 'AWS_DEFAULT_REGION']) {
+    const name = env[variable];
+    if (name) return { name, from: variable };
+  }
+  const name = await regionOfSurroundings(clock, surroundingsTimeoutMs);
+  return name === undefined ? undefined : { name, from: 'the shared config or the instance metadata service' };
+}
+
+/**
+ * Endpoint, region and, where the configuration tells it without a call, the account. A wrong account makes every id unknown to EC2, which
+ * a canary finds out; the account here only makes that a different scope from the start.
+ */
+function scopeOf(host: string, region: string, roleArn: string | undefined): string {
+  const account = roleArn === undefined ? undefined : accountOfRole(roleArn);
+  return [host, region, ...(account === undefined ? [] : [account])].join('/');
+}
+
+/** A Node named `i-…` carries its id (resource-based naming; what follows a dot is domain); any other name is the private DNS name. */
+function targetOf(
+  ref: { by: 'providerID'; providerID: string } | { by: 'name'; name: string },
+  region: string,
+  accepts: (providerID: string) => boolean,
+): Target {
+  if (ref.by === 'providerID') {
+    const id = accepts(ref.providerID) ? aws.parse(ref.providerID)?.instanceId : undefined;
+    // Filter values take * and ? as wildcards; no id has them.
+    if (id !== undefined && /^i-[0-9A-Za-z]+$/.test(id)) return { ask: 'id', id, by: 'providerID' };
+    return { ask: 'nothing', problem: `${JSON.stringify(ref.providerID)} is no instance of EC2 in ${region}` };
+  }
+  const id = /^(i-[0-9a-z]+)(\.|$)/.exec(ref.name)?.[1];
+  if (id !== undefined) return { ask: 'id', id, by: 'name' };
+  if (/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(ref.name)) return { ask: 'name', name: ref.name };
+  return { ask: 'nothing', problem: `${JSON.stringify(ref.name)} is no private DNS name` };
+}

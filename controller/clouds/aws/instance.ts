@@ -1,0 +1,91 @@
+import type { Instance as Ec2Instance, InstanceNetworkInterface } from '@aws-sdk/client-ec2';
+import { CloudError } from '../../../common/cloud-error.ts';
+import type { Instance, NodeAddress, NodeAddressType, PowerState } from '../../../common/instance.ts';
+import { aws } from '../../../common/provider-id/aws.ts';
+import type { Lookup } from '../cloud.ts';
+import type { IpFamily } from './config.ts';
+
+export const zoneIdLabel = 'topology.k8s.aws/zone-id';
+
+export interface InstanceView {
+  readonly region: string;
+  readonly nodeIpFamilies: readonly IpFamily[];
+  /** The zone's id (`use1-az4`), which unlike its name means the same in every account; undefined while unknown. */
+  zoneId(zone: string): string | undefined;
+}
+
+/** What one instance of a DescribeInstances answer says. `terminated` is `gone`; an answer without a state is `unknown`. */
+export function lookupOf(
+  instance: Ec2Instance,
+  view: InstanceView,
+  request: 'list' | 'id',
+): Exclude<Lookup, { state: 'absent' }> {
+  const id = instance.InstanceId ?? '';
+  const state = instance.State?.Name;
+  if (state === undefined) return invalid(id, 'State.Name is missing');
+  if (state === 'terminated') return { state: 'gone', terminalState: state, incarnation: id };
+  const zone = instance.Placement?.AvailabilityZone;
+  if (!zone) return invalid(id, 'Placement.AvailabilityZone is missing');
+  return { state: 'found', power: powerOf(state), request, instance: describe(instance, id, zone, view) };
+}
+
+function describe(instance: Ec2Instance, id: string, zone: string, view: InstanceView): Instance {
+  const zoneId = instance.Placement?.AvailabilityZoneId ?? view.zoneId(zone);
+  return {
+    cloud: 'aws',
+    id,
+    providerID: aws.print({ instanceId: id, zone }),
+    incarnation: id,
+    ...(instance.PrivateDnsName ? { name: instance.PrivateDnsName } : {}),
+    zone,
+    region: view.region,
+    ...(instance.InstanceType ? { type: instance.InstanceType } : {}),
+    addresses: addressesOf(instance, view.nodeIpFamilies),
+    ...(zoneId ? { labels: { [zoneIdLabel]: zoneId } } : {}),
+  };
+}
+
+function powerOf(state: string): PowerState {
+  if (state === 'running' || state === 'stopped') return state;
+  return 'changing';
+}
+
+function invalid(id: string, problem: string): Lookup & { state: 'unknown' } {
+  const operation = 'DescribeInstances';
+  return {
+    state: 'unknown',
+    error: new CloudError({ kind: 'Invalid', cloud: 'aws', operation, message: `${id}: ${problem} in the answer` }),
+  };
+}
+
+/**
+ * The addresses in upstream's order: family by family; for IPv4 every private address of every interface in use, by device index, then the
+ * public address and the DNS names (the private one also as Hostname); for IPv6 the first address of each interface.
+ */
+export function addressesOf(instance: Ec2Instance, families: readonly IpFamily[]): readonly NodeAddress[] {
+  const addresses: NodeAddress[] = [];
+  const add = (type: NodeAddressType, address: string | undefined) => {
+    if (!address || addresses.some((known) => known.type === type && known.address === address)) return;
+    addresses.push({ type, address });
+  };
+  const interfaces = inDeviceOrder(instance.NetworkInterfaces ?? []).filter(({ Status }) => Status === 'in-use');
+  for (const family of families) {
+    if (family === 'ipv6') {
+      for (const { Ipv6Addresses } of interfaces) add('InternalIP', Ipv6Addresses?.[0]?.Ipv6Address);
+      continue;
+    }
+    for (const { PrivateIpAddresses } of interfaces) {
+      for (const { PrivateIpAddress } of PrivateIpAddresses ?? []) add('InternalIP', PrivateIpAddress);
+    }
+    add('ExternalIP', instance.PublicIpAddress);
+    add('InternalDNS', instance.PrivateDnsName);
+    add('Hostname', instance.PrivateDnsName);
+    add('ExternalDNS', instance.PublicDnsName);
+  }
+  return addresses;
+}
+
+function inDeviceOrder(interfaces: readonly InstanceNetworkInterface[]): readonly InstanceNetworkInterface[] {
+  const index = ({ Attachment }: InstanceNetworkInterface) => Attachment?.DeviceIndex ?? Number.MAX_SAFE_INTEGER;
+  return interfaces.toSorted((one, other) => index(one) - index(other));
+}

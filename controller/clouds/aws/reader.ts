@@ -1,0 +1,164 @@
+import type { DescribeInstancesRequest, Instance as Ec2Instance } from '@aws-sdk/client-ec2';
+import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
+import type { Lookup } from '../cloud.ts';
+import { chunks, type InstanceReader, inParallel, type Listed, type Named } from '../lookup-pass.ts';
+import type { Ec2 } from './ec2.ts';
+import { codeOf } from './errors.ts';
+import { type InstanceView, lookupOf } from './instance.ts';
+import type { ZoneIds } from './zone-ids.ts';
+
+/** EC2 takes up to 200 values a filter. */
+const idsPerFilter = 200;
+/** As many as upstream's bulk helper asks for. */
+const namesPerFilter = 150;
+const callsAtOnce = 4;
+const operation = 'DescribeInstances';
+
+/**
+ * Reads instances of one region.
+ *
+ * Many are seen by the filter `instance-id` rather than by the parameter InstanceIds: a filter never fails for an id that does not exist
+ * or is malformed, so one bad id cannot spoil the others, and it is paged. What a filter leaves out is only nominated. The proof is a
+ * request with InstanceIds: EC2 refuses it with `InvalidInstanceID.NotFound` and names the ids that do not exist; those are `absent`, and
+ * the rest is asked for again. That EC2 answers so for a moment after RunInstances is why the controller spares young nodes.
+ */
+export function createReader(ec2: Ec2, zoneIds: ZoneIds, view: Omit<InstanceView, 'zoneId'>): InstanceReader {
+  async function lookups(
+    instances: readonly Ec2Instance[],
+    request: 'list' | 'id',
+    signal: AbortSignal | undefined,
+  ): Promise<Map<string, Exclude<Lookup, { state: 'absent' }>>> {
+    const unnamed = instances.filter(({ Placement }) => Placement?.AvailabilityZoneId === undefined);
+    await zoneIds.learn(new Set(unnamed.flatMap(({ Placement }) => Placement?.AvailabilityZone ?? [])), signal);
+    const complete: InstanceView = { ...view, zoneId: zoneIds.of };
+    return new Map(instances.map((instance) => [instance.InstanceId ?? '', lookupOf(instance, complete, request)]));
+  }
+
+  return {
+    async list(ids, signal) {
+      const answers = new Map<string, Listed>();
+      await inParallel(callsAtOnce, chunks(ids, idsPerFilter), async (some) => {
+        const filters = [{ Name: 'instance-id', Values: some }];
+        const { instances, failure } = await pages(ec2, filters, signal);
+        const rest: Listed = failure === undefined ? { state: 'missing' } : { state: 'unknown', error: failure };
+        for (const id of some) answers.set(id, rest);
+        for (const [id, lookup] of await lookups(instances, 'list', signal)) answers.set(id, lookup);
+      });
+      return answers;
+    },
+
+    async get(ids, signal) {
+      const answers = new Map<string, Lookup>();
+      const queue: (readonly string[])[] = [ids];
+      for (let some = queue.shift(); some !== undefined; some = queue.shift()) {
+        if (some.length === 0) continue;
+        try {
+          const { Reservations } = await ec2.describeInstances({ InstanceIds: [...some] }, signal);
+          const instances = (Reservations ?? []).flatMap(({ Instances }) => Instances ?? []);
+          for (const [id, lookup] of await lookups(instances, 'id', signal)) answers.set(id, lookup);
+        } catch (error) {
+          const refused = isCloudError(error) ? refusedIds(error, some) : undefined;
+          if (refused === undefined) {
+            for (const id of some) answers.set(id, unknown(error));
+          } else if (refused.ids.length > 0) {
+            for (const id of refused.ids) answers.set(id, refused.absent ? { state: 'absent' } : unknown(error));
+            queue.push(some.filter((id) => !refused.ids.includes(id)));
+          } else {
+            // The refusal names none of ours: only one by one tells whom it means.
+            queue.push(...some.map((id) => [id]));
+          }
+        }
+      }
+      return answers;
+    },
+
+    async byName(names, signal) {
+      const answers = new Map<string, Named>();
+      await inParallel(callsAtOnce, chunks(names, namesPerFilter), async (some) => {
+        const filters = [
+          { Name: 'private-dns-name', Values: some },
+          { Name: 'instance-state-name', Values: ['pending', 'running', 'shutting-down', 'stopping', 'stopped'] },
+        ];
+        const { instances, failure } = await pages(ec2, filters, signal);
+        const seen = await lookups(instances, 'list', signal);
+        for (const name of some) {
+          const hits = instances.filter(({ PrivateDnsName }) => PrivateDnsName === name);
+          const [hit] = hits;
+          // A page that is lacking may hold a second instance of this name.
+          if (failure !== undefined) answers.set(name, { state: 'unknown', error: failure });
+          else if (hits.length > 1) answers.set(name, several(name, hits));
+          else if (hit === undefined) answers.set(name, nobody(name));
+          else answers.set(name, seen.get(hit.InstanceId ?? '')!);
+        }
+      });
+      return answers;
+    },
+  };
+}
+
+/** All pages of a filter. With a failure, what came before it. */
+async function pages(
+  ec2: Ec2,
+  filters: NonNullable<DescribeInstancesRequest['Filters']>,
+  signal: AbortSignal | undefined,
+): Promise<{ instances: readonly Ec2Instance[]; failure: CloudError | undefined }> {
+  const instances: Ec2Instance[] = [];
+  const tokens = new Set<string>();
+  let token: string | undefined;
+  try {
+    do {
+      const answer = await ec2.describeInstances(
+        { Filters: filters, MaxResults: 1000, ...(token ? { NextToken: token } : {}) },
+        signal,
+      );
+      for (const { Instances } of answer.Reservations ?? []) instances.push(...(Instances ?? []));
+      token = answer.NextToken || undefined;
+      if (token !== undefined && tokens.has(token)) {
+        const message = 'the pages go in a circle';
+        throw new CloudError({ kind: 'Unavailable', cloud: 'aws', operation, message });
+      }
+      if (token !== undefined) tokens.add(token);
+    } while (token !== undefined);
+    return { instances, failure: undefined };
+  } catch (error) {
+    return { instances, failure: asCloudError(error) };
+  }
+}
+
+/**
+ * Which of the asked ids a refusal of InstanceIds means. `absent` for `InvalidInstanceID.NotFound`; a malformed id never was an
+ * instance, so its refusal proves nothing about one. Undefined for any other failure.
+ */
+function refusedIds(
+  error: CloudError,
+  asked: readonly string[],
+): { ids: readonly string[]; absent: boolean } | undefined {
+  const code = codeOf(error.cause);
+  const absent = code === 'InvalidInstanceID.NotFound';
+  if (!absent && code !== 'InvalidInstanceID.Malformed') return undefined;
+  if (asked.length === 1) return { ids: asked, absent };
+  const text = error.cause instanceof Error ? error.cause.message : '';
+  const named = new Set(text.match(/i-[0-9A-Za-z]+/g));
+  return { ids: asked.filter((id) => named.has(id)), absent };
+}
+
+function unknown(error: unknown): Lookup & { state: 'unknown' } {
+  return { state: 'unknown', error: asCloudError(error) };
+}
+
+function asCloudError(error: unknown): CloudError {
+  if (isCloudError(error)) return error;
+  const message = error instanceof Error ? error.message : String(error);
+  return new CloudError({ kind: 'Unavailable', cloud: 'aws', operation, message, cause: error });
+}
+
+function several(name: string, hits: readonly Ec2Instance[]): Named {
+  const ids = hits.map(({ InstanceId }) => InstanceId).join(', ');
+  const message = `private-dns-name ${name} has several instances: ${ids}`;
+  return { state: 'unknown', error: new CloudError({ kind: 'Conflict', cloud: 'aws', operation, message }) };
+}
+
+function nobody(name: string): Named {
+  const message = `no instance has private-dns-name ${name}`;
+  return { state: 'unknown', error: new CloudError({ kind: 'NotFound', cloud: 'aws', operation, message }) };
+}

@@ -1,0 +1,41 @@
+import type { Clock } from '../../../common/process/clock.ts';
+import { errorFields, type Log } from '../../../common/process/log.ts';
+import type { Ec2 } from './ec2.ts';
+
+/** The ids of the region's zones, read once and again when a zone is new. Failing only leaves the label out. */
+export interface ZoneIds {
+  of(zone: string): string | undefined;
+  /** Reads the zones if one of these is unknown and the last try lies back far enough. Does not throw. */
+  learn(zones: Iterable<string>, signal?: AbortSignal): Promise<void>;
+}
+
+const retryMs = 5 * 60_000;
+
+export function createZoneIds(ec2: Ec2, clock: Clock, log: Log): ZoneIds {
+  const known = new Map<string, string>();
+  let triedAt: number | undefined;
+  let reading: Promise<void> | undefined;
+  async function read(signal: AbortSignal | undefined): Promise<void> {
+    triedAt = clock.monotonic();
+    try {
+      for (const { ZoneName, ZoneId } of await ec2.describeZones(false, signal)) {
+        if (ZoneName && ZoneId) known.set(ZoneName, ZoneId);
+      }
+    } catch (error) {
+      log.warn('zone ids are unknown; nodes go without the zone-id label', errorFields(error));
+    }
+  }
+  return {
+    of: (zone) => known.get(zone),
+    async learn(zones, signal) {
+      if ([...zones].every((zone) => known.has(zone))) return;
+      if (reading === undefined) {
+        if (triedAt !== undefined && clock.monotonic() - triedAt < retryMs) return;
+        reading = read(signal).finally(() => {
+          reading = undefined;
+        });
+      }
+      await reading;
+    },
+  };
+}
