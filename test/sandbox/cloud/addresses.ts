@@ -30,7 +30,7 @@ export function addressAllocator(): AddressAllocator {
       for (let index = 0; index < wish.interfaceCount; index += 1) {
         const address = mac();
         const internal = [internalV4(regionIndex, interfaces)];
-        if (wish.dualStack) internal.push(`fd00:5:${regionIndex.toString(16)}::${interfaces.toString(16)}`);
+        if (wish.dualStack) internal.push(internalV6(regionIndex, interfaces));
         const external: string[] = [];
         if (wish.external && index === 0) {
           externals += 1;
@@ -52,6 +52,13 @@ function macOf(number: number): string {
 function internalV4(regionIndex: number, number: number): string {
   const [high, last] = split(number);
   return `10.${(regionIndex * 4 + Math.floor(high / 256)) % 256}.${high % 256}.${last}`;
+}
+
+/** In RFC 5952 form, from the unique local range. */
+function internalV6(regionIndex: number, number: number): string {
+  const high = number >>> 16;
+  const host = (number & 0xffff).toString(16);
+  return `fd00:5:${(regionIndex + 1).toString(16)}::${high > 0 ? `${high.toString(16)}:` : ''}${host}`;
 }
 
 /** 198.18.0.0/15, the range set aside for benchmarks (RFC 2544). */

@@ -28,7 +28,8 @@ export interface SimulatedInstance {
   readonly internalDns: readonly string[];
   readonly externalDns: readonly string[];
   readonly interfaces: readonly NetworkInterface[];
-  readonly smbiosUuid: string;
+  /** Absent where the cloud does not tell it. */
+  readonly smbiosUuid?: string;
   readonly tags: Readonly<Record<string, string>>;
   readonly notices: readonly Notice[];
   /** RFC 3339. */
@@ -56,7 +57,8 @@ export interface InstanceSpec {
   readonly external?: boolean;
   /** Allocate an IPv6 address beside each IPv4 one. */
   readonly dualStack?: boolean;
-  readonly smbiosUuid?: string;
+  /** null = this cloud does not tell it, for agents that run on another machine than their VM. */
+  readonly smbiosUuid?: string | null;
   readonly tags?: Readonly<Record<string, string>>;
   readonly notices?: readonly Notice[];
 }

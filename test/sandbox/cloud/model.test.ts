@@ -16,7 +16,7 @@ test('an instance gets its own id, incarnation, addresses and a zone of its regi
   assert.ok(a && b);
   assert.notEqual(a.id, b.id);
   assert.notEqual(a.incarnation, b.incarnation);
-  assert.match(a.smbiosUuid, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
+  assert.match(a.smbiosUuid ?? '', /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
   assert.equal(a.interfaces.length, 2);
   assert.equal(a.interfaces[0]?.internal.length, 2);
   assert.equal(a.interfaces[0]?.external.length, 1);
@@ -110,6 +110,15 @@ test('a rebuild under the same name forgets the old id', () => {
     model.named('demo', 'sim-1', 'worker').map(({ id }) => id),
     [after.id],
   );
+});
+
+test('a cloud that does not tell the SMBIOS UUID does not tell it after a rebuild either', () => {
+  const { model } = newModel();
+  const told = (id: string) => 'smbiosUuid' in (model.get(id) ?? {});
+  const { id } = model.create({ smbiosUuid: null });
+  assert.equal(told(id), false);
+  assert.equal(told(model.rebuild(id, 'same-id').id), false);
+  assert.equal(told(model.rebuild(id, 'same-name').id), false);
 });
 
 test('a rename moves the instance in the name search', () => {

@@ -222,7 +222,7 @@ export function createCloudModel(options: ModelOptions): CloudModel {
             external: hasExternal,
             dualStack: spec.dualStack ?? false,
           }),
-      smbiosUuid: spec.smbiosUuid ?? randomUuid(random),
+      ...(spec.smbiosUuid !== null && { smbiosUuid: spec.smbiosUuid ?? randomUuid(random) }),
       tags: spec.tags ?? {},
       notices: spec.notices ?? [],
       createdAt: new Date(clock.now()).toISOString(),
@@ -289,12 +289,15 @@ export function createCloudModel(options: ModelOptions): CloudModel {
     rebuild(id, mode = 'same-id') {
       const old = mustLive(id);
       if (mode === 'same-id') {
-        change(id, { incarnation: randomUuid(random), smbiosUuid: randomUuid(random) });
+        const smbios = old.smbiosUuid === undefined ? {} : { smbiosUuid: randomUuid(random) };
+        change(id, { incarnation: randomUuid(random), ...smbios });
         return enter(id, 'pending', clock.monotonic());
       }
       remove(id, clock.monotonic());
       const { name, project, region, zone, type, hostname, internalDns, externalDns, interfaces, tags } = old;
-      return create({ name, project, region, zone, type, hostname, internalDns, externalDns, interfaces, tags });
+      const smbios = old.smbiosUuid === undefined ? { smbiosUuid: null } : {};
+      const names = { name, hostname, internalDns, externalDns };
+      return create({ ...names, project, region, zone, type, interfaces, tags, ...smbios });
     },
     setAddresses(id, { interfaces, ...names }) {
       mustLive(id);
