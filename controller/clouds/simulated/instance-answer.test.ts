@@ -15,7 +15,7 @@ const item = {
   externalDns: ['worker-1.sim-1.simulated.example'],
   interfaces: [
     { index: 1, mac: '02:00:00:00:00:02', internal: ['10.0.1.7'], external: [] },
-    { index: 0, mac: '02:00:00:00:00:01', internal: ['10.0.0.7', 'fd00:5:0::7'], external: ['198.18.0.7'] },
+    { index: 0, mac: '02:00:00:00:00:01', internal: ['10.0.0.7', 'FD00:5:0::7'], external: ['198.18.0.7'] },
   ],
   smbiosUuid: '3E1B8D60-7C53-4A8E-8A5C-0F6C0E1F9D21',
   tags: { 'label:pool': 'blue', cost: '7' },
@@ -37,7 +37,7 @@ test('an instance is read with its addresses in the order of its interfaces', ()
       type: 'sim.small',
       addresses: [
         { type: 'InternalIP', address: '10.0.0.7' },
-        { type: 'InternalIP', address: 'fd00:5:0::7' },
+        { type: 'InternalIP', address: 'fd00:5::7' },
         { type: 'InternalIP', address: '10.0.1.7' },
         { type: 'ExternalIP', address: '198.18.0.7' },
         { type: 'Hostname', address: 'worker-1' },
@@ -76,6 +76,8 @@ const refused: [Record<string, unknown>, RegExp][] = [
   [{ interfaces: null }, /^interfaces: null, expected a list/],
   [{ interfaces: ['eth0'] }, /^interfaces\[0\]: "eth0", expected an object/],
   [{ interfaces: [{ index: 0, internal: [7], external: [] }] }, /^internal: 7, expected texts/],
+  [{ interfaces: [{ index: 0, internal: [], external: ['10.1.2'] }] }, /^external: "10.1.2", expected IP addresses/],
+  [{ interfaces: [{ index: 0, internal: ['fe80::1%eth0'], external: [] }] }, /^internal: "fe80::1%eth0", expected IP/],
   [{ tags: { 'label:a': 1 } }, /^tags\["label:a"\]: 1, expected a text/],
 ];
 

@@ -1,3 +1,5 @@
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
 import type { Instance, NodeAddress, NodeAddressType, PowerState } from '../../../common/instance.ts';
 import { simulated } from '../../../common/provider-id/simulated.ts';
 
@@ -57,7 +59,7 @@ export function readInstance(item: unknown, region: string): ShownInstance {
     type: text(fields, 'type'),
     addresses: addressesOf(fields),
     labels: labelsOf(fields['tags']),
-    smbiosUuid: text(fields, 'smbiosUuid').toLowerCase(),
+    ...(fields['smbiosUuid'] !== undefined && { smbiosUuid: text(fields, 'smbiosUuid').toLowerCase() }),
   };
   return { state: 'found', instance, power };
 }
@@ -67,7 +69,7 @@ function addressesOf(fields: Fields): NodeAddress[] {
     if (!isObject(nic)) throw unexpected(`interfaces[${position}]`, nic, 'an object');
     const index = nic['index'];
     if (typeof index !== 'number') throw unexpected(`interfaces[${position}].index`, index, 'a number');
-    return { index, internal: texts(nic, 'internal'), external: texts(nic, 'external') };
+    return { index, internal: addressTexts(nic, 'internal'), external: addressTexts(nic, 'external') };
   });
   interfaces.sort((a, b) => a.index - b.index);
   const addresses = new Map<string, NodeAddress>();
@@ -116,6 +118,15 @@ function texts(fields: Fields, field: string): string[] {
   return list(fields, field).map((value) => {
     if (typeof value !== 'string' || value === '') throw unexpected(field, value, 'texts');
     return value;
+  });
+}
+
+/** IPv6 in RFC 5952 form, so that equal addresses are equal texts. */
+function addressTexts(fields: Fields, field: string): string[] {
+  return texts(fields, field).map((address) => {
+    const family = isIP(address);
+    if (family === 0 || address.includes('%')) throw unexpected(field, address, 'IP addresses');
+    return family === 6 ? ipaddr.IPv6.parse(address).toRFC5952String() : address;
   });
 }
 

@@ -106,7 +106,7 @@ test('what is found carries everything that is written on a node', async (t) => 
       region: 'sim-1',
       type: 'sim.small',
       labels: { pool: 'blue' },
-      smbiosUuid: vm.smbiosUuid,
+      smbiosUuid: vm.smbiosUuid ?? 'told by default',
     },
   );
   assert.deepEqual(
