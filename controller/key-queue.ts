@@ -1,0 +1,184 @@
+/** Changed work before routine work: `high` is what a person or a dying machine waits for, `low` a resync. */
+export type Priority = 'high' | 'normal' | 'low';
+
+const ranks: Readonly<Record<Priority, number>> = { high: 0, normal: 1, low: 2 };
+/** After so many in a row that overtook waiting work of lower priority, one of that goes first: low work is late, never lost. */
+const overtakesInARow = 16;
+
+export interface QueuedKey {
+  readonly key: string;
+  readonly priority: Priority;
+  /** When it was or is due. */
+  readonly dueAt: number;
+}
+
+/** Keys that wait: each at most once, due at once or later. Pure but for its own state; times are whatever the caller counts in. */
+export interface KeyQueue {
+  /** Adds a key or, if it waits already, keeps the earlier of both times and the higher of both priorities. */
+  add(key: string, dueAt: number, priority: Priority): void;
+  /** Takes the first due key: by priority, then by the time since when it is due. */
+  take(now: number): QueuedKey | undefined;
+  /** When the next key that is not due yet falls due. */
+  nextDueAt(now: number): number | undefined;
+  /** Keys that are due. */
+  due(now: number): number;
+  /** All keys that wait. */
+  readonly size: number;
+}
+
+interface Item {
+  readonly key: string;
+  priority: Priority;
+  dueAt: number;
+  order: number;
+  ready: boolean;
+  /** Entries of a heap with another stamp are stale. */
+  stamp: number;
+}
+
+interface Slot {
+  readonly item: Item;
+  readonly stamp: number;
+  readonly dueAt: number;
+  readonly order: number;
+}
+
+/** All steps are O(log n): binary heaps in which a moved key leaves a stale entry behind. */
+export function createKeyQueue(): KeyQueue {
+  const items = new Map<string, Item>();
+  const later = createHeap();
+  const ready = [createHeap(), createHeap(), createHeap()];
+  const readyCount = [0, 0, 0];
+  let counter = 0;
+  let overtaken = 0;
+
+  function place(item: Item): void {
+    item.stamp += 1;
+    const slot = { item, stamp: item.stamp, dueAt: item.dueAt, order: item.order };
+    const rank = ranks[item.priority];
+    if (item.ready) readyCount[rank]! += 1;
+    (item.ready ? ready[rank]! : later).push(slot);
+  }
+
+  function lift(item: Item): void {
+    if (item.ready) readyCount[ranks[item.priority]]! -= 1;
+  }
+
+  function promote(now: number): void {
+    for (let slot = later.peek(); slot; slot = later.peek()) {
+      if (slot.stamp === slot.item.stamp && slot.dueAt > now) return;
+      later.pop();
+      if (slot.stamp !== slot.item.stamp) continue;
+      slot.item.ready = true;
+      place(slot.item);
+    }
+  }
+
+  function rankToTake(): number {
+    const first = readyCount.findIndex((count) => count > 0);
+    if (first < 0) return -1;
+    const lower = readyCount.findIndex((count, rank) => rank > first && count > 0);
+    if (lower < 0) {
+      overtaken = 0;
+      return first;
+    }
+    overtaken += 1;
+    if (overtaken <= overtakesInARow) return first;
+    overtaken = 0;
+    return lower;
+  }
+
+  return {
+    add(key, dueAt, priority) {
+      const known = items.get(key);
+      if (!known) {
+        counter += 1;
+        const item: Item = { key, priority, dueAt, order: counter, ready: false, stamp: 0 };
+        items.set(key, item);
+        return place(item);
+      }
+      const raised = ranks[priority] < ranks[known.priority];
+      if (!raised && dueAt >= known.dueAt) return;
+      lift(known);
+      if (raised) known.priority = priority;
+      known.dueAt = Math.min(known.dueAt, dueAt);
+      place(known);
+    },
+    take(now) {
+      promote(now);
+      const rank = rankToTake();
+      if (rank < 0) return undefined;
+      for (;;) {
+        const slot = ready[rank]!.pop()!;
+        if (slot.stamp !== slot.item.stamp) continue;
+        lift(slot.item);
+        // No entry of this item is valid any more, should it come back under the same name.
+        slot.item.stamp += 1;
+        items.delete(slot.item.key);
+        return { key: slot.item.key, priority: slot.item.priority, dueAt: slot.item.dueAt };
+      }
+    },
+    nextDueAt(now) {
+      promote(now);
+      return later.peek()?.dueAt;
+    },
+    due(now) {
+      promote(now);
+      return readyCount[0]! + readyCount[1]! + readyCount[2]!;
+    },
+    get size() {
+      return items.size;
+    },
+  };
+}
+
+function before(a: Slot, b: Slot): boolean {
+  return a.dueAt < b.dueAt || (a.dueAt === b.dueAt && a.order < b.order);
+}
+
+/** Stale entries are dropped when they are more than the valid ones can be. */
+function createHeap(): { push(slot: Slot): void; peek(): Slot | undefined; pop(): Slot | undefined } {
+  let slots: Slot[] = [];
+  let nextSweep = 64;
+
+  function insert(slot: Slot): void {
+    let at = slots.length;
+    slots.push(slot);
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (!before(slot, slots[parent]!)) break;
+      slots[at] = slots[parent]!;
+      at = parent;
+    }
+    slots[at] = slot;
+  }
+
+  return {
+    push(slot) {
+      if (slots.length >= nextSweep) {
+        const valid = slots.filter((kept) => kept.stamp === kept.item.stamp);
+        slots = [];
+        for (const kept of valid) insert(kept);
+        nextSweep = Math.max(64, 2 * valid.length);
+      }
+      insert(slot);
+    },
+    peek: () => slots[0],
+    pop() {
+      const top = slots[0];
+      const last = slots.pop();
+      if (top === undefined || last === undefined || slots.length === 0) return top;
+      let at = 0;
+      for (;;) {
+        let child = 2 * at + 1;
+        if (child >= slots.length) break;
+        if (child + 1 < slots.length && before(slots[child + 1]!, slots[child]!)) child += 1;
+        if (!before(slots[child]!, last)) break;
+        slots[at] = slots[child]!;
+        at = child;
+      }
+      slots[at] = last;
+      return top;
+    },
+  };
+}
