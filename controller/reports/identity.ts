@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../common/process/clock.ts';
 import { isKubeError, type KubeApi } from '../kube/api.ts';
+import { reviewToken, soleExtra, type TokenReview } from '../serving/token-review.ts';
 import { createGate } from './gate.ts';
 import { ReportRefusal } from './refusal.ts';
 import type { Sender } from './store.ts';
-import { reviewToken, soleExtra, type TokenReview } from './token-review.ts';
 
 export type ReviewOutcome = 'proved' | 'refused' | 'unavailable' | 'cached' | 'busy';
 

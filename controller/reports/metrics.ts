@@ -1,44 +1,44 @@
-import { Counter, Histogram, type Registry } from 'prom-client';
+import { defineMetrics, type MetricRegistry } from '../../common/process/metrics.ts';
 import type { ReviewOutcome } from './identity.ts';
 import type { RefusalCode } from './refusal.ts';
 
 /** How one request to the report API ended. */
 export type ReportOutcome = 'kept' | 'stale' | RefusalCode;
 
+export const reportMetrics = defineMetrics({
+  reports: {
+    name: 'mooring_reports_total',
+    type: 'counter',
+    help: 'Reports by how they ended: kept, stale, or the code of the refusal.',
+    labels: ['outcome'],
+  },
+  handling: {
+    name: 'mooring_report_handling_seconds',
+    type: 'histogram',
+    help: 'Time from the first byte of a report to its answer, the review of the token included.',
+    buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
+  },
+  reviews: {
+    name: 'mooring_token_reviews_total',
+    type: 'counter',
+    help: 'Senders looked up by how it ended: proved, refused, unavailable, cached (no call was made) or busy (turned away).',
+    labels: ['outcome'],
+  },
+});
+
 export interface ReportMetrics {
   report(outcome: ReportOutcome, seconds: number): void;
   review(outcome: ReviewOutcome): void;
 }
 
-/** Registers the report API's metrics. Call once per registry. */
-export function createReportMetrics(registry: Registry): ReportMetrics {
-  const registers = [registry];
-  const reports = new Counter({
-    name: 'mooring_reports_total',
-    help: 'Reports by how they ended: kept, stale, or the code of the refusal.',
-    labelNames: ['outcome'],
-    registers,
-  });
-  const seconds = new Histogram({
-    name: 'mooring_report_handling_seconds',
-    help: 'Time from the arrival of a whole report to its answer, reviews of tokens included.',
-    buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
-    registers,
-  });
-  const reviews = new Counter({
-    name: 'mooring_token_reviews_total',
-    help: 'Senders looked up by how it ended: proved, refused, unavailable, cached (no call was made) or busy (turned away).',
-    labelNames: ['outcome'],
-    registers,
-  });
+/** Registers the report API's metrics. Once per registry. */
+export function createReportMetrics(registry: MetricRegistry): ReportMetrics {
+  const metrics = registry.define(reportMetrics);
   return {
-    report(outcome, took) {
-      reports.inc({ outcome });
-      seconds.observe(took);
+    report(outcome, seconds) {
+      metrics.reports.add({ outcome });
+      metrics.handling.observe(seconds);
     },
-    review: (outcome) => reviews.inc({ outcome }),
+    review: (outcome) => metrics.reviews.add({ outcome }),
   };
 }
-
-/** Counts nothing. */
-export const noReportMetrics: ReportMetrics = { report: () => {}, review: () => {} };

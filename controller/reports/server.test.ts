@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { connect } from 'node:tls';
 import fc from 'fast-check';
-import { Registry } from 'prom-client';
 import { createLog } from '../../common/process/log.ts';
+import { createMetricRegistry, type MetricRegistry } from '../../common/process/metrics.ts';
 import type { ReportAnswer } from '../../common/report.ts';
 import { type FakeClock, fakeClock } from '../../common/testing/fake-clock.ts';
 import { KubeError } from '../kube/api.ts';
@@ -31,7 +31,7 @@ describe('report API', () => {
   let office: TokenOffice;
   let store: ReportStore;
   let server: ReportServer;
-  let registry: Registry;
+  let registry: MetricRegistry;
   let port: number;
   let lines: string[];
   let leadership: { leading: boolean; url: string | undefined };
@@ -45,7 +45,7 @@ describe('report API', () => {
 
   async function start(changes: Partial<ReportServerOptions> = {}): Promise<void> {
     await server?.close();
-    registry = new Registry();
+    registry = createMetricRegistry();
     const metrics = createReportMetrics(registry);
     server = await createReportServer({
       clock,
@@ -322,7 +322,7 @@ describe('report API', () => {
     const head =
       'POST /v1/report HTTP/1.1\r\nHost: x\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{';
     assert.match(await raw([head]), /^HTTP\/1.1 408 [\s\S]*"RequestTooSlow"/);
-    assert.match(await registry.metrics(), /mooring_reports_total\{outcome="RequestTooSlow"\} 2/);
+    assert.match(await registry.text(), /mooring_reports_total\{outcome="RequestTooSlow"\} 2/);
   });
 
   it('cuts whoever says nothing at all', async () => {
@@ -373,7 +373,7 @@ describe('report API', () => {
     await post(token, whole);
     await post(token, whole);
     await post(undefined, whole);
-    const text = await registry.metrics();
+    const text = await registry.text();
     for (const outcome of ['kept', 'stale', 'TokenMissing']) {
       assert.match(text, new RegExp(`mooring_reports_total\\{outcome="${outcome}"\\} 1`));
     }

@@ -61,7 +61,7 @@ describe('report store', () => {
 
   it('passes on that an agent leaves', () => {
     store.put(sender, exampleReport({ leaving: true }));
-    assert.deepEqual(arrivals, [{ nodeName: 'a', changed: true, leaving: true }]);
+    assert.deepEqual(arrivals, [{ nodeName: 'a', changed: true, first: true, leaving: true }]);
   });
 
   it('forgets a node', () => {
