@@ -20,6 +20,15 @@ export interface Dmi {
   readonly hypervisorUuid?: string;
 }
 
+/** One network interface as the kernel knows it. */
+export interface LocalInterface {
+  readonly name: string;
+  /** Lower case, with colons. */
+  readonly mac: string;
+  /** Without zone or prefix length, in the kernel's order. */
+  readonly addresses: readonly string[];
+}
+
 export interface SourceOptions {
   readonly clock: Clock;
   readonly random: Random;
@@ -31,6 +40,8 @@ export interface SourceOptions {
   readonly configDrive?: string;
   /** Where the metadata lacks it. */
   readonly region?: string;
+  /** The machine's own interfaces, for what a metadata service leaves to the kernel; those of pods and the loopback are left out. */
+  readonly interfaces?: () => readonly LocalInterface[];
   /** OpenStack: print `openstack://<region>/<id>`. */
   readonly regionalProviderId?: boolean;
 }

@@ -1,0 +1,106 @@
+import { readFile } from 'node:fs/promises';
+import type { Clock } from '../common/process/clock.ts';
+import { createHttp, type Http } from '../common/process/http.ts';
+import type { Log } from '../common/process/log.ts';
+
+export interface ControllerAccessOptions {
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Asked after those of the file. */
+  readonly urls: readonly string[];
+  readonly urlFile: string | undefined;
+  readonly tokenFile: string;
+  readonly caFile: string;
+  /** The name that the controller's certificate must carry, whatever address it is reached by. */
+  readonly serverName: string;
+}
+
+/** What is needed to speak to a controller at this moment. */
+export interface Access {
+  readonly ok: true;
+  readonly http: Http;
+  readonly token: string;
+  readonly urls: readonly string[];
+}
+
+/** Why it is not possible yet. */
+export interface NoAccess {
+  readonly ok: false;
+  readonly message: string;
+}
+
+/**
+ * Files that others renew under us (kubelet the token and the ConfigMap), read anew for each report. Connections are made with the CA of the file and nothing else:
+ * without one there is no access, the system's roots are never asked.
+ */
+export interface ControllerAccess {
+  current(): Promise<Access | NoAccess>;
+  close(): void;
+}
+
+export function createControllerAccess(options: ControllerAccessOptions): ControllerAccess {
+  const { clock, log, urls, urlFile, tokenFile, caFile, serverName } = options;
+  let connection: { readonly ca: string; readonly http: Http; close(): void } | undefined;
+  let knownUrlText: string | undefined;
+
+  function httpFor(ca: string): Http {
+    if (connection?.ca === ca) return connection.http;
+    if (connection !== undefined) log.info('the CA file changed', { file: caFile });
+    connection?.close();
+    connection = { ca, ...createHttp({ clock, tls: { ca, servername: serverName } }) };
+    return connection.http;
+  }
+
+  async function listUrls(): Promise<readonly string[]> {
+    if (urlFile === undefined) return urls;
+    const text = (await readText(urlFile)) ?? '';
+    const { valid, bad } = parseUrlLines(text);
+    if (text !== knownUrlText) {
+      for (const line of bad) log.warn('controller URL left out, expected https://host:port', { file: urlFile, line });
+      log.debug('controller URLs', { urls: valid });
+    }
+    knownUrlText = text;
+    return [...new Set([...valid, ...urls])];
+  }
+
+  return {
+    async current() {
+      const ca = await readText(caFile);
+      if (ca === undefined || !ca.includes('-----BEGIN CERTIFICATE-----')) {
+        return { ok: false, message: `waiting for a CA certificate in ${caFile}` };
+      }
+      const token = (await readText(tokenFile))?.trim() ?? '';
+      // Anything else could not stand in a header.
+      if (!/^[\x21-\x7e]+$/.test(token)) return { ok: false, message: `waiting for a token in ${tokenFile}` };
+      const all = await listUrls();
+      if (all.length === 0) return { ok: false, message: `waiting for a controller URL in ${urlFile ?? 'no file'}` };
+      return { ok: true, http: httpFor(ca), token, urls: all };
+    },
+    close: () => connection?.close(),
+  };
+}
+
+/** Undefined when the file cannot be read. */
+async function readText(file: string): Promise<string | undefined> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+/** One URL a line; blank lines and lines that begin with `#` say nothing. Pure. */
+export function parseUrlLines(text: string): { readonly valid: readonly string[]; readonly bad: readonly string[] } {
+  const lines = text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('#'));
+  return { valid: lines.filter(isControllerUrl), bad: lines.filter((line) => !isControllerUrl(line)) };
+}
+
+/** Whether a report may be sent there: https, a host, no user and password. */
+export function isControllerUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password, hostname } = new URL(text);
+  return protocol === 'https:' && hostname !== '' && username === '' && password === '';
+}

@@ -1,0 +1,201 @@
+import { backoffMs } from '../common/process/backoff.ts';
+import type { Clock } from '../common/process/clock.ts';
+import type { Log } from '../common/process/log.ts';
+import type { Random } from '../common/process/random.ts';
+import type { ReportAnswer } from '../common/report.ts';
+import type { Access, ControllerAccess } from './controller-access.ts';
+import type { AgentMetrics } from './metrics.ts';
+import { type SendResult, sendReport } from './send.ts';
+
+export interface DeliverOptions {
+  readonly access: ControllerAccess;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: AgentMetrics;
+  readonly heartbeatMs: number;
+  /** The newest report, as JSON text; asked for at the moment of each sending, so that no older one is ever kept. */
+  readonly compose: (leaving: boolean) => string;
+}
+
+export interface Deliverer {
+  /** There is news. Nothing is sent before the first call. */
+  wake(): void;
+  /** One last report, within `timeoutMs` in all. To be called after the signal aborted. Answers whether a controller accepted it. */
+  leave(timeoutMs: number): Promise<boolean>;
+  /** Why no report counts as accepted lately; undefined when one does. */
+  unready(): string | undefined;
+  /** Why the loop does not move; undefined when it does. */
+  stuck(): string | undefined;
+}
+
+const attemptTimeoutMs = 10_000;
+const roundTimeoutMs = 6 * attemptTimeoutMs;
+const stuckMs = 2 * roundTimeoutMs;
+/** Between two reports, so that a flapping address does not flood the controller. */
+const minGapMs = 1000;
+const retryFirstMs = 1000;
+const retryMaxMs = 60_000;
+const retryAfterMaxMs = 600_000;
+/** How often a missing token, CA or URL is looked for. */
+const waitMaxMs = 5000;
+const maxHeartbeatMs = 3_600_000;
+
+type Round =
+  | { readonly kind: 'delivered'; readonly answer: ReportAnswer }
+  | { readonly kind: 'waiting'; readonly message: string }
+  | { readonly kind: 'failed'; readonly result: Exclude<SendResult, { readonly answer: ReportAnswer }> };
+
+/** Delivers reports until the signal aborts: at once on news, else on the heartbeat; after failures with growing pauses, and never gives up. */
+export function deliver(options: DeliverOptions, signal: AbortSignal): Deliverer {
+  const { access, clock, random, log, metrics, compose } = options;
+  let news = false;
+  let wakeUp: (() => void) | undefined;
+  /** Who accepted last; asked first until it fails. */
+  let leader: string | undefined;
+  let lastAcceptedMs: number | undefined;
+  let heartbeatMs = options.heartbeatMs;
+  let failures = 0;
+  let lastProblem = 'no report was sent yet';
+  /** When the next round is due at the latest. */
+  let dueMs = Number.POSITIVE_INFINITY;
+
+  async function attempt(url: string, { http, token }: Access, body: string, timeoutMs: number, until?: AbortSignal) {
+    const started = clock.monotonic();
+    const result = await sendReport({ http, clock, url, token, body, timeoutMs, ...(until ? { signal: until } : {}) });
+    if (until?.aborted) return result;
+    metrics.reports.add({ outcome: result.outcome });
+    metrics.reportSeconds.observe((clock.monotonic() - started) / 1000);
+    return result;
+  }
+
+  /** Asks the controllers in turn; the one that accepted last first. */
+  async function tryAll(found: Access, body: string, deadlineMs: number, until?: AbortSignal): Promise<SendResult> {
+    const urls = leader === undefined ? found.urls : [leader, ...found.urls.filter((url) => url !== leader)];
+    let kept: SendResult | undefined;
+    for (const url of urls) {
+      const left = deadlineMs - clock.monotonic();
+      if (kept !== undefined && (left <= 0 || until?.aborted)) break;
+      const result = await attempt(url, found, body, Math.min(attemptTimeoutMs, Math.max(left, 1)), until);
+      if ('answer' in result) {
+        if (leader !== result.url) log.info('reporting to', { url: result.url });
+        leader = result.url;
+        return result;
+      }
+      if (url === leader) leader = undefined;
+      if (!result.tryNext) return result;
+      log.debug('controller did not take the report', { outcome: result.outcome, error: result.message });
+      // A replica that names a time to come back knows more than one that cannot be reached.
+      if (kept === undefined || ('retryAfterMs' in kept && kept.retryAfterMs === undefined)) kept = result;
+    }
+    return kept!;
+  }
+
+  async function round(): Promise<Round> {
+    const found = await access.current();
+    if (!found.ok) return { kind: 'waiting', message: found.message };
+    const result = await tryAll(found, compose(false), clock.monotonic() + roundTimeoutMs, signal);
+    return 'answer' in result ? { kind: 'delivered', answer: result.answer } : { kind: 'failed', result };
+  }
+
+  /** Takes note of how a round went; answers how long to wait, and whether news may cut that short. */
+  function conclude(outcome: Round): { readonly waitMs: number; readonly interruptible: boolean } {
+    if (outcome.kind === 'delivered') return { waitMs: noteAnswer(outcome.answer), interruptible: true };
+    failures += 1;
+    if (outcome.kind === 'waiting') {
+      if (outcome.message !== lastProblem) log.warn(outcome.message);
+      lastProblem = outcome.message;
+      return { waitMs: backoffMs(failures, { firstMs: retryFirstMs, maxMs: waitMaxMs, random }), interruptible: false };
+    }
+    const { outcome: kind, message, retryAfterMs } = outcome.result;
+    lastProblem = message;
+    log.warn('report not delivered', { outcome: kind, error: message, failures });
+    // The same report would be refused again; the next one may not.
+    if (kind === 'invalid') return { waitMs: heartbeatMs * (0.9 + 0.1 * random()), interruptible: true };
+    const exact = backoffMs(failures, { firstMs: retryFirstMs, maxMs: retryMaxMs, random });
+    const waitMs =
+      retryAfterMs === undefined
+        ? exact
+        : Math.min(retryAfterMs, retryAfterMaxMs) * (1 + 0.2 * random()) + minGapMs * random();
+    return { waitMs, interruptible: false };
+  }
+
+  function noteAnswer(answer: ReportAnswer): number {
+    const codes = answer.reasons.map(({ code }) => code).join(',');
+    if (answer.accepted) {
+      if (lastAcceptedMs === undefined || failures > 0)
+        log.info('report accepted', { initialized: answer.initialized, reasons: codes });
+      lastAcceptedMs = clock.monotonic();
+      metrics.lastAccepted.set(clock.now() / 1000);
+    } else {
+      lastProblem = `the controller refuses the report: ${codes || 'no reason given'}`;
+      log.warn('report refused', { reasons: codes });
+    }
+    failures = 0;
+    metrics.initialized.set(answer.initialized ? 1 : 0);
+    const asked = Math.min(answer.nextReportSeconds * 1000, maxHeartbeatMs);
+    heartbeatMs = Math.max(options.heartbeatMs, asked);
+    return heartbeatMs * (0.9 + 0.1 * random());
+  }
+
+  /** Waits; with `interruptible`, news ends the wait, though not before the smallest gap. */
+  async function pause(ms: number, interruptible: boolean): Promise<void> {
+    await wait(Math.min(ms, minGapMs), false);
+    if (interruptible && news) return;
+    await wait(ms - minGapMs, interruptible);
+  }
+
+  function wait(ms: number, interruptible: boolean): Promise<void> {
+    if (ms <= 0 || signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const done = () => {
+        timer.cancel();
+        signal.removeEventListener('abort', done);
+        wakeUp = undefined;
+        resolve();
+      };
+      const timer = clock.setTimer(ms, done);
+      signal.addEventListener('abort', done, { once: true });
+      if (interruptible) wakeUp = done;
+    });
+  }
+
+  async function loop(): Promise<void> {
+    while (!news && !signal.aborted) await wait(maxHeartbeatMs, true);
+    while (!signal.aborted) {
+      news = false;
+      const { waitMs, interruptible } = conclude(await round());
+      dueMs = clock.monotonic() + waitMs;
+      await pause(waitMs, interruptible);
+    }
+  }
+
+  loop().catch((error: unknown) => {
+    lastProblem = error instanceof Error ? error.message : String(error);
+    log.error('delivering stopped', { error: lastProblem });
+  });
+
+  return {
+    wake() {
+      news = true;
+      wakeUp?.();
+    },
+    async leave(timeoutMs) {
+      const deadlineMs = clock.monotonic() + timeoutMs;
+      const found = await access.current();
+      if (!found.ok) return false;
+      const result = await tryAll(found, compose(true), deadlineMs);
+      return result.outcome === 'accepted';
+    },
+    unready() {
+      if (lastAcceptedMs === undefined) return `no report was accepted yet: ${lastProblem}`;
+      const ageMs = clock.monotonic() - lastAcceptedMs;
+      if (ageMs <= 3 * heartbeatMs) return undefined;
+      return `no report was accepted for ${Math.round(ageMs / 1000)} s: ${lastProblem}`;
+    },
+    stuck() {
+      const lateMs = clock.monotonic() - dueMs;
+      return lateMs > stuckMs ? `the next report is ${Math.round(lateMs / 1000)} s late` : undefined;
+    },
+  };
+}

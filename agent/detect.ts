@@ -1,0 +1,40 @@
+import type { Dmi, SourceKind } from './metadata/source.ts';
+
+export type Detection =
+  | { readonly ok: true; readonly kind: SourceKind }
+  /** Says what was seen and what would settle it. */
+  | { readonly ok: false; readonly message: string };
+
+/** Which of the clouds this machine belongs to, from its firmware alone. Never guesses: no candidate, or two, is an answer of its own. Pure. */
+export function detectCloud(kinds: Iterable<SourceKind>, dmi: Dmi): Detection {
+  const all = [...kinds];
+  const candidates = all.filter((kind) => kind.detect(dmi));
+  const [only, ...others] = candidates;
+  if (only !== undefined && others.length === 0) return { ok: true, kind: only };
+  const names = all.map(({ cloud }) => cloud).join(', ');
+  const found = only === undefined ? 'no known cloud' : `${candidates.map(({ cloud }) => cloud).join(' and ')} alike`;
+  const message = `the firmware fits ${found}: ${seen(dmi)}; name the cloud with --cloud (${names})`;
+  return { ok: false, message };
+}
+
+/** Fields that are world-readable come first; the serial is left out, it may be a licence or an account. */
+function seen(dmi: Dmi): string {
+  const facts: readonly (readonly [string, string | undefined])[] = [
+    ['sys_vendor', dmi.sysVendor],
+    ['product_name', dmi.productName],
+    ['product_version', dmi.productVersion],
+    ['bios_vendor', dmi.biosVendor],
+    ['bios_version', dmi.biosVersion],
+    ['board_asset_tag', dmi.boardAssetTag],
+    ['chassis_asset_tag', dmi.chassisAssetTag],
+  ];
+  const shown = facts.flatMap(([name, value]) => (value === undefined ? [] : `${name}=${JSON.stringify(value)}`));
+  const text = shown.length === 0 ? 'there is no DMI in /sys/class/dmi/id' : shown.join(' ');
+  const uuid = dmi.productUuid ?? dmi.hypervisorUuid;
+  return startsWithEc2(uuid) ? `${text} (a UUID that begins with "ec2" proves nothing by itself)` : text;
+}
+
+/** In either byte order: little-endian firmware swaps the first group. */
+function startsWithEc2(uuid: string | undefined): boolean {
+  return uuid !== undefined && (uuid.startsWith('ec2') || /^[0-9a-f]{4}2[0-9a-f]ec/.test(uuid));
+}

@@ -1,0 +1,121 @@
+import { CloudError, type CloudErrorKind, kindOfHttpStatus } from '../../common/cloud-error.ts';
+import type { Clock } from '../../common/process/clock.ts';
+import { createHttp, type Http, type HttpAnswer, HttpFailure } from '../../common/process/http.ts';
+import { withScopedHosts } from './scoped-http.ts';
+
+export interface MetadataRequest {
+  readonly path: string;
+  readonly method?: 'GET' | 'PUT';
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+  readonly timeoutMs?: number;
+}
+
+/**
+ * What all metadata services have in common: close by, plain HTTP, no proxy, no redirect, small answers. An answer that is no success is a CloudError of the
+ * documented kind, save 404, which says "this VM has no such attribute".
+ */
+export interface MetadataClient {
+  readonly baseUrl: string;
+  /** The body, or undefined for a 404. */
+  text(request: MetadataRequest): Promise<string | undefined>;
+  /** The same, parsed. */
+  json(request: MetadataRequest): Promise<unknown>;
+}
+
+export interface MetadataClientOptions {
+  readonly cloud: string;
+  /** Scheme, host, port and perhaps a path prefix, without a slash at the end. */
+  readonly baseUrl: string;
+  readonly http: Http;
+  readonly timeoutMs?: number;
+  readonly maxBytes?: number;
+  readonly clock: Clock;
+}
+
+/** Metadata services are a hop away on the host itself; two seconds of silence are a failure, not slowness. */
+const defaultTimeoutMs = 2000;
+
+/** The Http of metadata sources: a fresh connection each time, since some services (Nova's proxy) close idle ones without a word. */
+export function createMetadataHttp(clock: Clock): Http {
+  return withScopedHosts(createHttp({ clock }).http, clock);
+}
+
+export function createMetadataClient(options: MetadataClientOptions): MetadataClient {
+  const { cloud, http, clock } = options;
+  const baseUrl = options.baseUrl.replace(/\/+$/, '');
+
+  async function exchange(request: MetadataRequest): Promise<HttpAnswer> {
+    const { method = 'GET', path, headers = {}, signal, timeoutMs = options.timeoutMs ?? defaultTimeoutMs } = request;
+    const operation = `${method} ${path}`;
+    try {
+      const maxBytes = options.maxBytes ?? 1024 * 1024;
+      return await http({ method, url: baseUrl + path, headers, signal, timeoutMs, maxBytes });
+    } catch (error) {
+      if (!(error instanceof HttpFailure)) throw error;
+      throw new CloudError({ cloud, operation, kind: failureKinds[error.kind], message: error.message, cause: error });
+    }
+  }
+
+  async function text(request: MetadataRequest): Promise<string | undefined> {
+    const answer = await exchange(request);
+    if (answer.status === 404) return undefined;
+    if (answer.status >= 200 && answer.status < 300) return answer.text;
+    const operation = `${request.method ?? 'GET'} ${request.path}`;
+    const retryAfterMs = parseRetryAfter(answer.header('retry-after'), clock.now());
+    if (answer.status >= 300 && answer.status < 400) {
+      const message = `redirect (${answer.status}) refused: metadata services do not redirect, something else answers`;
+      throw new CloudError({ cloud, operation, kind: 'Invalid', message });
+    }
+    throw new CloudError({
+      cloud,
+      operation,
+      kind: kindOfHttpStatus(answer.status),
+      message: `status ${answer.status}`,
+      retryAfterMs,
+    });
+  }
+
+  return {
+    baseUrl,
+    text,
+    async json(request) {
+      const body = await text(request);
+      if (body === undefined) return undefined;
+      return parseJson(cloud, `${request.method ?? 'GET'} ${request.path}`, body);
+    },
+  };
+}
+
+const failureKinds: Readonly<Record<HttpFailure['kind'], CloudErrorKind>> = {
+  timeout: 'Timeout',
+  aborted: 'Timeout',
+  unreachable: 'Unavailable',
+  'too-large': 'Invalid',
+};
+
+/** Parsed JSON; a CloudError `Invalid` that shows none of the text when it is none. */
+export function parseJson(cloud: string, operation: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new CloudError({
+      cloud,
+      operation,
+      kind: 'Invalid',
+      message: `answer of ${text.length} bytes is not JSON`,
+      cause,
+    });
+  }
+}
+
+/**
+ * A Retry-After header, as milliseconds from now: seconds or an HTTP date. Undefined when absent or malformed; at most an hour.
+ *
+ * @param nowMs milliseconds since 1970
+ */
+export function parseRetryAfter(value: string | null, nowMs: number): number | undefined {
+  if (value === null) return undefined;
+  const ms = /^\d+$/.test(value.trim()) ? Number(value) * 1000 : Date.parse(value) - nowMs;
+  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), 3_600_000) : undefined;
+}

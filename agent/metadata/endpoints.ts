@@ -1,0 +1,48 @@
+import { CloudError, isCloudError } from '../../common/cloud-error.ts';
+import type { MetadataClient } from './client.ts';
+
+/** Whether another address of the same service may still answer: this one gave no answer at all. */
+export function isEndpointFailure(error: CloudError): boolean {
+  return error.kind === 'Timeout' || (error.kind === 'Unavailable' && error.cause !== undefined);
+}
+
+/**
+ * Asks the addresses of one service in turn until one answers; an answer that refuses is an answer. Throws the CloudError of the first address, with what the others said.
+ *
+ * @param clients in the order of trial
+ */
+export async function askInTurn<T>(
+  clients: readonly MetadataClient[],
+  ask: (client: MetadataClient) => Promise<T>,
+  signal: AbortSignal,
+): Promise<{ readonly client: MetadataClient; readonly answer: T }> {
+  const failures: CloudError[] = [];
+  for (const client of clients) {
+    try {
+      return { client, answer: await ask(client) };
+    } catch (error) {
+      if (!isCloudError(error)) throw error;
+      failures.push(error);
+      if (signal.aborted || !isEndpointFailure(error)) break;
+    }
+  }
+  throw joined(failures);
+}
+
+/** The client that answered last in front of the others. */
+export function preferring(
+  clients: readonly MetadataClient[],
+  first: MetadataClient | undefined,
+): readonly MetadataClient[] {
+  return first === undefined ? clients : [first, ...clients.filter((client) => client !== first)];
+}
+
+function joined(failures: readonly CloudError[]): CloudError {
+  const first = failures[0]!;
+  if (failures.length === 1) return first;
+  const { cloud, operation, kind } = first;
+  const message = failures
+    .map((failure) => failure.message.slice(`${cloud} ${failure.operation}: `.length))
+    .join('; then ');
+  return new CloudError({ cloud, operation, kind, message, cause: first });
+}

@@ -1,0 +1,85 @@
+import { isIP } from 'node:net';
+import { CloudError } from '../../common/cloud-error.ts';
+
+/** A foreign JSON object, read field by field. A field that is missing or of another type names itself in a CloudError of kind `Invalid`. */
+export interface Fields {
+  /** Text that must be there; surrounding blanks are cut, and empty text counts as missing. */
+  text(name: string): string;
+  /** The same where it may be missing; null and empty count as missing. A number is taken as its text. */
+  optionalText(name: string): string | undefined;
+  /** An object that may be missing. */
+  optionalObject(name: string): Fields | undefined;
+  /** A list of objects; missing is empty. */
+  objects(name: string): readonly Fields[];
+}
+
+export interface FieldsContext {
+  readonly cloud: string;
+  /** The document, in the words of its source. */
+  readonly operation: string;
+}
+
+/** The value as an object. Throws a CloudError `Invalid` when it is none. */
+export function fieldsOf(context: FieldsContext, value: unknown, path = ''): Fields {
+  if (!isObject(value)) throw invalid(context, path === '' ? 'document' : path, value, 'an object');
+  const record: Readonly<Record<string, unknown>> = value;
+  const at = (name: string) => (path === '' ? name : `${path}.${name}`);
+  const own = (name: string) => (Object.hasOwn(record, name) ? record[name] : undefined);
+
+  function optionalText(name: string): string | undefined {
+    const found = own(name);
+    if (found === undefined || found === null) return undefined;
+    if (typeof found === 'number') return String(found);
+    if (typeof found !== 'string') throw invalid(context, at(name), found, 'text');
+    const trimmed = found.trim();
+    return trimmed === '' ? undefined : trimmed;
+  }
+
+  return {
+    optionalText,
+    text(name) {
+      const found = optionalText(name);
+      if (found === undefined) throw invalid(context, at(name), own(name), 'text');
+      return found;
+    },
+    optionalObject(name) {
+      const found = own(name);
+      return found === undefined || found === null ? undefined : fieldsOf(context, found, at(name));
+    },
+    objects(name) {
+      const found = own(name);
+      if (found === undefined || found === null) return [];
+      if (!Array.isArray(found)) throw invalid(context, at(name), found, 'a list');
+      return found.map((element, index) => fieldsOf(context, element, `${at(name)}[${index}]`));
+    },
+  };
+}
+
+/** A CloudError that names a field, what it held (shortened) and what was expected. */
+export function invalid(context: FieldsContext, field: string, value: unknown, expected: string): CloudError {
+  const shown = value === undefined ? 'missing' : shorten(JSON.stringify(value) ?? String(value));
+  return new CloudError({ ...context, kind: 'Invalid', message: `${field}: ${shown}, expected ${expected}` });
+}
+
+/** The text as a plain IP address without zone or prefix length, IPv6 in lower case. Throws a CloudError that names the field otherwise. */
+export function addressOf(context: FieldsContext, field: string, text: string): string {
+  const bare = text
+    .trim()
+    .replace(/^\[(.*)\]$/, '$1')
+    .replace(/\/\d+$/, '');
+  if (isIP(bare) === 0 || bare.includes('%')) throw invalid(context, field, text, 'an IP address');
+  return isIP(bare) === 6 ? canonicalIPv6(bare) : bare;
+}
+
+/** RFC 5952 form; `URL` does the compressing. */
+function canonicalIPv6(address: string): string {
+  return new URL(`http://[${address}]/`).hostname.slice(1, -1);
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function shorten(text: string): string {
+  return text.length <= 80 ? text : `${text.slice(0, 77)}...`;
+}

@@ -1,0 +1,127 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CloudError } from '../../common/cloud-error.ts';
+import type { Clock } from '../../common/process/clock.ts';
+import { createMetadataClient, createMetadataHttp, type MetadataClient, parseJson } from './client.ts';
+import { askInTurn, isEndpointFailure, preferring } from './endpoints.ts';
+import { fieldsOf } from './fields.ts';
+import type { LocalInterface } from './source.ts';
+
+/** What one OpenStack VM is told, as it was written. */
+export interface OpenstackDocuments {
+  readonly metaData: unknown;
+  /** Missing before OpenStack Liberty. */
+  readonly networkData: unknown | undefined;
+  /** From the tree that imitates EC2: the only place of flavour name and floating address. */
+  readonly ec2: { readonly type?: string; readonly publicIPv4?: string; readonly localIPv4?: string };
+}
+
+export type ReadOpenstackDocuments = (signal: AbortSignal) => Promise<OpenstackDocuments>;
+
+const tree = '/openstack/latest';
+const ec2Tree = '/latest/meta-data';
+const maxFileBytes = 1024 * 1024;
+
+export interface OpenstackServiceOptions {
+  readonly cloud: string;
+  readonly clock: Clock;
+  readonly metadataUrl: string | undefined;
+  readonly interfaces: (() => readonly LocalInterface[]) | undefined;
+}
+
+/** From the HTTP service, by IPv4 or, on IPv6-only networks, by its link-local address on each interface in turn. */
+export function openstackService({
+  cloud,
+  clock,
+  metadataUrl,
+  interfaces,
+}: OpenstackServiceOptions): ReadOpenstackDocuments {
+  const http = createMetadataHttp(clock);
+  const clients = new Map<string, MetadataClient>();
+  let answered: MetadataClient | undefined;
+
+  function clientOf(baseUrl: string): MetadataClient {
+    const known = clients.get(baseUrl) ?? createMetadataClient({ cloud, baseUrl, http, clock });
+    clients.set(baseUrl, known);
+    return known;
+  }
+
+  return async (signal) => {
+    const urls =
+      metadataUrl === undefined ? ['http://169.254.169.254', ...linkLocalUrls(interfaces?.() ?? [])] : [metadataUrl];
+    const path = `${tree}/meta_data.json`;
+    const candidates = preferring(urls.map(clientOf), answered);
+    answered = undefined;
+    const { client, answer } = await askInTurn(candidates, (candidate) => candidate.json({ path, signal }), signal);
+    answered = client;
+    if (answer === undefined) throw missing(cloud, `GET ${path}`);
+    const text = async (key: string) => (await client.text({ path: `${ec2Tree}/${key}`, signal }))?.trim() || undefined;
+    try {
+      const networkData = await client.json({ path: `${tree}/network_data.json`, signal });
+      const ec2 = ec2Facts(await text('instance-type'), await text('public-ipv4'), await text('local-ipv4'));
+      return { metaData: answer, networkData, ec2 };
+    } catch (error) {
+      if (error instanceof CloudError && isEndpointFailure(error)) answered = undefined;
+      throw error;
+    }
+  };
+}
+
+/** Few interfaces, so that a missing service is found out in seconds. */
+const maxLinkLocal = 4;
+
+function linkLocalUrls(interfaces: readonly LocalInterface[]): string[] {
+  return interfaces
+    .filter(({ addresses }) => addresses.some((address) => address.toLowerCase().startsWith('fe80:')))
+    .slice(0, maxLinkLocal)
+    .map(({ name }) => `http://[fe80::a9fe:a9fe%25${name}]`);
+}
+
+/** From a mounted config drive, or a copy of one. It was written at boot: identity holds, a floating address given later is not in it. */
+export function openstackDrive(cloud: string, folder: string): ReadOpenstackDocuments {
+  async function json(path: string): Promise<unknown | undefined> {
+    const file = join(folder, path);
+    const operation = `read ${file}`;
+    let text: string;
+    try {
+      text = await readFile(file, 'utf8');
+    } catch (cause) {
+      if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      const message = cause instanceof Error ? cause.message : String(cause);
+      throw new CloudError({ cloud, operation, kind: 'Unavailable', message, cause });
+    }
+    if (text.length > maxFileBytes) {
+      throw new CloudError({ cloud, operation, kind: 'Invalid', message: `exceeds ${maxFileBytes} bytes` });
+    }
+    return parseJson(cloud, operation, text);
+  }
+
+  return async () => {
+    const metaData = await json('openstack/latest/meta_data.json');
+    if (metaData === undefined) throw missing(cloud, `read ${join(folder, 'openstack/latest/meta_data.json')}`);
+    const ec2 = await json('ec2/latest/meta-data.json');
+    const fields =
+      ec2 === undefined ? undefined : fieldsOf({ cloud, operation: 'read ec2/latest/meta-data.json' }, ec2);
+    return {
+      metaData,
+      networkData: await json('openstack/latest/network_data.json'),
+      ec2: ec2Facts(
+        fields?.optionalText('instance-type'),
+        fields?.optionalText('public-ipv4'),
+        fields?.optionalText('local-ipv4'),
+      ),
+    };
+  };
+}
+
+function missing(cloud: string, operation: string): CloudError {
+  return new CloudError({ cloud, operation, kind: 'Invalid', message: 'meta_data.json: missing, expected a document' });
+}
+
+function ec2Facts(type: string | undefined, publicIPv4: string | undefined, localIPv4: string | undefined) {
+  return {
+    ...(type === undefined ? {} : { type }),
+    ...(publicIPv4 === undefined ? {} : { publicIPv4 }),
+    ...(localIPv4 === undefined ? {} : { localIPv4 }),
+  };
+}

@@ -1,0 +1,221 @@
+import type { Instance, Notice } from '../common/instance.ts';
+import { backoffMs } from '../common/process/backoff.ts';
+import { type Clock, sleep, type Timer } from '../common/process/clock.ts';
+import { errorFields, type Log } from '../common/process/log.ts';
+import type { Random } from '../common/process/random.ts';
+import type { MetadataHealth } from '../common/report.ts';
+import type { LocalInterface, MetadataSource } from './metadata/source.ts';
+import type { AgentMetrics } from './metrics.ts';
+
+/** What is known about the instance at one moment. */
+export interface Observation {
+  /** As last read; a failed read leaves it alone. Absent until the first success. */
+  readonly instance?: Instance;
+  readonly notices: readonly Notice[];
+  readonly metadata: MetadataHealth;
+}
+
+export interface ObserveOptions {
+  readonly source: MetadataSource;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly metrics: AgentMetrics;
+  readonly pollIntervalMs: number;
+  readonly interfaces: () => readonly LocalInterface[];
+  /** Called after the first read, whatever came of it, and whenever instance, notices or the service's health changed. */
+  readonly onChange: () => void;
+}
+
+export interface Observer {
+  current(): Observation;
+  /** Something may have changed: reads now, then more often for two minutes. */
+  hint(reason: string): void;
+  /** Why the loop does not move; undefined when it does. */
+  stuck(): string | undefined;
+}
+
+const readTimeoutMs = 20_000;
+const interfacePeriodMs = 5000;
+const hintedIntervalMs = 15_000;
+const hintedForMs = 120_000;
+const retryFirstMs = 1000;
+
+/** Reads the metadata service until the signal aborts: by the clock, on hints and where the source can tell, when something changed. */
+export function observe(options: ObserveOptions, signal: AbortSignal): Observer {
+  const { source, clock, random, log, metrics, pollIntervalMs, onChange } = options;
+  let instance: Instance | undefined;
+  let notices: readonly Notice[] = [];
+  let lastRead: number | undefined;
+  let failures = 0;
+  let lastError: string | undefined;
+  let hintedUntil = Number.NEGATIVE_INFINITY;
+  let lastProgress = clock.monotonic();
+  let wake: (() => void) | undefined;
+  let hinted = false;
+
+  async function attempt(): Promise<void> {
+    const before = fingerprint();
+    const started = clock.monotonic();
+    const limit = abortAfter(clock, readTimeoutMs, signal);
+    try {
+      const found = await source.read(limit.signal);
+      if (instance !== undefined && instance.id !== found.id) {
+        log.warn('the metadata service tells of another instance than before', { before: instance.id, now: found.id });
+      }
+      instance = found;
+      notices = await readNotices(limit.signal);
+      lastRead = clock.monotonic();
+      if (failures > 0) log.info('metadata can be read again', { failures });
+      failures = 0;
+      lastError = undefined;
+      metrics.metadataReads.add({ cloud: source.cloud, outcome: 'ok' });
+    } catch (error) {
+      if (signal.aborted) return;
+      failures += 1;
+      lastError = error instanceof Error ? error.message : String(error);
+      metrics.metadataReads.add({ cloud: source.cloud, outcome: outcomeOf(error) });
+      log.warn('metadata could not be read', { ...errorFields(error), failures });
+    } finally {
+      limit.cancel();
+      lastProgress = clock.monotonic();
+      metrics.metadataReadSeconds.observe((clock.monotonic() - started) / 1000);
+    }
+    if (fingerprint() === before) return;
+    log.info('instance observed', { id: instance?.id, addresses: instance?.addresses.length, notices: notices.length });
+    onChange();
+  }
+
+  /** What is announced; when that alone cannot be read, what was announced before. */
+  async function readNotices(limit: AbortSignal): Promise<readonly Notice[]> {
+    try {
+      return (await source.notices?.(limit)) ?? [];
+    } catch (error) {
+      if (!signal.aborted) log.warn('notices could not be read', errorFields(error));
+      return notices;
+    }
+  }
+
+  /** Undefined before the first attempt, so that its outcome counts as a change even when it is a failure. */
+  function fingerprint(): string | undefined {
+    if (lastRead === undefined && failures === 0) return undefined;
+    return JSON.stringify([instance, notices, failures === 0]);
+  }
+
+  function delay(): number {
+    const interval = clock.monotonic() < hintedUntil ? Math.min(hintedIntervalMs, pollIntervalMs) : pollIntervalMs;
+    if (failures > 0) return backoffMs(failures, { firstMs: retryFirstMs, maxMs: interval, random });
+    return interval * (0.9 + 0.2 * random());
+  }
+
+  async function pollLoop(): Promise<void> {
+    while (!signal.aborted) {
+      hinted = false;
+      await attempt();
+      if (hinted || signal.aborted) continue;
+      await pause(delay());
+    }
+  }
+
+  /** Waits, but not past a hint. */
+  function pause(ms: number): Promise<void> {
+    return new Promise((resolve) => {
+      const done = () => {
+        timer.cancel();
+        signal.removeEventListener('abort', done);
+        wake = undefined;
+        resolve();
+      };
+      const timer = clock.setTimer(ms, done);
+      signal.addEventListener('abort', done, { once: true });
+      wake = done;
+    });
+  }
+
+  function readSoon(): void {
+    hinted = true;
+    wake?.();
+  }
+
+  async function interfaceLoop(): Promise<void> {
+    let known = JSON.stringify(options.interfaces());
+    while (!signal.aborted) {
+      await sleep(clock, interfacePeriodMs, signal);
+      const now = JSON.stringify(options.interfaces());
+      if (now !== known) hint('local interfaces changed');
+      known = now;
+    }
+  }
+
+  async function changeLoop(): Promise<void> {
+    let refusals = 0;
+    while (!signal.aborted) {
+      try {
+        await source.waitForChange?.(signal);
+        refusals = 0;
+        readSoon();
+        // A service that answers at once, every time, must not be asked without end.
+        await sleep(clock, retryFirstMs, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        refusals += 1;
+        log.debug('waiting for a change failed', errorFields(error));
+        await sleep(clock, backoffMs(refusals, { firstMs: retryFirstMs, maxMs: pollIntervalMs, random }), signal);
+      }
+    }
+  }
+
+  function hint(reason: string): void {
+    log.debug('hint', { reason });
+    hintedUntil = clock.monotonic() + hintedForMs;
+    readSoon();
+  }
+
+  const loops = [pollLoop(), interfaceLoop()];
+  if (source.waitForChange !== undefined) loops.push(changeLoop());
+  for (const loop of loops) {
+    loop.catch((error) => {
+      if (!signal.aborted) log.error('observing stopped', errorFields(error));
+    });
+  }
+
+  return {
+    current() {
+      const ageSeconds = lastRead === undefined || failures === 0 ? 0 : (clock.monotonic() - lastRead) / 1000;
+      return {
+        ...(instance === undefined ? {} : { instance }),
+        notices,
+        metadata: {
+          ok: failures === 0 && lastRead !== undefined,
+          ageSeconds: Math.round(ageSeconds),
+          failures,
+          ...(lastError === undefined ? {} : { error: lastError }),
+        },
+      };
+    },
+    hint,
+    stuck() {
+      const quietMs = clock.monotonic() - lastProgress;
+      const allowedMs = 2 * pollIntervalMs + readTimeoutMs;
+      return quietMs > allowedMs ? `no read was tried for ${Math.round(quietMs / 1000)} s` : undefined;
+    },
+  };
+}
+
+function outcomeOf(error: unknown): string {
+  return error instanceof Error && 'kind' in error && typeof error.kind === 'string' ? error.kind : 'Unknown';
+}
+
+function abortAfter(clock: Clock, ms: number, signal: AbortSignal): { readonly signal: AbortSignal; cancel(): void } {
+  const controller = new AbortController();
+  const abort = () => controller.abort(signal.reason);
+  const timer: Timer = clock.setTimer(ms, () => controller.abort(new Error(`gave up after ${ms} ms`)));
+  signal.addEventListener('abort', abort, { once: true });
+  return {
+    signal: controller.signal,
+    cancel() {
+      timer.cancel();
+      signal.removeEventListener('abort', abort);
+    },
+  };
+}

@@ -1,0 +1,45 @@
+import type { Clock } from '../common/process/clock.ts';
+import type { Log } from '../common/process/log.ts';
+import type { Random } from '../common/process/random.ts';
+import { detectCloud } from './detect.ts';
+import { readDmi } from './dmi.ts';
+import { readLocalInterfaces } from './local-interfaces.ts';
+import { sourceKinds } from './metadata/registry.ts';
+import type { Dmi, MetadataSource } from './metadata/source.ts';
+import type { SourceValues } from './options.ts';
+
+export interface OpenedSource {
+  readonly source: MetadataSource;
+  readonly dmi: Dmi;
+  /** How the cloud was settled. */
+  readonly by: 'flag' | 'firmware';
+}
+
+export interface OpenSourceDependencies {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+}
+
+/** The metadata source that the flags name, or that the firmware leaves no doubt about. Throws an Error for people when there is doubt. */
+export async function openSource(
+  values: SourceValues,
+  { clock, random, log }: OpenSourceDependencies,
+): Promise<OpenedSource> {
+  const dmi = await readDmi(values.systemRoot);
+  const named = sourceKinds.get(values.cloud);
+  const detection = named === undefined ? detectCloud(sourceKinds.values(), dmi) : { ok: true as const, kind: named };
+  if (!detection.ok) throw new Error(detection.message);
+  const source = detection.kind.open({
+    clock,
+    random,
+    log,
+    dmi,
+    interfaces: readLocalInterfaces,
+    regionalProviderId: values.regionalProviderId,
+    ...(values.metadataUrl === undefined ? {} : { metadataUrl: values.metadataUrl }),
+    ...(values.configDrive === undefined ? {} : { configDrive: values.configDrive }),
+    ...(values.region === undefined ? {} : { region: values.region }),
+  });
+  return { source, dmi, by: named === undefined ? 'firmware' : 'flag' };
+}

@@ -1,0 +1,149 @@
+import type { Clock } from '../common/process/clock.ts';
+import { type Http, type HttpAnswer, HttpFailure } from '../common/process/http.ts';
+import { type ReportAnswer, type ReportReason, reportPath } from '../common/report.ts';
+import { isControllerUrl } from './controller-access.ts';
+import { parseRetryAfter } from './metadata/client.ts';
+
+/** How one attempt can end, also the values of the metric's label. */
+export type SendOutcome =
+  | 'accepted'
+  | 'refused'
+  | 'unauthorized'
+  | 'forbidden'
+  | 'throttled'
+  | 'invalid'
+  | 'unavailable'
+  | 'timeout'
+  | 'unreachable'
+  | 'bad_redirect'
+  | 'bad_answer';
+
+export type SendResult =
+  | {
+      readonly outcome: 'accepted' | 'refused';
+      readonly answer: ReportAnswer;
+      /** Where the answer came from: the leader, after a redirect. */
+      readonly url: string;
+    }
+  | {
+      readonly outcome: Exclude<SendOutcome, 'accepted' | 'refused'>;
+      readonly message: string;
+      readonly retryAfterMs: number | undefined;
+      /** Whether another replica may do better; otherwise the answer holds for all of them. */
+      readonly tryNext: boolean;
+    };
+
+export interface SendRequest {
+  readonly http: Http;
+  readonly clock: Clock;
+  /** Of the controller; the path is ours. */
+  readonly url: string;
+  readonly token: string;
+  readonly body: string;
+  /** For the attempt as a whole. */
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * Sends one report to one controller. A standby's 307 is followed once, to an https URL alone, with the same CA, server name and token. (fetch's own following would drop the
+ * token for another host and keep it for plain http on the same one.) Never throws.
+ */
+export async function sendReport(request: SendRequest): Promise<SendResult> {
+  const started = request.clock.monotonic();
+  const target = new URL(reportPath, request.url).href;
+  const first = await post(request, target, request.timeoutMs);
+  if (!('status' in first)) return first;
+  if (first.status !== 307) return resultOf(first, request.url, request.clock.now());
+  const leader = redirectTarget(first.header('location'), target);
+  if (leader === undefined) return badRedirect(`${target} redirects to no https URL`);
+  const left = request.timeoutMs - (request.clock.monotonic() - started);
+  const second = await post(request, leader, Math.max(left, 1));
+  if (!('status' in second)) return second;
+  if (second.status >= 300 && second.status < 400)
+    return badRedirect(`${target} redirects to ${leader}, which redirects on`);
+  return resultOf(second, leader, request.clock.now());
+}
+
+async function post(
+  { http, token, body, signal }: SendRequest,
+  url: string,
+  timeoutMs: number,
+): Promise<HttpAnswer | SendResult> {
+  try {
+    const headers = {
+      authorization: `Bearer ${token}`,
+      'content-type': 'application/json',
+      accept: 'application/json',
+    };
+    return await http({ method: 'POST', url, headers, body, timeoutMs, maxBytes: 64 * 1024, signal });
+  } catch (error) {
+    const failure = error instanceof HttpFailure ? error.kind : undefined;
+    const message = error instanceof Error ? error.message : String(error);
+    const outcome = failure === 'timeout' ? 'timeout' : failure === 'too-large' ? 'bad_answer' : 'unreachable';
+    return { outcome, message, retryAfterMs: undefined, tryNext: true };
+  }
+}
+
+/** The place to go on to: absolute, https, with our path where it names none. */
+function redirectTarget(location: string | null, from: string): string | undefined {
+  if (location === null || !URL.canParse(location, from)) return undefined;
+  const target = new URL(location, from);
+  if (!isControllerUrl(target.href)) return undefined;
+  return target.pathname === '/' ? new URL(reportPath, target).href : target.href;
+}
+
+function badRedirect(message: string): SendResult {
+  return { outcome: 'bad_redirect', message, retryAfterMs: undefined, tryNext: true };
+}
+
+function resultOf(answer: HttpAnswer, url: string, nowMs: number): SendResult {
+  const { status } = answer;
+  if (status >= 200 && status < 300) {
+    const parsed = parseAnswer(answer.text);
+    if (parsed !== undefined) return { outcome: parsed.accepted ? 'accepted' : 'refused', answer: parsed, url };
+    const message = `${url} answered ${status} without a report answer`;
+    return { outcome: 'bad_answer', message, retryAfterMs: undefined, tryNext: true };
+  }
+  const [outcome, tryNext] = failureOf(status);
+  const said = printable(answer.text);
+  const message = `${url} answered ${status}${said === '' ? '' : `: ${said}`}`;
+  return { outcome, message, retryAfterMs: parseRetryAfter(answer.header('retry-after'), nowMs), tryNext };
+}
+
+function failureOf(status: number): [Exclude<SendOutcome, 'accepted' | 'refused'>, boolean] {
+  if (status === 401) return ['unauthorized', false];
+  if (status === 403) return ['forbidden', false];
+  if (status === 429) return ['throttled', false];
+  if (status >= 500) return ['unavailable', true];
+  if (status >= 400) return ['invalid', false];
+  return ['bad_answer', true];
+}
+
+/** The answer, checked field by field; undefined when it is not one. */
+function parseAnswer(text: string): ReportAnswer | undefined {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+  if (typeof value !== 'object' || value === null) return undefined;
+  const { accepted, initialized, reasons, nextReportSeconds } = value as Record<string, unknown>;
+  if (typeof accepted !== 'boolean' || typeof initialized !== 'boolean' || !Array.isArray(reasons)) return undefined;
+  if (typeof nextReportSeconds !== 'number' || !Number.isFinite(nextReportSeconds)) return undefined;
+  return { accepted, initialized, reasons: reasons.filter(isReason), nextReportSeconds };
+}
+
+function isReason(value: unknown): value is ReportReason {
+  if (typeof value !== 'object' || value === null) return false;
+  return 'code' in value && typeof value.code === 'string' && 'message' in value && typeof value.message === 'string';
+}
+
+/** What a foreign answer says, safe for a log line. */
+function printable(text: string): string {
+  return text
+    .replace(/[^\x20-\x7e]+/g, ' ')
+    .trim()
+    .slice(0, 200);
+}

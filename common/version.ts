@@ -1,0 +1,2 @@
+/** Version of both programs; the same as in `package.json`. */
+export const version = '0.1.0';
