@@ -7,7 +7,8 @@ import { type Faults, faultList } from './faults.ts';
 import type { Geography } from './geography.ts';
 import { randomHex } from './identifiers.ts';
 import { metadataService } from './metadata.ts';
-import { type CloudModel, createCloudModel, type Timings } from './model.ts';
+import { type CloudModel, createCloudModel } from './model.ts';
+import type { Timings } from './power.ts';
 import { type Throttle, throttle } from './throttle.ts';
 import type { WireHandler } from './wire.ts';
 

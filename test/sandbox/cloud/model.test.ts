@@ -124,7 +124,9 @@ test('a cloud that does not tell the SMBIOS UUID does not tell it after a rebuil
 test('a rename moves the instance in the name search', () => {
   const { model } = newModel();
   const { id } = model.create({ name: 'old' });
+  model.rename(id, 'newer');
   model.rename(id, 'new');
+  assert.deepEqual(model.named('demo', 'sim-1', 'newer'), []);
   assert.deepEqual(model.named('demo', 'sim-1', 'old'), []);
   assert.equal(model.named('demo', 'sim-1', 'new')[0]?.id, id);
 });
