@@ -1,0 +1,196 @@
+import type { ReportReason } from '../../common/report.ts';
+import { conditions } from '../../common/well-known.ts';
+import type { Informer, InformerEvent } from '../kube/informer.ts';
+import { createReconciler, type QueueMetrics, type Reconciler } from '../reconciler.ts';
+import type { ReportArrival } from '../reports/store.ts';
+import { createSemaphore } from '../semaphore.ts';
+import type { BudgetKeeper } from './budget-keeper.ts';
+import { createLifecycle, type Lifecycle } from './lifecycle.ts';
+import { type NodeContext, reportOf } from './node-context.ts';
+import { createNodeReconciler, type NodeReconciler } from './node-reconciler.ts';
+import { conditionOf, isUninitialized, type NodeView } from './node-view.ts';
+import { refreshInstances } from './refresh.ts';
+
+export interface NodeHalfOptions {
+  readonly budget: BudgetKeeper;
+  /** `--concurrent-node-syncs`: Nodes written at once. */
+  readonly concurrentNodeSyncs: number;
+  /** `--node-monitor-period`. */
+  readonly monitorPeriodMs: number;
+  /** `--node-status-update-frequency`: how often every instance is read anew. */
+  readonly statusUpdateMs: number;
+  readonly outOfServiceTaint: boolean;
+  /** Which loops `--controllers` asks for. */
+  readonly loops: { readonly node: boolean; readonly lifecycle: boolean };
+  readonly queueMetrics?: QueueMetrics | undefined;
+}
+
+/** The node half of the controller: everything about Nodes that one leader does. */
+export interface NodeHalf {
+  /** Leads until the signal aborts; resolves when everything under way has ended. May be called again after that. */
+  lead(signal: AbortSignal): Promise<void>;
+  /** Where a node stands, for the answer to its agent. Works on every replica. */
+  status(nodeName: string): { readonly initialized: boolean; readonly reasons: readonly ReportReason[] } | undefined;
+  /** Monotonic time of each loop's last progress, by name; empty while not leading. */
+  progress(): ReadonlyMap<string, number>;
+}
+
+interface Term {
+  readonly reconciler: NodeReconciler;
+  readonly queue: Reconciler;
+  readonly lifecycle: Lifecycle | undefined;
+  refreshedMs: number;
+}
+
+/** Waiting for a lookup holds a place in the queue, and lookups are batched: so the queue takes many at once, and writes are bounded apart. */
+const nodesUnderWay = 4096;
+
+export function createNodeHalf(context: NodeContext, options: NodeHalfOptions): NodeHalf {
+  const { clock, log, nodes, reports } = context;
+  let term: Term | undefined;
+
+  nodes.subscribe((event) => {
+    if (term) observe(term, event);
+  });
+  reports.subscribe((arrival) => {
+    if (term) heard(term, arrival);
+  });
+
+  function observe(current: Term, event: InformerEvent<NodeView>): void {
+    current.reconciler.observe(event);
+    current.lifecycle?.observe(event);
+    if (event.type === 'deleted') reports.forget(event.key);
+    if (options.loops.node) current.queue.enqueue(event.key);
+  }
+
+  /** A report names the candidate and hurries us; it deletes nothing. */
+  function heard(current: Term, { nodeName, changed, first, leaving }: ReportArrival): void {
+    const node = nodes.get(nodeName);
+    if (node === undefined) return;
+    if (leaving) current.lifecycle?.hint(nodeName);
+    if (!changed) return;
+    if (!first || tellsMore(current, node)) current.reconciler.lookAgain(nodeName);
+    if (options.loops.node) current.queue.enqueue(nodeName, { priority: 'high' });
+  }
+
+  /** After a change of leader every report is the first; only one that contradicts what the cloud's API said is worth a call. */
+  function tellsMore(current: Term, node: NodeView): boolean {
+    const known = current.reconciler.known.get(node.name, node.uid)?.instance;
+    const reported = reportOf(context, node)?.report.instance;
+    if (known === undefined || reported === undefined) return false;
+    const addresses = new Set(known.addresses.map(({ address }) => address));
+    return reported.id !== known.id || reported.addresses.some(({ type, address }) => type.endsWith('IP') && !addresses.has(address));
+  }
+
+  function startTerm(): Term {
+    const writes = createSemaphore(options.concurrentNodeSyncs);
+    const reconciler = createNodeReconciler(context, writes);
+    const queue = createReconciler({
+      name: 'Nodes',
+      clock,
+      random: context.random,
+      log,
+      concurrency: nodesUnderWay,
+      reconcile: (key) => reconciler.reconcile(key).then((again) => again ?? undefined),
+      ...(options.queueMetrics === undefined ? {} : { metrics: options.queueMetrics }),
+    });
+    const lifecycle = options.loops.lifecycle
+      ? createLifecycle(context, {
+          periodMs: options.monitorPeriodMs,
+          budget: options.budget,
+          writes,
+          outOfServiceTaint: options.outOfServiceTaint,
+          found(name, { instance }, scope) {
+            const node = nodes.get(name);
+            if (node && learn(reconciler, node, instance, scope)) queue.enqueue(name);
+          },
+        })
+      : undefined;
+    return { reconciler, queue, lifecycle, refreshedMs: clock.monotonic() };
+  }
+
+  function learn(reconciler: NodeReconciler, node: NodeView, instance: Parameters<NodeReconciler['known']['put']>[1]['instance'], scope: string) {
+    return reconciler.known.put(node.name, { uid: node.uid, instance, scope, readAtMs: clock.monotonic() });
+  }
+
+  async function refresh(current: Term): Promise<void> {
+    await refreshInstances(context, {
+      answered(node, lookup, scope) {
+        if (lookup.state === 'gone' || lookup.state === 'absent') current.lifecycle?.hint(node.name);
+        else if (lookup.state === 'found' && learn(current.reconciler, node, lookup.instance, scope) && options.loops.node) {
+          current.queue.enqueue(node.name, { priority: 'low' });
+        }
+      },
+      undecided(node) {
+        current.reconciler.lookAgain(node.name);
+        current.queue.enqueue(node.name, { priority: 'low' });
+      },
+    });
+    current.refreshedMs = clock.monotonic();
+  }
+
+  async function refreshLoop(current: Term, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const startedMs = clock.monotonic();
+      await refresh(current);
+      const restMs = startedMs + options.statusUpdateMs - clock.monotonic();
+      await pause(Math.max(restMs, 1000), signal);
+    }
+  }
+
+  function pause(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal.aborted) return resolve();
+      const timer = clock.setTimer(ms, finish);
+      function finish() {
+        timer.cancel();
+        signal.removeEventListener('abort', finish);
+        resolve();
+      }
+      signal.addEventListener('abort', finish, { once: true });
+    });
+  }
+
+  async function lead(signal: AbortSignal): Promise<void> {
+    await nodes.whenSynced();
+    if (signal.aborted) return;
+    const current = startTerm();
+    term = current;
+    for (const node of nodes.values()) observe(current, { type: 'added', key: node.name, object: node });
+    current.queue.start();
+    try {
+      await Promise.all([refreshLoop(current, signal), current.lifecycle?.run(signal)]);
+    } finally {
+      term = undefined;
+      await current.queue.stop();
+      context.metrics.uninitialized.reset();
+      context.metrics.deletionsWithheld.reset();
+    }
+  }
+
+  function status(nodeName: string) {
+    const node = nodes.get(nodeName);
+    if (node === undefined) return undefined;
+    if (!isUninitialized(node)) return { initialized: true, reasons: [] };
+    const waiting = term?.reconciler.waiting.get(nodeName);
+    const shown = conditionOf(node, conditions.cloudInitialized);
+    const code = waiting?.reason ?? (shown?.reason || undefined);
+    const message = waiting?.message ?? shown?.message ?? '';
+    return { initialized: false, reasons: code === undefined ? [] : [{ code, message }] };
+  }
+
+  function progress(): ReadonlyMap<string, number> {
+    const loops = new Map<string, number>();
+    if (term) {
+      loops.set('cloud-node', term.queue.lastProgressAt);
+      loops.set('refresh', Math.max(term.refreshedMs, clock.monotonic() - options.statusUpdateMs));
+      if (term.lifecycle) loops.set('cloud-node-lifecycle', term.lifecycle.lastProgressMs);
+    }
+    return loops;
+  }
+
+  return { lead, status, progress };
+}
+
+/** The cache of Nodes, trimmed to what decisions need. */
+export type NodeInformer = Informer<NodeView>;

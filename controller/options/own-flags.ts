@@ -1,0 +1,146 @@
+import { parseDuration } from '../../common/process/duration.ts';
+import { defineFlags } from '../../common/process/flags.ts';
+import { names } from '../../common/well-known.ts';
+import { parseBudget } from '../nodes/deletion-budget.ts';
+import { parseSelector } from '../nodes/selector.ts';
+
+function selectorExpectation(text: string): string | undefined {
+  try {
+    parseSelector(text.replace(/^[a-z0-9-]+=(?=.*[=!( ])/, ''));
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function positive(text: string): string | undefined {
+  return (parseDuration(text) ?? 0) > 0 ? undefined : 'a duration above 0';
+}
+
+/** Flags that every command of the controller takes: which cluster, which clouds, how to log. */
+export const commonFlags = defineFlags({
+  kubeconfig: { kind: 'string', default: '', help: 'Kubeconfig file; empty: the service account of the pod.' },
+  'cloud-provider': {
+    kind: 'repeat',
+    help: 'Name of a cloud to serve. Repeatable: several clouds in one cluster, or one cloud several times with a --cloud-config each.',
+  },
+  'cloud-config': {
+    kind: 'repeat',
+    help: "Configuration file of a cloud, in the format of the cloud's own controller: FILE with one cloud, NAME=FILE with several. Repeatable.",
+  },
+  'node-selector': {
+    kind: 'repeat',
+    help: 'Label selector of the nodes without providerID that belong to a cloud: SELECTOR with one cloud, NAME=SELECTOR with several. Repeatable.',
+    check: selectorExpectation,
+  },
+  'log-level': {
+    kind: 'string',
+    default: 'info',
+    choices: ['debug', 'info', 'warn', 'error'],
+    help: 'Least severe lines to log.',
+  },
+  'log-format': { kind: 'string', default: 'json', choices: ['json', 'text'], help: 'Form of the log lines.' },
+  v: { kind: 'int', short: 'v', default: 0, help: "Upstream's verbosity: 4 and above mean --log-level=debug." },
+});
+
+/** Flags of `run` that do something. Names and meanings are upstream's where upstream has them. */
+export const runFlags = defineFlags({
+  controllers: {
+    kind: 'list',
+    default: ['*'],
+    help: "Loops to run: '*' for all, NAME to add, -NAME to leave out, by upstream's names and aliases.",
+  },
+  'report-address': {
+    kind: 'string',
+    default: `:${names.reportPort}`,
+    help: 'Where reports of agents are taken, HTTPS.',
+  },
+  'report-advertise-address': {
+    kind: 'string',
+    default: '',
+    help: 'Address that agents reach this replica at; empty: the address of the default route.',
+  },
+  'report-audience': { kind: 'string', default: names.audience, help: "Audience that an agent's token must have." },
+  'report-tls-cert-file': {
+    kind: 'string',
+    default: '',
+    help: 'Certificate for reports; empty: self-managed, see Secret mooring-ca.',
+  },
+  'report-tls-private-key-file': { kind: 'string', default: '', help: 'Key of --report-tls-cert-file.' },
+  'agent-service-account': {
+    kind: 'string',
+    default: `${names.namespace}:${names.agent}`,
+    help: 'ServiceAccount of the agents, NAMESPACE:NAME.',
+    check: (text) => (/^[a-z0-9-]+:[a-z0-9.-]+$/.test(text) ? undefined : 'NAMESPACE:NAME'),
+  },
+  namespace: {
+    kind: 'string',
+    default: names.namespace,
+    env: 'POD_NAMESPACE',
+    help: 'Namespace of our Secret and ConfigMap.',
+  },
+  'secure-port': {
+    kind: 'int',
+    default: 10258,
+    min: 0,
+    max: 65535,
+    help: 'HTTPS port of health, metrics and configz; 0: off.',
+  },
+  'bind-address': { kind: 'string', default: '0.0.0.0', help: 'Address of --secure-port.' },
+  'tls-cert-file': {
+    kind: 'string',
+    default: '',
+    help: 'Certificate of --secure-port; empty: self-signed, in memory.',
+  },
+  'tls-private-key-file': { kind: 'string', default: '', help: 'Key of --tls-cert-file.' },
+  'leader-elect': { kind: 'bool', default: true, help: 'Act only while holding the Lease.' },
+  'leader-elect-lease-duration': {
+    kind: 'duration',
+    default: '15s',
+    help: 'How long a silent leader keeps the Lease.',
+    check: positive,
+  },
+  'leader-elect-renew-deadline': {
+    kind: 'duration',
+    default: '10s',
+    help: 'How long the leader tries to renew before it stops acting.',
+    check: positive,
+  },
+  'leader-elect-retry-period': {
+    kind: 'duration',
+    default: '2s',
+    help: 'Time between tries to take or renew the Lease.',
+    check: positive,
+  },
+  'leader-elect-resource-name': { kind: 'string', default: names.lease, help: 'Name of the Lease.' },
+  'leader-elect-resource-namespace': { kind: 'string', default: names.namespace, help: 'Namespace of the Lease.' },
+  'leader-elect-resource-lock': { kind: 'string', default: 'leases', choices: ['leases'], help: 'Kind of the lock.' },
+  'node-monitor-period': {
+    kind: 'duration',
+    default: '5s',
+    help: 'Time between looks at nodes whose VM may be gone or off.',
+    check: positive,
+  },
+  'node-status-update-frequency': {
+    kind: 'duration',
+    default: '5m',
+    help: 'How often every instance is read anew.',
+    check: positive,
+  },
+  'concurrent-node-syncs': { kind: 'int', default: 32, min: 1, max: 1000, help: 'Nodes written at once.' },
+  'node-deletion-budget': {
+    kind: 'string',
+    default: '10%/10m',
+    help: 'How many Nodes may be deleted for an unexplained absence of their VM, as a share of the owned nodes or a count, within a moving window; at least one.',
+    check: (text) => {
+      const budget = parseBudget(text);
+      return 'expected' in budget ? budget.expected : undefined;
+    },
+  },
+  'out-of-service-taint': {
+    kind: 'bool',
+    default: false,
+    help: 'Also taint nodes whose VM is certainly powered off with node.kubernetes.io/out-of-service, so that their volumes detach at once.',
+  },
+  'dry-run': { kind: 'bool', default: false, help: 'Log what would be written; write nothing but the Lease.' },
+});
