@@ -1,0 +1,52 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** One answer of a metadata service: text is a 200, undefined a 404. */
+export type FakeAnswer =
+  | string
+  | undefined
+  | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string }
+  /** Accepts the request and never answers. */
+  | 'hang';
+
+export interface SeenRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+export interface FakeMetadata {
+  readonly url: string;
+  readonly requests: readonly SeenRequest[];
+  close(): Promise<void>;
+}
+
+/** A metadata service on a port of 127.0.0.1; `answer` may change its mind between requests. */
+export async function startFakeMetadata(answer: (request: SeenRequest) => FakeAnswer): Promise<FakeMetadata> {
+  const requests: SeenRequest[] = [];
+  const server = createServer((request: IncomingMessage, response: ServerResponse) => {
+    const seen = { method: request.method ?? '', path: request.url ?? '', headers: request.headers };
+    requests.push(seen);
+    const found = answer(seen);
+    if (found === 'hang') return;
+    if (found === undefined) response.writeHead(404, { 'content-type': 'text/html' }).end('<h1>404 - Not Found</h1>');
+    else if (typeof found === 'string') response.writeHead(200, { 'content-type': 'text/plain' }).end(found);
+    else response.writeHead(found.status, found.headers).end(found.body ?? '');
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    requests,
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** A tree of texts by path, as EC2-style services have it. */
+export function treeAnswer(tree: Readonly<Record<string, string>>): (request: SeenRequest) => FakeAnswer {
+  return ({ path }) => (Object.hasOwn(tree, path) ? tree[path] : undefined);
+}

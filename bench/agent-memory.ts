@@ -1,0 +1,125 @@
+// Memory, CPU and start-up time of the agent as it ships: the bundle, with the command line of deploy/, beside a local metadata service and a local
+// report API. `node bench/agent-memory.ts [--seconds 130] [--cloud simulated]`
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startFakeController } from '../agent/testing/fake-controller.ts';
+import { systemClock } from '../common/process/clock.ts';
+import { seededRandom } from '../common/process/random.ts';
+import { testCa } from '../common/testing/certificates.ts';
+import { names } from '../common/well-known.ts';
+import { bundleAgent } from '../scripts/bundle.ts';
+import { startCloud } from '../test/sandbox/cloud/start-cloud.ts';
+
+export const agentNodeFlags = ['--lite-mode', '--max-old-space-size=24', '--max-semi-space-size=1'];
+
+export interface AgentFigures {
+  /** From starting the process to its first report having arrived. */
+  readonly firstReportMs: number;
+  readonly rssMiB: number;
+  readonly anonymousMiB: number;
+  readonly peakMiB: number;
+  /** Share of one core, start-up left out. */
+  readonly cpuShare: number;
+  readonly bundleKiB: number;
+  readonly reports: number;
+}
+
+const budget = { rssMiB: 60, anonymousMiB: 18, cpuShare: 0.001 };
+
+export async function measureAgent(seconds: number): Promise<AgentFigures> {
+  const folder = await mkdtemp(join(tmpdir(), 'mooring-bench-'));
+  const clock = systemClock();
+  const cloud = await startCloud({ clock, random: seededRandom(1) });
+  const ca = await testCa();
+  const controller = await startFakeController(await ca.issue({ dnsNames: [names.serverName] }));
+  let child: ChildProcess | undefined;
+  try {
+    const bundle = join(folder, 'agent.cjs');
+    const { outputs } = await bundleAgent(bundle);
+    await writeFile(join(folder, 'ca.crt'), ca.caPem);
+    await writeFile(join(folder, 'token'), 'bench-token');
+    const { id } = cloud.model.create({ external: true });
+    const started = clock.monotonic();
+    child = spawn(
+      process.execPath,
+      [
+        ...agentNodeFlags,
+        bundle,
+        'run',
+        '--cloud=simulated',
+        `--metadata-url=${cloud.metadataUrl(id)}`,
+        `--controller-url=${controller.url}`,
+        `--ca-file=${join(folder, 'ca.crt')}`,
+        `--token-file=${join(folder, 'token')}`,
+        '--health-address=127.0.0.1:0',
+      ],
+      { stdio: ['ignore', 'ignore', 'inherit'], env: { PATH: process.env['PATH'] } },
+    );
+    await controller.received(1);
+    const firstReportMs = clock.monotonic() - started;
+    await pause(5);
+    const before = await cpuSeconds(child.pid!);
+    const measuredFrom = clock.monotonic();
+    await pause(seconds);
+    const used = (await cpuSeconds(child.pid!)) - before;
+    return {
+      firstReportMs: Math.round(firstReportMs),
+      ...(await memory(child.pid!)),
+      cpuShare: used / ((clock.monotonic() - measuredFrom) / 1000),
+      bundleKiB: Math.round(Object.values(outputs)[0]!.bytes / 1024),
+      reports: controller.reports.length,
+    };
+  } finally {
+    if (child !== undefined) {
+      child.kill('SIGTERM');
+      await once(child, 'exit');
+    }
+    await controller.close();
+    await cloud.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function memory(pid: number) {
+  const [rollup, status] = await Promise.all([
+    readFile(`/proc/${pid}/smaps_rollup`, 'utf8'),
+    readFile(`/proc/${pid}/status`, 'utf8'),
+  ]);
+  return {
+    rssMiB: mebibytes(rollup, 'Rss'),
+    anonymousMiB: mebibytes(rollup, 'Anonymous'),
+    peakMiB: mebibytes(status, 'VmHWM'),
+  };
+}
+
+function mebibytes(text: string, field: string): number {
+  const kibibytes = Number(new RegExp(`^${field}:\\s+(\\d+) kB`, 'm').exec(text)?.[1]);
+  return Math.round((kibibytes / 1024) * 10) / 10;
+}
+
+/** User and system time of a process; the kernel counts in hundredths of a second. */
+async function cpuSeconds(pid: number): Promise<number> {
+  const fields = (await readFile(`/proc/${pid}/stat`, 'utf8')).split(') ')[1]!.split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
+
+function pause(seconds: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({ options: { seconds: { type: 'string', default: '130' } } });
+  const figures = await measureAgent(Number(values.seconds));
+  const row = (name: string, value: string, limit: string) =>
+    process.stdout.write(`${name.padEnd(24)}${value.padStart(10)}  ${limit}\n`);
+  row('RSS', `${figures.rssMiB} MiB`, `budget ${budget.rssMiB} MiB`);
+  row('anonymous', `${figures.anonymousMiB} MiB`, `budget ${budget.anonymousMiB} MiB`);
+  row('peak RSS', `${figures.peakMiB} MiB`, '');
+  row('CPU', `${(figures.cpuShare * 100).toFixed(3)} %`, `budget ${budget.cpuShare * 100} % of a core`);
+  row('start to first report', `${figures.firstReportMs} ms`, '');
+  row('bundle', `${figures.bundleKiB} KiB`, `${figures.reports} reports in ${values.seconds} s`);
+}
