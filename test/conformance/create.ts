@@ -314,4 +314,31 @@ export const create: Fact[] = [
       like(await watch.next(), { type: 'ADDED', object: partial });
     },
   },
+  {
+    id: 'B16c',
+    says: 'of several forms that are accepted the first known one is given, fit or not; refusals stay what they are',
+    async run(k) {
+      const forms = ['PartialObjectMetadata', 'PartialObjectMetadataList'].map(
+        (as) => `application/json;as=${as};g=meta.k8s.io;v=v1`,
+      );
+      const either = { headers: { accept: [...forms, 'application/json'].join(',') } };
+      const options = { headers: { accept: `${forms[0]},application/json` } };
+      const { name } = (await k.node()).metadata;
+      const at = `${nodes}/${name}`;
+      answered(await k.get(at, options), 200, { kind: 'PartialObjectMetadata', spec: absent });
+      // The first form decides, whether it fits a list or not.
+      refused(await k.get(nodes, { ...either, query: { limit: 1 } }), 406, 'NotAcceptable');
+      answered(await k.get(at, either), 200, { kind: 'PartialObjectMetadata' });
+      const patched = await k.patch('strategic', `${at}/status`, { status: { conditions: [] } }, options);
+      answered(patched, 200, {
+        kind: 'PartialObjectMetadata',
+        metadata: { name, resourceVersion: /^\d+$/ },
+        status: absent,
+      });
+      const foreign = { metadata: { resourceVersion: '1' } };
+      refused(await k.patch('merge', at, foreign, options), 409, 'Conflict');
+      refused(await k.get(`${nodes}/${k.name()}`, options), 404, 'NotFound');
+      answered(await k.delete(at, undefined, options), 200);
+    },
+  },
 ];

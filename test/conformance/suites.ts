@@ -1,6 +1,7 @@
 import { access } from './access.ts';
 import type { ApiSuite } from './api-under-test.ts';
 import { serverSideApply, withoutApply } from './apply.ts';
+import { config } from './config.ts';
 import { create } from './create.ts';
 import { deletion } from './deletion.ts';
 import { events } from './events.ts';
@@ -27,6 +28,7 @@ export function conformanceSuites(options: { kubectl?: string | undefined }): Ap
     factsSuite('nodes', nodeFacts),
     factsSuite('services', serviceFacts),
     factsSuite('deletion', deletion),
+    factsSuite('config', config),
     factsSuite('lists', lists),
     factsSuite('watches', watches, 20),
     factsSuite('leases', leases),

@@ -3,15 +3,22 @@ import type { ApiSuite, ApiUnderTest, Check } from '../conformance/api-under-tes
 import { conformanceSuites } from '../conformance/suites.ts';
 import { type Binaries, findBinaries } from './binaries.ts';
 import { startRealApi } from './start-real-api.ts';
+import { throttledSuite } from './throttled.ts';
 
+/** Suites that share one fresh server. */
 interface Group {
   name: string;
-  /** Each suite gets a fresh server where this is set, else those of a group share one. */
   suites: (binaries: Binaries) => ApiSuite[];
 }
 
-/** What runs against the real servers, by the name that `--only` takes. */
-const groups: Group[] = [{ name: 'conformance', suites: ({ kubectl }) => conformanceSuites({ kubectl }) }];
+/**
+ * What runs against the real servers, in this order; `--only` takes a group's name, or GROUP/SUITE. Another kind of
+ * suite, end-to-end scenarios for one, gets a line here.
+ */
+const groups: Group[] = [
+  { name: 'conformance', suites: ({ kubectl }) => conformanceSuites({ kubectl }) },
+  { name: 'limits', suites: (binaries) => [throttledSuite(binaries)] },
+];
 
 /** Runs the suites against a real kube-apiserver. Exit code: 0 passed or skipped, 1 something failed, 2 bad argument. */
 async function main(argv: string[]): Promise<number> {

@@ -17,6 +17,8 @@ export interface RealApiOptions {
   dir?: string;
   /** The kubelets that may ask for a `nodeToken`; default `node-0` ... `node-99`. */
   nodeNames?: string[];
+  /** Further arguments of kube-apiserver; a later one overrides an earlier one. */
+  apiserverArguments?: string[];
 }
 
 export interface RealApi extends ApiUnderTest {
@@ -59,8 +61,8 @@ export async function startRealApi(options: RealApiOptions): Promise<RealApi> {
   }
 
   const etcd = startChild(options.binaries.etcd, etcdArguments(folder, etcdUrl, etcdPeerPort), file('etcd.log'));
-  const startApiserver = () =>
-    startChild(options.binaries.kubeApiserver, apiserverArguments(file, port, etcdUrl), file('kube-apiserver.log'));
+  const args = [...apiserverArguments(file, port, etcdUrl), ...(options.apiserverArguments ?? [])];
+  const startApiserver = () => startChild(options.binaries.kubeApiserver, args, file('kube-apiserver.log'));
   let apiserver = startApiserver();
   let watchman = guard([etcd.pid, apiserver.pid], folder);
   let stopped = false;
