@@ -152,56 +152,72 @@ describe('the plan of certificates', () => {
     );
   });
 
-  it('lets every agent verify every replica at every moment, however they take turns', () => {
-    const gap = (longest: number) => fc.integer({ min: 1, max: longest });
-    const event = fc.record({
-      // Who acts next, and how long after the event before. An agent looks at least once a day, a standby within a month, the leader within twenty days.
-      actor: fc.nat({ max: 5 }),
-      gap: gap(20 * hour),
+  interface Turn {
+    /** 0 and 1: agents, which look at least once a day; 2 and 3: replicas, which load within 25 days; else the leader. */
+    readonly actor: number;
+    readonly gap: number;
+    readonly publishFails: boolean;
+  }
+
+  function turns(longestGap: number, count: number): fc.Arbitrary<Turn[]> {
+    const turn = fc.record({
+      actor: fc.nat({ max: 7 }),
+      gap: fc.integer({ min: 1, max: longestGap }),
       publishFails: fc.boolean(),
     });
+    return fc.array(turn, { minLength: count, maxLength: count });
+  }
+
+  /** Lets everybody act in turn, after `quietDays` in which only the leader did, and checks every agent against every replica after each. */
+  function play(quietDays: number, timeline: readonly Turn[]): void {
+    const cluster = modelCluster();
+    let now = start;
+    for (let passed = 0; passed <= quietDays; passed += 1) {
+      now = start + passed * day;
+      cluster.pass(now);
+    }
+    const agents = [0, 1].map(() => ({ bundle: cluster.published, lookedAt: now }));
+    const replicas = [0, 1].map(() => ({ serving: cluster.state?.serving ?? assert.fail(), loadedAt: now }));
+    const look = (agent: (typeof agents)[number]) => Object.assign(agent, { bundle: cluster.published, lookedAt: now });
+    const load = (replica: (typeof replicas)[number]) =>
+      Object.assign(replica, { serving: cluster.state?.serving, loadedAt: now });
+    for (const { actor, gap, publishFails } of timeline) {
+      const target = now + gap;
+      // An agent that would be late looks on time.
+      for (;;) {
+        now = Math.min(target, ...agents.map((agent) => agent.lookedAt + day));
+        for (const agent of agents) if (agent.lookedAt + day <= now) look(agent);
+        if (now === target) break;
+      }
+      for (const replica of replicas) if (replica.loadedAt + 25 * day <= now) load(replica);
+      const agent = agents[actor];
+      const replica = replicas[actor - 2];
+      if (agent) look(agent);
+      else if (replica) load(replica);
+      else {
+        cluster.pass(now, publishFails);
+        // A leader serves by what it just stored.
+        load(replicas[0] ?? assert.fail());
+      }
+      for (const { serving } of replicas) {
+        assert.ok(serving.notBefore <= now && now < serving.notAfter, 'expired');
+        const issuer = serving.cert.split(' by ')[1] ?? '?';
+        for (const { bundle } of agents) assert.ok(bundle.includes(issuer), `${bundle} lacks ${issuer}`);
+      }
+    }
+  }
+
+  it('lets every agent verify every replica at every moment, however they take turns for a year', () => {
     fc.assert(
-      fc.property(fc.array(event, { minLength: 900, maxLength: 1_200 }), (events) => {
-        const cluster = modelCluster();
-        cluster.pass(start);
-        const agents = [0, 1].map(() => ({ bundle: cluster.published, lookedAt: start }));
-        const replicas = [0, 1].map(() => ({ serving: cluster.state?.serving ?? assert.fail(), lookedAt: start }));
-        let now = start;
-        let ledAt = start;
-        const look = (agent: { bundle: string; lookedAt: number }) => {
-          agent.bundle = cluster.published;
-          agent.lookedAt = now;
-        };
-        const load = (replica: { serving: CertificateState['serving']; lookedAt: number }) => {
-          replica.serving = cluster.state?.serving ?? assert.fail();
-          replica.lookedAt = now;
-        };
-        for (const one of events) {
-          const target = now + one.gap;
-          // Whoever would be late acts on time, in the order in which they are due.
-          for (;;) {
-            const due = Math.min(...agents.map((agent) => agent.lookedAt + day), target);
-            if (due >= target) break;
-            now = due;
-            for (const agent of agents) if (agent.lookedAt + day <= now) look(agent);
-          }
-          now = target;
-          for (const agent of agents) if (agent.lookedAt + day <= now) look(agent);
-          for (const replica of replicas) if (replica.lookedAt + 25 * day <= now) load(replica);
-          if (one.actor < 2) look(agents[one.actor] ?? assert.fail());
-          else if (one.actor < 4) load(replicas[one.actor - 2] ?? assert.fail());
-          else if (one.actor === 4 || now - ledAt > 4 * day) {
-            cluster.pass(now, one.publishFails);
-            ledAt = now;
-          }
-          for (const { serving } of replicas) {
-            assert.ok(serving.notBefore <= now && now < serving.notAfter, 'expired');
-            const issuer = serving.cert.split(' by ')[1] ?? '?';
-            for (const { bundle } of agents) assert.ok(bundle.includes(issuer), `${bundle} lacks ${issuer}`);
-          }
-        }
-      }),
-      { numRuns: 60 },
+      fc.property(turns(20 * hour, 1_000), (timeline) => play(0, timeline)),
+      { numRuns: 30 },
+    );
+  });
+
+  it('lets every agent verify every replica while one authority hands over to the next', () => {
+    fc.assert(
+      fc.property(turns(5 * hour, 60), (timeline) => play(244, timeline)),
+      { numRuns: 300 },
     );
   });
 });

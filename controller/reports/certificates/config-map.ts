@@ -1,0 +1,56 @@
+import { names } from '../../../common/well-known.ts';
+import { isNotFound, type KubeApi } from '../../kube/api.ts';
+
+const collection = `/api/v1/namespaces/${names.namespace}/configmaps`;
+const path = `${collection}/${names.certificates}`;
+
+/** What agents are told, and which version of it was read. */
+export interface Published {
+  /** The bundle; empty when there is none. */
+  readonly ca: string;
+  readonly urls: string;
+  /** Undefined when the ConfigMap does not exist. */
+  readonly resourceVersion: string | undefined;
+}
+
+interface ConfigMapObject {
+  readonly metadata: { readonly resourceVersion: string };
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+function publishedBy({ metadata, data = {} }: ConfigMapObject): Published {
+  const { resourceVersion } = metadata;
+  return { ca: data[names.caKey] ?? '', urls: data[names.controllerUrlsKey] ?? '', resourceVersion };
+}
+
+/** @throws KubeError */
+export async function readPublished(api: KubeApi): Promise<Published> {
+  try {
+    return publishedBy(await api.call<ConfigMapObject>({ verb: 'get', path }));
+  } catch (error) {
+    if (isNotFound(error)) return { ca: '', urls: '', resourceVersion: undefined };
+    throw error;
+  }
+}
+
+/**
+ * Writes what is given and leaves every other key alone. Guarded by the version that was read. Safe to repeat.
+ * @throws KubeError, a conflict when somebody else wrote meanwhile
+ */
+export async function publish(
+  api: KubeApi,
+  before: Published,
+  change: { readonly ca?: string; readonly urls?: string },
+): Promise<Published> {
+  const data = {
+    ...(change.ca === undefined ? {} : { [names.caKey]: change.ca }),
+    ...(change.urls === undefined ? {} : { [names.controllerUrlsKey]: change.urls }),
+  };
+  if (before.resourceVersion !== undefined) {
+    const body = { metadata: { resourceVersion: before.resourceVersion }, data };
+    return publishedBy(await api.call<ConfigMapObject>({ verb: 'patch', patch: 'merge', path, body }));
+  }
+  const metadata = { name: names.certificates, namespace: names.namespace };
+  const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data };
+  return publishedBy(await api.call<ConfigMapObject>({ verb: 'create', path: collection, body }));
+}

@@ -1,0 +1,162 @@
+import type { Clock } from '../../../common/process/clock.ts';
+import { errorFields, type Log } from '../../../common/process/log.ts';
+import { names } from '../../../common/well-known.ts';
+import { isConflict, type KubeApi } from '../../kube/api.ts';
+import type { Leadership } from '../../kube/leadership.ts';
+import type { ServingCredentials } from '../../serving/credentials.ts';
+import { issueAuthority, issueServing } from './ca.ts';
+import { publish, readPublished } from './config-map.ts';
+import { periodic } from './periodic.ts';
+import { applyAction, type CertificateAction, type CertificateState, type Issued, planCertificates } from './plan.ts';
+import { readSecretData } from './secret.ts';
+import { readSecret, type StoredSecret, writeSecret } from './secret-object.ts';
+import type { ReplicaDirectory } from './urls.ts';
+
+/** The names agents ask the serving certificate for. */
+export const servingNames: readonly string[] = [names.serverName, `${names.serverName}.cluster.local`];
+
+export interface KeeperOptions {
+  /** Not fenced: every replica reads, announces itself, and may create the Secret where there is none. */
+  readonly api: KubeApi;
+  /** Fenced: rotation and the ConfigMap are the leader's. */
+  readonly fencedApi: KubeApi;
+  readonly leadership: Pick<Leadership, 'leading'>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly directory: ReplicaDirectory;
+  /** Called with the first credentials and whenever they change. */
+  onCredentials(credentials: ServingCredentials): void;
+  /** Default 30 s. */
+  readonly intervalMs?: number;
+}
+
+export interface CertificateKeeper {
+  /** Starts the passes. Resolves with the first credentials, which takes as long as the API server takes to answer; rejects when stopped before. */
+  start(): Promise<ServingCredentials>;
+  /** Has a pass made now, e.g. when this replica has become the leader. */
+  wake(): void;
+  /** Ends the passes and takes this replica's URL back, as far as the API server answers. */
+  stop(): Promise<void>;
+  /** Monotonic milliseconds when a pass last ended, well or not: for liveness. */
+  lastPassAt(): number | undefined;
+}
+
+const retryMs = 5_000;
+/** More steps than any pass needs. */
+const maxSteps = 16;
+
+async function issueFor(state: CertificateState | undefined, action: CertificateAction): Promise<Issued> {
+  switch (action.type) {
+    case 'create': {
+      const authority = { ...(await issueAuthority(action.authority)), ...action.authority };
+      const credentials = await issueServing(authority, servingNames, action.serving);
+      return { authority, serving: { ...credentials, ...action.serving } };
+    }
+    case 'prepare':
+      return { authority: { ...(await issueAuthority(action.authority)), ...action.authority } };
+    case 'renew':
+    case 'promote': {
+      const by = action.type === 'renew' ? state?.current : state?.next;
+      return by ? { serving: { ...(await issueServing(by, servingNames, action.serving)), ...action.serving } } : {};
+    }
+    default:
+      return {};
+  }
+}
+
+/**
+ * Keeps the report API's own certificates: authority and serving certificate in a Secret, what agents need in the ConfigMap. Whoever comes first creates the Secret; after
+ * that the leader alone writes, everybody else loads what is new.
+ */
+export function createSelfManagedKeeper(options: KeeperOptions): CertificateKeeper {
+  const { api, fencedApi, leadership, clock, log, directory, onCredentials } = options;
+  let used: ServingCredentials | undefined;
+  const first = Promise.withResolvers<ServingCredentials>();
+  first.promise.catch(() => {});
+
+  function use(state: CertificateState | undefined): void {
+    if (!state || (used?.cert === state.serving.cert && used.key === state.serving.key)) return;
+    const { cert, key } = state.serving;
+    used = { cert, key };
+    onCredentials(used);
+    first.resolve(used);
+  }
+
+  function understood(secret: StoredSecret | undefined): CertificateState | undefined {
+    try {
+      return secret && readSecretData(secret.data);
+    } catch (error) {
+      log.error('the certificates of the report API are unusable', errorFields(error));
+      return undefined;
+    }
+  }
+
+  async function perform(
+    secret: StoredSecret | undefined,
+    state: CertificateState | undefined,
+    action: CertificateAction,
+    through: KubeApi,
+  ): Promise<StoredSecret> {
+    const next = applyAction(state, action, await issueFor(state, action), clock.now());
+    if (!next) throw new Error(`nothing came of the step ${action.type}`);
+    const written = await writeSecret(through, secret, next);
+    log.info('certificates of the report API changed', { step: action.type });
+    return written;
+  }
+
+  /** The Secret, created if nobody has. An empty one counts as none: deployments may ship it. */
+  async function ensureSecret(): Promise<StoredSecret | undefined> {
+    const secret = await readSecret(api);
+    if (secret && Object.keys(secret.data).length > 0) return secret;
+    try {
+      return await perform(secret, undefined, planCertificates(undefined, '', clock.now()), api);
+    } catch (error) {
+      if (isConflict(error)) return readSecret(api);
+      throw error;
+    }
+  }
+
+  async function lead(start: StoredSecret | undefined): Promise<void> {
+    let secret = start;
+    let published = await readPublished(api);
+    for (let step = 0; step < maxSteps; step += 1) {
+      const state = understood(secret);
+      use(state);
+      const action = planCertificates(state, published.ca, clock.now());
+      if (action.type === 'wait') break;
+      if (action.type === 'publish') published = await publish(fencedApi, published, { ca: action.bundle });
+      else secret = await perform(secret, state, action, fencedApi);
+    }
+    const urls = `${(await directory.collect()).join('\n')}\n`;
+    if (urls !== published.urls) await publish(fencedApi, published, { urls });
+  }
+
+  async function pass(): Promise<void> {
+    const secret = await ensureSecret();
+    use(understood(secret));
+    await directory.announce();
+    if (leadership.leading) await lead(secret);
+  }
+
+  const passes = periodic({
+    clock,
+    run: pass,
+    intervalMs: options.intervalMs ?? 30_000,
+    retryMs,
+    onFailure: (error) => log.warn('certificates of the report API not looked after', errorFields(error)),
+  });
+
+  return {
+    start() {
+      passes.start();
+      return first.promise;
+    },
+    wake: passes.wake,
+    async stop() {
+      await passes.stop();
+      first.reject(new Error('stopped'));
+      await directory.withdraw().catch((error: unknown) => log.debug('URL not taken back', errorFields(error)));
+    },
+    lastPassAt: () => passes.lastPassAt,
+  };
+}

@@ -1,0 +1,56 @@
+import { errorFields } from '../../../common/process/log.ts';
+import { type CredentialFiles, type WatchedCredentials, watchCredentialFiles } from '../../serving/credential-files.ts';
+import { publish, readPublished } from './config-map.ts';
+import type { CertificateKeeper, KeeperOptions } from './keeper.ts';
+import { periodic } from './periodic.ts';
+
+export interface OwnFilesOptions extends KeeperOptions {
+  readonly files: CredentialFiles;
+  /** The authority that agents shall trust, published as it is; without it the ConfigMap's `ca.crt` is the operator's to fill. */
+  readonly caFile?: string;
+  readFile(path: string): Promise<string>;
+}
+
+/**
+ * The report API on the operator's own certificate: reloaded when the files change. Nothing is issued; the leader publishes the replicas' URLs, and the authority where it
+ * was given. `start` rejects when the files cannot be used.
+ */
+export function createOwnFilesKeeper(options: OwnFilesOptions): CertificateKeeper {
+  const { api, fencedApi, leadership, clock, log, directory, files, caFile, readFile, onCredentials } = options;
+  let watched: WatchedCredentials | undefined;
+
+  async function tell(): Promise<void> {
+    const published = await readPublished(api);
+    const urls = `${(await directory.collect()).join('\n')}\n`;
+    const ca = caFile === undefined ? published.ca : await readFile(caFile);
+    const change = { ...(ca === published.ca ? {} : { ca }), ...(urls === published.urls ? {} : { urls }) };
+    if (Object.keys(change).length > 0) await publish(fencedApi, published, change);
+  }
+
+  const passes = periodic({
+    clock,
+    async run() {
+      await directory.announce();
+      if (leadership.leading) await tell();
+    },
+    intervalMs: options.intervalMs ?? 30_000,
+    retryMs: 5_000,
+    onFailure: (error) => log.warn('URLs of the report API not published', errorFields(error)),
+  });
+
+  return {
+    async start() {
+      watched = await watchCredentialFiles({ ...files, clock, log, readFile, onChange: onCredentials });
+      onCredentials(watched.credentials);
+      passes.start();
+      return watched.credentials;
+    },
+    wake: passes.wake,
+    async stop() {
+      watched?.stop();
+      await passes.stop();
+      await directory.withdraw().catch((error: unknown) => log.debug('URL not taken back', errorFields(error)));
+    },
+    lastPassAt: () => passes.lastPassAt,
+  };
+}

@@ -1,0 +1,66 @@
+import type { Clock, Timer } from '../../../common/process/clock.ts';
+
+export interface PeriodicOptions {
+  readonly clock: Clock;
+  /** One pass at a time; how it ended decides when the next one starts. */
+  run(): Promise<void>;
+  readonly intervalMs: number;
+  readonly retryMs: number;
+  onFailure(error: unknown): void;
+}
+
+export interface Periodic {
+  /** Starts the first pass now. */
+  start(): void;
+  /** Starts a pass now, or right after the one under way. */
+  wake(): void;
+  /** No pass starts any more; resolves when the one under way has ended. Safe to repeat. */
+  stop(): Promise<void>;
+  /** Monotonic milliseconds when a pass last ended, well or not; undefined before. */
+  readonly lastPassAt: number | undefined;
+}
+
+/** Runs something again and again. */
+export function periodic({ clock, run, intervalMs, retryMs, onFailure }: PeriodicOptions): Periodic {
+  let timer: Timer | undefined;
+  let underWay: Promise<void> | undefined;
+  let again = false;
+  let stopped = false;
+  let lastPassAt: number | undefined;
+
+  async function pass(): Promise<void> {
+    let delay = intervalMs;
+    try {
+      await run();
+    } catch (error) {
+      delay = retryMs;
+      if (!stopped) onFailure(error);
+    }
+    lastPassAt = clock.monotonic();
+    underWay = undefined;
+    if (stopped) return;
+    if (again) wake();
+    else timer = clock.setTimer(delay, wake);
+  }
+
+  function wake(): void {
+    if (stopped) return;
+    again = underWay !== undefined;
+    if (underWay) return;
+    timer?.cancel();
+    underWay = pass();
+  }
+
+  return {
+    start: wake,
+    wake,
+    stop() {
+      stopped = true;
+      timer?.cancel();
+      return underWay ?? Promise.resolve();
+    },
+    get lastPassAt() {
+      return lastPassAt;
+    },
+  };
+}

@@ -1,0 +1,145 @@
+import { createHash } from 'node:crypto';
+import type { Clock } from '../../../common/process/clock.ts';
+import { names } from '../../../common/well-known.ts';
+import { isConflict, isNotFound, type KubeApi } from '../../kube/api.ts';
+
+/** The Lease on which every replica says where it takes reports, each in an annotation of its own. Nobody holds it. */
+export const replicasLease = 'mooring-controllers';
+const prefix = 'replica.mooring.dev/';
+
+const collection = `/apis/coordination.k8s.io/v1/namespaces/${names.namespace}/leases`;
+const path = `${collection}/${replicasLease}`;
+
+const announceMs = 60_000;
+/** An announcement that has not changed for so long is of a dead replica. */
+const deadMs = 180_000;
+/** One that says itself to be older than this is so from the start; ample, because it goes by two clocks. */
+const ancientMs = 600_000;
+const maxReplicas = 32;
+
+export interface ReplicaDirectoryOptions {
+  /** Not fenced: every replica announces itself, whether it leads or not. */
+  readonly api: KubeApi;
+  /** Fenced: the leader removes the dead. */
+  readonly fencedApi: KubeApi;
+  readonly clock: Clock;
+  /** Of this process, different for every replica and every start. */
+  readonly identity: string;
+  /** Where this replica takes reports: `https://host:port`. */
+  readonly url: string;
+}
+
+export interface ReplicaDirectory {
+  /** Says that this replica lives, once a minute at most. Safe to repeat. @throws KubeError */
+  announce(): Promise<void>;
+  /** Takes the announcement back. Safe to repeat. @throws KubeError */
+  withdraw(): Promise<void>;
+  /** For the leader: the URLs of the living, sorted, this replica's among them; removes the announcements of the dead. @throws KubeError */
+  collect(): Promise<readonly string[]>;
+}
+
+interface LeaseObject {
+  readonly metadata: { readonly resourceVersion: string; readonly annotations?: Readonly<Record<string, string>> };
+}
+
+function annotationOf(identity: string): string {
+  const plain = /^[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?$/.test(identity);
+  return prefix + (plain ? identity : createHash('sha256').update(identity).digest('hex').slice(0, 40));
+}
+
+/** What a replica wrote: its URL and when, by its own clock. */
+function announcement(value: string): { readonly url: string; readonly writtenAt: number } | undefined {
+  const [url = '', time = '', ...rest] = value.split(' ');
+  const writtenAt = Date.parse(time);
+  const usable = rest.length === 0 && url.length <= 512 && URL.canParse(url) && new URL(url).protocol === 'https:';
+  return usable && !Number.isNaN(writtenAt) ? { url, writtenAt } : undefined;
+}
+
+/**
+ * How the leader learns where the other replicas take reports, so that it can tell the agents. An announcement is alive while it keeps changing, by this process's own
+ * monotonic clock: the replicas' clocks may differ.
+ */
+export function createReplicaDirectory(options: ReplicaDirectoryOptions): ReplicaDirectory {
+  const { api, fencedApi, clock, url } = options;
+  const ownKey = annotationOf(options.identity);
+  const seen = new Map<string, { readonly value: string; readonly since: number }>();
+  let announcedAt: number | undefined;
+
+  async function write(value: string | null): Promise<void> {
+    const annotations = { [ownKey]: value };
+    try {
+      await api.call({ verb: 'patch', patch: 'merge', path, body: { metadata: { annotations } } });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      if (value !== null) await create({ [ownKey]: value });
+    }
+  }
+
+  async function create(annotations: Readonly<Record<string, string>>): Promise<void> {
+    const metadata = { name: replicasLease, namespace: names.namespace, annotations };
+    const body = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec: {} };
+    try {
+      await api.call({ verb: 'create', path: collection, body });
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      await api.call({ verb: 'patch', patch: 'merge', path, body: { metadata: { annotations } } });
+    }
+  }
+
+  function alive(key: string, value: string): boolean {
+    const known = seen.get(key);
+    const now = clock.monotonic();
+    if (!known) {
+      const said = announcement(value);
+      const ancient = !said || clock.now() - said.writtenAt > ancientMs;
+      seen.set(key, { value, since: ancient ? now - deadMs : now });
+    } else if (known.value !== value) {
+      seen.set(key, { value, since: now });
+    }
+    return now - (seen.get(key)?.since ?? 0) < deadMs;
+  }
+
+  async function read(): Promise<LeaseObject | undefined> {
+    try {
+      return await api.call<LeaseObject>({ verb: 'get', path });
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  return {
+    async announce() {
+      const now = clock.monotonic();
+      if (announcedAt !== undefined && now - announcedAt < announceMs) return;
+      await write(`${url} ${new Date(clock.now()).toISOString()}`);
+      announcedAt = now;
+    },
+    async withdraw() {
+      announcedAt = undefined;
+      await write(null);
+    },
+    async collect() {
+      const lease = await read();
+      const urls = new Set([url]);
+      const dead: Record<string, null> = {};
+      const entries = Object.entries(lease?.metadata.annotations ?? {}).filter(([key]) => key.startsWith(prefix));
+      for (const key of seen.keys()) if (!entries.some(([present]) => present === key)) seen.delete(key);
+      for (const [key, value] of entries) {
+        if (key === ownKey) continue;
+        const said = announcement(value);
+        if (!alive(key, value)) dead[key] = null;
+        else if (said && urls.size < maxReplicas) urls.add(said.url);
+      }
+      if (lease && Object.keys(dead).length > 0) {
+        const { resourceVersion } = lease.metadata;
+        const body = { metadata: { resourceVersion, annotations: dead } };
+        await fencedApi.call({ verb: 'patch', patch: 'merge', path, body }).catch((error: unknown) => {
+          // Somebody announced itself meanwhile; the next pass looks again.
+          if (!isConflict(error)) throw error;
+        });
+      }
+      return [...urls].sort();
+    },
+  };
+}
