@@ -48,7 +48,7 @@ const authenticationReader: JsonObject = {
 /** Puts in place what every cluster has from the start. @param caPem shown as the client CA; may be '' */
 export function bootstrap(world: World, registry: Registry, caPem: string): void {
   const add = (resource: Resource, namespace: string, name: string, body: JsonObject) => {
-    const target: Target = { world, resource, namespace, name, subresource: '' };
+    const target: Target = { world, resource, namespace, name, subresource: '', user: undefined };
     create(target, { metadata: { name }, ...body }, { dryRun: false, validation: 'Strict', warnings: [] });
   };
   for (const name of ['default', 'kube-system', 'kube-public', 'kube-node-lease']) add(namespaces, '', name, {});

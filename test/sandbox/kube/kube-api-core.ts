@@ -11,6 +11,7 @@ import type { WatchStream } from './api/watch.ts';
 import { ApiError, forbidden, methodNotAllowed, noSuchPath, noSuchResource, notFound } from './api-error.ts';
 import { authenticator, headerOf } from './auth/authenticate.ts';
 import { rbacAuthorizer } from './auth/authorizer.ts';
+import { kubeletUser } from './auth/node-restriction.ts';
 import { reviewKinds, reviews } from './auth/reviews.ts';
 import { serviceAccountTokens } from './auth/service-account-token.ts';
 import { rsaSigner, type TokenSigner } from './auth/token-signer.ts';
@@ -55,6 +56,8 @@ export interface KubeApiCore {
   readonly faults: Faults;
   readonly requests: RequestCounts;
   readonly adminToken: string;
+  /** A bearer token of the kubelet of that node; the same one each time. The Node need not exist. */
+  nodeToken(name: string): string;
   /** Ends open watches that match, as broken connections unless told otherwise. Returns how many. */
   endWatches(match?: FaultMatch, cut?: boolean): number;
   /** Forgets all history: older watches and page tokens get 410. */
@@ -130,7 +133,7 @@ export function createKubeApiCore(options: KubeApiCoreOptions): KubeApiCore {
     const onCollection = ['list', 'create', 'deletecollection'].includes(info.verb) || !namesObject(request.path, info);
     const name = onCollection ? '' : info.name;
     if (info.verb === 'create' && info.name !== '' && info.subresource === '') throw methodNotAllowed();
-    const target: Target = { world, resource, namespace, name: name || info.name, subresource: info.subresource };
+    const target: Target = { world, resource, namespace, name: name || info.name, subresource: info.subresource, user };
     if (info.subresource === 'token' && resource.subresources.includes('token'))
       return answerToken(target, info, request);
     checkMethod({ ...target, name }, info.verb, onCollection && info.subresource === '');
@@ -237,6 +240,13 @@ export function createKubeApiCore(options: KubeApiCoreOptions): KubeApiCore {
     faults,
     requests,
     adminToken,
+    nodeToken(name) {
+      const user = kubeletUser(name);
+      for (const [token, known] of fixed) if (known.name === user.name) return token;
+      const token = `node-${name}-${world.uuid()}`;
+      fixed.set(token, user);
+      return token;
+    },
     endWatches(match = {}, cut = true) {
       let count = 0;
       for (const [stream, facts] of [...watches]) {

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
-import type { Clock } from '../../../common/process/clock.ts';
+import { type Clock, systemClock } from '../../../common/process/clock.ts';
 import type { Random } from '../../../common/process/random.ts';
 import type { TokenSigner } from './auth/token-signer.ts';
 import type { User } from './auth/user.ts';
@@ -13,8 +13,10 @@ import { requestHandler } from './http/serve.ts';
 import { createKubeApiCore, type KubeApiCore } from './kube-api-core.ts';
 
 export interface StartKubeApiOptions {
-  readonly clock: Clock;
-  readonly random: Random;
+  /** Default: the machine's time. */
+  readonly clock?: Clock;
+  /** Default: not repeatable. */
+  readonly random?: Random;
   /** Default 0: any free port. */
   readonly port?: number;
   /** Default 127.0.0.1. */
@@ -31,6 +33,7 @@ export interface StartKubeApiOptions {
 }
 
 export interface KubeApiServer {
+  readonly kind: 'embedded';
   readonly url: string;
   readonly caPem: string;
   readonly adminToken: string;
@@ -39,20 +42,25 @@ export interface KubeApiServer {
   readonly connections: number;
   /** A kubeconfig as YAML; the administrator's and namespace `default` unless told otherwise. */
   kubeconfig(token?: string, namespace?: string): string;
-  /** Writes the administrator's kubeconfig, readable by the owner alone. */
-  writeKubeconfig(path: string): Promise<void>;
+  /** Writes `kubeconfig(token)`, readable by the owner alone. */
+  writeKubeconfig(path: string, token?: string): Promise<void>;
+  /** Bearer token of the kubelet of that name. The Node need not exist. */
+  nodeToken(name: string): string;
+  /** Forgets the history before now: older resourceVersions and page tokens answer 410. */
+  expireHistory(): Promise<void>;
   /** Cuts all connections and stops listening. Safe to repeat. */
   stop(): Promise<void>;
 }
 
 /** An embedded Kubernetes API on HTTPS, with a certificate authority of its own. Rejects when the port is taken. */
-export async function startKubeApi(options: StartKubeApiOptions): Promise<KubeApiServer> {
+export async function startKubeApi(options: StartKubeApiOptions = {}): Promise<KubeApiServer> {
+  const clock = options.clock ?? systemClock();
   const host = options.host ?? '127.0.0.1';
   const names = new Set(['127.0.0.1', '::1', 'localhost', 'kubernetes', 'kubernetes.default.svc', '10.96.0.1', host]);
   const certificate = await issueServingCertificate([...names]);
-  const core = createKubeApiCore({ ...options, caPem: certificate.caPem });
+  const core = createKubeApiCore({ random: Math.random, ...options, clock, caPem: certificate.caPem });
   for (const rule of options.faults ?? []) core.faults.add(rule);
-  const handler = requestHandler(core, options.clock);
+  const handler = requestHandler(core, clock);
   const server = createServer(
     { cert: certificate.certPem, key: certificate.keyPem, ALPNProtocols: ['http/1.1'], noDelay: true },
     (request, response) => void handler(request, response),
@@ -72,6 +80,7 @@ export async function startKubeApi(options: StartKubeApiOptions): Promise<KubeAp
   let stopped: Promise<void> | undefined;
 
   const api: KubeApiServer = {
+    kind: 'embedded',
     url,
     caPem: certificate.caPem,
     adminToken: core.adminToken,
@@ -81,7 +90,11 @@ export async function startKubeApi(options: StartKubeApiOptions): Promise<KubeAp
     },
     kubeconfig: (token = core.adminToken, namespace = 'default') =>
       kubeconfigText({ url, caPem: certificate.caPem, token, namespace }),
-    writeKubeconfig: (path) => writeFile(path, api.kubeconfig(), { mode: 0o600 }),
+    writeKubeconfig: (path, token) => writeFile(path, api.kubeconfig(token), { mode: 0o600 }),
+    nodeToken: (name) => core.nodeToken(name),
+    async expireHistory() {
+      core.compact();
+    },
     stop() {
       stopped ??= new Promise((resolve) => {
         core.endWatches();

@@ -1,4 +1,5 @@
 import { ApiError, alreadyExists, badRequest, forbidden, invalid, notFound } from '../api-error.ts';
+import { restrictKubelet } from '../auth/node-restriction.ts';
 import { at, type JsonObject, objectOf, textOf } from '../json.ts';
 import { namespaces } from '../kinds/namespace.ts';
 import { generateName, validateNewMeta } from '../kinds/object-meta.ts';
@@ -46,6 +47,7 @@ export function create(target: Target, body: JsonObject, options: WriteOptions):
   const view = { ...decoded, metadata: whole };
   const value = resource.prepare(resource.conversion ? resource.conversion.toStored(view) : view, write);
   resource.admit(value, write);
+  restrictKubelet(target.user, resource, namespace, name, value, undefined);
   const meta = objectOf(value['metadata']);
   const errors = [...validateNewMeta(meta, resource.nameRule), ...resource.validate(value, write)];
   if (errors.length > 0) throw invalid(resource, name, errors);

@@ -1,4 +1,5 @@
 import { conflict, type FieldError, invalid, notFound } from '../api-error.ts';
+import { restrictKubelet } from '../auth/node-restriction.ts';
 import { notSupported } from '../field-error.ts';
 import { at, type JsonObject, listOf, numberOf, objectOf, textOf } from '../json.ts';
 import { namespaces, refuseDeletion } from '../kinds/namespace.ts';
@@ -47,6 +48,7 @@ export function readDeleteOptions(body: JsonObject, query: URLSearchParams): Del
 export function remove(target: Target, options: DeleteOptions): Deleted {
   const { world, resource, namespace, name } = target;
   if (resource === namespaces) refuseDeletion(name);
+  restrictKubelet(target.user, resource, namespace, name, undefined, undefined);
   const collection = collectionOf(target);
   const stored = collection.items.get(keyOf(namespace, name));
   if (!stored) throw notFound(resource, name);

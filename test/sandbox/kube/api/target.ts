@@ -1,3 +1,4 @@
+import type { User } from '../auth/user.ts';
 import type { JsonObject } from '../json.ts';
 import type { Resource, World } from '../store/resource.ts';
 import type { Collection, Stored } from '../store/store.ts';
@@ -9,6 +10,8 @@ export interface Target {
   readonly namespace: string;
   readonly name: string;
   readonly subresource: string;
+  /** Undefined = the server itself. */
+  readonly user: User | undefined;
 }
 
 export function keyOf(namespace: string, name: string): string {

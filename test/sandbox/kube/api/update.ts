@@ -1,4 +1,5 @@
 import { type ApiError, badRequest, conflict, invalid, modifiedMessage, notFound } from '../api-error.ts';
+import { restrictKubelet } from '../auth/node-restriction.ts';
 import { invalidValue } from '../field-error.ts';
 import { deepEqual, type JsonObject, listOf, numberOf, objectOf, textOf, withField } from '../json.ts';
 import { validateMetaUpdate } from '../kinds/object-meta.ts';
@@ -70,6 +71,7 @@ function update(
   const write: Write = { world, namespace, old: stored.value, subresource };
   const prepared = resource.prepare(resource.conversion ? resource.conversion.toStored(merged) : merged, write);
   resource.admit(prepared, write);
+  restrictKubelet(target.user, resource, namespace, name, prepared, stored.value);
   const errors = [
     ...validateMetaUpdate(objectOf(prepared['metadata']), objectOf(stored.value['metadata'])),
     ...resource.validate(prepared, write),

@@ -1,6 +1,7 @@
 import { at, type Json, listOf, textOf } from '../json.ts';
 import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '../kinds/rbac.ts';
 import type { World } from '../store/resource.ts';
+import { kubeletRules, nodeOf } from './node-restriction.ts';
 import type { User } from './user.ts';
 
 /** What somebody wants to do: to a resource, or to a plain path. */
@@ -63,6 +64,7 @@ export function rbacAuthorizer(world: World): Authorizer {
 
   function collect(user: User): Granted[] {
     const found: Granted[] = [];
+    if (nodeOf(user) !== undefined) for (const rule of kubeletRules) found.push({ namespace: '', rule, reason: '' });
     for (const kind of ['ClusterRoleBinding', 'RoleBinding']) {
       const items = kind === 'ClusterRoleBinding' ? clusterBindings : bindings;
       for (const binding of items?.values() ?? []) {

@@ -15,7 +15,7 @@ const validity = { notBefore: new Date('2020-01-01T00:00:00Z'), notAfter: new Da
 
 /** A fresh authority and a serving certificate of it. @param names DNS names and addresses, in any mixture */
 export async function issueServingCertificate(names: readonly string[]): Promise<ServingCertificate> {
-  x509.cryptoProvider.set(webcrypto as Parameters<typeof x509.cryptoProvider.set>[0]);
+  x509.cryptoProvider.set(webcrypto as unknown as Parameters<typeof x509.cryptoProvider.set>[0]);
   const generate = () => webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
   const [caKeys, keys] = await Promise.all([generate(), generate()]);
   const ca = await x509.X509CertificateGenerator.createSelfSigned({

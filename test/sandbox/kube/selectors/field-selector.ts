@@ -18,17 +18,21 @@ export function parseFieldSelector(text: string): FieldTerm[] {
   return terms;
 }
 
+/** Splits at commas that are not escaped. */
 function split(text: string): string[] {
-  const parts: string[] = [''];
+  const parts: string[] = [];
+  let part = '';
   for (let index = 0; index < text.length; index += 1) {
-    const character = text[index];
-    if (character === ',') parts.push('');
-    else if (character === '\\') {
-      parts[parts.length - 1] += character + (text[index + 1] ?? '');
+    const character = text.charAt(index);
+    if (character === ',') {
+      parts.push(part);
+      part = '';
+    } else if (character === '\\') {
+      part += character + text.charAt(index + 1);
       index += 1;
-    } else parts[parts.length - 1] += character;
+    } else part += character;
   }
-  return parts;
+  return [...parts, part];
 }
 
 function unescaped(text: string): string {
