@@ -26,6 +26,8 @@ export interface ApiUnderTest {
   restart?(): Promise<void>;
   /** Forgets the history before now, so that older resourceVersions and continue tokens answer 410. */
   expireHistory?(): Promise<void>;
+  /** Lets `ms` of the server's own time pass at once. Where it is missing, that time has to be waited for. */
+  passTime?(ms: number): void;
 }
 
 /** Runs one named check of a suite. It never throws: a failure is recorded under its name. */

@@ -218,7 +218,8 @@ const uses: Use[] = [
   },
   {
     id: 'K4c',
-    says: 'generators make namespaces, ConfigMaps, Secrets, accounts and tokens',
+    says: 'generators make ConfigMaps, Secrets, accounts and tokens',
+    realOnly: 'protobuf bodies, which they send',
     async run({ k, ok }) {
       const name = k.name('made');
       for (const [resource, args] of [

@@ -200,13 +200,15 @@ export const watches: Fact[] = [
   {
     id: 'I10',
     says: 'an idle watch gets a bookmark about once a minute, moved by writes to other resources',
-    realOnly: 'it takes a minute',
+    alone: true,
     async run(k) {
       const { resourceVersion } = (await k.configMap()).metadata;
       const labelSelector = `group=${k.name()}`;
       const watch = await k.watch(k.path('configmaps'), { allowWatchBookmarks: true, resourceVersion, labelSelector });
       const other = await k.node();
-      const event = await watch.next(80_000);
+      // A real server takes its minute; the first bookmark may come a little after it.
+      k.api.passTime?.(80_000);
+      const event = await watch.next(k.api.passTime ? 5_000 : 80_000);
       like(event, { type: 'BOOKMARK', object: { kind: 'ConfigMap', apiVersion: 'v1', metadata: { name: absent } } });
       const seen = BigInt(event?.object.metadata.resourceVersion ?? 0);
       like(seen >= BigInt(other.metadata.resourceVersion), true, `${seen} >= ${other.metadata.resourceVersion}`);
