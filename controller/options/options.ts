@@ -51,9 +51,14 @@ function assign(flag: string, texts: readonly string[], providers: readonly stri
     const named = at > 0 && providers.includes(name);
     const free = providers.findIndex((provider, index) => given[index] === undefined && (!named || provider === name));
     if (!named && new Set(providers).size > 1) {
-      throw new OptionError(`--${flag}: ${JSON.stringify(text)}, expected NAME=... with NAME one of ${providers.join(', ')}, since several clouds are served`);
+      throw new OptionError(
+        `--${flag}: ${JSON.stringify(text)}, expected NAME=... with NAME one of ${providers.join(', ')}, since several clouds are served`,
+      );
     }
-    if (free < 0) throw new OptionError(`--${flag}: ${JSON.stringify(text)}, expected no more of them than --cloud-provider has clouds`);
+    if (free < 0)
+      throw new OptionError(
+        `--${flag}: ${JSON.stringify(text)}, expected no more of them than --cloud-provider has clouds`,
+      );
     given[free] = named ? text.slice(at + 1) : text;
   }
   return given;
@@ -64,6 +69,8 @@ async function readConfig(path: string | undefined): Promise<CloudConfigFile | u
   try {
     return { path, text: await readFile(path, 'utf8') };
   } catch (error) {
-    throw new OptionError(`--cloud-config: ${JSON.stringify(path)}, expected a file that can be read: ${error instanceof Error ? error.message : error}`);
+    throw new OptionError(
+      `--cloud-config: ${JSON.stringify(path)}, expected a file that can be read: ${error instanceof Error ? error.message : error}`,
+    );
   }
 }

@@ -73,12 +73,6 @@ export const runFlags = defineFlags({
     help: 'ServiceAccount of the agents, NAMESPACE:NAME.',
     check: (text) => (/^[a-z0-9-]+:[a-z0-9.-]+$/.test(text) ? undefined : 'NAMESPACE:NAME'),
   },
-  namespace: {
-    kind: 'string',
-    default: names.namespace,
-    env: 'POD_NAMESPACE',
-    help: 'Namespace of our Secret and ConfigMap.',
-  },
   'secure-port': {
     kind: 'int',
     default: 10258,

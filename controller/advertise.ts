@@ -1,0 +1,51 @@
+import { readFileSync } from 'node:fs';
+import { networkInterfaces } from 'node:os';
+
+/** What the choice of an address depends on; the system's by default. */
+export interface AddressSources {
+  /** `/proc/net/route`. */
+  readonly routes: string;
+  readonly interfaces: Readonly<
+    Record<
+      string,
+      readonly { readonly address: string; readonly family: string; readonly internal: boolean }[] | undefined
+    >
+  >;
+}
+
+export function systemAddresses(): AddressSources {
+  let routes = '';
+  try {
+    routes = readFileSync('/proc/net/route', 'utf8');
+  } catch {
+    // Without /proc there is no default route to be known; the first outward interface is taken.
+  }
+  return { routes, interfaces: networkInterfaces() };
+}
+
+/** The address others most likely reach this machine at: that of the interface with the default route, else the first that is not internal, else loopback. IPv4 first. */
+export function defaultRouteAddress({ routes, interfaces }: AddressSources): string {
+  const rows = routes
+    .split('\n')
+    .slice(1)
+    .map((line) => line.trim().split(/\s+/));
+  const defaults = rows
+    .filter(([, destination, , , , , , mask]) => destination === '00000000' && mask === '00000000')
+    .sort((a, b) => Number(a[6]) - Number(b[6]))
+    .map(([name]) => name ?? '');
+  const ordered = [...defaults, ...Object.keys(interfaces)];
+  for (const family of ['IPv4', 'IPv6']) {
+    for (const name of ordered) {
+      const found = interfaces[name]?.find(
+        (each) => each.family === family && !each.internal && !each.address.startsWith('fe80:'),
+      );
+      if (found) return found.address;
+    }
+  }
+  return '127.0.0.1';
+}
+
+/** `https://host:port` of the report API. */
+export function reportUrl(host: string, port: number): string {
+  return `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}

@@ -1,0 +1,104 @@
+import { errorFields } from '../../common/process/log.ts';
+import type { CheckResult } from '../clouds/cloud.ts';
+import type { KubeApi } from '../kube/api.ts';
+import type { ConfiguredCloud } from '../nodes/configured-cloud.ts';
+import { type Permission, permissions } from '../permissions.ts';
+
+/** One line of what `check` proved. */
+export interface CheckLine extends CheckResult {
+  /** `kubernetes`, or the cloud's scope. */
+  readonly of: string;
+}
+
+interface AccessAnswer {
+  readonly status?: { readonly allowed?: boolean };
+}
+
+/** Proves that the cluster lets us do what we must, and that each cloud is reachable with a credential that suffices. Changes nothing. Never throws for a refusal. */
+export async function runChecks(
+  api: KubeApi,
+  clouds: readonly ConfiguredCloud[],
+  signal: AbortSignal,
+): Promise<CheckLine[]> {
+  const reachable = await checkServer(api);
+  const [rights, ...perCloud] = await Promise.all([
+    reachable.ok ? checkRights(api) : Promise.resolve([]),
+    ...clouds.map((cloud) => checkCloud(cloud, signal)),
+  ]);
+  return [reachable, ...rights, ...perCloud.flat()];
+}
+
+async function checkServer(api: KubeApi): Promise<CheckLine> {
+  try {
+    const { gitVersion } = await api.call<{ readonly gitVersion?: string }>({ verb: 'get', path: '/version' });
+    return { of: 'kubernetes', name: 'reachable', ok: true, message: `version ${gitVersion ?? 'unknown'}` };
+  } catch (error) {
+    return { of: 'kubernetes', name: 'reachable', ok: false, message: String(errorFields(error)['error']) };
+  }
+}
+
+async function checkRights(api: KubeApi): Promise<CheckLine[]> {
+  const wanted = permissions.flatMap((permission) => permission.verbs.map((verb) => ({ permission, verb })));
+  const answers = await Promise.all(wanted.map(({ permission, verb }) => mayI(api, permission, verb)));
+  const lines = new Map<Permission, CheckLine>();
+  for (const permission of permissions) {
+    const refused = permission.verbs.filter((verb) =>
+      wanted.some(
+        (each, index) => each.permission === permission && each.verb === verb && answers[index] !== undefined,
+      ),
+    );
+    const where = `${permission.resource}${permission.name ? `/${permission.name}` : ''}${permission.namespace ? ` in ${permission.namespace}` : ''}`;
+    const message =
+      refused.length === 0
+        ? permission.why
+        : `may not ${refused.join(', ')}; needed for: ${permission.why}. Apply the manifests' RBAC rules`;
+    lines.set(permission, {
+      of: 'kubernetes',
+      name: `${permission.verbs.join(',')} ${where}`,
+      ok: refused.length === 0,
+      message,
+    });
+  }
+  return [...lines.values()];
+}
+
+/** Undefined when allowed, else why not. */
+async function mayI(api: KubeApi, permission: Permission, verb: string): Promise<string | undefined> {
+  const [resource, subresource] = permission.resource.split('/');
+  const body = {
+    apiVersion: 'authorization.k8s.io/v1',
+    kind: 'SelfSubjectAccessReview',
+    spec: {
+      resourceAttributes: {
+        group: permission.group,
+        resource,
+        verb,
+        ...(subresource === undefined ? {} : { subresource }),
+        ...(permission.namespace === undefined ? {} : { namespace: permission.namespace }),
+        ...(permission.name === undefined ? {} : { name: permission.name }),
+      },
+    },
+  };
+  try {
+    const answer = await api.call<AccessAnswer>({
+      verb: 'create',
+      path: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
+      body,
+    });
+    return answer.status?.allowed === true ? undefined : 'refused';
+  } catch (error) {
+    return String(errorFields(error)['error']);
+  }
+}
+
+async function checkCloud(cloud: ConfiguredCloud, signal: AbortSignal): Promise<CheckLine[]> {
+  if (cloud.api === undefined) {
+    const message = 'report-only: nodes are initialised from proved reports, and none is ever deleted';
+    return [{ of: cloud.scope, name: 'credential', ok: true, message }];
+  }
+  try {
+    return (await cloud.api.check(signal)).map((result) => ({ of: cloud.scope, ...result }));
+  } catch (error) {
+    return [{ of: cloud.scope, name: 'check', ok: false, message: String(errorFields(error)['error']) }];
+  }
+}

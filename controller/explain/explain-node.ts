@@ -1,0 +1,155 @@
+import { annotations, conditions, labels, names } from '../../common/well-known.ts';
+import {
+  conditionOf,
+  instanceMissing,
+  isPaused,
+  isUninitialized,
+  type NodeView,
+  readiness,
+} from '../nodes/node-view.ts';
+import { powerTaintsOf } from '../nodes/power-taints.ts';
+import {
+  type InitializedReason,
+  initializedReasons,
+  type MissingReason,
+  missingReasons,
+  type ReasonInfo,
+} from '../nodes/reasons.ts';
+import { parseRecord } from '../nodes/scope-record.ts';
+
+/** What the API server says that bears on a node. */
+export interface NodeFacts {
+  readonly node: NodeView;
+  /** The node lease's renewTime; empty when there is none. */
+  readonly nodeRenewTime: string;
+  /** The election's Lease; undefined when there is none. */
+  readonly leader:
+    | { readonly identity: string; readonly renewTime: string; readonly annotations: Readonly<Record<string, string>> }
+    | undefined;
+  readonly pausedForAll: boolean;
+  readonly events: readonly {
+    readonly time: string;
+    readonly type: string;
+    readonly reason: string;
+    readonly message: string;
+  }[];
+  /** Wall clock, milliseconds. */
+  readonly nowMs: number;
+}
+
+export interface Explanation {
+  readonly node: string;
+  /** One word: where it stands. */
+  readonly state: 'initialized' | 'waiting' | 'paused' | 'foreign' | 'missing' | 'powered off';
+  /** One of the documented reason codes, where one applies. */
+  readonly reason: string;
+  readonly why: string;
+  /** What to do about it; empty when nothing need be done. */
+  readonly remedy: string;
+  readonly facts: Readonly<Record<string, string>>;
+  readonly events: NodeFacts['events'];
+}
+
+/** Where a node stands and why, from the API server's words alone. Pure. */
+export function explainNode(facts: NodeFacts): Explanation {
+  return { node: facts.node.name, ...verdict(facts), facts: listFacts(facts), events: facts.events };
+}
+
+type Verdict = Pick<Explanation, 'state' | 'reason' | 'why' | 'remedy'>;
+
+function verdict({ node, pausedForAll, leader, nowMs }: NodeFacts): Verdict {
+  if (pausedForAll) {
+    return {
+      state: 'paused',
+      reason: 'Paused',
+      why: `everything is paused (ConfigMap ${names.certificates}, key ${names.pausedKey})`,
+      remedy: 'Remove the key to go on.',
+    };
+  }
+  if (isPaused(node)) {
+    return {
+      state: 'paused',
+      reason: 'Paused',
+      why: `the Node carries ${annotations.paused}=true`,
+      remedy: 'Remove the annotation to go on.',
+    };
+  }
+  const missing = conditionOf(node, instanceMissing);
+  if (missing?.status === 'True') {
+    const known: ReasonInfo | undefined = missingReasons[missing.reason as MissingReason];
+    return {
+      state: 'missing',
+      reason: missing.reason,
+      why: missing.message || (known?.meaning ?? ''),
+      remedy: known?.remedy ?? '',
+    };
+  }
+  const shown = conditionOf(node, conditions.cloudInitialized);
+  const known: ReasonInfo | undefined = shown && initializedReasons[shown.reason as InitializedReason];
+  if (isUninitialized(node)) {
+    if (shown && shown.status !== 'True')
+      return { state: 'waiting', reason: shown.reason, why: shown.message, remedy: known?.remedy ?? '' };
+    return {
+      state: 'waiting',
+      reason: '',
+      why: whyUnseen(node, leader, nowMs),
+      remedy: 'Look at the log of the leader for this Node.',
+    };
+  }
+  if (powerTaintsOf(node).shutdown) {
+    return {
+      state: 'powered off',
+      reason: 'ShutdownTaintAdded',
+      why: 'its VM is powered off, as the cloud says',
+      remedy: 'Start the VM; the taint goes by itself.',
+    };
+  }
+  if (shown)
+    return {
+      state: shown.status === 'True' ? 'initialized' : 'waiting',
+      reason: shown.reason,
+      why: shown.message,
+      remedy: known?.remedy ?? '',
+    };
+  return {
+    state: 'foreign',
+    reason: '',
+    why: 'it carries neither the uninitialized taint nor our condition: another cloud, another controller, or no cloud at all; it is never touched',
+    remedy: '',
+  };
+}
+
+function whyUnseen(node: NodeView, leader: NodeFacts['leader'], nowMs: number): string {
+  if (leader === undefined || leader.identity === '') return 'no controller holds the Lease, so nobody acts';
+  const age = Math.round((nowMs - Date.parse(leader.renewTime)) / 1000);
+  if (age > 60) return `the Lease of ${leader.identity} was last renewed ${age} s ago, so nobody acts`;
+  return `controller ${leader.identity} leads and has not written to it: it just came, or is foreign by --node-selector (providerID ${node.providerID || 'unset'})`;
+}
+
+function ago(time: string, nowMs: number): string {
+  const at = Date.parse(time);
+  return Number.isNaN(at) ? 'never' : `${Math.max(0, Math.round((nowMs - at) / 1000))} s ago`;
+}
+
+function listFacts({ node, nodeRenewTime, leader, nowMs }: NodeFacts): Record<string, string> {
+  const record = parseRecord(node.annotations[annotations.instance]);
+  return {
+    providerID: node.providerID || 'unset',
+    scope: record?.scope ?? 'not recorded',
+    incarnation: record?.incarnation || 'not recorded',
+    ready: readiness(node),
+    'uninitialized taint': isUninitialized(node) ? 'on' : 'off',
+    zone: node.labels[labels.zone] ?? 'unset',
+    region: node.labels[labels.region] ?? 'unset',
+    'instance type': node.labels[labels.instanceType] ?? 'unset',
+    addresses: node.addresses.map(({ type, address }) => `${type} ${address}`).join(', ') || 'none',
+    age: ago(new Date(node.createdAtMs).toISOString(), nowMs),
+    'lease renewed': ago(nodeRenewTime, nowMs),
+    'deleted with the Node gone':
+      record === undefined || record.scope.startsWith('report:')
+        ? 'never: its instance was not found by an API'
+        : 'yes, on proof',
+    leader: leader?.identity || 'none',
+    'leader renewed': leader ? ago(leader.renewTime, nowMs) : 'never',
+  };
+}

@@ -1,0 +1,15 @@
+import type { Explanation } from './explain-node.ts';
+import { table } from './table.ts';
+
+/** For people. */
+export function printExplanation(explanation: Explanation): string {
+  const head: string[][] = [
+    ['NODE', explanation.node],
+    ['STATE', explanation.reason === '' ? explanation.state : `${explanation.state} (${explanation.reason})`],
+    ['WHY', explanation.why],
+  ];
+  if (explanation.remedy !== '') head.push(['TRY', explanation.remedy]);
+  const facts = Object.entries(explanation.facts).map(([name, value]) => [`  ${name}`, value]);
+  const events = explanation.events.map(({ time, type, reason, message }) => [`  ${time}`, type, reason, message]);
+  return `${table(head)}\nFACTS\n${table(facts)}${events.length > 0 ? `\nEVENTS\n${table(events)}` : ''}`;
+}

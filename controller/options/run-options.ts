@@ -1,0 +1,119 @@
+import type { FlagValues } from '../../common/process/flags.ts';
+import { defaultRouteAddress, reportUrl, systemAddresses } from '../advertise.ts';
+import { type Budget, parseBudget } from '../nodes/deletion-budget.ts';
+import type { SecureOptions } from '../serve-securely.ts';
+import { type ListenAddress, parseListenAddress } from '../serving/listen-address.ts';
+import { type Loops, parseLoops } from './loops.ts';
+import { type CloudRequest, OptionError, readCloudRequests } from './options.ts';
+import type { commonFlags, runFlags } from './own-flags.ts';
+
+/** Everything `run` works with, validated. */
+export interface RunOptions {
+  readonly kubeconfig: string;
+  readonly clouds: readonly CloudRequest[];
+  readonly loops: Loops;
+  readonly reportUrl: string;
+  readonly reports: {
+    readonly address: ListenAddress;
+    readonly audience: string;
+    readonly serviceAccount: { readonly namespace: string; readonly name: string };
+    readonly files: { readonly certFile: string; readonly keyFile: string } | undefined;
+  };
+  readonly secure: SecureOptions;
+  readonly lease: {
+    readonly elect: boolean;
+    readonly namespace: string;
+    readonly name: string;
+    readonly durationMs: number;
+    readonly renewDeadlineMs: number;
+    readonly retryPeriodMs: number;
+  };
+  readonly monitorPeriodMs: number;
+  readonly statusUpdateMs: number;
+  readonly concurrentNodeSyncs: number;
+  readonly deletionBudget: Budget;
+  readonly outOfServiceTaint: boolean;
+  readonly dryRun: boolean;
+  /** The flags as given, for `/configz`. */
+  readonly shown: unknown;
+}
+
+type Values = FlagValues<typeof commonFlags> & FlagValues<typeof runFlags>;
+
+/** Throws an OptionError that names the flag. */
+export async function readRunOptions(values: Values): Promise<RunOptions> {
+  const loops = parseLoops(values.controllers);
+  if ('expected' in loops)
+    throw new OptionError(`--controllers: ${JSON.stringify(values.controllers.join(','))}, expected ${loops.expected}`);
+  const address = listenAddress(values.reportAddress);
+  const budget = parseBudget(values.nodeDeletionBudget);
+  if ('expected' in budget)
+    throw new OptionError(
+      `--node-deletion-budget: ${JSON.stringify(values.nodeDeletionBudget)}, expected ${budget.expected}`,
+    );
+  const [namespace = '', name = ''] = values.agentServiceAccount.split(':');
+  return {
+    kubeconfig: values.kubeconfig,
+    clouds: await readCloudRequests(values),
+    loops,
+    reportUrl: reportUrl(values.reportAdvertiseAddress || defaultRouteAddress(systemAddresses()), address.port),
+    reports: {
+      address,
+      audience: values.reportAudience,
+      serviceAccount: { namespace, name },
+      files: pair(
+        'report-tls-cert-file',
+        values.reportTlsCertFile,
+        'report-tls-private-key-file',
+        values.reportTlsPrivateKeyFile,
+      ),
+    },
+    secure: {
+      host: values.bindAddress,
+      port: values.securePort,
+      files: pair('tls-cert-file', values.tlsCertFile, 'tls-private-key-file', values.tlsPrivateKeyFile),
+    },
+    lease: leaseOptions(values),
+    monitorPeriodMs: values.nodeMonitorPeriod,
+    statusUpdateMs: values.nodeStatusUpdateFrequency,
+    concurrentNodeSyncs: values.concurrentNodeSyncs,
+    deletionBudget: budget,
+    outOfServiceTaint: values.outOfServiceTaint,
+    dryRun: values.dryRun,
+    shown: values,
+  };
+}
+
+function listenAddress(text: string): ListenAddress {
+  let address: ListenAddress;
+  try {
+    address = parseListenAddress(text);
+  } catch (error) {
+    throw new OptionError(`--report-address: ${error instanceof Error ? error.message : error}`);
+  }
+  if (address.port === 0) throw new OptionError('--report-address: port 0, expected a port that agents can be told');
+  return address;
+}
+
+function pair(certFlag: string, certFile: string, keyFlag: string, keyFile: string) {
+  if ((certFile === '') !== (keyFile === ''))
+    throw new OptionError(`--${certFlag} and --${keyFlag}: expected both or neither`);
+  return certFile === '' ? undefined : { certFile, keyFile };
+}
+
+function leaseOptions(values: Values): RunOptions['lease'] {
+  const { leaderElectLeaseDuration: lease, leaderElectRenewDeadline: renew, leaderElectRetryPeriod: retry } = values;
+  if (lease % 1000 !== 0) throw new OptionError(`--leader-elect-lease-duration: ${lease} ms, expected whole seconds`);
+  if (renew >= lease)
+    throw new OptionError('--leader-elect-renew-deadline: expected less than --leader-elect-lease-duration');
+  if (retry >= renew)
+    throw new OptionError('--leader-elect-retry-period: expected less than --leader-elect-renew-deadline');
+  return {
+    elect: values.leaderElect,
+    namespace: values.leaderElectResourceNamespace,
+    name: values.leaderElectResourceName,
+    durationMs: lease,
+    renewDeadlineMs: renew,
+    retryPeriodMs: retry,
+  };
+}

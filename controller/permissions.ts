@@ -1,0 +1,73 @@
+import { names } from '../common/well-known.ts';
+
+/** One right the controller needs in the cluster. */
+export interface Permission {
+  readonly group: string;
+  readonly resource: string;
+  readonly verbs: readonly string[];
+  /** Undefined = in the whole cluster. */
+  readonly namespace?: string;
+  /** Undefined = any name. */
+  readonly name?: string;
+  readonly why: string;
+}
+
+const own = names.namespace;
+
+/** Every right the controller uses, and no other: `check` asks for them, and the manifests' rules are tested against them. */
+export const permissions: readonly Permission[] = [
+  {
+    group: '',
+    resource: 'nodes',
+    verbs: ['get', 'list', 'watch', 'patch', 'delete'],
+    why: 'initialise Nodes, keep them current, delete those whose VM is gone',
+  },
+  { group: '', resource: 'nodes/status', verbs: ['patch'], why: 'addresses and conditions of Nodes' },
+  { group: '', resource: 'events', verbs: ['create', 'patch'], why: 'events about Nodes' },
+  {
+    group: 'coordination.k8s.io',
+    resource: 'leases',
+    verbs: ['get'],
+    namespace: names.nodeLeaseNamespace,
+    why: 'signs of life before a Node is deleted',
+  },
+  {
+    group: 'coordination.k8s.io',
+    resource: 'leases',
+    verbs: ['create', 'list', 'delete'],
+    namespace: own,
+    why: 'election; announcements of replicas and the removal of dead ones',
+  },
+  {
+    group: 'coordination.k8s.io',
+    resource: 'leases',
+    verbs: ['get', 'update', 'patch'],
+    namespace: own,
+    why: 'election; announcements of replicas',
+  },
+  {
+    group: '',
+    resource: 'configmaps',
+    verbs: ['list', 'watch', 'get', 'patch', 'update'],
+    namespace: own,
+    name: names.certificates,
+    why: 'CA and URLs for agents; the pause key',
+  },
+  { group: '', resource: 'configmaps', verbs: ['create'], namespace: own, why: 'the ConfigMap, where it is missing' },
+  {
+    group: '',
+    resource: 'secrets',
+    verbs: ['get', 'patch', 'update'],
+    namespace: own,
+    name: names.certificates,
+    why: 'keys of the report API',
+  },
+  { group: '', resource: 'secrets', verbs: ['create'], namespace: own, why: 'the Secret, where it is missing' },
+  {
+    group: 'authentication.k8s.io',
+    resource: 'tokenreviews',
+    verbs: ['create'],
+    why: 'who sends a report; who reads metrics',
+  },
+  { group: 'authorization.k8s.io', resource: 'subjectaccessreviews', verbs: ['create'], why: 'who may read metrics' },
+];

@@ -1,0 +1,189 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Clock } from '../common/process/clock.ts';
+import type { HealthCheck } from '../common/process/health.ts';
+import { errorFields, type Log } from '../common/process/log.ts';
+import { createMetricRegistry } from '../common/process/metrics.ts';
+import type { Random } from '../common/process/random.ts';
+import { annotations, names } from '../common/well-known.ts';
+import { openClouds } from './clouds/open-clouds.ts';
+import { dryRunApi } from './dry-run.ts';
+import { createLookups, type Lookups } from './instances/lookups.ts';
+import type { KubeApi } from './kube/api.ts';
+import { createKubeClient } from './kube/client.ts';
+import { createElector } from './kube/elector.ts';
+import { createEventSink } from './kube/events.ts';
+import { fencedApi, mutationGate } from './kube/fence.ts';
+import { loadKubeConnection } from './kube/kube-config.ts';
+import type { Leadership } from './kube/leadership.ts';
+import { createListWatch, type ListWatch } from './kube/list-watch.ts';
+import { createSoleLeader } from './kube/sole-leader.ts';
+import { createBudgetKeeper } from './nodes/budget-keeper.ts';
+import { nodeMetrics } from './nodes/metrics.ts';
+import { createNodeHalf } from './nodes/node-half.ts';
+import { viewNode } from './nodes/node-view.ts';
+import type { RunOptions } from './options/run-options.ts';
+import { watchPause } from './pause.ts';
+import { createProcessMetrics } from './process-metrics.ts';
+import { createReportStore } from './reports/store.ts';
+import { serveReports } from './serve-reports.ts';
+import { serveSecurely } from './serve-securely.ts';
+import { version } from './version.ts';
+
+export interface RunDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Aborts on SIGTERM: drain, release the lease, end. */
+  readonly stop: AbortSignal;
+}
+
+/** A loop that has not come round for this long, though nothing it waits for takes so long, is stuck. */
+const stuckMs = 120_000;
+
+/**
+ * Runs one replica until `stop` aborts. Resolves when everything has drained and the lease is free. Throws an OptionError or CloudConfigError for a configuration it cannot work with, and what the kubeconfig's
+ * reader throws.
+ */
+export async function runController(options: RunOptions, { clock, random, log, env, stop }: RunDeps): Promise<void> {
+  const registry = createMetricRegistry();
+  const metrics = createProcessMetrics(registry);
+  metrics.buildInfo.set({ version }, 1);
+  const connection = await loadKubeConnection({ kubeconfig: options.kubeconfig || undefined, clock, log, env });
+  const clouds = await openClouds(options.clouds, { clock, random, log, env, onCall: metrics.onCloudCall });
+  const client = createKubeClient({ config: connection, clock, log, onCall: metrics.onApiCall });
+  const identity = `${hostname()}_${randomUUID()}`;
+
+  const nodes = createListWatch({ api: client.api, path: '/api/v1/nodes', trim: viewNode, clock, random, log });
+  const pause = watchPause({ api: client.api, clock, random, log });
+  const reports = createReportStore(clock);
+  const lookupsByScope = new Map<string, Lookups>();
+  for (const { scope, api } of clouds) if (api) lookupsByScope.set(scope, createLookups({ cloud: api, clock }));
+
+  let terms: Promise<void> = Promise.resolve();
+  const electionOptions = {
+    api: client.api,
+    clock,
+    random,
+    log,
+    identity,
+    namespace: options.lease.namespace,
+    name: options.lease.name,
+    leaseDurationMs: options.lease.durationMs,
+    renewDeadlineMs: options.lease.renewDeadlineMs,
+    retryPeriodMs: options.lease.retryPeriodMs,
+    annotations: { [annotations.reportUrl]: options.reportUrl },
+    onStartedLeading(signal: AbortSignal) {
+      service.wake();
+      terms = pause
+        .whenSynced()
+        .then(() => half.lead(signal))
+        .catch((error: unknown) => {
+          if (!signal.aborted) log.error('leading failed', errorFields(error));
+        });
+    },
+    onStoppedLeading: () => terms,
+    metrics: {
+      leading: (value: boolean) => metrics.leading.set({ name: options.lease.name }, value ? 1 : 0),
+      slowPath: () => metrics.slowPath.add({ name: options.lease.name }),
+    },
+  };
+  const elector = options.lease.elect ? createElector(electionOptions) : createSoleLeader(electionOptions);
+
+  const writing = writeApi(client.api, elector, pause.paused, options.dryRun, log);
+  const events = createEventSink({ api: writing, clock, random, log, component: names.controller, host: hostname() });
+  const context = {
+    api: writing,
+    clock,
+    random,
+    log,
+    nodes,
+    reports,
+    resolver: { configured: clouds, lookupsOf: (scope: string) => lookupsByScope.get(scope) },
+    events,
+    metrics: registry.define(nodeMetrics),
+    paused: pause.paused,
+  };
+  const half = createNodeHalf(context, {
+    budget: createBudgetKeeper(options.deletionBudget, elector, clock),
+    concurrentNodeSyncs: options.concurrentNodeSyncs,
+    monitorPeriodMs: options.monitorPeriodMs,
+    statusUpdateMs: options.statusUpdateMs,
+    outOfServiceTaint: options.outOfServiceTaint,
+    loops: options.loops,
+    queueMetrics: metrics.queue,
+  });
+  const service = serveReports(
+    context,
+    { api: client.api, fencedApi: fencedApi(client.api, elector), leadership: elector, nodes, half, registry },
+    { ...options.reports, url: options.reportUrl, identity },
+  );
+
+  const live: HealthCheck[] = [
+    {
+      name: 'loops',
+      check() {
+        for (const [loop, at] of half.progress()) {
+          const age = clock.monotonic() - at;
+          if (age > stuckMs) return `${loop} has not come round for ${Math.round(age / 1000)} s`;
+        }
+        return undefined;
+      },
+    },
+  ];
+  const ready: HealthCheck[] = [
+    { name: 'nodes-synced', check: () => (nodes.synced ? undefined : 'the cache of Nodes is not filled yet') },
+    { name: 'config-synced', check: () => (pause.synced() ? undefined : 'the ConfigMap has not been read yet') },
+  ];
+  metrics.loopAge.collect(() => {
+    for (const [loop, at] of half.progress()) metrics.loopAge.set({ loop }, (clock.monotonic() - at) / 1000);
+    metrics.cacheAge.set({ resource: 'nodes' }, nodes.stalenessMs() / 1000);
+  });
+  for (const [name, runs] of Object.entries({
+    'cloud-node': options.loops.node,
+    'cloud-node-lifecycle': options.loops.lifecycle,
+  })) {
+    metrics.loops.set({ name, manager: 'cloud-controller-manager' }, runs ? 1 : 0);
+  }
+  const secure = await serveSecurely(options.secure, {
+    api: client.api,
+    clock,
+    log,
+    live,
+    ready,
+    registry,
+    configz: () => options.shown,
+  });
+
+  log.info('started', { version, identity, clouds: clouds.map(({ scope }) => scope) });
+  nodes.start();
+  pause.start();
+  const electing = elector.run(stop);
+  await aborted(stop);
+  log.info('stopping: draining, then releasing the lease');
+  await electing;
+  await terms;
+  await events.stop();
+  await elector.release();
+  await Promise.all([service.stop(), nodes.stop(), pause.stop(), secure?.close()]);
+  for (const { api } of clouds) api?.close();
+  client.close();
+  log.info('stopped');
+}
+
+/** What the loops write through: only while leading, not while paused, and not at all in a dry run. */
+function writeApi(api: KubeApi, leadership: Leadership, paused: () => boolean, dryRun: boolean, log: Log): KubeApi {
+  const fenced = fencedApi(api, leadership);
+  if (dryRun) return dryRunApi(fenced, log);
+  return mutationGate(fenced, { allowed: () => (paused() ? 'everything is paused' : true) });
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
+
+export type NodeListWatch = ListWatch<ReturnType<typeof viewNode>>;

@@ -1,0 +1,132 @@
+import { readFile } from 'node:fs/promises';
+import type { MetricRegistry } from '../common/process/metrics.ts';
+import type { KubeApi } from './kube/api.ts';
+import { isNotFound, type KubeObject } from './kube/api.ts';
+import type { Leadership } from './kube/leadership.ts';
+import type { NodeContext } from './nodes/node-context.ts';
+import type { NodeHalf, NodeInformer } from './nodes/node-half.ts';
+import { nodePath } from './nodes/write-node.ts';
+import { createSelfManagedKeeper } from './reports/certificates/keeper.ts';
+import { createOwnFilesKeeper } from './reports/certificates/own-files.ts';
+import { createReplicaDirectory } from './reports/certificates/urls.ts';
+import { createIdentity } from './reports/identity.ts';
+import { createReportMetrics } from './reports/metrics.ts';
+import { createReportServer, type ReportServer } from './reports/server.ts';
+import type { ServingCredentials } from './serving/credentials.ts';
+import type { ListenAddress } from './serving/listen-address.ts';
+
+export interface ServeReportsOptions {
+  readonly address: ListenAddress;
+  /** `https://host:port` under which agents reach this replica. */
+  readonly url: string;
+  readonly identity: string;
+  readonly audience: string;
+  readonly serviceAccount: { readonly namespace: string; readonly name: string };
+  /** Own certificate files; undefined = self-managed. */
+  readonly files: { readonly certFile: string; readonly keyFile: string } | undefined;
+}
+
+export interface ReportService {
+  /** Why no reports can be taken yet; undefined once they are. */
+  problem(): string | undefined;
+  /** Has certificates and URLs looked after now: this replica has begun to lead. */
+  wake(): void;
+  stop(): Promise<void>;
+}
+
+/**
+ * Serves the report API from the moment there are credentials for it, on leader and standbys alike. Returns at once; until then `problem` says why.
+ *
+ * @param api not fenced: reviews are asked for and replicas announce themselves whether they lead or not
+ * @param fencedApi for what only the leader writes
+ */
+export function serveReports(
+  context: Pick<NodeContext, 'clock' | 'log' | 'reports'>,
+  parts: {
+    readonly api: KubeApi;
+    readonly fencedApi: KubeApi;
+    readonly leadership: Leadership;
+    readonly nodes: NodeInformer;
+    readonly half: NodeHalf;
+    readonly registry: MetricRegistry;
+  },
+  options: ServeReportsOptions,
+): ReportService {
+  const { clock, log, reports } = context;
+  const { api, fencedApi, leadership, nodes } = parts;
+  const metrics = createReportMetrics(parts.registry);
+  let server: ReportServer | undefined;
+  let waiting: string | undefined = 'no serving certificate yet';
+  let stopped = false;
+
+  const directory = createReplicaDirectory({ api, fencedApi, clock, identity: options.identity, url: options.url });
+  const keeping = {
+    api,
+    fencedApi,
+    leadership,
+    clock,
+    log,
+    directory,
+    onCredentials: (credentials: ServingCredentials) => server?.reload(credentials),
+  };
+  const keeper = options.files
+    ? createOwnFilesKeeper({ ...keeping, files: options.files, readFile: (path) => readFile(path, 'utf8') })
+    : createSelfManagedKeeper(keeping);
+
+  /** From the cache, and from the API server itself where the cache does not know the Node yet. */
+  async function liveNodeUid(nodeName: string): Promise<string | undefined> {
+    const cached = nodes.get(nodeName)?.uid;
+    if (cached !== undefined && nodes.synced) return cached;
+    try {
+      return (await api.call<KubeObject>({ verb: 'get', path: nodePath(nodeName) })).metadata.uid;
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async function open(): Promise<void> {
+    const credentials = await keeper.start();
+    const identity = createIdentity({
+      api,
+      clock,
+      audience: options.audience,
+      serviceAccount: options.serviceAccount,
+      liveNodeUid,
+      onReview: (outcome) => metrics.review(outcome),
+    });
+    const opened = await createReportServer({
+      clock,
+      log,
+      metrics,
+      credentials,
+      identity,
+      store: reports,
+      leadership,
+      status: parts.half.status,
+      fleetSize: () => nodes.size,
+    });
+    if (stopped) return opened.close();
+    server = opened;
+    const port = await opened.listen(options.address);
+    waiting = undefined;
+    log.info('taking reports', { port, url: options.url });
+  }
+
+  const opening = open().catch((error: unknown) => {
+    if (stopped) return;
+    waiting = error instanceof Error ? error.message : String(error);
+    log.error('no reports can be taken', { error: waiting });
+  });
+
+  return {
+    problem: () => waiting,
+    wake: () => keeper.wake(),
+    async stop() {
+      stopped = true;
+      await keeper.stop();
+      await server?.close();
+      await opening;
+    },
+  };
+}
