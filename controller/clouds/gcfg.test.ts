@@ -109,10 +109,11 @@ describe('readSection', () => {
 
 describe('unknownKeys', () => {
   it('names sections and keys nobody knows, once', () => {
-    const file = parseGcfg('[global]\nregion=a\nRegoin=b\nregoin=c\n[BlockStorage]\nx=1\n', 'f');
-    assert.deepEqual(unknownKeys(file, new Map([['global', new Set(['region'])]])), [
-      '[global] regoin',
-      '[blockstorage]',
+    const file = parseGcfg('[global]\nregion=a\nRegoin=b\nregoin=c\n[Manila]\nx=1\n[BlockStorage]\nx=1\n', 'f');
+    const known = new Map<string, ReadonlySet<string> | 'any'>([
+      ['global', new Set(['region'])],
+      ['blockstorage', 'any'],
     ]);
+    assert.deepEqual(unknownKeys(file, known), ['[global] regoin', '[manila]']);
   });
 });

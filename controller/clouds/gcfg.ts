@@ -207,13 +207,21 @@ function goDurationMs(text: string): number | undefined {
   return total;
 }
 
-/** What the file sets that is in none of the known keys, as `[section] key`, once each; for one warning. */
-export function unknownKeys(file: GcfgFile, known: ReadonlyMap<string, ReadonlySet<string>>): readonly string[] {
+/**
+ * What the file sets that is in none of the known keys, as `[section] key`, once each; for one warning. `'any'` = a section that is
+ * somebody else's.
+ */
+export function unknownKeys(
+  file: GcfgFile,
+  known: ReadonlyMap<string, ReadonlySet<string> | 'any'>,
+): readonly string[] {
   const found = new Set<string>();
   for (const section of file.sections) {
     const keys = known.get(section.name);
     if (keys === undefined) found.add(`[${section.name}]`);
-    else for (const { key } of section.entries) if (!keys.has(key)) found.add(`[${section.name}] ${key}`);
+    else if (keys !== 'any') {
+      for (const { key } of section.entries) if (!keys.has(key)) found.add(`[${section.name}] ${key}`);
+    }
   }
   return [...found];
 }

@@ -1,0 +1,269 @@
+import { CloudError, isCloudError, kindOfHttpStatus } from '../../../common/cloud-error.ts';
+import type { Clock } from '../../../common/process/clock.ts';
+import { type Http, type HttpAnswer, HttpFailure, type HttpRequest } from '../../../common/process/http.ts';
+import type { CallGate } from '../call-gate.ts';
+import type { CloudCall } from '../cloud.ts';
+import { authRequest, type Credential } from './credential.ts';
+import { listOf, objectOf, textOf } from './json.ts';
+import { endpointOf, readSession, type ServiceType, type Session } from './session.ts';
+
+/** Name and values of a query; a name may repeat. */
+export type Query = readonly (readonly [string, string])[];
+
+export interface GetRequest {
+  readonly service: ServiceType;
+  /** From the service's base URL, with a slash first. */
+  readonly path: string;
+  /** For metrics and errors: the path with `{id}` in place of ids. */
+  readonly operation: string;
+  readonly query?: Query;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * The reads that nodes need. Each is one HTTP exchange with a deadline; a 401 renews the token once and repeats. Fails with a CloudError.
+ * No redirect is followed, no proxy used.
+ */
+export interface OpenStackClient {
+  get(request: GetRequest): Promise<unknown>;
+  /** All pages of a collection; `failure` ends them early. */
+  list(
+    request: GetRequest,
+    collection: string,
+  ): Promise<{ items: readonly unknown[]; failure: CloudError | undefined }>;
+  /** A token and its catalog, from Keystone if need be. */
+  session(): Promise<Session>;
+  endpoint(service: ServiceType): Promise<string>;
+}
+
+export interface ClientOptions {
+  readonly http: Http;
+  readonly clock: Clock;
+  readonly gate: CallGate;
+  readonly onCall: (call: CloudCall) => void;
+  /** Ends in `/v3`. */
+  readonly authUrl: string;
+  readonly credential: Credential;
+  readonly interface: string;
+  readonly region: string | undefined;
+  readonly timeoutMs: number;
+}
+
+/** From here on Nova puts the flavour's name and properties into the server, so no flavour has to be read. */
+const computeMicroversion = '2.47';
+const maxBytes = 64 * 1024 * 1024;
+/** Keystone may lock an account after a few refusals. */
+const refusalHoldsMs = 10_000;
+const renewalRetryMs = 10_000;
+
+export function createClient(options: ClientOptions): OpenStackClient {
+  const { http, clock, gate, onCall, credential, timeoutMs } = options;
+  let current: Session | undefined;
+  let asking: Promise<Session> | undefined;
+  let refused: { readonly until: number; readonly error: CloudError } | undefined;
+  let microversions = true;
+
+  /** One exchange, counted and gated. Answers 2xx, 401, 404 and 406; throws for everything else. */
+  function exchange(operation: string, request: Omit<HttpRequest, 'timeoutMs'>): Promise<HttpAnswer> {
+    return gate.run(operation, async () => {
+      const startedAt = clock.monotonic();
+      let code = 'unreachable';
+      try {
+        const answer = await http({ ...request, timeoutMs, maxBytes });
+        code = answer.status < 300 ? 'ok' : String(answer.status);
+        if (answer.status < 300 || [401, 404, 406].includes(answer.status)) return answer;
+        throw errorOf(operation, answer);
+      } catch (error) {
+        if (!(error instanceof HttpFailure)) throw error;
+        if (error.kind === 'timeout') code = 'timeout';
+        const kind = error.kind === 'timeout' ? 'Timeout' : 'Unavailable';
+        throw new CloudError({ kind, cloud: 'openstack', operation, message: error.message, cause: error });
+      } finally {
+        onCall({ cloud: 'openstack', operation, code, seconds: (clock.monotonic() - startedAt) / 1000 });
+      }
+    });
+  }
+
+  async function authenticate(): Promise<Session> {
+    const operation = 'POST /auth/tokens';
+    if (refused !== undefined && clock.monotonic() < refused.until) throw refused.error;
+    const answer = await exchange(operation, {
+      method: 'POST',
+      url: `${options.authUrl}/auth/tokens`,
+      headers: { 'content-type': 'application/json', accept: 'application/json' },
+      body: JSON.stringify(authRequest(credential)),
+    });
+    if (answer.status === 401) {
+      refused = { until: clock.monotonic() + refusalHoldsMs, error: errorOf(operation, answer) };
+      throw refused.error;
+    }
+    // Nothing of an instance is said by a Keystone that is not there.
+    if (answer.status >= 300) throw errorOf(operation, answer, 'Unavailable');
+    return readSession(answer.header('x-subject-token'), jsonOf(answer, operation), clock, operation);
+  }
+
+  /** Whoever needs a token waits for the one request under way. */
+  function session(): Promise<Session> {
+    if (current !== undefined && clock.monotonic() < current.renewAt) return Promise.resolve(current);
+    asking ??= authenticate()
+      .catch((error: unknown) => {
+        // While Keystone is away the old token serves to its end.
+        if (current === undefined || clock.monotonic() >= current.expiresAt) throw error;
+        return { ...current, renewAt: clock.monotonic() + renewalRetryMs };
+      })
+      .then((fresh) => {
+        current = fresh;
+        return fresh;
+      })
+      .finally(() => {
+        asking = undefined;
+      });
+    return asking;
+  }
+
+  async function fetchOnce(request: GetRequest, known: Session): Promise<HttpAnswer> {
+    const url = new URL(endpointOf(known, request.service, options) + request.path);
+    for (const [name, value] of request.query ?? []) url.searchParams.append(name, value);
+    const microversion = microversions && request.service === 'compute';
+    return exchange(request.operation, {
+      url: url.href,
+      headers: {
+        accept: 'application/json',
+        'x-auth-token': known.token,
+        ...(microversion
+          ? {
+              'openstack-api-version': `compute ${computeMicroversion}`,
+              'x-openstack-nova-api-version': computeMicroversion,
+            }
+          : {}),
+      },
+      signal: request.signal,
+    });
+  }
+
+  async function get(request: GetRequest): Promise<unknown> {
+    let known = await orAborted(session(), request);
+    let answer = await fetchOnce(request, known);
+    if (answer.status === 406 && request.service === 'compute' && microversions) {
+      microversions = false;
+      answer = await fetchOnce(request, known);
+    }
+    if (answer.status === 401) {
+      // Another request may have renewed it meanwhile.
+      if (current?.token === known.token) current = undefined;
+      known = await orAborted(session(), request);
+      answer = await fetchOnce(request, known);
+    }
+    if (answer.status >= 300) throw errorOf(request.operation, answer);
+    return jsonOf(answer, request.operation);
+  }
+
+  async function list(
+    request: GetRequest,
+    collection: string,
+  ): Promise<{ items: readonly unknown[]; failure: CloudError | undefined }> {
+    const items: unknown[] = [];
+    const markers = new Set<string>();
+    const broken = (message: string) =>
+      new CloudError({ kind: 'Unavailable', cloud: 'openstack', operation: request.operation, message });
+    let query: Query = request.query ?? [];
+    try {
+      for (;;) {
+        const body = objectOf(await get({ ...request, query }));
+        const page = listOf(body?.[collection]);
+        if (page === undefined) throw broken(`the answer has no list ${collection}`);
+        items.push(...page);
+        const next = nextLink(body?.[`${collection}_links`]);
+        if (next === undefined) return { items, failure: undefined };
+        // Behind a proxy the host of the link need not be the one we reach; its marker is all we need.
+        const marker = URL.parse(next, 'http://localhost')?.searchParams.get('marker');
+        if (!marker) throw broken('the link to the next page has no marker');
+        if (markers.has(marker)) throw broken('the pages go in a circle');
+        markers.add(marker);
+        query = [...(request.query ?? []), ['marker', marker]];
+      }
+    } catch (error) {
+      if (!isCloudError(error)) throw error;
+      return { items, failure: error };
+    }
+  }
+
+  return { get, list, session, endpoint: async (service) => endpointOf(await session(), service, options) };
+}
+
+function nextLink(links: unknown): string | undefined {
+  for (const link of listOf(links) ?? []) {
+    const { rel, href } = objectOf(link) ?? {};
+    if (rel === 'next') return textOf(href);
+  }
+  return undefined;
+}
+
+function jsonOf(answer: HttpAnswer, operation: string): unknown {
+  try {
+    return JSON.parse(answer.text);
+  } catch {
+    const message = 'the answer is not JSON, or not all of it';
+    throw new CloudError({ kind: 'Unavailable', cloud: 'openstack', operation, message });
+  }
+}
+
+/** What the services say on a failure: `{"<fault>": {"code": 404, "message": "…"}}`, Neutron with `type` and `message`. */
+export interface Fault {
+  readonly status: number;
+  /** `itemNotFound`, `NeutronError`, `error`; undefined when the body is somebody else's. */
+  readonly name: string | undefined;
+}
+
+function errorOf(operation: string, answer: HttpAnswer, kind?: CloudError['kind']): CloudError {
+  let name: string | undefined;
+  let message: string | undefined;
+  try {
+    const [first] = Object.entries(objectOf(JSON.parse(answer.text)) ?? {});
+    const fault = objectOf(first?.[1]);
+    message = textOf(fault?.['message']) ?? textOf(first?.[1]);
+    if (fault !== undefined) name = first?.[0];
+  } catch {
+    // A proxy's page, or a body that was cut: the status says enough.
+  }
+  // Nova of old answers 413 with Retry-After when a rate limit is hit.
+  const throttled = answer.status === 429 || (answer.status === 413 && answer.header('retry-after') !== null);
+  const cause: Fault = { status: answer.status, name };
+  return new CloudError({
+    kind: throttled ? 'Throttled' : (kind ?? kindOfHttpStatus(answer.status)),
+    cloud: 'openstack',
+    operation,
+    message: `${answer.status}${message === undefined ? '' : ` ${message.slice(0, 300)}`}`,
+    retryAfterMs: retryAfterMs(answer),
+    cause,
+  });
+}
+
+/** Nova's own word that a server does not exist: a 404 with its `itemNotFound`. Any other 404 may be a proxy's. */
+export function isItemNotFound(error: unknown): boolean {
+  if (!isCloudError(error) || error.kind !== 'NotFound') return false;
+  const fault = error.cause as Fault | undefined;
+  return fault?.status === 404 && fault.name === 'itemNotFound';
+}
+
+function retryAfterMs(answer: HttpAnswer): number | undefined {
+  const text = answer.header('retry-after');
+  if (text === null) return undefined;
+  const seconds = Number(text);
+  return Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined;
+}
+
+/** A wait for a token that others wait for too, given up alone. */
+async function orAborted<Value>(promise: Promise<Value>, { signal, operation }: GetRequest): Promise<Value> {
+  if (signal === undefined) return promise;
+  const aborted = Promise.withResolvers<never>();
+  const onAbort = () =>
+    aborted.reject(new CloudError({ kind: 'Unavailable', cloud: 'openstack', operation, message: 'given up' }));
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    if (signal.aborted) onAbort();
+    return await Promise.race([aborted.promise, promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}

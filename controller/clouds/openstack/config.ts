@@ -1,0 +1,186 @@
+import ipaddr from 'ipaddr.js';
+import { CloudConfigError, type CloudConfigFile } from '../cloud.ts';
+import { type GcfgFile, type GcfgReader, parseGcfg, readSection, unknownKeys } from '../gcfg.ts';
+import { type ReadText, readCloudsYaml } from './clouds-yaml.ts';
+import { type Credential, credentialOf, hasCredential, type RawSettings, type SettingName } from './credential.ts';
+
+export interface NetworkingOptions {
+  readonly ipv6SupportDisabled: boolean;
+  readonly publicNetworkNames: readonly string[];
+  readonly internalNetworkNames: readonly string[];
+  /** CIDRs, the most wanted first. */
+  readonly addressSortOrder: readonly Cidr[];
+}
+
+export type Cidr = readonly [ipaddr.IPv4 | ipaddr.IPv6, number];
+
+export interface OpenStackConfig {
+  /** Ends in `/v3`. */
+  readonly authUrl: string;
+  readonly credential: Credential;
+  readonly region: string | undefined;
+  readonly interface: 'public' | 'internal' | 'admin';
+  readonly tls: {
+    readonly caFile?: string;
+    readonly certFile?: string;
+    readonly keyFile?: string;
+    readonly insecure: boolean;
+  };
+  readonly timeoutMs: number;
+  readonly networking: NetworkingOptions;
+  /** For the log: what was ignored. */
+  readonly warnings: readonly string[];
+}
+
+/** Keys of [Global] and what clouds.yaml calls them. */
+const globalKeys: ReadonlyMap<string, SettingName> = new Map<string, SettingName>([
+  ['auth-url', 'auth_url'],
+  ['username', 'username'],
+  ['user-id', 'user_id'],
+  ['password', 'password'],
+  ['tenant-id', 'project_id'],
+  ['tenant-name', 'project_name'],
+  ['tenant-domain-id', 'project_domain_id'],
+  ['tenant-domain-name', 'project_domain_name'],
+  ['user-domain-id', 'user_domain_id'],
+  ['user-domain-name', 'user_domain_name'],
+  ['domain-id', 'domain_id'],
+  ['domain-name', 'domain_name'],
+  ['application-credential-id', 'application_credential_id'],
+  ['application-credential-name', 'application_credential_name'],
+  ['application-credential-secret', 'application_credential_secret'],
+  ['trust-id', 'trust_id'],
+  ['trustee-id', 'trustee_id'],
+  ['trustee-password', 'trustee_password'],
+  ['token', 'token'],
+  ['region', 'region_name'],
+  ['os-endpoint-type', 'interface'],
+  ['ca-file', 'cacert'],
+  ['cert-file', 'cert'],
+  ['key-file', 'key'],
+]);
+
+const knownKeys: ReadonlyMap<string, ReadonlySet<string> | 'any'> = new Map<string, ReadonlySet<string> | 'any'>([
+  ['global', new Set([...globalKeys.keys(), 'tls-insecure', 'use-clouds', 'clouds-file', 'cloud'])],
+  [
+    'networking',
+    new Set(['ipv6-support-disabled', 'public-network-name', 'internal-network-name', 'address-sort-order']),
+  ],
+  ['metadata', new Set(['search-order', 'request-timeout'])],
+  // Other halves of the cloud, and the volume plugins that share the file.
+  ...['loadbalancer', 'loadbalancerclass', 'route', 'blockstorage'].map((name) => [name, 'any'] as const),
+]);
+
+/**
+ * The configuration from a cloud.conf (with `use-clouds` on top of a clouds.yaml), from a clouds.yaml given as the file, or from the
+ * clouds.yaml the environment points at. `reportOnly` when none of them has a credential.
+ *
+ * @throws CloudConfigError
+ */
+export async function readConfig(
+  file: CloudConfigFile | undefined,
+  env: Readonly<Record<string, string | undefined>>,
+  readText: ReadText,
+): Promise<OpenStackConfig | { readonly reportOnly: string }> {
+  const isYaml = file !== undefined && /\.ya?ml$/i.test(file.path);
+  const gcfg: GcfgFile = file === undefined || isYaml ? { path: '', sections: [] } : parseGcfg(file.text, file.path);
+  const global = readSection(gcfg, 'Global');
+  const fromFile = globalSettings(global);
+  const useClouds = file === undefined || isYaml || global.boolean('use-clouds') === true;
+  const clouds = useClouds
+    ? await readCloudsYaml({
+        env,
+        readText,
+        file: isYaml ? file.path : global.text('clouds-file'),
+        text: isYaml ? file.text : undefined,
+        cloud: global.text('cloud'),
+      })
+    : undefined;
+  const settings: RawSettings = { ...clouds?.settings, ...fromFile };
+  const where =
+    clouds === undefined
+      ? `openstack: ${file?.path ?? 'cloud config'}`
+      : `openstack: ${clouds.path}, cloud ${clouds.name}`;
+  if (!hasCredential(settings)) {
+    if (Object.keys(settings).length === 0) {
+      const tried =
+        file === undefined ? '--cloud-config, OS_CLIENT_CONFIG_FILE and the search path of clouds.yaml' : file.path;
+      return { reportOnly: `no OpenStack credential: tried ${tried}` };
+    }
+    credentialOf(settings, where);
+  }
+  const authUrl = authUrlOf(settings.auth_url, where);
+  const { order, warnings } = sortOrder(readSection(gcfg, 'Networking').text('address-sort-order'));
+  const unknown = unknownKeys(gcfg, knownKeys);
+  return {
+    authUrl,
+    credential: credentialOf(settings, where),
+    region: settings.region_name,
+    interface: interfaceOf(settings.interface, where),
+    tls: tlsOf(settings, where),
+    timeoutMs: readSection(gcfg, 'Metadata').durationMs('request-timeout') || 60_000,
+    networking: networkingOf(readSection(gcfg, 'Networking'), order),
+    warnings: [...(unknown.length > 0 ? [`unknown in the cloud config: ${unknown.join(', ')}`] : []), ...warnings],
+  };
+}
+
+function globalSettings(global: GcfgReader): RawSettings {
+  const settings: Partial<Record<SettingName, string>> = {};
+  for (const [key, name] of globalKeys) {
+    const value = global.text(key);
+    if (value !== undefined) settings[name] = value;
+  }
+  const insecure = global.boolean('tls-insecure');
+  if (insecure !== undefined) settings.insecure = String(insecure);
+  return settings;
+}
+
+function authUrlOf(text: string | undefined, where: string): string {
+  if (text === undefined) throw new CloudConfigError(`${where}: auth_url (auth-url) is missing`);
+  if (!/^https?:$/.test(URL.parse(text)?.protocol ?? '')) {
+    throw new CloudConfigError(`${where}: auth_url: ${JSON.stringify(text)}, expected an http or https URL`);
+  }
+  const base = text.replace(/\/+$/, '');
+  return /\/v3$/.test(base) ? base : `${base.replace(/\/v2\.0$/, '')}/v3`;
+}
+
+function interfaceOf(text: string | undefined, where: string): OpenStackConfig['interface'] {
+  if (text === undefined) return 'public';
+  if (text === 'public' || text === 'internal' || text === 'admin') return text;
+  throw new CloudConfigError(
+    `${where}: interface (os-endpoint-type): ${JSON.stringify(text)}, expected public, internal or admin`,
+  );
+}
+
+function tlsOf(settings: RawSettings, where: string): OpenStackConfig['tls'] {
+  if ((settings.cert === undefined) !== (settings.key === undefined)) {
+    throw new CloudConfigError(`${where}: cert (cert-file) and key (key-file): expected both or neither`);
+  }
+  return {
+    ...(settings.cacert === undefined ? {} : { caFile: settings.cacert }),
+    ...(settings.cert === undefined || settings.key === undefined
+      ? {}
+      : { certFile: settings.cert, keyFile: settings.key }),
+    insecure: settings.insecure === 'true',
+  };
+}
+
+function networkingOf(networking: GcfgReader, addressSortOrder: readonly Cidr[]): NetworkingOptions {
+  return {
+    ipv6SupportDisabled: networking.boolean('ipv6-support-disabled') ?? false,
+    publicNetworkNames: networking.list('public-network-name'),
+    internalNetworkNames: networking.list('internal-network-name'),
+    addressSortOrder,
+  };
+}
+
+function sortOrder(text: string | undefined): { order: readonly Cidr[]; warnings: readonly string[] } {
+  const order: Cidr[] = [];
+  const warnings: string[] = [];
+  for (const item of (text ?? '').split(',').map((part) => part.trim())) {
+    if (item === '') continue;
+    if (ipaddr.isValidCIDR(item)) order.push(ipaddr.parseCIDR(item));
+    else warnings.push(`[Networking] address-sort-order: ${JSON.stringify(item)} is ignored, expected a CIDR`);
+  }
+  return { order, warnings };
+}

@@ -1,0 +1,148 @@
+import { CloudConfigError } from '../cloud.ts';
+
+/** Settings of one cloud as cloud.conf and clouds.yaml spell them, by the names of clouds.yaml; nothing is checked yet. */
+export type RawSettings = Readonly<Partial<Record<SettingName, string>>>;
+
+export const settingNames = [
+  'auth_url',
+  'user_id',
+  'username',
+  'password',
+  'token',
+  'project_id',
+  'project_name',
+  'project_domain_id',
+  'project_domain_name',
+  'user_domain_id',
+  'user_domain_name',
+  'domain_id',
+  'domain_name',
+  'application_credential_id',
+  'application_credential_name',
+  'application_credential_secret',
+  'trust_id',
+  'trustee_id',
+  'trustee_password',
+  'region_name',
+  'interface',
+  'cacert',
+  'cert',
+  'key',
+  'insecure',
+] as const;
+export type SettingName = (typeof settingNames)[number];
+
+export type DomainRef = { readonly id: string } | { readonly name: string };
+export type UserRef = { readonly id: string } | { readonly name: string; readonly domain: DomainRef };
+export type TokenScope =
+  | { readonly project: { readonly id: string } | { readonly name: string; readonly domain: DomainRef } }
+  | { readonly 'OS-TRUST:trust': { readonly id: string } };
+
+/** What Keystone is shown. An application credential carries its scope itself. */
+export type Credential =
+  | { readonly method: 'password'; readonly user: UserRef; readonly password: string; readonly scope: TokenScope }
+  | {
+      readonly method: 'application_credential';
+      readonly credential: { readonly id: string } | { readonly name: string; readonly user: UserRef };
+      readonly secret: string;
+    }
+  | { readonly method: 'token'; readonly token: string; readonly scope: TokenScope };
+
+/** Whether there is anything to authenticate with. */
+export function hasCredential(settings: RawSettings): boolean {
+  return (
+    settings.password !== undefined ||
+    settings.trustee_password !== undefined ||
+    settings.token !== undefined ||
+    settings.application_credential_secret !== undefined
+  );
+}
+
+/**
+ * The credential the settings describe; the first of trust, application credential, token, password for which they have the secret.
+ *
+ * @param where how to call the configuration in an error
+ * @throws CloudConfigError naming the setting that is missing
+ */
+export function credentialOf(settings: RawSettings, where: string): Credential {
+  const missing = (what: string) => new CloudConfigError(`${where}: ${what}`);
+  if (settings.trust_id !== undefined) {
+    const password = settings.trustee_password ?? settings.password;
+    if (password === undefined) throw missing('trust_id needs trustee_password or password');
+    const id = settings.trustee_id ?? settings.user_id;
+    const user = id === undefined ? userOf(settings, missing) : { id };
+    return { method: 'password', user, password, scope: { 'OS-TRUST:trust': { id: settings.trust_id } } };
+  }
+  const secret = settings.application_credential_secret;
+  if (secret !== undefined) {
+    const { application_credential_id: id, application_credential_name: name } = settings;
+    if (id !== undefined) return { method: 'application_credential', credential: { id }, secret };
+    if (name === undefined) throw missing('application_credential_secret needs application_credential_id or _name');
+    return { method: 'application_credential', credential: { name, user: userOf(settings, missing) }, secret };
+  }
+  if (settings.application_credential_id !== undefined || settings.application_credential_name !== undefined) {
+    throw missing('application_credential_secret is missing');
+  }
+  if (settings.token !== undefined)
+    return { method: 'token', token: settings.token, scope: projectOf(settings, missing) };
+  if (settings.password === undefined) throw missing('password, application_credential_secret or token is missing');
+  const user = userOf(settings, missing);
+  return { method: 'password', user, password: settings.password, scope: projectOf(settings, missing) };
+}
+
+function userOf(settings: RawSettings, missing: (what: string) => CloudConfigError): UserRef {
+  if (settings.user_id !== undefined) return { id: settings.user_id };
+  if (settings.username === undefined) throw missing('username or user_id is missing');
+  const domain = domainOf(settings.user_domain_id, settings.user_domain_name, settings);
+  if (domain === undefined) throw missing('username needs user_domain_name, user_domain_id, domain_name or domain_id');
+  return { name: settings.username, domain };
+}
+
+function projectOf(settings: RawSettings, missing: (what: string) => CloudConfigError): TokenScope {
+  if (settings.project_id !== undefined) return { project: { id: settings.project_id } };
+  if (settings.project_name === undefined) throw missing('project_id or project_name is missing');
+  const domain = domainOf(settings.project_domain_id, settings.project_domain_name, settings);
+  if (domain === undefined) {
+    throw missing('project_name needs project_domain_name, project_domain_id, domain_name or domain_id');
+  }
+  return { project: { name: settings.project_name, domain } };
+}
+
+function domainOf(id: string | undefined, name: string | undefined, settings: RawSettings): DomainRef | undefined {
+  if (id !== undefined) return { id };
+  if (name !== undefined) return { name };
+  if (settings.domain_id !== undefined) return { id: settings.domain_id };
+  return settings.domain_name === undefined ? undefined : { name: settings.domain_name };
+}
+
+/** The body of `POST /v3/auth/tokens`. */
+export function authRequest(credential: Credential): unknown {
+  if (credential.method === 'password') {
+    const user = { ...credential.user, password: credential.password };
+    return { auth: { identity: { methods: ['password'], password: { user } }, scope: credential.scope } };
+  }
+  if (credential.method === 'token') {
+    return { auth: { identity: { methods: ['token'], token: { id: credential.token } }, scope: credential.scope } };
+  }
+  const application = { ...credential.credential, secret: credential.secret };
+  return { auth: { identity: { methods: ['application_credential'], application_credential: application } } };
+}
+
+/** What the credential reaches, in words that hold no secret, no space and no slash; for the scope of the cloud. */
+export function reachOf(credential: Credential): string {
+  const escaped = (parts: readonly string[]) => parts.map(encodeURIComponent).join(':');
+  const domainWord = (domain: DomainRef) => ('id' in domain ? domain.id : domain.name);
+  if (credential.method === 'application_credential') {
+    const application = credential.credential;
+    if ('id' in application) return escaped(['application-credential', application.id]);
+    const { name, user } = application;
+    return escaped([
+      'application-credential',
+      ...('id' in user ? [user.id] : [domainWord(user.domain), user.name]),
+      name,
+    ]);
+  }
+  const { scope } = credential;
+  if ('OS-TRUST:trust' in scope) return escaped(['trust', scope['OS-TRUST:trust'].id]);
+  return escaped('id' in scope.project ? [scope.project.id] : [domainWord(scope.project.domain), scope.project.name]);
+}

@@ -1,0 +1,88 @@
+import { isCloudError } from '../../../common/cloud-error.ts';
+import type { Clock } from '../../../common/process/clock.ts';
+import type { OpenStackClient } from './client.ts';
+import { objectOf, textOf } from './json.ts';
+import { isLabelValue, type Server } from './server.ts';
+
+/** Instance types by flavour, as upstream names them: the flavour's name where a label can hold it, else its id. */
+export interface Flavors {
+  /**
+   * Undefined where the flavour cannot be read any more. Costs a call once per flavour whose name the server does not tell.
+   *
+   * @throws CloudError when the cloud did not answer
+   */
+  typeOf(server: Server, signal: AbortSignal | undefined): Promise<string | undefined>;
+}
+
+const keptMs = 60 * 60_000;
+const missingKeptMs = 10 * 60_000;
+const maxKept = 1000;
+
+export function createFlavors(client: OpenStackClient, clock: Clock): Flavors {
+  const kept = new Map<string, { type: string | undefined; until: number }>();
+  const reading = new Map<string, Promise<string | undefined>>();
+
+  async function once(
+    key: string,
+    read: () => Promise<{ id: string; name: string } | undefined>,
+  ): Promise<string | undefined> {
+    const known = kept.get(key);
+    if (known !== undefined && clock.monotonic() < known.until) return known.type;
+    let answer = reading.get(key);
+    if (answer === undefined) {
+      answer = read()
+        .then((flavor) => {
+          const type = flavor === undefined ? undefined : isLabelValue(flavor.name) ? flavor.name : flavor.id;
+          if (kept.size >= maxKept) kept.delete(kept.keys().next().value!);
+          kept.set(key, { type, until: clock.monotonic() + (type === undefined ? missingKeptMs : keptMs) });
+          return type;
+        })
+        .finally(() => reading.delete(key));
+      reading.set(key, answer);
+    }
+    return answer;
+  }
+
+  async function byId(id: string, signal: AbortSignal | undefined): Promise<{ id: string; name: string } | undefined> {
+    const path = `/flavors/${encodeURIComponent(id)}`;
+    try {
+      const body = objectOf(await client.get({ service: 'compute', path, operation: 'GET /flavors/{id}', signal }));
+      return read(body?.['flavor']);
+    } catch (error) {
+      if (isCloudError(error) && (error.kind === 'NotFound' || error.kind === 'Forbidden')) return undefined;
+      throw error;
+    }
+  }
+
+  async function byName(
+    name: string,
+    signal: AbortSignal | undefined,
+  ): Promise<{ id: string; name: string } | undefined> {
+    const request = {
+      service: 'compute',
+      path: '/flavors',
+      operation: 'GET /flavors',
+      query: [['limit', '1000']],
+      signal,
+    } as const;
+    const { items, failure } = await client.list(request, 'flavors');
+    const hits = items.map(read).filter((flavor) => flavor?.name === name);
+    if (hits.length === 0 && failure !== undefined) throw failure;
+    return hits[0];
+  }
+
+  return {
+    async typeOf({ flavor: { id, originalName } }, signal) {
+      if (originalName !== undefined && isLabelValue(originalName)) return originalName;
+      if (id !== undefined) return once(`id ${id}`, () => byId(id, signal));
+      return originalName === undefined ? undefined : once(`name ${originalName}`, () => byName(originalName, signal));
+    },
+  };
+}
+
+function read(json: unknown): { id: string; name: string } | undefined {
+  const flavor = objectOf(json);
+  const id = textOf(flavor?.['id']);
+  const name = textOf(flavor?.['name']);
+  return id === undefined || name === undefined ? undefined : { id, name };
+}

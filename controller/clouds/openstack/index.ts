@@ -1,0 +1,98 @@
+import { readFile } from 'node:fs/promises';
+import type { AgentOptions } from 'node:https';
+import { createHttp } from '../../../common/process/http.ts';
+import { openstack } from '../../../common/provider-id/openstack.ts';
+import { createCallGate } from '../call-gate.ts';
+import {
+  type Cloud,
+  CloudConfigError,
+  type CloudConfigFile,
+  type CloudContext,
+  type CloudModule,
+  type InstanceRef,
+} from '../cloud.ts';
+import { lookupPass, type Target } from '../lookup-pass.ts';
+import { checkOpenStack } from './check.ts';
+import { createClient } from './client.ts';
+import { type OpenStackConfig, readConfig } from './config.ts';
+import { reachOf } from './credential.ts';
+import { createFlavors } from './flavors.ts';
+import { createReader } from './reader.ts';
+
+/** OpenStack: Nova servers of one project and region, with the classic controller's cloud.conf or a clouds.yaml. Opening makes no call. */
+export const cloudModule: CloudModule = { name: 'openstack', open };
+
+/** Up to so many servers are asked for one by one; more, and all of the project's are listed. */
+const listAbove = 5;
+
+async function open(
+  file: CloudConfigFile | undefined,
+  context: CloudContext,
+): Promise<Cloud | { readonly reportOnly: string }> {
+  const { clock, random, env, onCall } = context;
+  const config = await readConfig(file, env, readText);
+  if ('reportOnly' in config) return config;
+  const log = context.log.with({ cloud: 'openstack' });
+  for (const warning of config.warnings) log.warn(warning);
+
+  const pool = { keepAlive: true, maxSockets: 8 };
+  const { http, close } = createHttp({ clock, plain: pool, tls: { ...pool, ...(await tlsOptions(config.tls)) } });
+  const gate = createCallGate({ cloud: 'openstack', clock, random });
+  const client = createClient({ ...config, http, clock, gate, onCall });
+  const flavors = createFlavors(client, clock);
+  const { region, networking } = config;
+  const regionalIds = env['OS_CCM_REGIONAL'] === 'true';
+  const targetOf = (ref: InstanceRef) => targetIn(region, ref);
+  return {
+    name: 'openstack',
+    scope: [new URL(config.authUrl).host, reachOf(config.credential), encodeURIComponent(region ?? '')]
+      .join('/')
+      .replace(/\/$/, ''),
+    accepts: (providerID) => targetOf({ by: 'providerID', providerID }).ask === 'id',
+    instances: {
+      batchSize: 1000,
+      lookup: (refs, options) => {
+        const reader = createReader({ client, flavors, region, regionalIds, networking });
+        return lookupPass({ ...options, cloud: 'openstack', refs, reader, listAbove, targetOf });
+      },
+    },
+    check: (signal) => checkOpenStack(client, region, signal),
+    close,
+  };
+}
+
+/** Nova knows servers by uuid alone, so any other id is none of this scope's rather than absent from it. */
+function targetIn(region: string | undefined, ref: InstanceRef): Target {
+  if (ref.by === 'name') return { ask: 'name', name: ref.name };
+  const parts = openstack.parse(ref.providerID);
+  const held = parts !== undefined && (parts.region === undefined || parts.region === region);
+  if (!held || !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(parts.instanceId)) {
+    const where = region === undefined ? 'openstack' : `openstack in region ${region}`;
+    return { ask: 'nothing', problem: `${JSON.stringify(ref.providerID)} is no server of ${where}` };
+  }
+  return { ask: 'id', id: parts.instanceId.toLowerCase(), by: 'providerID' };
+}
+
+async function tlsOptions(tls: OpenStackConfig['tls']): Promise<AgentOptions> {
+  const needed = async (setting: string, path: string): Promise<string> => {
+    const text = await readText(path);
+    if (text === undefined) throw new CloudConfigError(`openstack: ${setting}: ${JSON.stringify(path)}: no such file`);
+    return text;
+  };
+  return {
+    ...(tls.caFile === undefined ? {} : { ca: await needed('cacert (ca-file)', tls.caFile) }),
+    ...(tls.certFile === undefined ? {} : { cert: await needed('cert (cert-file)', tls.certFile) }),
+    ...(tls.keyFile === undefined ? {} : { key: await needed('key (key-file)', tls.keyFile) }),
+    ...(tls.insecure ? { rejectUnauthorized: false } : {}),
+  };
+}
+
+async function readText(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw new CloudConfigError(`openstack: ${path}: cannot be read (${String(code)})`);
+  }
+}

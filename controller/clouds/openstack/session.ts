@@ -1,0 +1,96 @@
+import { CloudError } from '../../../common/cloud-error.ts';
+import type { Clock } from '../../../common/process/clock.ts';
+import { listOf, objectOf, textOf } from './json.ts';
+
+export type ServiceType = 'compute' | 'network';
+
+interface Endpoint {
+  readonly service: string;
+  readonly interface: string;
+  readonly region: string;
+  readonly url: string;
+}
+
+/** A token and what came with it. */
+export interface Session {
+  readonly token: string;
+  readonly projectId: string | undefined;
+  readonly projectName: string | undefined;
+  readonly endpoints: readonly Endpoint[];
+  /** On the monotonic clock: when to ask for the next token. */
+  readonly renewAt: number;
+  /** On the monotonic clock. */
+  readonly expiresAt: number;
+}
+
+/**
+ * Reads Keystone's answer. The token's life is taken from `issued_at` to `expires_at` and laid on the monotonic clock, so a wall clock that
+ * is wrong here or there renews neither too late nor for ever.
+ *
+ * @throws CloudError `Invalid`, naming the field
+ */
+export function readSession(token: string | null, body: unknown, clock: Clock, operation: string): Session {
+  const bad = (field: string) =>
+    new CloudError({ kind: 'Invalid', cloud: 'openstack', operation, message: `the answer has no usable ${field}` });
+  if (!token) throw bad('X-Subject-Token');
+  const answer = objectOf(objectOf(body)?.['token']);
+  if (answer === undefined) throw bad('token');
+  const expiresAt = Date.parse(String(answer['expires_at']));
+  if (Number.isNaN(expiresAt)) throw bad('token.expires_at');
+  const issuedAt = Date.parse(String(answer['issued_at']));
+  const lifeMs = expiresAt - (Number.isNaN(issuedAt) ? clock.now() : issuedAt);
+  const project = objectOf(answer['project']);
+  return {
+    token,
+    projectId: textOf(project?.['id']),
+    projectName: textOf(project?.['name']),
+    endpoints: (listOf(answer['catalog']) ?? []).flatMap(endpointsOf),
+    renewAt: clock.monotonic() + Math.max(lifeMs / 2, lifeMs - 120_000),
+    expiresAt: clock.monotonic() + lifeMs,
+  };
+}
+
+function endpointsOf(entry: unknown): Endpoint[] {
+  const service = textOf(objectOf(entry)?.['type']);
+  if (service === undefined) return [];
+  return (listOf(objectOf(entry)?.['endpoints']) ?? []).flatMap((item) => {
+    const endpoint = objectOf(item);
+    const url = textOf(endpoint?.['url']);
+    if (url === undefined || !URL.canParse(url)) return [];
+    const region = textOf(endpoint?.['region_id']) ?? textOf(endpoint?.['region']) ?? '';
+    return [{ service, interface: textOf(endpoint?.['interface']) ?? '', region, url }];
+  });
+}
+
+/**
+ * The base URL of a service, version included, without a slash at the end.
+ *
+ * @throws CloudError `Invalid` that says what the catalog has instead
+ */
+export function endpointOf(
+  session: Session,
+  service: ServiceType,
+  wanted: { readonly interface: string; readonly region: string | undefined },
+): string {
+  const ofService = session.endpoints.filter((endpoint) => endpoint.service === service);
+  const matching = ofService.filter(
+    (endpoint) =>
+      endpoint.interface === wanted.interface && (wanted.region === undefined || endpoint.region === wanted.region),
+  );
+  const regions = [...new Set(matching.map(({ region }) => region))];
+  const [endpoint] = matching;
+  const what = `${wanted.interface} ${service} endpoint${wanted.region === undefined ? '' : ` in region ${wanted.region}`}`;
+  const operation = 'catalog';
+  if (endpoint === undefined) {
+    const there = ofService.map((other) => `${other.interface} in ${other.region || 'no region'}`).join(', ') || 'none';
+    const message = `no ${what}; the catalog has of ${service}: ${there}`;
+    throw new CloudError({ kind: 'Invalid', cloud: 'openstack', operation, message });
+  }
+  if (regions.length > 1) {
+    const message = `several regions have a ${what} (${regions.join(', ')}): name one as region`;
+    throw new CloudError({ kind: 'Invalid', cloud: 'openstack', operation, message });
+  }
+  const base = endpoint.url.replace(/\/+$/, '');
+  if (/\/v\d+(\.\d+)?(\/|$)/.test(new URL(base).pathname)) return base;
+  return `${base}/${service === 'compute' ? 'v2.1' : 'v2.0'}`;
+}
