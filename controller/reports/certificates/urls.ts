@@ -13,7 +13,7 @@ const path = `${collection}/${replicasLease}`;
 const announceMs = 60_000;
 /** An announcement that has not changed for so long is of a dead replica. */
 const deadMs = 180_000;
-/** One that says itself to be older than this is so from the start; ample, because it goes by two clocks. */
+/** One that says itself to be older than this when it is first seen is not believed until it changes; ample, because this goes by two clocks. */
 const ancientMs = 600_000;
 const maxReplicas = 32;
 
@@ -47,6 +47,13 @@ function annotationOf(identity: string): string {
   return prefix + (plain ? identity : createHash('sha256').update(identity).digest('hex').slice(0, 40));
 }
 
+/** An announcement as this process first saw it, by its monotonic clock. */
+interface Sighting {
+  readonly value: string;
+  readonly since: number;
+  readonly believed: boolean;
+}
+
 /** What a replica wrote: its URL and when, by its own clock. */
 function announcement(value: string): { readonly url: string; readonly writtenAt: number } | undefined {
   const [url = '', time = '', ...rest] = value.split(' ');
@@ -62,7 +69,7 @@ function announcement(value: string): { readonly url: string; readonly writtenAt
 export function createReplicaDirectory(options: ReplicaDirectoryOptions): ReplicaDirectory {
   const { api, fencedApi, clock, url } = options;
   const ownKey = annotationOf(options.identity);
-  const seen = new Map<string, { readonly value: string; readonly since: number }>();
+  const seen = new Map<string, Sighting>();
   let announcedAt: number | undefined;
 
   async function write(value: string | null): Promise<void> {
@@ -86,17 +93,16 @@ export function createReplicaDirectory(options: ReplicaDirectoryOptions): Replic
     }
   }
 
-  function alive(key: string, value: string): boolean {
-    const known = seen.get(key);
+  function look(key: string, value: string): Sighting {
     const now = clock.monotonic();
-    if (!known) {
-      const said = announcement(value);
-      const ancient = !said || clock.now() - said.writtenAt > ancientMs;
-      seen.set(key, { value, since: ancient ? now - deadMs : now });
-    } else if (known.value !== value) {
-      seen.set(key, { value, since: now });
-    }
-    return now - (seen.get(key)?.since ?? 0) < deadMs;
+    const known = seen.get(key);
+    if (known?.value === value) return known;
+    const said = announcement(value);
+    const ancient = !said || clock.now() - said.writtenAt > ancientMs;
+    // One that changes while we look lives, whatever its clock says.
+    const sighting = { value, since: now, believed: known !== undefined || !ancient };
+    seen.set(key, sighting);
+    return sighting;
   }
 
   async function read(): Promise<LeaseObject | undefined> {
@@ -128,8 +134,9 @@ export function createReplicaDirectory(options: ReplicaDirectoryOptions): Replic
       for (const [key, value] of entries) {
         if (key === ownKey) continue;
         const said = announcement(value);
-        if (!alive(key, value)) dead[key] = null;
-        else if (said && urls.size < maxReplicas) urls.add(said.url);
+        const { since, believed } = look(key, value);
+        if (clock.monotonic() - since >= deadMs) dead[key] = null;
+        else if (believed && said && urls.size < maxReplicas) urls.add(said.url);
       }
       if (lease && Object.keys(dead).length > 0) {
         const { resourceVersion } = lease.metadata;

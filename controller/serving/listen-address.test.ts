@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { parseListenAddress } from './listen-address.ts';
+
+it('reads where to listen', () => {
+  const cases: [string, string, number][] = [
+    [':10270', '', 10270],
+    ['127.0.0.1:0', '127.0.0.1', 0],
+    ['[::]:10258', '::', 10258],
+    ['[fe80::1%eth0]:1', 'fe80::1%eth0', 1],
+    ['localhost:65535', 'localhost', 65_535],
+  ];
+  for (const [text, host, port] of cases) assert.deepEqual(parseListenAddress(text), { host, port });
+});
+
+it('says what is expected instead', () => {
+  for (const text of ['', '10270', 'a:', ':x', ':65536', '::1:10270', 'http://a:1', '[::1]', ':-1']) {
+    assert.throws(() => parseListenAddress(text), /expected HOST:PORT/, text);
+  }
+});
