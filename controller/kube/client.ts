@@ -202,6 +202,8 @@ function partsOf(call: KubeCall, userAgent: string): Parts {
   };
   const body = call.body === undefined ? undefined : JSON.stringify(call.body);
   if (body !== undefined) {
+    // Node frames a DELETE's body neither way by itself: the server would read it as the next request.
+    headers['content-length'] = String(Buffer.byteLength(body));
     headers['content-type'] = call.verb === 'patch' ? mediaTypes[call.patch ?? 'merge'] : 'application/json';
   }
   return { method: methods[call.verb], path: call.path, query: call.query, headers, body, signal: call.signal };

@@ -1,0 +1,160 @@
+import { backoffMs } from '../../common/process/backoff.ts';
+import { type Clock, sleep } from '../../common/process/clock.ts';
+import { errorFields, type Log } from '../../common/process/log.ts';
+import type { Random } from '../../common/process/random.ts';
+import { isConflict, isKubeError, isNotFound, type KubeApi } from './api.ts';
+import { createEventCorrelator, type EventRecord } from './event-correlator.ts';
+import type { EventSink } from './event-sink.ts';
+
+export interface EventSinkOptions {
+  readonly api: KubeApi;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Who reports, e.g. `mooring-controller`, and on which host. */
+  readonly component: string;
+  readonly host: string;
+  /** Events that wait to be written; further ones are dropped. Default 1,000. */
+  readonly capacity?: number;
+  /** One call for each event that was given up or never taken. */
+  readonly onDropped?: (why: 'spam' | 'full' | 'failed') => void;
+}
+
+export interface RunningEventSink extends EventSink {
+  /** Writes what waits for at most `withinMs` (default 2 s), drops the rest. Never rejects. */
+  stop(withinMs?: number): Promise<void>;
+}
+
+const callTimeoutMs = 5_000;
+const attempts = 3;
+/** Namespace of the events of cluster-scoped objects; the server takes them nowhere else. */
+const clusterNamespace = 'default';
+const maxMessage = 1024;
+
+/** Writes core/v1 Events one after another, behind the callers' back. A repeated event patches the count of the first one. Losing some is no failure. */
+export function createEventSink(options: EventSinkOptions): RunningEventSink {
+  const { api, clock, random, log, component, host, onDropped } = options;
+  const capacity = options.capacity ?? 1_000;
+  const correlate = createEventCorrelator();
+  // A record that waits is written once, as it is by then.
+  const waiting = new Set<EventRecord>();
+  const stopping = new AbortController();
+  let accepting = true;
+  let working: Promise<void> | undefined;
+
+  async function work(): Promise<void> {
+    for (const record of waiting) {
+      waiting.delete(record);
+      await write(record);
+    }
+    working = undefined;
+  }
+
+  async function write(record: EventRecord): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await send(record);
+        return;
+      } catch (error) {
+        if (stopping.signal.aborted || attempt === attempts || !isWorthRepeating(error)) {
+          log.debug('an event was dropped', { reason: record.reason, ...errorFields(error) });
+          onDropped?.('failed');
+          return;
+        }
+        const asked = isKubeError(error) ? (error.retryAfterMs ?? 0) : 0;
+        const delay = Math.max(asked, backoffMs(attempt, { firstMs: 500, maxMs: 10_000, random }));
+        await sleep(clock, delay, stopping.signal).catch(() => {});
+      }
+    }
+  }
+
+  async function send(record: EventRecord): Promise<void> {
+    const namespace = record.target.namespace ?? clusterNamespace;
+    const collection = `/api/v1/namespaces/${namespace}/events`;
+    const common = { timeoutMs: callTimeoutMs, signal: stopping.signal };
+    const made = record.name;
+    if (made !== undefined) {
+      const body = { count: record.count, lastTimestamp: wholeSeconds(record.lastMs), message: record.message };
+      try {
+        await api.call({ verb: 'patch', patch: 'merge', path: `${collection}/${made}`, body, ...common });
+        return;
+      } catch (error) {
+        // Events live for an hour; this one is over.
+        if (!isNotFound(error)) throw error;
+      }
+    }
+    const name = newName(record);
+    // Kept from before the call: an answer that was lost shows as a conflict with ourselves.
+    record.name = name;
+    try {
+      await api.call({ verb: 'create', path: collection, body: eventBody(record, name, namespace), ...common });
+    } catch (error) {
+      if (isConflict(error)) return;
+      // Nothing was made under this name if the server says so; without an answer, the next try finds out.
+      if (isKubeError(error) && error.status !== 0) record.name = undefined;
+      throw error;
+    }
+  }
+
+  function newName(record: EventRecord): string {
+    const nanoseconds = BigInt(Math.floor(clock.now())) * 1_000_000n + BigInt(Math.floor(random() * 1_000_000));
+    return `${record.target.name.slice(0, 230)}.${nanoseconds.toString(16)}`;
+  }
+
+  function eventBody(record: EventRecord, name: string, namespace: string): unknown {
+    const { target } = record;
+    return {
+      apiVersion: 'v1',
+      kind: 'Event',
+      metadata: { name, namespace },
+      involvedObject: {
+        apiVersion: target.apiVersion,
+        kind: target.kind,
+        name: target.name,
+        uid: target.uid,
+        ...(target.namespace === undefined ? {} : { namespace: target.namespace }),
+      },
+      type: record.type,
+      reason: record.reason,
+      message: record.message,
+      count: record.count,
+      firstTimestamp: wholeSeconds(record.firstMs),
+      lastTimestamp: wholeSeconds(record.lastMs),
+      source: { component, host },
+      reportingComponent: component,
+      reportingInstance: host,
+    };
+  }
+
+  return {
+    emit(target, event) {
+      if (!accepting) return;
+      const message = event.message.length > maxMessage ? `${event.message.slice(0, maxMessage - 1)}…` : event.message;
+      const record = correlate(target, { ...event, message }, clock.now());
+      if (!record) return onDropped?.('spam');
+      if (waiting.size >= capacity && !waiting.has(record)) return onDropped?.('full');
+      waiting.add(record);
+      working ??= Promise.resolve().then(work);
+    },
+    async stop(withinMs = 2_000) {
+      accepting = false;
+      const timer = clock.setTimer(withinMs, () => {
+        waiting.clear();
+        stopping.abort(new Error('the event sink stops'));
+      });
+      await working;
+      timer.cancel();
+    },
+  };
+}
+
+/** metav1.Time has no fraction. */
+function wholeSeconds(ms: number): string {
+  return new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+}
+
+function isWorthRepeating(error: unknown): boolean {
+  if (!isKubeError(error)) return false;
+  if (error.status === 0) return error.reason === 'Timeout' || error.reason === 'Unreachable';
+  return error.status === 429 || error.status >= 500;
+}
