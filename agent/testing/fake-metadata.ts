@@ -7,8 +7,16 @@ export type FakeAnswer =
   | string
   | undefined
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string }
-  /** Accepts the request and never answers. */
-  | 'hang';
+  /** Takes the request and never answers. */
+  | typeof hang
+  /** Begins an answer and never ends it. */
+  | typeof slowBody
+  /** Takes the request and cuts the connection. */
+  | typeof cut;
+
+export const hang = Symbol('hang');
+export const slowBody = Symbol('slow body');
+export const cut = Symbol('cut');
 
 export interface SeenRequest {
   readonly method: string;
@@ -29,7 +37,15 @@ export async function startFakeMetadata(answer: (request: SeenRequest) => FakeAn
     const seen = { method: request.method ?? '', path: request.url ?? '', headers: request.headers };
     requests.push(seen);
     const found = answer(seen);
-    if (found === 'hang') return;
+    if (found === hang) return;
+    if (found === cut) {
+      request.socket.destroy();
+      return;
+    }
+    if (found === slowBody) {
+      response.writeHead(200, { 'content-length': '1000' }).write('{"uuid": "');
+      return;
+    }
     if (found === undefined) response.writeHead(404, { 'content-type': 'text/html' }).end('<h1>404 - Not Found</h1>');
     else if (typeof found === 'string') response.writeHead(200, { 'content-type': 'text/plain' }).end(found);
     else response.writeHead(found.status, found.headers).end(found.body ?? '');
