@@ -2,6 +2,7 @@ import { parse as parseYaml } from 'yaml';
 import { ApiError, badRequest, unsupportedMedia } from '../api-error.ts';
 import { isObject, type Json, type JsonObject, parseJson, textOf } from '../json.ts';
 import { groupVersion, type Resource } from '../store/resource.ts';
+import { readProtobuf } from './protobuf.ts';
 
 export const bodyLimit = 3 * 1024 * 1024;
 
@@ -24,6 +25,10 @@ export function readObject(
   kind: string,
 ): JsonObject {
   const type = mediaType(contentType);
+  if (type === 'application/vnd.kubernetes.protobuf' && body instanceof Uint8Array) {
+    const read = readProtobuf(body);
+    if (read !== undefined) return read;
+  }
   if (type !== '' && type !== 'application/json' && type !== 'application/yaml') {
     throw unsupportedMedia(
       'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf',

@@ -45,7 +45,7 @@ export function answerObjects(
 ): ApiAnswer | WatchAnswer {
   const { world, resource } = target;
   const { query } = request;
-  const view = chooseView(headerOf(request.headers, 'accept'), query);
+  const view = chooseView(headerOf(request.headers, 'accept'), query, verb);
   const now = world.clock.now();
   const one = (status: number, stored: Stored, options?: WriteOptions): ApiAnswer => ({
     status,

@@ -18,9 +18,8 @@ function readBody(request: IncomingMessage): Promise<Uint8Array | undefined> {
     let size = 0;
     request.on('data', (chunk: Buffer) => {
       size += chunk.length;
-      // What is over the limit is read and dropped, so that the refusal reaches the client.
-      if (size <= bodyLimit + 1) chunks.push(chunk);
-      else if (chunks.length > 0 && size - chunk.length <= bodyLimit + 1) chunks.push(chunk.subarray(0, 1));
+      // What is far over the limit is read and dropped, so that the refusal reaches the client.
+      if (size - chunk.length <= bodyLimit) chunks.push(chunk);
     });
     request.on('end', () => resolve(size === 0 ? undefined : Buffer.concat(chunks)));
     request.on('error', reject);

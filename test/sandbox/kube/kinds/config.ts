@@ -1,5 +1,5 @@
 import type { FieldError } from '../api-error.ts';
-import { forbiddenField, invalidValue, tooLong } from '../field-error.ts';
+import { forbiddenField, invalidValue, required, tooLong } from '../field-error.ts';
 import { at, deepEqual, type JsonObject, objectOf, textOf } from '../json.ts';
 import { configMapSchema, secretSchema, serviceAccountSchema } from '../schema/core-schema.ts';
 import { type Resource, resource, type Write } from '../store/resource.ts';
@@ -61,8 +61,17 @@ function prepareSecret(value: JsonObject): JsonObject {
   return { ...rest, ...all, type: textOf(type) || 'Opaque' };
 }
 
+const requiredKeys: Readonly<Record<string, readonly string[]>> = {
+  'kubernetes.io/tls': ['tls.crt', 'tls.key'],
+  'kubernetes.io/dockerconfigjson': ['.dockerconfigjson'],
+  'kubernetes.io/ssh-auth': ['ssh-privatekey'],
+};
+
 function validateSecret(value: JsonObject, write: Write): FieldError[] {
   const errors = validateKeys(value, write);
+  for (const key of requiredKeys[textOf(value['type'])] ?? []) {
+    if (at(value, 'data', key) === undefined) errors.push(required(`data[${key}]`));
+  }
   if (write.old && write.old['type'] !== value['type']) {
     errors.push(invalidValue('type', value['type'], 'field is immutable'));
   }

@@ -1,4 +1,6 @@
-import { at, type JsonObject, listOf, objectOf, textOf } from '../json.ts';
+import type { FieldError } from '../api-error.ts';
+import { forbiddenField, invalidValue } from '../field-error.ts';
+import { at, deepEqual, type JsonObject, listOf, objectOf, textOf } from '../json.ts';
 import { persistentVolumeClaimSchema, persistentVolumeSchema } from '../schema/core-schema.ts';
 import { type Resource, resource, type Write } from '../store/resource.ts';
 import { column, since, wide } from '../view/column.ts';
@@ -43,6 +45,22 @@ const attributes = column('VolumeAttributesClass', (value) => {
   return textOf(at(value, 'spec', 'volumeAttributesClassName')) || '<unset>';
 });
 
+/** The source never changes; the node affinity is set once. */
+function validateVolume(value: JsonObject, write: Write): FieldError[] {
+  if (!write.old) return [];
+  const before = at(write.old, 'spec', 'nodeAffinity');
+  const errors: FieldError[] = [];
+  if (before !== undefined && !deepEqual(before, at(value, 'spec', 'nodeAffinity'))) {
+    errors.push(invalidValue('spec.nodeAffinity', at(value, 'spec', 'nodeAffinity'), 'field is immutable'));
+  }
+  if (!deepEqual(at(write.old, 'spec', 'csi'), at(value, 'spec', 'csi'))) {
+    errors.push(
+      forbiddenField('spec.persistentvolumesource', 'spec.persistentvolumesource is immutable after creation'),
+    );
+  }
+  return errors;
+}
+
 export const persistentVolumes: Resource = resource({
   version: 'v1',
   plural: 'persistentvolumes',
@@ -52,6 +70,7 @@ export const persistentVolumes: Resource = resource({
   schema: persistentVolumeSchema,
   subresources: ['status'],
   returnsDeleted: true,
+  validate: validateVolume,
   prepare: (value, write: Write) => {
     const defaults = { persistentVolumeReclaimPolicy: 'Retain', volumeMode: 'Filesystem' };
     return write.old ? value : protect(value, 'kubernetes.io/pv-protection', defaults);

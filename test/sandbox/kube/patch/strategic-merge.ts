@@ -69,7 +69,8 @@ function mergedField(value: Json | undefined, change: Json, schema: Schema | und
   }
   if (!Array.isArray(change)) return change;
   if (schema?.type !== 'list' || !schema.merge) return change.map(withoutDirectives);
-  if (!Array.isArray(value)) value = [];
+  if (!Array.isArray(value))
+    return change.filter((one) => !isObject(one) || one['$patch'] === undefined).map(withoutDirectives);
   return schema.mergeKey === undefined ? mergedSet(value, change) : mergedList(value, change, schema, schema.mergeKey);
 }
 

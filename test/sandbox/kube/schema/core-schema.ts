@@ -1,4 +1,4 @@
-import { condition, labelSelector, objectReference, plain, topLevel } from './meta-schema.ts';
+import { condition, labelSelector, metaCondition, objectReference, plain, topLevel } from './meta-schema.ts';
 import { podSpec } from './node-schema.ts';
 import {
   always,
@@ -104,7 +104,7 @@ export const podDisruptionBudgetSchema = topLevel('PodDisruptionBudget', {
       currentHealthy: always(int32),
       desiredHealthy: always(int32),
       expectedPods: always(int32),
-      conditions: keyed('type', condition),
+      conditions: keyed('type', metaCondition),
     }),
   ),
 });

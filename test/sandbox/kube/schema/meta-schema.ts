@@ -43,7 +43,17 @@ export const objectMeta = object('ObjectMeta', {
   managedFields: list(any),
 });
 
-/** `metav1.Condition` and the older condition types of each kind, which differ in a few optional fields. */
+/** `metav1.Condition`. */
+export const metaCondition = object('Condition', {
+  type: always(string),
+  status: always(string),
+  observedGeneration: int64,
+  lastTransitionTime: always(time),
+  reason: always(string),
+  message: always(string),
+});
+
+/** The older condition types of each kind, which differ in a few optional fields. */
 export const condition = object('Condition', {
   type: always(string),
   status: always(string),

@@ -1,4 +1,4 @@
-import { condition, topLevel } from './meta-schema.ts';
+import { metaCondition, topLevel } from './meta-schema.ts';
 import { always, any, bool, int32, intOrString, keyed, list, map, object, pointer, string } from './schema.ts';
 
 const servicePort = object('ServicePort', {
@@ -45,7 +45,7 @@ export const serviceSchema = topLevel('Service', {
   status: always(
     object('ServiceStatus', {
       loadBalancer: always(object('LoadBalancerStatus', { ingress: list(ingress) })),
-      conditions: keyed('type', condition),
+      conditions: keyed('type', metaCondition),
     }),
   ),
 });

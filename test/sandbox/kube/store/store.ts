@@ -31,6 +31,9 @@ export interface Collection {
   readonly watchers: Set<(change: Change) => void>;
   /** Grows with each change; a cheap way to know that something moved. */
   version: number;
+  /** Everything in list order, as of `sortedVersion`. */
+  sorted: readonly Stored[];
+  sortedVersion: number;
 }
 
 /**
@@ -90,7 +93,17 @@ export function createStore(historyLimit = 5_000): Store {
     collection(name) {
       let found = collections.get(name);
       if (!found) {
-        found = { name, items: new Map(), order: [], history: [], floor: 0, watchers: new Set(), version: 0 };
+        found = {
+          name,
+          items: new Map(),
+          order: [],
+          history: [],
+          floor: 0,
+          watchers: new Set(),
+          version: 0,
+          sorted: [],
+          sortedVersion: 0,
+        };
         collections.set(name, found);
       }
       return found;
@@ -130,7 +143,7 @@ export function createStore(historyLimit = 5_000): Store {
     at(collection, wanted) {
       if (wanted < collection.floor) return undefined;
       const last = collection.history.at(-1)?.revision ?? collection.floor;
-      if (wanted >= last) return inOrder(collection.items, collection.order);
+      if (wanted >= last) return present(collection);
       const id = `${collection.name}@${wanted}`;
       const held = snapshots.get(id);
       if (held) return held;
@@ -178,6 +191,15 @@ function firstAfter(history: readonly Change[], revision: number): number {
     else high = middle;
   }
   return low;
+}
+
+/** The present state, put in order once per change. */
+function present(collection: Collection): readonly Stored[] {
+  if (collection.sortedVersion !== collection.version) {
+    collection.sorted = inOrder(collection.items, collection.order);
+    collection.sortedVersion = collection.version;
+  }
+  return collection.sorted;
 }
 
 function inOrder(items: ReadonlyMap<string, Stored>, order: readonly string[]): Stored[] {

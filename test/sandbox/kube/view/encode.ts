@@ -12,8 +12,8 @@ export interface View {
   readonly include: 'Metadata' | 'Object' | 'None';
 }
 
-/** Chooses by `Accept` (first entry that can be served) and `includeObject`. Throws 406. */
-export function chooseView(accept: string | undefined, query: URLSearchParams): View {
+/** Chooses by `Accept` and `includeObject`. Throws 406 when no entry, or the first known form, can be served. */
+export function chooseView(accept: string | undefined, query: URLSearchParams, verb: string): View {
   const asked = query.get('includeObject');
   const include = asked === 'Object' || asked === 'None' ? asked : 'Metadata';
   if (accept === undefined || accept.trim() === '') return { as: 'object', include };
@@ -25,7 +25,10 @@ export function chooseView(accept: string | undefined, query: URLSearchParams): 
     const ours = parameters.includes('g=meta.k8s.io') && parameters.includes('v=v1');
     if (!ours) continue;
     if (as === 'Table') return { as: 'table', include };
-    if (as === 'PartialObjectMetadata' || as === 'PartialObjectMetadataList') return { as: 'partial', include };
+    // The first known form decides, whether it fits or not.
+    if (as === (verb === 'list' ? 'PartialObjectMetadataList' : 'PartialObjectMetadata'))
+      return { as: 'partial', include };
+    if (as.startsWith('PartialObjectMetadata')) break;
   }
   throw new ApiError(
     406,
