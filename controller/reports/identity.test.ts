@@ -118,6 +118,11 @@ describe('identity', () => {
     assert.equal((await identity.identify(office.issue({ node: 'a' }))).nodeUid, office.nodeUid('a'));
   });
 
+  it('asks for patience when the live Node cannot be looked at', async () => {
+    const blind = make({ liveNodeUid: () => Promise.reject(new Error('no cache yet')) });
+    assert.equal((await refusalOf(office.issue({ node: 'a' }), blind)).code, 'ReviewUnavailable');
+  });
+
   it('reviews a token once in ten minutes', async () => {
     const token = office.issue({ node: 'a' });
     for (let minute = 0; minute < 10; minute += 1) {

@@ -16,7 +16,7 @@ export interface IdentityOptions {
   readonly audience: string;
   /** The agents' ServiceAccount. */
   readonly serviceAccount: { readonly namespace: string; readonly name: string };
-  /** The uid of the Node of that name as it is now; undefined when there is none. */
+  /** The uid of the Node of that name as it is now; undefined when there is none. A failure makes the sender come back later. */
   liveNodeUid(nodeName: string): string | undefined | Promise<string | undefined>;
   /** Reviews under way at once; default 16. */
   readonly maxInFlight?: number;
@@ -113,6 +113,14 @@ export function createIdentity(options: IdentityOptions): Identity {
     }
   }
 
+  async function nodeUidNow(nodeName: string): Promise<string | undefined> {
+    try {
+      return await liveNodeUid(nodeName);
+    } catch (cause) {
+      throw new ReportRefusal('ReviewUnavailable', undefined, { cause });
+    }
+  }
+
   async function verdictOn(token: string, key: string): Promise<Verdict> {
     const kept = verdicts.get(key);
     if (kept && clock.monotonic() < kept.keepUntil && clock.now() < kept.tokenEndsAtMs) {
@@ -136,7 +144,7 @@ export function createIdentity(options: IdentityOptions): Identity {
       const key = createHash('sha256').update(token).digest('base64');
       const { sender, refusal } = await verdictOn(token, key);
       if (!sender) throw refusal ?? new ReportRefusal('TokenInvalid');
-      const uid = await liveNodeUid(sender.nodeName);
+      const uid = await nodeUidNow(sender.nodeName);
       if (uid !== sender.nodeUid) {
         verdicts.delete(key);
         throw new ReportRefusal(uid === undefined ? 'NodeUnknown' : 'NodeReplaced');

@@ -15,7 +15,7 @@ export const reportMetrics = defineMetrics({
   handling: {
     name: 'mooring_report_handling_seconds',
     type: 'histogram',
-    help: 'Time from the first byte of a report to its answer, the review of the token included.',
+    help: 'Time from the headers of a report to its answer, the rest of its body and the review of its token included.',
     buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
   },
   reviews: {
