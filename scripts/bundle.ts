@@ -1,5 +1,8 @@
 import { rm } from 'node:fs/promises';
-import { type BuildOptions, build, type Metafile } from 'esbuild';
+import { join } from 'node:path';
+import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
+
+const root = new URL('..', import.meta.url).pathname;
 
 /**
  * One file a program, as CommonJS: importing node:http as an ES module costs some 15 MiB of memory, and type stripping at start 300 ms.
@@ -13,19 +16,81 @@ const common: BuildOptions = {
   legalComments: 'none',
   metafile: true,
   logLevel: 'warning',
-  absWorkingDir: new URL('..', import.meta.url).pathname,
+  absWorkingDir: root,
+  // A lazy import of something inside the bundle stays inside it, and one of another bundle becomes a `require`: the loader of ES modules is never started.
+  supported: { 'dynamic-import': false },
 };
+
+const programs = { banner: { js: '#!/usr/bin/env node' } };
 
 /** Builds `agent/main.ts` into one executable file. Answers what went into it. */
 export async function bundleAgent(outfile: string): Promise<Metafile> {
-  await rm(outfile, { force: true });
-  const { metafile } = await build({
-    ...common,
+  return bundle({
+    ...programs,
     entryPoints: ['agent/main.ts'],
     outfile,
     // The part that agent/host-facts.ts uses. The whole library is more than half of the bundle and a mebibyte of the memory of every agent.
     alias: { systeminformation: 'systeminformation/lib/memory.js' },
-    banner: { js: '#!/usr/bin/env node' },
   });
+}
+
+/** What the controller and its clouds must have one copy of: the classes of errors that one throws and the other recognises. */
+const contractModules: ReadonlySet<string> = new Set(
+  ['common/cloud-error.ts', 'controller/clouds/cloud.ts'].map((file) => join(root, file)),
+);
+
+/** Builds that copy. */
+export async function bundleContract(outfile: string): Promise<Metafile> {
+  const contents = [...contractModules].map((file) => `export * from ${JSON.stringify(file)};`).join('\n');
+  return bundle({ stdin: { contents, resolveDir: root, sourcefile: 'contract.ts', loader: 'ts' }, outfile });
+}
+
+/** Builds `controller/main.ts` without any cloud: those are loaded from `clouds/` beside `outfile`, the contract from `contract.cjs` beside it. */
+export async function bundleController(outfile: string): Promise<Metafile> {
+  return bundle({
+    ...programs,
+    entryPoints: ['controller/main.ts'],
+    outfile,
+    plugins: [shareContract('./contract.cjs'), leaveCloudsOut()],
+  });
+}
+
+/** Builds the folder `controller/clouds/<cloud>` into a file that lies in `clouds/` beside the controller. */
+export async function bundleCloud(cloud: string, outfile: string): Promise<Metafile> {
+  return bundle({
+    entryPoints: [`controller/clouds/${cloud}/index.ts`],
+    outfile,
+    plugins: [shareContract('../contract.cjs')],
+  });
+}
+
+async function bundle(options: BuildOptions): Promise<Metafile> {
+  if (options.outfile !== undefined) await rm(options.outfile, { force: true });
+  const { metafile } = await build({ ...common, ...options });
   return metafile!;
+}
+
+function shareContract(path: string): Plugin {
+  return {
+    name: 'share the contract',
+    setup({ onResolve }) {
+      onResolve({ filter: /\/(cloud|cloud-error)\.ts$/ }, ({ path: imported, resolveDir }) =>
+        contractModules.has(join(resolveDir, imported)) ? { path, external: true } : undefined,
+      );
+    },
+  };
+}
+
+function leaveCloudsOut(): Plugin {
+  const folder = join(root, 'controller/clouds');
+  return {
+    name: 'leave the clouds out',
+    setup({ onResolve }) {
+      onResolve({ filter: /^\.\/[^/]+\/index\.ts$/ }, ({ path: imported, resolveDir, kind }) =>
+        resolveDir === folder && kind === 'dynamic-import'
+          ? { path: `./clouds/${imported.split('/')[1]}.cjs`, external: true }
+          : undefined,
+      );
+    },
+  };
 }

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { cloudModules } from '../controller/clouds/registry.ts';
+import { type Build, buildAll } from './build.ts';
+
+describe('the build', () => {
+  let folder: string;
+  let built: Build;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'mooring-build-'));
+    built = await buildAll(folder);
+  });
+  after(() => rm(folder, { recursive: true, force: true }));
+
+  const clouds = [...cloudModules.keys()];
+
+  /** Files that went into an output, as paths from the repository. */
+  function inputs(name: string): string[] {
+    const metafile = built.get(name);
+    assert.ok(metafile, `${name} was not built`);
+    return Object.keys(metafile.inputs);
+  }
+
+  /** What an output asks for when it runs, node's own modules left out. */
+  function required(name: string): string[] {
+    const [output] = Object.values(built.get(name)?.outputs ?? {});
+    const asked = (output?.imports ?? []).filter(({ external }) => external).map(({ path }) => path);
+    return [...new Set(asked.filter((path) => path.startsWith('.')))].sort();
+  }
+
+  async function run(program: string, args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+    return new Promise((resolve) => {
+      const env = { PATH: process.env['PATH'] };
+      execFile(process.execPath, [join(folder, program), ...args], { env, timeout: 30_000 }, (error, stdout, stderr) =>
+        resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
+      );
+    });
+  }
+
+  test('makes one file a program and one a cloud of the registry', () => {
+    assert.deepEqual(
+      [...built.keys()].sort(),
+      ['agent.cjs', ...clouds.map((cloud) => `clouds/${cloud}.cjs`), 'contract.cjs', 'controller.cjs'].sort(),
+    );
+  });
+
+  test('the agent holds no Kubernetes client, no cloud SDK, no server framework and nothing of the controller', () => {
+    const unwanted = inputs('agent.cjs').filter((path) =>
+      /node_modules\/(@kubernetes|@aws-sdk|@smithy|fastify|@fastify|yaml|@peculiar)\/|^controller\//.test(path),
+    );
+    assert.deepEqual(unwanted, []);
+    assert.deepEqual(required('agent.cjs'), []);
+  });
+
+  test('the controller holds no cloud and no SDK, and loads each from its own file', () => {
+    const unwanted = inputs('controller.cjs').filter((path) =>
+      /node_modules\/(@aws-sdk|@smithy)\/|^controller\/clouds\/[^/]+\/|^agent\//.test(path),
+    );
+    assert.deepEqual(unwanted, []);
+    assert.deepEqual(
+      required('controller.cjs'),
+      ['./contract.cjs', ...clouds.map((cloud) => `./clouds/${cloud}.cjs`)].sort(),
+    );
+  });
+
+  test("a cloud's file holds no other cloud and no Kubernetes client", () => {
+    for (const cloud of clouds) {
+      const unwanted = inputs(`clouds/${cloud}.cjs`).filter((path) => {
+        const folderOfCloud = /^controller\/clouds\/([^/]+)\//.exec(path)?.[1];
+        return (
+          (folderOfCloud !== undefined && folderOfCloud !== cloud) || /node_modules\/(@kubernetes|fastify)\//.test(path)
+        );
+      });
+      assert.deepEqual(unwanted, [], cloud);
+    }
+  });
+
+  test('nothing of the tests ships', () => {
+    for (const name of built.keys()) {
+      const unwanted = inputs(name).filter((path) => /^test\/|\.test\.ts$|^[^n].*\/testing\//.test(path));
+      assert.deepEqual(unwanted, [], name);
+    }
+  });
+
+  test('the built programs run', async () => {
+    const help = await run('controller.cjs', ['--help']);
+    assert.equal(help.code, 0, help.stderr);
+    assert.match(help.stdout, /explain/);
+    const providerId = await run('agent.cjs', ['provider-id', '--help']);
+    assert.equal(providerId.code, 0, providerId.stderr);
+    assert.match(providerId.stdout, /--metadata-url/);
+  });
+
+  test('the built controller recognises an error that a cloud throws', async () => {
+    const config = join(folder, 'cloud.yaml');
+    await writeFile(config, 'bogus: 1\n');
+    const { code, stderr } = await run('controller.cjs', [
+      'check',
+      '--cloud-provider=simulated',
+      `--cloud-config=${config}`,
+    ]);
+    assert.equal(code, 2, stderr);
+    assert.match(stderr, /unknown key "bogus"/);
+  });
+});

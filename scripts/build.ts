@@ -1,0 +1,41 @@
+import { chmod, mkdir } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import type { Metafile } from 'esbuild';
+import { cloudModules } from '../controller/clouds/registry.ts';
+import { bundleAgent, bundleCloud, bundleContract, bundleController } from './bundle.ts';
+
+/** What went into each file, by its path under the folder. */
+export type Build = ReadonlyMap<string, Metafile>;
+
+/** Builds everything that ships into `folder`: both programs, a file for each cloud of the registry, and what they share. Safe to repeat. */
+export async function buildAll(folder: string): Promise<Build> {
+  await mkdir(join(folder, 'clouds'), { recursive: true });
+  const at = (name: string) => join(folder, name);
+  const work: [string, Promise<Metafile>][] = [
+    ['agent.cjs', bundleAgent(at('agent.cjs'))],
+    ['controller.cjs', bundleController(at('controller.cjs'))],
+    ['contract.cjs', bundleContract(at('contract.cjs'))],
+    ...[...cloudModules.keys()].map((cloud): [string, Promise<Metafile>] => [
+      `clouds/${cloud}.cjs`,
+      bundleCloud(cloud, at(`clouds/${cloud}.cjs`)),
+    ]),
+  ];
+  const built = new Map<string, Metafile>();
+  for (const [name, metafile] of work) built.set(name, await metafile);
+  for (const name of ['agent.cjs', 'controller.cjs']) await chmod(at(name), 0o755);
+  return built;
+}
+
+if (import.meta.main) {
+  const root = join(import.meta.dirname, '..');
+  const folder = join(root, 'dist');
+  for (const [name, { outputs }] of await buildAll(folder)) {
+    const bytes = Object.values(outputs).reduce((sum, output) => sum + output.bytes, 0);
+    const path = relative(process.cwd(), join(folder, name));
+    process.stdout.write(
+      `${path.padEnd(32)} ${Math.ceil(bytes / 1024)
+        .toString()
+        .padStart(6)} KiB\n`,
+    );
+  }
+}
