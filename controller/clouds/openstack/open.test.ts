@@ -1,0 +1,156 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, afterEach, before, describe, it } from 'node:test';
+import 'reflect-metadata';
+import { cryptoProvider, SubjectAlternativeNameExtension, X509CertificateGenerator } from '@peculiar/x509';
+import { systemClock } from '../../../common/process/clock.ts';
+import { silentLog } from '../../../common/process/log.ts';
+import { type Cloud, CloudConfigError, type CloudContext } from '../cloud.ts';
+import { cloudModule } from './index.ts';
+import {
+  active,
+  answerJson,
+  answerNovaFault,
+  catalogOf,
+  type FakeOpenStack,
+  password,
+  startFakeOpenStack,
+  uuid,
+} from './testing/fake-openstack.ts';
+
+const context: CloudContext = { clock: systemClock(), random: () => 0.5, log: silentLog, env: {}, onCall: () => {} };
+const ref = { by: 'providerID', providerID: `openstack:///${uuid(1)}` } as const;
+
+let fake: FakeOpenStack;
+const opened: Cloud[] = [];
+
+async function open(text: string): Promise<Cloud> {
+  const cloud = await cloudModule.open({ path: 'cloud.conf', text }, context);
+  assert.ok('scope' in cloud);
+  opened.push(cloud);
+  return cloud;
+}
+const conf = (extra = 'region = RegionOne\n', authUrl = fake.authUrl) =>
+  `[Global]\nauth-url=${authUrl}\nuser-id=u1\npassword=${password}\ntenant-id=p1\n${extra}`;
+
+describe('opening OpenStack', () => {
+  before(async () => {
+    fake = await startFakeOpenStack();
+  });
+  after(() => fake.close());
+  afterEach(() => {
+    for (const cloud of opened.splice(0)) cloud.close();
+    fake.servers.clear();
+    fake.calls.length = 0;
+    fake.fault = undefined;
+    fake.catalog = catalogOf(new URL(fake.authUrl).origin, ['RegionOne']);
+  });
+  const problemOf = async (cloud: Cloud) => {
+    const lookup = (await cloud.instances.lookup([ref])).get(ref.providerID);
+    return lookup?.state === 'unknown' ? `${lookup.error.kind}: ${lookup.error.message}` : lookup?.state;
+  };
+
+  it('calls nothing, and its scope is host, project and region', async () => {
+    const cloud = await open(conf());
+    assert.equal(cloud.scope, `${new URL(fake.authUrl).host}/p1/RegionOne`);
+    assert.deepEqual(fake.calls, []);
+  });
+
+  it('takes the only region when none is configured, and asks for one when there are several', async () => {
+    fake.servers.set(uuid(1), active(1));
+    assert.equal(await problemOf(await open(conf(''))), 'found');
+    fake.catalog = catalogOf(new URL(fake.authUrl).origin, ['RegionOne', 'RegionTwo']);
+    assert.match(String(await problemOf(await open(conf('')))), /^Invalid: .*several regions.*RegionOne, RegionTwo/);
+  });
+
+  it('a region without endpoints is no empty cloud; the error says what the catalog has', async () => {
+    const problem = String(await problemOf(await open(conf('region = Mars\n'))));
+    assert.match(
+      problem,
+      /^Invalid: .*no public compute endpoint in region Mars; the catalog has of compute: public in RegionOne/,
+    );
+  });
+
+  it('uses the endpoints of the interface asked for', async () => {
+    fake.catalog = catalogOf(new URL(fake.authUrl).origin, ['RegionOne']);
+    const cloud = await open(conf('region = RegionOne\nos-endpoint-type = admin\n'));
+    assert.match(String(await problemOf(cloud)), /no admin compute endpoint/);
+  });
+
+  it('checks token, endpoints and each read, and names the policy that is missing', async () => {
+    const cloud = await open(conf());
+    const good = await cloud.check();
+    assert.deepEqual(
+      good.map(({ name, ok }) => [name, ok]),
+      [
+        ['credentials', true],
+        ['compute endpoint', true],
+        ['network endpoint', true],
+        ['GET /servers/detail', true],
+        ['GET /flavors', true],
+        ['GET /ports', true],
+      ],
+    );
+    assert.ok(fake.calls.slice(1).every(({ query }) => query.get('limit') === '1'));
+    fake.fault = ({ path }, response) =>
+      path === '/servers/detail' ? answerNovaFault(response, 403, 'forbidden', "Policy doesn't allow") : undefined;
+    const denied = (await cloud.check()).filter(({ ok }) => !ok);
+    assert.equal(denied.length, 1);
+    assert.match(denied[0]!.message, /403 Policy doesn't allow; without it \(policy os_compute_api:servers:detail\)/);
+  });
+
+  it('checks no further than refused credentials', async () => {
+    const cloud = await open(conf().replace(password, 'wrong'));
+    assert.deepEqual(
+      (await cloud.check()).map(({ name, ok }) => [name, ok]),
+      [['credentials', false]],
+    );
+  });
+
+  it('an answer of Keystone without a token is Invalid and names the field', async () => {
+    fake.fault = (call, response) =>
+      call.service === 'identity' ? answerJson(response, 201, { token: {} }) : undefined;
+    assert.match(String(await problemOf(await open(conf()))), /^Invalid: .*no usable X-Subject-Token/);
+  });
+
+  it('trusts its own CA alone, or nobody is asked for where that is said', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'openstack-tls-'));
+    const names = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' } as const;
+    const keys = await cryptoProvider.get().subtle.generateKey(names, true, ['sign', 'verify']);
+    const certificate = await X509CertificateGenerator.createSelfSigned({
+      name: 'CN=127.0.0.1',
+      keys,
+      signingAlgorithm: names,
+      notBefore: new Date(Date.now() - 60_000),
+      notAfter: new Date(Date.now() + 3_600_000),
+      extensions: [new SubjectAlternativeNameExtension([{ type: 'ip', value: '127.0.0.1' }])],
+    });
+    const pkcs8 = Buffer.from(await crypto.subtle.exportKey('pkcs8', keys.privateKey)).toString('base64');
+    const key = `-----BEGIN PRIVATE KEY-----\n${pkcs8}\n-----END PRIVATE KEY-----\n`;
+    const server = createServer({ cert: certificate.toString('pem'), key }, (_, response) => {
+      answerJson(response, 401, { error: { code: 401, message: 'no' } });
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const caFile = join(folder, 'ca.pem');
+    await writeFile(caFile, certificate.toString('pem'));
+    assert.match(String(await problemOf(await open(conf('', url)))), /^Unavailable: .*certificate/);
+    assert.match(String(await problemOf(await open(conf(`ca-file = ${caFile}\n`, url)))), /^Unauthorized/);
+    assert.match(String(await problemOf(await open(conf('tls-insecure = true\n', url)))), /^Unauthorized/);
+    server.closeAllConnections();
+    server.close();
+    await rm(folder, { recursive: true });
+  });
+
+  it('names a TLS file that is not there', async () => {
+    await assert.rejects(
+      open(conf('ca-file = /no/ca.pem\n')),
+      (error) =>
+        error instanceof CloudConfigError && /cacert \(ca-file\): "\/no\/ca.pem": no such file/.test(error.message),
+    );
+  });
+});

@@ -1,0 +1,93 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+export const motoVersion = '5.2.5';
+const startTimeoutMs = 60_000;
+const installTimeoutMs = 300_000;
+
+export type Moto = { readonly url: string; close(): Promise<void> } | { readonly skipped: string };
+
+/**
+ * A moto server (AWS's APIs, faked in Python) on a free port of loopback, in a virtual environment that is made once and kept under the
+ * cache folder. `skipped` where there is no python3, or no moto to be had from PyPI.
+ */
+export async function startMoto(env: NodeJS.ProcessEnv = process.env): Promise<Moto> {
+  const cache = env['XDG_CACHE_HOME'] || join(homedir(), '.cache');
+  const folder = join(cache, 'mooring', `moto-${motoVersion}`);
+  const python = join(folder, 'bin', 'python');
+  const complete = join(folder, 'complete');
+  if (!existsSync(complete)) {
+    const problem = await install(folder, python);
+    if (problem !== undefined) return { skipped: problem };
+    await writeFile(complete, '');
+  }
+  const server = spawn(python, ['-m', 'moto.server', '-H', '127.0.0.1', '-p', '0'], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...env, PYTHONUNBUFFERED: '1' },
+  });
+  process.once('exit', () => server.kill('SIGKILL'));
+  try {
+    return { url: await addressOf(server), close: () => end(server) };
+  } catch (error) {
+    await end(server);
+    throw error;
+  }
+}
+
+async function install(folder: string, python: string): Promise<string | undefined> {
+  const run = promisify(execFile);
+  await rm(folder, { recursive: true, force: true });
+  await mkdir(folder, { recursive: true });
+  try {
+    await run('python3', ['-m', 'venv', folder], { timeout: installTimeoutMs });
+  } catch (error) {
+    return `python3 -m venv failed: ${lastLine(error)}`;
+  }
+  const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', `moto[server,ec2]==${motoVersion}`];
+  try {
+    await run(python, pip, { timeout: installTimeoutMs });
+  } catch (error) {
+    return `pip install moto ${motoVersion} failed: ${lastLine(error)}`;
+  }
+  return undefined;
+}
+
+/** The address werkzeug prints once it listens. */
+async function addressOf(server: ChildProcess): Promise<string> {
+  let seen = '';
+  const address = Promise.withResolvers<string>();
+  const read = (chunk: Buffer) => {
+    seen += chunk.toString();
+    const url = /Running on (http:\/\/127\.0\.0\.1:\d+)/.exec(seen)?.[1];
+    if (url !== undefined) address.resolve(url);
+  };
+  server.stdout?.on('data', read);
+  server.stderr?.on('data', read);
+  server.once('error', address.reject);
+  server.once('exit', (code) => address.reject(new Error(`moto ended with ${code}: ${seen.slice(-500)}`)));
+  const timer = setTimeout(
+    () => address.reject(new Error(`moto does not listen: ${seen.slice(-500)}`)),
+    startTimeoutMs,
+  );
+  try {
+    return await address.promise;
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function end(server: ChildProcess): Promise<void> {
+  if (server.exitCode !== null || server.signalCode !== null || server.pid === undefined) return;
+  const ended = new Promise((resolve) => server.once('exit', resolve));
+  server.kill('SIGKILL');
+  await ended;
+}
+
+function lastLine(error: unknown): string {
+  const text = error instanceof Error && 'stderr' in error && error.stderr ? String(error.stderr) : String(error);
+  return text.trim().split('\n').at(-1) ?? '';
+}
