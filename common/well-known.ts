@@ -27,6 +27,8 @@ export const annotations = {
   paused: 'mooring.dev/paused',
   releaseDeletion: 'mooring.dev/release-deletion',
   reportUrl: 'mooring.dev/report-url',
+  /** Prefix; the rest is the replica's identity. */
+  replica: 'replica.mooring.dev/',
   deletionLedger: 'mooring.dev/deletion-ledger',
   clusterApiDelete: 'cluster.x-k8s.io/delete-machine',
 } as const;
@@ -49,6 +51,8 @@ export const names = {
   audience: 'mooring',
   serverName: 'mooring-controller.kube-system.svc',
   lease: 'cloud-controller-manager',
+  /** Every replica's report URL, one annotation each. */
+  replicasLease: 'mooring-controllers',
   nodeLeaseNamespace: 'kube-node-lease',
   reportPort: 10270,
 } as const;
@@ -91,6 +95,13 @@ export const ownKeys: readonly OwnKey[] = [
     kind: 'annotation',
     written: 'controller',
     meaning: 'Where the leader takes reports; standbys redirect there.',
+  },
+  {
+    key: `${annotations.replica}<identity>`,
+    on: 'Lease mooring-controllers',
+    kind: 'annotation',
+    written: 'controller',
+    meaning: "A replica's report URL and when it was last announced; the leader publishes those of the living.",
   },
   {
     key: annotations.deletionLedger,

@@ -8,6 +8,7 @@ import {
   type ProgramIo,
 } from '../common/process/program.ts';
 import type { Random } from '../common/process/random.ts';
+import { version } from '../common/version.ts';
 import { names } from '../common/well-known.ts';
 import { runChecks } from './check/run-checks.ts';
 import { CloudConfigError } from './clouds/cloud.ts';
@@ -24,7 +25,6 @@ import { commonFlags, runFlags } from './options/own-flags.ts';
 import { readRunOptions } from './options/run-options.ts';
 import { upstreamFlags } from './options/upstream-flags.ts';
 import { runController } from './run.ts';
-import { version } from './version.ts';
 
 export interface ControllerWorld {
   readonly clock: Clock;

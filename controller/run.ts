@@ -5,6 +5,7 @@ import type { HealthCheck } from '../common/process/health.ts';
 import { errorFields, type Log } from '../common/process/log.ts';
 import { createMetricRegistry } from '../common/process/metrics.ts';
 import type { Random } from '../common/process/random.ts';
+import { version } from '../common/version.ts';
 import { annotations, names } from '../common/well-known.ts';
 import { openClouds } from './clouds/open-clouds.ts';
 import { dryRunApi } from './dry-run.ts';
@@ -28,7 +29,6 @@ import { createProcessMetrics } from './process-metrics.ts';
 import { createReportStore } from './reports/store.ts';
 import { serveReports } from './serve-reports.ts';
 import { serveSecurely } from './serve-securely.ts';
-import { version } from './version.ts';
 
 export interface RunDeps {
   readonly clock: Clock;

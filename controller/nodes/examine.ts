@@ -95,8 +95,8 @@ export async function examine(
   const what =
     lookup.state === 'gone' ? `the cloud shows it ${lookup.terminalState}` : 'the cloud has no such instance';
   const evidence = `${what}, first seen ${Math.round((nowMs - series.firstMs) / 1000)} s ago; no sign of life for ${
-    Number.isFinite(sinceLifeMs) ? `${Math.round(sinceLifeMs / 1000)} s` : 'ever'
-  }; canary ${canary}`;
+    Number.isFinite(sinceLifeMs) ? `${Math.round(sinceLifeMs / 1000)} s` : 'ever since it joined'
+  }${lookup.state === 'absent' ? `; canary ${canary}` : ''}`;
   return { kind: 'delete', node, budgeted: verdict.budgeted && !released(node), evidence, state };
 }
 
