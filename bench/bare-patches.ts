@@ -17,6 +17,8 @@ export interface BarePatchesResult {
   wallMs: number;
   /** CPU of this process alone, user and system. */
   clientCpuMs: number;
+  /** CPU of the API server alone, where it tells. */
+  serverCpuMs: number | undefined;
   patches: number;
   bytesReceived: number;
 }
@@ -100,6 +102,7 @@ export async function measureBarePatches(
       if (status !== 201) throw new Error(`creating ${name}: ${status}`);
     });
     let bytesReceived = 0;
+    const serverBefore = await serverCpu(api, agent);
     const cpu = process.cpuUsage();
     const started = performance.now();
     await eachOf(names, way.sockets, async (name, i) => {
@@ -111,11 +114,28 @@ export async function measureBarePatches(
     });
     const wallMs = performance.now() - started;
     const used = process.cpuUsage(cpu);
-    return { wallMs, clientCpuMs: (used.user + used.system) / 1000, patches: 2 * count, bytesReceived };
+    const serverAfter = await serverCpu(api, agent);
+    return {
+      wallMs,
+      clientCpuMs: (used.user + used.system) / 1000,
+      serverCpuMs: serverBefore === undefined || serverAfter === undefined ? undefined : serverAfter - serverBefore,
+      patches: 2 * count,
+      bytesReceived,
+    };
   } finally {
     await eachOf(names, way.sockets, (name) => make('DELETE', `/api/v1/nodes/${name}`, undefined, 'application/json'));
     agent.destroy();
   }
+}
+
+/** CPU milliseconds of the server so far, from its own metrics. */
+async function serverCpu(api: BenchApi['api'], agent: Agent): Promise<number | undefined> {
+  const answer = await nodeFetch(`${api.url}/metrics`, {
+    agent,
+    headers: { authorization: `Bearer ${api.adminToken}` },
+  });
+  const seconds = /^process_cpu_seconds_total (\S+)$/m.exec(await answer.text())?.[1];
+  return seconds === undefined ? undefined : Number(seconds) * 1000;
 }
 
 function statusPatch(name: string, i: number): object {
@@ -238,7 +258,17 @@ async function main(argv: string[]): Promise<void> {
 function printTable(results: Map<BarePatchesWay, BarePatchesResult[]>): void {
   const row = (cells: string[]) =>
     console.log(cells.map((cell, i) => (i < 2 ? cell.padEnd(11) : cell.padStart(13))).join(''));
-  row(['client', 'answer', 'sockets', 'best ms', 'median ms', 'best per s', 'client CPU ms', 'MB received']);
+  row([
+    'client',
+    'answer',
+    'sockets',
+    'best ms',
+    'median ms',
+    'best per s',
+    'client CPU ms',
+    'server CPU ms',
+    'MB received',
+  ]);
   for (const [way, all] of results) {
     const sorted = [...all].sort((a, b) => a.wallMs - b.wallMs);
     const [best, median] = [sorted[0], sorted[sorted.length >> 1]];
@@ -251,6 +281,7 @@ function printTable(results: Map<BarePatchesWay, BarePatchesResult[]>): void {
       median.wallMs.toFixed(0),
       ((best.patches / best.wallMs) * 1000).toFixed(0),
       Math.min(...all.map((result) => result.clientCpuMs)).toFixed(0),
+      Number.isFinite(best.serverCpuMs) ? Math.min(...all.map((result) => result.serverCpuMs ?? 0)).toFixed(0) : '-',
       (best.bytesReceived / 1e6).toFixed(1),
     ]);
   }

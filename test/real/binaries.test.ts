@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -69,6 +69,15 @@ test('what go builds is put into the cache under the names of the servers', asyn
   const { found } = await findBinaries({ XDG_CACHE_HOME: cache, PATH: path }, (line) => said.push(line));
   assert.equal(found?.etcd, join(await cacheFolder({ XDG_CACHE_HOME: cache }), 'etcd'));
   assert.match(said[0] ?? '', /^building kube-apiserver, etcd and kubectl 1\.\d+\.\d+ with go/);
+});
+
+test('a build that fails is a reason and leaves no half-filled cache', async (t) => {
+  const [cache, path] = [await folder(t), await folder(t)];
+  await program(join(path, 'go'), 'if [ "$1" = env ]; then echo go1.26.9; exit; fi; exit 3');
+  const env = { XDG_CACHE_HOME: cache, PATH: path };
+  const result = await findBinaries(env, silent);
+  assert.match(result.found === undefined ? result.reason : '', /^building them failed: go build .* \(exit code 3\)$/);
+  assert.deepEqual(await readdir(await cacheFolder(env)), []);
 });
 
 test('versions are compared by number', () => {

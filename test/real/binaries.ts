@@ -41,7 +41,11 @@ export async function findBinaries(
   if (options.build === false) return { found: undefined, reason: `nothing built yet in ${cache}` };
   const unfit = await whyGoIsUnfit(env);
   if (unfit) return { found: undefined, reason: `KUBEBUILDER_ASSETS is not set, ${cache} is empty and ${unfit}` };
-  await build(cache, env, progress);
+  try {
+    await build(cache, env, progress);
+  } catch (error) {
+    return { found: undefined, reason: `building them failed: ${error instanceof Error ? error.message : error}` };
+  }
   return { found: await inFolder(cache, env, 'built here') };
 }
 

@@ -20,10 +20,16 @@ const groups: Group[] = [
   { name: 'limits', suites: (binaries) => [throttledSuite(binaries)] },
 ];
 
-/** Runs the suites against a real kube-apiserver. Exit code: 0 passed or skipped, 1 something failed, 2 bad argument. */
+/**
+ * Runs the suites against a real kube-apiserver. Exit code: 0 passed or skipped (with `--required`: passed), 1 something
+ * failed, 2 bad argument.
+ */
 async function main(argv: string[]): Promise<number> {
   const names = groups.map((group) => group.name);
-  const { values } = parseArgs({ args: argv, options: { only: { type: 'string', multiple: true } } });
+  const { values } = parseArgs({
+    args: argv,
+    options: { only: { type: 'string', multiple: true }, required: { type: 'boolean', default: false } },
+  });
   const only = values.only?.flatMap((value) => value.split(','));
   const unknown = only?.find((name) => !names.some((known) => name === known || name.startsWith(`${known}/`)));
   if (unknown) throw new UsageError(`--only ${unknown}: expected one of ${names.join(', ')}, or GROUP/SUITE`);
@@ -32,7 +38,7 @@ async function main(argv: string[]): Promise<number> {
   if (!found) {
     console.error(`SKIPPED: no real API server: ${reason}`);
     console.log(`0 passed, 0 failed, ${names.length} skipped`);
-    return 0;
+    return values.required ? 1 : 0;
   }
   console.error(`real servers from ${found.origin}${found.kubectl ? `, kubectl ${found.kubectl}` : ', no kubectl'}`);
   const counts = { passed: 0, failed: 0, skipped: 0 };
