@@ -93,12 +93,14 @@ export function createClient(options: ClientOptions): OpenStackClient {
       headers: { 'content-type': 'application/json', accept: 'application/json' },
       body: JSON.stringify(authRequest(credential)),
     });
-    if (answer.status === 401) {
-      refused = { until: clock.monotonic() + refusalHoldsMs, error: errorOf(operation, answer) };
+    if (answer.status >= 300) {
+      const error = errorOf(operation, answer);
+      // Keystone's own 404 is an application credential or trust it does not know; any other is no Keystone.
+      const unknownCredential = error.kind === 'NotFound' && (error.cause as Fault).name === 'error';
+      if (answer.status !== 401 && !unknownCredential) throw errorOf(operation, answer, 'Unavailable');
+      refused = { until: clock.monotonic() + refusalHoldsMs, error: errorOf(operation, answer, 'Unauthorized') };
       throw refused.error;
     }
-    // Nothing of an instance is said by a Keystone that is not there.
-    if (answer.status >= 300) throw errorOf(operation, answer, 'Unavailable');
     return readSession(answer.header('x-subject-token'), jsonOf(answer, operation), clock, operation);
   }
 

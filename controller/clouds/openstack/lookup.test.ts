@@ -348,6 +348,19 @@ describe('looking up servers on OpenStack', () => {
     assert.equal(fake.calls.length, 2);
   });
 
+  it('an application credential that Keystone does not know is a refused credential', async () => {
+    const message = 'Could not find Application Credential: ac1.';
+    fake.fault = (call, response) =>
+      call.service === 'identity'
+        ? answerJson(response, 404, { error: { code: 404, title: 'Not Found', message } })
+        : undefined;
+    const cloud = await openCloud();
+    for (let round = 0; round < 2; round += 1) {
+      assert.deepEqual(states(await cloud.instances.lookup([ref(1)])), ['unknown Unauthorized']);
+    }
+    assert.equal(fake.calls.length, 1);
+  });
+
   it('renews a token that was revoked once for all that wait, and repeats', async () => {
     add(...range(5));
     const cloud = await openCloud();
