@@ -1,9 +1,10 @@
-import { CloudError, isCloudError, kindOfHttpStatus } from '../../../common/cloud-error.ts';
+import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
 import type { Clock } from '../../../common/process/clock.ts';
 import { type Http, type HttpAnswer, HttpFailure, type HttpRequest } from '../../../common/process/http.ts';
 import type { CallGate } from '../call-gate.ts';
 import type { CloudCall } from '../cloud.ts';
 import { authRequest, type Credential } from './credential.ts';
+import { errorOf, isKeystoneNotFound, jsonOf } from './fault.ts';
 import { listOf, objectOf, textOf } from './json.ts';
 import { endpointOf, readSession, type ServiceType, type Session } from './session.ts';
 
@@ -94,10 +95,10 @@ export function createClient(options: ClientOptions): OpenStackClient {
       body: JSON.stringify(authRequest(credential)),
     });
     if (answer.status >= 300) {
-      const error = errorOf(operation, answer);
-      // Keystone's own 404 is an application credential or trust it does not know; any other is no Keystone.
-      const unknownCredential = error.kind === 'NotFound' && (error.cause as Fault).name === 'error';
-      if (answer.status !== 401 && !unknownCredential) throw errorOf(operation, answer, 'Unavailable');
+      // Keystone's own 404 is an application credential it does not know; any other is no Keystone.
+      if (answer.status !== 401 && !isKeystoneNotFound(errorOf(operation, answer))) {
+        throw errorOf(operation, answer, 'Unavailable');
+      }
       refused = { until: clock.monotonic() + refusalHoldsMs, error: errorOf(operation, answer, 'Unauthorized') };
       throw refused.error;
     }
@@ -199,60 +200,6 @@ function nextLink(links: unknown): string | undefined {
     if (rel === 'next') return textOf(href);
   }
   return undefined;
-}
-
-function jsonOf(answer: HttpAnswer, operation: string): unknown {
-  try {
-    return JSON.parse(answer.text);
-  } catch {
-    const message = 'the answer is not JSON, or not all of it';
-    throw new CloudError({ kind: 'Unavailable', cloud: 'openstack', operation, message });
-  }
-}
-
-/** What the services say on a failure: `{"<fault>": {"code": 404, "message": "…"}}`, Neutron with `type` and `message`. */
-export interface Fault {
-  readonly status: number;
-  /** `itemNotFound`, `NeutronError`, `error`; undefined when the body is somebody else's. */
-  readonly name: string | undefined;
-}
-
-function errorOf(operation: string, answer: HttpAnswer, kind?: CloudError['kind']): CloudError {
-  let name: string | undefined;
-  let message: string | undefined;
-  try {
-    const [first] = Object.entries(objectOf(JSON.parse(answer.text)) ?? {});
-    const fault = objectOf(first?.[1]);
-    message = textOf(fault?.['message']) ?? textOf(first?.[1]);
-    if (fault !== undefined) name = first?.[0];
-  } catch {
-    // A proxy's page, or a body that was cut: the status says enough.
-  }
-  // Nova of old answers 413 with Retry-After when a rate limit is hit.
-  const throttled = answer.status === 429 || (answer.status === 413 && answer.header('retry-after') !== null);
-  const cause: Fault = { status: answer.status, name };
-  return new CloudError({
-    kind: throttled ? 'Throttled' : (kind ?? kindOfHttpStatus(answer.status)),
-    cloud: 'openstack',
-    operation,
-    message: `${answer.status}${message === undefined ? '' : ` ${message.slice(0, 300)}`}`,
-    retryAfterMs: retryAfterMs(answer),
-    cause,
-  });
-}
-
-/** Nova's own word that a server does not exist: a 404 with its `itemNotFound`. Any other 404 may be a proxy's. */
-export function isItemNotFound(error: unknown): boolean {
-  if (!isCloudError(error) || error.kind !== 'NotFound') return false;
-  const fault = error.cause as Fault | undefined;
-  return fault?.status === 404 && fault.name === 'itemNotFound';
-}
-
-function retryAfterMs(answer: HttpAnswer): number | undefined {
-  const text = answer.header('retry-after');
-  if (text === null) return undefined;
-  const seconds = Number(text);
-  return Number.isFinite(seconds) && seconds > 0 ? seconds * 1000 : undefined;
 }
 
 /** A wait for a token that others wait for too, given up alone. */
