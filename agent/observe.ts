@@ -1,3 +1,4 @@
+import { isCloudError } from '../common/cloud-error.ts';
 import type { Instance, Notice } from '../common/instance.ts';
 import { backoffMs } from '../common/process/backoff.ts';
 import { type Clock, sleep, type Timer } from '../common/process/clock.ts';
@@ -49,6 +50,8 @@ export function observe(options: ObserveOptions, signal: AbortSignal): Observer 
   let lastRead: number | undefined;
   let failures = 0;
   let lastError: string | undefined;
+  /** Before this the service asked not to be bothered. */
+  let notBefore = Number.NEGATIVE_INFINITY;
   let hintedUntil = Number.NEGATIVE_INFINITY;
   let lastProgress = clock.monotonic();
   let wake: (() => void) | undefined;
@@ -74,6 +77,7 @@ export function observe(options: ObserveOptions, signal: AbortSignal): Observer 
       if (signal.aborted) return;
       failures += 1;
       lastError = error instanceof Error ? error.message : String(error);
+      notBefore = clock.monotonic() + (isCloudError(error) ? (error.retryAfterMs ?? 0) : 0);
       metrics.metadataReads.add({ cloud: source.cloud, outcome: outcomeOf(error) });
       log.warn('metadata could not be read', { ...errorFields(error), failures });
     } finally {
@@ -104,7 +108,10 @@ export function observe(options: ObserveOptions, signal: AbortSignal): Observer 
 
   function delay(): number {
     const interval = clock.monotonic() < hintedUntil ? Math.min(hintedIntervalMs, pollIntervalMs) : pollIntervalMs;
-    if (failures > 0) return backoffMs(failures, { firstMs: retryFirstMs, maxMs: interval, random });
+    if (failures > 0) {
+      const backoff = backoffMs(failures, { firstMs: retryFirstMs, maxMs: interval, random });
+      return Math.max(backoff, notBefore - clock.monotonic());
+    }
     return interval * (0.9 + 0.2 * random());
   }
 
@@ -196,14 +203,14 @@ export function observe(options: ObserveOptions, signal: AbortSignal): Observer 
     hint,
     stuck() {
       const quietMs = clock.monotonic() - lastProgress;
-      const allowedMs = 2 * pollIntervalMs + readTimeoutMs;
+      const allowedMs = 2 * pollIntervalMs + readTimeoutMs + Math.max(notBefore - lastProgress, 0);
       return quietMs > allowedMs ? `no read was tried for ${Math.round(quietMs / 1000)} s` : undefined;
     },
   };
 }
 
 function outcomeOf(error: unknown): string {
-  return error instanceof Error && 'kind' in error && typeof error.kind === 'string' ? error.kind : 'Unknown';
+  return isCloudError(error) ? error.kind : 'Unknown';
 }
 
 function abortAfter(clock: Clock, ms: number, signal: AbortSignal): { readonly signal: AbortSignal; cancel(): void } {

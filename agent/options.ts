@@ -86,5 +86,5 @@ export function parseHostPort(text: string): { readonly host: string | undefined
 
 function isHttpUrl(text: string): boolean {
   // `URL` refuses a link-local address with its interface, which the client knows to reach.
-  return /^https?:\/\/(\[[0-9A-Fa-f:.]+(%[^\]]+)?\]|[^/?#@\s[\]]+)(\/[^?#\s]*)?$/.test(text);
+  return /^https?:\/\/(\[[0-9A-Fa-f:.]+(%[^\]]+)?\]|[^/?#@:\s[\]]+)(:\d{1,5})?(\/[^?#\s]*)?$/.test(text);
 }

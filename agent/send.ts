@@ -70,6 +70,8 @@ async function post(
   url: string,
   timeoutMs: number,
 ): Promise<HttpAnswer | SendResult> {
+  // When the signal has aborted before the request begins, node-fetch leaves the body's error unhandled, which would end the process.
+  if (signal?.aborted) return { outcome: 'unreachable', message: 'given up', retryAfterMs: undefined, tryNext: false };
   try {
     const headers = {
       authorization: `Bearer ${token}`,

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { systemClock } from '../common/process/clock.ts';
+import { silentLog } from '../common/process/log.ts';
+import { testCa } from '../common/testing/certificates.ts';
+import { createControllerAccess, parseUrlLines } from './controller-access.ts';
+
+const { caPem } = await testCa();
+const { caPem: otherCaPem } = await testCa();
+
+async function folderOf(context: TestContext, files: Readonly<Record<string, string>>) {
+  const folder = await mkdtemp(join(tmpdir(), 'access-'));
+  const write = (name: string, text: string) => writeFile(join(folder, name), text);
+  for (const [name, text] of Object.entries(files)) await write(name, text);
+  const access = createControllerAccess({
+    clock: systemClock(),
+    log: silentLog,
+    urls: ['https://10.96.0.7:10270'],
+    urlFile: join(folder, 'urls'),
+    tokenFile: join(folder, 'token'),
+    caFile: join(folder, 'ca.crt'),
+    serverName: 'controller',
+  });
+  context.after(async () => {
+    access.close();
+    await rm(folder, { recursive: true });
+  });
+  return { access, write };
+}
+
+test('waits for a CA and says so, whether the file is missing, empty or something else', async (context) => {
+  const { access, write } = await folderOf(context, { token: 't' });
+  for (const text of [undefined, '', 'not a certificate']) {
+    if (text !== undefined) await write('ca.crt', text);
+    const found = await access.current();
+    assert.ok(!found.ok);
+    assert.match(found.message, /waiting for a CA certificate in .*ca\.crt/);
+  }
+});
+
+test('waits for a token that can stand in a header', async (context) => {
+  const { access, write } = await folderOf(context, { 'ca.crt': caPem });
+  for (const text of [undefined, '\n', 'two\nlines']) {
+    if (text !== undefined) await write('token', text);
+    const found = await access.current();
+    assert.ok(!found.ok);
+    assert.match(found.message, /waiting for a token in .*token$/);
+    assert.doesNotMatch(found.message, /two/);
+  }
+});
+
+test('reads the token anew each time', async (context) => {
+  const { access, write } = await folderOf(context, { 'ca.crt': caPem, token: 'first\n' });
+  const before = await access.current();
+  assert.equal(before.ok && before.token, 'first');
+  await write('token', 'second');
+  const after = await access.current();
+  assert.equal(after.ok && after.token, 'second');
+});
+
+test('opens new connections when the CA changed, and only then', async (context) => {
+  const { access, write } = await folderOf(context, { 'ca.crt': caPem, token: 't' });
+  const first = await access.current();
+  const second = await access.current();
+  await write('ca.crt', caPem + otherCaPem);
+  const third = await access.current();
+  assert.ok(first.ok && second.ok && third.ok);
+  assert.equal(first.http, second.http);
+  assert.notEqual(second.http, third.http);
+});
+
+test('asks the replicas of the file first, the fixed URL last, and follows changes of the file', async (context) => {
+  const { access, write } = await folderOf(context, { 'ca.crt': caPem, token: 't' });
+  const urls = async () => {
+    const found = await access.current();
+    return found.ok ? found.urls : [];
+  };
+  assert.deepEqual(await urls(), ['https://10.96.0.7:10270']);
+  await write('urls', 'https://10.0.0.4:10270\nhttps://10.0.0.5:10270\nhttps://10.96.0.7:10270\n');
+  assert.deepEqual(await urls(), ['https://10.0.0.4:10270', 'https://10.0.0.5:10270', 'https://10.96.0.7:10270']);
+});
+
+test('lines that are no https URL are told apart', () => {
+  const text = '# replicas\n\n https://10.0.0.4:10270 \nhttp://10.0.0.5:10270\nhttps://u:p@h\nnonsense\n';
+  assert.deepEqual(parseUrlLines(text), {
+    valid: ['https://10.0.0.4:10270'],
+    bad: ['http://10.0.0.5:10270', 'https://u:p@h', 'nonsense'],
+  });
+});

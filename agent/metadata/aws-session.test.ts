@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { systemClock } from '../../common/process/clock.ts';
+import { silentLog } from '../../common/process/log.ts';
+import { startFakeMetadata } from '../testing/fake-metadata.ts';
+import { failureOf, never } from '../testing/source-suite.ts';
+import { createImdsSession } from './aws-session.ts';
+import { createMetadataHttp } from './client.ts';
+
+function sessionOf(endpoints: readonly string[]) {
+  const clock = systemClock();
+  return createImdsSession({ http: createMetadataHttp(clock), clock, log: silentLog, endpoints });
+}
+
+/** An address that refuses connections. */
+async function deadUrl(): Promise<string> {
+  const service = await startFakeMetadata(() => undefined);
+  await service.close();
+  return service.url;
+}
+
+test('the second endpoint is asked when the first cannot be reached, and kept', async (context) => {
+  const dead = await deadUrl();
+  const service = await startFakeMetadata(({ method }) => (method === 'PUT' ? 'token' : 'text'));
+  context.after(() => service.close());
+  const session = sessionOf([dead, service.url]);
+  assert.equal(await session.get('/latest/meta-data/a', never), 'text');
+  assert.equal(await session.get('/latest/meta-data/b', never), 'text');
+  assert.deepEqual(
+    service.requests.map(({ method, path }) => `${method} ${path}`),
+    ['PUT /latest/api/token', 'GET /latest/meta-data/a', 'GET /latest/meta-data/b'],
+  );
+});
+
+test('an endpoint that refuses has answered: no other is asked', async (context) => {
+  const refusing = await startFakeMetadata(() => ({ status: 403 }));
+  const other = await startFakeMetadata(() => 'token');
+  context.after(() => Promise.all([refusing.close(), other.close()]));
+  const error = await failureOf(sessionOf([refusing.url, other.url]).get('/x', never));
+  assert.equal(error.kind, 'Forbidden');
+  assert.equal(other.requests.length, 0);
+});
+
+test('when none can be reached the error names them all', async () => {
+  const [first, second] = [await deadUrl(), await deadUrl()];
+  const error = await failureOf(sessionOf([first, second]).get('/x', never));
+  assert.equal(error.kind, 'Unavailable');
+  assert.ok(error.message.includes(first) && error.message.includes(second), error.message);
+});
+
+test('a token that could not stand in a header is refused', async (context) => {
+  for (const token of ['', 'two words', 'tökén']) {
+    const service = await startFakeMetadata(() => token);
+    context.after(() => service.close());
+    const error = await failureOf(sessionOf([service.url]).get('/x', never));
+    assert.equal(error.kind, 'Invalid');
+    assert.match(error.message, /token is malformed/);
+  }
+});
