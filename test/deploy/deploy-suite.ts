@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { names } from '../../common/well-known.ts';
+import { permissions } from '../../controller/permissions.ts';
+import type { ApiSuite, ApiUnderTest } from '../conformance/api-under-test.ts';
+import { type Client, makeClient } from '../conformance/client.ts';
+import { base, exampleNames, examples } from './manifests.ts';
+
+/** What somebody wants to do, as a SelfSubjectAccessReview asks it. */
+interface Wish {
+  readonly verb: string;
+  readonly group: string;
+  readonly resource: string;
+  readonly namespace?: string | undefined;
+  readonly name?: string | undefined;
+}
+
+/** Rights that would be handy and are not given. */
+const withheld: readonly Wish[] = [
+  { verb: 'create', group: '', resource: 'nodes' },
+  { verb: 'update', group: '', resource: 'nodes' },
+  { verb: 'list', group: '', resource: 'pods' },
+  { verb: 'create', group: '', resource: 'events', namespace: names.namespace },
+  { verb: 'list', group: '', resource: 'secrets', namespace: names.namespace },
+  { verb: 'get', group: '', resource: 'secrets', namespace: names.namespace, name: 'other' },
+  { verb: 'update', group: '', resource: 'configmaps', namespace: names.namespace, name: 'other' },
+  { verb: 'create', group: '', resource: 'serviceaccounts/token', namespace: names.namespace },
+  { verb: 'update', group: 'coordination.k8s.io', resource: 'leases', namespace: names.namespace, name: 'other' },
+  { verb: 'update', group: 'coordination.k8s.io', resource: 'leases', namespace: names.nodeLeaseNamespace },
+];
+
+/** Applies `deploy/` with kubectl, for real and as a dry run, and asks the server what its accounts may do. Without kubectl everything is skipped. */
+export function deploySuite(kubectl: string | undefined): ApiSuite {
+  return {
+    name: 'deploy',
+    async run(api, check) {
+      const skip = kubectl === undefined ? 'there is no kubectl' : undefined;
+      const folder = await mkdtemp(join(tmpdir(), 'mooring-deploy-'));
+      const client = makeClient(api.url, api.caPem, api.adminToken);
+      try {
+        const run = await openKubectl(kubectl ?? '', api, folder);
+        for (const name of await exampleNames())
+          await check(`the server accepts the example ${name}`, () => accepted(run, join(examples, name)), { skip });
+        await check('the server accepts deploy/base, and a dry run leaves nothing', () => leavesNothing(run, client), {
+          skip,
+        });
+        await check(
+          'deploy/base can be applied again over what the leader has written',
+          () => appliedTwice(run, client),
+          {
+            skip,
+          },
+        );
+        await check('the controller may do all it must, and not more', () => controllerRights(client), { skip });
+        await check('the agent may do nothing', () => agentRights(client), { skip });
+        if (kubectl !== undefined) await run(['delete', '-k', base, '--ignore-not-found', '--wait=false']);
+      } finally {
+        client.close();
+        await rm(folder, { recursive: true, force: true });
+      }
+    },
+  };
+}
+
+/** Runs kubectl and answers its stdout; throws unless it ends with 0. */
+type Kubectl = (args: readonly string[]) => Promise<string>;
+
+async function openKubectl(kubectl: string, api: ApiUnderTest, folder: string): Promise<Kubectl> {
+  const config = join(folder, 'config');
+  await api.writeKubeconfig(config);
+  const common = [`--kubeconfig=${config}`, `--cache-dir=${join(folder, 'cache')}`];
+  const env = { PATH: process.env['PATH'], HOME: folder };
+  return (args) =>
+    new Promise((resolve, reject) => {
+      execFile(kubectl, [...common, ...args], { env, timeout: 60_000 }, (error, stdout, stderr) => {
+        if (error === null) resolve(stdout);
+        else reject(new Error(`kubectl ${args.join(' ')}: ${stderr || error.message}`));
+      });
+    });
+}
+
+async function accepted(run: Kubectl, folder: string): Promise<void> {
+  const lines = (await run(['apply', '-k', folder, '--dry-run=server'])).trim().split('\n');
+  for (const line of lines) assert.match(line, /(created|configured|unchanged) \(server dry run\)$/);
+  for (const kind of ['deployment', 'daemonset', 'service', 'poddisruptionbudget', 'clusterrole', 'configmap'])
+    assert.ok(
+      lines.some((line) => line.startsWith(`${kind}.`) || line.startsWith(`${kind}/`)),
+      `no ${kind} among ${lines.join(', ')}`,
+    );
+}
+
+async function leavesNothing(run: Kubectl, client: Client): Promise<void> {
+  await accepted(run, base);
+  assert.equal((await client.call('GET', `${configMaps}/${names.certificates}`)).status, 404);
+}
+
+const configMaps = `/api/v1/namespaces/${names.namespace}/configmaps`;
+
+async function appliedTwice(run: Kubectl, client: Client): Promise<void> {
+  await run(['apply', '-k', base]);
+  const data = { [names.caKey]: 'a certificate', [names.controllerUrlsKey]: 'https://10.0.0.1:10270\n' };
+  const patched = await client.call('PATCH', `${configMaps}/${names.certificates}`, {
+    body: { data },
+    type: 'application/merge-patch+json',
+  });
+  assert.equal(patched.status, 200, patched.text);
+  assert.match(await run(['apply', '-k', base]), new RegExp(`^configmap/${names.certificates} unchanged$`, 'm'));
+  const { object } = await client.call('GET', `${configMaps}/${names.certificates}`);
+  assert.deepEqual(object['data'], data);
+}
+
+async function controllerRights(client: Client): Promise<void> {
+  const token = await tokenOf(client, names.controller);
+  for (const { verbs, ...of } of permissions) {
+    for (const verb of verbs) assert.ok(await mayI(client, token, { verb, ...of }), `may not ${verb} ${of.resource}`);
+  }
+  for (const wish of withheld) assert.ok(!(await mayI(client, token, wish)), `may ${wish.verb} ${wish.resource}`);
+}
+
+async function agentRights(client: Client): Promise<void> {
+  const token = await tokenOf(client, names.agent);
+  for (const { verbs, ...of } of permissions)
+    for (const verb of verbs) assert.ok(!(await mayI(client, token, { verb, ...of })), `may ${verb} ${of.resource}`);
+}
+
+async function tokenOf(client: Client, account: string): Promise<string> {
+  const path = `/api/v1/namespaces/${names.namespace}/serviceaccounts/${account}/token`;
+  const { status, text, object } = await client.call('POST', path, {
+    body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: {} },
+  });
+  assert.equal(status, 201, text);
+  return String(object.status?.['token']);
+}
+
+async function mayI(client: Client, token: string, { resource, ...rest }: Wish): Promise<boolean> {
+  const [name, subresource] = resource.split('/');
+  const { status, text, object } = await client.call('POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', {
+    token,
+    body: {
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SelfSubjectAccessReview',
+      spec: { resourceAttributes: { ...rest, resource: name, ...(subresource === undefined ? {} : { subresource }) } },
+    },
+  });
+  assert.equal(status, 201, text);
+  return object.status?.['allowed'] === true;
+}

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { runFlags as agentFlags } from '../../agent/options.ts';
+import { type FlagDefinitions, parseFlags } from '../../common/process/flags.ts';
+import { names } from '../../common/well-known.ts';
+import { permissions } from '../../controller/permissions.ts';
+import { runCommandFlags as controllerFlags } from '../../controller/program.ts';
+import { exampleNames, examples, type Manifest, readManifests, readYaml, right, rightsOf } from './manifests.ts';
+
+interface Container {
+  readonly image: string;
+  readonly command: readonly string[];
+  readonly args: readonly string[];
+  readonly securityContext: { readonly capabilities: { readonly drop: readonly string[] } };
+}
+
+interface PodSpec {
+  readonly serviceAccountName: string;
+  readonly automountServiceAccountToken: boolean;
+  readonly hostNetwork: boolean;
+  readonly tolerations: readonly { readonly key?: string; readonly operator: string }[];
+  readonly containers: readonly Container[];
+  readonly volumes?: readonly {
+    readonly configMap?: { readonly name: string; readonly items?: unknown };
+    readonly projected?: {
+      readonly sources: readonly { readonly serviceAccountToken: { readonly audience: string } }[];
+    };
+  }[];
+}
+
+const manifests = await readManifests();
+
+function object(kind: string, name: string): Manifest {
+  const found = manifests.find((each) => each.kind === kind && each.metadata.name === name);
+  assert.ok(found, `deploy/base has no ${kind} ${name}`);
+  return found;
+}
+
+function podSpec(kind: string, name: string): PodSpec {
+  const { template } = object(kind, name)['spec'] as { readonly template: { readonly spec: PodSpec } };
+  return template.spec;
+}
+
+const controller = podSpec('Deployment', names.controller);
+const agent = podSpec('DaemonSet', names.agent);
+
+/** Arguments after the command's name, as the program gets them. */
+function assertArguments(flags: FlagDefinitions, args: readonly string[]): void {
+  assert.equal(args[0], 'run');
+  const parsed = parseFlags(flags, args.slice(1));
+  assert.ok(parsed.ok, parsed.ok ? '' : parsed.message);
+  assert.deepEqual(parsed.warnings, []);
+  assert.deepEqual(parsed.operands, []);
+}
+
+describe('the manifests', () => {
+  test('give the controller exactly the rights it uses', () => {
+    const used = permissions.flatMap(({ verbs, group, resource, name, namespace }) =>
+      verbs.map((verb) => right(verb, group, resource, name, namespace)),
+    );
+    assert.deepEqual([...rightsOf(names.controller, manifests)].sort(), [...new Set(used)].sort());
+  });
+
+  test('give the agent no right and no token but the one for our audience', () => {
+    assert.deepEqual([...rightsOf(names.agent, manifests)], []);
+    assert.equal(agent.serviceAccountName, names.agent);
+    assert.equal(agent.automountServiceAccountToken, false);
+    const tokens = (agent.volumes ?? []).flatMap(({ projected }) => projected?.sources ?? []);
+    assert.deepEqual(
+      tokens.map(({ serviceAccountToken }) => serviceAccountToken.audience),
+      [names.audience],
+    );
+  });
+
+  test('ship the ConfigMap without a key, and mount it whole', () => {
+    assert.equal(object('ConfigMap', names.certificates)['data'], undefined);
+    const mounted = (agent.volumes ?? []).filter(({ configMap }) => configMap?.name === names.certificates);
+    assert.equal(mounted.length, 1);
+    assert.equal(mounted[0]?.configMap?.items, undefined);
+  });
+
+  test('run on nodes that wait for initialisation, in the network of the host', () => {
+    for (const { hostNetwork, tolerations } of [controller, agent]) {
+      assert.equal(hostNetwork, true);
+      const tolerated = tolerations.some(
+        ({ key, operator }) =>
+          operator === 'Exists' && (key === undefined || key === 'node.cloudprovider.kubernetes.io/uninitialized'),
+      );
+      assert.ok(tolerated);
+    }
+  });
+
+  test('drop every capability', () => {
+    for (const { containers } of [controller, agent])
+      for (const { securityContext } of containers) assert.deepEqual(securityContext.capabilities.drop, ['ALL']);
+  });
+
+  test('let agents reach the report API under the name of its certificate', () => {
+    const { ports } = object('Service', names.controller)['spec'] as {
+      readonly ports: readonly { readonly port: number }[];
+    };
+    assert.deepEqual(
+      ports.map(({ port }) => port),
+      [names.reportPort],
+    );
+    assert.ok(agent.containers[0]?.args.includes(`--controller-url=https://${names.serverName}:${names.reportPort}`));
+  });
+
+  test('pass arguments that the programs know', () => {
+    assertArguments(agentFlags, agent.containers[0]?.args ?? []);
+    assertArguments(controllerFlags, controller.containers[0]?.args ?? []);
+  });
+
+  test('add, in every example, arguments that the programs know', async () => {
+    for (const name of await exampleNames()) {
+      const [kustomization] = (await readYaml(join(examples, name, 'kustomization.yaml'))) as {
+        readonly patches: readonly { readonly target: { readonly kind: string }; readonly patch: string }[];
+      }[];
+      for (const { target, patch } of kustomization?.patches ?? []) {
+        const added = [...patch.matchAll(/value: (--\S+)/g)].map((match) => match[1] ?? '');
+        const flags = target.kind === 'DaemonSet' ? agentFlags : controllerFlags;
+        assertArguments(flags, ['run', ...added]);
+        assert.ok(added.length > 0, name);
+      }
+    }
+  });
+
+  test('start the programs as the images do', async () => {
+    const dockerfile = await readFile(join(examples, '../Dockerfile'), 'utf8');
+    const entryPoints = [...dockerfile.matchAll(/^ENTRYPOINT (\[.*\])$/gm)].map((match) => JSON.parse(match[1] ?? ''));
+    assert.deepEqual(entryPoints, [agent.containers[0]?.command, controller.containers[0]?.command]);
+  });
+});
