@@ -57,6 +57,8 @@ export function deliver(options: DeliverOptions, signal: AbortSignal): Deliverer
   let heartbeatMs = options.heartbeatMs;
   let failures = 0;
   let lastProblem = 'no report was sent yet';
+  /** What the last acceptance said, so that only another one is worth a line. */
+  let lastSaid: string | undefined;
   /** When the next round is due at the latest. */
   let dueMs = Number.POSITIVE_INFINITY;
 
@@ -123,8 +125,10 @@ export function deliver(options: DeliverOptions, signal: AbortSignal): Deliverer
   function noteAnswer(answer: ReportAnswer): number {
     const codes = answer.reasons.map(({ code }) => code).join(',');
     if (answer.accepted) {
-      if (lastAcceptedMs === undefined || failures > 0)
+      const said = `${answer.initialized} ${codes}`;
+      if (said !== lastSaid || failures > 0)
         log.info('report accepted', { initialized: answer.initialized, reasons: codes });
+      lastSaid = said;
       lastAcceptedMs = clock.monotonic();
       metrics.lastAccepted.set(clock.now() / 1000);
     } else {

@@ -26,7 +26,7 @@ export interface RunDependencies {
 }
 
 /** Of the second that stopping may take, this much is for the last report. */
-const leaveTimeoutMs = 600;
+const leaveTimeoutMs = 500;
 
 /** Observes and reports until the signal aborts, says goodbye, and answers the exit code. */
 export async function runAgent(values: RunValues, { clock, random, log, signal }: RunDependencies): Promise<number> {

@@ -1,5 +1,5 @@
 // Memory, CPU and start-up time of the agent as it ships: the bundle, with the command line of deploy/, beside a local metadata service and a local
-// report API. `node bench/agent-memory.ts [--seconds 130] [--cloud simulated]`
+// report API. `node bench/agent-memory.ts [--seconds 130] [--cloud simulated|aws|openstack]`
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startFakeController } from '../agent/testing/fake-controller.ts';
+import { startFakeMetadata, treeAnswer } from '../agent/testing/fake-metadata.ts';
 import { systemClock } from '../common/process/clock.ts';
 import { seededRandom } from '../common/process/random.ts';
 import { testCa } from '../common/testing/certificates.ts';
@@ -30,10 +31,32 @@ export interface AgentFigures {
 
 const budget = { rssMiB: 60, anonymousMiB: 18, cpuShare: 0.001 };
 
-export async function measureAgent(seconds: number): Promise<AgentFigures> {
+const clouds = ['simulated', 'aws', 'openstack'] as const;
+type BenchCloud = (typeof clouds)[number];
+
+async function startMetadata(cloud: BenchCloud): Promise<{ readonly url: string; stop(): Promise<void> }> {
+  if (cloud === 'simulated') {
+    const started = await startCloud({ clock: systemClock(), random: seededRandom(1) });
+    const { id } = started.model.create({ external: true });
+    return { url: started.metadataUrl(id), stop: () => started.stop() };
+  }
+  const fixture = (name: string) => readFile(new URL(`../agent/metadata/fixtures/${name}`, import.meta.url), 'utf8');
+  const tree =
+    cloud === 'aws'
+      ? { ...JSON.parse(await fixture('aws.json')), '/latest/api/token': 'token' }
+      : {
+          '/openstack/latest/meta_data.json': await fixture('openstack/meta_data.json'),
+          '/openstack/latest/network_data.json': await fixture('openstack/network_data.json'),
+          '/latest/meta-data/instance-type': 'm1.large',
+        };
+  const { url, close } = await startFakeMetadata(treeAnswer(tree));
+  return { url, stop: close };
+}
+
+export async function measureAgent(seconds: number, cloud: BenchCloud = 'simulated'): Promise<AgentFigures> {
   const folder = await mkdtemp(join(tmpdir(), 'mooring-bench-'));
   const clock = systemClock();
-  const cloud = await startCloud({ clock, random: seededRandom(1) });
+  const metadata = await startMetadata(cloud);
   const ca = await testCa();
   const controller = await startFakeController(await ca.issue({ dnsNames: [names.serverName] }));
   let child: ChildProcess | undefined;
@@ -42,7 +65,6 @@ export async function measureAgent(seconds: number): Promise<AgentFigures> {
     const { outputs } = await bundleAgent(bundle);
     await writeFile(join(folder, 'ca.crt'), ca.caPem);
     await writeFile(join(folder, 'token'), 'bench-token');
-    const { id } = cloud.model.create({ external: true });
     const started = clock.monotonic();
     child = spawn(
       process.execPath,
@@ -50,8 +72,8 @@ export async function measureAgent(seconds: number): Promise<AgentFigures> {
         ...agentNodeFlags,
         bundle,
         'run',
-        '--cloud=simulated',
-        `--metadata-url=${cloud.metadataUrl(id)}`,
+        `--cloud=${cloud}`,
+        `--metadata-url=${metadata.url}`,
         `--controller-url=${controller.url}`,
         `--ca-file=${join(folder, 'ca.crt')}`,
         `--token-file=${join(folder, 'token')}`,
@@ -79,7 +101,7 @@ export async function measureAgent(seconds: number): Promise<AgentFigures> {
       await once(child, 'exit');
     }
     await controller.close();
-    await cloud.stop();
+    await metadata.stop();
     await rm(folder, { recursive: true, force: true });
   }
 }
@@ -112,8 +134,12 @@ function pause(seconds: number): Promise<void> {
 }
 
 if (import.meta.main) {
-  const { values } = parseArgs({ options: { seconds: { type: 'string', default: '130' } } });
-  const figures = await measureAgent(Number(values.seconds));
+  const { values } = parseArgs({
+    options: { seconds: { type: 'string', default: '130' }, cloud: { type: 'string', default: 'simulated' } },
+  });
+  const cloud = clouds.find((known) => known === values.cloud);
+  if (cloud === undefined) throw new RangeError(`--cloud: ${values.cloud}, expected one of ${clouds.join(', ')}`);
+  const figures = await measureAgent(Number(values.seconds), cloud);
   const row = (name: string, value: string, limit: string) =>
     process.stdout.write(`${name.padEnd(24)}${value.padStart(10)}  ${limit}\n`);
   row('RSS', `${figures.rssMiB} MiB`, `budget ${budget.rssMiB} MiB`);
