@@ -180,6 +180,7 @@ test('bad flags exit 2 and name flag, value and expectation', async () => {
     [['run', '--poll-interval=60'], /--poll-interval: "60", expected a duration with a unit/],
     [['run', '--cloud=azure'], /--cloud: "azure", expected one of auto, aws/],
     [['run', '--controller-url=http://a'], /--controller-url: "http:\/\/a", expected https/],
+    [['run', '--cloud=aws'], /--controller-url, --controller-url-file: none given/],
     [['provider-id', '--with=node-ip'], /--with: "node-ip", expected --output kubelet-args/],
     [['show', '--frobnicate'], /unknown option '--frobnicate'/],
     [['shwo'], /command "shwo"/],

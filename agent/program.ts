@@ -42,8 +42,15 @@ export function agentProgram({ clock, random, signal }: AgentDependencies): Prog
           'mooring-agent run --controller-url-file /etc/mooring/controller-urls --ca-file /etc/mooring/ca.crt',
           'mooring-agent run --cloud openstack --region RegionOne --controller-url https://10.0.0.4:10270',
         ],
-        run: ({ values, io }) =>
-          orFailed('run', io, () => runAgent(values, { clock, random, log: logOf(values, io), signal })),
+        async run({ values, io }) {
+          if (values.controllerUrl.length === 0 && values.controllerUrlFile === undefined) {
+            io.stderr(
+              'mooring-agent run: --controller-url, --controller-url-file: none given, expected at least one\n',
+            );
+            return 2;
+          }
+          return orFailed('run', io, () => runAgent(values, { clock, random, log: logOf(values, io), signal }));
+        },
       }),
       'provider-id': defineCommand({
         summary: 'Prints the providerID of this machine, for kubelet --provider-id, and nothing else.',

@@ -58,14 +58,18 @@ export async function readPatiently(
   const stop = () => limit.abort(new Error('asked to stop'));
   const timer = clock.setTimer(timeoutMs, stop);
   signal.addEventListener('abort', stop, { once: true });
+  /** What went wrong before the time was up tells more than that it was. */
+  let last: unknown;
   try {
     for (let failures = 1; ; failures += 1) {
       try {
         return await source.read(limit.signal);
       } catch (error) {
+        if (limit.signal.aborted) throw last ?? error;
         if (!isCloudError(error) || !error.retryable) throw error;
+        last = error;
         const waitMs = Math.max(backoffMs(failures, { firstMs: 250, maxMs: 5000, random }), error.retryAfterMs ?? 0);
-        if (limit.signal.aborted || clock.monotonic() + waitMs >= deadlineMs) throw error;
+        if (clock.monotonic() + waitMs >= deadlineMs) throw error;
         log.debug('trying again', { ...errorFields(error), waitMs: Math.round(waitMs) });
         await sleep(clock, waitMs, limit.signal);
       }

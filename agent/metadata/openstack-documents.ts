@@ -2,7 +2,8 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CloudError } from '../../common/cloud-error.ts';
 import type { Clock } from '../../common/process/clock.ts';
-import { createMetadataClient, createMetadataHttp, type MetadataClient, parseJson } from './client.ts';
+import type { Http } from '../../common/process/http.ts';
+import { createMetadataClient, type MetadataClient, parseJson } from './client.ts';
 import { askInTurn, isEndpointFailure, preferring } from './endpoints.ts';
 import { fieldsOf } from './fields.ts';
 import type { LocalInterface } from './source.ts';
@@ -25,6 +26,7 @@ const maxFileBytes = 1024 * 1024;
 export interface OpenstackServiceOptions {
   readonly cloud: string;
   readonly clock: Clock;
+  readonly http: Http;
   readonly metadataUrl: string | undefined;
   readonly interfaces: (() => readonly LocalInterface[]) | undefined;
 }
@@ -33,10 +35,10 @@ export interface OpenstackServiceOptions {
 export function openstackService({
   cloud,
   clock,
+  http,
   metadataUrl,
   interfaces,
 }: OpenstackServiceOptions): ReadOpenstackDocuments {
-  const http = createMetadataHttp(clock);
   const clients = new Map<string, MetadataClient>();
   let answered: MetadataClient | undefined;
 

@@ -8,11 +8,13 @@ import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import type { Instance } from '../../common/instance.ts';
 import { systemClock } from '../../common/process/clock.ts';
+import { type Http, HttpFailure } from '../../common/process/http.ts';
 import { treeAnswer } from '../testing/fake-metadata.ts';
 import { failureOf, never, openBeside, testFaults } from '../testing/source-suite.ts';
 import { createMetadataHttp } from './client.ts';
 import { huaweicloud } from './huaweicloud.ts';
 import { openstack } from './openstack.ts';
+import { openstackService } from './openstack-documents.ts';
 import { labelValue } from './openstack-instance.ts';
 import type { LocalInterface } from './source.ts';
 
@@ -218,6 +220,34 @@ test('zone names become label values as the cloud controller makes them', () => 
   assert.equal(labelValue('Zone A / rack 3'), 'Zone-A-rack-3');
   assert.equal(labelValue('.zone!'), 'zone');
   assert.equal(labelValue('z'.repeat(80)).length, 63);
+});
+
+test('an IPv6-only network is served by the link-local address, on each interface in turn, and the one that answered is kept', async () => {
+  const asked: string[] = [];
+  const http: Http = async ({ url }) => {
+    asked.push(url);
+    if (!url.startsWith('http://[fe80::a9fe:a9fe%25ens4]/')) throw new HttpFailure('unreachable', 'no route');
+    const text = tree[url.slice(url.indexOf(']') + 1)];
+    return { status: text === undefined ? 404 : 200, header: () => null, text: text ?? '' };
+  };
+  const interfaces = () => [
+    { name: 'ens3', mac: 'fa:16:3e:00:00:01', addresses: ['fe80::1'] },
+    { name: 'ens5', mac: 'fa:16:3e:00:00:03', addresses: ['10.0.0.1'] },
+    ...kernel,
+  ];
+  const read = openstackService({ cloud: 'openstack', clock: systemClock(), http, metadataUrl: undefined, interfaces });
+  assert.equal((await read(never)).ec2.publicIPv4, '198.51.100.7');
+  assert.deepEqual(asked.slice(0, 3), [
+    `http://169.254.169.254${metaPath}`,
+    `http://[fe80::a9fe:a9fe%25ens3]${metaPath}`,
+    `http://[fe80::a9fe:a9fe%25ens4]${metaPath}`,
+  ]);
+  asked.length = 0;
+  await read(never);
+  assert.ok(
+    asked.every((url) => url.includes('ens4')),
+    asked.join(' '),
+  );
 });
 
 test('an address with an interface is reached, which URL cannot express', async (context) => {

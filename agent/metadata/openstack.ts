@@ -1,5 +1,6 @@
 import { CloudError } from '../../common/cloud-error.ts';
 import { openstack as providerId } from '../../common/provider-id/openstack.ts';
+import { createMetadataHttp } from './client.ts';
 import { openstackDrive, openstackService } from './openstack-documents.ts';
 import { openstackInstance } from './openstack-instance.ts';
 import type { Dmi, MetadataSource, SourceKind, SourceOptions } from './source.ts';
@@ -45,7 +46,7 @@ export function openOpenstack(
 ): MetadataSource {
   const documents =
     configDrive === undefined
-      ? openstackService({ cloud, clock, metadataUrl, interfaces })
+      ? openstackService({ cloud, clock, http: createMetadataHttp(clock), metadataUrl, interfaces })
       : openstackDrive(cloud, configDrive);
   return {
     cloud,
