@@ -168,6 +168,7 @@ export function deliver(options: DeliverOptions, signal: AbortSignal): Deliverer
     while (!news && !signal.aborted) await wait(maxHeartbeatMs, true);
     while (!signal.aborted) {
       news = false;
+      dueMs = clock.monotonic();
       const { waitMs, interruptible } = conclude(await round());
       dueMs = clock.monotonic() + waitMs;
       await pause(waitMs, interruptible);
