@@ -174,4 +174,12 @@ export const nodeFacts: Fact[] = [
       });
     },
   },
+  {
+    id: 'E11',
+    says: 'times of a condition that were not given are null, not missing',
+    async run(k) {
+      const node = await k.node({ status: { conditions: [{ type: 'Ready', status: 'True' }] } });
+      like(node.status, { conditions: [{ lastHeartbeatTime: null, lastTransitionTime: null, reason: absent }] });
+    },
+  },
 ];

@@ -160,6 +160,24 @@ export const patches: Fact[] = [
     },
   },
   {
+    id: 'D5d',
+    says: 'a strategic merge patch puts entries of one type side by side, whatever order they were sent in',
+    async run(k) {
+      const at = await nodeWith(k, { addresses: [{ type: 'Hostname', address: 'h' }] });
+      const [a, h, b] = [
+        { type: 'InternalIP', address: '10.0.0.1' },
+        { type: 'Hostname', address: 'h' },
+        { type: 'InternalIP', address: 'fd00::1' },
+      ];
+      const answer = await k.patch('strategic', at, { status: { addresses: [{ $patch: 'replace' }, a, h, b] } });
+      answered(answer, 200, { status: { addresses: [a, b, h] } });
+      const merged = await k.patch('merge', at, { status: { addresses: [a, h, b] } });
+      answered(merged, 200, { status: { addresses: [a, h, b] } });
+      const empty = await k.patch('strategic', at, { status: { addresses: [] } });
+      answered(empty, 200, { status: { addresses: [a, b, h] } });
+    },
+  },
+  {
     id: 'D6',
     says: 'a strategic merge patch replaces taints whole, null empties them',
     async run(k) {

@@ -2,13 +2,14 @@ import { parseArgs } from 'node:util';
 import type { ApiSuite, ApiUnderTest, Check } from '../conformance/api-under-test.ts';
 import { conformanceSuites } from '../conformance/suites.ts';
 import { type Binaries, findBinaries } from './binaries.ts';
+import { differentialSuite } from './differential.ts';
 import { startRealApi } from './start-real-api.ts';
 import { throttledSuite } from './throttled.ts';
 
 /** Suites that share one fresh server. */
 interface Group {
   name: string;
-  suites: (binaries: Binaries) => ApiSuite[];
+  suites: (binaries: Binaries, stories: { stories: number; seed: number }) => ApiSuite[];
 }
 
 /**
@@ -17,6 +18,7 @@ interface Group {
  */
 const groups: Group[] = [
   { name: 'conformance', suites: ({ kubectl }) => conformanceSuites({ kubectl }) },
+  { name: 'differential', suites: (_binaries, stories) => [differentialSuite(stories)] },
   { name: 'limits', suites: (binaries) => [throttledSuite(binaries)] },
 ];
 
@@ -28,8 +30,14 @@ async function main(argv: string[]): Promise<number> {
   const names = groups.map((group) => group.name);
   const { values } = parseArgs({
     args: argv,
-    options: { only: { type: 'string', multiple: true }, required: { type: 'boolean', default: false } },
+    options: {
+      only: { type: 'string', multiple: true },
+      required: { type: 'boolean', default: false },
+      stories: { type: 'string', default: '60' },
+      seed: { type: 'string', default: '1' },
+    },
   });
+  const stories = { stories: wholeNumber('stories', values.stories), seed: wholeNumber('seed', values.seed) };
   const only = values.only?.flatMap((value) => value.split(','));
   const unknown = only?.find((name) => !names.some((known) => name === known || name.startsWith(`${known}/`)));
   if (unknown) throw new UsageError(`--only ${unknown}: expected one of ${names.join(', ')}, or GROUP/SUITE`);
@@ -43,7 +51,7 @@ async function main(argv: string[]): Promise<number> {
   console.error(`real servers from ${found.origin}${found.kubectl ? `, kubectl ${found.kubectl}` : ', no kubectl'}`);
   const counts = { passed: 0, failed: 0, skipped: 0 };
   for (const group of groups) {
-    const suites = group.suites(found).filter((suite) => chosen(only, group.name, suite.name));
+    const suites = group.suites(found, stories).filter((suite) => chosen(only, group.name, suite.name));
     if (suites.length === 0) continue;
     const api = await startRealApi({ binaries: found });
     try {
@@ -57,6 +65,11 @@ async function main(argv: string[]): Promise<number> {
 }
 
 class UsageError extends Error {}
+
+function wholeNumber(flag: string, text: string): number {
+  if (!/^\d{1,9}$/.test(text)) throw new UsageError(`--${flag} ${text}: expected a whole number`);
+  return Number(text);
+}
 
 function chosen(only: string[] | undefined, group: string, suite: string): boolean {
   return only === undefined || only.includes(group) || only.includes(`${group}/${suite}`);
