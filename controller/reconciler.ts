@@ -84,6 +84,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
   let wakeUp: { readonly at: number; readonly timer: Timer } | undefined;
   let progressAt = clock.monotonic();
   let onDrained: (() => void) | undefined;
+  let stopping: Promise<void> | undefined;
 
   function add(key: string, dueAt: number, priority: Priority): void {
     const run = running.get(key);
@@ -176,6 +177,26 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     queue.add(key, now + delay, run.priority === 'high' ? 'normal' : run.priority);
   }
 
+  async function drain(): Promise<void> {
+    state = 'stopped';
+    wakeUp?.timer.cancel();
+    wakeUp = undefined;
+    if (running.size === 0) return;
+    await new Promise<void>((resolve) => {
+      let timer = clock.setTimer(options.drainMs ?? 10_000, () => {
+        abort.abort(new Error(`${name} stops`));
+        timer = clock.setTimer(graceMs, () => {
+          log.warn('stopped while keys still run', { keys: [...running.keys()].slice(0, 10), runs: running.size });
+          resolve();
+        });
+      });
+      onDrained = () => {
+        timer.cancel();
+        resolve();
+      };
+    });
+  }
+
   return {
     enqueue(key, { afterMs = 0, priority = 'normal' } = {}) {
       if (state === 'stopped') return;
@@ -190,25 +211,9 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       state = 'started';
       pumpSoon();
     },
-    async stop() {
-      if (state === 'stopped') return;
-      state = 'stopped';
-      wakeUp?.timer.cancel();
-      wakeUp = undefined;
-      if (running.size === 0) return;
-      await new Promise<void>((resolve) => {
-        let timer = clock.setTimer(options.drainMs ?? 10_000, () => {
-          abort.abort(new Error(`${name} stops`));
-          timer = clock.setTimer(graceMs, () => {
-            log.warn('stopped while keys still run', { keys: [...running.keys()].slice(0, 10), runs: running.size });
-            resolve();
-          });
-        });
-        onDrained = () => {
-          timer.cancel();
-          resolve();
-        };
-      });
+    stop() {
+      stopping ??= drain();
+      return stopping;
     },
     get depth() {
       return queue.due(clock.monotonic());

@@ -1,0 +1,214 @@
+import assert from 'node:assert/strict';
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, it } from 'node:test';
+import { stringify } from 'yaml';
+import { systemClock } from '../../common/process/clock.ts';
+import { createLog, silentLog } from '../../common/process/log.ts';
+import { fakeClock } from '../../common/testing/fake-clock.ts';
+import { createKubeClient } from './client.ts';
+import { type KubeConfigOptions, loadKubeConnection } from './kube-config.ts';
+import { answerJson, startTestServer, statusObject } from './testing/test-server.ts';
+
+describe('the connection of a kubeconfig', () => {
+  let folder = '';
+
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'mooring-kube-config-'));
+  });
+  after(() => rm(folder, { recursive: true }));
+
+  const file = (name: string) => join(folder, name);
+
+  async function kubeconfig(
+    name: string,
+    user: Readonly<Record<string, unknown>>,
+    cluster: Readonly<Record<string, unknown>> = {},
+  ): Promise<string> {
+    const document = {
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [{ name: 'c', cluster: { server: 'https://10.0.0.1:6443', ...cluster } }],
+      users: [{ name: 'u', user }],
+      contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }],
+      'current-context': 'x',
+    };
+    await writeFile(file(name), stringify(document));
+    return file(name);
+  }
+
+  function load(options: Partial<KubeConfigOptions>) {
+    return loadKubeConnection({ clock: fakeClock(), log: silentLog, env: {}, ...options });
+  }
+
+  it('has the server, the CA, the certificate and the server name', async () => {
+    const ca = Buffer.from('CA PEM').toString('base64');
+    await writeFile(file('client.crt'), 'CERT PEM');
+    await writeFile(file('client.key'), 'KEY PEM');
+    const path = await kubeconfig(
+      'certificate',
+      { 'client-certificate': 'client.crt', 'client-key': file('client.key') },
+      {
+        'certificate-authority-data': ca,
+        'tls-server-name': 'kubernetes',
+        server: 'https://example.com/k8s/clusters/1/',
+      },
+    );
+    const connection = await load({ kubeconfig: path });
+    const { headers, tls } = await connection.credentials();
+    assert.equal(connection.server, 'https://example.com/k8s/clusters/1');
+    assert.deepEqual(headers, {});
+    assert.equal(String(tls.ca), 'CA PEM');
+    assert.equal(String(tls.cert), 'CERT PEM');
+    assert.equal(String(tls.key), 'KEY PEM');
+    assert.equal(tls.servername, 'kubernetes');
+    assert.equal(tls.rejectUnauthorized, undefined);
+  });
+
+  for (const [name, user, expected] of [
+    ['a token', { token: 'abc' }, { authorization: 'Bearer abc' }],
+    [
+      'name and password',
+      { username: 'me', password: 'pw' },
+      { authorization: `Basic ${Buffer.from('me:pw').toString('base64')}` },
+    ],
+    ['impersonation', { token: 'abc', as: 'jane' }, { authorization: 'Bearer abc', 'impersonate-user': 'jane' }],
+  ] as const) {
+    it(`has ${name}`, async () => {
+      const connection = await load({ kubeconfig: await kubeconfig('plain', user) });
+      assert.deepEqual((await connection.credentials()).headers, expected);
+    });
+  }
+
+  it('reads a token file, relative to the kubeconfig, and again every minute', async () => {
+    await writeFile(file('token'), 'first\n');
+    const clock = fakeClock();
+    const connection = await load({ clock, kubeconfig: await kubeconfig('token-file', { tokenFile: 'token' }) });
+    const first = await connection.credentials();
+    assert.equal(first.headers['authorization'], 'Bearer first');
+    await writeFile(file('token'), 'second');
+    await clock.advance(59_000);
+    assert.equal(await connection.credentials(), first);
+    await clock.advance(1_000);
+    const second = await connection.credentials();
+    assert.equal(second.headers['authorization'], 'Bearer second');
+    assert.equal(second.tls, first.tls, 'the connections stay');
+    await clock.advance(60_000);
+    assert.equal(await connection.credentials(), second, 'nothing changed');
+  });
+
+  it('reads again at once what the server refused, but not for each of many refusals', async () => {
+    await writeFile(file('refused'), 'first');
+    const clock = fakeClock();
+    const connection = await load({ clock, kubeconfig: await kubeconfig('refused-config', { tokenFile: 'refused' }) });
+    const first = await connection.credentials();
+    await clock.advance(5_000);
+    await writeFile(file('refused'), 'second');
+    const [second, other] = await Promise.all([connection.credentials(first), connection.credentials(first)]);
+    assert.equal(second?.headers['authorization'], 'Bearer second');
+    assert.equal(second, other);
+    assert.equal(await connection.credentials(first), second, 'a late refusal of the old ones renews nothing');
+    await writeFile(file('refused'), 'third');
+    assert.equal(await connection.credentials(second), second);
+    await clock.advance(5_000);
+    assert.equal((await connection.credentials(second)).headers['authorization'], 'Bearer third');
+  });
+
+  it('keeps what it has while a file is missing, and says so without its content', async () => {
+    await writeFile(file('gone'), 'precious');
+    const clock = fakeClock();
+    const lines: string[] = [];
+    const log = createLog({ clock, level: 'debug', format: 'text', write: (line) => lines.push(line) });
+    const connection = await load({ clock, log, kubeconfig: await kubeconfig('gone-config', { tokenFile: 'gone' }) });
+    const before = await connection.credentials();
+    await rm(file('gone'));
+    await clock.advance(60_000);
+    assert.equal(await connection.credentials(), before);
+    assert.match(lines.join(''), /cannot renew the credentials .*ENOENT/);
+    assert.ok(!lines.join('').includes('precious'));
+  });
+
+  it('asks an exec plugin, and again only when what it gave was refused', async () => {
+    const script = file('plugin');
+    await writeFile(file('count'), '');
+    await writeFile(
+      script,
+      `#!/bin/sh\nprintf x >> ${file('count')}\nn=$(wc -c < ${file('count')} | tr -d ' ')\necho "{\\"apiVersion\\":\\"client.authentication.k8s.io/v1\\",\\"kind\\":\\"ExecCredential\\",\\"status\\":{\\"token\\":\\"exec-$n\\"}}"\n`,
+    );
+    await chmod(script, 0o755);
+    const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: script, args: [], interactiveMode: 'Never' };
+    const clock = fakeClock();
+    const connection = await load({ clock, kubeconfig: await kubeconfig('exec', { exec }) });
+    const first = await connection.credentials();
+    assert.equal(first.headers['authorization'], 'Bearer exec-1');
+    await clock.advance(600_000);
+    assert.equal(await connection.credentials(), first);
+    await clock.advance(10_000);
+    assert.equal((await connection.credentials(first)).headers['authorization'], 'Bearer exec-2');
+    assert.equal(await readFile(file('count'), 'utf8'), 'xx');
+  });
+
+  it('finds the API server of a Pod, also by IPv6', async () => {
+    const root = join(folder, 'pod');
+    const account = join(root, 'var/run/secrets/kubernetes.io/serviceaccount');
+    await mkdir(account, { recursive: true });
+    await writeFile(join(account, 'token'), 'pod-token');
+    await writeFile(join(account, 'ca.crt'), 'POD CA');
+    const env = { KUBERNETES_SERVICE_HOST: 'fd00::1', KUBERNETES_SERVICE_PORT: '443' };
+    const connection = await load({ env, rootPrefix: root });
+    assert.equal(connection.server, 'https://[fd00::1]:443');
+    const { headers, tls } = await connection.credentials();
+    assert.deepEqual(headers, { authorization: 'Bearer pod-token' });
+    assert.equal(String(tls.ca), 'POD CA');
+  });
+
+  it('says what is wrong with a configuration that cannot be used', async () => {
+    await assert.rejects(load({}), /KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set/);
+    await assert.rejects(load({ kubeconfig: file('nowhere') }), /kubeconfig .*nowhere: ENOENT/);
+    await writeFile(file('empty'), stringify({ clusters: [], users: [], contexts: [], 'current-context': 'prod' }));
+    await assert.rejects(load({ kubeconfig: file('empty') }), /current-context "prod" names no context/);
+    await writeFile(
+      file('half'),
+      stringify({ contexts: [{ name: 'x', context: { cluster: 'c', user: 'u' } }], 'current-context': 'x' }),
+    );
+    await assert.rejects(load({ kubeconfig: file('half') }), /names cluster "c", which is not there/);
+    const noUrl = await kubeconfig('no-url', {}, { server: '10.0.0.1:6443' });
+    await assert.rejects(
+      load({ kubeconfig: noUrl }),
+      /server of cluster "c" is "10.0.0.1:6443", expected an https:\/\/ URL/,
+    );
+    const proxy = await kubeconfig('proxy', {}, { 'proxy-url': 'http://proxy:3128' });
+    await assert.rejects(load({ kubeconfig: proxy }), /proxy-url, which is not supported/);
+  });
+
+  it('gets a call through whose token was replaced behind its back', async () => {
+    let valid = 'first';
+    const server = await startTestServer((request, response) => {
+      const ok = request.headers.authorization === `Bearer ${valid}`;
+      answerJson(response, ok ? 200 : 401, ok ? { kind: 'Node' } : statusObject(401, 'Unauthorized', 'Unauthorized'));
+    });
+    await writeFile(file('live'), 'first');
+    const ca = Buffer.from(server.caPem).toString('base64');
+    const path = await kubeconfig(
+      'live-config',
+      { tokenFile: 'live' },
+      { server: server.url, 'certificate-authority-data': ca },
+    );
+    const real = systemClock();
+    let skewMs = 0;
+    const clock = { ...real, monotonic: () => real.monotonic() + skewMs };
+    const { api, close } = createKubeClient({ config: await load({ clock, kubeconfig: path }), clock, log: silentLog });
+    await api.call({ verb: 'get', path: '/api/v1/nodes/a' });
+    valid = 'second';
+    await writeFile(file('live'), 'second');
+    skewMs = 6_000;
+    await api.call({ verb: 'get', path: '/api/v1/nodes/a' });
+    assert.deepEqual(
+      server.requests.map((request) => request.connection),
+      [1, 1, 1],
+    );
+    close();
+    await server.close();
+  });
+});
