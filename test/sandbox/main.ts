@@ -1,0 +1,96 @@
+import { systemClock } from '../../common/process/clock.ts';
+import { defineFlags } from '../../common/process/flags.ts';
+import { defineCommand, runProgram } from '../../common/process/program.ts';
+import { version } from '../../common/version.ts';
+import { startKubeApi } from './kube/start-kube-api.ts';
+import { runTour } from './tour/run-tour.ts';
+import { scenarios } from './tour/scenarios.ts';
+
+const flags = defineFlags({
+  nodes: {
+    kind: 'int',
+    default: 5,
+    min: 4,
+    max: 20_000,
+    help: 'VMs that boot; four at least, since the tour stops and ends some.',
+  },
+  'agent-processes': {
+    kind: 'int',
+    default: 5,
+    min: 0,
+    max: 50,
+    help: 'Agents that are processes of their own; the others run inside this one.',
+  },
+  'cloud-latency': {
+    kind: 'int',
+    default: 0,
+    min: 0,
+    max: 60_000,
+    help: "Milliseconds that every call to the cloud's API takes.",
+  },
+  scenario: { kind: 'list', choices: [...scenarios.keys()], help: 'Only these scenarios (join always comes first).' },
+  keep: { kind: 'bool', default: false, help: 'Stay up afterwards, until interrupted.' },
+  output: {
+    kind: 'string',
+    short: 'o',
+    default: 'text',
+    choices: ['text', 'json'],
+    help: 'Form of the summary; with json nothing else is on stdout.',
+  },
+});
+
+const stop = new AbortController();
+for (const name of ['SIGTERM', 'SIGINT'] as const) {
+  process.on(name, () => {
+    if (stop.signal.aborted) process.exit(130);
+    stop.abort();
+  });
+}
+
+const tourCommand = defineCommand({
+  summary: 'Runs a cluster, a cloud and Mooring on this machine and shows what happens to the nodes.',
+  flags,
+  examples: [
+    'npm run -s sandbox',
+    'npm run -s sandbox -- --nodes 50 --cloud-latency 200',
+    'npm run -s sandbox -- --scenario terminate,credentials',
+    'npm run -s sandbox -- --keep',
+  ],
+  async run({ values, io }) {
+    const api = await startKubeApi({ clock: systemClock(), random: Math.random });
+    try {
+      return await runTour({
+        api,
+        nodes: values.nodes,
+        agentProcesses: values.agentProcesses,
+        cloudLatencyMs: values.cloudLatency,
+        only: values.scenario,
+        keep: values.keep,
+        json: values.output === 'json',
+        out: values.output === 'json' ? process.stderr : process.stdout,
+        printSummary: (text) => io.stdout(text),
+        printKubeconfig: values.output === 'json' ? io.stderr : io.stdout,
+        stop: stop.signal,
+      });
+    } finally {
+      await api.stop();
+    }
+  },
+});
+
+// The tour is the only command, so its name need not be said.
+runProgram(
+  { name: 'sandbox', version, summary: 'The sandbox of Mooring.', commands: { tour: tourCommand } },
+  {
+    argv: ['tour', ...process.argv.slice(2)],
+    env: process.env,
+    stdout: (text) => process.stdout.write(text),
+    stderr: (text) => process.stderr.write(text),
+  },
+).then(
+  (code) => process.exit(code),
+  (error) => {
+    process.stderr.write(`sandbox: ${error instanceof Error ? error.stack : String(error)}\n`);
+    process.exit(1);
+  },
+);

@@ -1,0 +1,126 @@
+import { readFile, rm } from 'node:fs/promises';
+import { shortened } from '../world/shortened.ts';
+import { startWorld, type World, type WorldApi } from '../world/world.ts';
+import type { Scenario } from './scenario.ts';
+import { tour } from './scenarios.ts';
+import { createLiveTable } from './table.ts';
+
+export interface TourOptions {
+  readonly api: WorldApi;
+  readonly nodes: number;
+  readonly agentProcesses: number;
+  readonly cloudLatencyMs: number;
+  /** Names of scenarios; empty = all. */
+  readonly only: readonly string[];
+  readonly keep: boolean;
+  readonly json: boolean;
+  readonly out: NodeJS.WriteStream;
+  printSummary(text: string): void;
+  printKubeconfig(text: string): void;
+  readonly stop: AbortSignal;
+}
+
+interface Outcome {
+  readonly scenario: string;
+  readonly title: string;
+  readonly ok: boolean;
+  readonly seconds: number;
+  readonly seen: string;
+}
+
+/** Runs the tour and answers the exit code: 0 only if all of it happened. */
+export async function runTour(options: TourOptions): Promise<number> {
+  const startedMs = Date.now();
+  const table = createLiveTable(options.out, startedMs);
+  table.say(
+    `periods are shortened by flags: lease ${shortened.leaseDuration}, lifecycle ${shortened.nodeMonitorPeriod}, agents ${shortened.heartbeat}; kubelets renew every ${shortened.kubeletLeaseMs / 1000} s, Ready turns Unknown after ${shortened.monitorGraceMs / 1000} s`,
+  );
+  const world = await startWorld({ ...options, say: (line) => table.say(line) });
+  const redraw = setInterval(() => void draw(world, table.draw), 700);
+  const outcomes: Outcome[] = [];
+  try {
+    for (const stage of tour) {
+      const chosen = stage.filter(
+        ({ name }) => name === 'join' || options.only.length === 0 || options.only.includes(name),
+      );
+      for (const { title } of chosen) table.say(`>> ${title}`);
+      const done = await Promise.all(chosen.map((scenario) => attempt(scenario, world, options.stop)));
+      await draw(world, table.draw);
+      for (const outcome of done) table.say(`${outcome.ok ? 'ok ' : 'NOT'} ${outcome.scenario}: ${outcome.seen}`);
+      outcomes.push(...done);
+      if (done.some(({ ok }) => !ok) || options.stop.aborted) break;
+    }
+  } finally {
+    clearInterval(redraw);
+    table.end();
+  }
+  const ok = outcomes.every((outcome) => outcome.ok) && !options.stop.aborted;
+  options.printSummary(summary(options, world, outcomes, ok, Date.now() - startedMs));
+  if (!ok) await showLogs(world, options.out);
+  if (options.keep && !options.stop.aborted) {
+    options.printKubeconfig(`KUBECONFIG=${world.kubeconfig}\n`);
+    table.say('staying up until interrupted');
+    await new Promise<void>((resolve) => options.stop.addEventListener('abort', () => resolve(), { once: true }));
+  }
+  await world.stop();
+  if (ok) await rm(world.folder, { recursive: true, force: true });
+  return ok ? 0 : 1;
+}
+
+async function draw(world: World, show: (nodes: readonly unknown[]) => void): Promise<void> {
+  const answer = await world.rest.call('GET', '/api/v1/nodes').catch(() => undefined);
+  if (answer?.status === 200) show(answer.body.items);
+}
+
+async function attempt(scenario: Scenario, world: World, stop: AbortSignal): Promise<Outcome> {
+  const startedMs = Date.now();
+  const { name, title } = scenario;
+  const interrupted = new Promise<never>((_, reject) =>
+    stop.addEventListener('abort', () => reject(new Error('interrupted')), { once: true }),
+  );
+  interrupted.catch(() => {});
+  try {
+    const seen = await Promise.race([scenario.run(world), interrupted]);
+    return { scenario: name, title, ok: true, seconds: (Date.now() - startedMs) / 1000, seen };
+  } catch (error) {
+    return {
+      scenario: name,
+      title,
+      ok: false,
+      seconds: (Date.now() - startedMs) / 1000,
+      seen: error instanceof Error ? error.message : String(error),
+    };
+  }
+}
+
+function summary(
+  options: TourOptions,
+  world: World,
+  outcomes: readonly Outcome[],
+  ok: boolean,
+  tookMs: number,
+): string {
+  const cloudCalls = world.cloud.calls.snapshot();
+  if (options.json) {
+    const kubeconfig = options.keep ? { KUBECONFIG: world.kubeconfig } : {};
+    return `${JSON.stringify({ ok, seconds: tookMs / 1000, nodes: options.nodes, outcomes, cloudCalls, ...kubeconfig }, undefined, 2)}\n`;
+  }
+  const lines = outcomes.map(
+    (outcome) => `  ${outcome.ok ? 'proved    ' : 'NOT PROVED'}  ${outcome.title} (${outcome.seconds.toFixed(1)} s)`,
+  );
+  const calls = Object.entries(cloudCalls).map(
+    ([operation, codes]) =>
+      `  ${operation.padEnd(22)} ${Object.entries(codes)
+        .map(([code, count]) => `${count} x ${code}`)
+        .join(', ')}`,
+  );
+  return `\n${ok ? 'Everything happened.' : 'Something did not happen.'} ${(tookMs / 1000).toFixed(0)} s.\n${lines.join('\n')}\nCalls to the cloud's API:\n${calls.join('\n')}\n`;
+}
+
+/** What the processes said last, so that a failure can be understood where it happened. */
+async function showLogs(world: World, out: NodeJS.WriteStream): Promise<void> {
+  for (const { name, child } of world.replicas) {
+    const text = await readFile(child.logFile, 'utf8').catch(() => '');
+    out.write(`--- last lines of ${name} (${child.logFile})\n${text.split('\n').slice(-15).join('\n')}\n`);
+  }
+}

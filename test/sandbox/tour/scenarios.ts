@@ -1,0 +1,204 @@
+import { taints } from '../../../common/well-known.ts';
+import { createKubelet } from '../world/kubelet.ts';
+import { shortened } from '../world/shortened.ts';
+import type { World } from '../world/world.ts';
+import {
+  addressesOf,
+  assertThat,
+  conditionOf,
+  eventsOf,
+  nodeNamed,
+  type Scenario,
+  seconds,
+  taintKeys,
+  until,
+} from './scenario.ts';
+
+function vm(world: World, index: number) {
+  const found = world.vms[index];
+  assertThat(found, `the world has no VM number ${index + 1}`);
+  return found;
+}
+
+const join: Scenario = {
+  name: 'join',
+  title: 'nodes register tainted and are initialised',
+  async run(world) {
+    const startedMs = Date.now();
+    const names = world.vms.map(({ name }) => name);
+    let left = names.length;
+    await until(
+      'every Node has a providerID, addresses, a zone, and no uninitialized taint',
+      30_000 + names.length * 20,
+      async () => {
+        const { items } = await world.rest.must('GET', '/api/v1/nodes');
+        const done = items.filter(
+          // biome-ignore lint/suspicious/noExplicitAny: a Node
+          (node: any) =>
+            node.spec.providerID?.startsWith('simulated://') &&
+            !taintKeys(node).includes(taints.uninitialized) &&
+            addressesOf(node, 'InternalIP').length > 0 &&
+            node.metadata.labels['topology.kubernetes.io/zone'],
+        );
+        left = names.length - done.length;
+        return left === 0;
+      },
+      () => `${left} of ${names.length} are not`,
+    );
+    const calls = Object.entries(world.cloud.calls.snapshot()).map(
+      ([operation, codes]) => `${operation} ${Object.values(codes).reduce((a, b) => a + b, 0)}`,
+    );
+    return `${names.length} nodes initialised within ${seconds(startedMs)}; cloud calls so far: ${calls.join(', ')}`;
+  },
+};
+
+const address: Scenario = {
+  name: 'address',
+  title: "a VM's address changes and its Node follows",
+  async run(world) {
+    const { id, name } = vm(world, 0);
+    const before = addressesOf(await nodeNamed(world, name), 'InternalIP');
+    const startedMs = Date.now();
+    world.cloud.model.setAddresses(id, { interfaces: [{ internal: ['10.99.0.7'] }] });
+    await until('the new address alone stands on the Node', 30_000, async () => {
+      const now = addressesOf(await nodeNamed(world, name), 'InternalIP');
+      return now.length === 1 && now[0] === '10.99.0.7';
+    });
+    return `${name}: ${before.join(', ')} -> 10.99.0.7 within ${seconds(startedMs)} (the agent's long poll hinted, the cloud's API decided)`;
+  },
+};
+
+const stop: Scenario = {
+  name: 'stop',
+  title: 'a VM is powered off: its Node is tainted, and freed again',
+  async run(world) {
+    const { id, name } = vm(world, 1);
+    const startedMs = Date.now();
+    world.cloud.model.stop(id);
+    await world.powerLoss(name);
+    await until('the Node carries the shutdown taint', 60_000, async () =>
+      taintKeys(await nodeNamed(world, name)).includes(taints.shutdown),
+    );
+    const took = seconds(startedMs);
+    world.cloud.model.start(id);
+    await world.kubelets.get(name)?.start();
+    await world.agents.restart(vm(world, 1));
+    await until('the shutdown taint is gone', 30_000, async () => {
+      const node = await nodeNamed(world, name);
+      return node && !taintKeys(node).includes(taints.shutdown);
+    });
+    return `${name}: tainted ${took} after the power went (20 s without a sign of life are waited for), untainted once it was back`;
+  },
+};
+
+const terminate: Scenario = {
+  name: 'terminate',
+  title: 'a VM is terminated: its Node goes, with the reason',
+  async run(world) {
+    const { id, name } = vm(world, 2);
+    const startedMs = Date.now();
+    await world.shutDown(name);
+    world.cloud.model.terminate(id);
+    await until('the Node is gone', 60_000, async () => (await nodeNamed(world, name)) === undefined);
+    const took = seconds(startedMs);
+    const event = await until('an event says why', 5000, async () =>
+      (await eventsOf(world, name)).find(({ reason }) => reason === 'DeletingNode'),
+    );
+    return `${name}: gone ${took} after its orderly end; event: ${event.message}`;
+  },
+};
+
+const credentials: Scenario = {
+  name: 'credentials',
+  title: 'with wrong credentials the cloud says that nothing exists: nothing is deleted, and it says why',
+  async run(world) {
+    const { name } = vm(world, 3);
+    const { items: before } = await world.rest.must('GET', '/api/v1/nodes');
+    world.cloud.credentials.setMode(world.cloud.credential, 'sees-nothing');
+    await world.powerLoss(name);
+    const shown = await until('the Node says why it is kept', 40_000, async () => {
+      const missing = conditionOf(await nodeNamed(world, name), 'CloudInstanceMissing');
+      return missing?.status === 'True' && missing.reason === 'CanaryNotFound' ? missing : undefined;
+    });
+    const { items: during } = await world.rest.must('GET', '/api/v1/nodes');
+    assertThat(during.length === before.length, `${before.length - during.length} Nodes were deleted`);
+    world.cloud.credentials.setMode(world.cloud.credential, 'ok');
+    await world.kubelets.get(name)?.start();
+    await world.agents.restart(vm(world, 3));
+    await until(
+      'the Node is well again',
+      90_000,
+      async () => conditionOf(await nodeNamed(world, name), 'CloudInstanceMissing')?.status === 'False',
+    );
+    return `all ${during.length} Nodes kept while the cloud denied every instance; ${name} said ${shown.reason}: ${shown.message}`;
+  },
+};
+
+const foreign: Scenario = {
+  name: 'foreign',
+  title: 'a foreign node stays untouched',
+  async run(world) {
+    const name = 'foreign-1';
+    const kubelet = createKubelet({
+      rest: world.rest,
+      name,
+      token: world.nodeToken(name),
+      systemUuid: 'aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee',
+      providerID: 'othercloud:///zone/vm-1',
+      uninitialized: true,
+      leaseRenewMs: shortened.kubeletLeaseMs,
+    });
+    await kubelet.start();
+    kubelet.stop();
+    await until(
+      'the Node is not Ready',
+      30_000,
+      async () => conditionOf(await nodeNamed(world, name), 'Ready')?.status === 'Unknown',
+    );
+    const before = await nodeNamed(world, name);
+    await new Promise((resolve) => setTimeout(resolve, 4000));
+    const after = await nodeNamed(world, name);
+    assertThat(after, 'the foreign Node was deleted');
+    assertThat(after.metadata.resourceVersion === before.metadata.resourceVersion, 'the foreign Node was written');
+    assertThat(taintKeys(after).includes(taints.uninitialized), 'its taint was lifted');
+    assertThat(conditionOf(after, 'CloudInitialized') === undefined, 'a condition was put on it');
+    return `${name} (providerID othercloud:///zone/vm-1) is NotReady and uninitialized, and nobody wrote to it`;
+  },
+};
+
+const failover: Scenario = {
+  name: 'failover',
+  title: 'the leader is killed and the other one takes over',
+  async run(world) {
+    const killed = await until('somebody leads', 20_000, () => world.leader());
+    const mutations = () =>
+      Object.entries(world.cloud.calls.snapshot()).filter(([operation]) => /stop|start|terminate/.test(operation));
+    const before = JSON.stringify(mutations());
+    const startedMs = Date.now();
+    await killed.child.kill();
+    const next = await until('the other replica leads', 30_000, async () => {
+      const leader = await world.leader();
+      return leader && leader.name !== killed.name ? leader : undefined;
+    });
+    const took = seconds(startedMs);
+    const late = await world.boot('late-1');
+    await until('a node that joins now is initialised', 30_000, async () => {
+      const node = await nodeNamed(world, late.name);
+      return node?.spec?.providerID && !taintKeys(node).includes(taints.uninitialized);
+    });
+    assertThat(JSON.stringify(mutations()) === before, 'the change of leader changed something in the cloud');
+    return `${killed.name} killed; ${next.name} leads after ${took} (lease ${shortened.leaseDuration}), late-1 initialised ${seconds(startedMs)} after the kill; no mutating cloud call`;
+  },
+};
+
+/** In the order of the tour. Those that wait for silence run side by side: each has its own VM. */
+export const tour: readonly (readonly Scenario[])[] = [
+  [join],
+  [address],
+  [stop, terminate, foreign],
+  [credentials],
+  [failover],
+];
+export const scenarios: ReadonlyMap<string, Scenario> = new Map(
+  tour.flat().map((scenario) => [scenario.name, scenario]),
+);

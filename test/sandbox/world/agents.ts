@@ -1,0 +1,119 @@
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { runFlags, sourceFlags } from '../../../agent/options.ts';
+import { runAgent } from '../../../agent/run.ts';
+import { systemClock } from '../../../common/process/clock.ts';
+import { parseFlags } from '../../../common/process/flags.ts';
+import { silentLog } from '../../../common/process/log.ts';
+import { writeFirmware } from '../cloud/firmware.ts';
+import type { SimulatedInstance } from '../cloud/instance.ts';
+import type { RunningCloud } from '../cloud/start-cloud.ts';
+import { type AgentMounts, createAgentPod } from './agent-pod.ts';
+import { type Child, startChild } from './child.ts';
+import type { KubeRest } from './kube-rest.ts';
+import { agentMain, shortened } from './shortened.ts';
+
+interface Agent {
+  readonly mounts: AgentMounts;
+  readonly process: boolean;
+  /** Takes leave and ends. */
+  stop(): Promise<void>;
+  /** Ends without a word. */
+  kill(): Promise<void>;
+}
+
+/** The agents of the world, one on every VM. */
+export interface SandboxAgents {
+  start(vm: SimulatedInstance): Promise<void>;
+  stop(nodeName: string): Promise<void>;
+  kill(nodeName: string): Promise<void>;
+  /** Starts the agent of a VM again, with the same pod. */
+  restart(vm: SimulatedInstance): Promise<void>;
+  mounts(): Iterable<AgentMounts>;
+  stopAll(): Promise<void>;
+}
+
+export interface AgentsOptions {
+  readonly rest: KubeRest;
+  readonly cloud: RunningCloud;
+  readonly folder: string;
+  /** How many are processes of their own. */
+  readonly processes: number;
+}
+
+export function createAgents({ rest, cloud, folder, processes }: AgentsOptions): SandboxAgents {
+  const agents = new Map<string, Agent>();
+  let started = 0;
+
+  async function start(vm: SimulatedInstance): Promise<void> {
+    const own = started++ < processes;
+    const place = join(folder, 'agents', vm.name);
+    const mounts = await createAgentPod(rest, vm.name, place);
+    await writeFirmware(join(place, 'root'), vm);
+    const args = [
+      `--node-name=${vm.name}`,
+      `--metadata-url=${cloud.metadataUrl(vm.id)}`,
+      `--system-root=${join(place, 'root')}`,
+      `--token-file=${mounts.tokenFile}`,
+      `--ca-file=${mounts.caFile}`,
+      `--controller-url-file=${mounts.urlFile}`,
+      `--poll-interval=${shortened.pollInterval}`,
+      `--heartbeat=${shortened.heartbeat}`,
+      '--health-address=127.0.0.1:0',
+    ];
+    agents.set(
+      vm.name,
+      own ? await asProcess(mounts, args, join(folder, 'logs', `agent-${vm.name}.log`)) : inside(mounts, args),
+    );
+  }
+
+  return {
+    start,
+    restart: start,
+    async stop(nodeName) {
+      await agents.get(nodeName)?.stop();
+      agents.delete(nodeName);
+    },
+    async kill(nodeName) {
+      await agents.get(nodeName)?.kill();
+      agents.delete(nodeName);
+    },
+    *mounts() {
+      for (const { mounts } of agents.values()) yield mounts;
+    },
+    async stopAll() {
+      await Promise.all([...agents.values()].map((agent) => agent.kill()));
+    },
+  };
+}
+
+async function asProcess(mounts: AgentMounts, args: readonly string[], logFile: string): Promise<Agent> {
+  await mkdir(join(logFile, '..'), { recursive: true });
+  // As shipped but for --lite-mode, under which Node cannot run TypeScript.
+  const flags = ['--max-old-space-size=24', '--max-semi-space-size=1'];
+  const child: Child = startChild([...flags, agentMain, 'run', ...args], logFile);
+  return {
+    mounts,
+    process: true,
+    stop: async () => void (await child.stop()),
+    kill: () => child.kill(),
+  };
+}
+
+/** The very same code, inside this process. */
+function inside(mounts: AgentMounts, args: readonly string[]): Agent {
+  const parsed = parseFlags({ ...sourceFlags, ...runFlags }, args);
+  if (!parsed.ok) throw new Error(parsed.message);
+  const stop = new AbortController();
+  const ended = runAgent(parsed.values, {
+    clock: systemClock(),
+    random: Math.random,
+    log: silentLog,
+    signal: stop.signal,
+  });
+  const end = async () => {
+    stop.abort();
+    await ended;
+  };
+  return { mounts, process: false, stop: end, kill: end };
+}

@@ -1,0 +1,19 @@
+import { join } from 'node:path';
+
+/** The periods of the world, shortened so that a tour takes a minute and not ten; each is a flag of the shipped programs or a setting of Kubernetes. */
+export const shortened = {
+  leaseDuration: '5s',
+  renewDeadline: '3s',
+  retryPeriod: '1s',
+  nodeMonitorPeriod: '1s',
+  heartbeat: '3s',
+  pollInterval: '3s',
+  /** kubelet: 10 s. */
+  kubeletLeaseMs: 2000,
+  /** kube-controller-manager: 50 s. */
+  monitorGraceMs: 6000,
+};
+
+const main = (program: 'agent' | 'controller') => join(import.meta.dirname, `../../../${program}/main.ts`);
+export const agentMain = main('agent');
+export const controllerMain = main('controller');

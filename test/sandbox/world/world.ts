@@ -1,0 +1,211 @@
+import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { systemClock } from '../../../common/process/clock.ts';
+import { names } from '../../../common/well-known.ts';
+import type { SimulatedInstance } from '../cloud/instance.ts';
+import { type RunningCloud, startCloud } from '../cloud/start-cloud.ts';
+import { mountConfigMap } from './agent-pod.ts';
+import { createAgents, type SandboxAgents } from './agents.ts';
+import { type Child, startChild } from './child.ts';
+import { createKubeRest, type KubeRest } from './kube-rest.ts';
+import { createKubelet, type Kubelet } from './kubelet.ts';
+import { applyManifests, serviceAccountToken } from './manifests.ts';
+import { startNodeMonitor } from './node-monitor.ts';
+import { controllerMain, shortened } from './shortened.ts';
+
+/** The API server the world is built around: embedded or real. */
+export interface WorldApi {
+  readonly url: string;
+  readonly caPem: string;
+  readonly adminToken: string;
+  nodeToken(name: string): string;
+  kubeconfig(token?: string): string;
+}
+
+export interface WorldOptions {
+  readonly api: WorldApi;
+  readonly nodes: number;
+  readonly cloudLatencyMs: number;
+  /** Agents that are processes of their own; the others run inside this one. */
+  readonly agentProcesses: number;
+  /** Says what is being done; lines for people. */
+  say(line: string): void;
+}
+
+export interface Replica {
+  readonly name: string;
+  readonly reportUrl: string;
+  child: Child;
+}
+
+/** A whole cluster on one machine: API server, cloud, kubelets, two controllers and an agent on every node. */
+export interface World {
+  readonly folder: string;
+  readonly rest: KubeRest;
+  readonly cloud: RunningCloud;
+  readonly replicas: Replica[];
+  readonly vms: readonly SimulatedInstance[];
+  readonly kubelets: ReadonlyMap<string, Kubelet>;
+  readonly agents: SandboxAgents;
+  nodeToken(name: string): string;
+  /** Kubeconfig of the administrator. */
+  readonly kubeconfig: string;
+  /** Boots one more VM, its kubelet and its agent. */
+  boot(name: string): Promise<SimulatedInstance>;
+  /** The VM loses power: kubelet and agent fall silent without a word. */
+  powerLoss(name: string): Promise<void>;
+  /** The VM shuts down in order: the agent takes its leave. */
+  shutDown(name: string): Promise<void>;
+  /** The replica that holds the Lease; undefined when none does. */
+  leader(): Promise<Replica | undefined>;
+  stop(): Promise<void>;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise<void>((resolve) => server.close(() => resolve()));
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+export async function startWorld(options: WorldOptions): Promise<World> {
+  const { api, say } = options;
+  const folder = await mkdtemp(join(tmpdir(), 'mooring-sandbox-'));
+  const rest = createKubeRest(api);
+  const kubeconfig = join(folder, 'kubeconfig');
+  await writeFile(kubeconfig, api.kubeconfig(), { mode: 0o600 });
+
+  const cloud = await startCloud({ clock: systemClock(), random: Math.random });
+  if (options.cloudLatencyMs > 0)
+    cloud.faults.add({ operation: '*', effect: { kind: 'latency', ms: options.cloudLatencyMs } });
+  say(`cloud ${cloud.url}, metadata ${cloud.metadataBase}, Kubernetes API ${api.url}`);
+
+  await applyManifests(rest, join(import.meta.dirname, '../../../deploy/base'));
+  const controllerConfig = await writeControllerFiles(folder, rest, api, cloud);
+  const replicas = await Promise.all(
+    ['controller-1', 'controller-2'].map((name) => startReplica(name, folder, controllerConfig)),
+  );
+  for (const { name, child, reportUrl } of replicas) say(`${name}: process ${child.pid}, reports at ${reportUrl}`);
+
+  const agents = createAgents({ rest, cloud, folder, processes: options.agentProcesses });
+  const mount = mountConfigMap(rest, () => agents.mounts(), 500);
+  const kubelets = new Map<string, Kubelet>();
+  const vms: SimulatedInstance[] = [];
+  const monitor = startNodeMonitor(rest, shortened.monitorGraceMs, 1000);
+
+  async function enter(vm: SimulatedInstance): Promise<void> {
+    const kubelet = createKubelet({
+      rest,
+      name: vm.name,
+      token: api.nodeToken(vm.name),
+      systemUuid: vm.smbiosUuid ?? '',
+      leaseRenewMs: shortened.kubeletLeaseMs,
+    });
+    kubelets.set(vm.name, kubelet);
+    vms.push(vm);
+    await kubelet.start();
+    await agents.start(vm);
+  }
+
+  const created = cloud.model.createMany(options.nodes, { name: 'node', external: true });
+  say(
+    `${created.length} VMs boot; agents: ${Math.min(options.agentProcesses, created.length)} processes of their own, ${Math.max(0, created.length - options.agentProcesses)} inside this one`,
+  );
+  for (let from = 0; from < created.length; from += 50) await Promise.all(created.slice(from, from + 50).map(enter));
+
+  function kubeletOf(name: string): Kubelet {
+    const kubelet = kubelets.get(name);
+    if (kubelet === undefined) throw new Error(`no VM ${name}`);
+    return kubelet;
+  }
+
+  return {
+    folder,
+    rest,
+    cloud,
+    replicas,
+    vms,
+    kubelets,
+    agents,
+    nodeToken: (name) => api.nodeToken(name),
+    kubeconfig,
+    async boot(name) {
+      const vm = cloud.model.create({ name, external: true });
+      await enter(vm);
+      return vm;
+    },
+    async powerLoss(name) {
+      kubeletOf(name).stop();
+      await agents.kill(name);
+    },
+    async shutDown(name) {
+      await agents.stop(name);
+      kubeletOf(name).stop();
+    },
+    async leader() {
+      const lease = await rest.call(
+        'GET',
+        `/apis/coordination.k8s.io/v1/namespaces/${names.namespace}/leases/${names.lease}`,
+      );
+      const url = lease.body?.spec?.holderIdentity
+        ? lease.body.metadata.annotations?.['mooring.dev/report-url']
+        : undefined;
+      return replicas.find(({ reportUrl, child }) => reportUrl === url && child.running);
+    },
+    async stop() {
+      mount.stop();
+      await monitor.stop();
+      for (const kubelet of kubelets.values()) kubelet.stop();
+      await agents.stopAll();
+      await Promise.all(replicas.map(({ child }) => child.stop()));
+      await cloud.stop();
+      rest.close();
+    },
+  };
+}
+
+/** The controller's kubeconfig with the token of its own ServiceAccount, and its cloud configuration. */
+async function writeControllerFiles(folder: string, rest: KubeRest, api: WorldApi, cloud: RunningCloud) {
+  const place = [...cloud.model.places.values()][0];
+  if (place === undefined) throw new Error('the simulated cloud has no region');
+  const token = await serviceAccountToken(rest, { namespace: names.namespace, name: names.controller });
+  const kubeconfig = join(folder, 'controller.kubeconfig');
+  const cloudConfig = join(folder, 'cloud.yaml');
+  await writeFile(kubeconfig, api.kubeconfig(token), { mode: 0o600 });
+  await writeFile(join(folder, 'credential'), cloud.credential, { mode: 0o600 });
+  await writeFile(
+    cloudConfig,
+    `endpoint: ${cloud.url}\nproject: ${place.project}\nregion: ${place.region}\ncredentialFile: ${join(folder, 'credential')}\n`,
+  );
+  return { kubeconfig, cloudConfig };
+}
+
+export async function startReplica(
+  name: string,
+  folder: string,
+  config: { readonly kubeconfig: string; readonly cloudConfig: string },
+): Promise<Replica> {
+  const port = await freePort();
+  const logs = join(folder, 'logs');
+  await mkdir(logs, { recursive: true });
+  const args = [
+    '--max-semi-space-size=1',
+    '--max-old-space-size=96',
+    controllerMain,
+    'run',
+    `--kubeconfig=${config.kubeconfig}`,
+    '--cloud-provider=simulated',
+    `--cloud-config=${config.cloudConfig}`,
+    `--report-address=127.0.0.1:${port}`,
+    '--report-advertise-address=127.0.0.1',
+    '--secure-port=0',
+    `--leader-elect-lease-duration=${shortened.leaseDuration}`,
+    `--leader-elect-renew-deadline=${shortened.renewDeadline}`,
+    `--leader-elect-retry-period=${shortened.retryPeriod}`,
+    `--node-monitor-period=${shortened.nodeMonitorPeriod}`,
+  ];
+  return { name, reportUrl: `https://127.0.0.1:${port}`, child: startChild(args, join(logs, `${name}.log`)) };
+}
