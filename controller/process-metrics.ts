@@ -86,6 +86,12 @@ export const processMetrics = defineMetrics({
     help: 'Seconds since the API server was last heard of for this cache.',
     labels: ['resource'],
   },
+  eventsDropped: {
+    name: 'mooring_events_dropped_total',
+    type: 'counter',
+    help: 'Events that were not written: too many alike, too many at once, or refused by the API server.',
+    labels: ['why'],
+  },
   buildInfo: { name: 'mooring_build_info', type: 'gauge', help: '1, labelled with the version.', labels: ['version'] },
 });
 

@@ -8,15 +8,11 @@ import type { Random } from '../common/process/random.ts';
 import { version } from '../common/version.ts';
 import { annotations, names } from '../common/well-known.ts';
 import { openClouds } from './clouds/open-clouds.ts';
-import { dryRunApi } from './dry-run.ts';
 import { createLookups, type Lookups } from './instances/lookups.ts';
-import type { KubeApi } from './kube/api.ts';
 import { createKubeClient } from './kube/client.ts';
 import { createElector } from './kube/elector.ts';
 import { createEventSink } from './kube/events.ts';
-import { fencedApi, mutationGate } from './kube/fence.ts';
 import { loadKubeConnection } from './kube/kube-config.ts';
-import type { Leadership } from './kube/leadership.ts';
 import { createListWatch, type ListWatch } from './kube/list-watch.ts';
 import { createSoleLeader } from './kube/sole-leader.ts';
 import { createBudgetKeeper } from './nodes/budget-keeper.ts';
@@ -29,6 +25,7 @@ import { createProcessMetrics } from './process-metrics.ts';
 import { createReportStore } from './reports/store.ts';
 import { serveReports } from './serve-reports.ts';
 import { serveSecurely } from './serve-securely.ts';
+import { leaderApi, loopApi, writeTimeoutMs } from './write-api.ts';
 
 export interface RunDeps {
   readonly clock: Clock;
@@ -91,8 +88,17 @@ export async function runController(options: RunOptions, { clock, random, log, e
   };
   const elector = options.lease.elect ? createElector(electionOptions) : createSoleLeader(electionOptions);
 
-  const writing = writeApi(client.api, elector, pause.paused, options.dryRun, log);
-  const events = createEventSink({ api: writing, clock, random, log, component: names.controller, host: hostname() });
+  const leading = leaderApi(client.api, elector, writeTimeoutMs(options.lease.durationMs));
+  const writing = loopApi(leading, pause.paused, options.dryRun, log);
+  const events = createEventSink({
+    api: writing,
+    clock,
+    random,
+    log,
+    component: names.controller,
+    host: hostname(),
+    onDropped: (why) => metrics.eventsDropped.add({ why }),
+  });
   const context = {
     api: writing,
     clock,
@@ -116,7 +122,7 @@ export async function runController(options: RunOptions, { clock, random, log, e
   });
   const service = serveReports(
     context,
-    { api: client.api, fencedApi: fencedApi(client.api, elector), leadership: elector, nodes, half, registry },
+    { api: client.api, fencedApi: leading, leadership: elector, nodes, half, registry },
     { ...options.reports, url: options.reportUrl, identity },
   );
 
@@ -170,13 +176,6 @@ export async function runController(options: RunOptions, { clock, random, log, e
   for (const { api } of clouds) api?.close();
   client.close();
   log.info('stopped');
-}
-
-/** What the loops write through: only while leading, not while paused, and not at all in a dry run. */
-function writeApi(api: KubeApi, leadership: Leadership, paused: () => boolean, dryRun: boolean, log: Log): KubeApi {
-  const fenced = fencedApi(api, leadership);
-  if (dryRun) return dryRunApi(fenced, log);
-  return mutationGate(fenced, { allowed: () => (paused() ? 'everything is paused' : true) });
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

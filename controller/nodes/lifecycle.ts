@@ -48,7 +48,7 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
 
   function observe(event: InformerEvent<NodeView>): void {
     if (event.type === 'deleted') drop(event.key);
-    else watchReadiness(event.object, event.type === 'updated' && readiness(event.old) === 'True');
+    else watchReadiness(event.object, event.type === 'updated' && readiness(event.old) !== readiness(event.object));
   }
 
   function drop(name: string): void {
@@ -56,13 +56,13 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
     effects.done(name);
   }
 
-  function watchReadiness(node: NodeView, wasReady: boolean): void {
+  function watchReadiness(node: NodeView, changed: boolean): void {
     const leftover = powerTaintsOf(node).shutdown || conditionOf(node, instanceMissing)?.status === 'True';
     if (readiness(node) === 'True' && !leftover) {
       if (suspects.get(node.name)?.hinted !== true) drop(node.name);
       return;
     }
-    suspects.add(node.name, node.uid, false, wasReady && readiness(node) !== 'True');
+    suspects.add(node.name, node.uid, false, changed);
     wake?.();
   }
 

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { Clock } from '../../../common/process/clock.ts';
-import { names } from '../../../common/well-known.ts';
+import { annotations, names } from '../../../common/well-known.ts';
 import { isConflict, isNotFound, type KubeApi } from '../../kube/api.ts';
 
 /** The Lease on which every replica says where it takes reports, each in an annotation of its own. Nobody holds it. */
-export const replicasLease = 'mooring-controllers';
-const prefix = 'replica.mooring.dev/';
+export const replicasLease = names.replicasLease;
+const prefix = annotations.replica;
 
 const collection = `/apis/coordination.k8s.io/v1/namespaces/${names.namespace}/leases`;
 const path = `${collection}/${replicasLease}`;

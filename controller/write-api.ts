@@ -1,0 +1,28 @@
+import type { Log } from '../common/process/log.ts';
+import { dryRunApi } from './dry-run.ts';
+import type { KubeApi, KubeCall } from './kube/api.ts';
+import { fencedApi, isMutating, mutationGate } from './kube/fence.ts';
+import type { Leadership } from './kube/leadership.ts';
+
+/** A write may take a third of the lease, so that a renewal that comes late does not stop all writing. */
+export function writeTimeoutMs(leaseDurationMs: number): number {
+  return Math.min(10_000, Math.floor(leaseDurationMs / 3));
+}
+
+/** Reads as they are; writes only while leading, each with a deadline that the lease outlives. */
+export function leaderApi(api: KubeApi, leadership: Leadership, timeoutMs: number): KubeApi {
+  const fenced = fencedApi(api, leadership);
+  return {
+    watch: (call) => fenced.watch(call),
+    call: <T>(call: KubeCall) =>
+      fenced.call<T>(
+        isMutating(call) ? { ...call, timeoutMs: Math.min(call.timeoutMs ?? timeoutMs, timeoutMs) } : call,
+      ),
+  };
+}
+
+/** What the loops write through: only while leading, not while everything is paused, and not at all in a dry run. */
+export function loopApi(leading: KubeApi, paused: () => boolean, dryRun: boolean, log: Log): KubeApi {
+  if (dryRun) return dryRunApi(leading, log);
+  return mutationGate(leading, { allowed: () => (paused() ? 'everything is paused' : true) });
+}
