@@ -1,0 +1,295 @@
+import { createLog, silentLog } from '../../../common/process/log.ts';
+import { createMetricRegistry, type MetricRegistry } from '../../../common/process/metrics.ts';
+import { seededRandom } from '../../../common/process/random.ts';
+import type { Report, ReportedInstance } from '../../../common/report.ts';
+import { type FakeClock, fakeClock } from '../../../common/testing/fake-clock.ts';
+import { createSimulatedCloud as openSimulated } from '../../../controller/clouds/simulated/simulated-cloud.ts';
+import { createLookups } from '../../../controller/instances/lookups.ts';
+import { KubeError } from '../../../controller/kube/api.ts';
+import type { EventTarget, KubeEvent } from '../../../controller/kube/event-sink.ts';
+import type { Leadership } from '../../../controller/kube/leadership.ts';
+import { createListWatch, type ListWatch } from '../../../controller/kube/list-watch.ts';
+import { createBudgetKeeper } from '../../../controller/nodes/budget-keeper.ts';
+import type { ConfiguredCloud } from '../../../controller/nodes/configured-cloud.ts';
+import { type Budget, parseBudget } from '../../../controller/nodes/deletion-budget.ts';
+import { nodeMetrics } from '../../../controller/nodes/metrics.ts';
+import { createNodeHalf, type NodeHalf, type NodeHalfOptions } from '../../../controller/nodes/node-half.ts';
+import { type NodeView, viewNode } from '../../../controller/nodes/node-view.ts';
+import { reportScope } from '../../../controller/nodes/scope-record.ts';
+import { parseSelector } from '../../../controller/nodes/selector.ts';
+import { createReportStore, type ReportStore } from '../../../controller/reports/store.ts';
+import { createSimulatedCloud, type SimulatedCloud } from '../../sandbox/cloud/cloud.ts';
+import { inProcessHttp } from '../../sandbox/cloud/in-process.ts';
+import type { SimulatedInstance } from '../../sandbox/cloud/instance.ts';
+import { createKubeApiCore, type KubeApiCore } from '../../sandbox/kube/kube-api-core.ts';
+import { type Cluster, createCluster } from './cluster.ts';
+import { type InProcessKube, inProcessKube } from './kube-in-process.ts';
+
+export interface CloudSpec {
+  /** The region this configuration reaches. Default `sim-1`. */
+  readonly region?: string;
+  readonly project?: string;
+  readonly selector?: string;
+  /** A cloud without an API of its own here: its name. */
+  readonly reportOnly?: string;
+}
+
+export interface WorldOptions {
+  readonly seed?: number;
+  /** Default: one simulated cloud in region sim-1. */
+  readonly clouds?: readonly CloudSpec[];
+  readonly budget?: string;
+  readonly half?: Partial<NodeHalfOptions>;
+  readonly geography?: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
+  readonly logLevel?: 'debug';
+}
+
+export interface EmittedEvent extends KubeEvent {
+  readonly node: string;
+}
+
+/** One controller process, as far as Nodes go. */
+export interface Replica {
+  readonly kube: InProcessKube;
+  readonly half: NodeHalf;
+  readonly nodes: ListWatch<NodeView>;
+  readonly reports: ReportStore;
+  readonly events: EmittedEvent[];
+  readonly registry: MetricRegistry;
+  paused: boolean;
+  /** Begins to lead. Resolves when synced and the first work is under way. */
+  start(): Promise<void>;
+  /** Ends the term, the process stays. */
+  stopLeading(): Promise<void>;
+  /** Ends the process. */
+  stop(): Promise<void>;
+  /** A report as the report API would keep it. */
+  report(nodeName: string, changes?: Partial<Report>): void;
+  gauge(metric: string, labels?: string): Promise<number>;
+}
+
+export interface World {
+  readonly clock: FakeClock;
+  readonly core: KubeApiCore;
+  readonly cluster: Cluster;
+  readonly cloud: SimulatedCloud;
+  readonly scope: string;
+  /** Every call to the cluster and the clouds by any replica, one line each. */
+  readonly trace: string[];
+  /** What stands in the annotations of the Lease. */
+  readonly lease: { annotations: Record<string, string>; broken: boolean };
+  replica(): Replica;
+  /** Calls of the cloud's API so far. */
+  cloudCalls(): number;
+  /** A VM, and a Node tainted as its kubelet registers it. */
+  join(name: string, spec?: Parameters<SimulatedCloud['model']['create']>[0]): SimulatedInstance;
+  /** The whole way until it is initialised. */
+  close(): Promise<void>;
+}
+
+export const endpoint = 'http://cloud';
+
+export function providerID(vm: { readonly region: string; readonly id: string }): string {
+  return `simulated://${vm.region}/${vm.id}`;
+}
+
+/** What a VM's agent reads from its metadata service. */
+export function reportedOf(vm: SimulatedInstance): ReportedInstance {
+  return {
+    cloud: 'simulated',
+    id: vm.id,
+    providerID: providerID(vm),
+    incarnation: vm.incarnation,
+    name: vm.name,
+    zone: vm.zone,
+    region: vm.region,
+    type: vm.type,
+    addresses: vm.interfaces.flatMap(({ internal, external }) => [
+      ...internal.map((address) => ({ type: 'InternalIP' as const, address })),
+      ...external.map((address) => ({ type: 'ExternalIP' as const, address })),
+    ]),
+  };
+}
+
+function mustBudget(text: string): Budget {
+  const budget = parseBudget(text);
+  if ('expected' in budget) throw new Error(budget.expected);
+  return budget;
+}
+
+export function createWorld(options: WorldOptions = {}): World {
+  const clock = fakeClock(undefined, 2);
+  const random = seededRandom(options.seed ?? 1);
+  const core = createKubeApiCore({ clock, random, historyLimit: 100_000 });
+  const cluster = createCluster(core, clock);
+  const cloud = createSimulatedCloud({ clock, random, ...(options.geography && { projects: options.geography }) });
+  const trace: string[] = [];
+  const lease: World['lease'] = { annotations: {}, broken: false };
+  const replicas: Replica[] = [];
+  const specs = options.clouds ?? [{}];
+
+  function at(): string {
+    return (clock.monotonic() / 1000).toFixed(3);
+  }
+
+  function open({ region = 'sim-1', project = 'demo', selector, reportOnly }: CloudSpec): ConfiguredCloud {
+    const chosen = selector === undefined ? undefined : parseSelector(selector);
+    if (reportOnly !== undefined) {
+      const accepts = (id: string) => id.startsWith(`${reportOnly}://`);
+      return { name: reportOnly, scope: reportScope(reportOnly), accepts, selector: chosen, api: undefined };
+    }
+    const api = openSimulated({
+      config: { endpoint, project, region, credential: { text: cloud.credential } },
+      context: {
+        clock,
+        random,
+        log: silentLog,
+        env: {},
+        onCall: ({ operation, code }) => trace.push(`${at()} cloud ${region} ${operation} ${code}`),
+      },
+      http: inProcessHttp(cloud.api, clock),
+      credential: async () => cloud.credential,
+    });
+    return { name: 'simulated', scope: api.scope, accepts: (id) => api.accepts(id), selector: chosen, api };
+  }
+
+  function replica(): Replica {
+    const kube = inProcessKube(core, clock, ({ verb, path, body }) =>
+      trace.push(`${at()} kube ${verb} ${path}${body === undefined ? '' : ` ${JSON.stringify(body)}`}`),
+    );
+    const registry = createMetricRegistry();
+    const reports = createReportStore(clock);
+    const events: EmittedEvent[] = [];
+    const nodes = createListWatch<NodeView>({
+      api: kube,
+      path: '/api/v1/nodes',
+      trim: viewNode,
+      pageSize: 500,
+      clock,
+      random,
+      log: silentLog,
+    });
+    const configured = specs.map(open);
+    const lookups = new Map(
+      configured.flatMap(({ api, scope }) => (api ? [[scope, createLookups({ cloud: api, clock })] as const] : [])),
+    );
+    const leadership: Leadership = {
+      leading: true,
+      leaderReportUrl: () => undefined,
+      timeLeftMs: () => 15_000,
+      annotations: () => lease.annotations,
+      async annotate(changes) {
+        if (lease.broken) throw new KubeError({ status: 503, reason: 'ServiceUnavailable', message: 'injected' });
+        const next = { ...lease.annotations };
+        for (const [key, value] of Object.entries(changes)) {
+          if (value === null) delete next[key];
+          else next[key] = value;
+        }
+        // The write takes its time: whoever reads and spends meanwhile must not spend twice.
+        await Promise.resolve();
+        lease.annotations = next;
+        trace.push(`${at()} lease ${JSON.stringify(changes)}`);
+      },
+    };
+    let sequence = 0;
+    let leading: { readonly stop: AbortController; readonly done: Promise<void> } | undefined;
+    const log =
+      options.logLevel === undefined
+        ? silentLog
+        : createLog({ clock, level: options.logLevel, format: 'text', write: (line) => process.stderr.write(line) });
+    const context = {
+      api: kube,
+      clock,
+      random,
+      log,
+      nodes,
+      reports,
+      resolver: { configured, lookupsOf: (scope: string) => lookups.get(scope) },
+      events: {
+        emit: (target: EventTarget, event: KubeEvent) => {
+          events.push({ node: target.name, ...event });
+        },
+      },
+      metrics: registry.define(nodeMetrics),
+      paused: () => self.paused,
+    };
+    const half = createNodeHalf(context, {
+      budget: createBudgetKeeper(mustBudget(options.budget ?? '10%/10m'), leadership, clock),
+      concurrentNodeSyncs: 16,
+      monitorPeriodMs: 5000,
+      statusUpdateMs: 300_000,
+      outOfServiceTaint: false,
+      loops: { node: true, lifecycle: true },
+      ...options.half,
+    });
+    const self: Replica = {
+      kube,
+      half,
+      nodes,
+      reports,
+      events,
+      registry,
+      paused: false,
+      async start() {
+        nodes.start();
+        const stop = new AbortController();
+        leading = { stop, done: half.lead(stop.signal) };
+        await clock.advance(0);
+      },
+      async stopLeading() {
+        const { stop, done } = leading ?? {};
+        stop?.abort();
+        leading = undefined;
+        await clock.advance(0);
+        await done;
+      },
+      async stop() {
+        await self.stopLeading();
+        await nodes.stop();
+      },
+      report(nodeName, changes = {}) {
+        const nodeUid = cluster.mustNode(nodeName).metadata.uid;
+        sequence += 1;
+        reports.put(
+          { nodeName, nodeUid, podUid: `pod-${nodeName}`, credentialId: `credential-${nodeName}` },
+          {
+            version: 1,
+            agentVersion: '0.0.0',
+            agentId: `agent-${nodeName}`,
+            sequence,
+            observedAt: new Date(clock.now()).toISOString(),
+            metadata: { ok: true, ageSeconds: 0, failures: 0 },
+            ...changes,
+          },
+        );
+      },
+      async gauge(metric, labels = '') {
+        const line = (await registry.text()).split('\n').find((each) => each.startsWith(`${metric}${labels} `));
+        return line === undefined ? 0 : Number(line.slice(line.lastIndexOf(' ') + 1));
+      },
+    };
+    replicas.push(self);
+    return self;
+  }
+
+  return {
+    clock,
+    core,
+    cluster,
+    cloud,
+    scope: `${endpoint}/demo/sim-1`,
+    trace,
+    lease,
+    replica,
+    cloudCalls: () => cloud.calls.total(),
+    join(name, spec = {}) {
+      const vm = cloud.model.create({ name, ...spec });
+      cluster.register(name, { systemUuid: vm.smbiosUuid ?? '' });
+      return vm;
+    },
+    async close() {
+      for (const each of replicas) await each.stop();
+      cloud.close();
+    },
+  };
+}
