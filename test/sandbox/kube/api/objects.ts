@@ -135,9 +135,9 @@ function typed(value: JsonObject, resource: Resource): JsonObject {
 }
 
 function deleteOptions(request: ApiRequest) {
-  const text = bodyText(request.body).trim();
-  const body = text === '' ? {} : readObject(text, headerOf(request.headers, 'content-type'), 'DeleteOptions');
-  return readDeleteOptions(objectOf(body), request.query);
+  const { body, headers, query } = request;
+  const empty = body === undefined || body.length === 0;
+  return readDeleteOptions(empty ? {} : readObject(body, headerOf(headers, 'content-type'), 'DeleteOptions'), query);
 }
 
 function answerDelete(

@@ -100,6 +100,12 @@ export const protobufKinds: Readonly<Record<string, Message>> = {
   RoleBinding: binding,
   ClusterRoleBinding: binding,
   TokenRequest: { 1: metadata, 2: ['spec', { message: tokenSpec }] },
+  DeleteOptions: {
+    1: ['gracePeriodSeconds', 'int'],
+    2: ['preconditions', { message: strings('uid', 'resourceVersion') }],
+    4: ['propagationPolicy', 'string'],
+    5: ['dryRun', 'string', true],
+  },
   SelfSubjectReview: { 1: metadata },
   SelfSubjectAccessReview: { 1: metadata, 2: ['spec', { message: accessAttributes }] },
   SelfSubjectRulesReview: { 1: metadata, 2: ['spec', { message: strings('namespace') }] },

@@ -61,8 +61,8 @@ function readMessage(bytes: Buffer, message: Message): JsonObject {
           ? readMessage(value, type.message)
           : {}
         : readScalar(value, type);
-    if (read === undefined) continue;
-    result[name] = repeated === true ? [...listOf(result[name]), read] : read;
+    if (read === undefined && repeated !== true) continue;
+    result[name] = repeated === true ? [...listOf(result[name]), read ?? ''] : (read ?? '');
   }
   return result;
 }

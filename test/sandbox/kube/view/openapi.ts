@@ -17,7 +17,8 @@ export function openApiIndex(registry: Registry): JsonObject {
 
 /**
  * What kubectl looks for before it creates or applies: that writes take `fieldValidation` and `dryRun`, and the type of
- * each object. Bodies are left open, so the server alone judges them.
+ * each object. Bodies are left open, so the server alone judges them. Strategic merge is not listed, so that kubectl
+ * takes merge keys from its built-in types; the server accepts it all the same.
  */
 export function openApiDocument(registry: Registry, version: string): JsonObject | undefined {
   if (!registry.groupVersions.includes(version)) return undefined;
@@ -66,7 +67,7 @@ function operation(resource: Resource, action: string): JsonObject {
   const writes = action === 'post' || action === 'put' || action === 'patch';
   const types =
     action === 'patch'
-      ? ['application/json-patch+json', 'application/merge-patch+json', 'application/strategic-merge-patch+json']
+      ? ['application/json-patch+json', 'application/merge-patch+json']
       : ['application/json', 'application/yaml'];
   const content = Object.fromEntries(types.map((type) => [type, { schema: action === 'patch' ? open : schema }]));
   return {
