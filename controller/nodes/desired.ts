@@ -49,17 +49,36 @@ export function desiredNode(node: NodeView, instance: Instance, scope: string): 
   }
 
   const drift = isUninitialized(node) ? [] : topologyDrift(node, instance);
+  const { labels, refused } = acceptable({ ...extraLabels(node, instance), ...wellKnownLabels(node, instance) });
+  const parts = [
+    drift.length > 0 ? drift.join('; ') : 'the Node carries what its cloud says',
+    ...(refused.length > 0 ? [`left out, since Kubernetes would refuse it: ${refused.join(', ')}`] : []),
+  ];
   return {
     ok: true,
     node: {
       providerID: node.providerID === '' ? instance.providerID : undefined,
-      labels: { ...extraLabels(node, instance), ...wellKnownLabels(node, instance) },
+      labels,
       record: printRecord(scope, instance),
       addresses,
       reason: drift.length > 0 ? 'TopologyDrift' : 'Initialized',
-      message: drift.length > 0 ? drift.join('; ') : 'the Node carries what its cloud says',
+      message: parts.join('; '),
     },
   };
+}
+
+const labelKey = /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
+const labelValue = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
+
+/** One label that Kubernetes would refuse (a flavour with spaces in its name) would keep the whole Node from being written. */
+function acceptable(wanted: Readonly<Record<string, string>>) {
+  const labels: Record<string, string> = {};
+  const refused: string[] = [];
+  for (const [key, value] of Object.entries(wanted)) {
+    if (labelKey.test(key) && labelValue.test(value)) labels[key] = value;
+    else refused.push(`${key}=${JSON.stringify(value)}`);
+  }
+  return { labels, refused };
 }
 
 function topologyDrift(node: NodeView, instance: Instance): string[] {

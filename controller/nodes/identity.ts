@@ -1,4 +1,5 @@
 import type { Instance } from '../../common/instance.ts';
+import { providerIdCodecs } from '../../common/provider-id/registry.ts';
 import type { Report } from '../../common/report.ts';
 import { annotations } from '../../common/well-known.ts';
 import type { NodeView } from './node-view.ts';
@@ -30,11 +31,21 @@ export function uuidsContradict(one: string | undefined, other: string | undefin
   return a !== b && swapped(a) !== b;
 }
 
+/** Whether a providerID means this instance, in whichever of its cloud's forms it is written. */
+export function namesInstance(providerID: string, instance: Pick<Instance, 'cloud' | 'id' | 'providerID'>): boolean {
+  if (providerID === instance.providerID) return true;
+  const id = providerIdCodecs.get(instance.cloud)?.parse(providerID)?.instanceId;
+  return id?.toLowerCase() === instance.id.toLowerCase();
+}
+
 /**
  * What contradicts the belief that `node` runs on `instance`, in words; undefined when nothing does. `report` is the sender's own, proved to come from
  * this very Node. Pure.
  */
 export function contradiction(node: NodeView, instance: Instance, report: Report | undefined): string | undefined {
+  if (node.providerID !== '' && !namesInstance(node.providerID, instance)) {
+    return `the Node's providerID is ${node.providerID}, the instance's ${instance.providerID}`;
+  }
   const recorded = parseRecord(node.annotations[annotations.instance]);
   if (recorded?.incarnation && instance.incarnation && recorded.incarnation !== instance.incarnation) {
     return `the instance was rebuilt: recorded incarnation ${recorded.incarnation}, now ${instance.incarnation}`;

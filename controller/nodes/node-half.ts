@@ -79,7 +79,10 @@ export function createNodeHalf(context: NodeContext, options: NodeHalfOptions): 
     const reported = reportOf(context, node)?.report.instance;
     if (known === undefined || reported === undefined) return false;
     const addresses = new Set(known.addresses.map(({ address }) => address));
-    return reported.id !== known.id || reported.addresses.some(({ type, address }) => type.endsWith('IP') && !addresses.has(address));
+    return (
+      reported.id !== known.id ||
+      reported.addresses.some(({ type, address }) => type.endsWith('IP') && !addresses.has(address))
+    );
   }
 
   function startTerm(): Term {
@@ -109,7 +112,12 @@ export function createNodeHalf(context: NodeContext, options: NodeHalfOptions): 
     return { reconciler, queue, lifecycle, refreshedMs: clock.monotonic() };
   }
 
-  function learn(reconciler: NodeReconciler, node: NodeView, instance: Parameters<NodeReconciler['known']['put']>[1]['instance'], scope: string) {
+  function learn(
+    reconciler: NodeReconciler,
+    node: NodeView,
+    instance: Parameters<NodeReconciler['known']['put']>[1]['instance'],
+    scope: string,
+  ) {
     return reconciler.known.put(node.name, { uid: node.uid, instance, scope, readAtMs: clock.monotonic() });
   }
 
@@ -117,7 +125,11 @@ export function createNodeHalf(context: NodeContext, options: NodeHalfOptions): 
     await refreshInstances(context, {
       answered(node, lookup, scope) {
         if (lookup.state === 'gone' || lookup.state === 'absent') current.lifecycle?.hint(node.name);
-        else if (lookup.state === 'found' && learn(current.reconciler, node, lookup.instance, scope) && options.loops.node) {
+        else if (
+          lookup.state === 'found' &&
+          learn(current.reconciler, node, lookup.instance, scope) &&
+          options.loops.node
+        ) {
           current.queue.enqueue(node.name, { priority: 'low' });
         }
       },

@@ -1,9 +1,8 @@
 import { backoffMs } from '../../common/process/backoff.ts';
 import { errorFields } from '../../common/process/log.ts';
-import { schemeOf } from '../../common/provider-id/codec.ts';
 import { providerIdCodecs } from '../../common/provider-id/registry.ts';
 import { conditions } from '../../common/well-known.ts';
-import { isKubeError, isNotFound } from '../kube/api.ts';
+import { isConflict, isKubeError, isNotFound } from '../kube/api.ts';
 import type { InformerEvent } from '../kube/informer.ts';
 import type { Semaphore } from '../semaphore.ts';
 import { sameAddresses } from './addresses.ts';
@@ -14,14 +13,24 @@ import { eventTarget, type NodeContext, reportOf } from './node-context.ts';
 import { conditionOf, isPaused, isUninitialized, type NodeView, readiness } from './node-view.ts';
 import { createOmissions, secondReadMs } from './omissions.ts';
 import { ownershipOf } from './ownership.ts';
+import { maxMessage } from './patches.ts';
 import type { InitializedReason } from './reasons.ts';
 import { resolveInstance } from './resolve.ts';
 import { isOlder } from './resource-version.ts';
+import { createRetryGate, fingerprint } from './retry-gate.ts';
 import { createWaitingNodes, type WaitingNodes } from './waiting.ts';
-import { type WriteOutcome, writeCondition, writeNode } from './write-node.ts';
+import { readNode, type WriteOutcome, writeCondition, writeNode } from './write-node.ts';
 
 /** Waiting nodes are looked up together: their next tries are rounded up to this grid once they are far apart. */
 const retryGridMs = 15_000;
+/** A write that the API server refused is not tried again before this, unless the Node or its report changes. */
+const refusedRetryMs = 30_000;
+/** An initialised node that cannot be kept current is tried again this much later. */
+const heldRetryMs = 60_000;
+/** How soon a node is looked at again while everything is paused. */
+const pausedRetryMs = 5000;
+/** An answer of the API server is ahead of the cache by this at the most; longer, and it is the version that does not compare (a restored backup). */
+const cacheLagMs = 30_000;
 
 /** Keeps Nodes what their instances say: the one place that initialises them and keeps them current. */
 export interface NodeReconciler {
@@ -43,8 +52,9 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
   const claims = createClaims();
   const omissions = createOmissions();
   const again = new Set<string>();
+  const gate = createRetryGate(clock);
   /** What we wrote last: an older Node in the cache is not worth deciding on. */
-  const writtenVersion = new Map<string, string>();
+  const writtenVersion = new Map<string, { readonly version: string; readonly atMs: number }>();
 
   function observe(event: InformerEvent<NodeView>): void {
     if (event.type === 'deleted') forget(event.key);
@@ -57,31 +67,61 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     claims.release(name);
     omissions.forget(name);
     again.delete(name);
+    gate.forget(name);
     writtenVersion.delete(name);
   }
 
   function noteHolder(node: NodeView): void {
-    if (node.providerID === '' || isUninitialized(node)) return;
-    const cloud = schemeOf(node.providerID);
+    if (isUninitialized(node)) return;
+    const ownership = ownershipOf(node, resolver.configured);
+    const cloud = ownership.kind === 'owned' ? ownership.clouds[0]?.name : undefined;
     const id = cloud && providerIdCodecs.get(cloud)?.parse(node.providerID)?.instanceId;
     if (cloud && id) claims.note(instanceKey({ cloud, id }), node.name);
   }
 
+  /** A kubelet that says it is not ready lives; only one that stopped saying anything may have lost its VM to another Node. */
   function alive(name: string): boolean {
     const node = nodes.get(name);
-    return node !== undefined && !node.deleting && readiness(node) !== 'False' && readiness(node) !== 'Unknown';
+    return node !== undefined && !node.deleting && readiness(node) !== 'Unknown';
   }
 
   async function reconcile(name: string): Promise<{ readonly requeueAfterMs?: number } | undefined> {
+    try {
+      return await attempt(name);
+    } finally {
+      // It may have gone while its instance was looked up: what was learnt since would be kept for ever.
+      if (nodes.get(name) === undefined) forget(name);
+    }
+  }
+
+  async function attempt(name: string): Promise<{ readonly requeueAfterMs?: number } | undefined> {
     const node = nodes.get(name);
     if (node === undefined || node.deleting) {
       waiting.done(name);
       return undefined;
     }
-    if (context.paused() || isPaused(node)) return undefined;
-    const lastWritten = writtenVersion.get(name);
-    if (lastWritten !== undefined && isOlder(node.resourceVersion, lastWritten)) return undefined;
+    if (isPaused(node)) return undefined;
+    if (context.paused()) return { requeueAfterMs: pausedRetryMs };
+    const staleForMs = cacheLag(node);
+    if (staleForMs > 0) return { requeueAfterMs: staleForMs };
+    const closedForMs = again.has(name)
+      ? 0
+      : gate.remainingMs(name, fingerprint(node, reportOf(context, node)?.report));
+    if (closedForMs > 0) return { requeueAfterMs: closedForMs };
     return isUninitialized(node) ? join(node) : keepCurrent(node);
+  }
+
+  /** How long the cache may still be behind our own write; 0 when it is not. */
+  function cacheLag(node: NodeView): number {
+    const written = writtenVersion.get(node.name);
+    if (written === undefined) return 0;
+    if (isOlder(node.resourceVersion, written.version)) return written.atMs + cacheLagMs - clock.monotonic();
+    writtenVersion.delete(node.name);
+    return 0;
+  }
+
+  function wrote(node: NodeView, version: string): void {
+    writtenVersion.set(node.name, { version, atMs: clock.monotonic() });
   }
 
   /** A node that waits for initialisation. */
@@ -93,14 +133,14 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
       waiting.done(node.name);
       return undefined;
     }
-    if (resolution.kind === 'waiting')
-      return wait(node, resolution.reason, resolution.message, resolution.retryAfterMs);
-    if (resolution.kind === 'missing') return wait(node, 'InstanceNotFound', resolution.message);
-    const { instance, scope } = resolution;
-    const holder = claims.take(instanceKey(instance), node.name, alive);
-    if (holder !== undefined) {
-      return wait(node, 'IdentityConflict', `instance ${instance.id} is held by live Node ${holder}`);
+    if (resolution.kind === 'waiting') {
+      const { reason, message, retryAfterMs, claimed } = resolution;
+      return wait(node, reason, message, { retryAfterMs, claimed });
     }
+    if (resolution.kind === 'missing') {
+      return wait(node, 'InstanceNotFound', resolution.message, { claimed: resolution.claimed });
+    }
+    const { instance, scope } = resolution;
     return write(node, { instance, scope, readAtMs: clock.monotonic() });
   }
 
@@ -113,9 +153,14 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
   async function keepCurrent(node: NodeView) {
     waiting.done(node.name);
     let held = known.get(node.name, node.uid);
-    if (again.has(node.name) || isReportOnly(node)) {
-      again.delete(node.name);
+    const asked = again.delete(node.name);
+    if (asked || isReportOnly(node)) {
       const resolution = await resolveInstance(node, reportOf(context, node)?.report, resolver);
+      if (resolution.kind === 'waiting' && asked) {
+        // The question stays open: an address that waits for a second answer would otherwise wait for ever.
+        again.add(node.name);
+        return { requeueAfterMs: Math.max(resolution.retryAfterMs ?? 0, heldRetryMs) };
+      }
       if (resolution.kind !== 'found') return undefined;
       held = { uid: node.uid, instance: resolution.instance, scope: resolution.scope, readAtMs: clock.monotonic() };
     }
@@ -130,6 +175,10 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
       readonly readAtMs: number;
     },
   ) {
+    const holder = claims.take(instanceKey(found.instance), node.name, alive);
+    if (holder !== undefined) {
+      return wait(node, 'IdentityConflict', `instance ${found.instance.id} is held by live Node ${holder}`);
+    }
     known.put(node.name, { uid: node.uid, ...found });
     const report = reportOf(context, node)?.report;
     let pending = false;
@@ -147,28 +196,46 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     };
     let outcome: WriteOutcome;
     try {
-      outcome = await writes.run(() => writeNode({ api, clock }, node, { ...found, report }, keep));
+      outcome = await writes.run(async () =>
+        context.paused() ? { kind: 'dropped' } : writeNode({ api, clock }, node, { ...found, report }, keep),
+      );
     } catch (error) {
       if (isNotFound(error)) return undefined;
-      // 422: the API server finds the write contradicts what the Node holds for good (an immutable providerID).
-      if (isKubeError(error) && error.status === 422) return wait(node, 'IdentityConflict', error.message);
-      throw error;
+      const refusal = refusalOf(error);
+      if (refusal === undefined) throw error;
+      unclaim(node);
+      return wait(node, refusal.reason, refusal.message, { retryAfterMs: refusedRetryMs });
     }
-    if (outcome.kind === 'refused') return wait(outcome.node, outcome.reason, outcome.message);
+    if (outcome.kind === 'dropped') return context.paused() ? { requeueAfterMs: pausedRetryMs } : undefined;
+    if (outcome.kind === 'refused') {
+      unclaim(node);
+      return wait(outcome.node, outcome.reason, outcome.message);
+    }
     const { written } = outcome;
+    gate.forget(node.name);
     if (written.writes > 0) {
-      writtenVersion.set(node.name, written.resourceVersion);
+      wrote(node, written.resourceVersion);
       metrics.nodeWrites.add(written.writes);
     }
     if (written.untainted) initialised(written.node);
     else if (written.writes > 0)
       log.info('node kept current', { node: node.name, instance: found.instance.id, reason: outcome.reason });
-    if (outcome.reason === 'TopologyDrift' && written.writes > 0) {
+    if (outcome.reason === 'TopologyDrift' && isNews(written.node, outcome)) {
       events.emit(eventTarget(node), { type: 'Warning', reason: 'TopologyDrift', message: outcome.message });
     }
     if (!pending) return undefined;
     again.add(node.name);
     return { requeueAfterMs: secondReadMs };
+  }
+
+  /** What it was not given it shall not keep from others: a contradicted claim must not lock the instance's own Node out. */
+  function unclaim(node: NodeView): void {
+    if (isUninitialized(node)) claims.release(node.name);
+  }
+
+  function isNews(node: NodeView, { reason, message }: { readonly reason: string; readonly message: string }): boolean {
+    const shown = conditionOf(node, conditions.cloudInitialized);
+    return shown?.reason !== reason || shown.message !== message.slice(0, maxMessage);
   }
 
   function initialised(node: NodeView): void {
@@ -180,12 +247,21 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     events.emit(eventTarget(node), { type: 'Normal', reason: 'Synced', message: 'Node synced successfully' });
   }
 
-  /** Says why on the Node, once per reason, and comes back later. */
-  async function wait(node: NodeView, reason: InitializedReason, message: string, retryAfterMs = 0) {
-    const tries = isUninitialized(node) ? waiting.wait(node.name, reason, message) : 1;
+  /** Says why on the Node, once per reason, and comes back later; what nobody claims yet may be foreign, and is not written to. */
+  async function wait(
+    node: NodeView,
+    reason: InitializedReason,
+    message: string,
+    {
+      retryAfterMs = 0,
+      claimed = true,
+    }: { readonly retryAfterMs?: number | undefined; readonly claimed?: boolean } = {},
+  ) {
     const shown = conditionOf(node, conditions.cloudInitialized);
-    const changed = shown?.status !== 'False' || shown.reason !== reason;
-    if (changed) {
+    const known = waiting.get(node.name)?.reason ?? (shown?.status === 'False' ? shown.reason : undefined);
+    const joining = isUninitialized(node);
+    const tries = joining ? waiting.wait(node.name, reason, message) : 1;
+    if (known !== reason) {
       log.warn('node waits for initialisation', { node: node.name, reason, why: message });
       events.emit(eventTarget(node), {
         type: 'Warning',
@@ -193,23 +269,49 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
         message: `${reason}: ${message}`,
       });
     }
+    const stands = shown?.status === 'False' && shown.reason === reason;
     // A message may differ at every try; it is written again ever more rarely.
-    if (changed || Number.isInteger(Math.log2(tries))) {
+    if (claimed && (!stands || Number.isInteger(Math.log2(tries)))) {
       try {
-        const version = await writes.run(() =>
-          writeCondition({ api, clock }, node, { type: conditions.cloudInitialized, status: 'False', reason, message }),
-        );
-        if (version !== undefined) writtenVersion.set(node.name, version);
+        await say(node, reason, message);
       } catch (error) {
         if (isNotFound(error)) return undefined;
-        log.warn('reason not written', { node: node.name, reason, ...errorFields(error) });
+        if (!isConflict(error)) log.warn('reason not written', { node: node.name, reason, ...errorFields(error) });
       }
     }
-    const delay = Math.max(retryAfterMs, backoffMs(tries, { firstMs: 1000, maxMs: 60_000, random }));
+    const backoff = joining ? backoffMs(tries, { firstMs: 1000, maxMs: 60_000, random }) : heldRetryMs;
+    const delay = Math.max(retryAfterMs, backoff);
     const at = clock.monotonic() + delay;
     const onGrid = delay < retryGridMs ? at : Math.ceil(at / retryGridMs) * retryGridMs;
+    gate.close(node.name, fingerprint(node, reportOf(context, node)?.report), onGrid);
     return { requeueAfterMs: onGrid - clock.monotonic() };
   }
 
+  /** The Node as we know it is often one heartbeat behind, above all right after a refused write: then it is read anew, once. */
+  async function say(node: NodeView, reason: InitializedReason, message: string): Promise<void> {
+    const wanted = { type: conditions.cloudInitialized, status: 'False' as const, reason, message };
+    const version = await writes.run(async () => {
+      if (context.paused()) return undefined;
+      try {
+        return await writeCondition({ api, clock }, node, wanted);
+      } catch (error) {
+        if (!isConflict(error)) throw error;
+        const live = await readNode(api, node.name);
+        return live.uid === node.uid && !isPaused(live) ? writeCondition({ api, clock }, live, wanted) : undefined;
+      }
+    });
+    if (version !== undefined) wrote(node, version);
+  }
+
   return { reconcile, observe, known, waiting, lookAgain: (name) => again.add(name) };
+}
+
+/** A write the API server will not take as it is: nothing that a repetition soon would change. Undefined for any other failure. */
+function refusalOf(error: unknown): { readonly reason: InitializedReason; readonly message: string } | undefined {
+  if (!isKubeError(error)) return undefined;
+  const { status, message } = error;
+  // 422: what we would write contradicts what the Node holds for good (an immutable providerID).
+  if (status === 422) return { reason: 'IdentityConflict', message };
+  // 403 and 400: RBAC, or an admission webhook.
+  return status === 400 || status === 403 ? { reason: 'WriteRefused', message } : undefined;
 }

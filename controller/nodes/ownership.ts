@@ -10,7 +10,8 @@ import { parseRecord } from './scope-record.ts';
  */
 export type Ownership =
   | { readonly kind: 'owned'; readonly clouds: readonly ConfiguredCloud[] }
-  | { readonly kind: 'claimable'; readonly clouds: readonly ConfiguredCloud[] }
+  /** `ours` even before it is claimed: there is one cloud only, or a selector names the node. */
+  | { readonly kind: 'claimable'; readonly clouds: readonly ConfiguredCloud[]; readonly ours: boolean }
   | { readonly kind: 'foreign'; readonly why: string };
 
 /** Decides by what stands on the Node alone. Pure. */
@@ -21,7 +22,8 @@ export function ownershipOf(node: NodeView, configured: readonly ConfiguredCloud
   }
   const selected = configured.filter((cloud) => cloud.selector?.(node.labels) ?? true);
   if (selected.length === 0) return { kind: 'foreign', why: '--node-selector does not match it' };
-  return { kind: 'claimable', clouds: selected };
+  const ours = configured.length === 1 || selected.some(({ selector }) => selector !== undefined);
+  return { kind: 'claimable', clouds: selected, ours };
 }
 
 function ownershipByProviderID(node: NodeView, configured: readonly ConfiguredCloud[]): Ownership {

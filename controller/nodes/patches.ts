@@ -11,7 +11,7 @@ export interface ConditionChange {
 }
 
 /** Longer messages are cut: they are for people, and stand on every Node. */
-const maxMessage = 512;
+export const maxMessage = 512;
 
 /**
  * A strategic merge patch of `nodes/<n>/status`, guarded by the resourceVersion. Addresses merge by type alone in this patch format, which would fold two

@@ -37,6 +37,10 @@ export const initializedReasons = {
       'What is known of this Node contradicts itself (providerID, incarnation, SMBIOS UUID, address, or an instance that another live Node holds). It is not written and keeps its taint.',
     remedy: 'Read the message; usually the Node must be deleted and its kubelet restarted so that it registers anew.',
   },
+  WriteRefused: {
+    meaning: 'The API server refuses what would be written on the Node; the message says why.',
+    remedy: "Check the controller's RBAC and the admission webhooks for Nodes.",
+  },
   InvalidNodeIP: {
     meaning: 'The annotation alpha.kubernetes.io/provided-node-ip does not parse.',
     remedy: "Correct the kubelet's --node-ip: one address, or two of different families separated by a comma.",

@@ -18,12 +18,20 @@ export type Resolution =
       readonly scope: string;
       readonly power: PowerState | undefined;
     }
-  | { readonly kind: 'missing'; readonly state: 'gone' | 'absent'; readonly message: string }
+  | {
+      readonly kind: 'missing';
+      readonly state: 'gone' | 'absent';
+      readonly message: string;
+      /** See below. */
+      readonly claimed: boolean;
+    }
   | {
       readonly kind: 'waiting';
       readonly reason: InitializedReason;
       readonly message: string;
       readonly retryAfterMs?: number | undefined;
+      /** False while nothing says that the node is ours at all: with several clouds and no selector, until a report or exactly one lookup does. */
+      readonly claimed: boolean;
     };
 
 export interface Resolver {
@@ -51,7 +59,9 @@ export async function resolveInstance(
   if (ownership.kind === 'owned') return resolveOwned(node, ownership.clouds, reported, resolver);
   const claimed = reported && ownership.clouds.filter((cloud) => claims(cloud, reported));
   if (reported && claimed && claimed.length > 0) return resolveReported(claimed, reported, resolver);
-  return resolveByName(node, ownership.clouds, resolver);
+  const resolution = await resolveByName(node, ownership.clouds, resolver);
+  const unclaimed = (resolution.kind === 'waiting' || resolution.kind === 'missing') && !ownership.ours;
+  return unclaimed ? { ...resolution, claimed: false } : resolution;
 }
 
 function claims(cloud: ConfiguredCloud, reported: ReportedInstance): boolean {
@@ -113,6 +123,7 @@ function awaitingReport(clouds: readonly ConfiguredCloud[]): Resolution {
     kind: 'waiting',
     reason: 'AwaitingReport',
     message: `no API of ${names} is configured, and no report names an instance yet`,
+    claimed: true,
   };
 }
 
@@ -127,13 +138,14 @@ function judge(answers: readonly Answer[], what: string): Resolution {
   const [first, second] = found;
   if (first && second) {
     const scopes = found.map(({ cloud }) => cloud.scope).join(' and ');
-    return { kind: 'waiting', reason: 'AmbiguousInstance', message: `${what} is found in ${scopes}` };
+    return { kind: 'waiting', reason: 'AmbiguousInstance', message: `${what} is found in ${scopes}`, claimed: true };
   }
   const failed = answers.find(({ lookup }) => lookup.state === 'unknown' && lookup.error.kind !== 'NotFound');
   if (failed?.lookup.state === 'unknown') {
     const { error } = failed.lookup;
     const reason: InitializedReason = error.kind === 'Conflict' ? 'AmbiguousInstance' : 'AwaitingCloud';
-    return { kind: 'waiting', reason, message: `${error.kind}: ${error.message}`, retryAfterMs: error.retryAfterMs };
+    const message = `${error.kind}: ${error.message}`;
+    return { kind: 'waiting', reason, message, retryAfterMs: error.retryAfterMs, claimed: true };
   }
   if (first?.lookup.state === 'found') {
     const { instance, power } = first.lookup;
@@ -141,18 +153,20 @@ function judge(answers: readonly Answer[], what: string): Resolution {
   }
   const gone = answers.find(({ lookup }) => lookup.state === 'gone');
   if (gone?.lookup.state === 'gone') {
-    return { kind: 'missing', state: 'gone', message: `${what} is ${gone.lookup.terminalState}` };
+    return { kind: 'missing', state: 'gone', message: `${what} is ${gone.lookup.terminalState}`, claimed: true };
   }
   if (answers.every(({ lookup }) => lookup.state === 'absent')) {
     return {
       kind: 'missing',
       state: 'absent',
       message: `${what} does not exist in ${answers.map(({ cloud }) => cloud.scope).join(', ')}`,
+      claimed: true,
     };
   }
   return {
     kind: 'waiting',
     reason: 'InstanceNotFound',
     message: `${what} was not found in ${answers.map(({ cloud }) => cloud.scope).join(', ')}`,
+    claimed: true,
   };
 }

@@ -4,7 +4,7 @@ import type { Report } from '../../common/report.ts';
 import { isConflict, type KubeApi } from '../kube/api.ts';
 import { type DesiredNode, desiredNode } from './desired.ts';
 import { contradiction } from './identity.ts';
-import { isUninitialized, type NodeView, viewNode } from './node-view.ts';
+import { isPaused, isUninitialized, type NodeView, viewNode } from './node-view.ts';
 import { type ConditionChange, conditionChange, planMain, planStatus, statusPatch } from './patches.ts';
 import type { InitializedReason } from './reasons.ts';
 
@@ -26,7 +26,9 @@ export type WriteOutcome =
       readonly reason: InitializedReason;
       readonly message: string;
     }
-  | { readonly kind: 'refused'; readonly reason: InitializedReason; readonly message: string; readonly node: NodeView };
+  | { readonly kind: 'refused'; readonly reason: InitializedReason; readonly message: string; readonly node: NodeView }
+  /** The Node went, was re-created or paused meanwhile. */
+  | { readonly kind: 'dropped' };
 
 export interface NodeWriter {
   readonly api: KubeApi;
@@ -47,8 +49,8 @@ export async function readNode(api: KubeApi, name: string): Promise<NodeView> {
 
 /**
  * Brings one Node to what its instance says: a status patch (addresses, condition), then a main patch (providerID, labels, record, taint off), each only where
- * something differs, each guarded by resourceVersion. On a conflict the Node is read again and everything is decided anew; a Node re-created meanwhile is left
- * to its own turn. Throws a KubeError. Safe to repeat.
+ * something differs, each guarded by resourceVersion. On a conflict the Node is read again and everything is decided anew; a Node re-created or paused meanwhile is
+ * left to its own turn. Throws a KubeError. Safe to repeat.
  *
  * @param keep turns the desired addresses into those to write now, given the Node (see `omissions.ts`)
  */
@@ -71,7 +73,7 @@ export async function writeNode(
     } catch (error) {
       if (!isConflict(error) || attempt >= maxTries) throw error;
       node = await readNode(api, node.name);
-      if (node.uid !== first.uid) throw error;
+      if (node.uid !== first.uid || node.deleting || isPaused(node)) return { kind: 'dropped' };
     }
   }
 }

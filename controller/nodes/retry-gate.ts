@@ -1,0 +1,43 @@
+import type { Clock } from '../../common/process/clock.ts';
+import type { Report } from '../../common/report.ts';
+import type { NodeView } from './node-view.ts';
+
+/**
+ * Keeps the back-off of a waiting node from being undone by events: its kubelet's heartbeats, and the conditions that we write ourselves, bring it into the queue again
+ * and again, but only a change of what the last try depended on opens the gate before its time.
+ */
+export interface RetryGate {
+  /** Milliseconds until another try is worth it; 0 when it is now. */
+  remainingMs(nodeName: string, fingerprint: string): number;
+  /** @param untilMs monotonic */
+  close(nodeName: string, fingerprint: string, untilMs: number): void;
+  forget(nodeName: string): void;
+}
+
+/** What the outcome of a try depends on, apart from the cloud. */
+export function fingerprint(node: NodeView, report: Report | undefined): string {
+  const { uid, providerID, labels, annotations, systemUuid } = node;
+  const tainted = node.taints.map(({ key }) => key);
+  return JSON.stringify([
+    uid,
+    providerID,
+    labels,
+    annotations,
+    systemUuid,
+    tainted,
+    report?.instance,
+    report?.smbiosUuid,
+  ]);
+}
+
+export function createRetryGate(clock: Clock): RetryGate {
+  const closed = new Map<string, { readonly fingerprint: string; readonly untilMs: number }>();
+  return {
+    remainingMs(nodeName, now) {
+      const held = closed.get(nodeName);
+      return held?.fingerprint === now ? Math.max(0, held.untilMs - clock.monotonic()) : 0;
+    },
+    close: (nodeName, now, untilMs) => closed.set(nodeName, { fingerprint: now, untilMs }),
+    forget: (nodeName) => closed.delete(nodeName),
+  };
+}
