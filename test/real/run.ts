@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import type { ApiSuite, ApiUnderTest, Check } from '../conformance/api-under-test.ts';
 import { conformanceSuites } from '../conformance/suites.ts';
+import { scenarioNodeNames, scenariosSuite } from '../e2e/scenarios.suite.ts';
 import { type Binaries, findBinaries } from './binaries.ts';
 import { differentialSuite } from './differential.ts';
 import { startRealApi } from './start-real-api.ts';
@@ -10,6 +11,8 @@ import { throttledSuite } from './throttled.ts';
 interface Group {
   name: string;
   suites: (binaries: Binaries, stories: { stories: number; seed: number }) => ApiSuite[];
+  /** The kubelets that register with it, where they are not the usual ones. */
+  nodeNames?: readonly string[];
 }
 
 /**
@@ -19,6 +22,7 @@ interface Group {
 const groups: Group[] = [
   { name: 'conformance', suites: ({ kubectl }) => conformanceSuites({ kubectl }) },
   { name: 'differential', suites: (_binaries, stories) => [differentialSuite(stories)] },
+  { name: 'e2e', suites: () => [scenariosSuite], nodeNames: scenarioNodeNames },
   { name: 'limits', suites: (binaries) => [throttledSuite(binaries)] },
 ];
 
@@ -53,7 +57,8 @@ async function main(argv: string[]): Promise<number> {
   for (const group of groups) {
     const suites = group.suites(found, stories).filter((suite) => chosen(only, group.name, suite.name));
     if (suites.length === 0) continue;
-    const api = await startRealApi({ binaries: found });
+    const { nodeNames } = group;
+    const api = await startRealApi({ binaries: found, ...(nodeNames ? { nodeNames: [...nodeNames] } : {}) });
     try {
       for (const suite of suites) await runSuite(suite, api, counts);
     } finally {
