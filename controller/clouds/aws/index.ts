@@ -40,7 +40,7 @@ async function open(
   }
 
   const override = config.serviceOverrides.find(({ service, region: of }) => service === 'EC2' && of === region.name);
-  const endpoint = override?.url ?? env['AWS_ENDPOINT_URL_EC2'] ?? env['AWS_ENDPOINT_URL'];
+  const endpoint = override?.url ?? endpointFrom(env, 'EC2');
   const credentials =
     config.roleArn === undefined
       ? source.provider
@@ -48,7 +48,7 @@ async function open(
           roleArn: config.roleArn,
           sourceArn: config.sourceArn,
           region: region.name,
-          endpoint: env['AWS_ENDPOINT_URL_STS'] ?? env['AWS_ENDPOINT_URL'],
+          endpoint: endpointFrom(env, 'STS'),
           master: source.provider,
         });
   const ec2 = createEc2({
@@ -110,6 +110,12 @@ async function findRegion(
   }
   const name = await regionOfSurroundings(clock, surroundingsTimeoutMs);
   return name === undefined ? undefined : { name, from: 'the shared config or the instance metadata service' };
+}
+
+/** As the SDKs do it; endpoints of the shared config are the SDK's own matter. */
+function endpointFrom(env: CloudContext['env'], service: 'EC2' | 'STS'): string | undefined {
+  if (env['AWS_IGNORE_CONFIGURED_ENDPOINT_URLS']?.toLowerCase() === 'true') return undefined;
+  return env[`AWS_ENDPOINT_URL_${service}`] || env['AWS_ENDPOINT_URL'] || undefined;
 }
 
 /**

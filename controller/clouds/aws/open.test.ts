@@ -101,6 +101,8 @@ describe('opening AWS', () => {
     const env = { ...keys, AWS_REGION: 'eu-west-1', AWS_ENDPOINT_URL: 'http://127.0.0.1:1' };
     assert.equal((await openCloud(env)).scope, '127.0.0.1:1/eu-west-1');
     assert.equal((await openCloud({ ...env, AWS_ENDPOINT_URL_EC2: ec2.url })).scope, `${host}/eu-west-1`);
+    const ignoring = { ...env, AWS_IGNORE_CONFIGURED_ENDPOINT_URLS: 'true' };
+    assert.equal((await openCloud(ignoring)).scope, 'ec2.eu-west-1.amazonaws.com/eu-west-1');
     const override = (region: string) =>
       `[ServiceOverride "1"]\nService=EC2\nRegion=${region}\nURL=${ec2.url}\nSigningRegion=mars-1\nSigningName=ec2x\n`;
     assert.equal((await openCloud(env, override('us-east-1'))).scope, '127.0.0.1:1/eu-west-1');
