@@ -482,6 +482,22 @@ describe('a list-watch', () => {
     }
   });
 
+  it('stops between its list and its watch', async () => {
+    let stopped: Promise<void> | undefined;
+    const { nodes, informer, clock } = stand({
+      metrics: {
+        listed: () => {
+          stopped = informer.stop();
+        },
+      },
+    });
+    informer.start();
+    await clock.advance(0);
+    await stopped;
+    assert.equal(nodes.watches.length, 0);
+    assert.equal(clock.pending, 0);
+  });
+
   it('refuses to wait for a sync that will not come', async () => {
     const { nodes, informer, clock } = stand();
     nodes.failNext('list', broken(500));

@@ -142,6 +142,7 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
 
   /** One watch, to its end. Throws what ended it out of order; a SilentWatch when nothing was heard for too long. */
   async function watchOnce(): Promise<void> {
+    stopping.signal.throwIfAborted();
     const ended = new AbortController();
     const stop = () => ended.abort(stopping.signal.reason);
     stopping.signal.addEventListener('abort', stop);
