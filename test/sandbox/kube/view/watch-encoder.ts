@@ -19,12 +19,14 @@ export interface WatchEncoder {
 }
 
 function line(type: string, object: string): WatchLine {
-  const text = `{"type":"${type}","object":${object}}\n`;
   let buffer: Buffer | undefined;
   return {
-    text,
+    // Put together when asked for: most readers want only one of both forms.
+    get text() {
+      return `{"type":"${type}","object":${object}}\n`;
+    },
     bytes() {
-      buffer ??= Buffer.from(text);
+      buffer ??= Buffer.from(this.text);
       return buffer;
     },
   };
