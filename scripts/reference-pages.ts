@@ -30,8 +30,21 @@ export async function referencePages(): Promise<ReadonlyMap<string, string>> {
     ['keys.md', keysPage()],
     ['report-refusals.md', refusalsPage()],
     ['cloud-errors.md', await cloudErrorsPage()],
-    ['report.schema.json', `${JSON.stringify(reportJsonSchema(), undefined, 2)}\n`],
+    ['report.schema.json', formatted(reportJsonSchema())],
   ]);
+}
+
+/** As the formatter of the repository has it: an array of plain values stands in one line where it fits. */
+function formatted(value: unknown): string {
+  const text = JSON.stringify(value, undefined, 2);
+  const joined = text.replace(/^( *(?:"[^"]*": )?)\[\n([^[\]{}]*?)\n *\]/gm, (whole, before: string, items: string) => {
+    const line = `${before}[${items
+      .split('\n')
+      .map((item) => item.trim())
+      .join(' ')}]`;
+    return line.length < 120 ? line : whole;
+  });
+  return `${joined}\n`;
 }
 
 function page(title: string, ...parts: readonly string[]): string {

@@ -1,0 +1,137 @@
+import assert from 'node:assert/strict';
+import { readdir, readFile } from 'node:fs/promises';
+import { dirname, join, relative } from 'node:path';
+import { describe, test } from 'node:test';
+import { agentMetrics } from '../agent/metrics.ts';
+import { agentProgram } from '../agent/program.ts';
+import { cloudErrorKinds } from '../common/cloud-error.ts';
+import { systemClock } from '../common/process/clock.ts';
+import { parseFlags } from '../common/process/flags.ts';
+import type { ProgramDefinition } from '../common/process/program.ts';
+import { nodeMetrics } from '../controller/nodes/metrics.ts';
+import { eventReasons, initializedReasons, missingReasons } from '../controller/nodes/reasons.ts';
+import { processMetrics } from '../controller/process-metrics.ts';
+import { controllerProgram } from '../controller/program.ts';
+import { reportMetrics } from '../controller/reports/metrics.ts';
+import { refusals } from '../controller/reports/refusal.ts';
+
+const root = join(import.meta.dirname, '..');
+const { signal } = new AbortController();
+const world = { clock: systemClock(), random: Math.random };
+const programs: Readonly<Record<string, ProgramDefinition>> = {
+  agent: agentProgram({ ...world, signal }),
+  controller: controllerProgram({ ...world, stop: signal }),
+};
+
+interface Page {
+  readonly path: string;
+  readonly text: string;
+}
+
+async function readPages(): Promise<Page[]> {
+  const names = (await readdir(join(root, 'docs'), { recursive: true })).filter((name) => name.endsWith('.md'));
+  const paths = ['README.md', 'CONTRIBUTING.md', ...names.map((name) => `docs/${name}`)];
+  return Promise.all(paths.map(async (path) => ({ path, text: await readFile(join(root, path), 'utf8') })));
+}
+
+/** The file's text, an empty text for a folder, undefined where there is nothing. */
+async function contentOf(path: string): Promise<string | undefined> {
+  return readFile(join(root, path), 'utf8').catch((error: NodeJS.ErrnoException) =>
+    error.code === 'EISDIR' ? '' : undefined,
+  );
+}
+
+/** Anchors of a page's headings, as the usual renderers make them. */
+function anchors(text: string): string[] {
+  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+const ourCommand =
+  /(?:mooring-(agent|controller)|(agent|controller)\.cjs|npm run -s (agent|controller) --) ([a-z][\w-]*)([^#)]*)/;
+
+/** Command lines of our programs in fenced blocks, as program, command and arguments. */
+function commandLines(text: string): { line: string; program: string; command: string; args: string[] }[] {
+  const blocks = [...text.matchAll(/^ *```sh\n(.*?)^ *```/gms)].map(([, block = '']) => block);
+  return blocks
+    .flatMap((block) => block.split('\n'))
+    .flatMap((line) => {
+      const found = ourCommand.exec(line);
+      if (!found) return [];
+      const [, plain, built, inCheckout, command = '', rest = ''] = found;
+      const words = rest.split(/\s+/).filter((word) => word !== '');
+      return [{ line, program: plain ?? built ?? inCheckout ?? '', command, args: words }];
+    });
+}
+
+describe('the pages', async () => {
+  const pages = await readPages();
+  const prose = pages.filter(({ path }) => /^docs\/(guides|explanation)\//.test(path));
+
+  test('link to files and headings that are there', async () => {
+    for (const { path, text } of pages) {
+      for (const [, target = ''] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
+        if (/^[a-z]+:/.test(target)) continue;
+        const [file = '', anchor] = target.split('#');
+        const linked = file === '' ? path : relative(root, join(root, dirname(path), file));
+        const content = await contentOf(linked);
+        assert.notEqual(content, undefined, `${path} links to ${target}`);
+        if (anchor !== undefined) assert.ok(anchors(content ?? '').includes(anchor), `${path} links to ${target}`);
+      }
+    }
+  });
+
+  test('name files of the repository that are there', async () => {
+    for (const { path, text } of pages) {
+      for (const [, file = ''] of text.matchAll(
+        /`((?:agent|bench|common|controller|deploy|docs|scripts|test)\/[\w./-]+)`/g,
+      )) {
+        assert.notEqual(await contentOf(file), undefined, `${path} names ${file}`);
+      }
+    }
+  });
+
+  test('show commands that the programs take', () => {
+    let seen = 0;
+    for (const { path, text } of pages) {
+      for (const { line, program, command, args } of commandLines(text)) {
+        const definition = programs[program]?.commands[command];
+        assert.ok(definition, `${path}: ${line}`);
+        const parsed = parseFlags(definition.flags, args);
+        assert.ok(parsed.ok, `${path}: ${line}: ${parsed.ok ? '' : parsed.message}`);
+        assert.equal(parsed.operands.length, definition.operands?.length ?? 0, `${path}: ${line}`);
+        seen += 1;
+      }
+    }
+    assert.ok(seen > 10, `only ${seen} commands were found`);
+  });
+
+  test('name reasons, refusals and kinds of failure that exist', () => {
+    const known = new Set<string>([
+      ...[initializedReasons, missingReasons, eventReasons, refusals].flatMap((set) => Object.keys(set)),
+      ...cloudErrorKinds,
+      'CloudInitialized',
+      'CloudInstanceMissing',
+    ]);
+    for (const { path, text } of prose)
+      for (const [, word = ''] of text.matchAll(/`([A-Z][a-z]+(?:[A-Z][A-Za-z]*)+)`/g))
+        assert.ok(known.has(word), `${path} names ${word}`);
+  });
+
+  test('name metrics that exist', () => {
+    const known = new Set<string>(
+      [agentMetrics, nodeMetrics, reportMetrics, processMetrics].flatMap((set) =>
+        Object.values(set).map(({ name }) => name),
+      ),
+    );
+    for (const { path, text } of prose)
+      for (const [metric] of text.matchAll(
+        /\b(?:mooring|leader_election|node_controller|workqueue|rest_client)_[a-z_]+/g,
+      ))
+        assert.ok(known.has(metric), `${path} names ${metric}`);
+  });
+});
