@@ -6,7 +6,7 @@ import { create } from './create.ts';
 import { deletion } from './deletion.ts';
 import { events } from './events.ts';
 import { factsSuite } from './facts-suite.ts';
-import { kubectlSuite } from './kubectl.ts';
+import { kubectlSuite } from './kubectl-suite.ts';
 import { leases } from './leases.ts';
 import { lists } from './lists.ts';
 import { nodeFacts } from './nodes.ts';
