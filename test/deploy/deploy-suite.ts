@@ -56,6 +56,14 @@ export function deploySuite(kubectl: string | undefined): ApiSuite {
         );
         await check('the controller may do all it must, and not more', () => controllerRights(client), { skip });
         await check('the agent may do nothing', () => agentRights(client), { skip });
+        const program = await controllerAs(api, client, folder).catch(() => undefined);
+        const noAccount = skip ?? (program === undefined ? 'there is no token of the controller' : undefined);
+        await check('check, run as the controller, finds every right', () => checksItself(program!), {
+          skip: noAccount,
+        });
+        await check('explain works with the rights of the controller', () => explains(program!, client), {
+          skip: noAccount,
+        });
         if (kubectl !== undefined) await run(['delete', '-k', base, '--ignore-not-found', '--wait=false']);
       } finally {
         client.close();
@@ -124,6 +132,53 @@ async function agentRights(client: Client): Promise<void> {
   const token = await tokenOf(client, names.agent);
   for (const { verbs, ...of } of permissions)
     for (const verb of verbs) assert.ok(!(await mayI(client, token, { verb, ...of })), `may ${verb} ${of.resource}`);
+}
+
+interface Ended {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs mooring-controller under its own account. Never throws for an exit code. */
+type Controller = (args: readonly string[]) => Promise<Ended>;
+
+async function controllerAs(api: ApiUnderTest, client: Client, folder: string): Promise<Controller> {
+  const config = join(folder, 'controller');
+  await api.writeKubeconfig(config, await tokenOf(client, names.controller));
+  const main = join(base, '../../controller/main.ts');
+  return (args) =>
+    new Promise((resolve) => {
+      const env = { PATH: process.env['PATH'], HOME: folder };
+      const argv = [main, ...args, `--kubeconfig=${config}`];
+      execFile(process.execPath, argv, { env, timeout: 60_000 }, (error, stdout, stderr) =>
+        resolve({ code: error === null ? 0 : Number(error.code ?? -1), stdout, stderr }),
+      );
+    });
+}
+
+async function checksItself(run: Controller): Promise<void> {
+  // A cloud without a controller half, so that the rights alone are at stake.
+  const { code, stdout, stderr } = await run(['check', '--cloud-provider=huaweicloud', '-o=json']);
+  assert.equal(code, 0, `${stdout}${stderr}`);
+  const lines = JSON.parse(stdout) as { readonly of: string; readonly ok: boolean }[];
+  assert.equal(lines.filter(({ of }) => of === 'kubernetes').length, permissions.length + 1);
+}
+
+async function explains(run: Controller, client: Client): Promise<void> {
+  const name = 'deploy-suite-node';
+  const taint = { key: 'node.cloudprovider.kubernetes.io/uninitialized', value: 'true', effect: 'NoSchedule' };
+  const body = { apiVersion: 'v1', kind: 'Node', metadata: { name }, spec: { taints: [taint] } };
+  await client.call('POST', '/api/v1/nodes', { body });
+  try {
+    const { code, stdout, stderr } = await run(['explain', 'node', name, '-o=json']);
+    assert.equal(code, 0, stderr);
+    const { state, why } = JSON.parse(stdout) as { readonly state: string; readonly why: string };
+    assert.equal(state, 'waiting');
+    assert.match(why, /no controller holds the Lease|nobody acts|leads and has not written/);
+  } finally {
+    await client.call('DELETE', `/api/v1/nodes/${name}`);
+  }
 }
 
 async function tokenOf(client: Client, account: string): Promise<string> {
