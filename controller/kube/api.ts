@@ -18,6 +18,8 @@ export interface KubeCall {
   readonly timeoutMs?: number;
   /** What comes back: the whole object, or its metadata alone (a PartialObjectMetadata; no spec, no status). Default `object`. */
   readonly answer?: 'object' | 'metadata';
+  /** Does not wait behind other calls for a free connection. For the renewal of the lease, and nothing else. */
+  readonly urgent?: boolean;
   readonly signal?: AbortSignal;
 }
 

@@ -8,6 +8,7 @@ import { fakeClock } from '../../common/testing/fake-clock.ts';
 import { type KubeApi, KubeError } from './api.ts';
 import { type CallRecord, createKubeClient, resourceOf } from './client.ts';
 import { type Credentials, fixedConnection, type KubeConnection } from './connection.ts';
+import { maxCallSockets } from './pools.ts';
 import { answerJson, type SeenRequest, startTestServer, statusObject, type TestServer } from './testing/test-server.ts';
 
 type Handler = Parameters<typeof startTestServer>[0];
@@ -207,16 +208,37 @@ describe('the client of the Kubernetes API', () => {
     const own = await startTestServer(() => {}, { testCa: ca });
     const api = client({ clock, config: fixedConnection({ server: own.url, tls: { ca: own.caPem } }) });
     const call = (timeoutMs: number) => failure(api.call({ verb: 'get', path: '/api/v1/nodes', timeoutMs }));
-    const sent = Array.from({ length: 32 }, () => call(2_000));
-    await own.seen(32);
+    const sent = Array.from({ length: maxCallSockets }, () => call(2_000));
+    await own.seen(maxCallSockets);
     const queued = [call(1_000), call(1_000)];
     await clock.advance(1_000);
     for (const error of await Promise.all(queued)) assert.equal(error.reason, 'Timeout');
-    assert.equal(own.requests.length, 32);
+    assert.equal(own.requests.length, maxCallSockets);
     await clock.advance(1_000);
     await Promise.all(sent);
-    assert.equal(own.requests.length, 32);
+    assert.equal(own.requests.length, maxCallSockets);
     await own.close();
+  });
+
+  it('lets an urgent call pass the ones that wait', async () => {
+    const own = await startTestServer(
+      (request, response) => {
+        if (request.path === '/urgent') answerJson(response, 200, {});
+      },
+      { testCa: ca },
+    );
+    const { api, close } = createKubeClient({
+      config: fixedConnection({ server: own.url, tls: { ca: own.caPem } }),
+      clock: systemClock(),
+      log: silentLog,
+    });
+    const stuck = Array.from({ length: 40 }, () => failure(api.call({ verb: 'get', path: '/stuck' })));
+    await own.seen(maxCallSockets);
+    await api.call({ verb: 'update', path: '/urgent', body: {}, urgent: true });
+    assert.equal(own.mostOpen, 32);
+    close();
+    await own.close();
+    await Promise.all(stuck);
   });
 
   it('gives up when the caller does', async () => {

@@ -96,8 +96,9 @@ export function createKubeClient(options: KubeClientOptions): { readonly api: Ku
     let code = 'Error';
     try {
       const parts = partsOf(request, userAgent);
+      const agentOf = ({ tls }: Credentials) => pools.of(tls)[request.urgent ? 'urgent' : 'calls'];
       const answer: Incoming = await withCredentials(
-        (credentials) => exchange(outgoing(pools.of(credentials.tls).calls, credentials, parts), clock, left()),
+        (credentials) => exchange(outgoing(agentOf(credentials), credentials, parts), clock, left()),
         (work) => bounded(work, clock, left(), what),
       );
       code = String(answer.status);

@@ -287,7 +287,8 @@ interface Term {
   deadline: { cancel(): void } | undefined;
 }
 
-function notLeading(): KubeError {
+/** What `annotate` throws on a replica that does not lead. */
+export function notLeading(): KubeError {
   return new KubeError({
     status: 0,
     reason: 'Fenced',

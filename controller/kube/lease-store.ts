@@ -25,7 +25,7 @@ export function createLeaseStore(
 ): LeaseStore {
   const collection = `/apis/coordination.k8s.io/v1/namespaces/${at.namespace}/leases`;
   const path = `${collection}/${at.name}`;
-  const common = (signal: AbortSignal | undefined) => ({ timeoutMs, ...(signal ? { signal } : {}) });
+  const common = (signal: AbortSignal | undefined) => ({ timeoutMs, urgent: true, ...(signal ? { signal } : {}) });
   return {
     async read(signal) {
       try {

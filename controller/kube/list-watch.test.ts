@@ -253,6 +253,17 @@ describe('a list-watch', () => {
     });
   }
 
+  it('lists at once when the version is too old after a cut, as after a restart of the server', async () => {
+    const { nodes, informer, counted, clock } = stand();
+    informer.start();
+    await clock.advance(0);
+    nodes.expireHistory();
+    nodes.endWatches(cut());
+    await clock.advance(1_100);
+    assert.deepEqual(counted.slice(1), ['ended failed', 'ended expired', 'listed expired 0']);
+    await informer.stop();
+  });
+
   it('does not list in a tight loop when every version is too old', async () => {
     const { nodes, informer, clock } = stand();
     nodes.failNext('watch', ...Array.from({ length: 50 }, expired));

@@ -26,6 +26,10 @@ export interface ListWatchOptions<T> {
   readonly trim: (raw: unknown) => T;
   /** Default: the name, or `namespace/name`. */
   readonly keyOf?: (raw: { readonly name: string; readonly namespace: string | undefined }) => string;
+  /**
+   * Default 100. What one page needs while it is read: 5,000 Nodes of 10 KB raised the process by 27 MiB in pages of 50, 31 of 100, 40 of 250, 82 of 500
+   * (Node 24.21, `--max-semi-space-size=1 --max-old-space-size=96`; twice that without), at much the same time.
+   */
   readonly pageSize?: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -213,6 +217,7 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
     let why: 'start' | 'expired' | 'silent' | 'failing' | undefined = 'start';
     let silentInARow = 0;
     let failedInARow = 0;
+    let expiredInARow = 0;
     for (;;) {
       if (why !== undefined) {
         await listUntilDone(why);
@@ -222,14 +227,12 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
       try {
         await watchOnce();
         if (stopping.signal.aborted) return;
-        silentInARow = 0;
-        failedInARow = 0;
-        failures = 0;
+        failures = failedInARow = silentInARow = expiredInARow = 0;
         metrics?.watchEnded?.('orderly');
       } catch (error) {
         if (stopping.signal.aborted) return;
         // Whatever it ended with: it brought something, so the resource could be followed.
-        if (heard !== heardBefore && !isExpired(error)) failures = failedInARow = silentInARow = 0;
+        if (heard !== heardBefore) failures = failedInARow = silentInARow = expiredInARow = 0;
         if (error instanceof SilentWatch) {
           metrics?.watchEnded?.('silent');
           silentInARow += 1;
@@ -240,9 +243,9 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
           }
         } else if (isExpired(error)) {
           metrics?.watchEnded?.('expired');
-          // A version lost right after a list: the server is not well.
-          if (failures > 0) await pause(error);
-          else failures = 1;
+          expiredInARow += 1;
+          // Lost again without a word since the last list: the server is not well.
+          if (expiredInARow > 1) await pause(error);
           why = 'expired';
         } else {
           metrics?.watchEnded?.('failed');

@@ -3,8 +3,11 @@ import { Agent as TlsAgent } from 'node:https';
 import { createSecureContext } from 'node:tls';
 import type { TlsMaterial } from './connection.ts';
 
-/** Connections kept for calls. More bring nothing (two cores were busy with 8) and cost the server. */
-export const maxCallSockets = 32;
+/**
+ * Connections for calls: 32 in all, of which one is kept for urgent ones. More bring nothing (two cores were busy with 8) and cost the server.
+ */
+export const maxCallSockets = 31;
+const maxUrgentSockets = 1;
 
 /**
  * kube-apiserver closes an idle connection after 90 s, load balancers in front of it after 60 s: ours go first, so that no request is written into a
@@ -14,10 +17,11 @@ const idleMs = 45_000;
 
 export interface Pool {
   readonly calls: PlainAgent;
+  readonly urgent: PlainAgent;
   readonly watches: PlainAgent;
 }
 
-/** The connections to one server, in a pool for calls and one for watches. New TLS material gets new pools; the old connections end with what runs on them. */
+/** The connections to one server, in pools for calls and for watches. New TLS material gets new pools; the old connections end with what runs on them. */
 export function createPools(secure: boolean): {
   of(tls: TlsMaterial): Pool;
   close(): void;
@@ -27,8 +31,14 @@ export function createPools(secure: boolean): {
 
   function create(tls: TlsMaterial): Pool {
     const common = { keepAlive: true, keepAliveMsecs: 30_000, scheduling: 'lifo', timeout: idleMs } as const;
+    const calls = { maxSockets: maxCallSockets };
+    const urgent = { maxSockets: maxUrgentSockets };
     if (!secure) {
-      return { calls: new PlainAgent({ ...common, maxSockets: maxCallSockets }), watches: new PlainAgent(common) };
+      return {
+        calls: new PlainAgent({ ...common, ...calls }),
+        urgent: new PlainAgent({ ...common, ...urgent }),
+        watches: new PlainAgent(common),
+      };
     }
     const { ca, cert, key, pfx, passphrase, ...rest } = tls;
     // One context for all: made anew for each connection it costs more than the handshake, and as options its parts become a pool key of several KB.
@@ -42,7 +52,8 @@ export function createPools(secure: boolean): {
       ALPNProtocols: ['http/1.1'],
     };
     return {
-      calls: new TlsAgent({ ...secureOptions, maxSockets: maxCallSockets }),
+      calls: new TlsAgent({ ...secureOptions, ...calls }),
+      urgent: new TlsAgent({ ...secureOptions, ...urgent }),
       watches: new TlsAgent(secureOptions),
     };
   }
@@ -56,9 +67,8 @@ export function createPools(secure: boolean): {
       return current.pool;
     },
     close() {
-      for (const { calls, watches } of all) {
-        calls.destroy();
-        watches.destroy();
+      for (const { calls, urgent, watches } of all) {
+        for (const agent of [calls, urgent, watches]) agent.destroy();
       }
       all.clear();
       current = undefined;
@@ -68,7 +78,7 @@ export function createPools(secure: boolean): {
 
 /** Drops what is idle and keeps nothing that becomes so. */
 function retire(pool: Pool): void {
-  for (const agent of [pool.calls, pool.watches]) {
+  for (const agent of [pool.calls, pool.urgent, pool.watches]) {
     agent.maxFreeSockets = 0;
     for (const sockets of Object.values(agent.freeSockets)) {
       for (const socket of sockets ?? []) socket.destroy();

@@ -3,7 +3,7 @@ import { sleep } from '../../common/process/clock.ts';
 import { errorFields } from '../../common/process/log.ts';
 import { annotations as known } from '../../common/well-known.ts';
 import { isConflict } from './api.ts';
-import type { Elector, ElectorOptions } from './elector.ts';
+import { type Elector, type ElectorOptions, notLeading } from './elector.ts';
 import { type Lease, withChanges } from './lease.ts';
 import { createLeaseStore } from './lease-store.ts';
 
@@ -60,7 +60,11 @@ export function createSoleLeader(
     leading.abort(new Error(`no longer leading: ${reason}`));
     if (!led) return;
     metrics?.leading?.(false);
-    await options.onStoppedLeading(reason);
+    try {
+      await options.onStoppedLeading(reason);
+    } catch (error) {
+      log.error('the end of leading failed', errorFields(error));
+    }
   }
 
   async function begin(): Promise<void> {
@@ -70,7 +74,11 @@ export function createSoleLeader(
     state = 'leading';
     metrics?.leading?.(true);
     log.info('leading without a lease');
-    options.onStartedLeading(leading.signal);
+    try {
+      options.onStartedLeading(leading.signal);
+    } catch (error) {
+      log.error('the start of leading failed', errorFields(error));
+    }
   }
 
   return {
@@ -80,7 +88,11 @@ export function createSoleLeader(
     },
     leaderReportUrl: () => (state === 'leading' ? observed?.annotations[known.reportUrl] : undefined),
     annotations: () => observed?.annotations ?? {},
-    annotate: (changes) => exclusive(() => annotate(changes)),
+    annotate: (changes) =>
+      exclusive(async () => {
+        if (state !== 'leading') throw notLeading();
+        await annotate(changes);
+      }),
     async run(signal) {
       for (let failures = 1; state === 'seeking' && !signal.aborted; failures += 1) {
         try {
