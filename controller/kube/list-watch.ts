@@ -3,9 +3,10 @@ import { type Clock, sleep } from '../../common/process/clock.ts';
 import { errorFields, type Log } from '../../common/process/log.ts';
 import type { Random } from '../../common/process/random.ts';
 import { errorOfStatus } from './answer.ts';
-import { isKubeError, type KubeApi, KubeError, type WatchEvent } from './api.ts';
+import { isKubeError, type KubeApi, type WatchEvent } from './api.ts';
 import type { Informer } from './informer.ts';
-import { createObjectCache, type RawObject } from './object-cache.ts';
+import { createObjectCache } from './object-cache.ts';
+import { checkedObject, metadataOf, readPages, unreadable } from './paged-list.ts';
 
 /** What a list-watch counts. `why` is one of a closed set. */
 export interface ListWatchMetrics {
@@ -43,8 +44,6 @@ export interface ListWatch<T> extends Informer<T> {
   stop(): Promise<void>;
 }
 
-/** One page must come within this; the server's own limit is 60 s. */
-const pageTimeoutMs = 60_000;
 /** The server sends a bookmark a minute: who hears nothing for this long talks to nobody. */
 const silenceMs = 100_000;
 /** Ends a watch that hears nothing at all although it looks alive, e.g. of a version that the server has yet to reach (etcd restored from a backup). */
@@ -80,52 +79,21 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
   let failures = 0;
   const waiting: { resolve(): void; reject(error: unknown): void }[] = [];
 
-  function checked(raw: unknown): RawObject {
-    const { name, namespace, uid, resourceVersion } = metadataOf(raw);
-    if (name === undefined || uid === undefined || resourceVersion === undefined) {
-      throw unreadable(`an object without metadata.name, uid or resourceVersion (name: ${name ?? 'none'})`);
-    }
-    return { key: keyOf({ name, namespace }), uid, resourceVersion, raw };
-  }
-
-  function unreadable(message: string): KubeError {
-    return new KubeError({ status: 0, reason: 'Unreadable', message: `${path}: ${message}` });
-  }
-
   async function list(): Promise<void> {
     cache.beginList();
-    let next: string | undefined;
-    let listVersion = '';
-    do {
-      const page = await api.call<unknown>({
-        verb: 'list',
-        path,
-        query: { ...query, limit: String(pageSize), ...(next === undefined ? {} : { continue: next }) },
-        timeoutMs: pageTimeoutMs,
-        signal: stopping.signal,
-      });
-      lastHeard = clock.monotonic();
-      const { items, resourceVersion, more } = checkedPage(page);
-      for (const item of items) cache.put(checked(item));
-      listVersion = resourceVersion;
-      next = more;
-    } while (next !== undefined);
+    const listed = await readPages({
+      api,
+      path,
+      query,
+      pageSize,
+      signal: stopping.signal,
+      onPage(items) {
+        lastHeard = clock.monotonic();
+        for (const item of items) cache.put(checkedObject(path, item, keyOf));
+      },
+    });
     cache.endList();
-    version = listVersion;
-  }
-
-  function checkedPage(page: unknown) {
-    const { items, metadata } = page as { readonly items?: unknown; readonly metadata?: Record<string, unknown> };
-    const resourceVersion = metadata?.['resourceVersion'];
-    if (typeof resourceVersion !== 'string') throw unreadable('a list without metadata.resourceVersion');
-    // A Go server writes an empty list as null.
-    if (items !== null && !Array.isArray(items)) throw unreadable('a list without items');
-    const more = metadata?.['continue'];
-    return {
-      items: (items ?? []) as readonly unknown[],
-      resourceVersion,
-      more: typeof more === 'string' && more !== '' ? more : undefined,
-    };
+    version = listed;
   }
 
   function onEvent(event: WatchEvent): void {
@@ -134,11 +102,11 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
     heard += 1;
     if (event.type === 'BOOKMARK') {
       const { resourceVersion } = metadataOf(event.object);
-      if (resourceVersion === undefined) throw unreadable('a bookmark without metadata.resourceVersion');
+      if (resourceVersion === undefined) throw unreadable(path, 'a bookmark without metadata.resourceVersion');
       version = resourceVersion;
       return;
     }
-    const item = checked(event.object);
+    const item = checkedObject(path, event.object, keyOf);
     if (event.type === 'DELETED') cache.remove(item);
     else cache.put(item);
     version = item.resourceVersion;
@@ -181,7 +149,7 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
     if (silent) throw new SilentWatch();
     lastHeard = clock.monotonic();
     if (heard === heardBefore && lastHeard - startedAt < shortWatchMs)
-      throw unreadable('the watch ended at once, without an event');
+      throw unreadable(path, 'the watch ended at once, without an event');
   }
 
   async function pause(error: unknown): Promise<void> {
@@ -294,23 +262,4 @@ class SilentWatch extends Error {}
 /** 410, as a status or as the error event of a stream. */
 function isExpired(error: unknown): boolean {
   return isKubeError(error) && error.status === 410;
-}
-
-function metadataOf(raw: unknown): {
-  readonly name: string | undefined;
-  readonly namespace: string | undefined;
-  readonly uid: string | undefined;
-  readonly resourceVersion: string | undefined;
-} {
-  const metadata = (raw as { readonly metadata?: Readonly<Record<string, unknown>> | null } | null)?.metadata;
-  const text = (name: string) => {
-    const value = metadata?.[name];
-    return typeof value === 'string' && value !== '' ? value : undefined;
-  };
-  return {
-    name: text('name'),
-    namespace: text('namespace'),
-    uid: text('uid'),
-    resourceVersion: text('resourceVersion'),
-  };
 }
