@@ -10,14 +10,23 @@ export interface BudgetKeeper {
 }
 
 export function createBudgetKeeper(budget: Budget, leadership: Leadership, clock: Clock): BudgetKeeper {
+  let queue: Promise<unknown> = Promise.resolve();
+
+  async function spendUpTo(kind: BudgetKind, wanted: number, ownedNodes: number): Promise<number> {
+    const now = clock.now();
+    const ledger = parseLedger(leadership.annotations()[annotations.deletionLedger]);
+    const granted = Math.min(wanted, room(budget, kind, ownedNodes, ledger, now));
+    if (granted === 0) return 0;
+    const next = spend(budget, kind, granted, ledger, now);
+    await leadership.annotate({ [annotations.deletionLedger]: printLedger(next) });
+    return granted;
+  }
+
   return {
-    async take(kind, wanted, ownedNodes) {
-      const now = clock.now();
-      const ledger = parseLedger(leadership.annotations()[annotations.deletionLedger]);
-      const granted = Math.min(wanted, room(budget, kind, ownedNodes, ledger, now));
-      if (granted === 0) return 0;
-      const next = spend(budget, kind, granted, ledger, now);
-      await leadership.annotate({ [annotations.deletionLedger]: printLedger(next) });
+    // One after the other: the ledger is read, then written, and two scopes must not spend the same room.
+    take(kind, wanted, ownedNodes) {
+      const granted = queue.then(() => spendUpTo(kind, wanted, ownedNodes));
+      queue = granted.catch(() => {});
       return granted;
     },
   };

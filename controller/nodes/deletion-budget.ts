@@ -65,6 +65,7 @@ export function room(budget: Budget, kind: BudgetKind, ownedNodes: number, ledge
 export function spend(budget: Budget, kind: BudgetKind, count: number, ledger: Ledger, nowMs: number): Ledger {
   return [
     ...current(ledger, budget.windowMs, nowMs),
-    { letter: letters[kind], atSeconds: Math.floor(nowMs / 1000), count },
+    // Rounded up, so that no entry leaves the window early.
+    { letter: letters[kind], atSeconds: Math.ceil(nowMs / 1000), count },
   ];
 }

@@ -1,11 +1,11 @@
 import { errorFields } from '../../common/process/log.ts';
-import { isConflict, isNotFound } from '../kube/api.ts';
+import { isConflict, isNotFound, type KubeObject } from '../kube/api.ts';
 import type { Semaphore } from '../semaphore.ts';
 import type { BudgetKeeper } from './budget-keeper.ts';
 import { deleteNode } from './delete-node.ts';
 import type { BudgetKind } from './deletion-budget.ts';
 import type { Finding } from './examine.ts';
-import { eventTarget, type NodeContext } from './node-context.ts';
+import { eventTarget, type NodeContext, reportOf } from './node-context.ts';
 import { conditionOf, instanceMissing, isUninitialized, type NodeView } from './node-view.ts';
 import { answeringCloud } from './ownership.ts';
 import { type PowerTaints, planPowerTaints, powerTaintsOf } from './power-taints.ts';
@@ -35,41 +35,36 @@ export interface Effects {
   settle(examined: readonly Examined[]): Promise<void>;
   /** Takes back our power taints and the condition. Answers whether nothing of ours is left. */
   clear(node: NodeView): Promise<boolean>;
-  /** Remembers why a deletion waits, in the gauge, the log and an event, once per change. */
-  note(name: string, node: NodeView, reason: MissingReason): void;
+  /** Says why a deletion waits: in the gauge, the log and an event once per change, and in the condition. */
+  withhold(node: NodeView, reason: MissingReason): Promise<void>;
   done(name: string): void;
 }
+
+/** Evidence older than this is read again rather than acted on: writes may have had to wait for each other. */
+const maxEvidenceAgeMs = 10_000;
 
 export function createEffects(
   context: NodeContext,
   options: EffectsOptions,
-  suspects: { drop(name: string): void; retry(suspect: Suspect): void },
+  suspects: { end(suspect: Suspect): void; retry(suspect: Suspect, atLeastMs?: number): void },
 ): Effects {
   const { api, clock, log, nodes, resolver, events, metrics } = context;
   const withheld = createWaitingNodes<MissingReason>(metrics.deletionsWithheld);
 
   async function settle(examined: readonly Examined[]): Promise<void> {
     const waits = examined.map(async ({ suspect, node, finding }) => {
-      if (finding.kind === 'over') suspects.drop(suspect.name);
-      else if (finding.kind === 'wait')
-        await hold(suspect, finding.node ?? node, finding.reason, finding.checkInMs, finding.node !== undefined);
+      if (finding.kind === 'over') suspects.end(suspect);
+      else if (finding.kind === 'powering-off') suspects.retry(suspect, finding.checkInMs);
+      else if (finding.kind === 'wait') await hold(suspect, finding.node ?? node, finding.reason, finding.checkInMs);
     });
     await Promise.all(waits);
     await settleDeletions(examined.filter(({ finding }) => finding.kind === 'delete'));
     await settlePowerOff(examined.filter(({ finding }) => finding.kind === 'powered-off'));
   }
 
-  async function hold(
-    suspect: Suspect,
-    node: NodeView,
-    reason: MissingReason,
-    checkInMs: number,
-    fresh: boolean,
-  ): Promise<void> {
+  async function hold(suspect: Suspect, node: NodeView, reason: MissingReason, checkInMs: number): Promise<void> {
     suspect.nextAtMs = clock.monotonic() + checkInMs;
-    if (suspect.series?.state === 'stopped') return;
-    note(suspect.name, node, reason);
-    if (fresh) await condition(node, reason);
+    await withhold(node, reason);
   }
 
   async function grant(kind: BudgetKind, wanted: number): Promise<number> {
@@ -93,7 +88,7 @@ export function createEffects(
     await Promise.all(
       examined.map(async ({ suspect, finding }) => {
         if (finding.kind !== 'delete') return;
-        if (finding.budgeted && granted-- <= 0) return hold(suspect, finding.node, 'BudgetExhausted', 30_000, true);
+        if (finding.budgeted && granted-- <= 0) return hold(suspect, finding.node, 'BudgetExhausted', 30_000);
         await remove(suspect, finding);
       }),
     );
@@ -104,12 +99,14 @@ export function createEffects(
     const target = eventTarget(node);
     events.emit(target, { type: 'Normal', reason: 'DeletingNode', message: `Deleting Node ${node.name}: ${evidence}` });
     try {
-      const outcome = await options.writes.run(() => deleteNode(api, node));
+      const outcome = await options.writes.run(async () =>
+        clock.monotonic() - finding.readAtMs > maxEvidenceAgeMs ? 'changed' : deleteNode(api, node),
+      );
       if (outcome === 'changed') return suspects.retry(suspect);
       if (outcome === 'deleted') metrics.deletions.add({ evidence: state });
       log.info('node deleted', { node: node.name, providerID: node.providerID, evidence });
-      context.reports.forget(node.name);
-      suspects.drop(node.name);
+      if (reportOf(context, node)) context.reports.forget(node.name);
+      suspects.end(suspect);
     } catch (error) {
       log.warn('node not deleted', { node: node.name, ...errorFields(error) });
       events.emit(target, {
@@ -144,38 +141,48 @@ export function createEffects(
 
   async function clear(node: NodeView): Promise<boolean> {
     withheld.done(node.name);
-    const tainted = await taint(node, { shutdown: false, outOfService: false });
-    if (conditionOf(node, instanceMissing)?.status !== 'True') return tainted;
-    return (await condition(node, 'Found')) && tainted;
+    const untainted = await taint(node, { shutdown: false, outOfService: false });
+    if (untainted === undefined) return false;
+    return conditionOf(node, instanceMissing)?.status !== 'True' || (await condition(untainted, 'Found'));
   }
 
-  async function taint(node: NodeView, wanted: PowerTaints): Promise<boolean> {
+  /** The Node at the version it has then; undefined when it was not written. */
+  async function taint(node: NodeView, wanted: PowerTaints): Promise<NodeView | undefined> {
     const taints = planPowerTaints(node, wanted);
-    if (taints === undefined) return true;
+    if (taints === undefined) return node;
     const body = { metadata: { resourceVersion: node.resourceVersion }, spec: { taints } };
+    let resourceVersion: string;
     try {
-      await options.writes.run(() => api.call({ verb: 'patch', path: nodePath(node.name), patch: 'merge', body }));
+      const written = await options.writes.run(() =>
+        api.call<KubeObject>({ verb: 'patch', path: nodePath(node.name), patch: 'merge', answer: 'metadata', body }),
+      );
+      resourceVersion = written.metadata.resourceVersion;
     } catch (error) {
-      if (!isConflict(error) && !isNotFound(error))
-        log.warn('power taint not written', { node: node.name, ...errorFields(error) });
-      return isNotFound(error);
+      if (isNotFound(error)) return node;
+      if (!isConflict(error)) log.warn('power taint not written', { node: node.name, ...errorFields(error) });
+      return undefined;
     }
     const reason = wanted.shutdown ? 'ShutdownTaintAdded' : 'ShutdownTaintRemoved';
     const message = wanted.shutdown ? 'its VM is powered off' : 'its VM is powered on, or the Node is Ready';
     log.info(wanted.shutdown ? 'shutdown taint added' : 'shutdown taint removed', { node: node.name });
     events.emit(eventTarget(node), { type: 'Normal', reason, message });
-    return true;
+    return { ...node, resourceVersion, taints };
   }
 
-  function note(name: string, node: NodeView, reason: MissingReason): void {
-    const before = withheld.get(name)?.reason ?? conditionOf(node, instanceMissing)?.reason;
-    withheld.wait(name, reason, '');
-    if (before === reason) return;
-    const { meaning } = missingReasons[reason];
-    if (reason !== 'Confirming') {
+  async function withhold(node: NodeView, found: MissingReason): Promise<void> {
+    // It may have gone meanwhile; nobody would ever take it out of the gauge again.
+    if (nodes.get(node.name)?.uid !== node.uid) return;
+    const shown = conditionOf(node, instanceMissing);
+    const before = withheld.get(node.name)?.reason ?? (shown?.status === 'True' ? shown.reason : undefined);
+    // A row of answers that life breaks begins anew each time; the Node keeps saying what it waits for.
+    const reason = found === 'Confirming' && before === 'SignOfLife' ? before : found;
+    withheld.wait(node.name, reason, '');
+    if (before !== reason && reason !== 'Confirming') {
+      const { meaning } = missingReasons[reason];
       log.warn('node deletion withheld', { node: node.name, reason });
       events.emit(eventTarget(node), { type: 'Warning', reason: 'DeletionWithheld', message: `${reason}: ${meaning}` });
     }
+    await condition(node, reason);
   }
 
   async function condition(node: NodeView, reason: MissingReason): Promise<boolean> {
@@ -191,5 +198,5 @@ export function createEffects(
     }
   }
 
-  return { settle, clear, note, done: (name) => withheld.done(name) };
+  return { settle, clear, withhold, done: (name) => withheld.done(name) };
 }

@@ -26,7 +26,11 @@ export type Finding =
       readonly budgeted: boolean;
       readonly evidence: string;
       readonly state: 'gone' | 'absent';
+      /** When the signs of life were read, monotonic. */
+      readonly readAtMs: number;
     }
+  /** Powered off, but it may still be running down. */
+  | { readonly kind: 'powering-off'; readonly checkInMs: number }
   | { readonly kind: 'powered-off'; readonly node: NodeView };
 
 type Context = Pick<NodeContext, 'api' | 'clock' | 'reports'>;
@@ -58,19 +62,20 @@ export async function examine(
   const stored = reportOf(context, node);
   const series = continued(suspect.series, state, live, canary, nowMs);
   suspect.series = series;
-  const reportedAtMs = stored === undefined || stored.report.leaving ? undefined : stored.receivedMonotonicMs;
-  const leaseAgeMs = live.renewTime === '' ? Number.POSITIVE_INFINITY : clock.now() - Date.parse(live.renewTime);
   const reportAgeMs = stored === undefined ? Number.POSITIVE_INFINITY : nowMs - stored.receivedMonotonicMs;
-  const sinceLifeMs = Math.min(Math.max(0, leaseAgeMs), reportAgeMs);
   const leaseUnchangedMs = live.renewTime === '' ? Number.POSITIVE_INFINITY : nowMs - series.renewTimeSeenMs;
+  // The kubelet's clock stamps the lease and may run ahead; what our own clock has seen unchanged is quiet whatever the stamp says.
+  const sinceLeaseMs = Math.max(stampAgeMs(live.renewTime, clock.now()), leaseUnchangedMs);
+  const sinceLifeMs = Math.min(sinceLeaseMs, reportAgeMs);
   const lifeSinceFirst =
-    live.renewTime !== series.renewTime || (reportedAtMs !== undefined && reportedAtMs > series.firstMs);
+    live.renewTime !== series.renewTime || (stored !== undefined && stored.receivedMonotonicMs > series.firstMs);
 
   if (state === 'stopped') {
-    const quiet = !lifeSinceFirst && sinceLifeMs >= quietMs && leaseUnchangedMs >= observedQuietMs;
-    if (quiet && readiness(node) !== 'True') return { kind: 'powered-off', node };
     if (lifeSinceFirst) suspect.series = undefined;
-    return { kind: 'wait', node, reason: 'Confirming', checkInMs: 5000 };
+    const quietInMs = Math.max(quietMs - sinceLifeMs, observedQuietMs - leaseUnchangedMs);
+    const quiet = !lifeSinceFirst && quietInMs <= 0;
+    if (quiet && readiness(node) !== 'True') return { kind: 'powered-off', node };
+    return { kind: 'powering-off', checkInMs: Math.max(1000, quietInMs) };
   }
 
   const verdict: Verdict = judgeMissing({
@@ -97,7 +102,13 @@ export async function examine(
   const evidence = `${what}, first seen ${Math.round((nowMs - series.firstMs) / 1000)} s ago; no sign of life for ${
     Number.isFinite(sinceLifeMs) ? `${Math.round(sinceLifeMs / 1000)} s` : 'ever since it joined'
   }${lookup.state === 'absent' ? `; canary ${canary}` : ''}`;
-  return { kind: 'delete', node, budgeted: verdict.budgeted && !released(node), evidence, state };
+  return { kind: 'delete', node, budgeted: verdict.budgeted && !released(node), evidence, state, readAtMs: nowMs };
+}
+
+function stampAgeMs(renewTime: string, now: number): number {
+  if (renewTime === '') return Number.POSITIVE_INFINITY;
+  const at = Date.parse(renewTime);
+  return Number.isNaN(at) ? 0 : Math.max(0, now - at);
 }
 
 /** A person may let one Node go past the budget, by its uid, so that a re-created Node is not meant. */

@@ -1,3 +1,4 @@
+import type { CloudError } from '../../common/cloud-error.ts';
 import type { Timer } from '../../common/process/clock.ts';
 import { errorFields } from '../../common/process/log.ts';
 import { append } from '../append.ts';
@@ -10,11 +11,11 @@ import { examine } from './examine.ts';
 import { type NodeContext, reportOf } from './node-context.ts';
 import { conditionOf, instanceMissing, isPaused, type NodeView, readiness } from './node-view.ts';
 import { answeringCloud } from './ownership.ts';
-import { powerTaintsOf } from './power-taints.ts';
+import { planPowerTaints, powerTaintsOf } from './power-taints.ts';
 import { createSuspects, type Suspect } from './suspects.ts';
 
 export interface LifecycleOptions extends EffectsOptions {
-  /** `--node-monitor-period`: passes start at least this far apart, and looks due within one period share a pass. */
+  /** `--node-monitor-period`: looks that are due within half of it share a pass (at most a second); passes start at least that second or one period apart. */
   readonly periodMs: number;
   /** Asks for the node to be brought up to date: its instance was found. */
   found(name: string, lookup: Lookup & { state: 'found' }, scope: string): void;
@@ -30,8 +31,14 @@ export interface Lifecycle {
   pass(): Promise<void>;
   /** Runs passes until the signal aborts; resolves when the last one ended. */
   run(signal: AbortSignal): Promise<void>;
-  /** Monotonic time at which the loop last came round. */
+  /** Monotonic time at which the loop last came round, or at which its oldest pass still under way began. */
   readonly lastProgressMs: number;
+}
+
+interface Due {
+  readonly suspect: Suspect;
+  /** As the cache has it. */
+  readonly node: NodeView;
 }
 
 const firstRetryMs = 5000;
@@ -42,8 +49,10 @@ const leavingTries = 12;
 export function createLifecycle(context: NodeContext, options: LifecycleOptions): Lifecycle {
   const { clock, log, nodes, resolver } = context;
   const suspects = createSuspects(clock);
-  const effects = createEffects(context, options, { drop: (name) => suspects.drop(name), retry });
-  let lastProgressMs = clock.monotonic();
+  const effects = createEffects(context, options, { end: (suspect) => suspects.end(suspect), retry });
+  /** Scopes whose pass is under way, and since when: one cloud that does not answer holds up no other. */
+  const busy = new Map<string, number>();
+  let lastRoundMs = clock.monotonic();
   let wake: (() => void) | undefined;
 
   function observe(event: InformerEvent<NodeView>): void {
@@ -74,23 +83,33 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
   }
 
   async function pass(): Promise<void> {
-    lastProgressMs = clock.monotonic();
-    if (context.paused()) return postpone();
+    lastRoundMs = clock.monotonic();
+    if (context.paused()) return postpone(suspects.due(0));
     const byScope = new Map<string, { readonly suspect: Suspect; readonly node: NodeView }[]>();
     for (const suspect of suspects.due(Math.min(1000, options.periodMs / 2))) {
       const node = nodes.get(suspect.name);
       const cloud = node && answeringCloud(node, resolver.configured);
       if (node === undefined || node.deleting || node.uid !== suspect.uid || cloud === undefined) drop(suspect.name);
       else if (isPaused(node)) retry(suspect);
-      else if (readiness(node) === 'True' && !suspect.hinted) await recovered(suspect, node);
-      else append(byScope, cloud.scope, { suspect, node });
+      else if (!busy.has(cloud.scope)) append(byScope, cloud.scope, { suspect, node });
     }
-    for (const [scope, due] of byScope) await passOfScope(scope, due);
-    lastProgressMs = clock.monotonic();
+    await Promise.all([...byScope].map(([scope, due]) => begin(scope, due)));
   }
 
-  function postpone(): void {
-    for (const suspect of suspects.due(0)) suspect.nextAtMs = clock.monotonic() + options.periodMs;
+  async function begin(scope: string, due: readonly Due[]): Promise<void> {
+    busy.set(scope, clock.monotonic());
+    try {
+      await passOfScope(scope, due);
+    } catch (error) {
+      log.error('lifecycle pass failed', { scope, ...errorFields(error) });
+      postpone(due.map(({ suspect }) => suspect));
+    } finally {
+      busy.delete(scope);
+    }
+  }
+
+  function postpone(late: readonly Suspect[]): void {
+    for (const suspect of late) suspect.nextAtMs = clock.monotonic() + options.periodMs;
   }
 
   function retry(suspect: Suspect, atLeastMs = 0): void {
@@ -99,10 +118,13 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
     suspect.nextAtMs = clock.monotonic() + delay;
   }
 
-  async function passOfScope(
-    scope: string,
-    due: readonly { readonly suspect: Suspect; readonly node: NodeView }[],
-  ): Promise<void> {
+  async function passOfScope(scope: string, all: readonly Due[]): Promise<void> {
+    const isOver = ({ suspect, node }: Due) => readiness(node) === 'True' && !suspect.hinted;
+    const due = all.filter((each) => !isOver(each));
+    await Promise.all([...all.filter(isOver).map(recovered), due.length > 0 ? look(scope, due) : undefined]);
+  }
+
+  async function look(scope: string, due: readonly Due[]): Promise<void> {
     const lookups = resolver.lookupsOf(scope);
     if (lookups === undefined) return;
     const ref = (node: NodeView): InstanceRef => ({ by: 'providerID', providerID: node.providerID });
@@ -116,22 +138,27 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
     await Promise.all(
       due.map(async ({ suspect, node }) => {
         const lookup = answers.get(refKey(ref(node)));
-        if (lookup === undefined || lookup.state === 'unknown') {
-          if (suspect.series) effects.note(suspect.name, node, 'CloudUnknown');
-          return retry(suspect, lookup?.error.retryAfterMs);
-        }
+        if (lookup === undefined || lookup.state === 'unknown') return unknown(suspect, node, lookup?.error);
         if (lookup.state === 'found' && lookup.power !== 'stopped') return foundAlive(suspect, node, lookup, scope);
-        if (
-          lookup.state === 'found' &&
-          powerTaintsOf(node).shutdown &&
-          powerTaintsOf(node).outOfService === options.outOfServiceTaint
-        ) {
-          return retry(suspect);
-        }
+        if (lookup.state === 'found' && carriesPowerTaints(node)) return retry(suspect);
         examined.push({ suspect, node, finding: await examine(context, suspect, lookup, scope, canary) });
       }),
     );
     await effects.settle(examined);
+  }
+
+  /** Says nothing about the instance, so the row of answers goes on where it was. */
+  async function unknown(suspect: Suspect, node: NodeView, error: CloudError | undefined): Promise<void> {
+    // Its proof was put off because others came first: it is asked for soon, and has not failed.
+    if (error?.kind === 'NotFound') suspect.nextAtMs = clock.monotonic() + firstRetryMs;
+    else retry(suspect, error?.retryAfterMs);
+    const { state } = suspect.series ?? {};
+    if (state === 'gone' || state === 'absent') await effects.withhold(node, 'CloudUnknown');
+  }
+
+  function carriesPowerTaints(node: NodeView): boolean {
+    const outOfService = options.outOfServiceTaint || powerTaintsOf(node).outOfService;
+    return planPowerTaints(node, { shutdown: true, outOfService }) === undefined;
   }
 
   function canaryOf(canaries: readonly InstanceRef[], answers: ReadonlyMap<string, Lookup>): Canary {
@@ -148,38 +175,43 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
   ): Promise<void> {
     suspect.series = undefined;
     options.found(node.name, lookup, scope);
-    await effects.clear(node);
+    const cleared = await effects.clear(node);
     const leaving = suspect.hinted && reportOf(context, node)?.report.leaving === true;
     if (lookup.power === 'changing' || (leaving && suspect.tries < leavingTries)) {
       suspect.tries += 1;
       suspect.nextAtMs = clock.monotonic() + firstRetryMs;
-    } else if (readiness(node) === 'True') drop(node.name);
+    } else if (cleared && readiness(node) === 'True') end(suspect);
     else retry(suspect);
   }
 
+  function end(suspect: Suspect): void {
+    suspects.end(suspect);
+    effects.done(suspect.name);
+  }
+
   /** Ready again: whatever we marked is taken back, without asking the cloud. */
-  async function recovered(suspect: Suspect, node: NodeView): Promise<void> {
-    if (await effects.clear(node)) drop(node.name);
+  async function recovered({ suspect, node }: Due): Promise<void> {
+    if (await effects.clear(node)) end(suspect);
     else retry(suspect);
   }
 
   async function run(signal: AbortSignal): Promise<void> {
+    const underWay = new Set<Promise<void>>();
     while (!signal.aborted) {
-      try {
-        await pass();
-      } catch (error) {
-        log.error('lifecycle pass failed', errorFields(error));
-        postpone();
-      }
+      const one = pass().catch((error: unknown) => log.error('lifecycle pass failed', errorFields(error)));
+      underWay.add(one);
+      void one.then(() => underWay.delete(one));
       await untilDue(signal);
     }
+    await Promise.all(underWay);
   }
 
-  /** Waits for the next suspect's time, at least a period after this pass, at most ten seconds so that the loop shows progress. */
+  /** Waits for the next suspect's time, at least a moment after this pass began, at most ten seconds so that the loop shows progress. */
   function untilDue(signal: AbortSignal): Promise<void> {
-    const endedMs = clock.monotonic();
+    const beganMs = clock.monotonic();
     return new Promise((resolve) => {
       let timer: Timer | undefined;
+      let armedFor = Number.POSITIVE_INFINITY;
       const finish = () => {
         timer?.cancel();
         wake = undefined;
@@ -187,11 +219,14 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
         resolve();
       };
       const arm = () => {
-        timer?.cancel();
         const now = clock.monotonic();
         const dueMs = Math.min(suspects.nextAtMs() ?? Number.POSITIVE_INFINITY, now + 10_000);
-        // A new suspect is looked at almost at once: others of the same event join the pass within this moment.
-        timer = clock.setTimer(Math.max(200, dueMs - now, endedMs + Math.min(1000, options.periodMs) - now), finish);
+        // A new suspect is looked at almost at once: others of the same event join the pass within this moment. News never puts off what is due already.
+        const at = Math.max(now + 200, dueMs, beganMs + Math.min(1000, options.periodMs));
+        if (at >= armedFor) return;
+        timer?.cancel();
+        armedFor = at;
+        timer = clock.setTimer(at - now, finish);
       };
       wake = arm;
       if (signal.aborted) return finish();
@@ -206,7 +241,7 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
     pass,
     run,
     get lastProgressMs() {
-      return lastProgressMs;
+      return Math.min(lastRoundMs, ...busy.values());
     },
   };
 }

@@ -1,3 +1,4 @@
+import { errorFields } from '../../common/process/log.ts';
 import type { ReportReason } from '../../common/report.ts';
 import { conditions } from '../../common/well-known.ts';
 import type { Informer, InformerEvent } from '../kube/informer.ts';
@@ -59,7 +60,8 @@ export function createNodeHalf(context: NodeContext, options: NodeHalfOptions): 
   function observe(current: Term, event: InformerEvent<NodeView>): void {
     current.reconciler.observe(event);
     current.lifecycle?.observe(event);
-    if (event.type === 'deleted') reports.forget(event.key);
+    // The report of a Node re-created under the same name may have come before we hear that the old one went.
+    if (event.type === 'deleted' && reports.get(event.key)?.nodeUid === event.old.uid) reports.forget(event.key);
     if (options.loops.node) current.queue.enqueue(event.key);
   }
 
@@ -105,7 +107,7 @@ export function createNodeHalf(context: NodeContext, options: NodeHalfOptions): 
           outOfServiceTaint: options.outOfServiceTaint,
           found(name, { instance }, scope) {
             const node = nodes.get(name);
-            if (node && learn(reconciler, node, instance, scope)) queue.enqueue(name);
+            if (node && learn(reconciler, node, instance, scope) && options.loops.node) queue.enqueue(name);
           },
         })
       : undefined;
@@ -118,6 +120,8 @@ export function createNodeHalf(context: NodeContext, options: NodeHalfOptions): 
     instance: Parameters<NodeReconciler['known']['put']>[1]['instance'],
     scope: string,
   ) {
+    // It may have gone while its instance was read: what nobody forgets again is not kept.
+    if (nodes.get(node.name)?.uid !== node.uid) return false;
     return reconciler.known.put(node.name, { uid: node.uid, instance, scope, readAtMs: clock.monotonic() });
   }
 
@@ -134,6 +138,7 @@ export function createNodeHalf(context: NodeContext, options: NodeHalfOptions): 
         }
       },
       undecided(node) {
+        if (!options.loops.node) return;
         current.reconciler.lookAgain(node.name);
         current.queue.enqueue(node.name, { priority: 'low' });
       },
@@ -144,7 +149,11 @@ export function createNodeHalf(context: NodeContext, options: NodeHalfOptions): 
   async function refreshLoop(current: Term, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const startedMs = clock.monotonic();
-      await refresh(current);
+      try {
+        await refresh(current);
+      } catch (error) {
+        log.error('instances not refreshed', errorFields(error));
+      }
       const restMs = startedMs + options.statusUpdateMs - clock.monotonic();
       await pause(Math.max(restMs, 1000), signal);
     }
@@ -164,7 +173,7 @@ export function createNodeHalf(context: NodeContext, options: NodeHalfOptions): 
   }
 
   async function lead(signal: AbortSignal): Promise<void> {
-    await nodes.whenSynced();
+    await Promise.race([nodes.whenSynced(), aborted(signal)]);
     if (signal.aborted) return;
     const current = startTerm();
     term = current;
@@ -195,13 +204,21 @@ export function createNodeHalf(context: NodeContext, options: NodeHalfOptions): 
     const loops = new Map<string, number>();
     if (term) {
       loops.set('cloud-node', term.queue.lastProgressAt);
-      loops.set('refresh', Math.max(term.refreshedMs, clock.monotonic() - options.statusUpdateMs));
+      // It rests for a period by design; only what comes after that is lateness.
+      loops.set('refresh', Math.min(clock.monotonic(), term.refreshedMs + options.statusUpdateMs));
       if (term.lifecycle) loops.set('cloud-node-lifecycle', term.lifecycle.lastProgressMs);
     }
     return loops;
   }
 
   return { lead, status, progress };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }
 
 /** The cache of Nodes, trimmed to what decisions need. */

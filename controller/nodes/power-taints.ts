@@ -24,12 +24,13 @@ export function powerTaintsOf(node: NodeView): PowerTaints {
 /** The Node's taints with exactly the wanted power taints; undefined when they stand already. Pure. */
 export function planPowerTaints(node: NodeView, wanted: PowerTaints): Taint[] | undefined {
   const held = powerTaintsOf(node);
-  if (held.shutdown === wanted.shutdown && held.outOfService === wanted.outOfService) return undefined;
   const others = node.taints.filter((taint) => !isShutdown(taint) && !isOurs(taint));
-  if (wanted.shutdown) others.push({ key: taintKeys.shutdown, effect: 'NoSchedule' });
   // A person's own taint of that key and effect already does what ours would; two of them are refused by the API server.
   const byPerson = others.some(({ key, effect }) => key === taintKeys.outOfService && effect === 'NoExecute');
-  if (wanted.outOfService && !byPerson) {
+  const outOfService = wanted.outOfService && !byPerson;
+  if (held.shutdown === wanted.shutdown && held.outOfService === outOfService) return undefined;
+  if (wanted.shutdown) others.push({ key: taintKeys.shutdown, effect: 'NoSchedule' });
+  if (outOfService) {
     others.push({ key: taintKeys.outOfService, value: outOfServiceValue, effect: 'NoExecute' });
   }
   return others;

@@ -27,6 +27,8 @@ export interface Suspects {
   /** Looks at the node as soon as may be; keeps a running series. One that is suspect already keeps its time, unless this is news. */
   add(name: string, uid: string, hinted: boolean, news: boolean): void;
   drop(name: string): void;
+  /** Drops this very suspect, and not another that has taken its name since. */
+  end(suspect: Suspect): void;
   /** Those whose time has come, or comes within `slackMs`: they share one pass. */
   due(slackMs: number): Suspect[];
   nextAtMs(): number | undefined;
@@ -36,6 +38,12 @@ export interface Suspects {
 export function createSuspects(clock: Clock): Suspects {
   const suspects = new Map<string, Suspect>();
   const names = new Set<string>();
+
+  function drop(name: string): void {
+    suspects.delete(name);
+    names.delete(name);
+  }
+
   return {
     names,
     get: (name) => suspects.get(name),
@@ -53,9 +61,9 @@ export function createSuspects(clock: Clock): Suspects {
       suspects.set(name, { name, uid, nextAtMs: now, tries: 0, series: undefined, hinted });
       names.add(name);
     },
-    drop(name) {
-      suspects.delete(name);
-      names.delete(name);
+    drop,
+    end(suspect) {
+      if (suspects.get(suspect.name) === suspect) drop(suspect.name);
     },
     due(slackMs) {
       const limit = clock.monotonic() + slackMs;

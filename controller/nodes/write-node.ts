@@ -87,6 +87,7 @@ async function apply(api: KubeApi, clock: Clock, node: NodeView, desired: Desire
       verb: 'patch',
       path: `${nodePath(node.name)}/status`,
       patch: 'strategic-merge',
+      answer: 'metadata',
       body: status,
     });
     resourceVersion = answer.metadata.resourceVersion;
@@ -94,7 +95,13 @@ async function apply(api: KubeApi, clock: Clock, node: NodeView, desired: Desire
   }
   const main = planMain(node, desired, resourceVersion);
   if (main !== undefined) {
-    const answer = await api.call<Answer>({ verb: 'patch', path: nodePath(node.name), patch: 'merge', body: main });
+    const answer = await api.call<Answer>({
+      verb: 'patch',
+      path: nodePath(node.name),
+      patch: 'merge',
+      answer: 'metadata',
+      body: main,
+    });
     resourceVersion = answer.metadata.resourceVersion;
     writes += 1;
   }
@@ -113,6 +120,7 @@ export async function writeCondition(
     verb: 'patch',
     path: `${nodePath(node.name)}/status`,
     patch: 'strategic-merge',
+    answer: 'metadata',
     body: statusPatch(node.resourceVersion, clock.now(), { conditions: [change] }),
   });
   return answer.metadata.resourceVersion;
