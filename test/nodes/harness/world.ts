@@ -127,19 +127,22 @@ export function createWorld(options: WorldOptions = {}): World {
   const lease: World['lease'] = { annotations: {}, broken: false };
   const replicas: Replica[] = [];
   const specs = options.clouds ?? [{}];
+  const firstProject = [...cloud.model.places.values()][0]!.project;
 
   function at(): string {
     return (clock.monotonic() / 1000).toFixed(3);
   }
 
   function open({ region = 'sim-1', project = 'demo', selector, reportOnly }: CloudSpec): ConfiguredCloud {
+    const credential = project === firstProject ? cloud.credential : `credential-${project}`;
+    if (project !== firstProject) cloud.credentials.set(credential, project);
     const chosen = selector === undefined ? undefined : parseSelector(selector);
     if (reportOnly !== undefined) {
       const accepts = (id: string) => id.startsWith(`${reportOnly}://`);
       return { name: reportOnly, scope: reportScope(reportOnly), accepts, selector: chosen, api: undefined };
     }
     const api = openSimulated({
-      config: { endpoint, project, region, credential: { text: cloud.credential } },
+      config: { endpoint, project, region, credential: { text: credential } },
       context: {
         clock,
         random,
@@ -148,7 +151,7 @@ export function createWorld(options: WorldOptions = {}): World {
         onCall: ({ operation, code }) => trace.push(`${at()} cloud ${region} ${operation} ${code}`),
       },
       http: inProcessHttp(cloud.api, clock),
-      credential: async () => cloud.credential,
+      credential: async () => credential,
     });
     return { name: 'simulated', scope: api.scope, accepts: (id) => api.accepts(id), selector: chosen, api };
   }
