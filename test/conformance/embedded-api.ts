@@ -3,30 +3,18 @@ import { type Clock, systemClock, type Timer } from '../../common/process/clock.
 import { startKubeApi } from '../sandbox/kube/start-kube-api.ts';
 import type { ApiUnderTest } from './api-under-test.ts';
 
-/** Starts the embedded API server as an ApiUnderTest; it knows the kubelets `node-0` ... `node-99` unless told otherwise. */
-export async function startEmbeddedApi(options: { nodeNames?: string[] } = {}): Promise<ApiUnderTest> {
-  const nodeNames = options.nodeNames ?? Array.from({ length: 100 }, (_, i) => `node-${i}`);
-  const tokenOf = (name: string) => `token-of-${name}`;
-  const tokens = new Map(
-    nodeNames.map((name) => {
-      const user = `system:node:${name}`;
-      return [tokenOf(name), { name: user, uid: user, groups: ['system:nodes', 'system:authenticated'], extra: {} }];
-    }),
-  );
+/** Starts the embedded API server as an ApiUnderTest. */
+export async function startEmbeddedApi(): Promise<ApiUnderTest> {
   const clock = leapingClock();
-  const server = await startKubeApi({ clock, random: Math.random, tokens });
-  const kubeconfig = (token?: string) => server.kubeconfig(token);
+  const server = await startKubeApi({ clock, random: Math.random });
   return {
-    kind: 'embedded',
+    kind: server.kind,
     url: server.url,
     caPem: server.caPem,
     adminToken: server.adminToken,
-    nodeToken(name) {
-      if (!nodeNames.includes(name)) throw new Error(`no token for node ${name}: name it in nodeNames`);
-      return tokenOf(name);
-    },
-    kubeconfig,
-    writeKubeconfig: (path, token) => writeFile(path, kubeconfig(token), { mode: 0o600 }),
+    nodeToken: (name) => server.nodeToken(name),
+    kubeconfig: (token) => server.kubeconfig(token),
+    writeKubeconfig: (path, token) => writeFile(path, server.kubeconfig(token), { mode: 0o600 }),
     stop: () => server.stop(),
     async expireHistory() {
       server.core.compact();
