@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { cloudModules } from '../controller/clouds/registry.ts';
 import { type Build, buildAll } from './build.ts';
+import { bundledPackages } from './licenses.ts';
 
 describe('the build', () => {
   let folder: string;
@@ -83,6 +84,17 @@ describe('the build', () => {
     for (const name of built.keys()) {
       const unwanted = inputs(name).filter((path) => /^test\/|\.test\.ts$|^[^n].*\/testing\//.test(path));
       assert.deepEqual(unwanted, [], name);
+    }
+  });
+
+  test('ships packages whose terms allow it, and passes their notices on', async () => {
+    const allowed = /^(MIT|ISC|0BSD|Apache-2\.0|BSD-[23]-Clause|BlueOak-1\.0\.0|Unlicense)$/;
+    const packages = await bundledPackages(join(import.meta.dirname, '..'), built.values());
+    const notices = await readFile(join(folder, 'third-party-licenses.txt'), 'utf8');
+    assert.ok(packages.length > 50);
+    for (const { name, version, license } of packages) {
+      assert.match(license, allowed, name);
+      assert.ok(notices.includes(`${name} ${version} (${license})\n`), name);
     }
   });
 

@@ -1,13 +1,16 @@
-import { chmod, mkdir } from 'node:fs/promises';
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type { Metafile } from 'esbuild';
 import { cloudModules } from '../controller/clouds/registry.ts';
 import { bundleAgent, bundleCloud, bundleContract, bundleController } from './bundle.ts';
+import { bundledPackages, printNotices } from './licenses.ts';
+
+const root = join(import.meta.dirname, '..');
 
 /** What went into each file, by its path under the folder. */
 export type Build = ReadonlyMap<string, Metafile>;
 
-/** Builds everything that ships into `folder`: both programs, a file for each cloud of the registry, and what they share. Safe to repeat. */
+/** Builds everything that ships into `folder`: both programs, a file for each cloud of the registry, what they share, and the notices of the packages inside. Safe to repeat. */
 export async function buildAll(folder: string): Promise<Build> {
   await mkdir(join(folder, 'clouds'), { recursive: true });
   const at = (name: string) => join(folder, name);
@@ -23,11 +26,11 @@ export async function buildAll(folder: string): Promise<Build> {
   const built = new Map<string, Metafile>();
   for (const [name, metafile] of work) built.set(name, await metafile);
   for (const name of ['agent.cjs', 'controller.cjs']) await chmod(at(name), 0o755);
+  await writeFile(at('third-party-licenses.txt'), printNotices(await bundledPackages(root, built.values())));
   return built;
 }
 
 if (import.meta.main) {
-  const root = join(import.meta.dirname, '..');
   const folder = join(root, 'dist');
   for (const [name, { outputs }] of await buildAll(folder)) {
     const bytes = Object.values(outputs).reduce((sum, output) => sum + output.bytes, 0);
