@@ -90,7 +90,7 @@ async function start(context: TestContext, urls: readonly string[], files: Reado
   async function until(condition: () => boolean, message: string, limitSeconds = 600): Promise<number> {
     const from = clock.monotonic();
     while (true) {
-      for (let turn = 0; turn < (busy > 0 ? 50 : 3) && !condition(); turn += 1) {
+      for (let turn = 0; turn < (busy > 0 ? 100 : 3) && !condition(); turn += 1) {
         await new Promise((resolve) => (busy > 0 ? setTimeout(resolve, 1) : setImmediate(resolve)));
       }
       if (condition()) return (clock.monotonic() - from) / 1000;
