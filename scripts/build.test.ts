@@ -4,7 +4,9 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { parse, stringify } from 'yaml';
 import { cloudModules } from '../controller/clouds/registry.ts';
+import { startEmbeddedApi } from '../test/conformance/embedded-api.ts';
 import { type Build, buildAll } from './build.ts';
 import { bundledPackages } from './licenses.ts';
 
@@ -84,6 +86,50 @@ describe('the build', () => {
     for (const name of built.keys()) {
       const unwanted = inputs(name).filter((path) => /^test\/|\.test\.ts$|^[^n].*\/testing\//.test(path));
       assert.deepEqual(unwanted, [], name);
+    }
+  });
+
+  test('of client-node the controller holds KubeConfig and none of the generated clients', () => {
+    const unwanted = inputs('controller.cjs').filter((path) =>
+      /client-node\/dist\/gen\/|node_modules\/(undici|ws)\//.test(path),
+    );
+    assert.deepEqual(
+      unwanted.filter((path) => !path.endsWith('/rxjsStub.js')),
+      [],
+    );
+  });
+
+  test('the built controller speaks to an API server by token and by exec plugin', async () => {
+    const api = await startEmbeddedApi();
+    try {
+      const byToken = join(folder, 'by-token');
+      await api.writeKubeconfig(byToken);
+      const document = parse(await readFile(byToken, 'utf8'));
+      const credential = {
+        apiVersion: 'client.authentication.k8s.io/v1',
+        kind: 'ExecCredential',
+        status: { token: api.adminToken },
+      };
+      const exec = {
+        apiVersion: credential.apiVersion,
+        interactiveMode: 'Never',
+        command: '/bin/echo',
+        args: [JSON.stringify(credential)],
+      };
+      const byPlugin = join(folder, 'by-plugin');
+      await writeFile(byPlugin, stringify({ ...document, users: [{ name: document.users[0].name, user: { exec } }] }));
+      for (const kubeconfig of [byToken, byPlugin]) {
+        const { code, stderr } = await run('controller.cjs', [
+          'explain',
+          'node',
+          'nobody',
+          `--kubeconfig=${kubeconfig}`,
+        ]);
+        assert.match(stderr, /there is no Node "nobody"/);
+        assert.equal(code, 1);
+      }
+    } finally {
+      await api.stop();
     }
   });
 

@@ -79,7 +79,9 @@ export async function bundleController(outfile: string): Promise<Metafile> {
     ...programs,
     entryPoints: ['controller/main.ts'],
     outfile,
-    plugins: [shareContract('./contract.cjs'), leaveCloudsOut()],
+    // Of client-node the controller uses KubeConfig alone, and of that what fills in node's own HTTPS options.
+    alias: { '@kubernetes/client-node': './node_modules/@kubernetes/client-node/dist/config.js' },
+    plugins: [shareContract('./contract.cjs'), leaveCloudsOut(), leaveClientsOut()],
   });
 }
 
@@ -119,6 +121,28 @@ function leaveCloudsOut(): Plugin {
           ? { path: `./clouds/${imported.split('/')[1]}.cjs`, external: true }
           : undefined,
       );
+    },
+  };
+}
+
+/** What is left of client-node's other uses: a call of it would say so. */
+function leaveClientsOut(): Plugin {
+  const leftOut = 'left-out';
+  return {
+    name: 'leave the generated clients and undici out',
+    setup({ onResolve, onLoad }) {
+      onResolve({ filter: /^undici$/ }, () => ({ path: 'Agent ProxyAgent', namespace: leftOut }));
+      onResolve({ filter: /^\.\/gen\/index\.js$/ }, ({ resolveDir }) =>
+        resolveDir.endsWith('/@kubernetes/client-node/dist')
+          ? { path: 'createConfiguration ServerConfiguration', namespace: leftOut }
+          : undefined,
+      );
+      onLoad({ filter: /.*/, namespace: leftOut }, ({ path }) => ({
+        contents: path
+          .split(' ')
+          .map((name) => `export function ${name}() { throw new Error('${name} is not part of this build'); }`)
+          .join('\n'),
+      }));
     },
   };
 }
