@@ -120,7 +120,9 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
 
   async function passOfScope(scope: string, all: readonly Due[]): Promise<void> {
     const isOver = ({ suspect, node }: Due) => readiness(node) === 'True' && !suspect.hinted;
-    const due = all.filter((each) => !isOver(each));
+    // Few absences can be proved in one pass: those that wait for their second proof come first.
+    const waits = ({ suspect }: Due) => (suspect.series?.state === 'absent' ? 0 : 1);
+    const due = all.filter((each) => !isOver(each)).sort((a, b) => waits(a) - waits(b));
     await Promise.all([...all.filter(isOver).map(recovered), due.length > 0 ? look(scope, due) : undefined]);
   }
 

@@ -109,12 +109,8 @@ async function resolveByName(
   const silent = clouds.filter((cloud) => cloud.api === undefined);
   if (answers.length === 0) return awaitingReport(silent);
   const resolution = judge(answers, `an instance named ${node.name}`);
-  // A cloud that only reports can speak for may still claim the node: a name found elsewhere is not yet exactly one claim.
-  if (silent.length > 0 && resolution.kind !== 'found') return awaitingReport(silent);
-  if (silent.length > 0 && clouds.length > 1 && silent.some((cloud) => cloud.selector === undefined)) {
-    return awaitingReport(silent);
-  }
-  return resolution;
+  // Exactly one lookup is a claim, and needs no agent. Where none claims it, a cloud that only reports can speak for still may.
+  return silent.length > 0 && resolution.kind !== 'found' ? awaitingReport(silent) : resolution;
 }
 
 function awaitingReport(clouds: readonly ConfiguredCloud[]): Resolution {

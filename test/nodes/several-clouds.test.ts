@@ -1,0 +1,151 @@
+import assert from 'node:assert/strict';
+import { afterEach, describe, it } from 'node:test';
+import { annotations, conditions, taints } from '../../common/well-known.ts';
+import { fleet } from './harness/fleet.ts';
+import { createWorld, providerID, type Replica, reportedOf, type World, type WorldOptions } from './harness/world.ts';
+
+describe('with several clouds in one cluster', () => {
+  let world: World;
+  let replica: Replica;
+
+  async function setUp(options: WorldOptions = {}): Promise<void> {
+    world = createWorld({ clouds: [{ region: 'sim-1' }, { region: 'sim-2' }], ...options });
+    replica = world.replica();
+    await replica.start();
+  }
+  afterEach(() => world.close());
+
+  const tainted = (name: string) => world.cluster.hasTaint(name, taints.uninitialized);
+  const written = () => replica.kube.writes();
+
+  it('a Node without providerID belongs to the cloud in which exactly one VM has its name', async () => {
+    await setUp();
+    const here = world.join('a', { region: 'sim-1' });
+    const there = world.join('b', { region: 'sim-2' });
+    await world.clock.advance(5000);
+    assert.equal(world.cluster.mustNode('a').spec.providerID, providerID(here));
+    assert.equal(world.cluster.mustNode('b').spec.providerID, providerID(there));
+    assert.match(world.cluster.mustNode('b').metadata.annotations?.[annotations.instance] ?? '', /\/sim-2 /);
+  });
+
+  it('a Node that no cloud claims is foreign: it is never written to, and the metric tells of it', async () => {
+    await setUp();
+    world.cluster.register('a');
+    await world.clock.advance(600_000);
+    assert.deepEqual(written(), []);
+    assert.equal(await replica.gauge('mooring_nodes_uninitialized', '{reason="InstanceNotFound"}'), 1);
+    assert.equal(replica.events.length, 1);
+  });
+
+  it('a Node that two clouds claim is written by neither', async () => {
+    await setUp();
+    world.cloud.model.create({ name: 'a', region: 'sim-1' });
+    world.cloud.model.create({ name: 'a', region: 'sim-2' });
+    world.cluster.register('a');
+    await world.clock.advance(120_000);
+    assert.deepEqual(written(), []);
+    assert.equal(tainted('a'), true);
+    assert.equal(await replica.gauge('mooring_nodes_uninitialized', '{reason="AmbiguousInstance"}'), 1);
+  });
+
+  it('one claim is not yet exactly one while the other cloud does not answer', async () => {
+    const geography = { p: { 'sim-1': ['x'] }, q: { 'sim-2': ['y'] } };
+    const clouds = [
+      { project: 'p', region: 'sim-1' },
+      { project: 'q', region: 'sim-2' },
+    ];
+    await setUp({ geography, clouds });
+    world.cloud.faults.add({ operation: '*', project: 'q', effect: { kind: 'error', status: 503 } });
+    world.cloud.model.create({ name: 'a', project: 'p', region: 'sim-1', smbiosUuid: null });
+    world.cluster.register('a');
+    await world.clock.advance(60_000);
+    assert.equal(tainted('a'), true);
+    assert.deepEqual(written(), []);
+    world.cloud.faults.clear();
+    await world.clock.advance(75_000);
+    assert.equal(tainted('a'), false);
+  });
+
+  it('a report names the cloud where names do not', async () => {
+    await setUp();
+    const here = world.cloud.model.create({ name: 'a', region: 'sim-1' });
+    const there = world.cloud.model.create({ name: 'a', region: 'sim-2' });
+    world.cluster.register('a', { systemUuid: there.smbiosUuid ?? '' });
+    replica.report('a', { instance: reportedOf(there) });
+    await world.clock.advance(5000);
+    assert.equal(world.cluster.mustNode('a').spec.providerID, providerID(there));
+    assert.notEqual(here.id, there.id);
+  });
+
+  it('selectors say which cloud serves which Nodes; one that none matches is foreign', async () => {
+    await setUp({
+      clouds: [
+        { region: 'sim-1', selector: 'site=one' },
+        { region: 'sim-2', selector: 'site in (two)' },
+      ],
+    });
+    for (const region of ['sim-1', 'sim-2']) world.cloud.model.create({ name: 'a', region, smbiosUuid: null });
+    world.cloud.model.create({ name: 'b', region: 'sim-1', smbiosUuid: null });
+    world.cluster.register('a', { labels: { site: 'two' } });
+    world.cluster.register('b');
+    await world.clock.advance(5000);
+    assert.match(world.cluster.mustNode('a').spec.providerID ?? '', /^simulated:\/\/sim-2\//);
+    assert.equal(tainted('b'), true);
+    assert.equal(written().filter((write) => write.includes('/b')).length, 0);
+  });
+
+  it('a Node that a selector names waits with a condition: it is ours before its VM is found', async () => {
+    await setUp({
+      clouds: [
+        { region: 'sim-1', selector: 'site=one' },
+        { region: 'sim-2', selector: 'site=two' },
+      ],
+    });
+    world.cluster.register('a', { labels: { site: 'one' } });
+    await world.clock.advance(5000);
+    assert.equal(world.cluster.condition('a', conditions.cloudInitialized)?.reason, 'InstanceNotFound');
+  });
+
+  it('foreign Nodes stay untouched, tainted or not, Ready or not, dead or alive', async () => {
+    await setUp({ half: { outOfServiceTaint: true } });
+    const shutdown = { key: taints.shutdown, effect: 'NoSchedule' };
+    world.cluster.register('bare-metal', { tainted: false });
+    world.cluster.register('bare-metal-dead', { tainted: false, ready: 'Unknown', taints: [shutdown] });
+    world.cluster.register('kind', { tainted: false, providerID: 'kind://docker/x/y', ready: 'Unknown' });
+    world.cluster.register('kind-tainted', { providerID: 'kind://docker/x/z', ready: 'False' });
+    world.cluster.register('elsewhere', { tainted: false, providerID: 'simulated://sim-9/i-1', ready: 'Unknown' });
+    world.cluster.register('schemeless', {
+      tainted: false,
+      providerID: 'i-0123',
+      ready: 'Unknown',
+      taints: [shutdown],
+    });
+    for (const name of ['kind', 'elsewhere', 'bare-metal']) {
+      const vm = world.cloud.model.create({ name });
+      world.cluster.setReady(name, 'Unknown');
+      replica.report(name, { instance: reportedOf(vm), leaving: true });
+    }
+    await world.clock.advance(900_000);
+    for (const name of world.cluster.names()) world.cluster.heartbeat(name);
+    await world.clock.advance(900_000);
+    assert.deepEqual(written(), []);
+    assert.equal(world.cluster.names().length, 6);
+    assert.equal(world.cloudCalls(), 0);
+  });
+
+  it('a report-only cloud beside one with an API: its dead Nodes stay for ever', async () => {
+    await setUp({ clouds: [{ region: 'sim-1' }, { reportOnly: 'other' }] });
+    world.cluster.register('r', { ready: 'True' });
+    const instance = { cloud: 'other', id: 'x-1', providerID: 'other://z/x-1', addresses: [] };
+    replica.report('r', { instance });
+    await fleet(world, 2);
+    assert.equal(world.cluster.mustNode('r').spec.providerID, 'other://z/x-1');
+    assert.equal(world.cluster.mustNode('r').metadata.annotations?.[annotations.instance], 'report:other');
+    replica.report('r', { instance, leaving: true });
+    world.cluster.setReady('r', 'Unknown');
+    replica.kube.forgetCalls();
+    await world.clock.advance(1_800_000);
+    assert.deepEqual(written(), []);
+    assert.notEqual(world.cluster.node('r'), undefined);
+  });
+});
