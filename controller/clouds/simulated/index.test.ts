@@ -6,7 +6,6 @@ import { type TestContext, test } from 'node:test';
 import { systemClock } from '../../../common/process/clock.ts';
 import { silentLog } from '../../../common/process/log.ts';
 import { seededRandom } from '../../../common/process/random.ts';
-// biome-ignore lint/style/noRestrictedImports: these tests run against the sandbox's cloud
 import { startCloud } from '../../../test/sandbox/cloud/start-cloud.ts';
 import { cloudModule } from './index.ts';
 

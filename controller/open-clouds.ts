@@ -1,10 +1,10 @@
-import { schemeOf } from '../../common/provider-id/codec.ts';
-import { providerIdCodecs } from '../../common/provider-id/registry.ts';
-import type { ConfiguredCloud } from '../nodes/configured-cloud.ts';
-import { reportScope } from '../nodes/scope-record.ts';
-import type { CloudRequest } from '../options/options.ts';
-import { CloudConfigError, type CloudContext } from './cloud.ts';
-import { cloudModules } from './registry.ts';
+import { schemeOf } from '../common/provider-id/codec.ts';
+import { providerIdCodecs } from '../common/provider-id/registry.ts';
+import { CloudConfigError, type CloudContext } from './clouds/cloud.ts';
+import { cloudModules } from './clouds/registry.ts';
+import type { ConfiguredCloud } from './nodes/configured-cloud.ts';
+import { reportScope } from './nodes/scope-record.ts';
+import type { CloudRequest } from './options/options.ts';
 
 /**
  * Opens every cloud asked for; loads no code of others. A cloud without a controller half, or with nothing to authenticate with, is served report-only. Makes no call. Throws a CloudConfigError, also when two
@@ -17,7 +17,8 @@ export async function openClouds(
   const opened = await Promise.all(requests.map((request) => openCloud(request, context)));
   const scopes = new Set<string>();
   for (const { name, scope } of opened) {
-    if (scopes.has(scope)) throw new CloudConfigError(`--cloud-config of ${name}: two configurations reach the same scope ${scope}`);
+    if (scopes.has(scope))
+      throw new CloudConfigError(`--cloud-config of ${name}: two configurations reach the same scope ${scope}`);
     scopes.add(scope);
   }
   return opened;
@@ -25,18 +26,24 @@ export async function openClouds(
 
 async function openCloud({ name, config, selector }: CloudRequest, context: CloudContext): Promise<ConfiguredCloud> {
   const load = cloudModules.get(name);
-  const cloud = load ? await (await load()).open(config, context) : { reportOnly: 'there is no controller half for it' };
+  const cloud = load
+    ? await (await load()).open(config, context)
+    : { reportOnly: 'there is no controller half for it' };
   if (!('reportOnly' in cloud)) {
     context.log.info('cloud configured', { cloud: name, scope: cloud.scope });
     return { name, scope: cloud.scope, accepts: (providerID) => cloud.accepts(providerID), selector, api: cloud };
   }
-  context.log.warn('cloud is report-only: nothing is looked up and nothing is deleted', { cloud: name, why: cloud.reportOnly });
+  context.log.warn('cloud is report-only: nothing is looked up and nothing is deleted', {
+    cloud: name,
+    why: cloud.reportOnly,
+  });
   const codec = providerIdCodecs.get(name);
   return {
     name,
     scope: reportScope(name),
     // A scheme-less providerID proves nothing about its cloud, unless the cloud itself writes such ones.
-    accepts: (providerID) => codec?.parse(providerID) !== undefined && (schemeOf(providerID) ?? codec.scheme) === codec.scheme,
+    accepts: (providerID) =>
+      codec?.parse(providerID) !== undefined && (schemeOf(providerID) ?? codec.scheme) === codec.scheme,
     selector,
     api: undefined,
   };
