@@ -22,8 +22,9 @@ export function forbiddenField(field: string, detail: string): FieldError {
   return { reason: 'FieldValueForbidden', field, message: `Forbidden: ${detail}` };
 }
 
-export function duplicate(field: string, value: Json): FieldError {
-  return { reason: 'FieldValueDuplicate', field, message: `Duplicate value: ${shown(value)}` };
+export function duplicate(field: string, value: Json, detail = ''): FieldError {
+  const message = `Duplicate value: ${shown(value)}${detail === '' ? '' : `: ${detail}`}`;
+  return { reason: 'FieldValueDuplicate', field, message };
 }
 
 export function notSupported(field: string, value: Json | undefined, supported: readonly string[]): FieldError {

@@ -1,5 +1,5 @@
 import { ApiError, badRequest, expired, type FieldError, invalid } from '../api-error.ts';
-import { invalidValue } from '../field-error.ts';
+import { notSupported } from '../field-error.ts';
 import { at, isObject, type JsonObject, objectOf, parseJson } from '../json.ts';
 import { checkFields, type FieldTerm, matchesFields, parseFieldSelector } from '../selectors/field-selector.ts';
 import { type LabelSelector, parseLabelSelector } from '../selectors/label-selector.ts';
@@ -49,7 +49,7 @@ function readRevision(query: URLSearchParams): number | undefined {
   if (text === '') return undefined;
   if (!/^\d+$/.test(text)) {
     throw badRequest(
-      `resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
+      `invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
     );
   }
   return Number(text);
@@ -64,7 +64,7 @@ export function checkListOptions(query: URLSearchParams): void {
   const forbidden = (field: string, message: string) =>
     errors.push({ reason: 'FieldValueForbidden', field, message: `Forbidden: ${message}` });
   if (match !== '' && match !== 'Exact' && match !== 'NotOlderThan') {
-    errors.push(invalidValue('resourceVersionMatch', match, 'supported values: "Exact", "NotOlderThan"'));
+    errors.push(notSupported('resourceVersionMatch', match, ['Exact', 'NotOlderThan', '']));
   } else if (watching && initial && match !== 'NotOlderThan') {
     forbidden('resourceVersionMatch', 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan');
   } else if (watching && match !== '' && !initial) {

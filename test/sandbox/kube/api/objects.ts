@@ -120,9 +120,8 @@ function patchOf(type: string, request: ApiRequest, resource: Resource): (value:
   }
   if (type === 'application/json-patch+json') return (value) => applyJsonPatch(typed(value, resource), body);
   if (!isObject(body)) {
-    throw badRequest(
-      'error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}',
-    );
+    const why = 'json: cannot unmarshal array into Go value of type map[string]interface {}';
+    throw badRequest(strategic ? why : `error decoding patch: ${why}`);
   }
   const change = body;
   return strategic

@@ -22,7 +22,7 @@ export function replace(target: Target, body: JsonObject, options: WriteOptions)
   const given = objectOf(body['metadata']);
   const named = textOf(given['name']);
   if (named === '') {
-    throw badRequest('the name of the object (based on URL) was undeterminable: name must be provided');
+    throw badRequest(`the name of the object (${name} based on URL) was undeterminable: name must be provided`);
   }
   checkNames(target, given);
   if (collectionOf(target).items.has(keyOf(namespace, name))) {

@@ -41,7 +41,11 @@ function validateTaints(taints: Json[]): FieldError[] {
     const effect = textOf(at(taint, 'effect'));
     if (effect === '') errors.push(required(`${field}.effect`));
     else if (!effects.includes(effect)) errors.push(notSupported(`${field}.effect`, effect, effects));
-    if (taints.findIndex((other) => sameTaint(other, taint)) < index) errors.push(duplicate(field, taint));
+    if (taints.findIndex((other) => sameTaint(other, taint)) < index) {
+      const { key: name, value, effect: kind, timeAdded } = objectOf(taint);
+      const shown = { Key: name ?? '', Value: value ?? '', Effect: kind ?? '', TimeAdded: timeAdded ?? null };
+      errors.push(duplicate(field, shown, 'taints must be unique by key and effect pair'));
+    }
   });
   return errors;
 }
@@ -69,9 +73,22 @@ function validate(value: JsonObject, write: Write): FieldError[] {
   if (oldCidrs.length > 0 && (cidrs.length !== oldCidrs.length || cidrs.some((cidr, i) => cidr !== oldCidrs[i]))) {
     errors.push(forbiddenField('spec.podCIDRs', 'node updates may not change podCIDR except from "" to valid'));
   }
+  if (cidrs.length > 1 && new Set(cidrs.map((cidr) => textOf(cidr).includes(':'))).size < cidrs.length) {
+    errors.push(invalidValue('spec.podCIDRs', cidrs, 'may specify no more than one CIDR for each IP family'));
+  }
+  if (old && spec['externalID'] !== old['externalID']) {
+    errors.push(forbiddenField('spec.externalID', 'may not be updated'));
+  }
   const providerId = textOf(old?.['providerID']);
   if (providerId !== '' && providerId !== spec['providerID']) {
     errors.push(forbiddenField('spec.providerID', 'node updates may not change providerID except from "" to valid'));
+  }
+  for (const part of ['capacity', 'allocatable']) {
+    const amounts = objectOf(at(value, 'status', part));
+    for (const [name, amount] of Object.entries(amounts === at(write.old, 'status', part) ? {} : amounts)) {
+      if (!textOf(amount).startsWith('-')) continue;
+      errors.push(invalidValue(`status.${part}.${name}`, amount, 'must be greater than or equal to 0'));
+    }
   }
   const addresses = listOf(at(value, 'status', 'addresses'));
   if (addresses !== at(write.old, 'status', 'addresses')) {

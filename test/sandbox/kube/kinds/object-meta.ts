@@ -84,6 +84,14 @@ function validateMeta(meta: JsonObject): FieldError[] {
     const fault = finalizerFault(textOf(finalizer));
     if (fault !== undefined) errors.push(invalidValue('metadata.finalizers', finalizer, fault));
   }
+  for (const owner of listOf(meta['ownerReferences'])) {
+    const field = 'metadata.ownerReferences';
+    const part = (name: string) => textOf(at(owner, name));
+    if (part('apiVersion') === '') errors.push(invalidValue(`${field}.apiVersion`, '', 'version must not be empty'));
+    for (const name of ['kind', 'name', 'uid']) {
+      if (part(name) === '') errors.push(invalidValue(`${field}.${name}`, '', 'must not be empty'));
+    }
+  }
   const owners = listOf(meta['ownerReferences']).filter((owner) => at(owner, 'controller') === true);
   if (owners.length > 1) {
     errors.push(invalidValue('metadata.ownerReferences', null, 'Only one reference can have Controller set to true.'));

@@ -5,8 +5,9 @@ import type { ListSchema, ObjectSchema, Schema } from '../schema/schema.ts';
 const setOrder = '$setElementOrder/';
 const deleteFrom = '$deleteFromPrimitiveList/';
 
+/** The real server, too, answers 500 for directives and items it cannot make sense of. */
 function refused(message: string): ApiError {
-  return new ApiError(422, 'Invalid', `patch: Invalid value: ${message}`);
+  return new ApiError(500, '', message);
 }
 
 /**
@@ -96,7 +97,7 @@ function mergedList(value: Json[], change: Json[], schema: ListSchema, mergeKey:
       if (wanted === undefined) throw refused(`delete patch type with no merge key defined`);
       stored = stored.filter((one) => !isObject(one) || !deepEqual(one[mergeKey], wanted));
     } else if (directive === undefined) plain.push(item);
-    else throw refused(`unknown patch type: ${textOf(directive)}`);
+    else throw refused(`unknown patch type: ${textOf(directive)} in map: ${goMap(item)}`);
   }
   if (replace) return plain.map(withoutDirectives);
   const inner = schema.items.type === 'object' ? schema.items : undefined;
@@ -104,7 +105,7 @@ function mergedList(value: Json[], change: Json[], schema: ListSchema, mergeKey:
   for (const item of plain) {
     const wanted = item[mergeKey];
     if (wanted === undefined) {
-      throw refused(`map: ${JSON.stringify(item)} does not contain declared merge key: ${mergeKey}`);
+      throw refused(`map: ${goMap(item)} does not contain declared merge key: ${mergeKey}`);
     }
     const index = result.findIndex((one) => isObject(one) && deepEqual(one[mergeKey], wanted));
     const before = result[index];
@@ -113,6 +114,14 @@ function mergedList(value: Json[], change: Json[], schema: ListSchema, mergeKey:
   }
   const named = plain.map((item) => item[mergeKey] ?? null);
   return arranged(result, named, stored, mergeKey);
+}
+
+/** How Go prints a map in its messages. */
+function goMap(item: JsonObject): string {
+  const pairs = Object.keys(item)
+    .sort()
+    .map((key) => `${key}:${String(item[key])}`);
+  return `map[${pairs.join(' ')}]`;
 }
 
 function contains(list: Json[], item: Json): boolean {

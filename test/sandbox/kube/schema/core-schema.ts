@@ -45,7 +45,9 @@ export const persistentVolumeSchema = topLevel('PersistentVolume', {
 
 export const persistentVolumeClaimSchema = topLevel('PersistentVolumeClaim', {
   spec: always(open('PersistentVolumeClaimSpec', { accessModes: list(string) })),
-  status: always(open('PersistentVolumeClaimStatus', { phase: string, conditions: keyed('type', condition) })),
+  status: always(
+    open('PersistentVolumeClaimStatus', { phase: string, conditions: keyed('type', condition('lastProbeTime')) }),
+  ),
 });
 
 const rule = object('PolicyRule', {
@@ -83,7 +85,7 @@ function workload(kind: string) {
         revisionHistoryLimit: pointer(int32),
       }),
     ),
-    status: always(open(`${kind}Status`, { conditions: keyed('type', condition) })),
+    status: always(open(`${kind}Status`, { conditions: keyed('type', condition('lastUpdateTime')) })),
   });
 }
 

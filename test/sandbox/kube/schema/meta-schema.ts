@@ -53,18 +53,17 @@ export const metaCondition = object('Condition', {
   message: always(string),
 });
 
-/** The older condition types of each kind, which differ in a few optional fields. */
-export const condition = object('Condition', {
-  type: always(string),
-  status: always(string),
-  observedGeneration: int64,
-  lastProbeTime: time,
-  lastHeartbeatTime: time,
-  lastUpdateTime: time,
-  lastTransitionTime: time,
-  reason: string,
-  message: string,
-});
+/** The older condition types of each kind, which differ in their stamps; those named are always written. */
+export function condition(...stamps: string[]): ObjectSchema {
+  return object('Condition', {
+    type: always(string),
+    observedGeneration: int64,
+    status: always(string),
+    ...Object.fromEntries([...stamps, 'lastTransitionTime'].map((stamp) => [stamp, always(time)])),
+    reason: string,
+    message: string,
+  });
+}
 
 export const objectReference = object('ObjectReference', {
   kind: string,

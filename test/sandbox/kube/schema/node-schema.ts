@@ -54,7 +54,7 @@ export const nodeSchema = topLevel('Node', {
       capacity: map(quantity),
       allocatable: map(quantity),
       phase: string,
-      conditions: keyed('type', condition),
+      conditions: keyed('type', condition('lastHeartbeatTime')),
       addresses: keyed('type', object('NodeAddress', { type: always(string), address: always(string) })),
       daemonEndpoints: always(
         object('NodeDaemonEndpoints', { kubeletEndpoint: always(object('DaemonEndpoint', { Port: always(int32) })) }),
@@ -73,7 +73,7 @@ export const nodeSchema = topLevel('Node', {
 
 export const namespaceSchema = topLevel('Namespace', {
   spec: always(object('NamespaceSpec', { finalizers: list(string) })),
-  status: always(object('NamespaceStatus', { phase: string, conditions: keyed('type', condition) })),
+  status: always(object('NamespaceStatus', { phase: string, conditions: keyed('type', condition()) })),
 });
 
 export const podSchema = topLevel('Pod', {
@@ -81,7 +81,7 @@ export const podSchema = topLevel('Pod', {
   status: always(
     open('PodStatus', {
       phase: string,
-      conditions: keyed('type', condition),
+      conditions: keyed('type', condition('lastProbeTime')),
       podIPs: keyed('ip', object('PodIP', { ip: string })),
       hostIPs: list(object('HostIP', { ip: string })),
       startTime: time,

@@ -11,7 +11,7 @@ export type Labels = { readonly [key: string]: unknown };
 export type LabelSelector = ((labels: Labels) => boolean) | undefined;
 
 const setPattern = /^\s*([^\s!=,()]+)\s+(in|notin)\s*\(([^)]*)\)\s*/;
-const simplePattern = /^\s*(!?)\s*([^\s!=<>,()]+)\s*(?:(==|=|!=|>|<)\s*([^\s,()]*))?\s*/;
+const simplePattern = /^\s*(!?)\s*([^\s!=<>,()]+)\s*(?:(==|=|!=|>|<)\s*([^\s,()=!<>]*))?\s*/;
 const keyPattern = /^([a-z0-9A-Z]([-a-z0-9A-Z.]*[a-z0-9A-Z])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const valuePattern = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 
@@ -20,34 +20,36 @@ export function parseLabelSelector(text: string): LabelSelector {
   const requirements: Requirement[] = [];
   let rest = text.trim();
   while (rest !== '') {
-    const { requirement, length } = parseOne(rest, text);
+    const { requirement, length } = parseOne(rest);
     requirements.push(requirement);
     rest = rest.slice(length);
     if (rest === '') break;
-    if (!rest.startsWith(',')) throw unparsable(text, `found '${rest}', expected: ',' or 'end of string'`);
+    if (!rest.startsWith(',')) throw unparsable(`found '${rest.charAt(0)}', expected: ',' or 'end of string'`);
     rest = rest.slice(1).trimStart();
-    if (rest === '') throw unparsable(text, `found '', expected: identifier after ','`);
+    if (rest === '') throw unparsable(`found '', expected: identifier after ','`);
   }
   if (requirements.length === 0) return undefined;
   return (labels) => requirements.every((requirement) => matches(requirement, labels));
 }
 
-function unparsable(_text: string, why: string) {
-  return badRequest(`unable to parse requirement: ${why}`);
+function unparsable(why: string) {
+  return badRequest(why);
 }
 
-function parseOne(rest: string, whole: string): { requirement: Requirement; length: number } {
+function parseOne(rest: string): { requirement: Requirement; length: number } {
   const set = setPattern.exec(rest);
   if (set) {
     const [all, key = '', operator = '', values = ''] = set;
     const list = values.split(',').map((value) => value.trim());
     return { requirement: check({ key, operator: operator as 'in' | 'notin', values: list }), length: all.length };
   }
+  if (/^\s*[^\s!=,()]+\s+(in|notin)\s*\(/.test(rest)) {
+    throw unparsable("unable to parse requirement: found '', expected: ',', ')' or identifier");
+  }
   const simple = simplePattern.exec(rest);
-  if (!simple) throw unparsable(whole, `found '${rest}', expected: !, identifier, or 'end of string'`);
+  if (!simple) throw unparsable(`found '${rest.charAt(0)}', expected: !, identifier, or 'end of string'`);
   const [all, not, key = '', operator, value = ''] = simple;
-  if (not === '!' && operator !== undefined)
-    throw unparsable(whole, `found '${operator}', expected: ',' or 'end of string'`);
+  if (not === '!' && operator !== undefined) throw unparsable(`found '${operator}', expected: ',' or 'end of string'`);
   if (operator === undefined) {
     return {
       requirement: check({ key, operator: not === '!' ? 'missing' : 'exists', values: [] }),
