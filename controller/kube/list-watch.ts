@@ -44,8 +44,8 @@ export interface ListWatch<T> extends Informer<T> {
   stop(): Promise<void>;
 }
 
-/** The server sends a bookmark a minute: who hears nothing for this long talks to nobody. */
-const silenceMs = 100_000;
+/** A bookmark comes about every minute; on a quiet resource some are left out (seen on a real server: none for two minutes). Who hears nothing for this long talks to nobody. */
+const silenceMs = 200_000;
 /** Ends a watch that hears nothing at all although it looks alive, e.g. of a version that the server has yet to reach (etcd restored from a backup). */
 const silentWatchesBeforeList = 3;
 const failedWatchesBeforeList = 5;
