@@ -54,7 +54,8 @@ export function createEffects(
   async function settle(examined: readonly Examined[]): Promise<void> {
     const waits = examined.map(async ({ suspect, node, finding }) => {
       if (finding.kind === 'over') suspects.end(suspect);
-      else if (finding.kind === 'powering-off') suspects.retry(suspect, finding.checkInMs);
+      else if (finding.kind === 'powering-off' && finding.alive) suspects.retry(suspect, finding.checkInMs);
+      else if (finding.kind === 'powering-off') suspect.nextAtMs = clock.monotonic() + finding.checkInMs;
       else if (finding.kind === 'wait') await hold(suspect, finding.node ?? node, finding.reason, finding.checkInMs);
     });
     await Promise.all(waits);
@@ -124,7 +125,7 @@ export function createEffects(
     );
     let granted = await grant('shutdown', missing.length);
     const fencing = options.outOfServiceTaint
-      ? examined.filter(({ finding }) => finding.kind === 'powered-off' && !powerTaintsOf(finding.node).outOfService)
+      ? examined.filter(({ finding }) => finding.kind === 'powered-off' && lacksOutOfService(finding.node))
       : [];
     let fenced = await grant('out-of-service', fencing.length);
     await Promise.all(
@@ -199,4 +200,10 @@ export function createEffects(
   }
 
   return { settle, clear, withhold, done: (name) => withheld.done(name) };
+}
+
+/** False where a person's own taint does what ours would: that needs no budget. */
+function lacksOutOfService(node: NodeView): boolean {
+  const { shutdown } = powerTaintsOf(node);
+  return planPowerTaints(node, { shutdown, outOfService: true }) !== undefined;
 }

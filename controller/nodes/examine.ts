@@ -30,7 +30,7 @@ export type Finding =
       readonly readAtMs: number;
     }
   /** Powered off, but it may still be running down. */
-  | { readonly kind: 'powering-off'; readonly checkInMs: number }
+  | { readonly kind: 'powering-off'; readonly alive: boolean; readonly checkInMs: number }
   | { readonly kind: 'powered-off'; readonly node: NodeView };
 
 type Context = Pick<NodeContext, 'api' | 'clock' | 'reports'>;
@@ -75,7 +75,8 @@ export async function examine(
     const quietInMs = Math.max(quietMs - sinceLifeMs, observedQuietMs - leaseUnchangedMs);
     const quiet = !lifeSinceFirst && quietInMs <= 0;
     if (quiet && readiness(node) !== 'True') return { kind: 'powered-off', node };
-    return { kind: 'powering-off', checkInMs: Math.max(1000, quietInMs) };
+    const alive = lifeSinceFirst || readiness(node) === 'True';
+    return { kind: 'powering-off', alive, checkInMs: Math.max(1000, quietInMs) };
   }
 
   const verdict: Verdict = judgeMissing({

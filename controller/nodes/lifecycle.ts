@@ -57,7 +57,11 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
 
   function observe(event: InformerEvent<NodeView>): void {
     if (event.type === 'deleted') drop(event.key);
-    else watchReadiness(event.object, event.type === 'updated' && readiness(event.old) !== readiness(event.object));
+    else watchReadiness(event.object, event.type === 'updated' && isNews(event.old, event.object));
+  }
+
+  function isNews(before: NodeView, now: NodeView): boolean {
+    return readiness(before) !== readiness(now) || (isPaused(before) && !isPaused(now));
   }
 
   function drop(name: string): void {
@@ -65,13 +69,13 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
     effects.done(name);
   }
 
-  function watchReadiness(node: NodeView, changed: boolean): void {
+  function watchReadiness(node: NodeView, news: boolean): void {
     const leftover = powerTaintsOf(node).shutdown || conditionOf(node, instanceMissing)?.status === 'True';
     if (readiness(node) === 'True' && !leftover) {
       if (suspects.get(node.name)?.hinted !== true) drop(node.name);
       return;
     }
-    suspects.add(node.name, node.uid, false, changed);
+    suspects.add(node.name, node.uid, false, news);
     wake?.();
   }
 

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { annotations, conditions, labels } from '../../common/well-known.ts';
+import { fleet } from './harness/fleet.ts';
+import { createWorld, providerID, type Replica, reportedOf, type World } from './harness/world.ts';
+
+const minutes = (count: number) => count * 60_000;
+
+describe('an initialised Node is kept current', () => {
+  let world: World;
+  let replica: Replica;
+  beforeEach(async () => {
+    world = createWorld();
+    replica = world.replica();
+    await replica.start();
+  });
+  afterEach(() => world.close());
+
+  const label = (name: string, key: string) => world.cluster.mustNode(name).metadata.labels?.[key];
+  const shown = (name: string) => world.cluster.condition(name, conditions.cloudInitialized);
+  const setLabel = (name: string, key: string, value: string | null) =>
+    world.cluster.mergePatch(name, { metadata: { labels: { [key]: value } } });
+
+  it('its type follows the cloud, stable and beta label', async () => {
+    const [member] = await fleet(world, 1);
+    world.cloud.model.setType(member!.vm.id, 'sim.huge');
+    await world.clock.advance(minutes(6));
+    assert.equal(label('n0', labels.instanceType), 'sim.huge');
+    assert.equal(label('n0', labels.instanceTypeBeta), 'sim.huge');
+  });
+
+  it('a type that a person set stays, whatever the cloud says then', async () => {
+    const [member] = await fleet(world, 1);
+    setLabel('n0', labels.instanceType, 'my-type');
+    await world.clock.advance(minutes(6));
+    world.cloud.model.setType(member!.vm.id, 'sim.huge');
+    await world.clock.advance(minutes(11));
+    assert.equal(label('n0', labels.instanceType), 'my-type');
+  });
+
+  it('zone and region are written once; a VM that moved is TopologyDrift: told once, labels left alone', async () => {
+    const [member] = await fleet(world, 1);
+    const zone = label('n0', labels.zone);
+    setLabel('n0', labels.zone, 'sim-1z');
+    await world.clock.advance(minutes(11));
+    assert.equal(label('n0', labels.zone), 'sim-1z');
+    assert.equal(shown('n0')?.status, 'True');
+    assert.equal(shown('n0')?.reason, 'TopologyDrift');
+    assert.match(shown('n0')?.message ?? '', /sim-1z/);
+    world.cloud.model.setType(member!.vm.id, 'sim.huge');
+    await world.clock.advance(minutes(11));
+    assert.equal(replica.events.filter(({ reason }) => reason === 'TopologyDrift').length, 1);
+    setLabel('n0', labels.zone, zone ?? null);
+    await world.clock.advance(minutes(1));
+    assert.equal(shown('n0')?.reason, 'Initialized');
+  });
+
+  it('a label somebody removed comes back, without a cloud call', async () => {
+    await fleet(world, 1);
+    const zone = label('n0', labels.zone);
+    const calls = world.cloudCalls();
+    setLabel('n0', labels.zone, null);
+    await world.clock.advance(1000);
+    assert.equal(label('n0', labels.zone), zone);
+    assert.equal(world.cloudCalls(), calls);
+  });
+
+  it('additional labels of the cloud are added, reserved namespaces dropped, values that differ left alone', async () => {
+    const vm = world.cloud.model.create({
+      name: 'a',
+      smbiosUuid: null,
+      tags: {
+        'label:my.custom.label/foo': 'bar',
+        'label:app.k8snio/x': 'kept',
+        'label:kubernetes.io/x': 'no',
+        'label:sub.k8s.io/x': 'no',
+        'label:example.com/held': 'cloud',
+        other: 'no label',
+      },
+    });
+    world.cluster.register('a', { labels: { 'example.com/held': 'person' } });
+    await world.clock.advance(1000);
+    assert.equal(label('a', 'my.custom.label/foo'), 'bar');
+    assert.equal(label('a', 'app.k8snio/x'), 'kept');
+    assert.equal(label('a', 'kubernetes.io/x'), undefined);
+    assert.equal(label('a', 'sub.k8s.io/x'), undefined);
+    assert.equal(label('a', 'example.com/held'), 'person');
+    assert.ok(vm);
+  });
+
+  it('one that another controller initialised is adopted: its record and condition are added, nothing is taken away', async () => {
+    const vm = world.cloud.model.create({ name: 'adopted' });
+    const own = {
+      [labels.zone]: vm.zone,
+      [labels.region]: vm.region,
+      [labels.instanceType]: vm.type,
+      'example.com/own': 'x',
+    };
+    world.cluster.register('adopted', {
+      tainted: false,
+      providerID: providerID(vm),
+      systemUuid: vm.smbiosUuid ?? '',
+      labels: own,
+      addresses: reportedOf(vm).addresses,
+    });
+    await world.clock.advance(minutes(6));
+    const node = world.cluster.mustNode('adopted');
+    assert.equal(node.metadata.annotations?.[annotations.instance], `${world.scope} ${vm.incarnation}`);
+    for (const [key, value] of Object.entries(own)) assert.equal(node.metadata.labels?.[key], value);
+    assert.equal(shown('adopted')?.reason, 'Initialized');
+  });
+
+  it('an adopted Node whose VM was never found here is never deleted', async () => {
+    world.cluster.register('adopted', { tainted: false, providerID: 'simulated://sim-1/i-gone', ready: 'Unknown' });
+    await fleet(world, 2);
+    await world.clock.advance(minutes(30));
+    assert.notEqual(world.cluster.node('adopted'), undefined);
+    assert.equal(world.cluster.condition('adopted', 'CloudInstanceMissing')?.reason, 'NeverFound');
+  });
+
+  it('the record of a Node whose scope is called otherwise now is written anew, once its VM is found there', async () => {
+    const [member] = await fleet(world, 1);
+    world.cluster.mergePatch('n0', {
+      metadata: { annotations: { [annotations.instance]: `old-name ${member!.vm.incarnation}` } },
+    });
+    await world.clock.advance(minutes(6));
+    assert.equal(
+      world.cluster.mustNode('n0').metadata.annotations?.[annotations.instance],
+      `${world.scope} ${member!.vm.incarnation}`,
+    );
+  });
+});

@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { annotations, taints } from '../../common/well-known.ts';
+import { deletions, fleet, type Member } from './harness/fleet.ts';
+import { createWorld, type Replica, type World } from './harness/world.ts';
+
+describe('paused', () => {
+  let world: World;
+  let replica: Replica;
+  let members: Member[];
+  beforeEach(async () => {
+    world = createWorld();
+    replica = world.replica();
+    await replica.start();
+    members = await fleet(world, 4);
+    replica.kube.forgetCalls();
+  });
+  afterEach(() => world.close());
+
+  const pause = (name: string, value: string | null) =>
+    world.cluster.mergePatch(name, { metadata: { annotations: { [annotations.paused]: value } } });
+
+  it('on a Node: it is neither kept current, tainted nor deleted; all that is caught up afterwards', async () => {
+    pause('n0', 'true');
+    members[0]!.kubelet.die();
+    world.cloud.model.terminate(members[0]!.vm.id);
+    world.cluster.mergePatch('n0', { metadata: { labels: { 'topology.kubernetes.io/zone': null } } });
+    await world.clock.advance(900_000);
+    assert.deepEqual(replica.kube.writes(), []);
+    pause('n0', null);
+    await world.clock.advance(30_000);
+    assert.deepEqual(deletions(replica), ['n0']);
+  });
+
+  it('on a Node, between decision and delete: the Node stays', async () => {
+    members[0]!.kubelet.die();
+    world.cloud.model.terminate(members[0]!.vm.id);
+    replica.kube.intercept = (call) => {
+      if (call.verb !== 'delete') return;
+      replica.kube.intercept = undefined;
+      pause('n0', 'true');
+    };
+    await world.clock.advance(600_000);
+    assert.notEqual(world.cluster.node('n0'), undefined);
+  });
+
+  it('only with the value true', async () => {
+    pause('n0', 'false');
+    world.cluster.mergePatch('n0', { metadata: { labels: { 'topology.kubernetes.io/zone': null } } });
+    await world.clock.advance(1000);
+    assert.notEqual(world.cluster.mustNode('n0').metadata.labels?.['topology.kubernetes.io/zone'], undefined);
+  });
+
+  it('altogether: nothing is written, and everything is caught up within seconds of its end', async () => {
+    replica.paused = true;
+    world.join('late');
+    members[0]!.kubelet.die();
+    world.cloud.model.terminate(members[0]!.vm.id);
+    members[1]!.kubelet.die();
+    world.cloud.model.stop(members[1]!.vm.id);
+    world.cluster.mergePatch('n2', { metadata: { labels: { 'topology.kubernetes.io/zone': null } } });
+    await world.clock.advance(900_000);
+    assert.deepEqual(replica.kube.writes(), []);
+    replica.paused = false;
+    await world.clock.advance(6000);
+    assert.equal(world.cluster.hasTaint('late', taints.uninitialized), false);
+    assert.notEqual(world.cluster.mustNode('n2').metadata.labels?.['topology.kubernetes.io/zone'], undefined);
+    await world.clock.advance(30_000);
+    assert.deepEqual(deletions(replica), ['n0']);
+    assert.equal(world.cluster.hasTaint('n1', taints.shutdown), true);
+  });
+
+  it('altogether, in the middle of a burst: what has not begun is not begun', async () => {
+    for (let index = 0; index < 200; index += 1) world.join(`late-${index}`);
+    let writes = 0;
+    replica.kube.intercept = (call) => {
+      if (call.verb !== 'patch') return;
+      writes += 1;
+      if (writes === 40) replica.paused = true;
+    };
+    await world.clock.advance(60_000);
+    // At most the writes that were under way, two patches each.
+    assert.ok(writes <= 40 + 2 * 16, `${writes} writes`);
+  });
+});

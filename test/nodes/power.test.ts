@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { annotations, taints } from '../../common/well-known.ts';
+import { deletions, fleet, type Member, secondsUntil } from './harness/fleet.ts';
+import { createWorld, type Replica, type World, type WorldOptions } from './harness/world.ts';
+
+describe('a Node whose VM is powered off', () => {
+  let world: World;
+  let replica: Replica;
+  let members: Member[];
+
+  async function setUp(count: number, options: WorldOptions = {}): Promise<void> {
+    await world?.close();
+    world = createWorld(options);
+    replica = world.replica();
+    await replica.start();
+    members = await fleet(world, count);
+    replica.kube.forgetCalls();
+  }
+  beforeEach(() => setUp(4));
+  afterEach(() => world.close());
+
+  const off = (name: string) => world.cluster.hasTaint(name, taints.shutdown);
+  const fenced = (name: string) => world.cluster.hasTaint(name, taints.outOfService);
+  const powerWrites = () => replica.kube.writes().filter((write) => write === 'patch /api/v1/nodes/n0').length;
+  function stop(member: Member): void {
+    member.kubelet.die();
+    world.cloud.model.stop(member.vm.id);
+  }
+
+  it('gets the shutdown taint once, with one event, and is never deleted', async () => {
+    stop(members[0]!);
+    const notReady = await secondsUntil(world, () => world.cluster.condition('n0', 'Ready')?.status !== 'True');
+    const seconds = await secondsUntil(world, () => off('n0'));
+    assert.ok(seconds <= 20, `NotReady after ${notReady} s, tainted ${seconds} s later`);
+    await world.clock.advance(3_600_000);
+    assert.equal(powerWrites(), 1);
+    assert.deepEqual(deletions(replica), []);
+    assert.equal(replica.events.filter(({ reason }) => reason === 'ShutdownTaintAdded').length, 1);
+    assert.equal(fenced('n0'), false, 'out-of-service is opt-in');
+  });
+
+  it('costs no read of the API server while it stays off, and ever fewer looks', async () => {
+    stop(members[0]!);
+    await secondsUntil(world, () => off('n0'));
+    await world.clock.advance(60_000);
+    replica.kube.forgetCalls();
+    const calls = world.cloudCalls();
+    await world.clock.advance(3_600_000);
+    assert.deepEqual(replica.kube.calls, []);
+    const made = world.cloudCalls() - calls;
+    assert.ok(made <= 60 + 13, `${made} calls in an hour`);
+  });
+
+  it('loses the taint when it runs again, and keeps every foreign one', async () => {
+    stop(members[0]!);
+    await secondsUntil(world, () => off('n0'));
+    const held = world.cluster.mustNode('n0').spec.taints ?? [];
+    world.cluster.mergePatch('n0', { spec: { taints: [...held, { key: 'example.com/x', effect: 'NoExecute' }] } });
+    world.cloud.model.start(members[0]!.vm.id);
+    await world.clock.advance(65_000);
+    assert.equal(off('n0'), false);
+    assert.equal(world.cluster.hasTaint('n0', 'example.com/x'), true);
+  });
+
+  it('loses the taint when it is Ready, without asking the cloud', async () => {
+    stop(members[0]!);
+    await secondsUntil(world, () => off('n0'));
+    world.cloud.faults.add({ operation: '*', effect: { kind: 'error', status: 500 } });
+    world.cluster.setReady('n0', 'True');
+    await world.clock.advance(5000);
+    assert.equal(off('n0'), false);
+  });
+
+  it('loses the taint although the first try meets a failing API server', async () => {
+    stop(members[0]!);
+    await secondsUntil(world, () => off('n0'));
+    world.core.faults.add({
+      match: { verb: 'patch', resource: 'nodes', userAgent: 'mooring' },
+      effect: { kind: 'answer', status: 503 },
+      times: 2,
+    });
+    world.cloud.model.start(members[0]!.vm.id);
+    world.cluster.setReady('n0', 'True');
+    await world.clock.advance(40_000);
+    assert.equal(off('n0'), false);
+  });
+
+  it('gets none while it is Ready, or while its lease is renewed, whatever the cloud says', async () => {
+    world.cloud.model.stop(members[0]!.vm.id);
+    world.cloud.model.stop(members[1]!.vm.id);
+    world.cluster.setReady('n1', 'False');
+    await world.clock.advance(900_000);
+    assert.equal(off('n0'), false);
+    assert.equal(off('n1'), false);
+    for (const reason of ['Confirming', 'SignOfLife']) {
+      assert.equal(await replica.gauge('mooring_node_deletions_withheld', `{reason="${reason}"}`), 0, reason);
+    }
+  });
+
+  it('gets none while the cloud’s answer is unknown', async () => {
+    world.cloud.faults.add({ operation: '*', effect: { kind: 'error', status: 500 } });
+    stop(members[0]!);
+    await world.clock.advance(900_000);
+    assert.equal(off('n0'), false);
+  });
+
+  it('goes when it is terminated while off', async () => {
+    stop(members[0]!);
+    await secondsUntil(world, () => off('n0'));
+    world.cloud.model.terminate(members[0]!.vm.id);
+    await world.clock.advance(120_000);
+    assert.deepEqual(deletions(replica), ['n0']);
+  });
+
+  it('has its own budget: no more than that many get the taint in one window', async () => {
+    await setUp(20);
+    for (const member of members.slice(0, 8)) stop(member);
+    await world.clock.advance(240_000);
+    const tainted = members.filter(({ name }) => off(name));
+    assert.equal(tainted.length, 2);
+    assert.match(world.lease.annotations[annotations.deletionLedger] ?? '', /^s\d+x\d/);
+  });
+
+  describe('with the out-of-service taint asked for', () => {
+    beforeEach(() => setUp(4, { half: { outOfServiceTaint: true } }));
+
+    it('gets both in one patch and loses both', async () => {
+      stop(members[0]!);
+      await secondsUntil(world, () => fenced('n0'));
+      assert.equal(off('n0'), true);
+      assert.equal(powerWrites(), 1);
+      world.cloud.model.start(members[0]!.vm.id);
+      world.cluster.setReady('n0', 'True');
+      await world.clock.advance(10_000);
+      assert.deepEqual([off('n0'), fenced('n0')], [false, false]);
+    });
+
+    it('leaves a person’s own taint alone, spends nothing on it, and writes no second one', async () => {
+      const held = world.cluster.mustNode('n0').spec.taints ?? [];
+      const own = { key: taints.outOfService, value: 'nodeshutdown', effect: 'NoExecute' };
+      world.cluster.mergePatch('n0', { spec: { taints: [...held, own] } });
+      stop(members[0]!);
+      await secondsUntil(world, () => off('n0'));
+      await world.clock.advance(900_000);
+      assert.equal(powerWrites(), 1);
+      assert.doesNotMatch(world.lease.annotations[annotations.deletionLedger] ?? '', /o\d/);
+      world.cloud.model.start(members[0]!.vm.id);
+      world.cluster.setReady('n0', 'True');
+      await world.clock.advance(10_000);
+      assert.deepEqual([off('n0'), fenced('n0')], [false, true]);
+    });
+  });
+});
