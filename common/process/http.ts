@@ -47,6 +47,9 @@ export function createHttp({ clock, plain, tls }: HttpOptions): { readonly http:
   const plainAgent = new PlainAgent({ keepAlive: false, ...plain });
   const tlsAgent = new TlsAgent({ keepAlive: false, ...tls });
   const http: Http = async (request) => {
+    // node-fetch destroys the body of a request that is over before it began, and nobody handles the error of that.
+    if (request.signal?.aborted)
+      throw new HttpFailure('aborted', `request to ${withoutQuery(request.url)} was given up`);
     const cancel = new AbortController();
     let timedOut = false;
     const timer = clock.setTimer(request.timeoutMs, () => {
@@ -54,7 +57,6 @@ export function createHttp({ clock, plain, tls }: HttpOptions): { readonly http:
       cancel.abort();
     });
     const onAbort = () => cancel.abort();
-    if (request.signal?.aborted) cancel.abort();
     request.signal?.addEventListener('abort', onAbort, { once: true });
     try {
       const answer = await fetch(request.url, {
@@ -92,8 +94,9 @@ function failureOf(error: unknown, request: HttpRequest, timedOut: boolean): Htt
   if (type === 'max-size') {
     return new HttpFailure('too-large', `answer of ${target} exceeds ${request.maxBytes ?? 1024 * 1024} bytes`, error);
   }
-  const reason = error instanceof Error ? error.message : String(error);
-  return new HttpFailure('unreachable', `${target}: ${reason}`, error);
+  // node-fetch puts the whole URL, query and all, before the reason.
+  const reason = (error instanceof Error ? error.message : String(error)).replace(/^.*, reason: /s, '');
+  return new HttpFailure('unreachable', `${target}: ${reason.replaceAll(request.url, target)}`, error);
 }
 
 /** Queries may carry signatures; they stay out of messages. */

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, it } from 'node:test';
+import { systemClock } from './clock.ts';
+import { createHttp, HttpFailure, type HttpRequest } from './http.ts';
+
+/** Serves one listener for as long as `body` runs. */
+async function serving(
+  listener: RequestListener,
+  body: (url: string, http: ReturnType<typeof createHttp>['http']) => Promise<void>,
+): Promise<void> {
+  const server = createServer(listener);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { http, close } = createHttp({ clock: systemClock() });
+  try {
+    await body(`http://127.0.0.1:${(server.address() as AddressInfo).port}`, http);
+  } finally {
+    close();
+    server.closeAllConnections();
+    await new Promise<void>((resolve) => server.close(() => resolve()));
+  }
+}
+
+async function failureOf(work: Promise<unknown>): Promise<HttpFailure> {
+  try {
+    await work;
+  } catch (error) {
+    assert.ok(error instanceof HttpFailure, String(error));
+    return error;
+  }
+  throw new Error('it did not fail');
+}
+
+const request = (url: string, more: Partial<HttpRequest> = {}): HttpRequest => ({ url, timeoutMs: 2000, ...more });
+
+describe('an HTTP exchange', () => {
+  it('answers any status, and a redirect as it is', async () => {
+    await serving(
+      (_, response) => response.writeHead(307, { location: 'http://127.0.0.2/' }).end('elsewhere'),
+      async (url, http) => {
+        const answer = await http(request(url));
+        assert.equal(answer.status, 307);
+        assert.equal(answer.header('Location'), 'http://127.0.0.2/');
+        assert.equal(answer.text, 'elsewhere');
+      },
+    );
+  });
+
+  it('fails as a timeout when no answer comes, and when an answer never ends', async () => {
+    await serving(
+      (incoming, response) => {
+        if (incoming.url === '/begun') response.write('half');
+      },
+      async (url, http) => {
+        for (const path of ['/silent', '/begun']) {
+          assert.equal((await failureOf(http(request(url + path, { timeoutMs: 50 })))).kind, 'timeout');
+        }
+      },
+    );
+  });
+
+  it('fails on an answer that is too long, and on one that is cut off', async () => {
+    await serving(
+      (incoming, response) => {
+        if (incoming.url === '/long') response.end('x'.repeat(2000));
+        else {
+          response.writeHead(200, { 'content-length': '100' });
+          response.write('half');
+          setImmediate(() => response.destroy());
+        }
+      },
+      async (url, http) => {
+        assert.equal((await failureOf(http(request(`${url}/long`, { maxBytes: 1000 })))).kind, 'too-large');
+        assert.equal((await failureOf(http(request(`${url}/cut`)))).kind, 'unreachable');
+      },
+    );
+  });
+
+  it('is given up at once when its signal has aborted or aborts', async () => {
+    await serving(
+      () => {},
+      async (url, http) => {
+        const before = await failureOf(http(request(url, { method: 'POST', body: '{}', signal: AbortSignal.abort() })));
+        assert.equal(before.kind, 'aborted');
+        const giveUp = new AbortController();
+        const during = failureOf(http(request(url, { method: 'POST', body: '{}', signal: giveUp.signal })));
+        setImmediate(() => giveUp.abort());
+        assert.equal((await during).kind, 'aborted');
+      },
+    );
+  });
+
+  it('keeps queries out of messages', async () => {
+    const { http, close } = createHttp({ clock: systemClock() });
+    const failure = await failureOf(http(request('http://127.0.0.1:1/path?signature=secret')));
+    close();
+    assert.equal(failure.kind, 'unreachable');
+    assert.doesNotMatch(failure.message, /secret/);
+  });
+});
