@@ -1,6 +1,7 @@
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
+import { leftOutOfAgent, leftOutOfController } from './left-out.ts';
 
 const root = new URL('..', import.meta.url).pathname;
 
@@ -23,40 +24,13 @@ const common: BuildOptions = {
 
 const programs = { banner: { js: '#!/usr/bin/env node' } };
 
-/** Puts a text of ours in the place of a module. */
-function replaced(filter: RegExp, contents: string): Plugin {
-  const namespace = `replaced ${filter.source}`;
-  return {
-    name: namespace,
-    setup({ onResolve, onLoad }) {
-      onResolve({ filter }, ({ path }) => ({ path, namespace }));
-      onLoad({ filter: /.*/, namespace }, () => ({ contents, loader: 'js', resolveDir: common.absWorkingDir! }));
-    },
-  };
-}
-
-/**
- * What the agent's libraries load and the agent never uses; without it every agent is some 2 MiB smaller. The streams are fetch-blob's, which node-fetch wants for
- * form data; of prom-client the cluster, pushgateway, summary and default metrics are left out.
- */
-const leftOut: readonly Plugin[] = [
-  replaced(/^\.\/streams\.cjs$/, ''),
-  replaced(
-    /^prom-client$/,
-    `exports.Registry = require('prom-client/lib/registry');
-     exports.Counter = require('prom-client/lib/counter');
-     exports.Gauge = require('prom-client/lib/gauge');
-     exports.Histogram = require('prom-client/lib/histogram');`,
-  ),
-];
-
 /** Builds `agent/main.ts` into one executable file. Answers what went into it. */
 export async function bundleAgent(outfile: string): Promise<Metafile> {
   return bundle({
     ...programs,
     entryPoints: ['agent/main.ts'],
     outfile,
-    plugins: [...leftOut],
+    plugins: [...leftOutOfAgent],
     // The part that agent/host-facts.ts uses. The whole library is more than half of the bundle and a mebibyte of the memory of every agent.
     alias: { systeminformation: 'systeminformation/lib/memory.js' },
   });
@@ -81,7 +55,7 @@ export async function bundleController(outfile: string): Promise<Metafile> {
     outfile,
     // Of client-node the controller uses KubeConfig alone, and of that what fills in node's own HTTPS options.
     alias: { '@kubernetes/client-node': './node_modules/@kubernetes/client-node/dist/config.js' },
-    plugins: [shareContract('./contract.cjs'), leaveCloudsOut(), leaveClientsOut()],
+    plugins: [shareContract('./contract.cjs'), leaveCloudsOut(), ...leftOutOfController],
   });
 }
 
@@ -121,28 +95,6 @@ function leaveCloudsOut(): Plugin {
           ? { path: `./clouds/${imported.split('/')[1]}.cjs`, external: true }
           : undefined,
       );
-    },
-  };
-}
-
-/** What is left of client-node's other uses: a call of it would say so. */
-function leaveClientsOut(): Plugin {
-  const leftOut = 'left-out';
-  return {
-    name: 'leave the generated clients and undici out',
-    setup({ onResolve, onLoad }) {
-      onResolve({ filter: /^undici$/ }, () => ({ path: 'Agent ProxyAgent', namespace: leftOut }));
-      onResolve({ filter: /^\.\/gen\/index\.js$/ }, ({ resolveDir }) =>
-        resolveDir.endsWith('/@kubernetes/client-node/dist')
-          ? { path: 'createConfiguration ServerConfiguration', namespace: leftOut }
-          : undefined,
-      );
-      onLoad({ filter: /.*/, namespace: leftOut }, ({ path }) => ({
-        contents: path
-          .split(' ')
-          .map((name) => `export function ${name}() { throw new Error('${name} is not part of this build'); }`)
-          .join('\n'),
-      }));
     },
   };
 }

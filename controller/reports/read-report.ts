@@ -1,5 +1,5 @@
-import { Compile } from 'typebox/compile';
 import type { TLocalizedValidationError } from 'typebox/error';
+import { Compile } from 'typebox/schema';
 import type { Report } from '../../common/report.ts';
 import { addressFault } from './address-fault.ts';
 import { reportSchema } from './report-schema.ts';
@@ -80,7 +80,7 @@ export function createReportReader(): (value: unknown) => ReadReport {
   const validator = Compile(reportSchema);
   return (value) => {
     if (!validator.Check(value)) {
-      const error = validator.Errors(value)[0];
+      const [, [error]] = validator.Errors(value);
       return { fault: error ? faultOf(value, error) : { field: 'report', value: shown(value), expected: 'a report' } };
     }
     const report = value as Report;

@@ -1,4 +1,6 @@
-import { type Static, Type } from 'typebox';
+import type { Static } from 'typebox';
+// As a namespace, so that a bundle holds the types used here and not all of the library.
+import * as Type from 'typebox';
 import { nodeAddressTypes } from '../../common/instance.ts';
 import { type Report, reportVersion } from '../../common/report.ts';
 
