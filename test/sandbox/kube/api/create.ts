@@ -8,7 +8,7 @@ import { formatTime } from '../schema/time.ts';
 import type { Resource, Write } from '../store/resource.ts';
 import type { Stored } from '../store/store.ts';
 import { withoutType } from './body.ts';
-import { collectionOf, keyOf, makeStored, type Target } from './target.ts';
+import { collectionOf, keyOf, makeStored, storedAs, type Target } from './target.ts';
 import { reportUnknown, type WriteOptions } from './write-options.ts';
 
 /** Stores a new object. Throws ApiError; nothing is stored then. A dry run goes all the way but for storing. */
@@ -50,7 +50,7 @@ export function create(target: Target, body: JsonObject, options: WriteOptions):
   restrictKubelet(target.user, resource, namespace, name, value, undefined);
   const meta = objectOf(value['metadata']);
   const errors = [...validateNewMeta(meta, resource.nameRule), ...resource.validate(value, write)];
-  if (errors.length > 0) throw invalid(resource, name, errors);
+  if (errors.length > 0) throw invalid(storedAs(resource), name, errors);
   const collection = collectionOf(target);
   if (collection.items.has(keyOf(namespace, name))) throw alreadyExists(resource, name);
   if (options.dryRun) return makeStored(namespace, name, value, 0);

@@ -99,7 +99,7 @@ function mark(target: Target, stored: Stored, options: DeleteOptions): JsonObjec
   const marked: JsonObject = {
     ...system,
     deletionTimestamp: formatTime(target.world.clock.now() + grace * 1000),
-    deletionGracePeriodSeconds: grace,
+    ...(target.resource === namespaces ? {} : { deletionGracePeriodSeconds: grace }),
     ...(Object.fromEntries(parts) as JsonObject),
     ...(finalizers.length === 0 ? {} : { finalizers }),
   };

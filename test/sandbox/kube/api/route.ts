@@ -56,9 +56,11 @@ export function answerResource(
   const version = info.group === '' ? info.version : `${info.group}/${info.version}`;
   const review = reviewKinds[info.resource];
   if (review && `${review.group}/v1` === version) return answerReview(routes, info, request, user);
-  if (!registry.groupVersions.includes(version)) throw info.group === '' ? noSuchResource() : noSuchPath();
+  const known = registry.groupVersions.some((one) => one.startsWith(`${info.group}/`));
+  if (!registry.groupVersions.includes(version)) throw info.group === '' || known ? noSuchResource() : noSuchPath();
   const resource = registry.find(version, info.resource);
-  if (!resource) throw noSuchResource();
+  const misplaced = resource && !resource.namespaced && info.namespace !== '' && info.resource !== 'namespaces';
+  if (!resource || misplaced) throw noSuchResource();
   const named = namesObject(request.path, info);
   const target: Target = {
     world,

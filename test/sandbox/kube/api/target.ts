@@ -22,6 +22,11 @@ export function collectionOf({ world, resource }: Target): Collection {
   return world.store.collection(resource.storage);
 }
 
+/** How faults of an object name its kind: by the group it is stored in. */
+export function storedAs({ conversion, group, kind }: Resource): { group: string; kind: string } {
+  return { group: conversion === undefined ? group : '', kind };
+}
+
 /** The stored object in the shape of the asked-for API group. */
 export function viewOf(resource: Resource, stored: Stored): JsonObject {
   return resource.conversion ? resource.conversion.fromStored(stored.value) : stored.value;

@@ -8,7 +8,7 @@ import type { Write } from '../store/resource.ts';
 import type { Stored } from '../store/store.ts';
 import { withoutType } from './body.ts';
 import { cannotHandle, create } from './create.ts';
-import { collectionOf, keyOf, makeStored, type Target, viewOf } from './target.ts';
+import { collectionOf, keyOf, makeStored, storedAs, type Target, viewOf } from './target.ts';
 import { reportUnknown, type WriteOptions } from './write-options.ts';
 
 export interface Updated {
@@ -76,7 +76,7 @@ function update(
     ...validateMetaUpdate(objectOf(prepared['metadata']), objectOf(stored.value['metadata'])),
     ...resource.validate(prepared, write),
   ];
-  if (errors.length > 0) throw invalid(resource, name, errors);
+  if (errors.length > 0) throw invalid(storedAs(resource), name, errors);
   if (deepEqual(prepared, stored.value)) return stored;
   const value = counted(prepared, stored.value, resource.generation);
   if (options.dryRun) return makeStored(namespace, name, value, stored.revision);

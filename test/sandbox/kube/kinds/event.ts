@@ -26,9 +26,7 @@ function fromStored(value: JsonObject): JsonObject {
     value,
     renamed.map(([shownAs, stored]) => [stored, shownAs]),
   );
-  for (const field of ['deprecatedFirstTimestamp', 'deprecatedLastTimestamp']) {
-    if (shown[field] === null) delete shown[field];
-  }
+  for (const field of ['reportingController', 'reportingInstance']) if (shown[field] === '') delete shown[field];
   return shown;
 }
 
@@ -59,11 +57,12 @@ function validateNew(value: JsonObject, write: Write): FieldError[] {
   }
   if (typeof value['eventTime'] !== 'string') errors.push(required('eventTime'));
   for (const field of ['reportingComponent', 'reportingInstance', 'action', 'reason']) {
-    if (textOf(value[field]) === '')
-      errors.push(required(field === 'reportingComponent' ? 'reportingController' : field));
+    const asked = field === 'reportingComponent' ? 'reportingController' : field;
+    // Without a time it is judged as an event of the old kind, which needs none of these.
+    if (errors.length === 0 && textOf(value[field]) === '') errors.push(required(asked));
   }
   const type = textOf(value['type']);
-  if (type !== 'Normal' && type !== 'Warning') errors.push(invalidValue('type', type, ''));
+  if (type !== 'Normal' && type !== 'Warning') errors.push(invalidValue('type', type, `has invalid value: ${type}`));
   return errors;
 }
 

@@ -1,6 +1,6 @@
 import type { FieldError } from '../api-error.ts';
 import { invalidValue, notSupported, required } from '../field-error.ts';
-import { at, deepEqual, type JsonObject, listOf, textOf } from '../json.ts';
+import { at, deepEqual, type JsonObject, listOf, objectOf, textOf } from '../json.ts';
 import { clusterRoleBindingSchema, clusterRoleSchema, roleBindingSchema, roleSchema } from '../schema/core-schema.ts';
 import { type Resource, resource, type Write } from '../store/resource.ts';
 import { column, since } from '../view/column.ts';
@@ -34,9 +34,11 @@ function validateRole(value: JsonObject): FieldError[] {
 }
 
 /** Subjects may leave out their group, which their kind decides. */
-function prepareBinding(value: JsonObject): JsonObject {
-  if (value['subjects'] === undefined) return value;
-  const subjects = listOf(value['subjects']).map((subject) => {
+function prepareBinding(given: JsonObject): JsonObject {
+  const roleRef = objectOf(given['roleRef']);
+  const value = textOf(roleRef['apiGroup']) === '' ? { ...given, roleRef: { ...roleRef, apiGroup: rbacGroup } } : given;
+  if (given['subjects'] === undefined) return value;
+  const subjects = listOf(given['subjects']).map((subject) => {
     const account = at(subject, 'kind') === 'ServiceAccount';
     if (account || textOf(at(subject, 'apiGroup')) !== '') return subject;
     return { kind: textOf(at(subject, 'kind')), apiGroup: rbacGroup, ...(subject as JsonObject) };

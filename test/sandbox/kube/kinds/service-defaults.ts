@@ -181,12 +181,14 @@ function allocate(spec: Spec, owner: string, name: string, write: Write, held: S
 function allocateAddress(spec: Spec, owner: string, name: string, write: Write, held: ServiceAllocations): void {
   const listed = textOf(listOf(spec['clusterIPs'])[0]);
   let address = textOf(spec['clusterIP']) || listed;
-  if (spec['ipFamilyPolicy'] === 'RequireDualStack') {
+  if (spec['ipFamilyPolicy'] === 'RequireDualStack' && address !== 'None') {
     const detail = 'Invalid value: "RequireDualStack": this cluster is not configured for dual-stack services';
     throw invalid(service, name, [{ reason: 'FieldValueInvalid', field: 'spec.ipFamilyPolicy', message: detail }]);
   }
-  spec['ipFamilies'] ??= ['IPv4'];
-  spec['ipFamilyPolicy'] ??= 'SingleStack';
+  // Nothing of a headless Service without selector depends on what families the cluster has.
+  const both = address === 'None' && spec['selector'] === undefined;
+  spec['ipFamilies'] ??= both ? ['IPv4', 'IPv6'] : ['IPv4'];
+  spec['ipFamilyPolicy'] ??= both ? 'RequireDualStack' : 'SingleStack';
   if (address === '') address = freeAddress(held.addresses, write.world.random);
   else if (address !== 'None') {
     const holder = held.addresses.get(address);

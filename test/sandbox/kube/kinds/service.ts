@@ -77,6 +77,13 @@ function validatePort(port: Json, index: number, ports: Json[]): FieldError[] {
   if (!['TCP', 'UDP', 'SCTP'].includes(protocol)) {
     errors.push(notSupported(`${field}.protocol`, protocol, ['SCTP', 'TCP', 'UDP']));
   }
+  const target = at(port, 'targetPort');
+  if (typeof target === 'number' && (target < 1 || target > 65_535)) {
+    errors.push(invalidValue(`${field}.targetPort`, target, 'must be between 1 and 65535, inclusive'));
+  } else if (typeof target === 'string' && !/^[-A-Za-z0-9]{1,15}$/.test(target)) {
+    const detail = 'must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)';
+    errors.push(invalidValue(`${field}.targetPort`, target, detail));
+  }
   const twin = ports.findIndex((other) => at(other, 'port') === number && at(other, 'protocol') === protocol);
   if (twin < index) errors.push(duplicate(field, port));
   return errors;

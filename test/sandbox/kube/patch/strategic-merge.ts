@@ -99,7 +99,10 @@ function mergedList(value: Json[], change: Json[], schema: ListSchema, mergeKey:
     } else if (directive === undefined) plain.push(item);
     else throw refused(`unknown patch type: ${textOf(directive)} in map: ${goMap(item)}`);
   }
-  if (replace) return plain.map(withoutDirectives);
+  if (replace) {
+    const taken = plain.map(withoutDirectives);
+    return arranged(taken, [], taken, mergeKey);
+  }
   const inner = schema.items.type === 'object' ? schema.items : undefined;
   const result = [...stored];
   for (const item of plain) {
@@ -134,8 +137,11 @@ function arranged(items: Json[], named: Json[], stored: Json[], mergeKey: string
   const rank = (item: Json) => named.findIndex((one) => deepEqual(one, id(item)));
   const patched = items.filter((item) => rank(item) >= 0);
   patched.sort((left, right) => rank(left) - rank(right));
+  // Items that share a key come to stand side by side, as the place of the first one counts for all.
+  const place = (item: Json) => stored.findIndex((one) => deepEqual(id(one), id(item)));
   const others = items.filter((item) => rank(item) < 0);
-  return interleaved(patched, others, (item) => stored.findIndex((one) => deepEqual(id(one), id(item))));
+  others.sort((left, right) => place(left) - place(right));
+  return interleaved(patched, others, place);
 }
 
 function ordered(now: Json[], order: Json[], stored: Json[], mergeKey: string | undefined): Json[] {

@@ -35,8 +35,8 @@ export const eventSchema = topLevel('Event', {
   note: string,
   type: string,
   deprecatedSource: pointer(source),
-  deprecatedFirstTimestamp: time,
-  deprecatedLastTimestamp: time,
+  deprecatedFirstTimestamp: { ...time, presence: 'always' },
+  deprecatedLastTimestamp: { ...time, presence: 'always' },
   deprecatedCount: int32,
 });
 

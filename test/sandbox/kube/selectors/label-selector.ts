@@ -24,7 +24,12 @@ export function parseLabelSelector(text: string): LabelSelector {
     requirements.push(requirement);
     rest = rest.slice(length);
     if (rest === '') break;
-    if (!rest.startsWith(',')) throw unparsable(`found '${rest.charAt(0)}', expected: ',' or 'end of string'`);
+    if (!rest.startsWith(',')) {
+      const operators = 'in, notin, =, ==, !=, gt, lt';
+      throw requirement.operator === 'exists'
+        ? unparsable(`unable to parse requirement: found '${rest.split(/[\s,(]/)[0]}', expected: ${operators}`)
+        : unparsable(`found '${rest.charAt(0)}', expected: ',' or 'end of string'`);
+    }
     rest = rest.slice(1).trimStart();
     if (rest === '') throw unparsable(`found '', expected: identifier after ','`);
   }

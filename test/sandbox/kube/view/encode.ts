@@ -30,10 +30,16 @@ export function chooseView(accept: string | undefined, query: URLSearchParams, v
       return { as: 'partial', include };
     if (as.startsWith('PartialObjectMetadata')) break;
   }
+  const forms = ['application/json', 'application/yaml', 'application/vnd.kubernetes.protobuf'];
   throw new ApiError(
     406,
     'NotAcceptable',
-    'only the following media types are accepted: application/json, application/yaml, application/vnd.kubernetes.protobuf',
+    `406: Not Acceptable
+
+Available representations: ${forms.join(', ')}`,
+    {
+      details: {},
+    },
   );
 }
 
@@ -74,7 +80,11 @@ export function encodeList(resource: Resource, page: Page, view: View, now: numb
   if (page.remaining !== undefined) metadata['remainingItemCount'] = page.remaining;
   if (view.as === 'table') return table(resource, metadata, page.items, view, now);
   if (view.as === 'partial') {
-    const items = page.items.map((item) => ({ metadata: objectOf(item.value['metadata']) }));
+    const items = page.items.map((item) => ({
+      kind: 'PartialObjectMetadata',
+      apiVersion: 'meta.k8s.io/v1',
+      metadata: objectOf(item.value['metadata']),
+    }));
     return JSON.stringify({ kind: 'PartialObjectMetadataList', apiVersion: 'meta.k8s.io/v1', metadata, items });
   }
   const items = page.items.map((item) => body(resource, item)).join(',');
