@@ -35,6 +35,7 @@ export const annotations = {
 
 export const conditions = {
   cloudInitialized: 'CloudInitialized',
+  instanceMissing: 'CloudInstanceMissing',
   networkUnavailable: 'NetworkUnavailable',
 } as const;
 
@@ -118,10 +119,19 @@ export const ownKeys: readonly OwnKey[] = [
     meaning: 'Whether the Node carries what its cloud says, and if not, why; the reasons are a closed set.',
   },
   {
+    key: conditions.instanceMissing,
+    on: 'Node',
+    kind: 'condition',
+    written: 'controller',
+    meaning:
+      'True while the cloud says that the instance is gone or absent and the Node is kept nevertheless; the reason says why it is kept.',
+  },
+  {
     key: names.pausedKey,
     on: 'ConfigMap mooring-ca',
     kind: 'data key',
     written: 'person',
-    meaning: 'With the value `true`: every mutation of the cluster and of the clouds stops.',
+    meaning:
+      'With the value `true`: every change of Nodes and of the clouds stops. The election and the certificates of the report API go on.',
   },
 ];

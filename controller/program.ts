@@ -12,13 +12,13 @@ import { version } from '../common/version.ts';
 import { names } from '../common/well-known.ts';
 import { runChecks } from './check/run-checks.ts';
 import { CloudConfigError } from './clouds/cloud.ts';
+import { connectTo } from './connect.ts';
 import { explainNode } from './explain/explain-node.ts';
 import { printExplanation } from './explain/print-explanation.ts';
 import { readNodeFacts } from './explain/read-facts.ts';
 import { table } from './explain/table.ts';
 import { isNotFound } from './kube/api.ts';
 import { createKubeClient } from './kube/client.ts';
-import { loadKubeConnection } from './kube/kube-config.ts';
 import { openClouds } from './open-clouds.ts';
 import { OptionError, readCloudRequests } from './options/options.ts';
 import { commonFlags, runFlags } from './options/own-flags.ts';
@@ -49,10 +49,7 @@ async function exitCode(io: ProgramIo, command: string, work: () => Promise<numb
   try {
     return await work();
   } catch (error) {
-    const wrong =
-      error instanceof OptionError ||
-      error instanceof CloudConfigError ||
-      (error instanceof Error && error.name === 'KubeConfigError');
+    const wrong = error instanceof OptionError || error instanceof CloudConfigError;
     const { error: message, cause } = errorFields(error);
     io.stderr(`mooring-controller ${command}: ${message}${cause === undefined ? '' : `: ${cause}`}\n`);
     return wrong ? 2 : 1;
@@ -96,12 +93,7 @@ export function controllerProgram({ clock, random, stop }: ControllerWorld): Pro
         const [kind, name = ''] = operands;
         if (kind !== 'node') throw new OptionError(`${JSON.stringify(kind)}, expected node`);
         const log = openLog(clock, values, io.stderr);
-        const config = await loadKubeConnection({
-          kubeconfig: values.kubeconfig || undefined,
-          clock,
-          log,
-          env: io.env,
-        });
+        const config = await connectTo(values.kubeconfig, { clock, log, env: io.env });
         const client = createKubeClient({ config, clock, log });
         try {
           const facts = await readNodeFacts(client.api, name, {
@@ -141,12 +133,7 @@ export function controllerProgram({ clock, random, stop }: ControllerWorld): Pro
         );
         const requests = await readCloudRequests(values);
         const clouds = await openClouds(requests, { clock, random, log, env: io.env, onCall: () => {} });
-        const config = await loadKubeConnection({
-          kubeconfig: values.kubeconfig || undefined,
-          clock,
-          log,
-          env: io.env,
-        });
+        const config = await connectTo(values.kubeconfig, { clock, log, env: io.env });
         const client = createKubeClient({ config, clock, log });
         try {
           const lines = await runChecks(client.api, clouds, stop);

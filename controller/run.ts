@@ -7,11 +7,11 @@ import { createMetricRegistry } from '../common/process/metrics.ts';
 import type { Random } from '../common/process/random.ts';
 import { version } from '../common/version.ts';
 import { annotations, names } from '../common/well-known.ts';
+import { connectTo } from './connect.ts';
 import { createLookups, type Lookups } from './instances/lookups.ts';
 import { createKubeClient } from './kube/client.ts';
 import { createElector } from './kube/elector.ts';
 import { createEventSink } from './kube/events.ts';
-import { loadKubeConnection } from './kube/kube-config.ts';
 import { createListWatch, type ListWatch } from './kube/list-watch.ts';
 import { createSoleLeader } from './kube/sole-leader.ts';
 import { createBudgetKeeper } from './nodes/budget-keeper.ts';
@@ -47,7 +47,7 @@ export async function runController(options: RunOptions, { clock, random, log, e
   const registry = createMetricRegistry();
   const metrics = createProcessMetrics(registry);
   metrics.buildInfo.set({ version }, 1);
-  const connection = await loadKubeConnection({ kubeconfig: options.kubeconfig || undefined, clock, log, env });
+  const connection = await connectTo(options.kubeconfig, { clock, log, env });
   const clouds = await openClouds(options.clouds, { clock, random, log, env, onCall: metrics.onCloudCall });
   const client = createKubeClient({ config: connection, clock, log, onCall: metrics.onApiCall });
   const identity = `${hostname()}_${randomUUID()}`;
@@ -72,7 +72,7 @@ export async function runController(options: RunOptions, { clock, random, log, e
     retryPeriodMs: options.lease.retryPeriodMs,
     annotations: { [annotations.reportUrl]: options.reportUrl },
     onStartedLeading(signal: AbortSignal) {
-      service.wake();
+      service?.wake();
       terms = pause
         .whenSynced()
         .then(() => half.lead(signal))
@@ -120,11 +120,15 @@ export async function runController(options: RunOptions, { clock, random, log, e
     loops: options.loops,
     queueMetrics: metrics.queue,
   });
-  const service = serveReports(
-    context,
-    { api: client.api, fencedApi: leading, leadership: elector, nodes, half, registry },
-    { ...options.reports, url: options.reportUrl, identity },
-  );
+  // The report API writes its certificates and who the replicas are, which a dry run must not.
+  const service = options.dryRun
+    ? undefined
+    : serveReports(
+        context,
+        { api: client.api, fencedApi: leading, leadership: elector, nodes, half, registry },
+        { ...options.reports, url: options.reportUrl, identity },
+      );
+  if (options.dryRun) log.info('dry run: nothing but the Lease is written, and no reports are taken');
 
   const live: HealthCheck[] = [
     {
@@ -172,7 +176,7 @@ export async function runController(options: RunOptions, { clock, random, log, e
   await terms;
   await events.stop();
   await elector.release();
-  await Promise.all([service.stop(), nodes.stop(), pause.stop(), secure?.close()]);
+  await Promise.all([service?.stop(), nodes.stop(), pause.stop(), secure?.close()]);
   for (const { api } of clouds) api?.close();
   client.close();
   log.info('stopped');

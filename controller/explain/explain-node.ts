@@ -143,9 +143,9 @@ function listFacts({ node, nodeRenewTime, leader, nowMs }: NodeFacts): Record<st
     region: node.labels[labels.region] ?? 'unset',
     'instance type': node.labels[labels.instanceType] ?? 'unset',
     addresses: node.addresses.map(({ type, address }) => `${type} ${address}`).join(', ') || 'none',
-    age: ago(new Date(node.createdAtMs).toISOString(), nowMs),
+    registered: ago(new Date(node.createdAtMs).toISOString(), nowMs),
     'lease renewed': ago(nodeRenewTime, nowMs),
-    'deleted with the Node gone':
+    'deleted with its VM':
       record === undefined || record.scope.startsWith('report:')
         ? 'never: its instance was not found by an API'
         : 'yes, on proof',

@@ -13,7 +13,7 @@ export interface Lookups {
 export interface LookupsOptions {
   readonly cloud: Cloud;
   readonly clock: Clock;
-  /** A pass starts when nothing new came for this long ... */
+  /** A pass starts when nothing new came for this long (in a burst for a quarter of the window) ... */
   readonly idleMs?: number;
   /** ... or this long after its first ref. Doubles, up to eight times, while passes follow each other closely: a burst of joins costs few calls. */
   readonly firstWindowMs?: number;
@@ -36,11 +36,13 @@ export function createLookups({ cloud, clock, idleMs = 20, firstWindowMs = 100 }
       start();
       return;
     }
+    if (!full) {
+      windowMs = clock.monotonic() - lastPassEnded < 2000 ? Math.min(windowMs * 2, firstWindowMs * 8) : firstWindowMs;
+      full = clock.setTimer(windowMs, start);
+    }
     idle?.cancel();
-    idle = clock.setTimer(idleMs, start);
-    if (full) return;
-    windowMs = clock.monotonic() - lastPassEnded < 2000 ? Math.min(windowMs * 2, firstWindowMs * 8) : firstWindowMs;
-    full = clock.setTimer(windowMs, start);
+    // In a burst a short gap is no end of it: Nodes that join a few at a time would cost a pass each time.
+    idle = clock.setTimer(windowMs > firstWindowMs ? Math.max(idleMs, windowMs / 4) : idleMs, start);
   }
 
   function start(): void {

@@ -55,7 +55,7 @@ interface RawNode extends KubeObject {
   };
 }
 
-export const instanceMissing = 'CloudInstanceMissing';
+export const instanceMissing = conditionTypes.instanceMissing;
 
 const readAnnotations = new Set<string>(Object.values(annotationKeys));
 const readConditions = new Set<string>(['Ready', conditionTypes.cloudInitialized, instanceMissing]);
