@@ -14,7 +14,7 @@ function isShutdown(taint: Taint): boolean {
 }
 
 function isOurs(taint: Taint): boolean {
-  return taint.key === taintKeys.outOfService && taint.value === outOfServiceValue;
+  return taint.key === taintKeys.outOfService && taint.value === outOfServiceValue && taint.effect === 'NoExecute';
 }
 
 export function powerTaintsOf(node: NodeView): PowerTaints {

@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { fakeClock } from '../../common/testing/fake-clock.ts';
+import { createBudgetKeeper } from './budget-keeper.ts';
+import {
+  type Budget,
+  type BudgetKind,
+  type Ledger,
+  parseBudget,
+  parseLedger,
+  printLedger,
+  room,
+  spend,
+} from './deletion-budget.ts';
+
+const tenth: Budget = { limit: { share: 0.1 }, windowMs: 600_000 };
+
+describe('a budget', () => {
+  for (const [text, expected] of [
+    ['10%/10m', tenth],
+    ['5/1h', { limit: { count: 5 }, windowMs: 3_600_000 }],
+    ['0.5%/90s', { limit: { share: 0.005 }, windowMs: 90_000 }],
+    ['100%/1m30s', { limit: { share: 1 }, windowMs: 90_000 }],
+  ] as const) {
+    it(`reads ${text}`, () => assert.deepEqual(parseBudget(text), expected));
+  }
+
+  for (const text of ['', '10%', '/10m', '10/0s', '101%/10m', '1.5/10m', '-1/10m', '10%/ten', '10 %/10m']) {
+    it(`refuses ${JSON.stringify(text)} and says what it expects`, () => {
+      const result = parseBudget(text);
+      assert.ok('expected' in result && result.expected.includes('10%/10m'));
+    });
+  }
+
+  it('is at least one, however small the share or the cluster', () => {
+    assert.equal(room(tenth, 'deletion', 3, [], 0), 1);
+    assert.equal(room({ limit: { count: 0 }, windowMs: 1000 }, 'deletion', 100, [], 0), 1);
+  });
+
+  it('counts each kind apart', () => {
+    const ledger = spend(tenth, 'deletion', 10, [], 0);
+    assert.equal(room(tenth, 'deletion', 100, ledger, 1000), 0);
+    assert.equal(room(tenth, 'shutdown', 100, ledger, 1000), 10);
+  });
+
+  it('counts what a clock that jumped back left in the future', () => {
+    const ledger = spend(tenth, 'deletion', 10, [], 3_600_000);
+    assert.equal(room(tenth, 'deletion', 100, ledger, 0), 0);
+  });
+
+  it('survives what somebody wrote into the annotation', () => {
+    assert.deepEqual(parseLedger('d10x1,rubbish,,s20x2,x1x1,d-1x1,d1x'), [
+      { letter: 'd', atSeconds: 10, count: 1 },
+      { letter: 's', atSeconds: 20, count: 2 },
+    ]);
+    assert.deepEqual(parseLedger(undefined), []);
+  });
+
+  const kinds = fc.constantFrom<BudgetKind>('deletion', 'shutdown', 'out-of-service');
+  const spendings = fc.array(
+    fc.record({
+      afterMs: fc.integer({ min: 0, max: 400_000 }),
+      kind: kinds,
+      wanted: fc.integer({ min: 1, max: 30 }),
+      restart: fc.boolean(),
+    }),
+    { maxLength: 60 },
+  );
+
+  it('is never overspent in any window, restarts or not', () => {
+    fc.assert(
+      fc.property(spendings, fc.integer({ min: 1, max: 200 }), (steps, owned) => {
+        let now = 1_700_000_000_123;
+        let ledger: Ledger = [];
+        const spent: { kind: BudgetKind; at: number; count: number }[] = [];
+        const limit = Math.max(1, Math.floor(owned * 0.1));
+        for (const { afterMs, kind, wanted, restart } of steps) {
+          now += afterMs;
+          if (restart) ledger = parseLedger(printLedger(ledger));
+          const count = Math.min(wanted, room(tenth, kind, owned, ledger, now));
+          if (count === 0) continue;
+          ledger = spend(tenth, kind, count, ledger, now);
+          spent.push({ kind, at: now, count });
+        }
+        for (const { kind, at } of spent) {
+          const within = spent.filter((each) => each.kind === kind && each.at >= at && each.at < at + tenth.windowMs);
+          assert.ok(within.reduce((sum, { count }) => sum + count, 0) <= limit);
+        }
+      }),
+      { numRuns: 500, seed: 5 },
+    );
+  });
+
+  it('prints what it parses', () => {
+    const entries = fc.array(
+      fc.record({
+        letter: fc.constantFrom('d', 's', 'o'),
+        atSeconds: fc.nat(4_000_000_000),
+        count: fc.integer({ min: 1, max: 999 }),
+      }),
+    );
+    fc.assert(
+      fc.property(entries, (ledger) =>
+        assert.deepEqual(
+          parseLedger(printLedger(ledger)),
+          ledger.map((entry) => ({ ...entry })),
+        ),
+      ),
+      { seed: 6 },
+    );
+  });
+
+  it('forgets what its window left behind: the annotation stays small', () => {
+    let ledger: Ledger = [];
+    for (let now = 0; now < 86_400_000; now += 60_000) ledger = spend(tenth, 'deletion', 1, ledger, now);
+    assert.ok(ledger.length <= 12, String(ledger.length));
+  });
+});
+
+describe('the keeper of the budget', () => {
+  function keeper() {
+    const lease: { annotations: Record<string, string>; writes: number } = { annotations: {}, writes: 0 };
+    const leadership = {
+      leading: true,
+      leaderReportUrl: () => undefined,
+      timeLeftMs: () => 15_000,
+      annotations: () => lease.annotations,
+      async annotate(changes: Readonly<Record<string, string | null>>) {
+        await new Promise((resolve) => setImmediate(resolve));
+        lease.writes += 1;
+        lease.annotations = { ...lease.annotations, ...(changes as Record<string, string>) };
+      },
+    };
+    return { lease, budget: createBudgetKeeper(tenth, leadership, fakeClock()) };
+  }
+
+  it('gives the same room to one only, however many ask at once', async () => {
+    const { budget } = keeper();
+    const granted = await Promise.all([1, 2, 3, 4].map(() => budget.take('deletion', 4, 100)));
+    assert.equal(
+      granted.reduce((sum, each) => sum + each, 0),
+      10,
+    );
+  });
+
+  it('writes nothing when there is no room', async () => {
+    const { budget, lease } = keeper();
+    await budget.take('deletion', 10, 100);
+    assert.equal(await budget.take('deletion', 1, 100), 0);
+    assert.equal(lease.writes, 1);
+  });
+});

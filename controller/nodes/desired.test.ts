@@ -1,0 +1,153 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { annotations, labels } from '../../common/well-known.ts';
+import { desiredNode } from './desired.ts';
+import { exampleInstance } from './testing/example-instance.ts';
+import { exampleNode, uninitializedTaint } from './testing/example-node.ts';
+
+const joining = { taints: [uninitializedTaint] };
+const joined = { providerID: 'simulated://sim-1/i-1' };
+const [zone, region, type] = [labels.zone, labels.region, labels.instanceType];
+const [zoneBeta, regionBeta, typeBeta] = [labels.zoneBeta, labels.regionBeta, labels.instanceTypeBeta];
+
+function changed(node: Parameters<typeof exampleNode>[0], instance: Parameters<typeof exampleInstance>[0] = {}) {
+  const desired = desiredNode(exampleNode(node), exampleInstance(instance), 'scope');
+  assert.ok(desired.ok);
+  return desired.node;
+}
+
+describe('labels of zone, region and type', () => {
+  const all = {
+    [zone]: 'sim-1a',
+    [zoneBeta]: 'sim-1a',
+    [region]: 'sim-1',
+    [regionBeta]: 'sim-1',
+    [type]: 'sim.small',
+    [typeBeta]: 'sim.small',
+  };
+
+  // Upstream's reconcileNodeLabels copies the beta value over the stable one at every event, so a person's zone is reverted. Ours writes zone and region once and lets a person's
+  // type stand; the beta label is only the witness of what the controller wrote.
+  const table: readonly [string, Parameters<typeof exampleNode>[0], Readonly<Record<string, string>>][] = [
+    ['all six while joining', joining, all],
+    [
+      'while joining over whatever stands there, as upstream',
+      { ...joining, labels: { [zone]: 'x', [type]: 'y' } },
+      all,
+    ],
+    ['none when they stand', { ...joined, labels: all }, {}],
+    [
+      'a missing stable zone is written again, from the cloud',
+      { ...joined, labels: { ...without(all, zone) } },
+      { [zone]: 'sim-1a' },
+    ],
+    [
+      'a missing beta zone is not: nobody but a joining Node gets one',
+      { ...joined, labels: without(all, zoneBeta) },
+      {},
+    ],
+    [
+      'another zone stays (upstream would revert it from the beta label)',
+      { ...joined, labels: { ...all, [zone]: 'moved' } },
+      {},
+    ],
+    ['another region stays', { ...joined, labels: { ...all, [region]: 'moved' } }, {}],
+    [
+      'a type follows while both labels agree',
+      { ...joined, labels: { ...all, [type]: 'old', [typeBeta]: 'old' } },
+      { [type]: 'sim.small', [typeBeta]: 'sim.small' },
+    ],
+    [
+      'a person’s type stays: the witness differs',
+      { ...joined, labels: { ...all, [type]: 'mine', [typeBeta]: 'old' } },
+      {},
+    ],
+    ['a type without witness stays', { ...joined, labels: { ...without(all, typeBeta), [type]: 'mine' } }, {}],
+    ['a missing type is written again', { ...joined, labels: without(all, type) }, { [type]: 'sim.small' }],
+  ];
+  for (const [name, node, expected] of table) it(name, () => assert.deepEqual({ ...changed(node).labels }, expected));
+
+  it('what the cloud does not tell is not written', () => {
+    const told = desiredNode(exampleNode(joining), { cloud: 'c', id: 'i', providerID: 'c://i', addresses: [] }, 's');
+    assert.deepEqual(told.ok && told.node.labels, {});
+  });
+
+  it('drift is named with both values, zone and region', () => {
+    const { reason, message } = changed({ ...joined, labels: { ...all, [zone]: 'z', [region]: 'r' } });
+    assert.equal(reason, 'TopologyDrift');
+    assert.equal(message, 'zone label z, the cloud says sim-1a; region label r, the cloud says sim-1');
+  });
+
+  it('is no drift while joining, nor where a label or the cloud is silent', () => {
+    assert.equal(changed({ ...joining, labels: { [zone]: 'z' } }).reason, 'Initialized');
+    assert.equal(changed(joined).reason, 'Initialized');
+  });
+});
+
+describe('additional labels', () => {
+  // Upstream's table (node_controller_test.go), bare and sub-domain forms of both reserved namespaces and their look-alikes.
+  for (const [key, kept] of [
+    ['topology.k8s.cp/zone-id', true],
+    ['my.custom.label/foo', true],
+    ['kubernetes.io/foo', false],
+    ['sub.kubernetes.io/foo', false],
+    ['k8s.io/foo', false],
+    ['node.k8s.io/foo', false],
+    ['k8snio/foo', true],
+    ['app.k8snio/foo', true],
+    ['notkubernetes.io/foo', true],
+    ['plain', true],
+  ] as const) {
+    it(`${key} is ${kept ? 'added' : 'dropped'}`, () => {
+      assert.equal(changed(joining, { labels: { [key]: 'v' } }).labels[key], kept ? 'v' : undefined);
+    });
+  }
+
+  it('never overwrite', () => {
+    assert.equal(
+      changed({ ...joining, labels: { 'a.b/c': 'held' } }, { labels: { 'a.b/c': 'cloud' } }).labels['a.b/c'],
+      undefined,
+    );
+  });
+
+  for (const [key, value] of [
+    ['a.b/c', 'not fine'],
+    ['a.b/c', 'x'.repeat(64)],
+    ['a b', 'v'],
+    ['a/b/c', 'v'],
+    ['/c', 'v'],
+    ['a.b/', 'v'],
+    ['A.B/c', 'v'],
+    [`a.b/${'c'.repeat(64)}`, 'v'],
+    ['a.b/c', '-v'],
+  ] as const) {
+    it(`${key}=${value.slice(0, 12)} is left out and named, the rest is written`, () => {
+      const { labels: written, message } = changed(joining, { labels: { [key]: value, 'a.b/ok': 'v' } });
+      assert.equal(written[key], undefined);
+      assert.equal(written['a.b/ok'], 'v');
+      assert.ok(message.includes(key));
+    });
+  }
+});
+
+describe('addresses and identity', () => {
+  it('a node IP that does not parse is InvalidNodeIP, one the instance lacks IdentityConflict', () => {
+    const desired = (ip: string) =>
+      desiredNode(exampleNode({ annotations: { [annotations.providedNodeIP]: ip } }), exampleInstance(), 's');
+    const [bad, foreign] = [desired('x'), desired('192.0.2.1')];
+    assert.equal(!bad.ok && bad.reason, 'InvalidNodeIP');
+    assert.equal(!foreign.ok && foreign.reason, 'IdentityConflict');
+  });
+
+  it('no addresses of the cloud leave what is there', () =>
+    assert.equal(changed(joining, { addresses: [] }).addresses, undefined));
+
+  it('a providerID is written where none is, and kept where one is', () => {
+    assert.equal(changed(joining).providerID, 'simulated://sim-1/i-1');
+    assert.equal(changed({ ...joining, ...joined }).providerID, undefined);
+  });
+});
+
+function without(from: Readonly<Record<string, string>>, key: string): Record<string, string> {
+  return Object.fromEntries(Object.entries(from).filter(([each]) => each !== key));
+}

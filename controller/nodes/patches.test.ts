@@ -1,0 +1,203 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { annotations, conditions, taints as taintKeys } from '../../common/well-known.ts';
+import { dedupe } from './addresses.ts';
+import { desiredNode } from './desired.ts';
+import type { AddressView, NodeView, Taint } from './node-view.ts';
+import { conditionChange, planMain, planStatus, statusPatch } from './patches.ts';
+import { outOfServiceValue, planPowerTaints, powerTaintsOf } from './power-taints.ts';
+import { exampleInstance } from './testing/example-instance.ts';
+import { exampleNode, uninitializedTaint } from './testing/example-node.ts';
+
+const now = Date.parse('2026-01-02T03:04:05.678Z');
+
+interface StatusPatch {
+  readonly metadata: { readonly resourceVersion: string };
+  readonly status: {
+    readonly addresses?: readonly ({ readonly $patch: string } | AddressView)[];
+    readonly conditions?: readonly {
+      readonly type: string;
+      readonly lastTransitionTime?: string;
+      readonly message: string;
+    }[];
+  };
+}
+interface MainPatch {
+  readonly metadata: { readonly resourceVersion: string; readonly labels?: object; readonly annotations?: object };
+  readonly spec?: { readonly providerID?: string; readonly taints?: readonly Taint[] };
+}
+
+function plan(node: NodeView, changes: Parameters<typeof exampleInstance>[0] = {}) {
+  const desired = desiredNode(node, exampleInstance(changes), 'scope');
+  assert.ok(desired.ok);
+  return {
+    status: planStatus(node, desired.node, now) as StatusPatch | undefined,
+    main: planMain(node, desired.node, '11') as MainPatch | undefined,
+  };
+}
+
+const someTaint: fc.Arbitrary<Taint> = fc.record({
+  key: fc.constantFrom(
+    'example.com/a',
+    'example.com/b',
+    taintKeys.uninitialized,
+    taintKeys.shutdown,
+    taintKeys.outOfService,
+  ),
+  value: fc.constantFrom('', 'x', 'mooring', 'nodeshutdown'),
+  effect: fc.constantFrom('NoSchedule', 'NoExecute', 'PreferNoSchedule'),
+});
+/** As the API server keeps them: unique by key and effect. */
+const someTaints = fc
+  .array(someTaint, { maxLength: 8 })
+  .map((all) =>
+    all.filter((one, at) => all.findIndex((other) => other.key === one.key && other.effect === one.effect) === at),
+  );
+const someAddresses = fc.array(
+  fc.record({
+    type: fc.constantFrom('InternalIP' as const, 'ExternalIP' as const, 'Hostname' as const),
+    address: fc.constantFrom('10.0.0.1', '10.0.0.2', 'fd00::1', 'FD00::1', 'a', 'b'),
+  }),
+  { maxLength: 8 },
+);
+
+describe('the patches of a Node', () => {
+  it('first the status with addresses and condition, then the rest with the taint, each guarded', () => {
+    const { status, main } = plan(exampleNode({ taints: [uninitializedTaint] }));
+    assert.equal(status?.metadata.resourceVersion, '10');
+    assert.deepEqual(status?.status.addresses, [{ $patch: 'replace' }, { type: 'InternalIP', address: '10.0.0.1' }]);
+    assert.deepEqual(
+      status?.status.conditions?.map(({ type }) => type),
+      [conditions.cloudInitialized],
+    );
+    assert.equal(main?.metadata.resourceVersion, '11');
+    assert.deepEqual(main?.spec, { providerID: 'simulated://sim-1/i-1', taints: [] });
+    assert.deepEqual(main?.metadata.annotations, { [annotations.instance]: 'scope inc-1' });
+  });
+
+  it('are none for a Node that carries it all already', () => {
+    const first = exampleNode({ taints: [uninitializedTaint] });
+    const desired = desiredNode(first, exampleInstance(), 'scope');
+    assert.ok(desired.ok);
+    const done = exampleNode({
+      providerID: 'simulated://sim-1/i-1',
+      labels: desired.node.labels,
+      annotations: { [annotations.instance]: desired.node.record },
+      addresses: [{ type: 'InternalIP', address: '10.0.0.1' }],
+      conditions: [
+        {
+          type: conditions.cloudInitialized,
+          status: 'True',
+          reason: desired.node.reason,
+          message: desired.node.message,
+        },
+      ],
+    });
+    assert.deepEqual(plan(done), { status: undefined, main: undefined });
+  });
+
+  it('the status never lists an address twice, nor the directive more than once, whatever the cloud and the kubelet said', () => {
+    fc.assert(
+      fc.property(someAddresses, someAddresses, fc.boolean(), (cloud, current, joining) => {
+        const node = exampleNode({
+          addresses: dedupe(current),
+          taints: joining ? [uninitializedTaint] : [],
+          providerID: joining ? '' : 'simulated://sim-1/i-1',
+        });
+        const [directive, ...listed] = plan(node, { addresses: cloud }).status?.status.addresses ?? [
+          { $patch: 'replace' },
+        ];
+        assert.deepEqual(directive, { $patch: 'replace' });
+        const addresses = listed as readonly AddressView[];
+        assert.deepEqual(addresses, dedupe(addresses));
+      }),
+      { numRuns: 1000, seed: 11 },
+    );
+  });
+
+  it('the main one takes off the uninitialized taint, whatever its effect, and loses or adds no other', () => {
+    fc.assert(
+      fc.property(someTaints, (held) => {
+        const { main } = plan(exampleNode({ taints: held, providerID: 'simulated://sim-1/i-1' }));
+        const tainted = held.some(({ key }) => key === taintKeys.uninitialized);
+        if (tainted)
+          assert.deepEqual(
+            main?.spec?.taints,
+            held.filter(({ key }) => key !== taintKeys.uninitialized),
+          );
+        else assert.equal(main?.spec?.taints, undefined, 'an initialised Node’s taints are nobody’s business here');
+      }),
+      { numRuns: 1000, seed: 12 },
+    );
+  });
+
+  it('never change a providerID that is set', () => {
+    assert.equal(
+      plan(exampleNode({ taints: [uninitializedTaint], providerID: 'simulated://sim-1/i-1' })).main?.spec?.providerID,
+      undefined,
+    );
+  });
+
+  it('leave the addresses alone where the cloud tells none', () => {
+    const { status } = plan(
+      exampleNode({ taints: [uninitializedTaint], addresses: [{ type: 'InternalIP', address: '10.9.9.9' }] }),
+      { addresses: [] },
+    );
+    assert.equal(status?.status.addresses, undefined);
+  });
+});
+
+describe('a condition', () => {
+  const wanted = { type: 'X', status: 'False' as const, reason: 'Why', message: 'm' };
+  const held = (changes: object) => exampleNode({ conditions: [{ ...wanted, ...changes }] });
+
+  it('that stands already is not written', () => assert.equal(conditionChange(held({}), wanted), undefined));
+  it('moves its transition time only when its status flips', () => {
+    assert.equal(conditionChange(exampleNode(), wanted)?.changed, true);
+    assert.equal(conditionChange(held({ status: 'True' }), wanted)?.changed, true);
+    assert.equal(conditionChange(held({ reason: 'Other' }), wanted)?.changed, false);
+    const [kept] =
+      (statusPatch('1', now, { conditions: [{ ...wanted, changed: false }] }) as StatusPatch).status.conditions ?? [];
+    assert.equal(kept?.lastTransitionTime, undefined);
+    const [flipped] =
+      (statusPatch('1', now, { conditions: [{ ...wanted, changed: true }] }) as StatusPatch).status.conditions ?? [];
+    assert.equal(flipped?.lastTransitionTime, '2026-01-02T03:04:05Z');
+  });
+  it('with a message too long is cut, and then stands', () => {
+    const long = { ...wanted, message: 'x'.repeat(2000) };
+    const [cut] =
+      (statusPatch('1', now, { conditions: [{ ...long, changed: true }] }) as StatusPatch).status.conditions ?? [];
+    assert.equal(cut?.message.length, 512);
+    assert.equal(conditionChange(held({ message: cut?.message }), long), undefined);
+  });
+});
+
+describe('power taints', () => {
+  it('come and go without losing a foreign one, and never twice the same key and effect', () => {
+    fc.assert(
+      fc.property(someTaints, fc.boolean(), fc.boolean(), (held, shutdown, outOfService) => {
+        const node = exampleNode({ taints: held });
+        const planned = planPowerTaints(node, { shutdown, outOfService });
+        const after = planned ?? held;
+        const foreign = (taints: readonly Taint[]) =>
+          taints.filter(
+            ({ key, effect, value }) =>
+              !(key === taintKeys.shutdown && effect === 'NoSchedule') &&
+              !(key === taintKeys.outOfService && value === outOfServiceValue && effect === 'NoExecute'),
+          );
+        assert.deepEqual(foreign(after), foreign(held));
+        assert.equal(new Set(after.map(({ key, effect }) => `${key} ${effect}`)).size, after.length);
+        assert.equal(powerTaintsOf(exampleNode({ taints: after })).shutdown, shutdown);
+        const fenced = after.some(({ key, effect }) => key === taintKeys.outOfService && effect === 'NoExecute');
+        if (outOfService) assert.ok(fenced);
+        assert.equal(
+          planPowerTaints(exampleNode({ taints: after }), { shutdown, outOfService }),
+          undefined,
+          'once is enough',
+        );
+      }),
+      { numRuns: 2000, seed: 13 },
+    );
+  });
+});
