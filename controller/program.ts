@@ -66,6 +66,13 @@ const leaseFlags = defineFlags({
 
 export const runCommandFlags = { ...commonFlags, ...runFlags, ...upstreamFlags };
 
+/** Upstream's controllers have no commands: arguments that begin with a flag mean `run`, so that a manifest can be moved over. */
+export function withCommand(argv: readonly string[]): readonly string[] {
+  const [first = ''] = argv;
+  const isOther = ['--help', '-h', '--version'].includes(first);
+  return first.startsWith('-') && !isOther ? ['run', ...argv] : argv;
+}
+
 export function controllerProgram({ clock, random, stop }: ControllerWorld): ProgramDefinition {
   const run: CommandDefinition = defineCommand({
     summary: 'Runs the controller until it is told to stop.',

@@ -14,6 +14,12 @@ const notHere =
  * refused unless they say what is done anyway.
  */
 export const upstreamFlags = defineFlags({
+  address: {
+    kind: 'string',
+    default: '0.0.0.0',
+    help: 'Of older upstream versions.',
+    ignored: 'there is no insecure port; see --bind-address',
+  },
   'allocate-node-cidrs': { kind: 'bool', default: false, help: 'Upstream.', ignored: later },
   'allow-untagged-cloud': { kind: 'bool', default: false, help: 'Upstream.', ignored: later },
   'allow-metric-labels': { kind: 'repeat', help: 'Upstream.', ignored: 'label values are bounded already' },
@@ -125,6 +131,12 @@ export const upstreamFlags = defineFlags({
   'node-sync-period': { kind: 'duration', default: '0', help: 'Upstream.', ignored: 'it does nothing upstream either' },
   'permit-address-sharing': { kind: 'bool', default: false, help: 'Upstream.', ignored: 'ports are not shared' },
   'permit-port-sharing': { kind: 'bool', default: false, help: 'Upstream.', ignored: 'ports are not shared' },
+  port: {
+    kind: 'int',
+    default: 0,
+    help: 'Of older upstream versions.',
+    ignored: 'there is no insecure port; see --secure-port',
+  },
   profiling: { kind: 'bool', default: true, help: 'Upstream.', ignored: noProfiling },
   'requestheader-allowed-names': { kind: 'list', help: 'Upstream.', refused: notHere },
   'requestheader-client-ca-file': { kind: 'string', default: '', help: 'Upstream.', refused: notHere },
