@@ -8,6 +8,8 @@ export const taints = {
   shutdown: 'node.cloudprovider.kubernetes.io/shutdown',
   outOfService: 'node.kubernetes.io/out-of-service',
   toBeDeletedByAutoscaler: 'ToBeDeletedByClusterAutoscaler',
+  /** Ours, opt-in: the cloud has announced the end of the VM. */
+  interruption: 'mooring.dev/interruption',
   disruptedByKarpenter: 'karpenter.sh/disrupted',
 } as const;
 
@@ -36,6 +38,7 @@ export const annotations = {
 export const conditions = {
   cloudInitialized: 'CloudInitialized',
   instanceMissing: 'CloudInstanceMissing',
+  interruption: 'CloudInterruption',
   networkUnavailable: 'NetworkUnavailable',
 } as const;
 
@@ -61,7 +64,7 @@ export const names = {
 export interface OwnKey {
   readonly key: string;
   readonly on: string;
-  readonly kind: 'annotation' | 'condition' | 'data key';
+  readonly kind: 'annotation' | 'condition' | 'taint' | 'data key';
   readonly written: 'controller' | 'person';
   readonly meaning: string;
 }
@@ -125,6 +128,21 @@ export const ownKeys: readonly OwnKey[] = [
     written: 'controller',
     meaning:
       'True while the cloud says that the instance is gone or absent and the Node is kept nevertheless; the reason says why it is kept.',
+  },
+  {
+    key: conditions.interruption,
+    on: 'Node',
+    kind: 'condition',
+    written: 'controller',
+    meaning:
+      'True while the cloud announces an interruption of the VM, as its own agent reports; the message has the deadline. An absence that follows an announced end needs no deletion budget.',
+  },
+  {
+    key: taints.interruption,
+    on: 'Node',
+    kind: 'taint',
+    written: 'controller',
+    meaning: 'With --interruption-taint: the cloud has announced the end of the VM; no new pods are scheduled.',
   },
   {
     key: names.pausedKey,

@@ -117,6 +117,7 @@ export async function runController(options: RunOptions, { clock, random, log, e
     monitorPeriodMs: options.monitorPeriodMs,
     statusUpdateMs: options.statusUpdateMs,
     outOfServiceTaint: options.outOfServiceTaint,
+    interruptionTaint: options.interruptionTaint,
     loops: options.loops,
     queueMetrics: metrics.queue,
   });

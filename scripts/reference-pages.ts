@@ -9,7 +9,13 @@ import type { MetricDefinition } from '../common/process/metrics.ts';
 import type { CommandDefinition, ProgramDefinition } from '../common/process/program.ts';
 import { annotations, labels, ownKeys, taints } from '../common/well-known.ts';
 import { nodeMetrics } from '../controller/nodes/metrics.ts';
-import { eventReasons, initializedReasons, missingReasons, type ReasonInfo } from '../controller/nodes/reasons.ts';
+import {
+  eventReasons,
+  initializedReasons,
+  interruptionReasons,
+  missingReasons,
+  type ReasonInfo,
+} from '../controller/nodes/reasons.ts';
 import { processMetrics } from '../controller/process-metrics.ts';
 import { controllerProgram } from '../controller/program.ts';
 import { reportMetrics } from '../controller/reports/metrics.ts';
@@ -175,6 +181,9 @@ function reasonsPage(): string {
     '## Condition `CloudInstanceMissing`',
     "`True` while the cloud says that a Node's instance is gone or absent; the reason says why the Node still stands.",
     rows(missingReasons),
+    '## Condition `CloudInterruption`',
+    "`True` while the cloud announces an interruption of the Node's VM, as its own agent reports.",
+    rows(interruptionReasons),
     '## Events about Nodes',
     table(
       ['reason', 'meaning'],
@@ -184,7 +193,7 @@ function reasonsPage(): string {
 }
 
 /** What we do with keys that others defined. */
-const upstreamTaints: Readonly<Record<keyof typeof taints, string>> = {
+const upstreamTaints: Readonly<Record<Exclude<keyof typeof taints, 'interruption'>, string>> = {
   uninitialized:
     'Put on by a kubelet with `--cloud-provider=external`; taken off when the Node is initialised. Matched by key alone.',
   shutdown: 'Put on while the VM is powered off.',
@@ -216,7 +225,7 @@ function keysPage(): string {
       ownKeys.map(({ key, on, kind, written, meaning }) => [code(key), on, kind, written, meaning]),
     ),
     '## Taints of Kubernetes and its autoscalers',
-    upstream(taints, upstreamTaints),
+    upstream(Object.fromEntries(Object.entries(taints).filter(([name]) => name in upstreamTaints)), upstreamTaints),
     '## Labels of Kubernetes',
     upstream(labels, upstreamLabels),
     '## Annotations of others',

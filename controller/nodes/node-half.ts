@@ -6,6 +6,7 @@ import { createReconciler, type QueueMetrics, type Reconciler } from '../reconci
 import type { ReportArrival } from '../reports/store.ts';
 import { createSemaphore } from '../semaphore.ts';
 import type { BudgetKeeper } from './budget-keeper.ts';
+import { createInterruptions } from './interruptions.ts';
 import { createLifecycle, type Lifecycle } from './lifecycle.ts';
 import { type NodeContext, reportOf } from './node-context.ts';
 import { createNodeReconciler, type NodeReconciler } from './node-reconciler.ts';
@@ -21,6 +22,8 @@ export interface NodeHalfOptions {
   /** `--node-status-update-frequency`: how often every instance is read anew. */
   readonly statusUpdateMs: number;
   readonly outOfServiceTaint: boolean;
+  /** Opt-in: taint Nodes whose VM's end is announced. */
+  readonly interruptionTaint: boolean;
   /** Which loops `--controllers` asks for. */
   readonly loops: { readonly node: boolean; readonly lifecycle: boolean };
   readonly queueMetrics?: QueueMetrics | undefined;
@@ -90,13 +93,17 @@ export function createNodeHalf(context: NodeContext, options: NodeHalfOptions): 
   function startTerm(): Term {
     const writes = createSemaphore(options.concurrentNodeSyncs);
     const reconciler = createNodeReconciler(context, writes);
+    const interruptions = createInterruptions(context, { writes, taint: options.interruptionTaint });
     const queue = createReconciler({
       name: 'Nodes',
       clock,
       random: context.random,
       log,
       concurrency: nodesUnderWay,
-      reconcile: (key) => reconciler.reconcile(key).then((again) => again ?? undefined),
+      async reconcile(key) {
+        const again = await reconciler.reconcile(key);
+        return (await interruptions.reconcile(key)) ? { requeueAfterMs: 1000 } : again;
+      },
       ...(options.queueMetrics === undefined ? {} : { metrics: options.queueMetrics }),
     });
     const lifecycle = options.loops.lifecycle

@@ -58,7 +58,12 @@ interface RawNode extends KubeObject {
 export const instanceMissing = conditionTypes.instanceMissing;
 
 const readAnnotations = new Set<string>(Object.values(annotationKeys));
-const readConditions = new Set<string>(['Ready', conditionTypes.cloudInitialized, instanceMissing]);
+const readConditions = new Set<string>([
+  'Ready',
+  conditionTypes.cloudInitialized,
+  instanceMissing,
+  conditionTypes.interruption,
+]);
 
 function pick(from: Readonly<Record<string, string>> | undefined, keys: ReadonlySet<string>): Record<string, string> {
   const picked: Record<string, string> = {};

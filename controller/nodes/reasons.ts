@@ -83,12 +83,23 @@ export const missingReasons = {
 } as const satisfies Record<string, ReasonInfo>;
 export type MissingReason = keyof typeof missingReasons;
 
+/** Reasons of the condition CloudInterruption. */
+export const interruptionReasons = {
+  Preemption: { meaning: 'The cloud takes this spot or preemptible VM back.', remedy: '' },
+  Termination: { meaning: 'The cloud ends this VM.', remedy: '' },
+  Maintenance: { meaning: 'The cloud will pause, move or restart this VM.', remedy: '' },
+  Rebalance: { meaning: 'The cloud sees a higher risk that this VM is taken back.', remedy: '' },
+  NoneAnnounced: { meaning: 'The cloud announces no interruption any more.', remedy: '' },
+} as const satisfies Record<string, ReasonInfo>;
+export type InterruptionReason = keyof typeof interruptionReasons;
+
 /** Event reasons. `Synced`, `DeletingNode` and `DeletingNodeFailed` are upstream's. */
 export const eventReasons = {
   Synced: 'The Node was initialised.',
   CloudInitializedChanged: 'Initialisation waits for another reason than before.',
   DeletingNode: 'The instance is gone; the Node is being deleted. The message says by what evidence.',
   DeletingNodeFailed: 'The API server refused the deletion.',
+  CloudInterruption: 'The cloud announces or withdraws an interruption of the VM.',
   DeletionWithheld: 'The instance looks gone, but the Node is kept; the message says why.',
   ShutdownTaintAdded: 'The instance is powered off.',
   ShutdownTaintRemoved: 'The instance is powered on again.',

@@ -136,5 +136,10 @@ export const runFlags = defineFlags({
     default: false,
     help: 'Also taint nodes whose VM is certainly powered off with node.kubernetes.io/out-of-service, so that their volumes detach at once.',
   },
+  'interruption-taint': {
+    kind: 'bool',
+    default: false,
+    help: 'Also taint nodes whose VM the cloud has announced to end with mooring.dev/interruption:NoSchedule.',
+  },
   'dry-run': { kind: 'bool', default: false, help: 'Log what would be written; write nothing but the Lease.' },
 });

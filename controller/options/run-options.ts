@@ -33,6 +33,7 @@ export interface RunOptions {
   readonly concurrentNodeSyncs: number;
   readonly deletionBudget: Budget;
   readonly outOfServiceTaint: boolean;
+  readonly interruptionTaint: boolean;
   readonly dryRun: boolean;
   /** The flags as given, for `/configz`. */
   readonly shown: unknown;
@@ -79,6 +80,7 @@ export async function readRunOptions(values: Values): Promise<RunOptions> {
     concurrentNodeSyncs: values.concurrentNodeSyncs,
     deletionBudget: budget,
     outOfServiceTaint: values.outOfServiceTaint,
+    interruptionTaint: values.interruptionTaint,
     dryRun: values.dryRun,
     shown: values,
   };

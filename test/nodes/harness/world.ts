@@ -222,6 +222,7 @@ export function createWorld(options: WorldOptions = {}): World {
       monitorPeriodMs: 5000,
       statusUpdateMs: 300_000,
       outOfServiceTaint: false,
+      interruptionTaint: false,
       loops: { node: true, lifecycle: true },
       ...options.half,
     });

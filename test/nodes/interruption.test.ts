@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import type { Notice } from '../../common/instance.ts';
+import { taints } from '../../common/well-known.ts';
+import { deletions, fleet, type Member, secondsUntil } from './harness/fleet.ts';
+import { createWorld, type Replica, type World, type WorldOptions } from './harness/world.ts';
+
+const preemption: Notice = { kind: 'preemption', deadline: '2026-01-01T01:00:00Z' };
+const rebalance: Notice = { kind: 'rebalance' };
+
+describe('an interruption that the cloud announces', () => {
+  let world: World;
+  let replica: Replica;
+  let members: Member[];
+
+  async function setUp(count: number, options: WorldOptions = {}): Promise<void> {
+    await world?.close();
+    world = createWorld(options);
+    replica = world.replica();
+    await replica.start();
+    members = await fleet(world, count);
+    replica.kube.forgetCalls();
+  }
+  beforeEach(() => setUp(3));
+  afterEach(() => world.close());
+
+  const shown = (name: string) => world.cluster.condition(name, 'CloudInterruption');
+  async function announce(name: string, notices: readonly Notice[]): Promise<void> {
+    replica.report(name, { notices });
+    await world.clock.advance(2000);
+  }
+
+  it("stands on the sender's Node with its deadline, once, and on no other", async () => {
+    await announce('n0', [rebalance, preemption]);
+    assert.deepEqual([shown('n0')?.status, shown('n0')?.reason], ['True', 'Preemption']);
+    assert.match(shown('n0')?.message ?? '', /preemption at 2026-01-01T01:00:00Z; rebalance/);
+    await announce('n0', [rebalance, preemption]);
+    await world.clock.advance(600_000);
+    assert.deepEqual(replica.kube.writes(), ['patch /api/v1/nodes/n0/status']);
+    assert.equal(replica.events.filter(({ reason }) => reason === 'CloudInterruption').length, 1);
+    assert.equal(shown('n1'), undefined);
+  });
+
+  it('is taken back when the cloud announces it no more, and never put on a Node that was announced none', async () => {
+    await announce('n0', [rebalance]);
+    await announce('n0', []);
+    await announce('n1', []);
+    assert.deepEqual([shown('n0')?.status, shown('n0')?.reason], ['False', 'NoneAnnounced']);
+    assert.equal(shown('n1'), undefined);
+  });
+
+  it('taints only when asked to, and only for an announced end', async () => {
+    await announce('n0', [preemption]);
+    assert.equal(world.cluster.hasTaint('n0', taints.interruption), false);
+    await setUp(3, { half: { interruptionTaint: true } });
+    await announce('n0', [preemption]);
+    await announce('n1', [rebalance]);
+    assert.equal(world.cluster.hasTaint('n0', taints.interruption), true);
+    assert.equal(world.cluster.hasTaint('n1', taints.interruption), false);
+    await announce('n0', []);
+    assert.equal(world.cluster.hasTaint('n0', taints.interruption), false);
+  });
+
+  it('explains an absence to the deletion budget, after a change of leader too', async () => {
+    await setUp(4, { budget: '1/1h' });
+    for (const { name } of members.slice(0, 3)) await announce(name, [preemption]);
+    await replica.stop();
+    replica = world.replica();
+    await replica.start();
+    for (const { kubelet, vm } of members.slice(0, 3)) {
+      kubelet.die();
+      world.cloud.model.forget(vm.id);
+    }
+    await secondsUntil(world, () => deletions(replica).length === 3);
+    assert.equal(world.cluster.node('n3') !== undefined, true);
+  });
+
+  it('writes nothing while paused', async () => {
+    replica.paused = true;
+    await announce('n0', [preemption]);
+    assert.equal(shown('n0'), undefined);
+  });
+});
