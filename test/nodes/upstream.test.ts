@@ -10,7 +10,6 @@ import { createWorld, providerID, type Replica, reportedOf, type World } from '.
  */
 let world: World;
 let replica: Replica;
-afterEach(() => world.close());
 
 async function setUp(): Promise<void> {
   world = createWorld();
@@ -23,6 +22,8 @@ const addresses = (name: string) =>
   (world.cluster.mustNode(name).status.addresses ?? []).map(({ type, address }) => `${type} ${address}`);
 
 describe('upstream’s cases of syncNode', () => {
+  afterEach(() => world.close());
+
   it('hostname from the cloud is kept', async () => {
     await setUp();
     world.cloud.model.create({ name: 'a', hostname: 'from-cloud', smbiosUuid: null });
@@ -154,6 +155,8 @@ describe('upstream’s cases of syncNode', () => {
 });
 
 describe('upstream’s cases of the node lifecycle', () => {
+  afterEach(() => world.close());
+
   type Vm = 'exists' | 'terminated' | 'unknown to the cloud' | 'an error' | 'shut down';
   const cases: readonly ['NotReady' | 'Unknown' | 'Ready', Vm, 'deleted' | 'kept' | 'tainted'][] = [
     ['NotReady', 'terminated', 'deleted'],
