@@ -9,6 +9,8 @@ export interface MetadataRequest {
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
   readonly timeoutMs?: number;
+  /** Statuses that the caller understands and that therefore are answers, beside success. */
+  readonly also?: readonly number[];
 }
 
 /**
@@ -17,6 +19,8 @@ export interface MetadataRequest {
  */
 export interface MetadataClient {
   readonly baseUrl: string;
+  /** The whole answer, with a status of success or one of the request's `also`. */
+  answer(request: MetadataRequest): Promise<HttpAnswer>;
   /** The body, or undefined for a 404. */
   text(request: MetadataRequest): Promise<string | undefined>;
   /** The same, parsed. */
@@ -57,10 +61,9 @@ export function createMetadataClient(options: MetadataClientOptions): MetadataCl
     }
   }
 
-  async function text(request: MetadataRequest): Promise<string | undefined> {
+  async function answerOf(request: MetadataRequest): Promise<HttpAnswer> {
     const answer = await exchange(request);
-    if (answer.status === 404) return undefined;
-    if (answer.status >= 200 && answer.status < 300) return answer.text;
+    if ((answer.status >= 200 && answer.status < 300) || request.also?.includes(answer.status)) return answer;
     const operation = `${request.method ?? 'GET'} ${request.path}`;
     const retryAfterMs = parseRetryAfter(answer.header('retry-after'), clock.now());
     if (answer.status >= 300 && answer.status < 400) {
@@ -76,8 +79,14 @@ export function createMetadataClient(options: MetadataClientOptions): MetadataCl
     });
   }
 
+  async function text(request: MetadataRequest): Promise<string | undefined> {
+    const answer = await answerOf({ ...request, also: [404] });
+    return answer.status === 404 ? undefined : answer.text;
+  }
+
   return {
     baseUrl,
+    answer: answerOf,
     text,
     async json(request) {
       const body = await text(request);

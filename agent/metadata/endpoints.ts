@@ -1,5 +1,6 @@
 import { CloudError, isCloudError } from '../../common/cloud-error.ts';
 import type { MetadataClient } from './client.ts';
+import type { LocalInterface } from './source.ts';
 
 /** Whether another address of the same service may still answer: this one gave no answer at all. */
 export function isEndpointFailure(error: CloudError): boolean {
@@ -35,6 +36,17 @@ export function preferring(
   first: MetadataClient | undefined,
 ): readonly MetadataClient[] {
   return first === undefined ? clients : [first, ...clients.filter((client) => client !== first)];
+}
+
+/** Few interfaces, so that a missing service is found out in seconds. */
+const maxLinkLocal = 4;
+
+/** The service's link-local IPv6 address on each interface that has one itself: the only way on networks without IPv4. */
+export function linkLocalUrls(interfaces: readonly LocalInterface[]): string[] {
+  return interfaces
+    .filter(({ addresses }) => addresses.some((address) => address.toLowerCase().startsWith('fe80:')))
+    .slice(0, maxLinkLocal)
+    .map(({ name }) => `http://[fe80::a9fe:a9fe%25${name}]`);
 }
 
 function joined(failures: readonly CloudError[]): CloudError {

@@ -4,7 +4,7 @@ import { CloudError } from '../../common/cloud-error.ts';
 import type { Clock } from '../../common/process/clock.ts';
 import type { Http } from '../../common/process/http.ts';
 import { createMetadataClient, type MetadataClient, parseJson } from './client.ts';
-import { askInTurn, isEndpointFailure, preferring } from './endpoints.ts';
+import { askInTurn, isEndpointFailure, linkLocalUrls, preferring } from './endpoints.ts';
 import { fieldsOf } from './fields.ts';
 import type { LocalInterface } from './source.ts';
 
@@ -67,16 +67,6 @@ export function openstackService({
       throw error;
     }
   };
-}
-
-/** Few interfaces, so that a missing service is found out in seconds. */
-const maxLinkLocal = 4;
-
-function linkLocalUrls(interfaces: readonly LocalInterface[]): string[] {
-  return interfaces
-    .filter(({ addresses }) => addresses.some((address) => address.toLowerCase().startsWith('fe80:')))
-    .slice(0, maxLinkLocal)
-    .map(({ name }) => `http://[fe80::a9fe:a9fe%25${name}]`);
 }
 
 /** From a mounted config drive, or a copy of one. It was written at boot: identity holds, a floating address given later is not in it. */

@@ -6,6 +6,7 @@ import { simulated as providerId } from '../../common/provider-id/simulated.ts';
 import { createAddressList } from './address-list.ts';
 import { createMetadataHttp, parseJson, parseRetryAfter } from './client.ts';
 import { addressOf, type FieldsContext, fieldsOf, invalid } from './fields.ts';
+import { createLongPoll, longPollSeconds, longPollTimeoutMs } from './long-poll.ts';
 import type { MetadataSource, SourceKind } from './source.ts';
 
 const cloud = 'simulated';
@@ -13,11 +14,6 @@ const path = '/metadata/v1/instance';
 const header = 'X-Simulated-Metadata';
 const context: FieldsContext = { cloud, operation: `GET ${path}` };
 const readTimeoutMs = 2000;
-/** The service ends a long poll by itself after the first; the second leaves it time to say so. */
-const waitSeconds = 60;
-const waitTimeoutMs = 70_000;
-/** A long poll that ends sooner without a change is no long poll. */
-const shortestWaitMs = 1000;
 
 /** The sandbox's cloud: one JSON document with an ETag, one header both ways, long polls. */
 export const simulated: SourceKind = {
@@ -41,8 +37,14 @@ export function simulatedSource({
   baseUrl,
 }: SimulatedSourceOptions): Required<Pick<MetadataSource, 'notices' | 'waitForChange'>> & MetadataSource {
   const url = baseUrl.replace(/\/+$/, '') + path;
-  let known: string | undefined;
-  const firstRead = Promise.withResolvers<void>();
+  const changes = createLongPoll({
+    clock,
+    context,
+    async ask(lastEtag, signal) {
+      const query = `?wait_for_change=true&last_etag=${encodeURIComponent(lastEtag)}&timeout_sec=${longPollSeconds}`;
+      return (await ask(query, longPollTimeoutMs, signal)).etag;
+    },
+  });
 
   async function ask(query: string, timeoutMs: number, signal: AbortSignal) {
     const answer = await exchange(http, { url: url + query, timeoutMs, signal }, clock);
@@ -64,30 +66,13 @@ export function simulatedSource({
     async read(signal) {
       const { etag, document } = await ask('', readTimeoutMs, signal);
       const instance = instanceOf(document);
-      known = etag;
-      firstRead.resolve();
+      changes.seen(etag);
       return instance;
     },
     async notices(signal) {
       return noticesOf((await ask('', readTimeoutMs, signal)).document);
     },
-    async waitForChange(signal) {
-      await orAborted(firstRead.promise, signal);
-      while (true) {
-        const last = known!;
-        const startedAt = clock.monotonic();
-        const query = `?wait_for_change=true&last_etag=${encodeURIComponent(last)}&timeout_sec=${waitSeconds}`;
-        const { etag } = await ask(query, waitTimeoutMs, signal);
-        if (etag !== known) {
-          // Announced now: the next wait is for the change after this one, whether or not it has been read by then.
-          known = etag;
-          return;
-        }
-        if (etag === last && clock.monotonic() - startedAt < shortestWaitMs) {
-          throw new CloudError({ ...context, kind: 'Invalid', message: 'a long poll ended at once without a change' });
-        }
-      }
-    },
+    waitForChange: changes.wait,
   };
 }
 
@@ -207,15 +192,5 @@ function texts(value: unknown, name: string, at = name): string[] {
   return list(value, name, at).map((text) => {
     if (typeof text !== 'string' || text === '') throw invalid(context, at, text, 'texts');
     return text;
-  });
-}
-
-/** Settles as the promise does, or rejects as soon as the signal aborts. */
-function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(signal.reason);
-    if (signal.aborted) return onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
   });
 }

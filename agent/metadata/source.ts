@@ -55,7 +55,9 @@ export interface MetadataSource {
   read(signal: AbortSignal): Promise<Instance>;
   /** Resolves when the cloud says that something changed since the last `read`, or after the cloud's own limit; rejects as `read` does. */
   waitForChange?(signal: AbortSignal): Promise<void>;
-  /** Interruptions the cloud has announced for this VM; empty when none. */
+  /**
+   * Interruptions the cloud has announced for this VM; empty when none. Asked every few seconds where there is no `waitForChange`, so it costs nothing on a VM that cannot be interrupted.
+   */
   notices?(signal: AbortSignal): Promise<readonly Notice[]>;
   /** Signed identity bound to the challenge where the cloud can. */
   evidence?(challenge: string, signal: AbortSignal): Promise<Evidence>;

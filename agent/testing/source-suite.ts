@@ -79,7 +79,7 @@ export function testFaults(kind: SourceKind, answer: (request: SeenRequest) => F
       const probe = await openBeside(context, kind, behave, { clock });
       const good = await probe.source.read(never);
       const paths = new Set(probe.service.requests.map(({ path }) => path));
-      assert.ok(paths.size > 1);
+      assert.ok(paths.size > 0);
       for (broken of paths) {
         breakNow = true;
         const { source, service } = await openBeside(context, kind, behave, { clock });

@@ -1,0 +1,63 @@
+import { CloudError } from '../../common/cloud-error.ts';
+import type { Clock } from '../../common/process/clock.ts';
+import type { FieldsContext } from './fields.ts';
+
+/** How long a service is asked to hold a request, in seconds. */
+export const longPollSeconds = 60;
+/** The service ends the request by itself; this leaves it time to say so. */
+export const longPollTimeoutMs = (longPollSeconds + 10) * 1000;
+/** A long poll that ends sooner without a change is no long poll. */
+const shortestWaitMs = 1000;
+
+/** Waiting for a document to become another than the one last read, told apart by its ETag. */
+export interface LongPoll {
+  /** This state has been read. */
+  seen(etag: string): void;
+  /** Resolves with the first change after the last read, however many polls that takes; rejects as `ask` does. Before the first read there is nothing to wait from. */
+  wait(signal: AbortSignal): Promise<void>;
+}
+
+export interface LongPollOptions {
+  readonly clock: Clock;
+  readonly context: FieldsContext;
+  /** One request that the service answers when its document no longer has this ETag, or after `longPollSeconds`; resolves with the ETag of the answer. */
+  ask(lastEtag: string, signal: AbortSignal): Promise<string>;
+}
+
+export function createLongPoll({ clock, context, ask }: LongPollOptions): LongPoll {
+  let known: string | undefined;
+  const firstRead = Promise.withResolvers<void>();
+
+  return {
+    seen(etag) {
+      known = etag;
+      firstRead.resolve();
+    },
+    async wait(signal) {
+      await orAborted(firstRead.promise, signal);
+      while (true) {
+        const last = known!;
+        const startedAt = clock.monotonic();
+        const etag = await ask(last, signal);
+        if (etag !== known) {
+          // Announced now: the next wait is for the change after this one, whether or not it has been read by then.
+          known = etag;
+          return;
+        }
+        if (etag === last && clock.monotonic() - startedAt < shortestWaitMs) {
+          throw new CloudError({ ...context, kind: 'Invalid', message: 'a long poll ended at once without a change' });
+        }
+      }
+    },
+  };
+}
+
+/** Settles as the promise does, or rejects as soon as the signal aborts. */
+function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason);
+    if (signal.aborted) return onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}
