@@ -226,3 +226,18 @@ test('counts reads by outcome', async (context) => {
   assert.match(text, /mooring_agent_metadata_reads_total\{cloud="test",outcome="ok"\} 1/);
   assert.match(text, /mooring_agent_metadata_reads_total\{cloud="test",outcome="Unavailable"\} 1/);
 });
+
+test('an announcement is news within five seconds, between two polls', async (context) => {
+  let announced: readonly Notice[] = [];
+  const { clock, observer, reads, changes } = start(context, { notices: async () => announced });
+  await clock.advance(20_000);
+  announced = [{ kind: 'preemption', deadline: '2026-01-01T00:02:00Z' }];
+  await clock.advance(5000);
+  assert.deepEqual(observer.current().notices, announced);
+  assert.deepEqual(reads, [0], 'the instance is not read again for it');
+  assert.equal(changes.length, 2);
+  announced = [];
+  await clock.advance(5000);
+  assert.deepEqual(observer.current().notices, []);
+  assert.equal(changes.length, 3);
+});

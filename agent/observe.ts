@@ -38,6 +38,8 @@ export interface Observer {
 
 const readTimeoutMs = 20_000;
 const interfacePeriodMs = 5000;
+/** Shorter than the five seconds within which an announcement is to be reported. */
+const noticePeriodMs = 4000;
 const hintedIntervalMs = 15_000;
 const hintedForMs = 120_000;
 const retryFirstMs = 1000;
@@ -178,8 +180,23 @@ export function observe(options: ObserveOptions, signal: AbortSignal): Observer 
     readSoon();
   }
 
+  /** Announcements are worth more the earlier they come; where the service does not tell of them by itself, they are asked for on their own. */
+  async function noticeLoop(): Promise<void> {
+    while (!signal.aborted) {
+      await sleep(clock, noticePeriodMs, signal);
+      if (lastRead === undefined || clock.monotonic() < notBefore) continue;
+      const limit = abortAfter(clock, noticePeriodMs, signal);
+      const before = JSON.stringify(notices);
+      notices = await readNotices(limit.signal).finally(() => limit.cancel());
+      if (JSON.stringify(notices) === before) continue;
+      log.warn('the cloud announces an interruption, or withdraws one', { notices });
+      onChange();
+    }
+  }
+
   const loops = [pollLoop(), interfaceLoop()];
   if (source.waitForChange !== undefined) loops.push(changeLoop());
+  else if (source.notices !== undefined) loops.push(noticeLoop());
   for (const loop of loops) {
     loop.catch((error) => {
       if (!signal.aborted) log.error('observing stopped', errorFields(error));
