@@ -54,6 +54,8 @@ export function createNodeHalf(context: NodeContext, options: NodeHalfOptions): 
   let term: Term | undefined;
 
   nodes.subscribe((event) => {
+    // Leading or not, so that nothing of an earlier term is kept for ever. The report of a Node re-created under the same name may have come before we hear that the old one went.
+    if (event.type === 'deleted' && reports.get(event.key)?.nodeUid === event.old.uid) reports.forget(event.key);
     if (term) observe(term, event);
   });
   reports.subscribe((arrival) => {
@@ -63,8 +65,6 @@ export function createNodeHalf(context: NodeContext, options: NodeHalfOptions): 
   function observe(current: Term, event: InformerEvent<NodeView>): void {
     current.reconciler.observe(event);
     current.lifecycle?.observe(event);
-    // The report of a Node re-created under the same name may have come before we hear that the old one went.
-    if (event.type === 'deleted' && reports.get(event.key)?.nodeUid === event.old.uid) reports.forget(event.key);
     if (options.loops.node) current.queue.enqueue(event.key);
   }
 

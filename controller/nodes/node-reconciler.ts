@@ -127,8 +127,9 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
   /** A node that waits for initialisation. */
   async function join(node: NodeView) {
     const stored = reportOf(context, node);
-    const resolution = await resolveInstance(node, stored?.report, resolver);
+    // Before the question: a hint that comes while it is under way asks for another.
     again.delete(node.name);
+    const resolution = await resolveInstance(node, stored?.report, resolver);
     if (resolution.kind === 'foreign') {
       waiting.done(node.name);
       return undefined;

@@ -85,6 +85,10 @@ describe('a change of leader', () => {
     replica.kube.forgetCalls();
     const calls = world.cloudCalls();
     world.join('late');
+    replica.report('n3', { instance: reportedOf(members[3]!.vm) });
+    world.cluster.remove('n3');
+    await world.clock.advance(1000);
+    assert.equal(replica.reports.size, 0, 'nothing is kept of a Node that went between terms');
     members[0]!.kubelet.die();
     world.cloud.model.terminate(members[0]!.vm.id);
     replica.report('n1', { instance: reportedOf(members[1]!.vm), leaving: true });
