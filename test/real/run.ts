@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import type { ApiSuite, ApiUnderTest, Check } from '../conformance/api-under-test.ts';
 import { conformanceSuites } from '../conformance/suites.ts';
 import { deploySuite } from '../deploy/deploy-suite.ts';
+import { bootstrapNodeNames, bootstrapSuite } from '../e2e/bootstrap.suite.ts';
 import { scenarioNodeNames, scenariosSuite } from '../e2e/scenarios.suite.ts';
 import { type Binaries, findBinaries } from './binaries.ts';
 import { differentialSuite } from './differential.ts';
@@ -23,7 +24,11 @@ interface Group {
 const groups: Group[] = [
   { name: 'conformance', suites: ({ kubectl }) => conformanceSuites({ kubectl }) },
   { name: 'differential', suites: (_binaries, stories) => [differentialSuite(stories)] },
-  { name: 'e2e', suites: () => [scenariosSuite], nodeNames: scenarioNodeNames },
+  {
+    name: 'e2e',
+    suites: () => [bootstrapSuite, scenariosSuite],
+    nodeNames: [...new Set([...bootstrapNodeNames, ...scenarioNodeNames])],
+  },
   // A server of its own: it installs the manifests and removes them again.
   { name: 'deploy', suites: ({ kubectl }) => [deploySuite(kubectl)] },
   { name: 'limits', suites: (binaries) => [throttledSuite(binaries)] },

@@ -30,6 +30,10 @@ export interface WorldOptions {
   readonly cloudLatencyMs: number;
   /** Agents that are processes of their own; the others run inside this one. */
   readonly agentProcesses: number;
+  /** The controllers are started by `startControllers`, after everything else is up and waits for them. */
+  readonly controllersLater?: boolean;
+  /** The controllers get no cloud configuration: proved reports are all they have. */
+  readonly reportOnly?: boolean;
   /** Says what is being done; lines for people. */
   say(line: string): void;
 }
@@ -50,6 +54,7 @@ export interface World {
   readonly kubelets: ReadonlyMap<string, Kubelet>;
   readonly agents: SandboxAgents;
   nodeToken(name: string): string;
+  startControllers(): Promise<void>;
   /** Kubeconfig of the administrator. */
   readonly kubeconfig: string;
   /** Boots one more VM, its kubelet and its agent. */
@@ -85,10 +90,15 @@ export async function startWorld(options: WorldOptions): Promise<World> {
 
   await applyManifests(rest, join(import.meta.dirname, '../../../deploy/base'));
   const controllerConfig = await writeControllerFiles(folder, rest, api, cloud);
-  const replicas = await Promise.all(
-    ['controller-1', 'controller-2'].map((name) => startReplica(name, folder, controllerConfig)),
-  );
-  for (const { name, child, reportUrl } of replicas) say(`${name}: process ${child.pid}, reports at ${reportUrl}`);
+  const replicas: Replica[] = [];
+  async function startControllers(): Promise<void> {
+    const { kubeconfig: access, cloudConfig } = controllerConfig;
+    const config = { kubeconfig: access, ...(options.reportOnly ? {} : { cloudConfig }) };
+    const replicaNames = ['controller-1', 'controller-2'];
+    replicas.push(...(await Promise.all(replicaNames.map((name) => startReplica(name, folder, config)))));
+    for (const { name, child, reportUrl } of replicas) say(`${name}: process ${child.pid}, reports at ${reportUrl}`);
+  }
+  if (!options.controllersLater) await startControllers();
 
   const agents = createAgents({ rest, cloud, folder, processes: options.agentProcesses });
   const mount = mountConfigMap(rest, () => agents.mounts(), 500);
@@ -131,6 +141,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     kubelets,
     agents,
     nodeToken: (name) => api.nodeToken(name),
+    startControllers,
     kubeconfig,
     async boot(name) {
       const vm = cloud.model.create({ name, external: true });
@@ -186,7 +197,7 @@ async function writeControllerFiles(folder: string, rest: KubeRest, api: WorldAp
 export async function startReplica(
   name: string,
   folder: string,
-  config: { readonly kubeconfig: string; readonly cloudConfig: string },
+  config: { readonly kubeconfig: string; readonly cloudConfig?: string },
 ): Promise<Replica> {
   const port = await freePort();
   const logs = join(folder, 'logs');
@@ -198,7 +209,7 @@ export async function startReplica(
     'run',
     `--kubeconfig=${config.kubeconfig}`,
     '--cloud-provider=simulated',
-    `--cloud-config=${config.cloudConfig}`,
+    ...(config.cloudConfig === undefined ? [] : [`--cloud-config=${config.cloudConfig}`]),
     `--report-address=127.0.0.1:${port}`,
     '--report-advertise-address=127.0.0.1',
     '--secure-port=0',
