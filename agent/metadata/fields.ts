@@ -11,6 +11,8 @@ export interface Fields {
   optionalObject(name: string): Fields | undefined;
   /** A list of objects; missing is empty. */
   objects(name: string): readonly Fields[];
+  /** A list of texts; missing is empty, and so are empty texts within. A number is taken as its text. */
+  texts(name: string): readonly string[];
 }
 
 export interface FieldsContext {
@@ -26,13 +28,23 @@ export function fieldsOf(context: FieldsContext, value: unknown, path = ''): Fie
   const at = (name: string) => (path === '' ? name : `${path}.${name}`);
   const own = (name: string) => (Object.hasOwn(record, name) ? record[name] : undefined);
 
-  function optionalText(name: string): string | undefined {
-    const found = own(name);
+  function textOf(found: unknown, field: string): string | undefined {
     if (found === undefined || found === null) return undefined;
     if (typeof found === 'number') return String(found);
-    if (typeof found !== 'string') throw invalid(context, at(name), found, 'text');
+    if (typeof found !== 'string') throw invalid(context, field, found, 'text');
     const trimmed = found.trim();
     return trimmed === '' ? undefined : trimmed;
+  }
+
+  function optionalText(name: string): string | undefined {
+    return textOf(own(name), at(name));
+  }
+
+  function listOf(name: string): readonly unknown[] {
+    const found = own(name);
+    if (found === undefined || found === null) return [];
+    if (!Array.isArray(found)) throw invalid(context, at(name), found, 'a list');
+    return found;
   }
 
   return {
@@ -47,10 +59,10 @@ export function fieldsOf(context: FieldsContext, value: unknown, path = ''): Fie
       return found === undefined || found === null ? undefined : fieldsOf(context, found, at(name));
     },
     objects(name) {
-      const found = own(name);
-      if (found === undefined || found === null) return [];
-      if (!Array.isArray(found)) throw invalid(context, at(name), found, 'a list');
-      return found.map((element, index) => fieldsOf(context, element, `${at(name)}[${index}]`));
+      return listOf(name).map((element, index) => fieldsOf(context, element, `${at(name)}[${index}]`));
+    },
+    texts(name) {
+      return listOf(name).flatMap((element, index) => textOf(element, `${at(name)}[${index}]`) ?? []);
     },
   };
 }

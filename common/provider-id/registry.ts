@@ -1,10 +1,11 @@
 import { aws } from './aws.ts';
 import type { ProviderIdCodec } from './codec.ts';
+import { gce } from './gce.ts';
 import { huaweicloud } from './huaweicloud.ts';
 import { openstack } from './openstack.ts';
 import { simulated } from './simulated.ts';
 
 /** Every cloud whose providerIDs are understood, by its name in `--cloud-provider`. */
 export const providerIdCodecs: ReadonlyMap<string, ProviderIdCodec> = new Map(
-  [aws, huaweicloud, openstack, simulated].map((codec) => [codec.cloud, codec]),
+  [aws, gce, huaweicloud, openstack, simulated].map((codec) => [codec.cloud, codec]),
 );

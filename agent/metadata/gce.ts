@@ -1,0 +1,154 @@
+import type { Instance, Notice } from '../../common/instance.ts';
+import type { Clock } from '../../common/process/clock.ts';
+import { gceRegion, gce as providerId } from '../../common/provider-id/gce.ts';
+import { createAddressList } from './address-list.ts';
+import { createMetadataClient, createMetadataHttp } from './client.ts';
+import { addressOf, type Fields, fieldsOf, invalid } from './fields.ts';
+import { createLongPoll, longPollSeconds, longPollTimeoutMs } from './long-poll.ts';
+import { parseLosslessJson } from './lossless-json.ts';
+import type { Dmi, MetadataSource, SourceKind } from './source.ts';
+
+const cloud = 'gce';
+const tree = '/computeMetadata/v1/';
+const everything = `${tree}?recursive=true&alt=json`;
+const context = { cloud, operation: `GET ${tree}` };
+const readTimeoutMs = 2000;
+
+/** Compute Engine (cloud.google.com/compute/docs/metadata). One request tells all of it; the same request waits for the next change. */
+export const gce: SourceKind = {
+  cloud,
+  detect: isGce,
+  open: ({ clock, metadataUrl = 'http://169.254.169.254' }) => openGce(clock, metadataUrl),
+};
+
+/** The product name is not always set; the serial is root's to read. */
+function isGce(dmi: Dmi): boolean {
+  return dmi.productName === 'Google Compute Engine' || dmi.productSerial?.startsWith('GoogleCloud-') === true;
+}
+
+function openGce(clock: Clock, baseUrl: string): MetadataSource {
+  const client = createMetadataClient({ cloud, baseUrl, http: createMetadataHttp(clock), clock });
+
+  /** The answer, undefined for an attribute that is not there. The header says that it is Google's service that answers: others share its address. */
+  async function ask(path: string, timeoutMs: number, signal: AbortSignal) {
+    const headers = { 'metadata-flavor': 'Google' };
+    const answer = await client.answer({ path, headers, timeoutMs, signal, also: [404] });
+    if (answer.status === 404) return undefined;
+    const flavor = answer.header('metadata-flavor');
+    if (flavor !== 'Google') {
+      throw invalid(context, 'header Metadata-Flavor', flavor ?? undefined, 'Google: something else answers here');
+    }
+    return answer;
+  }
+
+  async function askEverything(query: string, timeoutMs: number, signal: AbortSignal) {
+    const answer = await ask(everything + query, timeoutMs, signal);
+    if (answer === undefined) throw invalid(context, 'document', undefined, 'the metadata of a VM');
+    const etag = answer.header('etag');
+    if (etag === null || etag === '') throw invalid(context, 'header ETag', undefined, 'a text');
+    return { etag, text: answer.text };
+  }
+
+  const changes = createLongPoll({
+    clock,
+    context,
+    async ask(lastEtag, signal) {
+      const query = `&wait_for_change=true&last_etag=${encodeURIComponent(lastEtag)}&timeout_sec=${longPollSeconds}`;
+      return (await askEverything(query, longPollTimeoutMs, signal)).etag;
+    },
+  });
+
+  return {
+    cloud,
+    async read(signal) {
+      const { etag, text } = await askEverything('', readTimeoutMs, signal);
+      const instance = instanceOf(parseLosslessJson(cloud, context.operation, text));
+      changes.seen(etag);
+      return instance;
+    },
+    waitForChange: changes.wait,
+    async notices(signal) {
+      const get = async (key: string) =>
+        (await ask(`${tree}instance/${key}`, readTimeoutMs, signal))?.text.trim().toUpperCase();
+      return noticesOf(await get('preempted'), await get('maintenance-event'));
+    },
+  };
+}
+
+/** Pure. Throws a CloudError that names a missing or malformed field. */
+function instanceOf(document: unknown): Instance {
+  const fields = fieldsOf(context, document);
+  const instance = part(fields, 'instance');
+  const project = part(fields, 'project').text('projectId');
+  const name = instance.text('name');
+  const number = instance.text('id');
+  if (!/^\d+$/.test(number)) throw invalid(context, 'instance.id', number, 'a number');
+  const zone = lastSegment(instance.text('zone'));
+  const type = instance.optionalText('machineType');
+  for (const [field, value] of [
+    ['project.projectId', project],
+    ['instance.name', name],
+    ['instance.zone', zone],
+  ] as const) {
+    if (!/^[^/\s]+$/.test(value)) throw invalid(context, field, value, 'a name without slashes and blanks');
+  }
+  const id = `${project}/${zone}/${name}`;
+  return {
+    cloud,
+    id,
+    providerID: providerId.print({ instanceId: id }),
+    // A VM that is made anew under the same name has another number.
+    incarnation: number,
+    name,
+    zone,
+    region: gceRegion(zone),
+    ...(type === undefined ? {} : { type: lastSegment(type) }),
+    addresses: addressesOf(instance),
+  };
+}
+
+function part(fields: Fields, name: string): Fields {
+  const found = fields.optionalObject(name);
+  if (found === undefined) throw invalid(context, name, undefined, 'an object');
+  return found;
+}
+
+/** Upstream's order: interface by interface, IPv4 before IPv6. `forwardedIps` are load balancers', `ipAliases` pods'. */
+function addressesOf(instance: Fields) {
+  const addresses = createAddressList();
+  const nics = instance.objects('networkInterfaces');
+  // Were a missing list empty, a spoilt document would take every address away.
+  if (nics.length === 0) throw invalid(context, 'instance.networkInterfaces', undefined, 'a list of interfaces');
+  const at = (index: number, field: string) => `instance.networkInterfaces[${index}].${field}`;
+  for (const [index, nic] of nics.entries()) {
+    const internal = nic.optionalText('ip');
+    if (internal !== undefined) addresses.add('InternalIP', addressOf(context, at(index, 'ip'), internal));
+    for (const access of nic.objects('accessConfigs')) {
+      const external = access.optionalText('externalIp');
+      if (external !== undefined)
+        addresses.add('ExternalIP', addressOf(context, at(index, 'accessConfigs.externalIp'), external));
+    }
+  }
+  const hostname = instance.optionalText('hostname');
+  addresses.add('InternalDNS', hostname);
+  addresses.add('Hostname', hostname);
+  for (const [index, nic] of nics.entries()) {
+    const [first] = [...nic.texts('ipv6'), ...nic.texts('ipv6s')];
+    if (first !== undefined) addresses.add('InternalIP', addressOf(context, at(index, 'ipv6'), first));
+  }
+  return addresses.all;
+}
+
+/** `preempted` turns TRUE when a spot VM gets its 30 seconds, `maintenance-event` a minute before the event; neither tells the moment. */
+function noticesOf(preempted: string | undefined, maintenance: string | undefined): Notice[] {
+  const notices: Notice[] = [];
+  if (preempted === 'TRUE') notices.push({ kind: 'preemption', message: 'Compute Engine preempts this VM' });
+  if (maintenance === undefined || maintenance === '' || maintenance === 'NONE') return notices;
+  const ends = maintenance.startsWith('TERMINATE');
+  notices.push({ kind: ends ? 'termination' : 'maintenance', message: `maintenance-event ${maintenance}` });
+  return notices;
+}
+
+function lastSegment(path: string): string {
+  return path.slice(path.lastIndexOf('/') + 1);
+}
