@@ -251,8 +251,10 @@ describe('a Node is initialised', () => {
     world.join('a');
     world.cloud.faults.add({ operation: 'instances.*', effect: { kind: 'latency', ms: 2000 } });
     await replica.start();
+    world.cluster.register('ghost');
     await world.clock.advance(1000);
     world.cluster.remove('a');
+    world.cluster.remove('ghost');
     await world.clock.advance(10_000);
     world.cloud.faults.clear();
     // The same VM registers under another name: nobody holds its instance any more.

@@ -32,6 +32,21 @@ describe('paused', () => {
     assert.deepEqual(deletions(replica), ['n0']);
   });
 
+  it('on a Node: what was written on it is not taken back either', async () => {
+    members[0]!.kubelet.die();
+    world.cloud.model.stop(members[0]!.vm.id);
+    await world.clock.advance(120_000);
+    assert.equal(world.cluster.hasTaint('n0', taints.shutdown), true);
+    pause('n0', 'true');
+    world.cloud.model.start(members[0]!.vm.id);
+    world.cluster.setReady('n0', 'True');
+    await world.clock.advance(120_000);
+    assert.equal(world.cluster.hasTaint('n0', taints.shutdown), true);
+    pause('n0', null);
+    await world.clock.advance(5000);
+    assert.equal(world.cluster.hasTaint('n0', taints.shutdown), false);
+  });
+
   it('on a Node, between decision and delete: the Node stays', async () => {
     members[0]!.kubelet.die();
     world.cloud.model.terminate(members[0]!.vm.id);

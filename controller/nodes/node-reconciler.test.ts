@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { silentLog } from '../../common/process/log.ts';
+import { createMetricRegistry } from '../../common/process/metrics.ts';
+import { fakeClock } from '../../common/testing/fake-clock.ts';
+import type { Lookup } from '../clouds/cloud.ts';
+import { type KubeApi, KubeError } from '../kube/api.ts';
+import type { Informer } from '../kube/informer.ts';
+import { createReportStore } from '../reports/store.ts';
+import { createSemaphore } from '../semaphore.ts';
+import { nodeMetrics } from './metrics.ts';
+import { createNodeReconciler } from './node-reconciler.ts';
+import type { NodeView } from './node-view.ts';
+import { exampleInstance } from './testing/example-instance.ts';
+import { exampleNode, uninitializedTaint } from './testing/example-node.ts';
+
+/** The end-to-end behaviour is told in test/nodes; here is what cannot be seen from outside: what is kept in memory. */
+describe('the memory of the node reconciler', () => {
+  function setUp() {
+    const clock = fakeClock();
+    const nodes = new Map<string, NodeView>();
+    const informer: Informer<NodeView> = {
+      synced: true,
+      whenSynced: async () => {},
+      get: (name) => nodes.get(name),
+      values: () => nodes.values(),
+      get size() {
+        return nodes.size;
+      },
+      stalenessMs: () => 0,
+      subscribe: () => {},
+    };
+    const answers: ((lookup: Lookup) => void)[] = [];
+    const api: KubeApi = {
+      call: async () => {
+        throw new KubeError({ status: 404, reason: 'NotFound', message: 'gone' });
+      },
+      watch: async () => {},
+    };
+    const lookups = {
+      lookup: () => new Promise<Lookup>((resolve) => answers.push(resolve)),
+      lookupAll: async () => new Map<string, Lookup>(),
+    };
+    const reconciler = createNodeReconciler(
+      {
+        api,
+        clock,
+        random: () => 0.5,
+        log: silentLog,
+        nodes: informer,
+        reports: createReportStore(clock),
+        resolver: {
+          configured: [
+            // Only that there is an API matters to whoever asks through `lookups`.
+            { name: 'simulated', scope: 's', accepts: () => true, selector: undefined, api: {} as never },
+          ],
+          lookupsOf: () => lookups,
+        },
+        events: { emit: () => {} },
+        metrics: createMetricRegistry().define(nodeMetrics),
+        paused: () => false,
+      },
+      createSemaphore(1),
+    );
+    return { nodes, reconciler, answers };
+  }
+
+  it('keeps nothing of a Node that went while its instance was looked up', async () => {
+    const { nodes, reconciler, answers } = setUp();
+    const node = exampleNode({ taints: [uninitializedTaint] });
+    nodes.set(node.name, node);
+    const run = reconciler.reconcile(node.name);
+    nodes.delete(node.name);
+    reconciler.observe({ type: 'deleted', key: node.name, old: node });
+    answers[0]?.({ state: 'found', instance: exampleInstance(), power: 'running', request: 'id' });
+    await run;
+    assert.equal(reconciler.known.get(node.name, node.uid), undefined);
+    assert.equal(reconciler.waiting.get(node.name), undefined);
+  });
+
+  it('knows nothing of a Node re-created under the same name', async () => {
+    const { nodes, reconciler } = setUp();
+    const node = exampleNode({ providerID: 'simulated://sim-1/i-1' });
+    nodes.set(node.name, node);
+    reconciler.known.put(node.name, { uid: node.uid, instance: exampleInstance(), scope: 's', readAtMs: 0 });
+    assert.equal(reconciler.known.get(node.name, 'another-uid'), undefined);
+    reconciler.observe({ type: 'deleted', key: node.name, old: node });
+    assert.equal(reconciler.known.get(node.name, node.uid), undefined);
+  });
+});
