@@ -98,6 +98,34 @@ describe('reading a report', () => {
     assert.ok(fault && fault.value.length <= 64 && fault.field.length < 200);
   });
 
+  it('shows nothing of a field that it does not know, nor of evidence: either may hold a secret', () => {
+    const secret = 'hunter2-hunter2';
+    const faults = [
+      read(withValue('evidense', { document: secret })).fault,
+      read(withValue('password', secret)).fault,
+      read(withValue('evidence', secret)).fault,
+      read(withValue('evidence', { cloud: 'aws', kind: secret.repeat(9), document: secret })).fault,
+      read(withValue('evidence', { cloud: 'aws', kind: 'pkcs7', document: secret.repeat(9000) })).fault,
+      read(withValue('instance', [secret])).fault,
+    ];
+    for (const fault of faults) assert.ok(fault && !JSON.stringify(fault).includes('hunter2'), JSON.stringify(fault));
+  });
+
+  it('shows what would steer a terminal or turn a line round by its number', () => {
+    for (const odd of ['\u001b[2J', '\u009b1m', '\u202egnirts', '\u2028', '\ud800', '\u0000']) {
+      for (const fault of [read(withValue('bootId', odd)).fault, read(withValue(`x${odd}`, 1)).fault]) {
+        assert.match(`${fault?.field} ${fault?.value} ${fault?.expected}`, /^[ -~]+$/);
+      }
+    }
+  });
+
+  it('names the fault of what is nested as deep as the size limit allows', () => {
+    const deep: unknown = JSON.parse('['.repeat(16_000) + ']'.repeat(16_000));
+    for (const value of [deep, withValue('instance', deep), withValue('deep', deep), withValue('notices', deep)]) {
+      assert.ok(read(value).fault);
+    }
+  });
+
   it('survives any JSON with a fault that has a name, however often it is asked', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 6 }), (value) => {

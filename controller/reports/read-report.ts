@@ -6,9 +6,9 @@ import { reportSchema } from './report-schema.ts';
 
 /** What is wrong with a report. */
 export interface ReportFault {
-  /** Dotted path, e.g. `instance.addresses[2].address`; `report` for the whole. */
+  /** Dotted path, e.g. `instance.addresses[2].address`, printable; `report` for the whole. */
   readonly field: string;
-  /** The value found, as JSON, shortened; `nothing` where it is missing. */
+  /** The value found, shortened and printable; only its kind for lists, objects, evidence and unknown fields; `nothing` where it is missing. */
   readonly value: string;
   readonly expected: string;
 }
@@ -17,11 +17,26 @@ export type ReadReport =
   | { readonly report: Report; readonly fault?: undefined }
   | { readonly report?: undefined; readonly fault: ReportFault };
 
-const shownLength = 64;
+const shownLength = 62;
 
+/** Cut, and with what would steer a terminal, turn a line round or is half a character by its number. */
+function printable(text: string): string {
+  const cut = text.length > shownLength ? `${text.slice(0, shownLength - 1)}…` : text;
+  return cut.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`);
+}
+
+/** What kind of value it is, not what it says. */
+function kindOf(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return `a list of ${value.length}`;
+  return typeof value === 'string' ? `a text of ${value.length} characters` : typeof value;
+}
+
+/** A simple value as it is; of lists and objects only their kind, since they may be as deep as a report is long. */
 function shown(value: unknown): string {
-  const text = value === undefined ? 'nothing' : (JSON.stringify(value) ?? typeof value);
-  return text.length > shownLength ? `${text.slice(0, shownLength - 1)}…` : text;
+  if (typeof value === 'string') return `"${printable(value)}"`;
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : kindOf(value);
 }
 
 function partsOf(pointer: string): string[] {
@@ -35,7 +50,7 @@ function fieldOf(parts: readonly string[]): string {
   let field = '';
   for (const part of parts) {
     if (/^\d+$/.test(part)) field += `[${part}]`;
-    else field += `${field === '' ? '' : '.'}${part.length > shownLength ? `${part.slice(0, shownLength)}…` : part}`;
+    else field += `${field === '' ? '' : '.'}${printable(part)}`;
   }
   return field === '' ? 'report' : field;
 }
@@ -58,11 +73,15 @@ function faultOf(root: unknown, error: TLocalizedValidationError): ReportFault {
   if (error.keyword === 'additionalProperties' || error.keyword === 'boolean') {
     const extra = error.keyword === 'additionalProperties' ? error.params.additionalProperties.slice(0, 1) : [];
     const path = [...parts, ...extra];
-    return { field: fieldOf(path), value: shown(valueAt(root, path)), expected: 'no such field' };
+    // It may be anything, a password too.
+    return { field: fieldOf(path), value: kindOf(valueAt(root, path)), expected: 'no such field' };
   }
   const expected =
-    error.keyword === 'enum' ? `one of ${error.params.allowedValues.join(', ')}` : error.message.replace(/^must /, '');
-  return { field: fieldOf(parts), value: shown(valueAt(root, parts)), expected };
+    error.keyword === 'enum'
+      ? `one of ${error.params.allowedValues.join(', ')}`
+      : error.message.replace(/^must (be )?/, '');
+  const value = valueAt(root, parts);
+  return { field: fieldOf(parts), value: parts[0] === 'evidence' ? kindOf(value) : shown(value), expected };
 }
 
 function faultOfAddresses(report: Report): ReportFault | undefined {
