@@ -4,9 +4,15 @@ import * as Type from 'typebox';
 import { nodeAddressTypes } from '../../common/instance.ts';
 import { type Report, reportVersion } from '../../common/report.ts';
 
-/** One line of visible text: no control characters, so that it can stand in a log, an event or a condition. */
+// Control characters of both sets, what breaks or turns lines, byte order marks, halves of surrogate pairs.
+const invisible = '\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069\\ufeff\\ud800-\\udfff';
+
+/**
+ * One line of visible text, so that it can stand in a log, an event or a condition, and comes back from the API server as it was written: half a character
+ * would not, and what differs is written again and again.
+ */
 function line(maxLength: number) {
-  return Type.String({ minLength: 1, maxLength, pattern: '^[^\\u0000-\\u001f\\u007f]*$' });
+  return Type.String({ minLength: 1, maxLength, pattern: `^[^${invisible}]*$` });
 }
 
 function token(maxLength: number, pattern: string) {
@@ -29,9 +35,10 @@ const address = Type.Object(
 const instance = Type.Object(
   {
     cloud: token(32, '^[a-z][a-z0-9-]*$'),
-    id: line(512),
+    id: token(512, `^[^\\s${invisible}]+$`),
     providerID: token(512, '^[\\x21-\\x7e]+$'),
-    incarnation: Type.Optional(line(256)),
+    // Stands in the record on the Node, which spaces divide.
+    incarnation: Type.Optional(token(256, '^[\\x21-\\x7e]+$')),
     name: Type.Optional(line(253)),
     zone: Type.Optional(line(128)),
     region: Type.Optional(line(128)),
