@@ -37,6 +37,7 @@ export async function openSource(
     dmi,
     interfaces: readLocalInterfaces,
     regionalProviderId: values.regionalProviderId,
+    scheduledEvents: values.scheduledEvents,
     ...(values.metadataUrl === undefined ? {} : { metadataUrl: values.metadataUrl }),
     ...(values.configDrive === undefined ? {} : { configDrive: values.configDrive }),
     ...(values.region === undefined ? {} : { region: values.region }),

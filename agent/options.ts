@@ -24,6 +24,10 @@ export const sourceFlags = defineFlags({
     env: 'OS_CCM_REGIONAL',
     help: 'OpenStack: the providerID contains the region.',
   },
+  'scheduled-events': {
+    kind: 'bool',
+    help: 'Azure: report scheduled events (maintenance, preemption). Asking for them switches them on for the VM.',
+  },
   'system-root': {
     kind: 'string',
     default: '/',

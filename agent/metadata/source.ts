@@ -44,6 +44,8 @@ export interface SourceOptions {
   readonly interfaces?: () => readonly LocalInterface[];
   /** OpenStack: print `openstack://<region>/<id>`. */
   readonly regionalProviderId?: boolean;
+  /** Azure: ask for scheduled events, which switches them on for the VM. */
+  readonly scheduledEvents?: boolean;
 }
 
 /** Reads one cloud's metadata service. Has no credentials of the cloud. Nothing is read when it is opened. */

@@ -1,4 +1,5 @@
 import { aws } from './aws.ts';
+import { azure } from './azure.ts';
 import type { ProviderIdCodec } from './codec.ts';
 import { gce } from './gce.ts';
 import { huaweicloud } from './huaweicloud.ts';
@@ -7,5 +8,5 @@ import { simulated } from './simulated.ts';
 
 /** Every cloud whose providerIDs are understood, by its name in `--cloud-provider`. */
 export const providerIdCodecs: ReadonlyMap<string, ProviderIdCodec> = new Map(
-  [aws, gce, huaweicloud, openstack, simulated].map((codec) => [codec.cloud, codec]),
+  [aws, azure, gce, huaweicloud, openstack, simulated].map((codec) => [codec.cloud, codec]),
 );

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { fakeClock } from '../../common/testing/fake-clock.ts';
+import { createPace } from './pace.ts';
+
+const never = new AbortController().signal;
+
+test('in no second more than five pass, however many ask at once', async () => {
+  const clock = fakeClock();
+  const pace = createPace(clock, 5, 1000);
+  const passed: number[] = [];
+  const ask = () => pace(never).then(() => passed.push(clock.monotonic()));
+  const asked = Array.from({ length: 12 }, ask);
+  await clock.advance(700);
+  assert.equal(passed.length, 5);
+  asked.push(ask());
+  await clock.advance(10_000);
+  await Promise.all(asked);
+  for (const [index, at] of passed.entries()) {
+    assert.ok(index < 5 || at - passed[index - 5]! >= 1000, `${passed}`);
+  }
+  assert.equal(passed.at(-1), passed[0]! + 2000);
+});
+
+test('whoever gives up waits no longer', async () => {
+  const clock = fakeClock();
+  const pace = createPace(clock, 1, 1000);
+  await pace(never);
+  await assert.rejects(pace(AbortSignal.abort(new Error('given up'))), /given up/);
+});

@@ -1,0 +1,35 @@
+import { type ProviderIdCodec, schemeOf } from './codec.ts';
+
+const machine =
+  /^\/subscriptions\/([^/\s]+)\/resourceGroups\/([^/\s]+)\/providers\/Microsoft\.Compute\/(?:virtualMachines\/([^/\s]+)|virtualMachineScaleSets\/([^/\s]+)\/virtualMachines\/([^/\s]+))$/i;
+
+/**
+ * `azure://` and the VM's resource id, hence three slashes. Resource Manager does not tell upper case from lower; upstream's agent writes subscription and resource group in lower
+ * case, its controller the group alone. Both are one instance: the id is the resource id in the agent's form, and ids are compared without regard to case.
+ * A resource that is no VM is not accepted.
+ */
+export const azure: ProviderIdCodec = {
+  cloud: 'azure',
+  scheme: 'azure',
+  parse(text) {
+    if (schemeOf(text) !== 'azure') return undefined;
+    const instanceId = azureResourceId(text.slice('azure://'.length));
+    return instanceId === undefined ? undefined : { instanceId };
+  },
+  print({ instanceId }) {
+    const id = azureResourceId(instanceId);
+    if (id === undefined)
+      throw new RangeError(`instanceId: ${JSON.stringify(instanceId)}, expected a VM's resource id`);
+    return `azure://${id}`;
+  },
+};
+
+/** A VM's resource id in the form in which it is written; undefined when the text is none. */
+export function azureResourceId(text: string): string | undefined {
+  const found = machine.exec(text);
+  if (found === null) return undefined;
+  const [, subscription = '', group = '', name, set, number] = found;
+  const vm =
+    name === undefined ? `virtualMachineScaleSets/${set}/virtualMachines/${number}` : `virtualMachines/${name}`;
+  return `/subscriptions/${subscription.toLowerCase()}/resourceGroups/${group.toLowerCase()}/providers/Microsoft.Compute/${vm}`;
+}
