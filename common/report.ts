@@ -1,4 +1,4 @@
-import type { NodeAddress, Notice } from './instance.ts';
+import type { Instance, Notice } from './instance.ts';
 
 /**
  * The wire contract between agent and controller: `POST /v1/report`, JSON, at most `maxReportBytes`, with the agent's projected token as
@@ -8,19 +8,8 @@ export const reportPath = '/v1/report';
 export const reportVersion = 1;
 export const maxReportBytes = 32 * 1024;
 
-/** The instance as the sender's own metadata service describes it. */
-export interface ReportedInstance {
-  readonly cloud: string;
-  readonly id: string;
-  readonly providerID: string;
-  readonly incarnation?: string;
-  readonly name?: string;
-  readonly zone?: string;
-  readonly region?: string;
-  readonly type?: string;
-  readonly addresses: readonly NodeAddress[];
-  readonly labels?: Readonly<Record<string, string>>;
-}
+/** The instance as the sender's own metadata service describes it; the machine's SMBIOS UUID stands apart. */
+export type ReportedInstance = Omit<Instance, 'smbiosUuid'>;
 
 /** How the metadata service answers; a failure says how old `instance` is. */
 export interface MetadataHealth {

@@ -30,7 +30,7 @@ export interface ControllerWorld {
   readonly clock: Clock;
   readonly random: Random;
   /** Aborts on SIGTERM or SIGINT. */
-  readonly stop: AbortSignal;
+  readonly signal: AbortSignal;
 }
 
 interface LogValues {
@@ -73,7 +73,7 @@ export function withCommand(argv: readonly string[]): readonly string[] {
   return first.startsWith('-') && !isOther ? ['run', ...argv] : argv;
 }
 
-export function controllerProgram({ clock, random, stop }: ControllerWorld): ProgramDefinition {
+export function controllerProgram({ clock, random, signal }: ControllerWorld): ProgramDefinition {
   const run: CommandDefinition = defineCommand({
     summary: 'Runs the controller until it is told to stop.',
     flags: runCommandFlags,
@@ -85,7 +85,7 @@ export function controllerProgram({ clock, random, stop }: ControllerWorld): Pro
     run: ({ values, io }) =>
       exitCode(io, 'run', async () => {
         const log = openLog(clock, values, io.stdout);
-        await runController(await readRunOptions(values), { clock, random, log, env: io.env, stop });
+        await runController(await readRunOptions(values), { clock, random, log, env: io.env, stop: signal });
         return 0;
       }),
   });
@@ -143,7 +143,7 @@ export function controllerProgram({ clock, random, stop }: ControllerWorld): Pro
         const config = await connectTo(values.kubeconfig, { clock, log, env: io.env });
         const client = createKubeClient({ config, clock, log });
         try {
-          const lines = await runChecks(client.api, clouds, stop);
+          const lines = await runChecks(client.api, clouds, signal);
           const rows = lines.map(({ of, name, ok, message }) => [of, ok ? 'ok' : 'FAILED', name, message]);
           io.stdout(
             values.output === 'json'

@@ -20,7 +20,7 @@ const { signal } = new AbortController();
 const world = { clock: systemClock(), random: Math.random };
 const programs: Readonly<Record<string, ProgramDefinition>> = {
   agent: agentProgram({ ...world, signal }),
-  controller: controllerProgram({ ...world, stop: signal }),
+  controller: controllerProgram({ ...world, signal: signal }),
 };
 
 interface Page {

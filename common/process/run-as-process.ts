@@ -1,0 +1,39 @@
+import type { Clock } from './clock.ts';
+import { systemClock } from './clock.ts';
+import { type ProgramDefinition, runProgram } from './program.ts';
+import type { Random } from './random.ts';
+
+/** What the process gives its program: the only place where globals are read. */
+export interface ProcessWorld {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Aborts on SIGTERM and SIGINT. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Runs a program as this process and ends it with the program's exit code; 1 and a stack on stderr for a fault of ours.
+ *
+ * @param argv what stands after the program's path
+ */
+export function runAsProcess(
+  make: (world: ProcessWorld) => ProgramDefinition,
+  argv: readonly string[] = process.argv.slice(2),
+): void {
+  const stop = new AbortController();
+  for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => stop.abort());
+  const program = make({ clock: systemClock(), random: Math.random, signal: stop.signal });
+  runProgram(program, {
+    argv,
+    env: process.env,
+    // Both write synchronously to files and pipes on Linux, so nothing is lost when the process ends at once.
+    stdout: (text) => process.stdout.write(text),
+    stderr: (text) => process.stderr.write(text),
+  }).then(
+    (code) => process.exit(code),
+    (error) => {
+      process.stderr.write(`${program.name}: ${error instanceof Error ? error.stack : String(error)}\n`);
+      process.exit(1);
+    },
+  );
+}
