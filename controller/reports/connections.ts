@@ -1,5 +1,6 @@
 import type { Server } from 'node:https';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import { type RefusalCode, refusals } from './refusal.ts';
 
 /** What keeps slow or greedy peers from holding the report API. Times in milliseconds. */
@@ -53,16 +54,24 @@ function codeOf(error: { readonly code?: unknown }): RefusalCode | undefined {
   return typeof error.code === 'string' && error.code.startsWith('HPE_') ? 'MalformedRequest' : undefined;
 }
 
-/** Answers what is not even a request, as far as the peer still listens, and cuts the connection. @returns what it was refused for, if it was one */
-export function refuseConnection(error: { readonly code?: unknown }, socket: Socket): RefusalCode | undefined {
-  const code = codeOf(error);
-  if (code && socket.writable) {
-    const body = JSON.stringify({ error: { code, message: refusals[code].meaning } });
+/** Answers over the bare socket, as far as the peer still listens, and cuts the connection. */
+export function answerRefusal(code: RefusalCode, socket: Duplex & { destroySoon?(): void }): void {
+  if (socket.writable) {
+    const { status, meaning } = refusals[code];
+    const body = JSON.stringify({ error: { code, message: meaning } });
     socket.write(
-      `HTTP/1.1 ${refusals[code].status} ${code}\r\nconnection: close\r\ncontent-type: application/json\r\n` +
+      `HTTP/1.1 ${status} ${code}\r\nconnection: close\r\ncontent-type: application/json\r\n` +
         `content-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
     );
   }
-  socket.destroySoon();
+  if (socket.destroySoon) socket.destroySoon();
+  else socket.destroy();
+}
+
+/** Answers what is not even a request and cuts the connection. @returns what it was refused for, if it was one */
+export function refuseConnection(error: { readonly code?: unknown }, socket: Socket): RefusalCode | undefined {
+  const code = codeOf(error);
+  if (code) answerRefusal(code, socket);
+  else socket.destroySoon();
   return code;
 }

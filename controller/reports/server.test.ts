@@ -299,7 +299,7 @@ describe('report API', () => {
   });
 
   /** Writes these parts and waits for the end of the connection. */
-  function raw(parts: readonly string[]): Promise<string> {
+  function raw(parts: readonly (string | Buffer)[]): Promise<string> {
     return new Promise((resolve) => {
       let text = '';
       const socket = connect({ host: '127.0.0.1', port, ca: authority.cert, servername: serverName }, () => {
@@ -358,6 +358,55 @@ describe('report API', () => {
       await gone;
     }
     assert.equal((await post(office.issue({ node: 'a' }), whole)).status, 200);
+  });
+
+  it('refuses a body that is no UTF-8 rather than keep another text than was sent', async () => {
+    const token = office.issue({ node: 'a' });
+    const bytes = Buffer.from(JSON.stringify(exampleReport({ agentVersion: 'v@1' })));
+    bytes[bytes.indexOf('@')] = 0xff;
+    const head = `POST /v1/report HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\n`;
+    const text = await raw([`${head}content-length: ${bytes.length}\r\n\r\n`, bytes]);
+    assert.match(text, /^HTTP\/1.1 400 [\s\S]*"NotJson"/);
+    assert.equal(store.size, 0);
+  });
+
+  const malformed: readonly [what: string, request: string][] = [
+    ['a path that does not decode', 'POST /%c0%af-secret HTTP/1.1\r\nhost: x\r\n\r\n'],
+    ['an absolute URL that is none', 'POST http://[::1-secret HTTP/1.1\r\nhost: x\r\n\r\n'],
+    ['no Host', 'POST /v1/report HTTP/1.1\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n{}'],
+  ];
+  for (const [what, request] of malformed) {
+    it(`answers ${what} in the words of the report API, and repeats none of it`, async () => {
+      const text = await raw([request]);
+      assert.match(text, /^HTTP\/1.1 400 [\s\S]*"MalformedRequest"/);
+      assert.ok(!text.includes('secret'), text);
+      assert.match(await registry.text(), /mooring_reports_total\{outcome="MalformedRequest"\} 1/);
+    });
+  }
+
+  it('answers what wants a tunnel, an unknown method or an expectation like any other request', async () => {
+    assert.match(await raw(['CONNECT x:1 HTTP/1.1\r\nhost: x\r\n\r\n']), /^HTTP\/1.1 404 [\s\S]*"UnknownPath"/);
+    assert.match(await raw(['PROPFIND /v1/report HTTP/1.1\r\nhost: x\r\n\r\n']), /^HTTP\/1.1 404 [\s\S]*"UnknownPath"/);
+    const odd = 'POST /v1/report HTTP/1.1\r\nhost: x\r\nexpect: 200-ok\r\ncontent-length: 0\r\n\r\n';
+    assert.match(await raw([odd]), /^HTTP\/1.1 4\d\d [\s\S]*"error":\{"code":/);
+  });
+
+  it('does not blame itself when the sender is gone before it is looked at', async () => {
+    const head =
+      'POST /v1/report HTTP/1.1\r\nhost: x\r\nauthorization: Bearer a.b.c\r\ncontent-type: application/json\r\n';
+    let release = () => {};
+    office.hold = new Promise((resolve) => {
+      release = resolve;
+    });
+    const socket = connect({ host: '127.0.0.1', port, ca: authority.cert, servername: serverName });
+    socket.on('error', () => {});
+    socket.write(`${head}content-length: 2\r\n\r\n{}`);
+    while (office.reviews === 0) await new Promise((resolve) => setImmediate(resolve));
+    socket.destroy();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    release();
+    assert.equal((await post(office.issue({ node: 'a' }), whole)).status, 200);
+    assert.ok(!lines.some((line) => line.includes('"level":"error"')), lines.at(-1));
   });
 
   it('serves a new certificate to the next connection', async () => {

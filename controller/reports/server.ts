@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:https';
-import rateLimit, { type RateLimitOptions } from '@fastify/rate-limit';
+import rateLimit, { normalizeIP, type RateLimitOptions } from '@fastify/rate-limit';
 import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Clock } from '../../common/process/clock.ts';
 import { errorFields, type Log } from '../../common/process/log.ts';
@@ -7,7 +7,13 @@ import { maxReportBytes, type ReportAnswer, type ReportReason, reportPath } from
 import type { Leadership } from '../kube/leadership.ts';
 import type { ServingCredentials } from '../serving/credentials.ts';
 import { type ListenAddress, listenOn, stopListening } from '../serving/listen-address.ts';
-import { type ConnectionLimits, defaultConnectionLimits, limitConnections, refuseConnection } from './connections.ts';
+import {
+  answerRefusal,
+  type ConnectionLimits,
+  defaultConnectionLimits,
+  limitConnections,
+  refuseConnection,
+} from './connections.ts';
 import type { Identity } from './identity.ts';
 import type { ReportMetrics, ReportOutcome } from './metrics.ts';
 import { nextReportSeconds } from './pace.ts';
@@ -68,9 +74,12 @@ function isJsonType(request: FastifyRequest): boolean {
   return /^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? '');
 }
 
+/** Takes UTF-8 without a byte order mark (RFC 8259): a lenient decoder would keep another text than was sent. */
 function parseBody(body: unknown): unknown {
   try {
-    return JSON.parse(Buffer.isBuffer(body) ? body.toString('utf8') : '');
+    return JSON.parse(
+      Buffer.isBuffer(body) ? new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body) : '',
+    );
   } catch {
     throw new ReportRefusal('NotJson');
   }
@@ -118,6 +127,11 @@ export async function createReportServer(options: ReportServerOptions): Promise<
       const code = refuseConnection(error, socket);
       if (code) metrics.report(code, 0);
     },
+    // A URL that does not decode, which never reaches a route or a hook.
+    frameworkErrors(error, request, reply) {
+      reply.header('connection', 'close');
+      void refuse(request, reply, error);
+    },
     serverFactory(handler) {
       const server = createServer(
         {
@@ -128,9 +142,16 @@ export async function createReportServer(options: ReportServerOptions): Promise<
           handshakeTimeout: limits.handshakeTimeoutMs,
           connectionsCheckingInterval: limits.checkIntervalMs,
           maxHeaderSize: 24 * 1024,
+          // Refused below, in our words.
+          requireHostHeader: false,
         },
         handler,
       );
+      server.on('connect', (_request, socket) => {
+        answerRefusal('UnknownPath', socket);
+        metrics.report('UnknownPath', 0);
+      });
+      server.on('checkExpectation', handler);
       server.maxRequestsPerSocket = 1;
       limitConnections(server, limits);
       return server;
@@ -140,7 +161,12 @@ export async function createReportServer(options: ReportServerOptions): Promise<
 
   await app.register(rateLimit, { global: false, store: rateLimitStore(clock) });
   const window: RateLimitOptions = { timeWindow: 60_000 };
-  const addressLimit = app.createRateLimit({ ...window, max: limits.perAddress });
+  const addressLimit = app.createRateLimit({
+    ...window,
+    max: limits.perAddress,
+    // A socket that is gone has no address any more; all of those count together.
+    keyGenerator: (request) => (request.ip === undefined ? 'gone' : normalizeIP(request.ip)),
+  });
   const nodeLimit = app.createRateLimit({
     ...window,
     max: limits.perNode,
@@ -208,6 +234,9 @@ export async function createReportServer(options: ReportServerOptions): Promise<
   app.addHook('onRequest', async (request, reply) => {
     arrivals.set(request, clock.monotonic());
     reply.header('connection', 'close');
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
+      throw new ReportRefusal('MalformedRequest', 'The request has no Host header.');
+    }
   });
   app.setErrorHandler((error, request, reply) => refuse(request, reply, error));
   app.setNotFoundHandler((request, reply) => refuse(request, reply, new ReportRefusal('UnknownPath')));
