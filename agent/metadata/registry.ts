@@ -1,6 +1,7 @@
 import { aws } from './aws.ts';
 import { azure } from './azure.ts';
 import { gce } from './gce.ts';
+import { hetzner } from './hetzner.ts';
 import { huaweicloud } from './huaweicloud.ts';
 import { openstack } from './openstack.ts';
 import { simulated } from './simulated.ts';
@@ -8,5 +9,5 @@ import type { SourceKind } from './source.ts';
 
 /** Every cloud whose metadata can be read, by its name in `--cloud`. All of them together are a few kilobytes, so none is loaded lazily. */
 export const sourceKinds: ReadonlyMap<string, SourceKind> = new Map(
-  [aws, azure, gce, huaweicloud, openstack, simulated].map((kind) => [kind.cloud, kind]),
+  [aws, azure, gce, hetzner, huaweicloud, openstack, simulated].map((kind) => [kind.cloud, kind]),
 );

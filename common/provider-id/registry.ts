@@ -2,11 +2,12 @@ import { aws } from './aws.ts';
 import { azure } from './azure.ts';
 import type { ProviderIdCodec } from './codec.ts';
 import { gce } from './gce.ts';
+import { hetzner } from './hetzner.ts';
 import { huaweicloud } from './huaweicloud.ts';
 import { openstack } from './openstack.ts';
 import { simulated } from './simulated.ts';
 
 /** Every cloud whose providerIDs are understood, by its name in `--cloud-provider`. */
 export const providerIdCodecs: ReadonlyMap<string, ProviderIdCodec> = new Map(
-  [aws, azure, gce, huaweicloud, openstack, simulated].map((codec) => [codec.cloud, codec]),
+  [aws, azure, gce, hetzner, huaweicloud, openstack, simulated].map((codec) => [codec.cloud, codec]),
 );

@@ -1,0 +1,107 @@
+import { isIP } from 'node:net';
+import type { Instance } from '../../common/instance.ts';
+import { hetzner as providerId } from '../../common/provider-id/hetzner.ts';
+import { createAddressList } from './address-list.ts';
+import { createMetadataClient, createMetadataHttp, type MetadataClient } from './client.ts';
+import { askInTurn, linkLocalUrls, preferring } from './endpoints.ts';
+import { addressOf, type Fields, fieldsOf, invalid } from './fields.ts';
+import { parseYaml } from './parse-yaml.ts';
+import type { SourceKind, SourceOptions } from './source.ts';
+
+const cloud = 'hetzner';
+const path = '/hetzner/v1/metadata';
+const networksPath = `${path}/private-networks`;
+const context = { cloud, operation: `GET ${path}` };
+const networksContext = { cloud, operation: `GET ${networksPath}` };
+
+/**
+ * Upstream's zone labels: the data centre in which each location began, whichever one the server is in. Newer locations are their own zone.
+ */
+const zones: ReadonlyMap<string, string> = new Map(
+  ['nbg1-dc3', 'hel1-dc2', 'fsn1-dc14', 'ash-dc1', 'hil-dc1', 'sin-dc1'].map((zone) => [zone.split('-')[0]!, zone]),
+);
+
+/** Hetzner Cloud (docs.hetzner.cloud, "Server Metadata"). Dedicated servers have no metadata service. */
+export const hetzner: SourceKind = {
+  cloud,
+  detect: (dmi) => dmi.sysVendor === 'Hetzner',
+  open(options) {
+    const read = documentsOf(options);
+    return {
+      cloud,
+      async read(signal) {
+        const { metadata, networks } = await read(signal);
+        return instanceOf(fieldsOf(context, metadata), networks, options.dmi.productSerial);
+      },
+    };
+  },
+};
+
+/** Reads by IPv4 or, on servers without it, by the link-local address. */
+function documentsOf({ clock, metadataUrl, interfaces }: SourceOptions) {
+  const http = createMetadataHttp(clock);
+  const clients = new Map<string, MetadataClient>();
+  let answered: MetadataClient | undefined;
+
+  function clientOf(baseUrl: string): MetadataClient {
+    const known = clients.get(baseUrl) ?? createMetadataClient({ cloud, baseUrl, http, clock });
+    clients.set(baseUrl, known);
+    return known;
+  }
+
+  return async (signal: AbortSignal) => {
+    const urls =
+      metadataUrl === undefined ? ['http://169.254.169.254', ...linkLocalUrls(interfaces?.() ?? [])] : [metadataUrl];
+    const candidates = preferring(urls.map(clientOf), answered);
+    answered = undefined;
+    const { client, answer } = await askInTurn(candidates, (candidate) => candidate.text({ path, signal }), signal);
+    if (answer === undefined) throw invalid(context, 'document', undefined, 'the metadata of a server');
+    // Empty (204) or unknown where the server is in no network.
+    const networks = (await client.text({ path: networksPath, signal })) ?? '';
+    answered = client;
+    return {
+      metadata: await parseYaml(cloud, context.operation, answer),
+      networks: networks.trim() === '' ? [] : await parseYaml(cloud, networksContext.operation, networks),
+    };
+  };
+}
+
+function instanceOf(metadata: Fields, networks: unknown, serial: string | undefined): Instance {
+  const id = metadata.text('instance-id');
+  if (!/^[1-9]\d*$/.test(id)) throw invalid(context, 'instance-id', id, "a server's number");
+  if (serial !== undefined && serial !== id) {
+    throw invalid(context, 'instance-id', id, `${serial} as in the firmware: the answer is about another server`);
+  }
+  const hostname = metadata.text('hostname');
+  const location = metadata.text('availability-zone').split('-')[0]!;
+  const addresses = createAddressList();
+  addresses.add('Hostname', hostname);
+  const public4 = metadata.optionalText('public-ipv4');
+  if (public4 !== undefined) addresses.add('ExternalIP', addressOf(context, 'public-ipv4', public4));
+  for (const address of staticIPv6(metadata)) addresses.add('ExternalIP', address);
+  for (const [index, network] of fieldsOf(networksContext, { networks }).objects('networks').entries()) {
+    addresses.add('InternalIP', addressOf(networksContext, `[${index}].ip`, network.text('ip')));
+  }
+  return {
+    cloud,
+    id,
+    providerID: providerId.print({ instanceId: id }),
+    incarnation: id,
+    name: hostname,
+    zone: zones.get(location) ?? location,
+    // The label is the location; the metadata's own `region` is the network zone.
+    region: location,
+    addresses: addresses.all,
+  };
+}
+
+/** The server's IPv6 address stands in its network configuration alone. */
+function staticIPv6(metadata: Fields): string[] {
+  const nics = metadata.optionalObject('network-config')?.objects('config') ?? [];
+  const subnets = nics.flatMap((nic) => nic.objects('subnets'));
+  return subnets.flatMap((subnet) => {
+    const text = subnet.optionalText('address');
+    const address = text === undefined ? '' : addressOf(context, 'network-config.config.subnets.address', text);
+    return isIP(address) === 6 ? address : [];
+  });
+}
