@@ -71,8 +71,22 @@ function pick(from: Readonly<Record<string, string>> | undefined, keys: Readonly
   return picked;
 }
 
-/** Copies what is needed out of a Node as the API server sends it. */
-export function viewNode(raw: unknown): NodeView {
+/** A copy with other values; all values are strings. */
+function mapValues<T extends object>(from: T | undefined, change: (value: string) => string): T {
+  const copy: Record<string, string> = {};
+  for (const [key, value] of Object.entries<string>({ ...from })) copy[key] = change(value);
+  return copy as T;
+}
+
+/** Arrays of a Node that `viewNode` does not look at, and most of its bytes. */
+export const unreadOfNode = ['images', 'managedFields'];
+
+/**
+ * Copies what is needed out of a Node as the API server sends it.
+ *
+ * @param intern gives one string for all equal ones, where many Nodes are kept
+ */
+export function viewNode(raw: unknown, intern: (text: string) => string = (text) => text): NodeView {
   const { metadata, spec, status } = raw as RawNode;
   return {
     name: metadata.name,
@@ -80,19 +94,19 @@ export function viewNode(raw: unknown): NodeView {
     resourceVersion: metadata.resourceVersion,
     createdAtMs: Date.parse(metadata.creationTimestamp ?? '') || 0,
     deleting: metadata.deletionTimestamp !== undefined,
-    labels: { ...metadata.labels },
+    labels: mapValues(metadata.labels, intern),
     annotations: pick(metadata.annotations, readAnnotations),
     providerID: spec?.providerID ?? '',
-    taints: (spec?.taints ?? []).map((taint) => ({ ...taint })),
-    addresses: (status?.addresses ?? []).map(({ type, address }) => ({ type, address })),
+    taints: (spec?.taints ?? []).map((taint) => mapValues(taint, intern)),
+    addresses: (status?.addresses ?? []).map(({ type, address }) => ({ type: intern(type), address })),
     conditions: (status?.conditions ?? [])
       .filter((condition) => readConditions.has(condition.type ?? ''))
       .map(({ type = '', status: value = '', reason = '', message = '', lastTransitionTime }) => ({
-        type,
-        status: value,
-        reason,
-        message,
-        ...(lastTransitionTime === undefined ? {} : { lastTransitionTime }),
+        type: intern(type),
+        status: intern(value),
+        reason: intern(reason),
+        message: intern(message),
+        ...(lastTransitionTime === undefined ? {} : { lastTransitionTime: intern(lastTransitionTime) }),
       })),
     systemUuid: (status?.nodeInfo?.systemUUID ?? '').toLowerCase(),
   };

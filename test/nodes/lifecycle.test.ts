@@ -413,6 +413,7 @@ describe('a Node whose VM is gone', () => {
       replica.kube.intercept = (call) => {
         if (call.verb === 'get' && call.path.endsWith('/leases/n0')) {
           replica.kube.intercept = undefined;
+          world.cluster.renewLease('n0');
           queueMicrotask(() => world.cluster.remove('n0'));
         }
       };

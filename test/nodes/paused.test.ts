@@ -59,6 +59,17 @@ describe('paused', () => {
     assert.notEqual(world.cluster.node('n0'), undefined);
   });
 
+  it('on a Node, seen live before a delete although the cache does not know it yet', async () => {
+    members[0]!.kubelet.die();
+    await world.clock.advance(51_000);
+    replica.kube.hold();
+    pause('n0', 'true');
+    world.cloud.model.terminate(members[0]!.vm.id);
+    await world.clock.advance(120_000);
+    assert.deepEqual(deletions(replica), []);
+    replica.kube.release();
+  });
+
   it('only with the value true', async () => {
     pause('n0', 'false');
     world.cluster.mergePatch('n0', { metadata: { labels: { 'topology.kubernetes.io/zone': null } } });
