@@ -12,12 +12,13 @@ import { createLookups, type Lookups } from './instances/lookups.ts';
 import { createKubeClient } from './kube/client.ts';
 import { createElector } from './kube/elector.ts';
 import { createEventSink } from './kube/events.ts';
+import { createInterner } from './kube/intern.ts';
 import { createListWatch, type ListWatch } from './kube/list-watch.ts';
 import { createSoleLeader } from './kube/sole-leader.ts';
 import { createBudgetKeeper } from './nodes/budget-keeper.ts';
 import { nodeMetrics } from './nodes/metrics.ts';
 import { createNodeHalf } from './nodes/node-half.ts';
-import { viewNode } from './nodes/node-view.ts';
+import { unreadOfNode, viewNode } from './nodes/node-view.ts';
 import { openClouds } from './open-clouds.ts';
 import type { RunOptions } from './options/run-options.ts';
 import { watchPause } from './pause.ts';
@@ -52,7 +53,16 @@ export async function runController(options: RunOptions, { clock, random, log, e
   const client = createKubeClient({ config: connection, clock, log, onCall: metrics.onApiCall });
   const identity = `${hostname()}_${randomUUID()}`;
 
-  const nodes = createListWatch({ api: client.api, path: '/api/v1/nodes', trim: viewNode, clock, random, log });
+  const intern = createInterner();
+  const nodes = createListWatch({
+    api: client.api,
+    path: '/api/v1/nodes',
+    trim: (raw) => viewNode(raw, intern),
+    unread: unreadOfNode,
+    clock,
+    random,
+    log,
+  });
   const pause = watchPause({ api: client.api, clock, random, log });
   const reports = createReportStore(clock);
   const lookupsByScope = new Map<string, Lookups>();

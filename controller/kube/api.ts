@@ -18,6 +18,8 @@ export interface KubeCall {
   readonly timeoutMs?: number;
   /** What comes back: the whole object, or its metadata alone (a PartialObjectMetadata; no spec, no status). Default `object`. */
   readonly answer?: 'object' | 'metadata';
+  /** Names of array members that the caller will not look at; they may come empty (see `unread-members.ts`). */
+  readonly unread?: readonly string[];
   /** Does not wait behind other calls for a free connection. For the renewal of the lease, and nothing else. */
   readonly urgent?: boolean;
   readonly signal?: AbortSignal;
@@ -85,6 +87,8 @@ export interface WatchEvent {
 export interface WatchCall {
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
+  /** As in a KubeCall. */
+  readonly unread?: readonly string[];
   readonly signal: AbortSignal;
   /** Called for each event in order, synchronously; a throw ends the watch with that error. */
   onEvent(event: WatchEvent): void;

@@ -6,6 +6,7 @@ import { defaultCallTimeoutMs, type KubeApi, type KubeCall, KubeError, type Patc
 import type { Credentials, KubeConnection } from './connection.ts';
 import { exchange, type Incoming, type Outgoing, open } from './exchange.ts';
 import { createPools } from './pools.ts';
+import { withoutMembers } from './unread-members.ts';
 import { readWatch } from './watch-stream.ts';
 
 /** One finished call, for metrics. */
@@ -103,7 +104,7 @@ export function createKubeClient(options: KubeClientOptions): { readonly api: Ku
       );
       code = String(answer.status);
       if (answer.status < 200 || answer.status > 299) throw errorOfAnswer(what, answer, clock.now());
-      return parsed<T>(what, answer);
+      return parsed<T>(what, answer, request.unread);
     } catch (error) {
       if (error instanceof KubeError && error.status === 0) code = error.reason;
       throw error;
@@ -216,9 +217,9 @@ function queryText(query: Readonly<Record<string, string>> | undefined): string 
   return text === '' ? '' : `?${text}`;
 }
 
-function parsed<T>(what: string, answer: Incoming): T {
+function parsed<T>(what: string, answer: Incoming, unread: readonly string[] = []): T {
   try {
-    return JSON.parse(answer.body.toString('utf8')) as T;
+    return JSON.parse(withoutMembers(answer.body, unread).toString('utf8')) as T;
   } catch (error) {
     const message = `${what}: ${answer.status} with a body of ${answer.body.length} bytes that is no JSON`;
     throw new KubeError({ status: 0, reason: 'Unreadable', message, cause: error });

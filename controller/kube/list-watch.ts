@@ -25,6 +25,8 @@ export interface ListWatchOptions<T> {
   readonly query?: Readonly<Record<string, string>>;
   /** Makes the copy that is kept; the raw object dies young. Validates what it reads: a throw leaves that object as it was known. */
   readonly trim: (raw: unknown) => T;
+  /** Names of array members that neither `trim` nor `keyOf` looks at; they are not even parsed. */
+  readonly unread?: readonly string[];
   /** Default: the name, or `namespace/name`. */
   readonly keyOf?: (raw: { readonly name: string; readonly namespace: string | undefined }) => string;
   /**
@@ -60,7 +62,7 @@ const shortWatchMs = 1_000;
  * known already is dropped.
  */
 export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
-  const { api, path, query = {}, clock, random, metrics } = options;
+  const { api, path, query = {}, unread = [], clock, random, metrics } = options;
   const pageSize = options.pageSize ?? 100;
   const log = options.log.with({ path });
   const keyOf = options.keyOf ?? (({ name, namespace }) => (namespace === undefined ? name : `${namespace}/${name}`));
@@ -86,6 +88,7 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
       path,
       query,
       pageSize,
+      unread,
       signal: stopping.signal,
       onPage(items) {
         lastHeard = clock.monotonic();
@@ -137,6 +140,7 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
       await api.watch({
         path,
         query: { ...query, allowWatchBookmarks: 'true', resourceVersion: version, timeoutSeconds },
+        unread,
         signal: ended.signal,
         onEvent,
       });

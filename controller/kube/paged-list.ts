@@ -9,6 +9,7 @@ export interface PagedList {
   readonly path: string;
   readonly query: Readonly<Record<string, string>>;
   readonly pageSize: number;
+  readonly unread: readonly string[];
   readonly signal: AbortSignal;
   /** Called with each page's raw objects, which are dropped afterwards. */
   onPage(items: readonly unknown[]): void;
@@ -18,7 +19,7 @@ export interface PagedList {
  * Reads a collection page by page, all as of one version, and answers that version. Asks for the newest state (a list from the server's cache would ignore the
  * limit). Throws a KubeError; 410 when the history was dropped between two pages, and then the whole list is void.
  */
-export async function readPages({ api, path, query, pageSize, signal, onPage }: PagedList): Promise<string> {
+export async function readPages({ api, path, query, pageSize, unread, signal, onPage }: PagedList): Promise<string> {
   let next: string | undefined;
   let version = '';
   do {
@@ -27,6 +28,7 @@ export async function readPages({ api, path, query, pageSize, signal, onPage }: 
       path,
       query: { ...query, limit: String(pageSize), ...(next === undefined ? {} : { continue: next }) },
       timeoutMs: pageTimeoutMs,
+      unread,
       signal,
     });
     const { items, metadata } = page as { readonly items?: unknown; readonly metadata?: Record<string, unknown> };

@@ -27,7 +27,7 @@ describe('a reader of lines', () => {
       fc.property(text, cuts, (lines, sizes) => {
         const bytes = Buffer.from(lines.map((one) => `${one}\n`).join(''));
         const seen: string[] = [];
-        const reader = lineReader((one) => seen.push(one));
+        const reader = lineReader((one) => seen.push(one.toString('utf8')));
         let at = 0;
         for (const size of sizes) {
           reader.push(bytes.subarray(at, at + size));

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { type KubeError, KubeError as KubeFailure, type WatchEvent } from './api.ts';
+import { withoutMembers } from './unread-members.ts';
 
 /** Longer than any object etcd takes (a request is at most 3 MiB), with room for what escaping adds. */
 const maxLineBytes = 64 * 1024 * 1024;
@@ -11,7 +12,7 @@ const types: ReadonlySet<unknown> = new Set(['ADDED', 'MODIFIED', 'DELETED', 'BO
  * are left over: the stream was cut.
  */
 export function lineReader(
-  onLine: (line: string) => void,
+  onLine: (line: Buffer) => void,
   limit = maxLineBytes,
 ): { push(chunk: Buffer): void; end(): void } {
   let parts: Buffer[] = [];
@@ -25,7 +26,7 @@ export function lineReader(
         parts = [];
         length = 0;
         start = at + 1;
-        if (line.length > 0) onLine(line.toString('utf8'));
+        if (line.length > 0) onLine(line);
       }
       if (start === chunk.length) return;
       const rest = chunk.subarray(start);
@@ -63,9 +64,14 @@ export function parseWatchLine(line: string): WatchEvent {
  */
 export function readWatch(
   response: IncomingMessage,
-  options: { readonly name: string; readonly signal: AbortSignal; onEvent(event: WatchEvent): void },
+  options: {
+    readonly name: string;
+    readonly signal: AbortSignal;
+    readonly unread?: readonly string[];
+    onEvent(event: WatchEvent): void;
+  },
 ): Promise<void> {
-  const { name, signal, onEvent } = options;
+  const { name, signal, unread = [], onEvent } = options;
   return new Promise((resolve, reject) => {
     let over = false;
     const finish = (error?: unknown) => {
@@ -83,7 +89,7 @@ export function readWatch(
       if (over) return;
       let event: WatchEvent;
       try {
-        event = parseWatchLine(line);
+        event = parseWatchLine(withoutMembers(line, unread).toString('utf8'));
       } catch (error) {
         return finish(broken('Unreadable', (error as Error).message, error));
       }
