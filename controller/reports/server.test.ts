@@ -299,11 +299,12 @@ describe('report API', () => {
   });
 
   /** Writes these parts and waits for the end of the connection. */
-  function raw(parts: readonly (string | Buffer)[]): Promise<string> {
+  function raw(parts: readonly (string | Buffer)[], finish = false): Promise<string> {
     return new Promise((resolve) => {
       let text = '';
       const socket = connect({ host: '127.0.0.1', port, ca: authority.cert, servername: serverName }, () => {
         for (const part of parts) socket.write(part);
+        if (finish) socket.end();
       });
       socket.setEncoding('utf8');
       socket.on('data', (chunk: string) => {
@@ -389,6 +390,23 @@ describe('report API', () => {
     assert.match(await raw(['PROPFIND /v1/report HTTP/1.1\r\nhost: x\r\n\r\n']), /^HTTP\/1.1 404 [\s\S]*"UnknownPath"/);
     const odd = 'POST /v1/report HTTP/1.1\r\nhost: x\r\nexpect: 200-ok\r\ncontent-length: 0\r\n\r\n';
     assert.match(await raw([odd]), /^HTTP\/1.1 4\d\d [\s\S]*"error":\{"code":/);
+  });
+
+  it('gives one answer, whatever comes after the request', async () => {
+    for (const rest of ['GARBAGE\r\n\r\n', '\u0000', 'GET']) {
+      const text = await raw([`M-SEARCH /v1/report HTTP/1.1\r\nhost: x\r\n\r\n${rest}`], true);
+      assert.equal(text.match(/HTTP\/1.1/g)?.length, 1, text);
+    }
+    const cut = await raw(['M-SEARCH /v1/report HTTP/1.1\r\nhost: x\r\ncontent-length: 519\r\n\r\n{'], true);
+    assert.equal(cut.match(/HTTP\/1.1/g)?.length, 1, cut);
+  });
+
+  it('reads the body before it refuses its type, so that the answer arrives', async () => {
+    for (const type of ['nonsense', '', '/']) {
+      const head = `POST /v1/report HTTP/1.1\r\nhost: x\r\ncontent-type: ${type}\r\ncontent-length: 50\r\n\r\n`;
+      assert.match(await raw([head], true), /^HTTP\/1.1 400 [\s\S]*"MalformedRequest"/, 'half a request');
+      assert.equal(codeOf(await post(undefined, whole, { 'content-type': type })), 'TokenMissing');
+    }
   });
 
   it('does not blame itself when the sender is gone before it is looked at', async () => {

@@ -1,4 +1,5 @@
 import { createServer, type Server } from 'node:https';
+import type { Socket } from 'node:net';
 import rateLimit, { normalizeIP, type RateLimitOptions } from '@fastify/rate-limit';
 import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Clock } from '../../common/process/clock.ts';
@@ -117,13 +118,16 @@ export async function createReportServer(options: ReportServerOptions): Promise<
   const read = createReportReader();
   const logRefusal = createRefusalLog(log, clock);
   const senders = new WeakMap<FastifyRequest, Sender>();
-  const arrivals = new WeakMap<FastifyRequest, number>();
+  const arrivals = new WeakMap<FastifyRequest, { readonly atMs: number; readonly isJson: boolean }>();
+  const answered = new WeakSet<Socket>();
 
   const app = fastify({
     logger: false,
     bodyLimit: maxReportBytes,
     exposeHeadRoutes: false,
     clientErrorHandler: (error, socket) => {
+      // What comes after a request that has its answer is no request.
+      if (answered.has(socket)) return socket.destroySoon();
       const code = refuseConnection(error, socket);
       if (code) metrics.report(code, 0);
     },
@@ -177,12 +181,14 @@ export async function createReportServer(options: ReportServerOptions): Promise<
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
 
   function finish(request: FastifyRequest, outcome: ReportOutcome): void {
-    metrics.report(outcome, (clock.monotonic() - (arrivals.get(request) ?? clock.monotonic())) / 1000);
+    const nowMs = clock.monotonic();
+    metrics.report(outcome, (nowMs - (arrivals.get(request)?.atMs ?? nowMs)) / 1000);
   }
 
   function refuse(request: FastifyRequest, reply: FastifyReply, error: unknown): FastifyReply {
     const refusal = refusalOf(error);
     finish(request, refusal.code);
+    answered.add(request.raw.socket);
     const { code, field, message, status, retryAfterSeconds } = refusal;
     if (status === 500) log.error('the report API failed', errorFields(refusal.cause));
     else if (status !== 307) {
@@ -215,7 +221,7 @@ export async function createReportServer(options: ReportServerOptions): Promise<
     if (!node.isAllowed && node.isExceeded) {
       throw new ReportRefusal('NodeRateLimited', undefined, { retryAfterSeconds: Math.max(1, node.ttlInSeconds) });
     }
-    if (!isJsonType(request)) throw new ReportRefusal('NotJsonType');
+    if (arrivals.get(request)?.isJson !== true) throw new ReportRefusal('NotJsonType');
     const { report, fault } = read(parseBody(request.body));
     if (!report) {
       const message = `${fault.field}: expected ${fault.expected}, found ${fault.value}`;
@@ -232,15 +238,20 @@ export async function createReportServer(options: ReportServerOptions): Promise<
   }
 
   app.addHook('onRequest', async (request, reply) => {
-    arrivals.set(request, clock.monotonic());
+    arrivals.set(request, { atMs: clock.monotonic(), isJson: isJsonType(request) });
+    // The framework refuses some types before it reads the body; who still sends then may not hear the answer.
+    request.headers['content-type'] = 'application/json';
     reply.header('connection', 'close');
-    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
-      throw new ReportRefusal('MalformedRequest', 'The request has no Host header.');
-    }
+  });
+  app.addHook('onSend', async (request) => {
+    answered.add(request.raw.socket);
   });
   app.setErrorHandler((error, request, reply) => refuse(request, reply, error));
   app.setNotFoundHandler((request, reply) => refuse(request, reply, new ReportRefusal('UnknownPath')));
   app.post(reportPath, async (request, reply) => {
+    if (request.headers.host === undefined && request.raw.httpVersion === '1.1') {
+      throw new ReportRefusal('MalformedRequest', 'The request has no Host header.');
+    }
     if (leadership.leading) return take(request);
     reply.header('location', leaderLocation(leadership.leaderReportUrl()));
     throw new ReportRefusal('NotLeader');
