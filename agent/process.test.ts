@@ -178,7 +178,7 @@ test('provider-id waits for a metadata service that is not up yet', async (conte
 test('bad flags exit 2 and name flag, value and expectation', async () => {
   for (const [args, message] of [
     [['run', '--poll-interval=60'], /--poll-interval: "60", expected a duration with a unit/],
-    [['run', '--cloud=azure'], /--cloud: "azure", expected one of auto, aws/],
+    [['run', '--cloud=mars'], /--cloud: "mars", expected one of auto, /],
     [['run', '--controller-url=http://a'], /--controller-url: "http:\/\/a", expected https/],
     [['run', '--cloud=aws'], /--controller-url, --controller-url-file: none given/],
     [['provider-id', '--with=node-ip'], /--with: "node-ip", expected --output kubelet-args/],

@@ -1,12 +1,12 @@
 import type { Notice } from '../../common/instance.ts';
-import type { ImdsSession } from './aws-session.ts';
 import { parseJson } from './client.ts';
 import { fieldsOf } from './fields.ts';
+import type { TokenSession } from './token-session.ts';
 
 const metadata = '/latest/meta-data/';
 
 /** The interruptions EC2 has announced; an attribute that is absent announces nothing. */
-export async function readAwsNotices(session: ImdsSession, signal: AbortSignal): Promise<Notice[]> {
+export async function readAwsNotices(session: TokenSession, signal: AbortSignal): Promise<Notice[]> {
   const get = (key: string) => session.get(metadata + key, signal);
   const notices = maintenance(await get('events/maintenance/scheduled'));
   if ((await get('autoscaling/target-lifecycle-state'))?.trim() === 'Terminated') {

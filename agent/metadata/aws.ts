@@ -3,10 +3,11 @@ import type { Instance } from '../../common/instance.ts';
 import { aws as providerId } from '../../common/provider-id/aws.ts';
 import { createAddressList } from './address-list.ts';
 import { readAwsNotices } from './aws-notices.ts';
-import { createImdsSession, type ImdsSession } from './aws-session.ts';
+import { imdsTokens } from './aws-session.ts';
 import { createMetadataHttp, parseJson } from './client.ts';
 import { addressOf, fieldsOf, invalid } from './fields.ts';
 import type { Dmi, SourceKind } from './source.ts';
+import { createTokenSession, type TokenSession } from './token-session.ts';
 
 const cloud = 'aws';
 const documentPath = '/latest/dynamic/instance-identity/document';
@@ -19,7 +20,7 @@ export const aws: SourceKind = {
   cloud,
   detect: isEc2,
   open({ clock, log, dmi, metadataUrl }) {
-    const session = createImdsSession({
+    const session = createTokenSession(imdsTokens, {
       http: createMetadataHttp(clock),
       clock,
       log,
@@ -49,7 +50,7 @@ interface Nic {
   readonly ipv6: readonly string[];
 }
 
-async function readInstance(session: ImdsSession, dmi: Dmi, signal: AbortSignal): Promise<Instance> {
+async function readInstance(session: TokenSession, dmi: Dmi, signal: AbortSignal): Promise<Instance> {
   const get = async (key: string) => (await session.get(metadata + key, signal))?.trim() || undefined;
   const identity = await readIdentity(session, dmi, signal);
   const zoneId = await get('placement/availability-zone-id');
@@ -84,7 +85,7 @@ async function readInstance(session: ImdsSession, dmi: Dmi, signal: AbortSignal)
 }
 
 /** The identity document, checked against the attribute tree and, on Nitro, the board's asset tag: the three must tell of one instance. */
-async function readIdentity(session: ImdsSession, dmi: Dmi, signal: AbortSignal) {
+async function readIdentity(session: TokenSession, dmi: Dmi, signal: AbortSignal) {
   const context = { cloud, operation: `GET ${documentPath}` };
   const text = await session.get(documentPath, signal);
   if (text === undefined) throw new CloudError({ ...context, kind: 'Invalid', message: 'identity document: missing' });
@@ -114,7 +115,7 @@ async function readIdentity(session: ImdsSession, dmi: Dmi, signal: AbortSignal)
   return { id, zone, region: document.text('region'), type: document.text('instanceType') };
 }
 
-async function readNics(session: ImdsSession, signal: AbortSignal): Promise<Nic[]> {
+async function readNics(session: TokenSession, signal: AbortSignal): Promise<Nic[]> {
   const tree = `${metadata}network/interfaces/macs/`;
   const listing = await session.get(tree, signal);
   const nics: Nic[] = [];

@@ -110,13 +110,13 @@ export type Reviver = (key: string, value: unknown, context?: { readonly source?
 export function parseJson(cloud: string, operation: string, text: string, reviver?: Reviver): unknown {
   try {
     return JSON.parse(text, reviver);
-  } catch (cause) {
+  } catch {
+    // The parser's own words quote the document.
     throw new CloudError({
       cloud,
       operation,
       kind: 'Invalid',
       message: `answer of ${text.length} bytes is not JSON`,
-      cause,
     });
   }
 }

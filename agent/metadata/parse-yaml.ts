@@ -7,9 +7,9 @@ import { CloudError } from '../../common/cloud-error.ts';
 export async function parseYaml(cloud: string, operation: string, text: string): Promise<unknown> {
   const { parse } = await import('yaml');
   try {
-    return parse(text, { schema: 'failsafe', logLevel: 'silent' });
-  } catch (cause) {
-    const message = `answer of ${text.length} bytes is not YAML`;
-    throw new CloudError({ cloud, operation, kind: 'Invalid', message, cause });
+    return parse(text, { schema: 'failsafe', logLevel: 'error' });
+  } catch {
+    // The parser's own words quote the document.
+    throw new CloudError({ cloud, operation, kind: 'Invalid', message: `answer of ${text.length} bytes is not YAML` });
   }
 }

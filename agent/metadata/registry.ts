@@ -1,3 +1,4 @@
+import { alibaba } from './alibaba.ts';
 import { aws } from './aws.ts';
 import { azure } from './azure.ts';
 import { gce } from './gce.ts';
@@ -9,5 +10,5 @@ import type { SourceKind } from './source.ts';
 
 /** Every cloud whose metadata can be read, by its name in `--cloud`. All of them together are a few kilobytes, so none is loaded lazily. */
 export const sourceKinds: ReadonlyMap<string, SourceKind> = new Map(
-  [aws, azure, gce, hetzner, huaweicloud, openstack, simulated].map((kind) => [kind.cloud, kind]),
+  [alibaba, aws, azure, gce, hetzner, huaweicloud, openstack, simulated].map((kind) => [kind.cloud, kind]),
 );

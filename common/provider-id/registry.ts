@@ -1,3 +1,4 @@
+import { alibaba } from './alibaba.ts';
 import { aws } from './aws.ts';
 import { azure } from './azure.ts';
 import type { ProviderIdCodec } from './codec.ts';
@@ -9,5 +10,5 @@ import { simulated } from './simulated.ts';
 
 /** Every cloud whose providerIDs are understood, by its name in `--cloud-provider`. */
 export const providerIdCodecs: ReadonlyMap<string, ProviderIdCodec> = new Map(
-  [aws, azure, gce, hetzner, huaweicloud, openstack, simulated].map((codec) => [codec.cloud, codec]),
+  [alibaba, aws, azure, gce, hetzner, huaweicloud, openstack, simulated].map((codec) => [codec.cloud, codec]),
 );

@@ -4,12 +4,13 @@ import { systemClock } from '../../common/process/clock.ts';
 import { silentLog } from '../../common/process/log.ts';
 import { startFakeMetadata } from '../testing/fake-metadata.ts';
 import { failureOf, never } from '../testing/source-suite.ts';
-import { createImdsSession } from './aws-session.ts';
+import { imdsTokens } from './aws-session.ts';
 import { createMetadataHttp } from './client.ts';
+import { createTokenSession, type TokenScheme } from './token-session.ts';
 
-function sessionOf(endpoints: readonly string[]) {
+function sessionOf(endpoints: readonly string[], scheme: TokenScheme = imdsTokens) {
   const clock = systemClock();
-  return createImdsSession({ http: createMetadataHttp(clock), clock, log: silentLog, endpoints });
+  return createTokenSession(scheme, { http: createMetadataHttp(clock), clock, log: silentLog, endpoints });
 }
 
 /** An address that refuses connections. */
@@ -56,4 +57,18 @@ test('a token that could not stand in a header is refused', async (context) => {
     assert.equal(error.kind, 'Invalid');
     assert.match(error.message, /token is malformed/);
   }
+});
+
+test('where tokens are optional, a service without them is read without, and with one as soon as it wants one', async (context) => {
+  let wants = false;
+  const service = await startFakeMetadata(({ method, headers }) => {
+    if (method === 'PUT') return wants ? 'token' : undefined;
+    return wants && headers['x-aws-ec2-metadata-token'] !== 'token' ? { status: 403 } : 'text';
+  });
+  context.after(() => service.close());
+  const session = sessionOf([service.url], { ...imdsTokens, optional: true });
+  assert.equal(await session.get('/a', never), 'text');
+  wants = true;
+  assert.equal(await session.get('/a', never), 'text');
+  assert.equal(service.requests.filter(({ method }) => method === 'PUT').length, 2);
 });
