@@ -82,6 +82,13 @@ describe('the build', () => {
     }
   });
 
+  test('is of ASCII alone: one letter beyond Latin-1 doubles what V8 keeps of the text', async () => {
+    for (const name of built.keys()) {
+      const found = /.{0,40}[^\p{ASCII}].{0,40}/u.exec(await readFile(join(folder, name), 'utf8'))?.[0];
+      assert.equal(found, undefined, name);
+    }
+  });
+
   test('nothing of the tests ships', () => {
     for (const name of built.keys()) {
       const unwanted = inputs(name).filter((path) => /^test\/|\.test\.ts$|^[^n].*\/testing\//.test(path));
