@@ -4,11 +4,12 @@ import { azure } from './azure.ts';
 import { gce } from './gce.ts';
 import { hetzner } from './hetzner.ts';
 import { huaweicloud } from './huaweicloud.ts';
+import { oci } from './oci.ts';
 import { openstack } from './openstack.ts';
 import { simulated } from './simulated.ts';
 import type { SourceKind } from './source.ts';
 
 /** Every cloud whose metadata can be read, by its name in `--cloud`. All of them together are a few kilobytes, so none is loaded lazily. */
 export const sourceKinds: ReadonlyMap<string, SourceKind> = new Map(
-  [alibaba, aws, azure, gce, hetzner, huaweicloud, openstack, simulated].map((kind) => [kind.cloud, kind]),
+  [alibaba, aws, azure, gce, hetzner, huaweicloud, oci, openstack, simulated].map((kind) => [kind.cloud, kind]),
 );

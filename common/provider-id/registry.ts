@@ -5,10 +5,11 @@ import type { ProviderIdCodec } from './codec.ts';
 import { gce } from './gce.ts';
 import { hetzner } from './hetzner.ts';
 import { huaweicloud } from './huaweicloud.ts';
+import { oci } from './oci.ts';
 import { openstack } from './openstack.ts';
 import { simulated } from './simulated.ts';
 
 /** Every cloud whose providerIDs are understood, by its name in `--cloud-provider`. */
 export const providerIdCodecs: ReadonlyMap<string, ProviderIdCodec> = new Map(
-  [alibaba, aws, azure, gce, hetzner, huaweicloud, openstack, simulated].map((codec) => [codec.cloud, codec]),
+  [alibaba, aws, azure, gce, hetzner, huaweicloud, oci, openstack, simulated].map((codec) => [codec.cloud, codec]),
 );
