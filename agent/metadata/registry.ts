@@ -1,6 +1,7 @@
 import { alibaba } from './alibaba.ts';
 import { aws } from './aws.ts';
 import { azure } from './azure.ts';
+import { digitalocean } from './digitalocean.ts';
 import { gce } from './gce.ts';
 import { hetzner } from './hetzner.ts';
 import { huaweicloud } from './huaweicloud.ts';
@@ -11,5 +12,8 @@ import type { SourceKind } from './source.ts';
 
 /** Every cloud whose metadata can be read, by its name in `--cloud`. All of them together are a few kilobytes, so none is loaded lazily. */
 export const sourceKinds: ReadonlyMap<string, SourceKind> = new Map(
-  [alibaba, aws, azure, gce, hetzner, huaweicloud, oci, openstack, simulated].map((kind) => [kind.cloud, kind]),
+  [alibaba, aws, azure, digitalocean, gce, hetzner, huaweicloud, oci, openstack, simulated].map((kind) => [
+    kind.cloud,
+    kind,
+  ]),
 );

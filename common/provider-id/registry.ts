@@ -2,6 +2,7 @@ import { alibaba } from './alibaba.ts';
 import { aws } from './aws.ts';
 import { azure } from './azure.ts';
 import type { ProviderIdCodec } from './codec.ts';
+import { digitalocean } from './digitalocean.ts';
 import { gce } from './gce.ts';
 import { hetzner } from './hetzner.ts';
 import { huaweicloud } from './huaweicloud.ts';
@@ -11,5 +12,8 @@ import { simulated } from './simulated.ts';
 
 /** Every cloud whose providerIDs are understood, by its name in `--cloud-provider`. */
 export const providerIdCodecs: ReadonlyMap<string, ProviderIdCodec> = new Map(
-  [alibaba, aws, azure, gce, hetzner, huaweicloud, oci, openstack, simulated].map((codec) => [codec.cloud, codec]),
+  [alibaba, aws, azure, digitalocean, gce, hetzner, huaweicloud, oci, openstack, simulated].map((codec) => [
+    codec.cloud,
+    codec,
+  ]),
 );
