@@ -1,0 +1,71 @@
+import type { Outcome } from './answers.ts';
+import type { Case } from './cases.ts';
+
+export interface KeptReport {
+  readonly node: string;
+  readonly uid: string;
+  readonly report: string;
+}
+
+/** What should have reached the store, case by case, against what did. */
+export interface Ledger {
+  /** Takes note of how a case ended, also for what the next ones of its node are to expect. */
+  note(one: Case, outcome: Outcome): void;
+  /** Compares and begins anew. Every kept report must be one that its own sender sent, unchanged. */
+  settle(kept: readonly KeptReport[]): { readonly one: Case | undefined; readonly what: string }[];
+}
+
+interface Expectation extends KeptReport {
+  readonly one: Case;
+  /** False where the answer never came: then it may have been kept or not. */
+  readonly certain: boolean;
+}
+
+export function createLedger(): Ledger {
+  let expected: Expectation[] = [];
+
+  return {
+    note(one, outcome) {
+      const { sender, report } = one;
+      if (sender === undefined || report === undefined) return;
+      // Whoever sends more than a report may hear of the rest alone.
+      const possible = one.outcomes.has('kept') && (outcome === 'silence' || one.kind === 'wild');
+      if (outcome !== 'kept' && !possible) return;
+      const { agentId, sequence } = report as { readonly agentId: string; readonly sequence: number };
+      const { last } = sender;
+      // Accepted, but not kept a second time.
+      if (typeof last === 'object' && last.agentId === agentId && last.sequence === sequence) return;
+      expected.push({
+        one,
+        node: sender.name,
+        uid: sender.uid,
+        report: JSON.stringify(report),
+        certain: outcome === 'kept',
+      });
+      sender.last = outcome === 'kept' ? { agentId, sequence } : 'unsure';
+    },
+    settle(kept) {
+      const wrong: { one: Case | undefined; what: string }[] = [];
+      const open = new Map<string, Expectation[]>();
+      for (const each of expected) {
+        const list = open.get(keyOf(each)) ?? [];
+        list.push(each);
+        open.set(keyOf(each), list);
+      }
+      expected = [];
+      for (const found of kept) {
+        if (open.get(keyOf(found))?.shift()) continue;
+        wrong.push({ one: undefined, what: `kept for ${found.node} (${found.uid}): ${found.report.slice(0, 300)}` });
+      }
+      for (const { one, certain, node } of [...open.values()].flat()) {
+        if (certain) wrong.push({ one, what: `accepted and not kept for ${node}` });
+      }
+      return wrong;
+    },
+  };
+}
+
+/** Reports of different cases differ in their agentId. */
+function keyOf({ node, uid, report }: KeptReport): string {
+  return `${node} ${uid} ${report}`;
+}

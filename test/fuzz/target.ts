@@ -1,0 +1,92 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readdir, readlink } from 'node:fs/promises';
+import type { ServingCredentials } from '../../controller/serving/credentials.ts';
+import type { Door } from './cases.ts';
+
+export interface TargetConfig {
+  readonly apiUrl: string;
+  readonly apiCa: string;
+  readonly apiToken: string;
+  readonly credentials: ServingCredentials;
+}
+
+export type ToTarget = { readonly type: 'serve'; readonly config: TargetConfig } | { readonly type: 'account' };
+
+/** What the target did since it was last asked. Memory in bytes, after a garbage collection. */
+export interface Account {
+  readonly lines: readonly string[];
+  readonly kept: readonly { readonly node: string; readonly uid: string; readonly report: string }[];
+  readonly heapUsed: number;
+  readonly external: number;
+  readonly rss: number;
+  readonly stored: number;
+}
+
+export type FromTarget =
+  | { readonly type: 'ready'; readonly ports: Readonly<Record<Door, number>> }
+  | ({ readonly type: 'account' } & Account);
+
+export interface Target {
+  readonly ports: Readonly<Record<Door, number>>;
+  /** Undefined while it lives; afterwards how it ended, with the end of what it printed. */
+  death(): string | undefined;
+  account(): Promise<Account>;
+  /** Sockets that it holds open now. */
+  sockets(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+const answerTimeoutMs = 30_000;
+
+/** Starts the servers. Rejects when they do not come up. */
+export async function startTarget(config: TargetConfig): Promise<Target> {
+  const child: ChildProcess = fork(new URL('target-process.ts', import.meta.url), {
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    // A small young generation: what is garbage already shall not count as memory held.
+    execArgv: ['--expose-gc', '--max-semi-space-size=2'],
+  });
+  let printed = '';
+  let end: string | undefined;
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (chunk: Buffer) => {
+      printed = (printed + chunk.toString('utf8')).slice(-4000);
+    });
+  }
+  child.once('exit', (code, signal) => {
+    end = `the server's process ended with ${signal ?? code}: ${printed}`;
+  });
+
+  async function ask<T extends FromTarget['type']>(message: ToTarget, type: T): Promise<FromTarget & { type: T }> {
+    if (end !== undefined) throw new Error(end);
+    child.send(message);
+    const [answer] = (await Promise.race([
+      once(child, 'message', { signal: AbortSignal.timeout(answerTimeoutMs) }),
+      once(child, 'exit').then(() => {
+        throw new Error(end);
+      }),
+    ])) as [FromTarget];
+    if (answer.type !== type) throw new Error(`the server's process said ${answer.type} instead of ${type}`);
+    return answer as FromTarget & { type: T };
+  }
+
+  const { ports } = await ask({ type: 'serve', config }, 'ready');
+  return {
+    ports,
+    death: () => end,
+    account: () => ask({ type: 'account' }, 'account'),
+    async sockets() {
+      const folder = `/proc/${child.pid}/fd`;
+      const links = await Promise.all(
+        (await readdir(folder)).map((name) => readlink(`${folder}/${name}`).catch(() => '')),
+      );
+      return links.filter((link) => link.startsWith('socket:')).length;
+    },
+    async stop() {
+      if (end !== undefined) return;
+      const gone = once(child, 'exit');
+      child.kill('SIGKILL');
+      await gone;
+    },
+  };
+}

@@ -1,0 +1,82 @@
+import { connect as connectPlain, type Socket } from 'node:net';
+import { connect, createSecureContext, type SecureContext } from 'node:tls';
+import { names } from '../../common/well-known.ts';
+
+/** How bytes reach the server: what node's own client would not send. */
+export interface Delivery {
+  /** `plain` = straight onto the TCP port. */
+  readonly tls: 'yes' | 'plain';
+  readonly parts: readonly Buffer[];
+  /** What the client does after the last part: waits for the answer, sends FIN and waits, or is gone at once. */
+  readonly ending: 'wait' | 'finish' | 'vanish';
+}
+
+export interface Heard {
+  readonly bytes: Buffer;
+  /** `stuck`: neither an answer's end nor a closed connection in time. */
+  readonly end: 'closed' | 'reset' | 'vanished' | 'stuck' | 'refused';
+}
+
+export interface Wire {
+  send(port: number, delivery: Delivery): Promise<Heard>;
+}
+
+const patienceMs = 20_000;
+
+/** How often a new session is begun rather than an old one taken up: whole handshakes are most of what a case costs. */
+const wholeHandshakeEvery = 10;
+
+/** @param ca the one authority that is trusted */
+export function createWire(ca: string): Wire {
+  const secureContext: SecureContext = createSecureContext({ ca });
+  const sessions = new Map<number, Buffer>();
+  let opened = 0;
+
+  function open(port: number, delivery: Delivery, ready: () => void): Socket {
+    if (delivery.tls === 'plain') return connectPlain({ host: '127.0.0.1', port, noDelay: true }, ready);
+    opened += 1;
+    const session = opened % wholeHandshakeEvery === 0 ? undefined : sessions.get(port);
+    const options = { host: '127.0.0.1', port, secureContext, servername: names.serverName };
+    const socket = connect(session === undefined ? options : { ...options, session }, ready);
+    socket.on('session', (fresh) => sessions.set(port, fresh));
+    return socket;
+  }
+
+  return {
+    send: (port, delivery) =>
+      new Promise((resolve) => {
+        const chunks: Buffer[] = [];
+        let failed: NodeJS.ErrnoException | undefined;
+        let connected = false;
+        let over: Heard['end'] | undefined;
+        const socket = open(port, delivery, () => {
+          connected = true;
+          write(socket, delivery.parts, 0, () => {
+            if (delivery.ending === 'finish') socket.end();
+            if (delivery.ending === 'vanish') stop('vanished');
+          });
+        });
+        const timer = setTimeout(() => stop('stuck'), patienceMs);
+        function stop(end: Heard['end']): void {
+          over ??= end;
+          socket.destroy();
+        }
+        socket.on('data', (chunk: Buffer) => chunks.push(chunk));
+        socket.on('error', (error) => {
+          failed = error;
+        });
+        socket.on('close', () => {
+          clearTimeout(timer);
+          const end = over ?? (failed === undefined ? 'closed' : connected ? 'reset' : 'refused');
+          resolve({ bytes: Buffer.concat(chunks), end });
+        });
+      }),
+  };
+}
+
+function write(socket: Socket, parts: readonly Buffer[], from: number, done: () => void): void {
+  if (socket.destroyed) return;
+  const part = parts[from];
+  if (part === undefined) done();
+  else socket.write(part, () => setImmediate(() => write(socket, parts, from + 1, done)));
+}
