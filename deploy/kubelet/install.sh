@@ -222,6 +222,8 @@ install() {
 	exec 9<"$base"
 	! command -v flock >/dev/null || flock -n 9 || fail 'another install.sh is at work'
 	[ -f "$state" ] || : >"$state" || fail "cannot write in $prefix"
+	# Of a run that was cut off.
+	find "$base" -maxdepth 1 -name '.work.*' -exec rm -rf -- {} +
 	work=$(mktemp -d "$base/.work.XXXXXX") || fail "cannot write in $prefix"
 
 	release=$base/releases/$id

@@ -12,7 +12,11 @@ const flags = defineFlags({
     default: ['/etc/kubernetes/kubelet.conf', '/var/lib/kubelet/kubeconfig'],
     help: "The kubelet's own kubeconfig; of several the first that is there.",
   },
-  'node-name': { kind: 'string', help: "The kubelet's Node; default: the one that its certificate is for." },
+  'node-name': {
+    kind: 'string',
+    check: (text) => (/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(text) ? undefined : 'the name of a Node'),
+    help: "The kubelet's Node; default: the one that its certificate is for.",
+  },
   unit: { kind: 'string', default: 'kubelet.service', help: 'The unit to restart.' },
   answers: {
     kind: 'int',

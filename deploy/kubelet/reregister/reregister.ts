@@ -84,19 +84,23 @@ async function look(
 ): Promise<Answer & { readonly node?: string }> {
   const access = await open();
   if (access === undefined) return { kind: 'unknown', reason: 'this machine has not joined a cluster yet' };
-  const name = nodeName ?? ownName(access);
+  const name = ownName(access, nodeName);
   const answer = await askForNode(access, { name, fresh, timeoutMs: requestTimeoutMs }, clock);
   log.debug('asked for the Node', { node: name, fresh, answer: answer.kind });
   return { ...answer, node: name };
 }
 
-function ownName({ cert }: Access): string {
-  let name: string | undefined;
+function ownName({ cert }: Access, given: string | undefined): string {
+  let certified: string | undefined;
   try {
-    name = cert === undefined ? undefined : nodeNameOf(cert);
+    certified = cert === undefined ? undefined : nodeNameOf(cert);
   } catch (error) {
     throw new Error(`client certificate: ${errorFields(error)['error']}`);
   }
+  if (given !== undefined && certified !== undefined && given !== certified) {
+    throw new Error(`--node-name: ${JSON.stringify(given)}, but the kubelet's certificate is for ${certified}`);
+  }
+  const name = given ?? certified;
   if (name !== undefined) return name;
   throw new Error("--node-name: missing, and the kubelet's credential is no certificate for system:node:NAME");
 }
