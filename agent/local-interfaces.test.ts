@@ -19,6 +19,8 @@ test("keeps the machine's own interfaces and drops those of pods", () => {
     eni0a1b2c3d4: [entry('fe80::4')],
     cilium_host: [entry('10.244.0.1')],
     cni0: [entry('10.244.0.1')],
+    'antrea-gw0': [entry('10.244.0.1')],
+    'ovn-k8s-mp0': [entry('10.244.0.2')],
     docker0: [entry('172.17.0.1')],
     dummy: [],
   }));

@@ -6,7 +6,7 @@ import type { LocalInterface } from './metadata/source.ts';
  * the VM. (`eni` is the Amazon VPC CNI's, `azv` Azure's, `gke` Google's; a VM's own interfaces are `eth…` or `en[osp]…`.)
  */
 const podNetwork =
-  /^(lo$|veth|cali|cilium|lxc|docker|br-|cni|flannel|tunl|vxlan|kube-|nodelocaldns|virbr|tap|eni[0-9a-f]|azv|gke|dummy|ovs-|weave|wg)/;
+  /^(lo$|veth|cali|cilium|lxc|docker|br-|cni|flannel|tunl|vxlan|kube-|nodelocaldns|virbr|tap|eni[0-9a-f]|azv|gke|dummy|ovs-|ovn|genev|antrea|weave|wg)/;
 
 /** The interfaces that belong to the machine rather than to its pods, as the kernel knows them now. */
 export function readLocalInterfaces(read: typeof networkInterfaces = networkInterfaces): LocalInterface[] {

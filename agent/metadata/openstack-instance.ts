@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import type { Instance } from '../../common/instance.ts';
 import { createAddressList } from './address-list.ts';
 import { addressOf, fieldsOf, invalid } from './fields.ts';
+import { firstOf } from './kernel-addresses.ts';
 import type { OpenstackDocuments } from './openstack-documents.ts';
 import type { LocalInterface } from './source.ts';
 
@@ -78,8 +79,9 @@ function fixedAddresses(documents: OpenstackDocuments, { cloud, interfaces }: Op
 
 /** The address a DHCP server gave to the interface, which the documents leave out. The kernel lists it before any that were added later (virtual IPs). */
 function leased(interfaces: readonly LocalInterface[], mac: string | undefined, family: 4 | 6): string | undefined {
-  return interfaces
-    .filter((candidate) => candidate.mac === mac)
-    .flatMap(({ addresses }) => addresses)
-    .find((address) => isIP(address) === family && !/^(fe80:|169\.254\.)/i.test(address));
+  const same = interfaces.filter((candidate) => candidate.mac === mac);
+  return firstOf(
+    same.flatMap(({ addresses }) => addresses),
+    family,
+  );
 }

@@ -33,7 +33,7 @@ export const openstack: SourceKind = {
 };
 
 /** Huawei Cloud runs the same product names under an asset tag of its own. */
-function isOpenstack(dmi: Dmi): boolean {
+export function isOpenstack(dmi: Dmi): boolean {
   if (dmi.chassisAssetTag === 'HUAWEICLOUD') return false;
   return products.has(dmi.productName) || tags.has(dmi.chassisAssetTag);
 }

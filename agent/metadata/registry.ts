@@ -5,6 +5,7 @@ import { digitalocean } from './digitalocean.ts';
 import { gce } from './gce.ts';
 import { hetzner } from './hetzner.ts';
 import { huaweicloud } from './huaweicloud.ts';
+import { nocloud } from './nocloud.ts';
 import { oci } from './oci.ts';
 import { openstack } from './openstack.ts';
 import { simulated } from './simulated.ts';
@@ -12,7 +13,7 @@ import type { SourceKind } from './source.ts';
 
 /** Every cloud whose metadata can be read, by its name in `--cloud`. All of them together are a few kilobytes, so none is loaded lazily. */
 export const sourceKinds: ReadonlyMap<string, SourceKind> = new Map(
-  [alibaba, aws, azure, digitalocean, gce, hetzner, huaweicloud, oci, openstack, simulated].map((kind) => [
+  [alibaba, aws, azure, digitalocean, gce, hetzner, huaweicloud, nocloud, oci, openstack, simulated].map((kind) => [
     kind.cloud,
     kind,
   ]),

@@ -6,13 +6,14 @@ import { digitalocean } from './digitalocean.ts';
 import { gce } from './gce.ts';
 import { hetzner } from './hetzner.ts';
 import { huaweicloud } from './huaweicloud.ts';
+import { nocloud } from './nocloud.ts';
 import { oci } from './oci.ts';
 import { openstack } from './openstack.ts';
 import { simulated } from './simulated.ts';
 
 /** Every cloud whose providerIDs are understood, by its name in `--cloud-provider`. */
 export const providerIdCodecs: ReadonlyMap<string, ProviderIdCodec> = new Map(
-  [alibaba, aws, azure, digitalocean, gce, hetzner, huaweicloud, oci, openstack, simulated].map((codec) => [
+  [alibaba, aws, azure, digitalocean, gce, hetzner, huaweicloud, nocloud, oci, openstack, simulated].map((codec) => [
     codec.cloud,
     codec,
   ]),

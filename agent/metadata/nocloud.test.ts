@@ -1,0 +1,163 @@
+import assert from 'node:assert/strict';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { systemClock } from '../../common/process/clock.ts';
+import { silentLog } from '../../common/process/log.ts';
+import { seededRandom } from '../../common/process/random.ts';
+import { startFakeMetadata, treeAnswer } from '../testing/fake-metadata.ts';
+import { failureOf, never, openBeside, testFaults } from '../testing/source-suite.ts';
+import { nocloud } from './nocloud.ts';
+
+const fixtures = fileURLToPath(new URL('fixtures/', import.meta.url));
+const text = await readFile(join(fixtures, 'nocloud/meta-data'), 'utf8');
+const interfaces = () => [
+  { name: 'enp1s0', mac: '52:54:00:00:00:01', addresses: ['10.8.0.7', '10.8.0.200', '2001:db8:8::7', 'fe80::1'] },
+];
+
+const full = {
+  cloud: 'nocloud',
+  id: 'hrobot://321987',
+  providerID: 'hrobot://321987',
+  incarnation: '0042',
+  name: 'node-7',
+  zone: 'hel1-dc4',
+  region: 'eu-central',
+  type: 'AX41-NVMe',
+  addresses: [
+    { type: 'Hostname', address: 'node-7' },
+    { type: 'InternalIP', address: '10.8.0.7' },
+    { type: 'InternalIP', address: '2001:db8:8::7' },
+    { type: 'ExternalDNS', address: 'node-7.example.com' },
+  ],
+};
+
+async function folder(context: TestContext, files: Readonly<Record<string, string>>): Promise<string> {
+  const root = await mkdtemp(join(tmpdir(), 'seed-'));
+  context.after(() => rm(root, { recursive: true }));
+  for (const [name, content] of Object.entries(files)) await writeFile(join(root, name), content);
+  return root;
+}
+
+test('reads a seed folder: identity as it was written, addresses from the kernel', async (context) => {
+  const configDrive = join(fixtures, 'nocloud');
+  const { source, service } = await openBeside(context, nocloud, treeAnswer({}), { configDrive, interfaces });
+  assert.deepEqual(await source.read(never), full);
+  assert.equal(service.requests.length, 0);
+});
+
+test('reads a seed from a web server, whether a flag or the serial number names it', async (context) => {
+  const service = await startFakeMetadata(treeAnswer({ '/seeds/meta-data': text }));
+  context.after(() => service.close());
+  const base = { clock: systemClock(), random: seededRandom(1), log: silentLog, interfaces };
+  const byFlag = nocloud.open({ ...base, dmi: {}, metadataUrl: `${service.url}/seeds/` });
+  assert.deepEqual(await byFlag.read(never), full);
+  for (const productSerial of [
+    `ds=nocloud;s=${service.url}/seeds/`,
+    `ds=nocloud-net;h=x;seedfrom=${service.url}/seeds/`,
+  ]) {
+    assert.deepEqual(await nocloud.open({ ...base, dmi: { productSerial } }).read(never), full);
+  }
+  const here = join(fixtures, 'nocloud/');
+  for (const seed of [here, `file://${here}`]) {
+    assert.deepEqual(await nocloud.open({ ...base, dmi: { productSerial: `ds=nocloud;s=${seed}` } }).read(never), full);
+  }
+});
+
+test('an id that looks like a number stays the text it is', async (context) => {
+  for (const [written, incarnation] of [
+    ['1e3', '1e3'],
+    ['0x10', '0x10'],
+    ['9007199254740993', '9007199254740993'],
+    ['"a b"', 'a%20b'],
+    ['true', 'true'],
+  ] as const) {
+    const configDrive = await folder(context, { 'meta-data': text.replace('0042', written) });
+    const { source } = await openBeside(context, nocloud, treeAnswer({}), { configDrive });
+    assert.equal((await source.read(never)).incarnation, incarnation);
+  }
+});
+
+test('meta-data may be JSON, and may hold no more than it must', async (context) => {
+  const configDrive = await folder(context, {
+    'meta-data': JSON.stringify({ 'instance-id': 'x', 'provider-id': 'proxmox://cluster-1/105' }),
+  });
+  const { source } = await openBeside(context, nocloud, treeAnswer({}), { configDrive, region: 'cluster-1' });
+  assert.deepEqual(await source.read(never), {
+    cloud: 'nocloud',
+    id: 'proxmox://cluster-1/105',
+    providerID: 'proxmox://cluster-1/105',
+    incarnation: 'x',
+    region: 'cluster-1',
+    addresses: [],
+  });
+});
+
+test("reads a config drive in OpenStack's format, as oVirt writes it", async (context) => {
+  const configDrive = await folder(context, {});
+  await mkdir(join(configDrive, 'openstack/latest'), { recursive: true });
+  const drive = {
+    uuid: 'b7a2f1de-0000-4000-8000-000000000007',
+    hostname: 'node-7',
+    availability_zone: 'cluster-a',
+    launch_index: '0',
+    meta: { 'provider-id': 'ovirt://b7a2f1de-0000-4000-8000-000000000007', region: 'dc-1', 'instance-type': 'large' },
+  };
+  await writeFile(join(configDrive, 'openstack/latest/meta_data.json'), JSON.stringify(drive));
+  const { source } = await openBeside(context, nocloud, treeAnswer({}), { configDrive });
+  const { providerID, incarnation, zone, region, type, name } = await source.read(never);
+  assert.deepEqual(
+    { providerID, incarnation, zone, region, type, name },
+    {
+      providerID: 'ovirt://b7a2f1de-0000-4000-8000-000000000007',
+      incarnation: 'b7a2f1de-0000-4000-8000-000000000007',
+      zone: 'cluster-a',
+      region: 'dc-1',
+      type: 'large',
+      name: 'node-7',
+    },
+  );
+});
+
+test('a folder that is empty, or no folder, says what was looked for', async (context) => {
+  for (const configDrive of [await folder(context, {}), '/nowhere/at/all']) {
+    const { source } = await openBeside(context, nocloud, treeAnswer({}), { configDrive });
+    const error = await failureOf(source.read(never));
+    assert.match(
+      error.message,
+      /meta-data: missing, expected a file of that name, or openstack\/latest\/meta_data\.json/,
+    );
+  }
+});
+
+const malformed: readonly (readonly [string, string, RegExp])[] = [
+  ['a document cut short', 'instance-id: x\npublic-keys: [', /not YAML/],
+  ['a text', 'hello', /document: "hello", expected an object/],
+  ['no provider-id', text.replace(/^provider-id:.*$/m, ''), /provider-id: missing, expected text/],
+  ['no instance-id', text.replace(/^instance-id:.*$/m, ''), /instance-id: missing, expected text/],
+  [
+    "another cloud's provider-id",
+    text.replace('hrobot://321987', 'aws:///a/i-1'),
+    /provider-id: "aws:.*expected nocloud:/,
+  ],
+  ['a provider-id that is a list', text.replace('hrobot://321987', '[a]'), /provider-id: \["a"\], expected text/],
+  [
+    'a document that grows when read',
+    `a: &a [x, x]\n${Array.from({ length: 30 }, (_, n) => `k${n}: &k${n} [*${n === 0 ? 'a' : `k${n - 1}`}, *${n === 0 ? 'a' : `k${n - 1}`}]`).join('\n')}\n`,
+    /not YAML/,
+  ],
+];
+
+for (const [name, document, message] of malformed) {
+  test(`${name} is an error that names the field`, async (context) => {
+    const configDrive = await folder(context, { 'meta-data': document });
+    const { source } = await openBeside(context, nocloud, treeAnswer({}), { configDrive });
+    const error = await failureOf(source.read(never));
+    assert.equal(error.kind, 'Invalid');
+    assert.match(error.message, message);
+  });
+}
+
+testFaults(nocloud, treeAnswer({ '/meta-data': text }));
