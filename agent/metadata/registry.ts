@@ -10,11 +10,11 @@ import { oci } from './oci.ts';
 import { openstack } from './openstack.ts';
 import { simulated } from './simulated.ts';
 import type { SourceKind } from './source.ts';
+import { vsphere } from './vsphere.ts';
 
 /** Every cloud whose metadata can be read, by its name in `--cloud`. All of them together are a few kilobytes, so none is loaded lazily. */
 export const sourceKinds: ReadonlyMap<string, SourceKind> = new Map(
-  [alibaba, aws, azure, digitalocean, gce, hetzner, huaweicloud, nocloud, oci, openstack, simulated].map((kind) => [
-    kind.cloud,
-    kind,
-  ]),
+  [alibaba, aws, azure, digitalocean, gce, hetzner, huaweicloud, nocloud, oci, openstack, simulated, vsphere].map(
+    (kind) => [kind.cloud, kind],
+  ),
 );

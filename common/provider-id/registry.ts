@@ -10,11 +10,11 @@ import { nocloud } from './nocloud.ts';
 import { oci } from './oci.ts';
 import { openstack } from './openstack.ts';
 import { simulated } from './simulated.ts';
+import { vsphere } from './vsphere.ts';
 
 /** Every cloud whose providerIDs are understood, by its name in `--cloud-provider`. */
 export const providerIdCodecs: ReadonlyMap<string, ProviderIdCodec> = new Map(
-  [alibaba, aws, azure, digitalocean, gce, hetzner, huaweicloud, nocloud, oci, openstack, simulated].map((codec) => [
-    codec.cloud,
-    codec,
-  ]),
+  [alibaba, aws, azure, digitalocean, gce, hetzner, huaweicloud, nocloud, oci, openstack, simulated, vsphere].map(
+    (codec) => [codec.cloud, codec],
+  ),
 );

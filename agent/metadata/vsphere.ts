@@ -1,0 +1,60 @@
+import type { Instance } from '../../common/instance.ts';
+import { vsphere as providerId } from '../../common/provider-id/vsphere.ts';
+import { createAddressList } from './address-list.ts';
+import { invalid } from './fields.ts';
+import { kernelAddresses } from './kernel-addresses.ts';
+import { isOpenstack } from './openstack.ts';
+import type { Dmi, SourceKind, SourceOptions } from './source.ts';
+
+const cloud = 'vsphere';
+const context = { cloud, operation: 'read /sys/class/dmi/id' };
+
+/**
+ * vSphere. There is no metadata service; guestinfo needs a program of VMware's. The firmware tells who the VM is, the kernel its addresses; zone, region (save `--region`) and type are
+ * vCenter's to tell.
+ */
+export const vsphere: SourceKind = {
+  cloud,
+  detect: (dmi) => /vmware/i.test(dmi.productName ?? '') && !isOpenstack(dmi),
+  open: (options) => ({ cloud, read: async () => instanceOf(options) }),
+};
+
+function instanceOf({ dmi, region, interfaces }: SourceOptions): Instance {
+  const id = biosUuid(dmi);
+  const addresses = createAddressList();
+  for (const address of kernelAddresses(interfaces?.() ?? [])) addresses.add('InternalIP', address);
+  return {
+    cloud,
+    id,
+    providerID: providerId.print({ instanceId: id }),
+    incarnation: id,
+    ...(region === undefined ? {} : { region }),
+    addresses: addresses.all,
+  };
+}
+
+/**
+ * The VM's BIOS uuid in vCenter's byte order. The serial number prints its bytes one by one; `product_uuid` has the first three groups turned round or not, by the version of SMBIOS,
+ * so it can confirm the uuid and never tell it.
+ */
+function biosUuid({ productSerial, productUuid }: Dmi): string {
+  if (productSerial === undefined) {
+    throw invalid(context, 'product_serial', undefined, 'VMware-… (only root may read it)');
+  }
+  const bytes = /^VMware-((?:[0-9a-f]{2}[ -]){15}[0-9a-f]{2})$/i.exec(productSerial)?.[1];
+  if (bytes === undefined) throw invalid(context, 'product_serial', productSerial, 'VMware- and 16 bytes in hex');
+  const hex = bytes.replace(/[ -]/g, '').toLowerCase();
+  const uuid = hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+  if (productUuid !== undefined && productUuid !== uuid && productUuid !== turnedRound(uuid)) {
+    throw invalid(context, 'product_uuid', productUuid, `${uuid} in either byte order, as the serial number has it`);
+  }
+  return uuid;
+}
+
+/** The same uuid with its first three groups in the other byte order. */
+function turnedRound(uuid: string): string {
+  return uuid.replace(
+    /^(..)(..)(..)(..)-(..)(..)-(..)(..)/,
+    (_, a, b, c, d, e, f, g, h) => `${d}${c}${b}${a}-${f}${e}-${h}${g}`,
+  );
+}

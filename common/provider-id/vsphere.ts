@@ -1,0 +1,19 @@
+import { type ProviderIdCodec, schemeOf } from './codec.ts';
+
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** `vsphere://<BIOS uuid>` in vCenter's byte order and lower case; upper case and blanks around it are accepted, as upstream's controller does. */
+export const vsphere: ProviderIdCodec = {
+  cloud: 'vsphere',
+  scheme: 'vsphere',
+  parse(text) {
+    if (schemeOf(text) !== 'vsphere') return undefined;
+    const id = text.slice('vsphere://'.length).trim().toLowerCase();
+    return uuid.test(id) ? { instanceId: id } : undefined;
+  },
+  print({ instanceId }) {
+    const id = instanceId.toLowerCase();
+    if (!uuid.test(id)) throw new RangeError(`instanceId: ${JSON.stringify(instanceId)}, expected a BIOS uuid`);
+    return `vsphere://${id}`;
+  },
+};
