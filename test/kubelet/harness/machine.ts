@@ -66,7 +66,7 @@ export async function bootMachine(): Promise<Machine> {
     child.kill('SIGKILL');
     throw new Error(`${error}\n${text}`);
   });
-  const inside = ['--target', String(pid), '--mount', '--pid', '--uts', '--ipc', '--cgroup', '--root', '--wd=/'];
+  const inside = ['--target', String(pid), '--mount', '--pid', '--uts', '--ipc', '--cgroup', '--root'];
   const machine: Machine = {
     at: (path) => `/proc/${pid}/root${path}`,
     async write(path, content, mode = 0o644) {
@@ -79,7 +79,8 @@ export async function bootMachine(): Promise<Machine> {
         const env = { PATH: '/usr/sbin:/usr/bin:/sbin:/bin' };
         execFile(
           'nsenter',
-          [...inside, 'sh', '-c', command],
+          // The folder that nsenter comes from is not below the new root.
+          [...inside, 'env', '--chdir=/', 'sh', '-c', command],
           { env, timeout: 120_000, maxBuffer: 64 * 1024 * 1024 },
           (error, stdout, stderr) =>
             resolve({ code: error === null ? 0 : typeof error.code === 'number' ? error.code : -1, stdout, stderr }),
