@@ -231,6 +231,33 @@ describe('a Node whose VM is gone', () => {
       assert.ok(seconds >= 25, `${seconds} s`);
     });
 
+    it('a report between both answers begins the row anew', async () => {
+      vanish(first());
+      await secondsUntil(world, () => reason('n0') === 'Confirming');
+      await world.clock.advance(5000);
+      replica.report('n0', { instance: reportedOf(first().vm) });
+      const seconds = await secondsUntil(world, () => !exists('n0'));
+      assert.ok(seconds >= 25, `${seconds} s`);
+    });
+
+    it('an instance that a list alone shows is no canary: its own request must find it', async () => {
+      await setUp(2);
+      world.cloud.faults.add({
+        operation: 'instances.get',
+        instance: second().vm.id,
+        effect: { kind: 'error', status: 503 },
+      });
+      vanish(first());
+      // Both are looked at in one pass each time: the list that nominates n0 shows n1.
+      for (let turn = 0; turn < 24; turn += 1) {
+        world.cluster.setReady('n0', turn % 2 === 0 ? 'Unknown' : 'False');
+        world.cluster.setReady('n1', turn % 2 === 0 ? 'Unknown' : 'False');
+        await world.clock.advance(5000);
+      }
+      assert.equal(exists('n0'), true);
+      assert.equal(reason('n0'), 'CanaryNotFound');
+    });
+
     it('reads leases live: one that the cluster renewed a moment before the decision is seen', async () => {
       vanish(first());
       await secondsUntil(world, () => reason('n0') === 'Confirming');
