@@ -45,6 +45,11 @@ for (const [name, machine] of Object.entries(machines)) {
   });
 }
 
+test('every cloud is known by at least one machine', () => {
+  const known = new Set(Object.values(machines).map(({ cloud }) => cloud));
+  for (const cloud of sourceKinds.keys()) assert.ok(known.has(cloud), cloud);
+});
+
 test('says what was seen and what would settle it, without the serial', () => {
   const detection = detectCloud(sourceKinds.values(), {
     sysVendor: 'QEMU',

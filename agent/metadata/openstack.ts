@@ -1,4 +1,5 @@
 import { CloudError } from '../../common/cloud-error.ts';
+import type { Http } from '../../common/process/http.ts';
 import { openstack as providerId } from '../../common/provider-id/openstack.ts';
 import { createMetadataHttp } from './client.ts';
 import { openstackDrive, openstackService } from './openstack-documents.ts';
@@ -43,10 +44,11 @@ export function openOpenstack(
   cloud: string,
   { clock, configDrive, metadataUrl, region, interfaces }: SourceOptions,
   print: (id: string, region: string | undefined) => string,
+  http: Http = createMetadataHttp(clock),
 ): MetadataSource {
   const documents =
     configDrive === undefined
-      ? openstackService({ cloud, clock, http: createMetadataHttp(clock), metadataUrl, interfaces })
+      ? openstackService({ cloud, clock, http, metadataUrl, interfaces })
       : openstackDrive(cloud, configDrive);
   return {
     cloud,
