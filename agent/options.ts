@@ -17,7 +17,10 @@ export const sourceFlags = defineFlags({
     check: (text) => (isHttpUrl(text) ? undefined : 'a URL such as http://169.254.169.254'),
     help: 'Replaces scheme, host and port of the metadata service.',
   },
-  'config-drive': { kind: 'string', help: 'Folder of a mounted config drive or NoCloud seed, read instead of the metadata service.' },
+  'config-drive': {
+    kind: 'string',
+    help: 'Folder of a mounted config drive or NoCloud seed, read instead of the metadata service.',
+  },
   region: { kind: 'string', help: 'Region of this machine, where the metadata does not tell it.' },
   'regional-provider-id': {
     kind: 'bool',

@@ -1,25 +1,47 @@
 import type { Notice } from '../../common/instance.ts';
+import type { Clock } from '../../common/process/clock.ts';
 import { parseJson } from './client.ts';
 import { fieldsOf } from './fields.ts';
 import type { TokenSession } from './token-session.ts';
 
 const metadata = '/latest/meta-data/';
 
-/** The interruptions EC2 has announced; an attribute that is absent announces nothing. */
-export async function readAwsNotices(session: TokenSession, signal: AbortSignal): Promise<Notice[]> {
-  const get = (key: string) => session.get(metadata + key, signal);
-  const notices = maintenance(await get('events/maintenance/scheduled'));
-  if ((await get('autoscaling/target-lifecycle-state'))?.trim() === 'Terminated') {
-    notices.push({ kind: 'termination', message: 'the Auto Scaling group terminates this instance' });
+/** Maintenance and the group's farewell come hours or minutes ahead, so they need not be asked for at the pace at which spot instances are (AWS recommends five seconds). */
+const slowPeriodMs = 55_000;
+
+/** The interruptions EC2 has announced; an attribute that is absent announces nothing. Made to be asked every few seconds. */
+export function awsNotices(session: TokenSession, clock: Clock): (signal: AbortSignal) => Promise<readonly Notice[]> {
+  const get = (key: string, signal: AbortSignal) => session.get(metadata + key, signal);
+  /** Fixed for the life of an instance; undefined until it was read. */
+  let spot: boolean | undefined;
+  let slow: { readonly notices: readonly Notice[]; readonly atMs: number } | undefined;
+
+  async function readSlow(signal: AbortSignal): Promise<readonly Notice[]> {
+    const notices = maintenance(await get('events/maintenance/scheduled', signal));
+    if ((await get('autoscaling/target-lifecycle-state', signal))?.trim() === 'Terminated') {
+      notices.push({ kind: 'termination', message: 'the Auto Scaling group terminates this instance' });
+    }
+    return notices;
   }
-  if ((await get('instance-life-cycle'))?.trim() !== 'spot') return notices;
-  const action = await get('spot/instance-action');
-  if (action !== undefined) notices.push(interruption(action));
-  const rebalance = await get('events/recommendations/rebalance');
-  if (rebalance !== undefined) {
-    notices.push({ kind: 'rebalance', message: 'EC2 sees an elevated risk of interruption' });
+
+  async function readSpot(signal: AbortSignal): Promise<Notice[]> {
+    const notices: Notice[] = [];
+    const action = await get('spot/instance-action', signal);
+    if (action !== undefined) notices.push(interruption(action));
+    const rebalance = await get('events/recommendations/rebalance', signal);
+    if (rebalance !== undefined) {
+      notices.push({ kind: 'rebalance', message: 'EC2 sees an elevated risk of interruption' });
+    }
+    return notices;
   }
-  return notices;
+
+  return async (signal) => {
+    const now = clock.monotonic();
+    if (slow === undefined || now - slow.atMs >= slowPeriodMs) slow = { notices: await readSlow(signal), atMs: now };
+    const lifeCycle = spot === undefined ? (await get('instance-life-cycle', signal))?.trim() : undefined;
+    if (lifeCycle !== undefined) spot = lifeCycle === 'spot';
+    return spot === true ? [...slow.notices, ...(await readSpot(signal))] : slow.notices;
+  };
 }
 
 function interruption(text: string): Notice {

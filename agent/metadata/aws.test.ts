@@ -260,6 +260,30 @@ test("announces maintenance and the group's farewell, and asks about spot only o
   ]);
 });
 
+test('what comes at short notice is asked for each time, the rest each minute, and on-demand instances are left alone in between', async (context) => {
+  const clock = fakeClock(undefined, 1);
+  const paths: Record<string, string> = { ...tree, [`${meta}instance-life-cycle`]: 'spot' };
+  const { source, service } = await openBeside(context, aws, imds(paths), { clock });
+  assert.deepEqual(await source.notices?.(never), []);
+  const before = service.requests.length;
+  paths[`${meta}spot/instance-action`] = '{"action": "stop", "time": "2026-01-18T08:22:00Z"}';
+  await clock.advance(5000);
+  const [notice] = (await source.notices?.(never)) ?? [];
+  assert.equal(notice?.kind, 'preemption');
+  assert.deepEqual(
+    service.requests.slice(before).map(({ path }) => path.slice(meta.length)),
+    ['spot/instance-action', 'events/recommendations/rebalance'],
+  );
+  paths[`${meta}autoscaling/target-lifecycle-state`] = 'Terminated';
+  await clock.advance(55_000);
+  assert.equal((await source.notices?.(never))?.[0]?.kind, 'termination');
+  const calm = await openBeside(context, aws, imds(tree), { clock });
+  await calm.source.notices?.(never);
+  const asked = calm.service.requests.length;
+  assert.deepEqual(await calm.source.notices?.(never), []);
+  assert.equal(calm.service.requests.length, asked);
+});
+
 test('announces nothing where nothing is announced', async (context) => {
   const { source } = await openBeside(context, aws, imds(tree));
   assert.deepEqual(await source.notices?.(never), []);

@@ -2,7 +2,7 @@ import { CloudError } from '../../common/cloud-error.ts';
 import type { Instance } from '../../common/instance.ts';
 import { aws as providerId } from '../../common/provider-id/aws.ts';
 import { createAddressList } from './address-list.ts';
-import { readAwsNotices } from './aws-notices.ts';
+import { awsNotices } from './aws-notices.ts';
 import { imdsTokens } from './aws-session.ts';
 import { createMetadataHttp, parseJson } from './client.ts';
 import { addressOf, fieldsOf, invalid } from './fields.ts';
@@ -29,7 +29,7 @@ export const aws: SourceKind = {
     return {
       cloud,
       read: (signal) => readInstance(session, dmi, signal),
-      notices: (signal) => readAwsNotices(session, signal),
+      notices: awsNotices(session, clock),
     };
   },
 };
