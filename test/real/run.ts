@@ -4,6 +4,7 @@ import { conformanceSuites } from '../conformance/suites.ts';
 import { deploySuite } from '../deploy/deploy-suite.ts';
 import { bootstrapNodeNames, bootstrapSuite } from '../e2e/bootstrap.suite.ts';
 import { scenarioNodeNames, scenariosSuite } from '../e2e/scenarios.suite.ts';
+import { reregisterSuite } from '../kubelet/reregister.suite.ts';
 import { type Binaries, findBinaries } from './binaries.ts';
 import { differentialSuite } from './differential.ts';
 import { startRealApi } from './start-real-api.ts';
@@ -31,6 +32,7 @@ const groups: Group[] = [
   },
   // A server of its own: it installs the manifests and removes them again.
   { name: 'deploy', suites: ({ kubectl }) => [deploySuite(kubectl)] },
+  { name: 'kubelet', suites: () => [reregisterSuite] },
   { name: 'limits', suites: (binaries) => [throttledSuite(binaries)] },
 ];
 
