@@ -1,4 +1,3 @@
-import { schemeOf } from '../common/provider-id/codec.ts';
 import { providerIdCodecs } from '../common/provider-id/registry.ts';
 import { CloudConfigError, type CloudContext } from './clouds/cloud.ts';
 import { cloudModules } from './clouds/registry.ts';
@@ -41,9 +40,8 @@ async function openCloud({ name, config, selector }: CloudRequest, context: Clou
   return {
     name,
     scope: reportScope(name),
-    // A scheme-less providerID proves nothing about its cloud, unless the cloud itself writes such ones.
-    accepts: (providerID) =>
-      codec?.parse(providerID) !== undefined && (schemeOf(providerID) ?? codec.scheme) === codec.scheme,
+    // The codec alone says which forms are its cloud's: some clouds have several schemes, and some none.
+    accepts: (providerID) => codec?.parse(providerID) !== undefined,
     selector,
     api: undefined,
   };

@@ -32,6 +32,8 @@ export interface CloudSpec {
   readonly selector?: string;
   /** A cloud without an API of its own here: its name. */
   readonly reportOnly?: string;
+  /** A cloud that the test has opened itself. */
+  readonly opened?: ConfiguredCloud;
 }
 
 export interface WorldOptions {
@@ -133,7 +135,8 @@ export function createWorld(options: WorldOptions = {}): World {
     return (clock.monotonic() / 1000).toFixed(3);
   }
 
-  function open({ region = 'sim-1', project = 'demo', selector, reportOnly }: CloudSpec): ConfiguredCloud {
+  function open({ region = 'sim-1', project = 'demo', selector, reportOnly, opened }: CloudSpec): ConfiguredCloud {
+    if (opened !== undefined) return opened;
     const credential = project === firstProject ? cloud.credential : `credential-${project}`;
     if (project !== firstProject) cloud.credentials.set(credential, project);
     const chosen = selector === undefined ? undefined : parseSelector(selector);

@@ -1,0 +1,204 @@
+import assert from 'node:assert/strict';
+import { afterEach, describe, it } from 'node:test';
+import type { Instance } from '../../common/instance.ts';
+import { silentLog } from '../../common/process/log.ts';
+import { seededRandom } from '../../common/process/random.ts';
+import { providerIdCodecs } from '../../common/provider-id/registry.ts';
+import { fakeClock } from '../../common/testing/fake-clock.ts';
+import { annotations, conditions, labels, names, taints } from '../../common/well-known.ts';
+import { cloudModules } from '../../controller/clouds/registry.ts';
+import { explainNode } from '../../controller/explain/explain-node.ts';
+import { readNodeFacts } from '../../controller/explain/read-facts.ts';
+import type { ConfiguredCloud } from '../../controller/nodes/configured-cloud.ts';
+import { openClouds } from '../../controller/open-clouds.ts';
+import { readCloudRequests } from '../../controller/options/options.ts';
+import { createWorld, type Replica, type World } from './harness/world.ts';
+
+interface Example {
+  /** What an agent of this cloud reports. */
+  readonly instance: Instance;
+  /** Other texts for the same instance, which a kubelet may have been given. */
+  readonly forms: readonly string[];
+  /** The providerID of another instance of this cloud. */
+  readonly other: string;
+}
+
+const addresses = [{ type: 'InternalIP' as const, address: '10.0.0.7' }];
+const uuid = '0f1e2d3c-4b5a-4678-9789-0a1b2c3d4e5f';
+const ocid = 'ocid1.instance.oc1.phx.anyhqljrabcdefghijklmnop';
+const group = 'subscriptions/8d10da13-8125-4ba9-a717-bf7490507b3d/resourceGroups';
+const machine = 'providers/Microsoft.Compute/virtualMachines';
+
+function example(cloud: string, id: string, providerID: string, forms: readonly string[], other: string): Example {
+  const instance = {
+    cloud,
+    id,
+    providerID,
+    incarnation: 'first',
+    zone: 'z-1',
+    region: 'r-1',
+    type: 'large',
+    addresses,
+  };
+  return { instance, forms, other };
+}
+
+const examples: readonly Example[] = [
+  example('alibaba', 'i-bp1', 'cn-hangzhou.i-bp1', ['alicloud://cn-hangzhou.i-bp1'], 'cn-hangzhou.i-bp2'),
+  example(
+    'azure',
+    `/${group}/rg/${machine}/n`,
+    `azure:///${group}/rg/${machine}/n`,
+    [`azure:///${group.toUpperCase()}/RG/${machine}/N`],
+    `azure:///${group}/rg/${machine}/other`,
+  ),
+  example('digitalocean', '4012', 'digitalocean://4012', [], 'digitalocean://4013'),
+  example('gce', 'p/z-1/n', 'gce://p/z-1/n', ['gce://p/z-1/n.c.p.internal'], 'gce://p/z-2/n'),
+  example('hetzner', '4212', 'hcloud://4212', [], 'hcloud://4213'),
+  example('huaweicloud', uuid, `huaweicloud://${uuid}`, [uuid], uuid.replace('0', '1')),
+  example('nocloud', 'hrobot://32', 'hrobot://32', [], 'hrobot://33'),
+  example('oci', ocid, `oci://${ocid}`, [ocid], `${ocid}q`),
+  example(
+    'vsphere',
+    uuid,
+    `vsphere://${uuid}`,
+    [`vsphere://${uuid.toUpperCase()}`],
+    `vsphere://${uuid.replace('0', '1')}`,
+  ),
+];
+
+/** As a process opens a cloud that it was given by name alone. */
+async function openByName(...providers: readonly string[]): Promise<readonly ConfiguredCloud[]> {
+  const values = { cloudProvider: providers, cloudConfig: [], nodeSelector: [] };
+  const requests = await readCloudRequests(values as unknown as Parameters<typeof readCloudRequests>[0]);
+  return openClouds(requests, {
+    clock: fakeClock(),
+    random: seededRandom(1),
+    log: silentLog,
+    env: {},
+    onCall: () => assert.fail('a report-only cloud was called'),
+  });
+}
+
+it('every cloud without a controller half has its example here', () => {
+  const without = [...providerIdCodecs.keys()].filter((cloud) => !cloudModules.has(cloud)).sort();
+  assert.deepEqual(examples.map(({ instance }) => instance.cloud).sort(), without);
+});
+
+for (const { instance, forms, other } of examples) {
+  describe(`${instance.cloud}, which has no controller half`, () => {
+    let world: World;
+    let replica: Replica;
+
+    async function setUp(): Promise<void> {
+      const [opened] = await openByName(instance.cloud);
+      assert.equal(opened?.api, undefined);
+      world = createWorld({ clouds: [{ opened: opened! }] });
+      replica = world.replica();
+      await replica.start();
+    }
+    afterEach(() => world.close());
+
+    const reason = (name: string) => world.cluster.condition(name, conditions.cloudInitialized)?.reason;
+    const tainted = (name: string) => world.cluster.hasTaint(name, taints.uninitialized);
+
+    async function explain(name: string) {
+      const facts = await readNodeFacts(replica.kube, name, {
+        nowMs: world.clock.now(),
+        namespace: names.namespace,
+        leaseNamespace: names.namespace,
+        leaseName: names.lease,
+      });
+      return explainNode(facts);
+    }
+
+    it('initialises a Node from a proved report, and says that nobody will ever delete it', async () => {
+      await setUp();
+      world.cluster.register('a');
+      await world.clock.advance(5000);
+      assert.equal(reason('a'), 'AwaitingReport');
+      assert.match((await explain('a')).why, new RegExp(`no API of ${instance.cloud} is configured`));
+      replica.report('a', { instance });
+      await world.clock.advance(2000);
+      assert.equal(tainted('a'), false);
+      const node = world.cluster.mustNode('a');
+      assert.equal(node.spec.providerID, instance.providerID);
+      assert.equal(node.metadata.labels?.[labels.zone], 'z-1');
+      assert.equal(node.metadata.labels?.[labels.region], 'r-1');
+      assert.equal(node.metadata.labels?.[labels.instanceType], 'large');
+      assert.deepEqual(
+        node.status.addresses?.filter(({ type }) => type === 'InternalIP'),
+        addresses,
+      );
+      assert.equal(node.metadata.annotations?.[annotations.instance], `report:${instance.cloud} first`);
+      const { state, facts } = await explain('a');
+      assert.equal(state, 'initialized');
+      assert.match(facts['deleted with its VM'] ?? '', /^never: /);
+    });
+
+    it('never deletes, taints or marks a dead Node, not even one whose agent said goodbye', async () => {
+      await setUp();
+      world.cluster.register('a');
+      const kubelet = world.cluster.kubelet('a');
+      replica.report('a', { instance });
+      await world.clock.advance(400_000);
+      assert.equal(tainted('a'), false);
+      replica.report('a', { instance, leaving: true, notices: [{ kind: 'termination' }] });
+      await world.clock.advance(10_000);
+      kubelet.die();
+      replica.kube.forgetCalls();
+      await world.clock.advance(3_600_000);
+      assert.notEqual(world.cluster.node('a'), undefined);
+      assert.deepEqual(
+        replica.kube.calls.filter(({ verb }) => verb === 'delete'),
+        [],
+      );
+      assert.equal(world.cluster.hasTaint('a', taints.shutdown), false);
+      assert.equal(world.cluster.hasTaint('a', taints.outOfService), false);
+    });
+
+    it("knows the instance in every form in which its kubelet's providerID may be written, and leaves that form", async () => {
+      for (const form of [instance.providerID, ...forms]) {
+        await setUp();
+        world.cluster.register('a', { providerID: form });
+        replica.report('a', { instance });
+        await world.clock.advance(5000);
+        assert.equal(
+          tainted('a'),
+          false,
+          `${form}: ${world.cluster.condition('a', conditions.cloudInitialized)?.message}`,
+        );
+        assert.equal(world.cluster.mustNode('a').spec.providerID, form);
+        await world.close();
+      }
+    });
+
+    it('keeps the taint of a Node that stands for another instance than its agent reports', async () => {
+      await setUp();
+      world.cluster.register('a', { providerID: other });
+      replica.report('a', { instance });
+      await world.clock.advance(5000);
+      assert.equal(tainted('a'), true);
+      assert.equal(reason('a'), 'IdentityConflict');
+    });
+  });
+}
+
+describe('all of them in one cluster', () => {
+  it('a providerID belongs to one cloud alone, in each of its forms', async () => {
+    const clouds = await openByName(...examples.map(({ instance }) => instance.cloud));
+    for (const { instance, forms, other } of examples) {
+      for (const text of [instance.providerID, ...forms, other]) {
+        const accepting = clouds.filter((cloud) => cloud.accepts(text)).map(({ name }) => name);
+        assert.deepEqual(accepting, [instance.cloud], text);
+      }
+    }
+  });
+
+  it('Nodes of none of them are accepted by none', async () => {
+    const clouds = await openByName(...examples.map(({ instance }) => instance.cloud));
+    for (const text of ['kind://docker/kind/n', 'k3s://n', 'aws:///eu-west-3a/i-0aa1', 'i-0aa1', 'n.example.com', '']) {
+      assert.ok(!clouds.some((cloud) => cloud.accepts(text)), text);
+    }
+  });
+});
