@@ -30,7 +30,9 @@ export function errorFields(error: unknown): LogFields {
   const fields: Record<string, unknown> = { error: error.message };
   if ('kind' in error) fields['kind'] = error.kind;
   if ('code' in error) fields['code'] = error.code;
-  if (error.cause instanceof Error && error.cause.message !== '') fields['cause'] = error.cause.message;
+  // Most messages end in their cause already; saying it twice helps nobody.
+  if (error.cause instanceof Error && !error.message.includes(error.cause.message))
+    fields['cause'] = error.cause.message;
   return fields;
 }
 

@@ -89,12 +89,7 @@ function verdict({ node, pausedForAll, leader, nowMs }: NodeFacts): Verdict {
   if (isUninitialized(node)) {
     if (shown && shown.status !== 'True')
       return { state: 'waiting', reason: shown.reason, why: shown.message, remedy: known?.remedy ?? '' };
-    return {
-      state: 'waiting',
-      reason: '',
-      why: whyUnseen(node, leader, nowMs),
-      remedy: 'Look at the log of the leader for this Node.',
-    };
+    return { state: 'waiting', reason: '', ...whyUnseen(node, leader, nowMs) };
   }
   if (powerTaintsOf(node).shutdown) {
     return {
@@ -119,11 +114,16 @@ function verdict({ node, pausedForAll, leader, nowMs }: NodeFacts): Verdict {
   };
 }
 
-function whyUnseen(node: NodeView, leader: NodeFacts['leader'], nowMs: number): string {
-  if (leader === undefined || leader.identity === '') return 'no controller holds the Lease, so nobody acts';
+function whyUnseen(node: NodeView, leader: NodeFacts['leader'], nowMs: number): Pick<Verdict, 'why' | 'remedy'> {
+  const remedy = 'Look at the pods of the controller and their logs.';
+  if (leader === undefined || leader.identity === '')
+    return { why: 'no controller holds the Lease, so nobody acts', remedy };
   const age = Math.round((nowMs - Date.parse(leader.renewTime)) / 1000);
-  if (age > 60) return `the Lease of ${leader.identity} was last renewed ${age} s ago, so nobody acts`;
-  return `controller ${leader.identity} leads and has not written to it: it just came, or is foreign by --node-selector (providerID ${node.providerID || 'unset'})`;
+  if (age > 60) return { why: `the Lease of ${leader.identity} was last renewed ${age} s ago, so nobody acts`, remedy };
+  return {
+    why: `controller ${leader.identity} leads and has not written to it: it just came, or is foreign by --node-selector (providerID ${node.providerID || 'unset'})`,
+    remedy: 'Look at the log of the leader for this Node.',
+  };
 }
 
 function ago(time: string, nowMs: number): string {
@@ -148,7 +148,9 @@ function listFacts({ node, nodeRenewTime, leader, nowMs }: NodeFacts): Record<st
     'deleted with its VM':
       record === undefined || record.scope.startsWith('report:')
         ? 'never: its instance was not found by an API'
-        : 'yes, on proof',
+        : conditionOf(node, instanceMissing)?.reason === 'NeverFound'
+          ? 'never: its instance was not found in the scope that answers now'
+          : 'yes, on proof',
     leader: leader?.identity || 'none',
     'leader renewed': leader ? ago(leader.renewTime, nowMs) : 'never',
   };
