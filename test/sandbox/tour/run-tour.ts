@@ -56,14 +56,15 @@ export async function runTour(options: TourOptions): Promise<number> {
   }
   const ok = outcomes.every((outcome) => outcome.ok) && !options.stop.aborted;
   options.printSummary(summary(options, world, outcomes, ok, Date.now() - startedMs));
-  if (!ok) await showLogs(world, options.out);
+  if (!ok && !options.stop.aborted) await showLogs(world, options.out);
   if (options.keep && !options.stop.aborted) {
     options.printKubeconfig(`KUBECONFIG=${world.kubeconfig}\n`);
     table.say('staying up until interrupted');
     await new Promise<void>((resolve) => options.stop.addEventListener('abort', () => resolve(), { once: true }));
   }
   await world.stop();
-  if (ok) await rm(world.folder, { recursive: true, force: true });
+  if (ok || options.stop.aborted) await rm(world.folder, { recursive: true, force: true });
+  else table.say(`kept: ${world.folder}`);
   return ok ? 0 : 1;
 }
 
@@ -114,7 +115,8 @@ function summary(
         .map(([code, count]) => `${count} x ${code}`)
         .join(', ')}`,
   );
-  return `\n${ok ? 'Everything happened.' : 'Something did not happen.'} ${(tookMs / 1000).toFixed(0)} s.\n${lines.join('\n')}\nCalls to the cloud's API:\n${calls.join('\n')}\n`;
+  const verdict = ok ? 'Everything happened.' : options.stop.aborted ? 'Interrupted.' : 'Something did not happen.';
+  return `\n${verdict} ${(tookMs / 1000).toFixed(0)} s.\n${lines.join('\n')}\nCalls to the cloud's API:\n${calls.join('\n')}\n`;
 }
 
 /** What the processes said last, so that a failure can be understood where it happened. */
