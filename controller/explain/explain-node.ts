@@ -15,7 +15,7 @@ import {
   missingReasons,
   type ReasonInfo,
 } from '../nodes/reasons.ts';
-import { parseRecord } from '../nodes/scope-record.ts';
+import { cloudOfReportScope, parseRecord, type ScopeRecord } from '../nodes/scope-record.ts';
 
 /** What the API server says that bears on a node. */
 export interface NodeFacts {
@@ -131,6 +131,16 @@ function ago(time: string, nowMs: number): string {
   return Number.isNaN(at) ? 'never' : `${Math.max(0, Math.round((nowMs - at) / 1000))} s ago`;
 }
 
+/** Whether the Node goes when its VM does; a promise only where an API of its cloud once found it. */
+function deletion(node: NodeView, record: ScopeRecord | undefined): string {
+  if (record === undefined) return 'never: its instance was not found by an API';
+  const cloud = cloudOfReportScope(record.scope);
+  if (cloud !== undefined) return `never: ${cloud} is report-only here, and an agent's word deletes nothing`;
+  if (conditionOf(node, instanceMissing)?.reason === 'NeverFound')
+    return 'never: its instance was not found in the scope that answers now';
+  return 'yes, on proof';
+}
+
 function listFacts({ node, nodeRenewTime, leader, nowMs }: NodeFacts): Record<string, string> {
   const record = parseRecord(node.annotations[annotations.instance]);
   return {
@@ -145,12 +155,7 @@ function listFacts({ node, nodeRenewTime, leader, nowMs }: NodeFacts): Record<st
     addresses: node.addresses.map(({ type, address }) => `${type} ${address}`).join(', ') || 'none',
     registered: ago(new Date(node.createdAtMs).toISOString(), nowMs),
     'lease renewed': ago(nodeRenewTime, nowMs),
-    'deleted with its VM':
-      record === undefined || record.scope.startsWith('report:')
-        ? 'never: its instance was not found by an API'
-        : conditionOf(node, instanceMissing)?.reason === 'NeverFound'
-          ? 'never: its instance was not found in the scope that answers now'
-          : 'yes, on proof',
+    'deleted with its VM': deletion(node, record),
     leader: leader?.identity || 'none',
     'leader renewed': leader ? ago(leader.renewTime, nowMs) : 'never',
   };

@@ -12,6 +12,11 @@ export function reportScope(cloud: string): string {
   return `report:${cloud}`;
 }
 
+/** The cloud of such a scope; undefined for the scope of an API. */
+export function cloudOfReportScope(scope: string): string | undefined {
+  return scope.startsWith('report:') ? scope.slice('report:'.length) : undefined;
+}
+
 export function printRecord(scope: string, instance: Instance): string {
   return instance.incarnation === undefined ? scope : `${scope} ${instance.incarnation}`;
 }
