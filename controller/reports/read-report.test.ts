@@ -101,6 +101,24 @@ describe('reading a report', () => {
     assert.ok(read(withValue('instance.addresses', both)).report);
   });
 
+  it('takes a providerID only for the instance that the report names', () => {
+    const about = (cloud: string, id: string, providerID: string) =>
+      read(withValue('instance', { cloud, id, providerID, addresses: [] })).fault;
+    for (const [cloud, id, providerID] of [
+      ['aws', 'i-0abc', 'aws:///eu-west-1a/i-0other'],
+      ['aws', 'i-0abc', 'openstack:///i-0abc'],
+      ['openstack', '1f2d', 'openstack:///9999'],
+      ['gce', 'p/z/one', 'gce://p/z/two'],
+      ['simulated', 'i-1', 'simulated://sim-1/i-2'],
+    ] as const) {
+      const fault = about(cloud, id, providerID);
+      assert.equal(fault?.field, 'instance.providerID', providerID);
+      assert.match(fault?.expected ?? '', new RegExp(`${cloud}.*${id}`));
+    }
+    assert.equal(about('openstack', '1F2D', 'openstack://region-1/1f2d'), undefined);
+    assert.equal(about('nobody-knows', 'x', 'nobody://y'), undefined);
+  });
+
   it('shows a long value shortened', () => {
     const { fault } = read(withValue('instance.name', 'x'.repeat(5000)));
     assert.ok(fault && fault.value.length <= 64 && fault.field.length < 200);

@@ -1,5 +1,6 @@
 import type { TLocalizedValidationError } from 'typebox/error';
 import { Compile } from 'typebox/schema';
+import { providerIdCodecs } from '../../common/provider-id/registry.ts';
 import type { Report } from '../../common/report.ts';
 import { addressFault } from './address-fault.ts';
 import { reportSchema } from './report-schema.ts';
@@ -94,6 +95,15 @@ function faultOfAddresses(report: Report): ReportFault | undefined {
   return undefined;
 }
 
+/** Two Nodes could hold one instance if one of them gave another id with its providerID. A cloud nobody knows here is believed by nobody. */
+function faultOfProviderID({ instance }: Report): ReportFault | undefined {
+  const codec = instance && providerIdCodecs.get(instance.cloud);
+  if (!codec || codec.parse(instance.providerID)?.instanceId.toLowerCase() === instance.id.toLowerCase())
+    return undefined;
+  const expected = `one of ${instance.cloud} for ${printable(instance.id)}`;
+  return { field: 'instance.providerID', value: shown(instance.providerID), expected };
+}
+
 /** Makes the function that turns parsed JSON into a Report or names its first fault. Compiles the schema once; never throws. */
 export function createReportReader(): (value: unknown) => ReadReport {
   const validator = Compile(reportSchema);
@@ -103,7 +113,7 @@ export function createReportReader(): (value: unknown) => ReadReport {
       return { fault: error ? faultOf(value, error) : { field: 'report', value: shown(value), expected: 'a report' } };
     }
     const report = value as Report;
-    const fault = faultOfAddresses(report);
+    const fault = faultOfProviderID(report) ?? faultOfAddresses(report);
     return fault ? { fault } : { report };
   };
 }

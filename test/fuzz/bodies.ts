@@ -61,13 +61,20 @@ function notice(dice: Dice): Json {
 }
 
 function instance(dice: Dice, { others }: Speaker): Json {
-  const id = dice.chance(0.2) ? dice.pick(others) : `i-${dice.text(17, '0123456789abcdef')}`;
-  const cloud = dice.pick(['aws', 'openstack', 'gce', 'simulated', 'x-1']);
+  const name = dice.chance(0.2) ? dice.pick(others) : `i-${dice.text(17, '0123456789abcdef')}`;
+  const [cloud, id, providerID] = dice.pick([
+    ['aws', name, `aws:///eu-west-1a/${name}`],
+    ['openstack', name, `openstack:///${name}`],
+    ['openstack', name, `openstack://region-1/${name}`],
+    ['gce', `p/europe-west1-b/${name}`, `gce://p/europe-west1-b/${name}`],
+    ['simulated', name, `simulated://sim-1/${name}`],
+    ['nobody-knows', name, `x-1://${name}`],
+  ] as const);
   const optional = (name: string, value: () => Json) => (dice.chance(0.6) ? { [name]: value() } : {});
   return {
     cloud,
     id,
-    providerID: dice.pick([`aws:///eu-west-1a/${id}`, `openstack:///${id}`, `${cloud}://p/z/${id}`, id]),
+    providerID,
     ...optional('incarnation', () => id),
     ...optional('name', () => dice.pick(['vm-1', 'vm mit Leerzeichen', '虚拟机'])),
     ...optional('zone', () => dice.pick(['eu-west-1a', 'no label/value', 'z'.repeat(128)])),

@@ -1,3 +1,5 @@
+import { providerIdCodecs } from '../../common/provider-id/registry.ts';
+
 /**
  * Whether a parsed body is a report, written down a second time and by other means than the schema: where the two differ, one of them is wrong.
  */
@@ -86,6 +88,17 @@ function time(value: unknown): boolean {
 }
 
 function isInstance(value: unknown): boolean {
+  if (!shapedLikeInstance(value)) return false;
+  const { cloud, id, providerID } = value as {
+    readonly cloud: string;
+    readonly id: string;
+    readonly providerID: string;
+  };
+  const codec = providerIdCodecs.get(cloud);
+  return codec === undefined || codec.parse(providerID)?.instanceId.toLowerCase() === id.toLowerCase();
+}
+
+function shapedLikeInstance(value: unknown): boolean {
   return record(value, {
     cloud: word,
     id: (v) => line(512)(v) && !/\s/.test(v as string),

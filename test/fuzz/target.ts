@@ -53,19 +53,26 @@ export async function startTarget(config: TargetConfig): Promise<Target> {
       printed = (printed + chunk.toString('utf8')).slice(-4000);
     });
   }
-  child.once('exit', (code, signal) => {
-    end = `the server's process ended with ${signal ?? code}: ${printed}`;
+  const gone = new Promise<never>((_, reject) => {
+    child.once('exit', (code, signal) => {
+      end = `the server's process ended with ${signal ?? code}: ${printed}`;
+      reject(new Error(end));
+    });
   });
+  gone.catch(() => {});
 
   async function ask<T extends FromTarget['type']>(message: ToTarget, type: T): Promise<FromTarget & { type: T }> {
     if (end !== undefined) throw new Error(end);
+    const impatience = new AbortController();
+    const timer = setTimeout(
+      () => impatience.abort(new Error('the server does not answer its parent')),
+      answerTimeoutMs,
+    );
     child.send(message);
-    const [answer] = (await Promise.race([
-      once(child, 'message', { signal: AbortSignal.timeout(answerTimeoutMs) }),
-      once(child, 'exit').then(() => {
-        throw new Error(end);
-      }),
-    ])) as [FromTarget];
+    const [answer] = (await Promise.race([once(child, 'message', { signal: impatience.signal }), gone]).finally(() => {
+      clearTimeout(timer);
+      impatience.abort();
+    })) as [FromTarget];
     if (answer.type !== type) throw new Error(`the server's process said ${answer.type} instead of ${type}`);
     return answer as FromTarget & { type: T };
   }
@@ -84,9 +91,8 @@ export async function startTarget(config: TargetConfig): Promise<Target> {
     },
     async stop() {
       if (end !== undefined) return;
-      const gone = once(child, 'exit');
       child.kill('SIGKILL');
-      await gone;
+      await gone.catch(() => {});
     },
   };
 }
