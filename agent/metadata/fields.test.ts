@@ -21,6 +21,14 @@ test('a missing field names itself with its path', () => {
   assert.equal(fields.text('n'), '5');
 });
 
+test('a list of texts leaves out what is empty and names what is none', () => {
+  const fields = fieldsOf(context, { a: ['x', ' ', 7, null, 'y'], b: 'x', c: ['x', {}] });
+  assert.deepEqual(fields.texts('a'), ['x', '7', 'y']);
+  assert.deepEqual(fields.texts('z'), []);
+  assert.throws(() => fields.texts('b'), saying('b: "x", expected a list'));
+  assert.throws(() => fields.texts('c'), saying('c[1]: {}, expected text'));
+});
+
 test('what is inherited is not a field', () => {
   assert.equal(fieldsOf(context, {}).optionalText('toString'), undefined);
   assert.equal(fieldsOf(context, JSON.parse('{"__proto__": "x"}')).text('__proto__'), 'x');
