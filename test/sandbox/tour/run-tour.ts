@@ -63,7 +63,9 @@ export async function runTour(options: TourOptions): Promise<number> {
     await new Promise<void>((resolve) => options.stop.addEventListener('abort', () => resolve(), { once: true }));
   }
   await world.stop();
-  if (ok || options.stop.aborted) await rm(world.folder, { recursive: true, force: true });
+  if (ok || options.stop.aborted)
+    // What an agent was being given at that moment may still be written.
+    await rm(world.folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 });
   else table.say(`kept: ${world.folder}`);
   return ok ? 0 : 1;
 }
