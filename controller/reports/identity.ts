@@ -4,7 +4,7 @@ import type { Clock } from '../../common/process/clock.ts';
 import { isKubeError, type KubeApi } from '../kube/api.ts';
 import { reviewToken, soleExtra, type TokenReview } from '../serving/token-review.ts';
 import { createGate } from './gate.ts';
-import { ReportRefusal } from './refusal.ts';
+import { type RefusalCode, ReportRefusal } from './refusal.ts';
 import type { Sender } from './store.ts';
 
 export type ReviewOutcome = 'proved' | 'refused' | 'unavailable' | 'cached' | 'busy';
@@ -30,12 +30,15 @@ export interface IdentityOptions {
 export interface Identity {
   /** Whose report it is, by its token. @throws ReportRefusal with one code for each thing that may be wrong */
   identify(token: string): Promise<Sender>;
+  /** Whether this token proved its sender before and has not ended since, however old that verdict is. Asks nobody. */
+  knows(token: string): boolean;
 }
 
 /** A verdict of the API server, without the token. */
 interface Verdict {
   readonly sender?: Sender;
-  readonly refusal?: ReportRefusal;
+  /** The code alone: an Error would keep its stack for as long. */
+  readonly refused?: RefusalCode;
   /** By the monotonic clock. */
   readonly keepUntil: number;
   /** By the wall clock: when the token itself ends. */
@@ -97,7 +100,7 @@ export function createIdentity(options: IdentityOptions): Identity {
       if (found instanceof ReportRefusal) {
         onReview?.('refused');
         return {
-          refusal: found,
+          refused: found.code,
           keepUntil: clock.monotonic() + keepRefusedMs,
           tokenEndsAtMs: Number.POSITIVE_INFINITY,
         };
@@ -127,7 +130,6 @@ export function createIdentity(options: IdentityOptions): Identity {
       onReview?.('cached');
       return kept;
     }
-    verdicts.delete(key);
     const shared = underWay.get(key);
     if (shared) return shared;
     const fresh = review(token).finally(() => underWay.delete(key));
@@ -137,13 +139,21 @@ export function createIdentity(options: IdentityOptions): Identity {
     return verdict;
   }
 
+  function keyOf(token: string): string {
+    return createHash('sha256').update(token).digest('base64');
+  }
+
   return {
+    knows(token) {
+      const kept = token.length > maxTokenLength ? undefined : verdicts.get(keyOf(token));
+      return kept?.sender !== undefined && clock.now() < kept.tokenEndsAtMs;
+    },
     async identify(token) {
       if (token === '') throw new ReportRefusal('TokenMissing');
       if (token.length > maxTokenLength || !tokenShape.test(token)) throw new ReportRefusal('TokenInvalid');
-      const key = createHash('sha256').update(token).digest('base64');
-      const { sender, refusal } = await verdictOn(token, key);
-      if (!sender) throw refusal ?? new ReportRefusal('TokenInvalid');
+      const key = keyOf(token);
+      const { sender, refused } = await verdictOn(token, key);
+      if (!sender) throw new ReportRefusal(refused ?? 'TokenInvalid');
       const uid = await nodeUidNow(sender.nodeName);
       if (uid !== sender.nodeUid) {
         verdicts.delete(key);

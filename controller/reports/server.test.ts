@@ -281,6 +281,28 @@ describe('report API', () => {
     assert.equal((await post('aaaa.bbbb.c5', whole)).status, 401);
   });
 
+  it('goes on hearing agents it knows at an address that others misuse', async () => {
+    await start({ limits: { perAddress: 3 } });
+    office.putNode('b');
+    const token = office.issue({ node: 'a' });
+    assert.equal((await post(token, whole)).status, 200);
+    for (let n = 0; n < 3; n += 1) await post(`aaaa.bbbb.c${n}`, whole);
+    assert.equal((await post('aaaa.bbbb.c4', whole)).status, 429);
+    assert.equal((await post(office.issue({ node: 'b' }), whole)).status, 429, 'nothing is known of this one yet');
+    assert.equal((await post(token, JSON.stringify(exampleReport({ sequence: 2 })))).status, 200);
+    for (let minutes = 0; minutes < 11; minutes += 1) {
+      await clock.advance(60_000);
+      for (let n = 0; n < 3; n += 1) await post(`aaaa.bbbb.c${n}`, whole);
+    }
+    assert.equal((await post('aaaa.bbbb.c4', whole)).status, 429);
+    const sequence = 3;
+    assert.equal(
+      (await post(token, JSON.stringify(exampleReport({ sequence })))).status,
+      200,
+      'its verdict is too old',
+    );
+  });
+
   it('as a standby points at the leader, without a review', async () => {
     leadership.leading = false;
     const answer = await post(office.issue({ node: 'a' }), whole);

@@ -200,14 +200,16 @@ export async function createReportServer(options: ReportServerOptions): Promise<
   }
 
   async function prove(request: FastifyRequest): Promise<Sender> {
+    const token = bearerToken(request);
     const address = await addressLimit(request, { increment: false });
-    if (!address.isAllowed && address.remaining === 0) {
+    // Many agents may stand behind one address; one that misuses it shall not silence those that are known.
+    if (!address.isAllowed && address.remaining === 0 && !identity.knows(token)) {
       throw new ReportRefusal('AddressRateLimited', undefined, {
         retryAfterSeconds: Math.max(1, address.ttlInSeconds),
       });
     }
     try {
-      return await identity.identify(bearerToken(request));
+      return await identity.identify(token);
     } catch (error) {
       if (error instanceof ReportRefusal && unproved.has(error.code)) await addressLimit(request);
       throw error;
