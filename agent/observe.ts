@@ -88,7 +88,8 @@ export function observe(options: ObserveOptions, signal: AbortSignal): Observer 
       metrics.metadataReadSeconds.observe((clock.monotonic() - started) / 1000);
     }
     if (fingerprint() === before) return;
-    log.info('instance observed', { id: instance?.id, addresses: instance?.addresses.length, notices: notices.length });
+    if (instance)
+      log.info('instance observed', { id: instance.id, addresses: instance.addresses.length, notices: notices.length });
     onChange();
   }
 

@@ -95,7 +95,10 @@ function failureOf(error: unknown, request: HttpRequest, timedOut: boolean): Htt
     return new HttpFailure('too-large', `answer of ${target} exceeds ${request.maxBytes ?? 1024 * 1024} bytes`, error);
   }
   // node-fetch puts the whole URL, query and all, before the reason.
-  const reason = (error instanceof Error ? error.message : String(error)).replace(/^.*, reason: /s, '');
+  const reason = (error instanceof Error ? error.message : String(error))
+    .replace(/^.*, reason: /s, '')
+    // Node's advice to trust the system's roots, which is never ours.
+    .replace(/; if the root CA is installed locally, .*$/s, '');
   return new HttpFailure('unreachable', `${target}: ${reason.replaceAll(request.url, target)}`, error);
 }
 

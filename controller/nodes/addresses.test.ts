@@ -186,7 +186,7 @@ const someAddresses = fc.array(someAddress, { maxLength: 8 });
 const key = ({ type, address }: AddressView) => `${type} ${canonicalAddress(address)}`;
 
 describe('a list of addresses', () => {
-  // Upstream's comparison keeps one address a type, so two of one type always look changed (W5); ours counts all of them.
+  // Upstream's comparison keeps one address a type, so two of one type always look changed; ours counts all of them.
   for (const [name, a, b, same] of [
     ['equal', 'int=10.0.0.1 host=h', 'int=10.0.0.1 host=h', true],
     ['reordered', 'int=10.0.0.1 host=h', 'host=h int=10.0.0.1', true],
