@@ -14,6 +14,8 @@ export interface BarePatchesWay {
 }
 
 export interface BarePatchesResult {
+  /** Of making the Nodes. */
+  createMs: number;
   wallMs: number;
   /** CPU of this process alone, user and system. */
   clientCpuMs: number;
@@ -97,10 +99,12 @@ export async function measureBarePatches(
   const make = overHttps(api, agent, accept.metadata);
   const send = sender(api, agent, accept[way.answer]);
   try {
+    const creating = performance.now();
     await eachOf(names, way.sockets, async (name) => {
       const { status } = await make('POST', '/api/v1/nodes', freshNode(name), 'application/json');
       if (status !== 201) throw new Error(`creating ${name}: ${status}`);
     });
+    const createMs = performance.now() - creating;
     let bytesReceived = 0;
     const serverBefore = await serverCpu(api, agent);
     const cpu = process.cpuUsage();
@@ -116,6 +120,7 @@ export async function measureBarePatches(
     const used = process.cpuUsage(cpu);
     const serverAfter = await serverCpu(api, agent);
     return {
+      createMs,
       wallMs,
       clientCpuMs: (used.user + used.system) / 1000,
       serverCpuMs: serverBefore === undefined || serverAfter === undefined ? undefined : serverAfter - serverBefore,

@@ -1,0 +1,150 @@
+import { mkdtemp, open, readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseAllDocuments } from 'yaml';
+import { buildAll } from '../scripts/build.ts';
+import type { RunningCloud } from '../test/sandbox/cloud/start-cloud.ts';
+import { startChild } from '../test/sandbox/world/child.ts';
+import type { BenchApi } from './start-bench-api.ts';
+
+/** The controller as it ships: the bundle of this checkout with the command line of deploy/. */
+export interface ShippedController {
+  readonly pid: number;
+  readonly reportPort: number;
+  /** Milliseconds since 1970 of the log lines with this message so far. */
+  times(message: string): Promise<readonly number[]>;
+  /** Resolves with those times once there are `count`. Throws when the process ends or the deadline passes before. */
+  logged(message: string, count: number, timeoutMs: number): Promise<readonly number[]>;
+  stop(): Promise<void>;
+}
+
+export interface ShippedControllerOptions {
+  readonly api: BenchApi['api'];
+  readonly cloud: RunningCloud;
+  /** Without it the cloud is served from reports alone. */
+  readonly credentials: boolean;
+  readonly folder: string;
+  /** More of `run`'s flags. */
+  readonly extra?: readonly string[];
+}
+
+/** Builds everything that ships into a folder of its own under `folder`, which it answers. */
+export async function buildShipped(folder: string): Promise<string> {
+  const dist = await mkdtemp(join(folder, 'dist-'));
+  await buildAll(dist);
+  return dist;
+}
+
+/** The flags for node itself in the manifest's command. */
+async function nodeFlags(): Promise<string[]> {
+  const text = await readFile(new URL('../deploy/base/controller.yaml', import.meta.url), 'utf8');
+  const manifests = parseAllDocuments(text).map((document) => document.toJS());
+  const deployment = manifests.find((manifest) => manifest?.kind === 'Deployment');
+  const command: string[] = deployment.spec.template.spec.containers[0].command;
+  return [...command.filter((word) => word.startsWith('--')), ...(process.env['BENCH_NODE_FLAGS']?.split(' ') ?? [])];
+}
+
+export async function startShippedController(
+  dist: string,
+  { api, cloud, credentials, folder, extra = [] }: ShippedControllerOptions,
+): Promise<ShippedController> {
+  const place = [...cloud.model.places.values()][0];
+  const kubeconfig = {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [
+      {
+        name: 'bench',
+        cluster: { server: api.url, 'certificate-authority-data': Buffer.from(api.caPem).toString('base64') },
+      },
+    ],
+    users: [{ name: 'bench', user: { token: api.adminToken } }],
+    contexts: [{ name: 'bench', context: { cluster: 'bench', user: 'bench' } }],
+    'current-context': 'bench',
+  };
+  const files = { kubeconfig: join(folder, 'kubeconfig'), cloud: join(folder, 'cloud.yaml') };
+  const credential = credentials ? `credential: ${cloud.credential}\n` : '';
+  await writeFile(files.kubeconfig, JSON.stringify(kubeconfig), { mode: 0o600 });
+  await writeFile(
+    files.cloud,
+    `endpoint: ${cloud.url}\nproject: ${place?.project}\nregion: ${place?.region}\n${credential}`,
+    { mode: 0o600 },
+  );
+  const reportPort = await freePort();
+  const log = join(await mkdtemp(join(folder, 'log-')), 'controller.log');
+  const child = startChild(
+    [
+      ...(await nodeFlags()),
+      join(dist, 'controller.cjs'),
+      'run',
+      `--kubeconfig=${files.kubeconfig}`,
+      '--cloud-provider=simulated',
+      `--cloud-config=${files.cloud}`,
+      `--report-address=127.0.0.1:${reportPort}`,
+      '--report-advertise-address=127.0.0.1',
+      `--secure-port=${await freePort()}`,
+      ...extra,
+    ],
+    log,
+    { PATH: process.env['PATH'] },
+  );
+  const lines = logTimes(log);
+
+  async function logged(message: string, count: number, timeoutMs: number): Promise<readonly number[]> {
+    const deadline = Date.now() + timeoutMs;
+    for (;;) {
+      const times = await lines(message);
+      if (times.length >= count) return times;
+      if (!child.running || Date.now() > deadline) {
+        const end = (await readFile(log, 'utf8')).slice(-2000);
+        throw new Error(`${times.length} of ${count} times "${message}" in the log, which ends in:\n${end}`);
+      }
+      await sleep(200);
+    }
+  }
+
+  return {
+    pid: child.pid,
+    reportPort,
+    times: lines,
+    logged,
+    stop: async () => void (await child.stop()),
+  };
+}
+
+/** Reads on where it stopped, so that waiting for thousands of lines costs little. */
+function logTimes(file: string): (message: string) => Promise<readonly number[]> {
+  const times = new Map<string, number[]>();
+  let position = 0;
+  let rest = '';
+  return async (message) => {
+    const handle = await open(file);
+    const { size } = await handle.stat();
+    const chunk = Buffer.alloc(size - position);
+    await handle.read(chunk, 0, chunk.length, position);
+    await handle.close();
+    position = size;
+    const lines = (rest + chunk.toString('utf8')).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      const [, time, text] = /^\{"time":"([^"]+)".*?"msg":"((?:[^"\\]|\\.)*)"/.exec(line) ?? [];
+      if (time === undefined || text === undefined) continue;
+      const known = times.get(text);
+      if (known) known.push(Date.parse(time));
+      else times.set(text, [Date.parse(time)]);
+    }
+    return times.get(message) ?? [];
+  };
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
+    });
+  });
+}
