@@ -81,8 +81,8 @@ test('an answer about another server than the firmware names is refused', async 
 
 const malformed: readonly (readonly [string, Readonly<Record<string, string>>, RegExp])[] = [
   ['no document', {}, /document: missing/],
-  ['a document cut short', { ...tree, [path]: 'instance-id: 42\npublic-keys: [' }, /not YAML/],
-  ['a text', { ...tree, [path]: 'hello' }, /document: "hello", expected an object/],
+  ['a text', { ...tree, [path]: 'hello' }, /no YAML mapping/],
+  ['an id over two lines', replacing('42123456', '42\n  123456'), /instance-id: \{\}, expected text/],
   ['no id', replacing(/^instance-id:.*$/m, ''), /instance-id: missing, expected text/],
   ['an id that is a name', replacing('42123456', 'node-7'), /instance-id: "node-7", expected a server's number/],
   ['no host name', replacing(/^hostname:.*$/m, ''), /hostname: missing/],
@@ -91,9 +91,14 @@ const malformed: readonly (readonly [string, Readonly<Record<string, string>>, R
   [
     'networks that are an object',
     { ...tree, [networks]: 'ip: 10.0.0.7' },
-    /networks: \{"ip":"10\.0\.0\.7"\}, expected a list/,
+    /private-networks: .*expected a list of networks/,
   ],
-  ['a network without address', { ...tree, [networks]: '- network_id: 4711' }, /networks\[0\]\.ip: missing/],
+  [
+    'a network without address',
+    { ...tree, [networks]: '- network_id: 4711' },
+    /\{"items":1,"ips":0\}, expected a list/,
+  ],
+  ['a network whose address is none', { ...tree, [networks]: '- ip: x' }, /ip: "x", expected an IP address/],
 ];
 
 for (const [name, paths, message] of malformed) {

@@ -4,8 +4,8 @@ import { hetzner as providerId } from '../../common/provider-id/hetzner.ts';
 import { createAddressList } from './address-list.ts';
 import { createMetadataClient, createMetadataHttp, type MetadataClient } from './client.ts';
 import { askInTurn, linkLocalUrls, preferring } from './endpoints.ts';
-import { addressOf, type Fields, fieldsOf, invalid } from './fields.ts';
-import { parseYaml } from './parse-yaml.ts';
+import { addressOf, fieldsOf, invalid } from './fields.ts';
+import { readTopLevel, valuesBelow, valuesOfItems } from './plain-yaml.ts';
 import type { SourceKind, SourceOptions } from './source.ts';
 
 const cloud = 'hetzner';
@@ -31,7 +31,7 @@ export const hetzner: SourceKind = {
       cloud,
       async read(signal) {
         const { metadata, networks } = await read(signal);
-        return instanceOf(fieldsOf(context, metadata), networks, options.dmi.productSerial);
+        return instanceOf(metadata, networks, options.dmi.productSerial);
       },
     };
   },
@@ -59,14 +59,13 @@ function documentsOf({ clock, metadataUrl, interfaces }: SourceOptions) {
     // Empty (204) or unknown where the server is in no network.
     const networks = (await client.text({ path: networksPath, signal })) ?? '';
     answered = client;
-    return {
-      metadata: await parseYaml(cloud, context.operation, answer),
-      networks: networks.trim() === '' ? [] : await parseYaml(cloud, networksContext.operation, networks),
-    };
+    return { metadata: answer, networks };
   };
 }
 
-function instanceOf(metadata: Fields, networks: unknown, serial: string | undefined): Instance {
+/** Pure. Both documents are YAML: a mapping of texts and of the network configuration, and a list of networks. */
+function instanceOf(document: string, networks: string, serial: string | undefined): Instance {
+  const metadata = fieldsOf(context, readTopLevel(context, document));
   const id = metadata.text('instance-id');
   if (!/^[1-9]\d*$/.test(id)) throw invalid(context, 'instance-id', id, "a server's number");
   if (serial !== undefined && serial !== id) {
@@ -78,10 +77,8 @@ function instanceOf(metadata: Fields, networks: unknown, serial: string | undefi
   addresses.add('Hostname', hostname);
   const public4 = metadata.optionalText('public-ipv4');
   if (public4 !== undefined) addresses.add('ExternalIP', addressOf(context, 'public-ipv4', public4));
-  for (const address of staticIPv6(metadata)) addresses.add('ExternalIP', address);
-  for (const [index, network] of fieldsOf(networksContext, { networks }).objects('networks').entries()) {
-    addresses.add('InternalIP', addressOf(networksContext, `[${index}].ip`, network.text('ip')));
-  }
+  for (const address of staticIPv6(document)) addresses.add('ExternalIP', address);
+  for (const address of privateAddresses(networks)) addresses.add('InternalIP', address);
   return {
     cloud,
     id,
@@ -96,12 +93,23 @@ function instanceOf(metadata: Fields, networks: unknown, serial: string | undefi
 }
 
 /** The server's IPv6 address stands in its network configuration alone. */
-function staticIPv6(metadata: Fields): string[] {
-  const nics = metadata.optionalObject('network-config')?.objects('config') ?? [];
-  const subnets = nics.flatMap((nic) => nic.objects('subnets'));
-  return subnets.flatMap((subnet) => {
-    const text = subnet.optionalText('address');
-    const address = text === undefined ? '' : addressOf(context, 'network-config.config.subnets.address', text);
-    return isIP(address) === 6 ? address : [];
-  });
+function staticIPv6(document: string): string[] {
+  return valuesBelow(document, 'network-config', 'address')
+    .map((text) => addressOf(context, 'network-config address', text))
+    .filter((address) => isIP(address) === 6);
+}
+
+/** One for each network. Were a document that cannot be read empty, it would take every address away. */
+function privateAddresses(networks: string): string[] {
+  const items = networks.split('\n').filter((line) => line.startsWith('- ')).length;
+  const found = valuesOfItems(networks, 'ip').map((text) => addressOf(networksContext, 'ip', text));
+  if (found.length !== items || (items === 0 && !/^\s*(\[\s*\]\s*)?$/.test(networks))) {
+    throw invalid(
+      networksContext,
+      'private-networks',
+      { items, ips: found.length },
+      'a list of networks with an ip each',
+    );
+  }
+  return found;
 }

@@ -8,7 +8,7 @@ import { createAddressList } from './address-list.ts';
 import { createMetadataClient, createMetadataHttp } from './client.ts';
 import { fieldsOf, invalid } from './fields.ts';
 import { kernelAddresses } from './kernel-addresses.ts';
-import { parseYaml } from './parse-yaml.ts';
+import { readTopLevel } from './plain-yaml.ts';
 import type { SourceKind, SourceOptions } from './source.ts';
 
 const cloud = 'nocloud';
@@ -54,7 +54,7 @@ function webSeed(clock: Clock, baseUrl: string): ReadSeed {
   return async (signal) => {
     const text = await client.text({ path, signal });
     if (text === undefined) throw invalid({ cloud, operation }, 'meta-data', undefined, 'a document');
-    return { operation, document: await parseYaml(cloud, operation, text) };
+    return { operation, document: readTopLevel({ cloud, operation }, text) };
   };
 }
 
@@ -69,7 +69,7 @@ function folderSeed(folder: string): ReadSeed {
   };
 }
 
-/** JSON is YAML. Undefined when there is no such file. */
+/** JSON where the text is an object. Undefined when there is no such file. */
 async function readYaml(file: string): Promise<Seed | undefined> {
   const operation = `read ${file}`;
   let text: string;
@@ -82,7 +82,7 @@ async function readYaml(file: string): Promise<Seed | undefined> {
   }
   if (text.length > maxBytes)
     throw new CloudError({ cloud, operation, kind: 'Invalid', message: `exceeds ${maxBytes} bytes` });
-  return { operation, document: await parseYaml(cloud, operation, text) };
+  return { operation, document: readTopLevel({ cloud, operation }, text) };
 }
 
 /** The seed's keys as a config drive has them: its own where it has such, the others in `meta`. */
