@@ -61,6 +61,11 @@ export const names = {
   reportPort: 10270,
 } as const;
 
+/** Whether a person's pause holds: any value but an empty one, `false`, `no`, `off` and `0`, in any case. Who writes "yes" means it. */
+export function isPauseValue(value: string | undefined): boolean {
+  return value !== undefined && !['', 'false', 'no', 'off', '0'].includes(value.trim().toLowerCase());
+}
+
 export interface OwnKey {
   readonly key: string;
   readonly on: string;
@@ -84,7 +89,7 @@ export const ownKeys: readonly OwnKey[] = [
     on: 'Node, Service',
     kind: 'annotation',
     written: 'person',
-    meaning: 'With the value `true`: nothing about this object is changed, in the cluster or in the cloud.',
+    meaning: 'Set to `true`: nothing about this object is changed, in the cluster or in the cloud.',
   },
   {
     key: annotations.releaseDeletion,
@@ -150,6 +155,6 @@ export const ownKeys: readonly OwnKey[] = [
     kind: 'data key',
     written: 'person',
     meaning:
-      'With the value `true`: every change of Nodes and of the clouds stops. The election and the certificates of the report API go on.',
+      'Set to `true`: every change of Nodes and of the clouds stops. The election and the certificates of the report API go on.',
   },
 ];

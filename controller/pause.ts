@@ -1,7 +1,7 @@
 import type { Clock } from '../common/process/clock.ts';
 import type { Log } from '../common/process/log.ts';
 import type { Random } from '../common/process/random.ts';
-import { names } from '../common/well-known.ts';
+import { isPauseValue, names } from '../common/well-known.ts';
 import type { KubeApi } from './kube/api.ts';
 import { createListWatch } from './kube/list-watch.ts';
 
@@ -30,7 +30,7 @@ export function watchPause(parts: {
     ...parts,
     path: `/api/v1/namespaces/${names.namespace}/configmaps`,
     query: { fieldSelector: `metadata.name=${names.certificates}` },
-    trim: (raw) => (raw as ConfigMap).data?.[names.pausedKey] === 'true',
+    trim: (raw) => isPauseValue((raw as ConfigMap).data?.[names.pausedKey]),
   });
   const key = `${names.namespace}/${names.certificates}`;
   const paused = () => informer.get(key) === true;

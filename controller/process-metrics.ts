@@ -86,6 +86,11 @@ export const processMetrics = defineMetrics({
     help: 'Seconds since the API server was last heard of for this cache.',
     labels: ['resource'],
   },
+  reportApi: {
+    name: 'mooring_report_api_up',
+    type: 'gauge',
+    help: '1 while this replica takes reports.',
+  },
   eventsDropped: {
     name: 'mooring_events_dropped_total',
     type: 'counter',

@@ -26,7 +26,7 @@ import { createProcessMetrics } from './process-metrics.ts';
 import { createReportStore } from './reports/store.ts';
 import { serveReports } from './serve-reports.ts';
 import { serveSecurely } from './serve-securely.ts';
-import { leaderApi, loopApi, writeTimeoutMs } from './write-api.ts';
+import { leaderApi, loopApi, unwritten, writeTimeoutMs } from './write-api.ts';
 
 export interface RunDeps {
   readonly clock: Clock;
@@ -69,6 +69,10 @@ export async function runController(options: RunOptions, { clock, random, log, e
   for (const { scope, api } of clouds) if (api) lookupsByScope.set(scope, createLookups({ cloud: api, clock }));
 
   let terms: Promise<void> = Promise.resolve();
+  let failure: unknown;
+  const ending = new AbortController();
+  if (stop.aborted) ending.abort();
+  stop.addEventListener('abort', () => ending.abort(), { once: true });
   const electionOptions = {
     api: client.api,
     clock,
@@ -87,7 +91,11 @@ export async function runController(options: RunOptions, { clock, random, log, e
         .whenSynced()
         .then(() => half.lead(signal))
         .catch((error: unknown) => {
-          if (!signal.aborted) log.error('leading failed', errorFields(error));
+          if (signal.aborted) return;
+          // A leader that does nothing keeps every other from acting: better to make way and be started anew.
+          log.error('leading failed', errorFields(error));
+          failure ??= error;
+          ending.abort();
         });
     },
     onStoppedLeading: () => terms,
@@ -122,7 +130,7 @@ export async function runController(options: RunOptions, { clock, random, log, e
     paused: pause.paused,
   };
   const half = createNodeHalf(context, {
-    budget: createBudgetKeeper(options.deletionBudget, elector, clock),
+    budget: createBudgetKeeper(options.deletionBudget, options.dryRun ? unwritten(elector) : elector, clock),
     concurrentNodeSyncs: options.concurrentNodeSyncs,
     monitorPeriodMs: options.monitorPeriodMs,
     statusUpdateMs: options.statusUpdateMs,
@@ -157,6 +165,9 @@ export async function runController(options: RunOptions, { clock, random, log, e
     { name: 'nodes-synced', check: () => (nodes.synced ? undefined : 'the cache of Nodes is not filled yet') },
     { name: 'config-synced', check: () => (pause.synced() ? undefined : 'the ConfigMap has not been read yet') },
   ];
+  metrics.reportApi.collect(() =>
+    metrics.reportApi.set(service !== undefined && service.problem() === undefined ? 1 : 0),
+  );
   metrics.loopAge.collect(() => {
     for (const [loop, at] of half.progress()) metrics.loopAge.set({ loop }, (clock.monotonic() - at) / 1000);
     metrics.cacheAge.set({ resource: 'nodes' }, nodes.stalenessMs() / 1000);
@@ -180,8 +191,8 @@ export async function runController(options: RunOptions, { clock, random, log, e
   log.info('started', { version, identity, clouds: clouds.map(({ scope }) => scope) });
   nodes.start();
   pause.start();
-  const electing = elector.run(stop);
-  await aborted(stop);
+  const electing = elector.run(ending.signal);
+  await aborted(ending.signal);
   log.info('stopping: draining, then releasing the lease');
   await electing;
   await terms;
@@ -191,6 +202,7 @@ export async function runController(options: RunOptions, { clock, random, log, e
   for (const { api } of clouds) api?.close();
   client.close();
   log.info('stopped');
+  if (failure !== undefined) throw failure;
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

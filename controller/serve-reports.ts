@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { sleep } from '../common/process/clock.ts';
 import type { MetricRegistry } from '../common/process/metrics.ts';
 import type { KubeApi } from './kube/api.ts';
 import { isNotFound, type KubeObject } from './kube/api.ts';
@@ -57,7 +58,7 @@ export function serveReports(
   const metrics = createReportMetrics(parts.registry);
   let server: ReportServer | undefined;
   let waiting: string | undefined = 'no serving certificate yet';
-  let stopped = false;
+  const stopping = new AbortController();
 
   const directory = createReplicaDirectory({ api, fencedApi, clock, identity: options.identity, url: options.url });
   const keeping = {
@@ -106,15 +107,30 @@ export function serveReports(
       status: parts.half.status,
       fleetSize: () => nodes.size,
     });
-    if (stopped) return opened.close();
+    if (stopping.signal.aborted) return opened.close();
     server = opened;
-    const port = await opened.listen(options.address);
+    const port = await listenPatiently(opened);
+    if (port === undefined) return;
     waiting = undefined;
     log.info('taking reports', { port, url: options.url });
   }
 
+  /** The port may be held by a replica that is on its way out. Undefined when stopped meanwhile. */
+  async function listenPatiently(opened: ReportServer): Promise<number | undefined> {
+    for (let tries = 1; !stopping.signal.aborted; tries += 1) {
+      try {
+        return await opened.listen(options.address);
+      } catch (error) {
+        waiting = error instanceof Error ? error.message : String(error);
+        log.error('no reports can be taken; trying again', { error: waiting, tries });
+        await sleep(clock, Math.min(30_000, 1000 * 2 ** Math.min(tries, 10)), stopping.signal).catch(() => {});
+      }
+    }
+    return undefined;
+  }
+
   const opening = open().catch((error: unknown) => {
-    if (stopped) return;
+    if (stopping.signal.aborted) return;
     waiting = error instanceof Error ? error.message : String(error);
     log.error('no reports can be taken', { error: waiting });
   });
@@ -123,7 +139,7 @@ export function serveReports(
     problem: () => waiting,
     wake: () => keeper.wake(),
     async stop() {
-      stopped = true;
+      stopping.abort();
       await keeper.stop();
       await server?.close();
       await opening;

@@ -26,3 +26,16 @@ export function loopApi(leading: KubeApi, paused: () => boolean, dryRun: boolean
   if (dryRun) return dryRunApi(leading, log);
   return mutationGate(leading, { allowed: () => (paused() ? 'everything is paused' : true) });
 }
+
+/** The same leadership for a dry run: what would be noted on the Lease is not. */
+export function unwritten(leadership: Leadership): Leadership {
+  return {
+    get leading() {
+      return leadership.leading;
+    },
+    timeLeftMs: () => leadership.timeLeftMs(),
+    leaderReportUrl: () => leadership.leaderReportUrl(),
+    annotations: () => leadership.annotations(),
+    annotate: async () => {},
+  };
+}

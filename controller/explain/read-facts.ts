@@ -1,4 +1,4 @@
-import { names } from '../../common/well-known.ts';
+import { isPauseValue, names } from '../../common/well-known.ts';
 import { isNotFound, type KubeApi, type KubeObject } from '../kube/api.ts';
 import { viewNode } from '../nodes/node-view.ts';
 import { nodePath } from '../nodes/write-node.ts';
@@ -53,7 +53,7 @@ export async function readNodeFacts(api: KubeApi, name: string, options: FactsOp
       renewTime: leader.spec?.renewTime ?? '',
       annotations: leader.metadata.annotations ?? {},
     },
-    pausedForAll: config?.data?.[names.pausedKey] === 'true',
+    pausedForAll: isPauseValue(config?.data?.[names.pausedKey]),
     events: (events?.items ?? [])
       .map(({ type = '', reason = '', message = '', lastTimestamp, eventTime }) => ({
         time: lastTimestamp ?? eventTime ?? '',

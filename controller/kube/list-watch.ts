@@ -63,7 +63,7 @@ const shortWatchMs = 1_000;
  */
 export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
   const { api, path, query = {}, unread = [], clock, random, metrics } = options;
-  const pageSize = options.pageSize ?? 100;
+  const pageSize = options.pageSize ?? 50;
   const log = options.log.with({ path });
   const keyOf = options.keyOf ?? (({ name, namespace }) => (namespace === undefined ? name : `${namespace}/${name}`));
   const cache = createObjectCache<T>({

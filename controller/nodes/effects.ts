@@ -10,7 +10,7 @@ import { conditionOf, instanceMissing, isUninitialized, type NodeView } from './
 import { answeringCloud } from './ownership.ts';
 import { type PowerTaints, planPowerTaints, powerTaintsOf } from './power-taints.ts';
 import { type MissingReason, missingReasons } from './reasons.ts';
-import type { Suspect } from './suspects.ts';
+import { lookAgainAt, type Suspect } from './suspects.ts';
 import { createWaitingNodes } from './waiting.ts';
 import { nodePath, writeCondition } from './write-node.ts';
 
@@ -55,7 +55,7 @@ export function createEffects(
     const waits = examined.map(async ({ suspect, node, finding }) => {
       if (finding.kind === 'over') suspects.end(suspect);
       else if (finding.kind === 'powering-off' && finding.alive) suspects.retry(suspect, finding.checkInMs);
-      else if (finding.kind === 'powering-off') suspect.nextAtMs = clock.monotonic() + finding.checkInMs;
+      else if (finding.kind === 'powering-off') lookAgainAt(suspect, clock.monotonic() + finding.checkInMs);
       else if (finding.kind === 'wait') await hold(suspect, finding.node ?? node, finding.reason, finding.checkInMs);
     });
     await Promise.all(waits);
@@ -64,7 +64,7 @@ export function createEffects(
   }
 
   async function hold(suspect: Suspect, node: NodeView, reason: MissingReason, checkInMs: number): Promise<void> {
-    suspect.nextAtMs = clock.monotonic() + checkInMs;
+    lookAgainAt(suspect, clock.monotonic() + checkInMs);
     await withhold(node, reason);
   }
 

@@ -12,7 +12,7 @@ import { type NodeContext, reportOf } from './node-context.ts';
 import { conditionOf, instanceMissing, isPaused, type NodeView, readiness } from './node-view.ts';
 import { answeringCloud } from './ownership.ts';
 import { planPowerTaints, powerTaintsOf } from './power-taints.ts';
-import { createSuspects, type Suspect } from './suspects.ts';
+import { createSuspects, lookAgainAt, type Suspect } from './suspects.ts';
 
 export interface LifecycleOptions extends EffectsOptions {
   /** `--node-monitor-period`: looks that are due within half of it share a pass (at most a second); passes start at least that second or one period apart. */
@@ -88,16 +88,22 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
 
   async function pass(): Promise<void> {
     lastRoundMs = clock.monotonic();
-    if (context.paused()) return postpone(suspects.due(0));
+    if (context.paused()) return postpone(suspects.due(0).map(taken));
     const byScope = new Map<string, { readonly suspect: Suspect; readonly node: NodeView }[]>();
     for (const suspect of suspects.due(Math.min(1000, options.periodMs / 2))) {
       const node = nodes.get(suspect.name);
       const cloud = node && answeringCloud(node, resolver.configured);
       if (node === undefined || node.deleting || node.uid !== suspect.uid || cloud === undefined) drop(suspect.name);
-      else if (isPaused(node)) retry(suspect);
-      else if (!busy.has(cloud.scope)) append(byScope, cloud.scope, { suspect, node });
+      else if (isPaused(node)) retry(taken(suspect));
+      else if (!busy.has(cloud.scope)) append(byScope, cloud.scope, { suspect: taken(suspect), node });
     }
     await Promise.all([...byScope].map(([scope, due]) => begin(scope, due)));
+  }
+
+  /** From here on whatever happens to it is news. */
+  function taken(suspect: Suspect): Suspect {
+    suspect.news = false;
+    return suspect;
   }
 
   async function begin(scope: string, due: readonly Due[]): Promise<void> {
@@ -113,13 +119,13 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
   }
 
   function postpone(late: readonly Suspect[]): void {
-    for (const suspect of late) suspect.nextAtMs = clock.monotonic() + options.periodMs;
+    for (const suspect of late) lookAgainAt(suspect, clock.monotonic() + options.periodMs);
   }
 
   function retry(suspect: Suspect, atLeastMs = 0): void {
     suspect.tries += 1;
     const delay = Math.max(atLeastMs, Math.min(maxRetryMs, firstRetryMs * 2 ** Math.min(suspect.tries - 1, 10)));
-    suspect.nextAtMs = clock.monotonic() + delay;
+    lookAgainAt(suspect, clock.monotonic() + delay);
   }
 
   async function passOfScope(scope: string, all: readonly Due[]): Promise<void> {
@@ -156,7 +162,7 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
   /** Says nothing about the instance, so the row of answers goes on where it was. */
   async function unknown(suspect: Suspect, node: NodeView, error: CloudError | undefined): Promise<void> {
     // Its proof was put off because others came first: it is asked for soon, and has not failed.
-    if (error?.kind === 'NotFound') suspect.nextAtMs = clock.monotonic() + firstRetryMs;
+    if (error?.kind === 'NotFound') lookAgainAt(suspect, clock.monotonic() + firstRetryMs);
     else retry(suspect, error?.retryAfterMs);
     const { state } = suspect.series ?? {};
     if (state === 'gone' || state === 'absent') await effects.withhold(node, 'CloudUnknown');
@@ -185,7 +191,7 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
     const leaving = suspect.hinted && reportOf(context, node)?.report.leaving === true;
     if (lookup.power === 'changing' || (leaving && suspect.tries < leavingTries)) {
       suspect.tries += 1;
-      suspect.nextAtMs = clock.monotonic() + firstRetryMs;
+      lookAgainAt(suspect, clock.monotonic() + firstRetryMs);
     } else if (cleared && readiness(node) === 'True') end(suspect);
     else retry(suspect);
   }

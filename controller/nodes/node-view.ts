@@ -1,6 +1,7 @@
 import {
   annotations as annotationKeys,
   conditions as conditionTypes,
+  isPauseValue,
   taints as taintKeys,
 } from '../../common/well-known.ts';
 import type { KubeObject } from '../kube/api.ts';
@@ -127,5 +128,5 @@ export function isUninitialized(node: NodeView): boolean {
 }
 
 export function isPaused(node: NodeView): boolean {
-  return node.annotations[annotationKeys.paused] === 'true';
+  return isPauseValue(node.annotations[annotationKeys.paused]);
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
-import { describe, it } from 'node:test';
+import { describe, it, test } from 'node:test';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
-import { createSuspects } from './suspects.ts';
+import { createSuspects, lookAgainAt } from './suspects.ts';
 
 describe('suspects', () => {
   it('a second hint keeps the row of answers and the back-off, unless it is news', async () => {
@@ -52,4 +52,18 @@ describe('suspects', () => {
       ['a', 'b'],
     );
   });
+});
+
+test('news that comes during a look is not put off by its outcome', () => {
+  const clock = fakeClock();
+  const suspects = createSuspects(clock);
+  suspects.add('a', 'uid-a', false, false);
+  const [suspect] = suspects.due(0);
+  assert.ok(suspect);
+  suspects.add('a', 'uid-a', false, true);
+  lookAgainAt(suspect, clock.monotonic() + 60_000);
+  assert.deepEqual(suspects.due(0), [suspect]);
+  suspect.news = false;
+  lookAgainAt(suspect, clock.monotonic() + 60_000);
+  assert.deepEqual(suspects.due(0), []);
 });

@@ -20,6 +20,13 @@ export interface Suspect {
   series: Series | undefined;
   /** A hint says more than readiness: the look is not dropped because the Node is still Ready. */
   hinted: boolean;
+  /** Something happened since its last look began. */
+  news: boolean;
+}
+
+/** Puts off the next look, unless news came while this one was under way: then it is due already. */
+export function lookAgainAt(suspect: Suspect, atMs: number): void {
+  if (!suspect.news) suspect.nextAtMs = atMs;
 }
 
 export interface Suspects {
@@ -54,11 +61,12 @@ export function createSuspects(clock: Clock): Suspects {
         if (news) {
           held.nextAtMs = Math.min(held.nextAtMs, now);
           held.tries = 0;
+          held.news = true;
         }
         held.hinted ||= hinted;
         return;
       }
-      suspects.set(name, { name, uid, nextAtMs: now, tries: 0, series: undefined, hinted });
+      suspects.set(name, { name, uid, nextAtMs: now, tries: 0, series: undefined, hinted, news: false });
       names.add(name);
     },
     drop,
