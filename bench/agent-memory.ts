@@ -1,5 +1,5 @@
 // Memory, CPU and start-up time of the agent as it ships: the bundle, with the command line of deploy/, beside a local metadata service and a local
-// report API. `node bench/agent-memory.ts [--seconds 130] [--cloud simulated|aws|openstack]`
+// report API. `node bench/agent-memory.ts [--seconds 130] [--cloud simulated|alibaba|aws|gce|hetzner|openstack]`
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { startFakeController } from '../agent/testing/fake-controller.ts';
-import { startFakeMetadata, treeAnswer } from '../agent/testing/fake-metadata.ts';
+import { hang, startFakeMetadata, treeAnswer } from '../agent/testing/fake-metadata.ts';
 import { systemClock } from '../common/process/clock.ts';
 import { seededRandom } from '../common/process/random.ts';
 import { testCa } from '../common/testing/certificates.ts';
@@ -31,7 +31,7 @@ export interface AgentFigures {
 
 const budget = { rssMiB: 60, anonymousMiB: 18, cpuShare: 0.001 };
 
-const clouds = ['simulated', 'aws', 'openstack'] as const;
+const clouds = ['simulated', 'alibaba', 'aws', 'gce', 'hetzner', 'openstack'] as const;
 type BenchCloud = (typeof clouds)[number];
 
 async function startMetadata(cloud: BenchCloud): Promise<{ readonly url: string; stop(): Promise<void> }> {
@@ -41,15 +41,38 @@ async function startMetadata(cloud: BenchCloud): Promise<{ readonly url: string;
     return { url: started.metadataUrl(id), stop: () => started.stop() };
   }
   const fixture = (name: string) => readFile(new URL(`../agent/metadata/fixtures/${name}`, import.meta.url), 'utf8');
-  const tree =
-    cloud === 'aws'
-      ? { ...JSON.parse(await fixture('aws.json')), '/latest/api/token': 'token' }
-      : {
-          '/openstack/latest/meta_data.json': await fixture('openstack/meta_data.json'),
-          '/openstack/latest/network_data.json': await fixture('openstack/network_data.json'),
-          '/latest/meta-data/instance-type': 'm1.large',
-        };
+  if (cloud === 'gce') return startGce(await fixture('gce.json'));
+  const tree = await treeOf(cloud, fixture);
   const { url, close } = await startFakeMetadata(treeAnswer(tree));
+  return { url, stop: close };
+}
+
+async function treeOf(
+  cloud: Exclude<BenchCloud, 'simulated' | 'gce'>,
+  fixture: (name: string) => Promise<string>,
+): Promise<Record<string, string>> {
+  if (cloud === 'aws') return { ...JSON.parse(await fixture('aws.json')), '/latest/api/token': 'token' };
+  if (cloud === 'alibaba') return JSON.parse(await fixture('alibaba.json'));
+  if (cloud === 'hetzner') {
+    return {
+      '/hetzner/v1/metadata': await fixture('hetzner/metadata.yaml'),
+      '/hetzner/v1/metadata/private-networks': await fixture('hetzner/private-networks.yaml'),
+    };
+  }
+  return {
+    '/openstack/latest/meta_data.json': await fixture('openstack/meta_data.json'),
+    '/openstack/latest/network_data.json': await fixture('openstack/network_data.json'),
+    '/latest/meta-data/instance-type': 'm1.large',
+  };
+}
+
+/** Holds long polls, as Google's service does when nothing changes. */
+async function startGce(body: string): Promise<{ readonly url: string; stop(): Promise<void> }> {
+  const headers = { 'metadata-flavor': 'Google', etag: 'one' };
+  const { url, close } = await startFakeMetadata(({ path }) => {
+    if (path.includes('wait_for_change')) return hang;
+    return path.includes('recursive') ? { status: 200, headers, body } : { status: 404, headers };
+  });
   return { url, stop: close };
 }
 

@@ -1,7 +1,7 @@
 import { CloudError, type CloudErrorKind, kindOfHttpStatus } from '../../common/cloud-error.ts';
 import type { Clock } from '../../common/process/clock.ts';
 import { createHttp, type Http, type HttpAnswer, HttpFailure } from '../../common/process/http.ts';
-import { withScopedHosts } from './scoped-http.ts';
+import { withPlainHttp } from './plain-http.ts';
 
 export interface MetadataRequest {
   readonly path: string;
@@ -42,7 +42,7 @@ const defaultTimeoutMs = 2000;
 
 /** The Http of metadata sources: a fresh connection each time, since some services (Nova's proxy) close idle ones without a word. */
 export function createMetadataHttp(clock: Clock): Http {
-  return withScopedHosts(createHttp({ clock }).http, clock);
+  return withPlainHttp(createHttp({ clock }).http, clock);
 }
 
 export function createMetadataClient(options: MetadataClientOptions): MetadataClient {
