@@ -100,6 +100,19 @@ test('a stand-alone VM in a region without zones has its fault domain as zone; a
   assert.equal(service.requests.length, 1);
 });
 
+test('a tag that no label may hold is made into one, or left out', async (context) => {
+  for (const [value, expected] of [
+    ['group one/7', 'group-one-7'],
+    ['!', undefined],
+  ] as const) {
+    const tagged = payload(({ compute: vm }) => {
+      vm.tagsList = [{ name: 'Platform_Interconnect_Group', value }];
+    });
+    const { source } = await openBeside(context, azure, imds({ instance: tagged }));
+    assert.equal((await source.read(never)).labels?.['topology.kubernetes.azure.com/interconnect-group'], expected);
+  }
+});
+
 test('a VM behind no standard load balancer has no public address, however the service says it', async (context) => {
   const answers: readonly FakeAnswer[] = [
     { status: 404 },

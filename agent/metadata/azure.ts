@@ -6,6 +6,7 @@ import { azureNotices } from './azure-notices.ts';
 import { createAzureSession } from './azure-session.ts';
 import { createMetadataHttp } from './client.ts';
 import { addressOf, type Fields, fieldsOf, invalid } from './fields.ts';
+import { labelValue } from './openstack-instance.ts';
 import type { SourceKind } from './source.ts';
 
 const cloud = 'azure';
@@ -101,8 +102,9 @@ function labelsOf(compute: Fields): Record<string, string> {
   const subDomain = compute.optionalText('platformSubFaultDomain');
   if (subDomain !== undefined) labels['topology.kubernetes.azure.com/sub-fault-domain'] = subDomain;
   const group = compute.objects('tagsList').find((tag) => tag.optionalText('name') === 'Platform_Interconnect_Group');
-  const value = group?.optionalText('value');
-  if (value !== undefined) labels['topology.kubernetes.azure.com/interconnect-group'] = value;
+  // A tag may hold what a label may not.
+  const value = labelValue(group?.optionalText('value') ?? '');
+  if (value !== '') labels['topology.kubernetes.azure.com/interconnect-group'] = value;
   return labels;
 }
 

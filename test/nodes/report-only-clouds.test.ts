@@ -4,6 +4,7 @@ import type { Instance } from '../../common/instance.ts';
 import { silentLog } from '../../common/process/log.ts';
 import { seededRandom } from '../../common/process/random.ts';
 import { providerIdCodecs } from '../../common/provider-id/registry.ts';
+import { reportVersion } from '../../common/report.ts';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
 import { annotations, conditions, labels, names, taints } from '../../common/well-known.ts';
 import { cloudModules } from '../../controller/clouds/registry.ts';
@@ -12,6 +13,7 @@ import { readNodeFacts } from '../../controller/explain/read-facts.ts';
 import type { ConfiguredCloud } from '../../controller/nodes/configured-cloud.ts';
 import { openClouds } from '../../controller/open-clouds.ts';
 import { readCloudRequests } from '../../controller/options/options.ts';
+import { createReportReader } from '../../controller/reports/read-report.ts';
 import { createWorld, type Replica, type World } from './harness/world.ts';
 
 interface Example {
@@ -83,6 +85,22 @@ async function openByName(...providers: readonly string[]): Promise<readonly Con
 it('every cloud without a controller half has its example here', () => {
   const without = [...providerIdCodecs.keys()].filter((cloud) => !cloudModules.has(cloud)).sort();
   assert.deepEqual(examples.map(({ instance }) => instance.cloud).sort(), without);
+});
+
+it('the report API takes the report of each', () => {
+  const readReport = createReportReader();
+  for (const { instance } of examples) {
+    const report = {
+      version: reportVersion,
+      agentVersion: '0.0.0',
+      agentId: '0123456789abcdef0123456789abcdef',
+      sequence: 1,
+      observedAt: '2026-01-01T00:00:00Z',
+      instance,
+      metadata: { ok: true, ageSeconds: 0, failures: 0 },
+    };
+    assert.equal(readReport(report).fault, undefined, instance.cloud);
+  }
 });
 
 for (const { instance, forms, other } of examples) {
