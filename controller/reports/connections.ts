@@ -5,6 +5,7 @@ import { type RefusalCode, refusals } from './refusal.ts';
 
 /** What keeps slow or greedy peers from holding the report API. Times in milliseconds. */
 export interface ConnectionLimits {
+  /** One that has sent a request costs about 140 KiB; they must fit beside everything else into what the container may use. */
   readonly maxConnections: number;
   readonly maxConnectionsPerAddress: number;
   readonly handshakeTimeoutMs: number;
@@ -18,8 +19,8 @@ export interface ConnectionLimits {
 }
 
 export const defaultConnectionLimits: ConnectionLimits = {
-  maxConnections: 2_048,
-  maxConnectionsPerAddress: 1_024,
+  maxConnections: 512,
+  maxConnectionsPerAddress: 128,
   handshakeTimeoutMs: 10_000,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 15_000,
@@ -27,24 +28,43 @@ export const defaultConnectionLimits: ConnectionLimits = {
   checkIntervalMs: 2_000,
 };
 
-/** Bounds how many connections there are, from one address too, and how long one may idle. */
+/**
+ * Bounds how many connections there are, from one address too, and how long one may idle. When all are taken, the oldest of the address that holds most makes room for one
+ * that holds fewer: a few that hold many cannot lock everybody else out.
+ */
 export function limitConnections(server: Server, limits: ConnectionLimits): void {
-  const held = new Map<string, number>();
-  server.maxConnections = limits.maxConnections;
+  const held = new Map<string, Set<Socket>>();
+  let count = 0;
   server.setTimeout(limits.idleTimeoutMs);
+
+  function release(address: string, socket: Socket): void {
+    const sockets = held.get(address);
+    if (!sockets?.delete(socket)) return;
+    count -= 1;
+    if (sockets.size === 0) held.delete(address);
+  }
+
+  /** Answers whether there is room now. */
+  function makeRoom(own: number): boolean {
+    const [address, sockets] = [...held].reduce((most, each) => (each[1].size > most[1].size ? each : most));
+    const [oldest] = sockets;
+    if (oldest === undefined || sockets.size <= own + 1) return false;
+    release(address, oldest);
+    oldest.destroy();
+    return true;
+  }
+
   server.on('connection', (socket: Socket) => {
     const address = socket.remoteAddress ?? '';
-    const count = held.get(address) ?? 0;
-    if (count >= limits.maxConnectionsPerAddress) {
+    const own = held.get(address)?.size ?? 0;
+    if (own >= limits.maxConnectionsPerAddress || (count >= limits.maxConnections && !makeRoom(own))) {
       socket.destroy();
       return;
     }
-    held.set(address, count + 1);
-    socket.once('close', () => {
-      const left = (held.get(address) ?? 1) - 1;
-      if (left > 0) held.set(address, left);
-      else held.delete(address);
-    });
+    const sockets = held.get(address) ?? new Set();
+    held.set(address, sockets.add(socket));
+    count += 1;
+    socket.once('close', () => release(address, socket));
   });
 }
 

@@ -449,6 +449,30 @@ describe('report API', () => {
     assert.ok(!lines.some((line) => line.includes('"level":"error"')), lines.at(-1));
   });
 
+  it('when full makes room for whoever holds less, at the cost of whoever holds most', async () => {
+    await start({ limits: { maxConnections: 4, maxConnectionsPerAddress: 10 } });
+    const cut: string[] = [];
+    const hold = (localAddress: string, name: string) =>
+      new Promise<boolean>((resolve) => {
+        const options = { host: '127.0.0.1', port, ca: authority.cert, servername: serverName, localAddress };
+        const socket = connect(options, () => resolve(true));
+        socket.on('error', () => {});
+        socket.on('close', () => {
+          cut.push(name);
+          resolve(false);
+        });
+        socket.resume();
+      });
+    for (const name of ['greedy 1', 'greedy 2', 'greedy 3']) assert.equal(await hold('127.0.0.2', name), true);
+    assert.equal(await hold('127.0.0.3', 'third'), true);
+    assert.equal(await hold('127.0.0.4', 'fourth'), true);
+    assert.equal(await hold('127.0.0.5', 'fifth'), true);
+    assert.deepEqual(cut, ['greedy 1', 'greedy 2']);
+    assert.equal(await hold('127.0.0.6', 'sixth'), false, 'everybody holds one: nobody is cut for it');
+    assert.equal(await hold('127.0.0.2', 'greedy 4'), false);
+    assert.deepEqual(cut, ['greedy 1', 'greedy 2', 'sixth', 'greedy 4']);
+  });
+
   it('serves a new certificate to the next connection', async () => {
     const validity = { notBefore: Date.now() - hour, notAfter: Date.now() + hour };
     const next = await issueAuthority(validity);
