@@ -30,7 +30,7 @@ export async function referencePages(): Promise<ReadonlyMap<string, string>> {
   const { signal } = new AbortController();
   return new Map([
     ['flags-agent.md', flagsPage(agentProgram({ ...world, signal }))],
-    ['flags-controller.md', flagsPage(controllerProgram({ ...world, signal: signal }))],
+    ['flags-controller.md', flagsPage(controllerProgram({ ...world, signal }))],
     ['metrics.md', metricsPage()],
     ['reasons.md', reasonsPage()],
     ['keys.md', keysPage()],
