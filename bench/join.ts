@@ -33,6 +33,8 @@ export interface JoinResult {
   readonly bareMs: number;
   /** To the last taint gone: from leading, from the first Node created, or from the first report. */
   readonly joinMs: number;
+  /** To the first one gone: before it lie the list of Nodes and the first lookup. */
+  readonly firstMs: number;
   readonly cloudCalls: number;
   readonly peakMiB: number;
 }
@@ -59,6 +61,7 @@ export async function measureJoin(api: BenchApi['api'], dist: string, options: J
       return {
         bareMs,
         joinMs: Math.max(...done) - sinceMs,
+        firstMs: Math.min(...done) - sinceMs,
         cloudCalls: cloud.calls.total(),
         peakMiB: (await memoryOf(leader.pid)).peakMiB,
       };

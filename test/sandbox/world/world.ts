@@ -205,6 +205,7 @@ export async function startReplica(
   const args = [
     '--max-semi-space-size=1',
     '--max-old-space-size=96',
+    '--optimize-for-size',
     controllerMain,
     'run',
     `--kubeconfig=${config.kubeconfig}`,
