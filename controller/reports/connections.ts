@@ -5,7 +5,7 @@ import { type RefusalCode, refusals } from './refusal.ts';
 
 /** What keeps slow or greedy peers from holding the report API. Times in milliseconds. */
 export interface ConnectionLimits {
-  /** One that has sent a request costs about 140 KiB; they must fit beside everything else into what the container may use. */
+  /** One costs about 80 KiB while it is served; they must fit beside everything else into what the container may use. */
   readonly maxConnections: number;
   readonly maxConnectionsPerAddress: number;
   readonly handshakeTimeoutMs: number;
@@ -19,8 +19,8 @@ export interface ConnectionLimits {
 }
 
 export const defaultConnectionLimits: ConnectionLimits = {
-  maxConnections: 512,
-  maxConnectionsPerAddress: 128,
+  maxConnections: 256,
+  maxConnectionsPerAddress: 64,
   handshakeTimeoutMs: 10_000,
   headersTimeoutMs: 10_000,
   requestTimeoutMs: 15_000,

@@ -79,7 +79,8 @@ async function serve(config: TargetConfig): Promise<void> {
         audience: names.audience,
         serviceAccount: { namespace: names.namespace, name: names.agent },
         liveNodeUid,
-        cacheSize: 2000,
+        // Full long before memory is judged.
+        cacheSize: 500,
         onReview: metrics.review,
       }),
       store,

@@ -28,6 +28,7 @@ export type FromTarget =
   | ({ readonly type: 'account' } & Account);
 
 export interface Target {
+  readonly pid: number;
   readonly ports: Readonly<Record<Door, number>>;
   /** Undefined while it lives; afterwards how it ended, with the end of what it printed. */
   death(): string | undefined;
@@ -39,12 +40,14 @@ export interface Target {
 
 const answerTimeoutMs = 30_000;
 
+/** As deploy/ starts the controller. */
+const shippedFlags = ['--max-semi-space-size=1', '--max-old-space-size=96'];
+
 /** Starts the servers. Rejects when they do not come up. */
-export async function startTarget(config: TargetConfig): Promise<Target> {
+export async function startTarget(config: TargetConfig, nodeFlags: readonly string[] = shippedFlags): Promise<Target> {
   const child: ChildProcess = fork(new URL('target-process.ts', import.meta.url), {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    // A small young generation: what is garbage already shall not count as memory held.
-    execArgv: ['--expose-gc', '--max-semi-space-size=2'],
+    execArgv: ['--expose-gc', ...nodeFlags],
   });
   let printed = '';
   let end: string | undefined;
@@ -79,6 +82,7 @@ export async function startTarget(config: TargetConfig): Promise<Target> {
 
   const { ports } = await ask({ type: 'serve', config }, 'ready');
   return {
+    pid: child.pid ?? 0,
     ports,
     death: () => end,
     account: () => ask({ type: 'account' }, 'account'),

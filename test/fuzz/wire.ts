@@ -9,6 +9,8 @@ export interface Delivery {
   readonly parts: readonly Buffer[];
   /** What the client does after the last part: waits for the answer, sends FIN and waits, or is gone at once. */
   readonly ending: 'wait' | 'finish' | 'vanish';
+  /** The loopback address to come from; default 127.0.0.1. */
+  readonly from?: string;
 }
 
 export interface Heard {
@@ -21,22 +23,28 @@ export interface Wire {
   send(port: number, delivery: Delivery): Promise<Heard>;
 }
 
-const patienceMs = 20_000;
-
 /** How often a new session is begun rather than an old one taken up: whole handshakes are most of what a case costs. */
 const wholeHandshakeEvery = 10;
 
+export interface WireOptions {
+  /** Whether sessions are taken up again; default true. */
+  readonly resume?: boolean;
+  /** Default 20 s. */
+  readonly patienceMs?: number;
+}
+
 /** @param ca the one authority that is trusted */
-export function createWire(ca: string): Wire {
+export function createWire(ca: string, { resume = true, patienceMs = 20_000 }: WireOptions = {}): Wire {
   const secureContext: SecureContext = createSecureContext({ ca });
   const sessions = new Map<number, Buffer>();
   let opened = 0;
 
   function open(port: number, delivery: Delivery, ready: () => void): Socket {
-    if (delivery.tls === 'plain') return connectPlain({ host: '127.0.0.1', port, noDelay: true }, ready);
+    const localAddress = delivery.from ?? '127.0.0.1';
+    if (delivery.tls === 'plain') return connectPlain({ host: '127.0.0.1', port, localAddress, noDelay: true }, ready);
     opened += 1;
-    const session = opened % wholeHandshakeEvery === 0 ? undefined : sessions.get(port);
-    const options = { host: '127.0.0.1', port, secureContext, servername: names.serverName };
+    const session = !resume || opened % wholeHandshakeEvery === 0 ? undefined : sessions.get(port);
+    const options = { host: '127.0.0.1', port, localAddress, secureContext, servername: names.serverName };
     const socket = connect(session === undefined ? options : { ...options, session }, ready);
     socket.on('session', (fresh) => sessions.set(port, fresh));
     return socket;
