@@ -203,6 +203,30 @@ describe('the event sink', () => {
     assert.equal(String(body['message']).length, 1024);
   });
 
+  it('rests four times as long as each write took, at most a second, and not any more once it stops', async () => {
+    const { clock, sink } = stand({
+      api: {
+        async call<T>() {
+          times.push(clock.monotonic() - startedAt);
+          await new Promise<void>((resolve) => clock.setTimer(times.length === 2 ? 2_000 : 50, resolve));
+          return {} as T;
+        },
+        watch: async () => {},
+      },
+    });
+    const times: number[] = [];
+    const startedAt = clock.monotonic();
+    for (let i = 0; i < 5; i += 1) {
+      sink.emit({ ...node, uid: `uid-${i}` }, { type: 'Normal', reason: 'Synced', message: '' });
+    }
+    await clock.advance(3_300);
+    assert.deepEqual(times, [0, 250, 3_250]);
+    const stopped = sink.stop();
+    await clock.advance(100);
+    await stopped;
+    assert.deepEqual(times, [0, 250, 3_250, 3_300, 3_350]);
+  });
+
   it('writes what waits before it stops, and gives up when that takes too long', async () => {
     const quick = stand();
     for (let i = 0; i < 3; i += 1)
