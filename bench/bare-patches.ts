@@ -1,8 +1,7 @@
 import { Agent, request } from 'node:https';
-import { parseArgs } from 'node:util';
 import nodeFetch from 'node-fetch';
 
-import { type BenchApi, startBenchApi } from './start-bench-api.ts';
+import type { BenchApi } from './start-bench-api.ts';
 
 /** How the patches are sent. */
 export interface BarePatchesWay {
@@ -82,6 +81,25 @@ export function freshNode(name: string): object {
   };
 }
 
+/** Makes Nodes as kubelets register them; answers how long it took. */
+export async function createNodes(api: BenchApi['api'], names: readonly string[], sockets: number): Promise<number> {
+  const agent = new Agent({ ca: api.caPem, keepAlive: true, maxSockets: sockets });
+  try {
+    return await registerNodes(overHttps(api, agent, accept.metadata), names, sockets);
+  } finally {
+    agent.destroy();
+  }
+}
+
+async function registerNodes(send: Send, names: readonly string[], sockets: number): Promise<number> {
+  const started = performance.now();
+  await eachOf([...names], sockets, async (name) => {
+    const { status } = await send('POST', '/api/v1/nodes', freshNode(name), 'application/json');
+    if (status !== 201) throw new Error(`creating ${name}: ${status}`);
+  });
+  return performance.now() - started;
+}
+
 /**
  * Makes `count` Nodes, then times two patches on each as a cloud controller sends them: status (addresses and a
  * condition), then the object (providerID, labels, taint off) guarded by the resourceVersion of the first answer.
@@ -99,12 +117,7 @@ export async function measureBarePatches(
   const make = overHttps(api, agent, accept.metadata);
   const send = sender(api, agent, accept[way.answer]);
   try {
-    const creating = performance.now();
-    await eachOf(names, way.sockets, async (name) => {
-      const { status } = await make('POST', '/api/v1/nodes', freshNode(name), 'application/json');
-      if (status !== 201) throw new Error(`creating ${name}: ${status}`);
-    });
-    const createMs = performance.now() - creating;
+    const createMs = await registerNodes(make, names, way.sockets);
     let bytesReceived = 0;
     const serverBefore = await serverCpu(api, agent);
     const cpu = process.cpuUsage();
@@ -227,69 +240,3 @@ async function eachOf<T>(items: T[], width: number, work: (item: T, index: numbe
   };
   await Promise.all(Array.from({ length: width }, worker));
 }
-
-async function main(argv: string[]): Promise<void> {
-  const { values } = parseArgs({
-    args: argv,
-    options: {
-      nodes: { type: 'string', default: '1000' },
-      sockets: { type: 'string', default: '8,16,32' },
-      rounds: { type: 'string', default: '5' },
-      api: { type: 'string', default: 'real' },
-    },
-  });
-  const count = Number(values.nodes);
-  const ways: BarePatchesWay[] = [];
-  for (const client of ['node-fetch', 'node:https'] as const) {
-    for (const answer of ['whole', 'metadata'] as const) {
-      for (const sockets of values.sockets.split(',').map(Number)) ways.push({ client, answer, sockets });
-    }
-  }
-  const started = await startBenchApi(values.api);
-  try {
-    console.log(`${values.api} API server, ${count} nodes, 2 patches each, ${values.rounds} rounds`);
-    await measureBarePatches(started.api, Math.min(count, 300), { client: 'node-fetch', sockets: 8, answer: 'whole' });
-    const results = new Map(ways.map((way) => [way, [] as BarePatchesResult[]]));
-    // Round by round, so that what else the machine does falls on all ways alike.
-    for (let round = 0; round < Number(values.rounds); round++) {
-      for (const way of ways) results.get(way)?.push(await measureBarePatches(started.api, count, way));
-    }
-    printTable(results);
-  } finally {
-    await started.stop();
-  }
-}
-
-function printTable(results: Map<BarePatchesWay, BarePatchesResult[]>): void {
-  const row = (cells: string[]) =>
-    console.log(cells.map((cell, i) => (i < 2 ? cell.padEnd(11) : cell.padStart(13))).join(''));
-  row([
-    'client',
-    'answer',
-    'sockets',
-    'best ms',
-    'median ms',
-    'best per s',
-    'client CPU ms',
-    'server CPU ms',
-    'MB received',
-  ]);
-  for (const [way, all] of results) {
-    const sorted = [...all].sort((a, b) => a.wallMs - b.wallMs);
-    const [best, median] = [sorted[0], sorted[sorted.length >> 1]];
-    if (!best || !median) continue;
-    row([
-      way.client,
-      way.answer,
-      String(way.sockets),
-      best.wallMs.toFixed(0),
-      median.wallMs.toFixed(0),
-      ((best.patches / best.wallMs) * 1000).toFixed(0),
-      Math.min(...all.map((result) => result.clientCpuMs)).toFixed(0),
-      Number.isFinite(best.serverCpuMs) ? Math.min(...all.map((result) => result.serverCpuMs ?? 0)).toFixed(0) : '-',
-      (best.bytesReceived / 1e6).toFixed(1),
-    ]);
-  }
-}
-
-if (import.meta.main) await main(process.argv.slice(2));

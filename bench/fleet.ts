@@ -21,8 +21,8 @@ export interface Fleet {
   register(): Promise<void>;
   /** Makes the agents' pods and reads each one's metadata and bound token, once. */
   prepareAgents(): Promise<void>;
-  /** Each agent's next report, over a connection of its own, `perSecond` of them; answers how many were accepted. */
-  report(to: { readonly port: number; readonly ca: string }, perSecond: number): Promise<number>;
+  /** Each agent's next report, over a connection of its own, `perSecond` of them, until the signal aborts; answers how many were accepted. */
+  report(to: { readonly port: number; readonly ca: string }, perSecond: number, signal?: AbortSignal): Promise<number>;
   /** Status patches as kubelets send them every five minutes, `perSecond` of them all around until the signal aborts; answers how many. */
   heartbeats(perSecond: number, signal: AbortSignal): Promise<number>;
   remove(): Promise<void>;
@@ -83,11 +83,16 @@ export function createFleet(rest: KubeRest, cloud: RunningCloud, size: number): 
       await rest.call('POST', accounts, { metadata: { name: names.agent } });
       await eachOf(machines, width, prepare);
     },
-    async report(to, perSecond) {
+    async report(to, perSecond, signal) {
       let accepted = 0;
-      await paced([...agents.values()], perSecond, async (agent) => {
-        if (await send(agent, to)) accepted += 1;
-      });
+      await paced(
+        [...agents.values()],
+        perSecond,
+        async (agent) => {
+          if (await send(agent, to)) accepted += 1;
+        },
+        signal,
+      );
       return accepted;
     },
     async heartbeats(perSecond, signal) {

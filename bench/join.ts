@@ -7,17 +7,17 @@ import { seededRandom } from '../common/process/random.ts';
 import { names } from '../common/well-known.ts';
 import { startCloud } from '../test/sandbox/cloud/start-cloud.ts';
 import { createKubeRest, type KubeRest } from '../test/sandbox/world/kube-rest.ts';
-import { measureBarePatches } from './bare-patches.ts';
+import { createNodes, measureBarePatches } from './bare-patches.ts';
 import { createFleet } from './fleet.ts';
 import { memoryOf } from './process-figures.ts';
 import { type ShippedController, startShippedController } from './shipped-controller.ts';
 import type { BenchApi } from './start-bench-api.ts';
 
 /**
- * Who finds the nodes uninitialized: a leader that starts (`at start`), one that leads already while they are created (`created`), or one without credentials for the
+ * Who finds the nodes uninitialized: a leader that starts (`at-start`), one that leads already while they are created (`created`), or one without credentials for the
  * cloud, which hears of each instance from its agent alone (`reports`).
  */
-export const joinWays = ['at start', 'created', 'reports'] as const;
+export const joinWays = ['at-start', 'created', 'reports'] as const;
 export type JoinWay = (typeof joinWays)[number];
 
 export interface JoinOptions {
@@ -67,7 +67,7 @@ export async function measureJoin(api: BenchApi['api'], dist: string, options: J
       };
     };
 
-    if (way === 'at start') {
+    if (way === 'at-start') {
       await fleet.register();
       const leader = await start();
       const [ledAt] = await leader.logged('leading', 1, 60_000);
@@ -79,7 +79,7 @@ export async function measureJoin(api: BenchApi['api'], dist: string, options: J
     await sleep(2000);
     if (way === 'created') {
       const since = Date.now();
-      await fleet.register();
+      await createNodes(api, fleet.names, sockets);
       return await finish(leader, since, bare.createMs + bare.wallMs);
     }
     await fleet.register();

@@ -1,137 +1,192 @@
-import { spawnSync } from 'node:child_process';
+// What Mooring costs, measured: see README.md. Nothing here is asserted.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { defineFlags } from '../common/process/flags.ts';
-import { defineCommand } from '../common/process/program.ts';
-import { runAsProcess } from '../common/process/run-as-process.ts';
-import { version } from '../common/version.ts';
+import { parseArgs } from 'node:util';
+import { measureAgent } from './agent-memory.ts';
+import { measureBarePatches } from './bare-patches.ts';
+import { idleBudget, measureIdle } from './idle.ts';
 import { joinBudget, joinWays, measureJoin } from './join.ts';
 import { measureMemory, memoryBudgetMiB } from './memory.ts';
+import { median } from './process-figures.ts';
 import { buildShipped } from './shipped-controller.ts';
-import { startBenchApi } from './start-bench-api.ts';
+import { type BenchApi, startBenchApi } from './start-bench-api.ts';
+import { printTable } from './table.ts';
 
-const apiFlag = {
-  kind: 'string',
-  default: 'embedded',
-  choices: ['embedded', 'real'],
-  help: 'API server, a process of its own.',
-} as const;
+const usage = `npm run -s bench -- [join|memory|idle|agent|bare|all] [flags]
+  --api embedded|real     API server, in a process of its own (embedded)
+  --nodes N               1000; 5000 for memory and idle
+  --rounds N              rounds whose medians are shown, of join and bare (3)
+  --latency 0,50,200      milliseconds of each call to the cloud, of join
+  --ways at-start,created,reports   who joins, of join
+  --minutes N             of memory's soak (3) and of idle (15)
+`;
 
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.floor(sorted.length / 2)] ?? Number.NaN;
-}
-
-const joinCommand = defineCommand({
-  summary: 'Nodes that join at once, beside the same patches sent bare in the same run.',
-  flags: defineFlags({
-    api: apiFlag,
-    nodes: { kind: 'int', default: 1000, min: 1, help: 'Nodes that join.' },
-    way: {
-      kind: 'list',
-      default: [...joinWays],
-      choices: [...joinWays],
-      help: 'at start: the Nodes wait when the controller begins to lead; created: it leads already; reports: no API of the cloud, reports alone.',
-    },
-    latency: { kind: 'list', default: ['0', '50', '200'], help: 'Milliseconds that a call to the cloud takes.' },
-    rounds: { kind: 'int', default: 3, min: 1, help: 'Rounds; the median of their ratios is shown last.' },
-  }),
-  examples: ['npm run -s bench -- join --api real', 'npm run -s bench -- join --way "at start" --latency 0'],
-  async run({ values, io }) {
-    const dist = await mkdtemp(join(tmpdir(), 'mooring-bench-dist-'));
-    const bench = await startBenchApi(values.api);
-    try {
-      const shipped = await buildShipped(dist);
-      io.stdout(
-        `${values.nodes} nodes, ${values.api} API server; budget: ratio ${joinBudget.ratio}, ${joinBudget.cloudCalls} cloud calls\n`,
-      );
-      io.stdout('way       latency ms  bare s  join s  ratio  cloud calls  peak MiB\n');
-      for (const way of joinWays.filter((each) => values.way.includes(each))) {
-        for (const latencyMs of (way === 'reports' ? ['0'] : values.latency).map(Number)) {
-          const ratios: number[] = [];
-          for (let round = 0; round < values.rounds; round += 1) {
-            const { bareMs, joinMs, cloudCalls, peakMiB } = await measureJoin(bench.api, shipped, {
-              way,
-              nodes: values.nodes,
-              latencyMs,
-            });
-            ratios.push(joinMs / bareMs);
-            const cells = [
-              String(latencyMs).padStart(10),
-              (bareMs / 1000).toFixed(2).padStart(6),
-              (joinMs / 1000).toFixed(2).padStart(6),
-              (joinMs / bareMs).toFixed(2).padStart(5),
-              String(cloudCalls).padStart(11),
-              peakMiB.toFixed(0).padStart(8),
-            ];
-            io.stdout(`${way.padEnd(8)}  ${cells.join('  ')}\n`);
-          }
-          io.stdout(`${way.padEnd(8)}  median ratio ${median(ratios).toFixed(2)}\n`);
-        }
-      }
-      return 0;
-    } finally {
-      await bench.stop();
-      await rm(dist, { recursive: true, force: true });
-    }
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    api: { type: 'string', default: 'embedded' },
+    nodes: { type: 'string' },
+    rounds: { type: 'string', default: '3' },
+    latency: { type: 'string', default: '0,50,200' },
+    ways: { type: 'string', default: joinWays.join(',') },
+    minutes: { type: 'string' },
+    help: { type: 'boolean', short: 'h', default: false },
   },
 });
 
-const memoryCommand = defineCommand({
-  summary: 'Memory of the leader with many nodes, their agents and kubelets at work.',
-  flags: defineFlags({
-    api: apiFlag,
-    nodes: { kind: 'int', default: 5000, min: 1, help: 'Nodes of about 12 KB.' },
-    soak: {
-      kind: 'number',
-      default: 3,
-      min: 0,
-      help: 'Minutes that kubelets and agents go on, ten times as fast as they would.',
-    },
-  }),
-  examples: ['npm run -s bench -- memory', 'npm run -s bench -- memory --nodes 15000 --soak 1'],
-  async run({ values, io }) {
-    const bench = await startBenchApi(values.api);
-    try {
-      const result = await measureMemory(bench.api, { nodes: values.nodes, soakMinutes: values.soak });
-      io.stdout(`${values.nodes} nodes, ${values.api} API server; budget: peak ${memoryBudgetMiB} MiB at 5,000\n`);
-      io.stdout('peak MiB  RSS MiB  anon MiB  after\n');
-      for (const { after, peakMiB, rssMiB, anonymousMiB } of result.moments) {
-        io.stdout(
-          `${peakMiB.toFixed(0).padStart(8)}  ${rssMiB.toFixed(0).padStart(7)}  ${anonymousMiB.toFixed(0).padStart(8)}  ${after}\n`,
-        );
-      }
-      io.stdout(
-        `${result.reports} reports, ${result.heartbeats} heartbeats; ${Math.round(result.peakBytesPerNode)} bytes of peak a node; slope ${result.slopeMiBPerMinute.toFixed(2)} MiB a minute\n`,
-      );
-      return 0;
-    } finally {
-      await bench.stop();
-    }
-  },
+const rounds = positive('rounds', values.rounds);
+const nodes = values.nodes === undefined ? undefined : positive('nodes', values.nodes);
+const minutes = values.minutes === undefined ? undefined : positive('minutes', values.minutes);
+const ways = values.ways.split(',').map((text) => oneOf('ways', text, joinWays));
+const latencies = values.latency.split(',').map((text) => {
+  const ms = Number(text);
+  if (!Number.isFinite(ms) || ms < 0) throw new RangeError(`--latency: ${text}, expected milliseconds`);
+  return ms;
 });
 
-/** Benches with a command line of their own. */
-function script(file: string, summary: string) {
-  return defineCommand({
-    summary,
-    flags: defineFlags({}),
-    examples: [`node bench/${file} --help`],
-    async run() {
-      return spawnSync(process.execPath, [join(import.meta.dirname, file)], { stdio: 'inherit' }).status ?? 1;
-    },
-  });
+interface Stage {
+  readonly bench: BenchApi;
+  readonly dist: string;
 }
 
-runAsProcess(() => ({
-  name: 'bench',
-  version,
-  summary: 'Measurements; nothing is asserted. Two shared cores are noisy: quote medians.',
-  commands: {
-    join: joinCommand,
-    memory: memoryCommand,
-    agent: script('agent-memory.ts', 'Memory, processor and start of the agent as it ships, against its budgets.'),
-    bare: script('bare-patches.ts', 'How fast bare patches go, by client and number of connections.'),
+const benches: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
+  async bare({ bench }) {
+    const count = nodes ?? 1000;
+    const rows = [];
+    for (const sockets of [8, 16, 32]) {
+      const way = { client: 'node:https', sockets, answer: 'metadata' } as const;
+      const results = await repeated(() => measureBarePatches(bench.api, count, way));
+      const wallMs = median(results.map((result) => result.wallMs));
+      rows.push([`${sockets}`, seconds(wallMs), ((2000 * count) / wallMs).toFixed(0)]);
+    }
+    printTable(
+      `Two bare patches on each of ${count} Nodes (${values.api} API server)`,
+      ['sockets', 'wall', 'patches/s'],
+      rows,
+    );
   },
-}));
+
+  async join({ bench, dist }) {
+    const count = nodes ?? 1000;
+    const rows = [];
+    for (const way of ways) {
+      for (const latencyMs of way === 'reports' ? [0] : latencies) {
+        const results = await repeated(() => measureJoin(bench.api, dist, { way, nodes: count, latencyMs }));
+        const of = (pick: (result: (typeof results)[number]) => number) => median(results.map(pick));
+        rows.push([
+          way,
+          `${latencyMs} ms`,
+          seconds(of((result) => result.bareMs)),
+          seconds(of((result) => result.firstMs)),
+          seconds(of((result) => result.joinMs)),
+          of((result) => result.joinMs / result.bareMs).toFixed(2),
+          of((result) => result.cloudCalls).toFixed(0),
+          of((result) => result.peakMiB).toFixed(0),
+        ]);
+      }
+    }
+    printTable(
+      `${count} nodes join (${values.api} API server; budget: ${joinBudget.ratio} x bare, ${joinBudget.cloudCalls} cloud calls)`,
+      ['found', 'cloud', 'bare', 'first', 'last', 'ratio', 'cloud calls', 'peak MiB'],
+      rows,
+    );
+  },
+
+  async memory({ bench, dist }) {
+    const count = nodes ?? 5000;
+    const soakMinutes = minutes ?? 3;
+    const { moments, ...result } = await measureMemory(bench.api, dist, { nodes: count, soakMinutes });
+    printTable(
+      `Memory of the controller, ${count} nodes of 12 KB (${values.api} API server; budget: peak ${memoryBudgetMiB} MiB at 5,000), MiB`,
+      ['after', 'RSS', 'anonymous', 'peak'],
+      moments.map(({ after, rssMiB, anonymousMiB, peakMiB }) => [
+        after,
+        ...[rssMiB, anonymousMiB, peakMiB].map(String),
+      ]),
+    );
+    console.log(
+      `${(result.peakBytesPerNode / 1024).toFixed(1)} KiB a node at the peak; ${result.slopeMiBPerMinute.toFixed(2)} MiB a minute in the second half of the soak ` +
+        `(${result.reports} reports, ${result.heartbeats} heartbeats: ten times the usual)\n`,
+    );
+  },
+
+  async idle({ bench, dist }) {
+    if (bench.requests === undefined)
+      return console.log('idle: only the embedded API server counts who asks (--api embedded)\n');
+    const count = nodes ?? 5000;
+    const result = await measureIdle(bench, dist, { nodes: count, minutes: minutes ?? 15 });
+    printTable(
+      `A leader of ${count} nodes while nothing happens`,
+      ['what', 'measured', 'budget'],
+      [
+        ['cloud calls an hour', result.cloudCallsPerHour.toFixed(0), `${idleBudget.cloudCallsPerHour}`],
+        ['API requests a minute', result.apiRequestsPerMinute.toFixed(0), `${idleBudget.apiRequestsPerMinute}`],
+        ['share of a core', percent(result.cpuShare), percent(idleBudget.cpuShare)],
+        ['RSS, peak', `${result.rssMiB}, ${result.peakMiB} MiB`, `${memoryBudgetMiB} MiB`],
+        ...result.apiRequests.map(({ what, perMinute }) => [`  ${what}`, perMinute.toFixed(1), '']),
+      ],
+    );
+  },
+
+  async agent() {
+    const figures = await measureAgent(60 * (minutes ?? 2));
+    printTable(
+      'The agent',
+      ['what', 'measured', 'budget'],
+      [
+        ['RSS', `${figures.rssMiB} MiB`, '60 MiB'],
+        ['anonymous', `${figures.anonymousMiB} MiB`, '18 MiB'],
+        ['share of a core', percent(figures.cpuShare), '0.10 %'],
+        ['start to first report', `${figures.firstReportMs} ms`, ''],
+      ],
+    );
+  },
+};
+
+async function repeated<T>(measure: () => Promise<T>): Promise<T[]> {
+  const results: T[] = [];
+  for (let round = 0; round < rounds; round += 1) results.push(await measure());
+  return results;
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(2)} s`;
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(2)} %`;
+}
+
+function positive(flag: string, text: string): number {
+  const number = Number(text);
+  if (!(number > 0)) throw new RangeError(`--${flag}: ${text}, expected a positive number`);
+  return number;
+}
+
+function oneOf<const T extends string>(flag: string, text: string, known: readonly T[]): T {
+  const found = known.find((one) => one === text);
+  if (found === undefined) throw new RangeError(`--${flag}: ${text}, expected one of ${known.join(', ')}`);
+  return found;
+}
+
+async function main(): Promise<void> {
+  const asked = positionals.length === 0 || positionals.includes('all') ? Object.keys(benches) : positionals;
+  const unknown = asked.filter((name) => benches[name] === undefined);
+  if (values.help || unknown.length > 0) {
+    process.stderr.write(unknown.length > 0 ? `${unknown.join(', ')}: no such bench\n${usage}` : usage);
+    process.exitCode = values.help ? 0 : 2;
+    return;
+  }
+  const folder = await mkdtemp(join(tmpdir(), 'mooring-bench-'));
+  const bench = await startBenchApi(values.api);
+  try {
+    const stage = { bench, dist: await buildShipped(folder) };
+    for (const name of asked) await benches[name]!(stage);
+  } finally {
+    await bench.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+await main();

@@ -9,7 +9,7 @@ import { createKubeRest } from '../test/sandbox/world/kube-rest.ts';
 import { createFleet } from './fleet.ts';
 import { reportCa } from './join.ts';
 import { type MemoryFigures, memoryOf, slope } from './process-figures.ts';
-import { buildShipped, type ShippedController, startShippedController } from './shipped-controller.ts';
+import { type ShippedController, startShippedController } from './shipped-controller.ts';
 import type { BenchApi } from './start-bench-api.ts';
 
 export interface MemoryOptions {
@@ -40,6 +40,7 @@ const hurry = 10;
 /** The memory of the leader: without nodes, when all nodes join at once, and of a second leader that finds them initialised, with their agents and kubelets at work. */
 export async function measureMemory(
   api: BenchApi['api'],
+  dist: string,
   { nodes, soakMinutes }: MemoryOptions,
 ): Promise<MemoryResult> {
   const folder = await mkdtemp(join(tmpdir(), 'mooring-bench-'));
@@ -52,8 +53,8 @@ export async function measureMemory(
     moments.push(moment);
     return moment;
   };
+  const fleet = createFleet(rest, cloud, nodes);
   try {
-    const dist = await buildShipped(folder);
     const start = async () => {
       await controller?.stop();
       controller = await startShippedController(dist, { api, cloud, credentials: true, folder });
@@ -66,7 +67,6 @@ export async function measureMemory(
     const base = await note('idle without nodes');
     await controller!.stop();
 
-    const fleet = createFleet(rest, cloud, nodes);
     await fleet.register();
     await (await start()).logged('node initialised', nodes, 600_000);
     await settled(cloud);
@@ -103,6 +103,7 @@ export async function measureMemory(
     };
   } finally {
     await controller?.stop();
+    await fleet.remove();
     await cloud.stop();
     rest.close();
     await rm(folder, { recursive: true, force: true });

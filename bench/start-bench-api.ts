@@ -3,10 +3,13 @@ import { once } from 'node:events';
 import type { ApiUnderTest } from '../test/conformance/api-under-test.ts';
 import { findBinaries } from '../test/real/binaries.ts';
 import { startRealApi } from '../test/real/start-real-api.ts';
+import type { RequestCount } from '../test/sandbox/kube/request-counts.ts';
 
 /** An API server in a process of its own, so that its work does not count as the client's. */
 export interface BenchApi {
   api: Pick<ApiUnderTest, 'kind' | 'url' | 'caPem' | 'adminToken'>;
+  /** What the controller has asked so far, by the server's own count; the embedded one alone keeps it. */
+  requests?(): Promise<readonly RequestCount[]>;
   stop(): Promise<void>;
 }
 
@@ -25,6 +28,11 @@ export async function startBenchApi(which: string): Promise<BenchApi> {
   const [api] = (await once(child, 'message')) as [BenchApi['api']];
   return {
     api,
+    async requests() {
+      const answer = once(child, 'message');
+      child.send('requests');
+      return (await answer)[0].requests;
+    },
     async stop() {
       const gone = once(child, 'exit');
       child.disconnect();
