@@ -71,8 +71,13 @@ export function createFleet(rest: KubeRest, cloud: RunningCloud, size: number): 
       { instance: agent.instance, notices: [], metadata: { ok: true, ageSeconds: 0, failures: 0 } },
       { sequence: agent.sequence, nowMs: Date.now(), leaving: false },
     );
-    const { status, text } = await post(port, ca, agent.token, JSON.stringify(report));
-    return status === 200 && JSON.parse(text).accepted === true;
+    try {
+      const { status, text } = await post(port, ca, agent.token, JSON.stringify(report));
+      return status === 200 && JSON.parse(text).accepted === true;
+    } catch {
+      // An agent would try again; here it counts as not accepted.
+      return false;
+    }
   }
 
   return {
