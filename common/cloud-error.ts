@@ -39,6 +39,8 @@ export interface CloudErrorDetails {
   readonly message: string;
   /** How long the cloud asked us to wait, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
+  /** Which of several things sent together were refused, by the ids they were sent with; the others could be sent again without them. */
+  readonly subjects?: readonly string[] | undefined;
   readonly cause?: unknown;
 }
 
@@ -49,6 +51,7 @@ export class CloudError extends Error {
   readonly operation: string;
   readonly retryable: boolean;
   readonly retryAfterMs: number | undefined;
+  readonly subjects: readonly string[];
 
   constructor(details: CloudErrorDetails) {
     super(`${details.cloud} ${details.operation}: ${details.message}`, { cause: details.cause });
@@ -58,6 +61,7 @@ export class CloudError extends Error {
     this.operation = details.operation;
     this.retryable = !notRetryable.has(details.kind);
     this.retryAfterMs = details.retryAfterMs;
+    this.subjects = details.subjects ?? [];
   }
 }
 

@@ -20,6 +20,7 @@ export const labels = {
   zoneBeta: 'failure-domain.beta.kubernetes.io/zone',
   region: 'topology.kubernetes.io/region',
   regionBeta: 'failure-domain.beta.kubernetes.io/region',
+  excludeFromLoadBalancers: 'node.kubernetes.io/exclude-from-external-load-balancers',
 } as const;
 
 export const annotations = {
@@ -33,6 +34,12 @@ export const annotations = {
   replica: 'replica.mooring.dev/',
   deletionLedger: 'mooring.dev/deletion-ledger',
   clusterApiDelete: 'cluster.x-k8s.io/delete-machine',
+  sourceRanges: 'service.beta.kubernetes.io/load-balancer-source-ranges',
+  loadBalancer: 'mooring.dev/load-balancer',
+  loadBalancerId: 'mooring.dev/load-balancer-id',
+  loadBalancerRetain: 'mooring.dev/load-balancer-retain',
+  allowAddressChange: 'mooring.dev/allow-address-change',
+  cloud: 'mooring.dev/cloud',
 } as const;
 
 export const conditions = {
@@ -40,6 +47,11 @@ export const conditions = {
   instanceMissing: 'CloudInstanceMissing',
   interruption: 'CloudInterruption',
   networkUnavailable: 'NetworkUnavailable',
+  loadBalancer: 'CloudLoadBalancer',
+} as const;
+
+export const finalizers = {
+  loadBalancerCleanup: 'service.kubernetes.io/load-balancer-cleanup',
 } as const;
 
 export const names = {
@@ -148,6 +160,50 @@ export const ownKeys: readonly OwnKey[] = [
     kind: 'taint',
     written: 'controller',
     meaning: 'With --interruption-taint: the cloud has announced the end of the VM; no new pods are scheduled.',
+  },
+  {
+    key: annotations.loadBalancer,
+    on: 'Service',
+    kind: 'annotation',
+    written: 'controller',
+    meaning:
+      'Scope and id of the load balancer made for this Service, separated by one space; the id is `pending` from before the first call to the cloud until the answer to the creation.',
+  },
+  {
+    key: annotations.loadBalancerId,
+    on: 'Service',
+    kind: 'annotation',
+    written: 'person',
+    meaning:
+      'Use this load balancer, which somebody else made, instead of making one. It must carry the consent tag `mooring.dev/attachable-by` with the UID of the cluster (of the namespace kube-system), or stand in --attachable-load-balancers. It is never deleted.',
+  },
+  {
+    key: annotations.loadBalancerRetain,
+    on: 'Service',
+    kind: 'annotation',
+    written: 'person',
+    meaning: 'Set to `true`: when the Service goes, its load balancer and address stay.',
+  },
+  {
+    key: annotations.allowAddressChange,
+    on: 'Service',
+    kind: 'annotation',
+    written: 'person',
+    meaning: 'Set to `true`: changes that give the load balancer another address may be made.',
+  },
+  {
+    key: annotations.cloud,
+    on: 'Service',
+    kind: 'annotation',
+    written: 'person',
+    meaning: 'Name of the cloud that serves this Service, where several of the configured ones have load balancers.',
+  },
+  {
+    key: conditions.loadBalancer,
+    on: 'Service',
+    kind: 'condition',
+    written: 'controller',
+    meaning: 'Whether the load balancer is as the Service asks, and if not, why; the reasons are a closed set.',
   },
   {
     key: names.pausedKey,

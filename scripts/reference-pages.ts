@@ -209,6 +209,8 @@ const upstreamLabels: Readonly<Record<keyof typeof labels, string>> = {
   zoneBeta: 'Written once.',
   region: 'Written once.',
   regionBeta: 'Written once.',
+  excludeFromLoadBalancers:
+    'Read: anything but a false value keeps the Node out of every load balancer, as upstream does.',
 };
 
 function keysPage(): string {

@@ -3,6 +3,8 @@ import type { Instance, PowerState } from '../../common/instance.ts';
 import type { Clock } from '../../common/process/clock.ts';
 import type { Log } from '../../common/process/log.ts';
 import type { Random } from '../../common/process/random.ts';
+import type { LoadBalancers } from './load-balancers.ts';
+import type { Routes } from './routes.ts';
 
 /** How an instance is asked for: by its providerID or, as the last resort, by the name of its Node. */
 export type InstanceRef =
@@ -66,8 +68,8 @@ export interface CheckResult {
 }
 
 /**
- * One configured cloud: where one cloud configuration reaches. Load balancers, routes, volumes and reconcilers of a cloud's own join this
- * contract with the controllers that drive them.
+ * One configured cloud: where one cloud configuration reaches. Volumes and reconcilers of a cloud's own join this contract with the
+ * controllers that drive them.
  */
 export interface Cloud {
   /** Name in `--cloud-provider`. */
@@ -77,6 +79,9 @@ export interface Cloud {
   /** Whether this scope could hold the providerID: its cloud's form, and no part (region) that contradicts the scope. */
   accepts(providerID: string): boolean;
   readonly instances: Instances;
+  /** Undefined: this cloud has none here, or its configuration leaves them out. */
+  readonly loadBalancers?: LoadBalancers | undefined;
+  readonly routes?: Routes | undefined;
   /** Proves credentials, region, permissions and reachability by harmless reads. Does not throw for a refusal. */
   check(signal?: AbortSignal): Promise<readonly CheckResult[]>;
   /** Closes connections. The cloud is not used afterwards. */

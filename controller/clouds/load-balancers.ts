@@ -1,0 +1,204 @@
+import type { ApplyOptions } from './permit.ts';
+
+/** Whose a resource of a cloud is, as its tags say. A display name never proves it. */
+export interface Owner {
+  /** UID of the namespace kube-system. */
+  readonly cluster: string;
+  /** UID of the Service. */
+  readonly service: string;
+}
+
+export type Protocol = 'TCP' | 'UDP' | 'SCTP';
+export type IpFamily = 'IPv4' | 'IPv6';
+
+export interface DesiredPort {
+  /** Empty where the Service has a single port without a name. */
+  readonly name: string;
+  readonly protocol: Protocol;
+  readonly port: number;
+  /** 0 where the Service has none (`allocateLoadBalancerNodePorts: false`). */
+  readonly nodePort: number;
+  readonly appProtocol: string | undefined;
+}
+
+export interface DesiredMember {
+  /** Name of the Node. */
+  readonly node: string;
+  readonly providerID: string;
+  /** Internal addresses of the Node, in its order. */
+  readonly addresses: readonly string[];
+  /** Empty when unknown. */
+  readonly zone: string;
+  /** Takes no new connections and is about to leave. */
+  readonly draining: boolean;
+}
+
+/** What a Service asks of its load balancer: validated, complete, and free of Kubernetes. */
+export interface DesiredLoadBalancer {
+  readonly owner: Owner;
+  /** `namespace/name`, for descriptions that people read. */
+  readonly service: string;
+  /** `--cluster-name`. */
+  readonly clusterName: string;
+  /** Upstream's default: `a` and the Service's UID without dashes, 32 characters. A cloud with a scheme of its own derives it from `owner`, `service` and `clusterName`. */
+  readonly name: string;
+  readonly ports: readonly DesiredPort[];
+  readonly families: readonly IpFamily[];
+  /** Normalised CIDRs, sorted, without doubles; empty = everybody. */
+  readonly sourceRanges: readonly string[];
+  readonly sessionAffinity: { readonly timeoutSeconds: number } | undefined;
+  readonly trafficPolicy: 'Cluster' | 'Local';
+  /** HTTP on every member. */
+  readonly healthCheck: { readonly port: number; readonly path: string };
+  /** `spec.loadBalancerIP`. */
+  readonly address: string | undefined;
+  /** The Service's annotations, those alone that this cloud names in `annotations`. */
+  readonly annotations: Readonly<Record<string, string>>;
+  /** The complete set; planned for as it stands. */
+  readonly members: readonly DesiredMember[];
+  /** Use this one, which somebody else made, instead of making one. `allowed`: the operator's allow-list has it; otherwise its consent tag must name this cluster. */
+  readonly attach: { readonly id: string; readonly allowed: boolean } | undefined;
+  /** A person has consented to another address. */
+  readonly mayChangeAddress: boolean;
+  /** When the Service goes, the load balancer stays. */
+  readonly retain: boolean;
+}
+
+/** One entry of `status.loadBalancer.ingress`. */
+export interface Ingress {
+  readonly ip?: string;
+  readonly hostname?: string;
+  /** `Proxy` where the load balancer ends connections (PROXY protocol, TLS), so that traffic inside the cluster does not skip it. */
+  readonly ipMode?: 'VIP' | 'Proxy';
+}
+
+export interface ObservedMember {
+  readonly providerID: string;
+  readonly draining: boolean;
+  /** Undefined where the cloud does not tell, or not yet. */
+  readonly healthy: boolean | undefined;
+}
+
+/** Everything that one Service has in the cloud. Clouds add what their own planning needs. */
+export interface ObservedLoadBalancer {
+  /** Undefined while only side resources (an address, a security group) are there. */
+  readonly id: string | undefined;
+  readonly name: string;
+  /** By the tags; undefined for one that is not ours (named by a person or in the way by its name). */
+  readonly owner: Owner | undefined;
+  /** `provisioning` and `deleting`: the cloud is at work, and refuses changes or not. */
+  readonly state: 'active' | 'provisioning' | 'failed' | 'deleting';
+  /** Empty until an address is certain. */
+  readonly ingress: readonly Ingress[];
+  readonly members: readonly ObservedMember[];
+  /** Made by somebody else; ours are only the parts that carry our tags. */
+  readonly attached: boolean;
+  /** It carries the consent tag for this cluster. */
+  readonly consent: boolean;
+  /** Kept on purpose when its Service went; no orphan. */
+  readonly retained: boolean;
+  /** Milliseconds since 1970; undefined where the cloud does not tell. */
+  readonly createdAtMs: number | undefined;
+  /** `namespace/name` as it was tagged, for people. */
+  readonly service: string | undefined;
+}
+
+/** One mutating call to the cloud. Plain data, so that `plan` prints the very steps that `run` applies. */
+export interface LoadBalancerStep {
+  readonly action: 'create' | 'update' | 'delete';
+  /** The cloud's own word: `load balancer`, `listener`, `pool`, `address`, ... */
+  readonly resource: string;
+  /** Id, or the name where there is no id yet. */
+  readonly target: string;
+  /** One line for people: what changes from what to what. Free of credentials. */
+  readonly summary: string;
+}
+
+/** Something asked for that is not done, and why. The rest of the plan goes on. */
+export interface Refusal {
+  /**
+   * - `ForeignLoadBalancer`: it is not provably ours, and nothing gives consent
+   * - `AddressWouldChange`: without consent, the address stays
+   * - `Unsupported`: this cloud cannot do it; `message` names the field or annotation, the value and what is possible
+   * - `Conflict`: two Services want the same port of one load balancer
+   */
+  readonly reason: 'ForeignLoadBalancer' | 'AddressWouldChange' | 'Unsupported' | 'Conflict';
+  readonly message: string;
+}
+
+export interface LoadBalancerPlan<S extends LoadBalancerStep = LoadBalancerStep> {
+  /** In the order of application. Only the first is certain: after it has been applied, the plan is made anew from what came of it. */
+  readonly steps: readonly S[];
+  readonly refusals: readonly Refusal[];
+  /** The cloud is at work: observe again after this many milliseconds. Steps, if any, are possible meanwhile. */
+  readonly waitMs: number | undefined;
+}
+
+/** An annotation on a Service that a cloud reads. */
+export interface AnnotationDefinition {
+  readonly key: string;
+  /** Accepted values, for people: `true or false`, `seconds, 1 to 3600`. */
+  readonly values: string;
+  readonly meaning: string;
+}
+
+/** How to find what one Service has in the cloud. */
+export interface LoadBalancerRef {
+  readonly owner: Owner;
+  /** As in DesiredLoadBalancer. */
+  readonly name: string;
+  readonly service: string;
+  /** The id that was recorded when create answered. A person may have forged it: ownership is proved by tags alone. */
+  readonly id: string | undefined;
+  /** As in DesiredLoadBalancer. */
+  readonly attachTo: string | undefined;
+}
+
+/**
+ * The load balancers of one configured cloud. A cloud implements it with its own observed states and steps; the controller hands each back only to the cloud that
+ * made it.
+ */
+export interface LoadBalancers<
+  O extends ObservedLoadBalancer = ObservedLoadBalancer,
+  S extends LoadBalancerStep = LoadBalancerStep,
+> {
+  /** Other annotations never cause a reconcile. */
+  readonly annotations: readonly AnnotationDefinition[];
+  /** How many members one load balancer takes; undefined = any number. */
+  readonly maxMembers: number | undefined;
+  /** Whether `draining` does anything here. */
+  readonly drains: boolean;
+  /** For how long a search may still miss what a create has made. */
+  readonly settleMs: number;
+  /** Everything of this cluster, one for each owner, in few calls. Complete, or throws a CloudError. Reads only. */
+  observeAll(cluster: string, signal?: AbortSignal): Promise<readonly O[]>;
+  /**
+   * Everything of one Service: by the recorded id and by search, also what stands in the way by its name. Undefined when nothing is there: proved by a read of that
+   * very id where there is one; a search alone proves it only after `settleMs`. Throws a CloudError. Reads only.
+   */
+  observe(ref: LoadBalancerRef, signal?: AbortSignal): Promise<O | undefined>;
+  /** What makes `observed` into `desired`. Empty steps when they match. Pure. */
+  plan(desired: DesiredLoadBalancer, observed: O | undefined): LoadBalancerPlan<S>;
+  /**
+   * What removes everything of ours; where `retain` or it is attached, what gives it up (our parts, our tags) and leaves it. Empty steps and no `waitMs` when nothing
+   * of ours is left. Pure.
+   */
+  planRemoval(observed: O, options: { readonly retain: boolean }): LoadBalancerPlan<S>;
+  /**
+   * Makes the one call of a step. Idempotent: repeated after a lost answer, it finds what it made. Answers what there is now; undefined when nothing is left. Throws a
+   * CloudError (`subjects` names members that the cloud refuses) or a WithheldError; after either, observe before planning again.
+   */
+  apply(step: S, observed: O | undefined, options: ApplyOptions): Promise<O | undefined>;
+}
+
+/** Tags on everything that is made for a Service. */
+export const ownerTags = {
+  cluster: 'mooring.dev/cluster',
+  service: 'mooring.dev/service-uid',
+  /** `namespace/name`, for people. */
+  serviceName: 'mooring.dev/service',
+  /** On what stays after its Service: `namespace/name` that it was of. */
+  retained: 'mooring.dev/retained',
+  /** Set by a person on what may be attached to: the UID of the cluster. */
+  consent: 'mooring.dev/attachable-by',
+} as const;
