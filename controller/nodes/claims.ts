@@ -11,8 +11,9 @@ export interface Claims {
   release(nodeName: string): void;
 }
 
+/** One key for one instance: ids are compared without regard to case, as Azure's resource ids come in any. */
 export function instanceKey(instance: { readonly cloud: string; readonly id: string }): string {
-  return `${instance.cloud} ${instance.id}`;
+  return `${instance.cloud} ${instance.id.toLowerCase()}`;
 }
 
 export function createClaims(): Claims {

@@ -191,6 +191,23 @@ for (const { instance, forms, other } of examples) {
       }
     });
 
+    it('is held by one Node alone, in whichever form a second one names it', async () => {
+      for (const form of [instance.providerID, ...forms]) {
+        await setUp();
+        world.cluster.register('a', { ready: 'True' });
+        replica.report('a', { instance });
+        await world.clock.advance(5000);
+        assert.equal(tainted('a'), false);
+        const id = providerIdCodecs.get(instance.cloud)?.parse(form)?.instanceId ?? '';
+        world.cluster.register('twin', { ready: 'True' });
+        replica.report('twin', { instance: { ...instance, id, providerID: form } });
+        await world.clock.advance(5000);
+        assert.equal(tainted('twin'), true, form);
+        assert.equal(reason('twin'), 'IdentityConflict');
+        await world.close();
+      }
+    });
+
     it('keeps the taint of a Node that stands for another instance than its agent reports', async () => {
       await setUp();
       world.cluster.register('a', { providerID: other });
