@@ -8,9 +8,9 @@ import { failureOf, never } from '../testing/source-suite.ts';
 import type { SourceOptions } from './source.ts';
 import { vsphere } from './vsphere.ts';
 
-const serial = 'VMware-42 2e 49 56 ad 22 11 39-8d 5b 0c 1d 2e 3f 40 51';
-const id = '422e4956-ad22-1139-8d5b-0c1d2e3f4051';
-const inGuest = '56492e42-22ad-3911-8d5b-0c1d2e3f4051';
+const serial = 'VMware-42 2e 49 56 ad 22 11 39-6d 72 59 cc 8f 26 bc 90';
+const id = '422e4956-ad22-1139-6d72-59cc8f26bc90';
+const inGuest = '56492e42-22ad-3911-6d72-59cc8f26bc90';
 
 function open(options: Partial<SourceOptions>) {
   return vsphere.open({ clock: systemClock(), random: seededRandom(1), log: silentLog, dmi: {}, ...options });
@@ -64,7 +64,7 @@ test('a serial that a person has set, and a uuid of another machine, are refused
   for (const [dmi, message] of [
     [{ productSerial: 'ABC-123' }, /product_serial: "ABC-123", expected VMware- and 16 bytes/],
     [
-      { productSerial: serial, productUuid: '422e4956-ad22-1139-8d5b-0c1d2e3f4052' },
+      { productSerial: serial, productUuid: '422e4956-ad22-1139-6d72-59cc8f26bc91' },
       /product_uuid: .*expected 422e4956/,
     ],
   ] as const) {

@@ -1,5 +1,6 @@
 import type { Instance } from '../../common/instance.ts';
 import { vsphere as providerId } from '../../common/provider-id/vsphere.ts';
+import { swapped } from '../../common/smbios-uuid.ts';
 import { createAddressList } from './address-list.ts';
 import { invalid } from './fields.ts';
 import { kernelAddresses } from './kernel-addresses.ts';
@@ -45,16 +46,8 @@ function biosUuid({ productSerial, productUuid }: Dmi): string {
   if (bytes === undefined) throw invalid(context, 'product_serial', productSerial, 'VMware- and 16 bytes in hex');
   const hex = bytes.replace(/[ -]/g, '').toLowerCase();
   const uuid = hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
-  if (productUuid !== undefined && productUuid !== uuid && productUuid !== turnedRound(uuid)) {
+  if (productUuid !== undefined && productUuid !== uuid && productUuid !== swapped(uuid)) {
     throw invalid(context, 'product_uuid', productUuid, `${uuid} in either byte order, as the serial number has it`);
   }
   return uuid;
-}
-
-/** The same uuid with its first three groups in the other byte order. */
-function turnedRound(uuid: string): string {
-  return uuid.replace(
-    /^(..)(..)(..)(..)-(..)(..)-(..)(..)/,
-    (_, a, b, c, d, e, f, g, h) => `${d}${c}${b}${a}-${f}${e}-${h}${g}`,
-  );
 }

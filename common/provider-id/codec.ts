@@ -15,6 +15,8 @@ export interface ProviderIdCodec {
   parse(text: string): ProviderIdParts | undefined;
   /** The form to write. Throws a RangeError that names the part when one is missing or malformed. */
   print(parts: ProviderIdParts): string;
+  /** The text that all spellings of an instance's id have in common, where that is more than the case. */
+  comparable?(instanceId: string): string;
 }
 
 /** The scheme of a providerID, or undefined for a scheme-less one. */

@@ -1,8 +1,12 @@
+import { swapped } from '../smbios-uuid.ts';
 import { type ProviderIdCodec, schemeOf } from './codec.ts';
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** `vsphere://<BIOS uuid>` in vCenter's byte order and lower case; upper case and blanks around it are accepted, as upstream's controller does. */
+/**
+ * `vsphere://<BIOS uuid>` in vCenter's byte order and lower case; upper case and blanks around it are accepted, as upstream's controller does. Whoever takes the uuid from `product_uuid`
+ * may write the other byte order: upstream's controller tries both, and both are one instance here.
+ */
 export const vsphere: ProviderIdCodec = {
   cloud: 'vsphere',
   scheme: 'vsphere',
@@ -15,5 +19,10 @@ export const vsphere: ProviderIdCodec = {
     const id = instanceId.toLowerCase();
     if (!uuid.test(id)) throw new RangeError(`instanceId: ${JSON.stringify(instanceId)}, expected a BIOS uuid`);
     return `vsphere://${id}`;
+  },
+  comparable(instanceId) {
+    const id = instanceId.toLowerCase();
+    const other = swapped(id);
+    return id < other ? id : other;
   },
 };

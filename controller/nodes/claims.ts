@@ -1,3 +1,5 @@
+import { comparableId } from '../../common/provider-id/comparable-id.ts';
+
 /**
  * Which Node holds which instance, including Nodes whose providerID has not come back through the cache yet. One instance, one live Node: without this two
  * Nodes that claim one instance in the same moment would both be written.
@@ -11,9 +13,9 @@ export interface Claims {
   release(nodeName: string): void;
 }
 
-/** One key for one instance: ids are compared without regard to case, as Azure's resource ids come in any. */
+/** One key for one instance, however its id is spelled. */
 export function instanceKey(instance: { readonly cloud: string; readonly id: string }): string {
-  return `${instance.cloud} ${instance.id.toLowerCase()}`;
+  return `${instance.cloud} ${comparableId(instance)}`;
 }
 
 export function createClaims(): Claims {

@@ -1,6 +1,8 @@
 import type { Instance } from '../../common/instance.ts';
+import { comparableId } from '../../common/provider-id/comparable-id.ts';
 import { providerIdCodecs } from '../../common/provider-id/registry.ts';
 import type { Report } from '../../common/report.ts';
+import { swapped } from '../../common/smbios-uuid.ts';
 import { annotations } from '../../common/well-known.ts';
 import type { NodeView } from './node-view.ts';
 import { parseRecord } from './scope-record.ts';
@@ -14,16 +16,6 @@ const placeholderUuids: ReadonlySet<string> = new Set([
 ]);
 const uuidShape = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-function reversedBytes(hex: string): string {
-  return (hex.match(/../g) ?? []).reverse().join('');
-}
-
-/** The same UUID with its first three groups in the other byte order: old BIOSes and VMware print it so. */
-export function swapped(uuid: string): string {
-  const [a = '', b = '', c = '', ...rest] = uuid.split('-');
-  return [reversedBytes(a), reversedBytes(b), reversedBytes(c), ...rest].join('-');
-}
-
 /** Whether two SMBIOS UUIDs name different machines. False when either says nothing. */
 export function uuidsContradict(one: string | undefined, other: string | undefined): boolean {
   const [a, b] = [(one ?? '').toLowerCase(), (other ?? '').toLowerCase()];
@@ -35,7 +27,7 @@ export function uuidsContradict(one: string | undefined, other: string | undefin
 export function namesInstance(providerID: string, instance: Pick<Instance, 'cloud' | 'id' | 'providerID'>): boolean {
   if (providerID === instance.providerID) return true;
   const id = providerIdCodecs.get(instance.cloud)?.parse(providerID)?.instanceId;
-  return id?.toLowerCase() === instance.id.toLowerCase();
+  return id !== undefined && comparableId({ cloud: instance.cloud, id }) === comparableId(instance);
 }
 
 /**
@@ -57,7 +49,7 @@ export function contradiction(node: NodeView, instance: Instance, report: Report
     return `instance ${instance.id} has SMBIOS UUID ${instance.smbiosUuid}, the Node ${node.systemUuid}`;
   }
   const reported = report?.instance;
-  if (reported && reported.cloud === instance.cloud && reported.id !== instance.id) {
+  if (reported && reported.cloud === instance.cloud && comparableId(reported) !== comparableId(instance)) {
     return `the agent reports instance ${reported.id}, the Node stands for ${instance.id}`;
   }
   if (

@@ -1,4 +1,5 @@
 import { errorFields } from '../../common/process/log.ts';
+import { comparableId } from '../../common/provider-id/comparable-id.ts';
 import type { ReportReason } from '../../common/report.ts';
 import { conditions } from '../../common/well-known.ts';
 import type { Informer, InformerEvent } from '../kube/informer.ts';
@@ -85,7 +86,7 @@ export function createNodeHalf(context: NodeContext, options: NodeHalfOptions): 
     if (known === undefined || reported === undefined) return false;
     const addresses = new Set(known.addresses.map(({ address }) => address));
     return (
-      reported.id !== known.id ||
+      comparableId(reported) !== comparableId(known) ||
       reported.addresses.some(({ type, address }) => type.endsWith('IP') && !addresses.has(address))
     );
   }
