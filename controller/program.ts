@@ -20,6 +20,7 @@ import { table } from './explain/table.ts';
 import { isNotFound } from './kube/api.ts';
 import { createKubeClient } from './kube/client.ts';
 import { openClouds } from './open-clouds.ts';
+import { clusterFlags, networkFlags } from './options/network-flags.ts';
 import { OptionError, readCloudRequests } from './options/options.ts';
 import { commonFlags, runFlags } from './options/own-flags.ts';
 import { readRunOptions } from './options/run-options.ts';
@@ -64,7 +65,7 @@ const leaseFlags = defineFlags({
   'leader-elect-resource-namespace': runFlags['leader-elect-resource-namespace'],
 });
 
-export const runCommandFlags = { ...commonFlags, ...runFlags, ...upstreamFlags };
+export const runCommandFlags = { ...commonFlags, ...runFlags, ...clusterFlags, ...networkFlags, ...upstreamFlags };
 
 /** Upstream's controllers have no commands: arguments that begin with a flag mean `run`, so that a manifest can be moved over. */
 export function withCommand(argv: readonly string[]): readonly string[] {

@@ -1,3 +1,4 @@
+import type { CloudError } from '../../common/cloud-error.ts';
 import { append } from '../append.ts';
 import type { Lookup } from '../clouds/cloud.ts';
 import { type InstanceRef, refKey } from '../clouds/cloud.ts';
@@ -10,6 +11,8 @@ export interface RefreshOptions {
   answered(node: NodeView, lookup: Lookup, scope: string): void;
   /** Called for a node that several scopes might hold: it is asked about one by one. */
   undecided(node: NodeView): void;
+  /** Called for every node whose cloud did not answer. */
+  unknown?(node: NodeView, error: CloudError): void;
 }
 
 /**
@@ -45,8 +48,10 @@ async function refreshScope(
   for (const node of nodes) {
     const lookup = answers?.get(refKey(ref(node)));
     if (lookup === undefined) continue;
-    if (lookup.state === 'unknown') unknown.set(lookup.error.kind, (unknown.get(lookup.error.kind) ?? 0) + 1);
-    else options.answered(node, lookup, scope);
+    if (lookup.state === 'unknown') {
+      unknown.set(lookup.error.kind, (unknown.get(lookup.error.kind) ?? 0) + 1);
+      options.unknown?.(node, lookup.error);
+    } else options.answered(node, lookup, scope);
   }
   if (unknown.size > 0)
     log.warn('instances not refreshed', { scope, unknown: Object.fromEntries(unknown), nodes: nodes.length });

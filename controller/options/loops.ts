@@ -1,26 +1,41 @@
+/** The loops that `--controllers` switches. */
+export interface Loops {
+  readonly node: boolean;
+  readonly lifecycle: boolean;
+  readonly service: boolean;
+  readonly route: boolean;
+  /** Only when it is named. */
+  readonly ipam: boolean;
+}
+
 /** Upstream's names of the loops and their aliases, and which of ours does it; undefined = known, not here. */
-const loops: Readonly<Record<string, 'node' | 'lifecycle' | undefined>> = {
+const loops: Readonly<Record<string, keyof Loops | undefined>> = {
   'cloud-node-controller': 'node',
   'cloud-node': 'node',
   'cloud-node-lifecycle-controller': 'lifecycle',
   'cloud-node-lifecycle': 'lifecycle',
-  'service-lb-controller': undefined,
-  service: undefined,
-  'node-route-controller': undefined,
-  route: undefined,
-  'node-ipam-controller': undefined,
-  nodeipam: undefined,
+  'service-lb-controller': 'service',
+  service: 'service',
+  'node-route-controller': 'route',
+  route: 'route',
+  'node-ipam-controller': 'ipam',
+  nodeipam: 'ipam',
   tagging: undefined,
   'tagging-controller': undefined,
 };
 
-export interface Loops {
-  readonly node: boolean;
-  readonly lifecycle: boolean;
-}
+/** Upstream's short names, as its metric `running_managed_controllers` has them. */
+export const loopNames: Readonly<Record<keyof Loops, string>> = {
+  node: 'cloud-node',
+  lifecycle: 'cloud-node-lifecycle',
+  service: 'service',
+  route: 'route',
+  ipam: 'nodeipam',
+};
 
 /**
- * Reads `--controllers` as upstream does: the first explicit NAME or -NAME wins; otherwise a loop runs if `*` is there. Answers what was expected when a name is unknown.
+ * Reads `--controllers` as upstream does: the first explicit NAME or -NAME wins; otherwise a loop runs if `*` is there, except node IPAM. Answers what was expected when a
+ * name is unknown.
  */
 export function parseLoops(given: readonly string[]): Loops | { readonly expected: string } {
   for (const text of given) {
@@ -28,9 +43,16 @@ export function parseLoops(given: readonly string[]): Loops | { readonly expecte
     if (text !== '*' && !Object.hasOwn(loops, name))
       return { expected: `* or one of ${Object.keys(loops).join(', ')}` };
   }
-  const runs = (loop: 'node' | 'lifecycle'): boolean => {
+  const runs = (loop: keyof Loops): boolean => {
     const explicit = given.find((text) => text !== '*' && loops[text.replace(/^-/, '')] === loop);
-    return explicit === undefined ? given.includes('*') : !explicit.startsWith('-');
+    if (explicit === undefined) return given.includes('*') && loop !== 'ipam';
+    return !explicit.startsWith('-');
   };
-  return { node: runs('node'), lifecycle: runs('lifecycle') };
+  return {
+    node: runs('node'),
+    lifecycle: runs('lifecycle'),
+    service: runs('service'),
+    route: runs('route'),
+    ipam: runs('ipam'),
+  };
 }

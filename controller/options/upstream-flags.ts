@@ -1,6 +1,5 @@
 import { defineFlags } from '../../common/process/flags.ts';
 
-const later = 'routes and load balancers are not managed by this version';
 const oneClient = 'one client with bounded connections serves all loops; the API server paces it';
 const noCache = 'caches are kept by watches, without resync';
 const nodeTls = 'the defaults of the runtime apply (TLS 1.2 and later, forward secrecy)';
@@ -20,8 +19,12 @@ export const upstreamFlags = defineFlags({
     help: 'Of older upstream versions.',
     ignored: 'there is no insecure port; see --bind-address',
   },
-  'allocate-node-cidrs': { kind: 'bool', default: false, help: 'Upstream.', ignored: later },
-  'allow-untagged-cloud': { kind: 'bool', default: false, help: 'Upstream.', ignored: later },
+  'allow-untagged-cloud': {
+    kind: 'bool',
+    default: false,
+    help: 'Upstream.',
+    ignored: 'what belongs to the cluster is tagged with the UID of the cluster itself',
+  },
   'allow-metric-labels': { kind: 'repeat', help: 'Upstream.', ignored: 'label values are bounded already' },
   'allow-metric-labels-manifest': {
     kind: 'string',
@@ -58,18 +61,13 @@ export const upstreamFlags = defineFlags({
     ignored: 'reviews are kept 10 s',
   },
   'cert-dir': { kind: 'string', default: '', help: 'Upstream.', ignored: 'a self-signed certificate stays in memory' },
-  'cidr-allocator-type': { kind: 'string', default: 'RangeAllocator', help: 'Upstream.', ignored: later },
   'client-ca-file': { kind: 'string', default: '', help: 'Upstream.', refused: notHere },
-  'cluster-cidr': { kind: 'string', default: '', help: 'Upstream.', ignored: later },
-  'cluster-name': { kind: 'string', default: 'kubernetes', help: 'Upstream.', ignored: later },
   'concurrent-node-status-updates': {
     kind: 'int',
     default: 0,
     help: 'Upstream.',
     ignored: 'see --concurrent-node-syncs',
   },
-  'concurrent-service-syncs': { kind: 'int', default: 1, help: 'Upstream.', ignored: later },
-  'configure-cloud-routes': { kind: 'bool', default: true, help: 'Upstream.', ignored: later },
   'contention-profiling': { kind: 'bool', default: false, help: 'Upstream.', ignored: noProfiling },
   'controller-start-interval': {
     kind: 'duration',
@@ -125,9 +123,6 @@ export const upstreamFlags = defineFlags({
   },
   'min-compatibility-version': { kind: 'repeat', help: 'Upstream.', ignored: 'there are no feature gates' },
   'min-resync-period': { kind: 'duration', default: '12h', help: 'Upstream.', ignored: noCache },
-  'node-cidr-mask-size': { kind: 'int', default: 0, help: 'Upstream.', ignored: later },
-  'node-cidr-mask-size-ipv4': { kind: 'int', default: 24, help: 'Upstream.', ignored: later },
-  'node-cidr-mask-size-ipv6': { kind: 'int', default: 64, help: 'Upstream.', ignored: later },
   'node-sync-period': { kind: 'duration', default: '0', help: 'Upstream.', ignored: 'it does nothing upstream either' },
   'permit-address-sharing': { kind: 'bool', default: false, help: 'Upstream.', ignored: 'ports are not shared' },
   'permit-port-sharing': { kind: 'bool', default: false, help: 'Upstream.', ignored: 'ports are not shared' },
@@ -159,8 +154,6 @@ export const upstreamFlags = defineFlags({
     help: 'Upstream.',
     ignored: 'request headers prove nobody here',
   },
-  'route-reconciliation-period': { kind: 'duration', default: '5m', help: 'Upstream.', ignored: later },
-  'service-cluster-ip-range': { kind: 'string', default: '', help: 'Upstream.', ignored: later },
   'show-hidden-metrics-for-version': {
     kind: 'string',
     default: '',

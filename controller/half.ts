@@ -1,0 +1,32 @@
+/** One part of what a leader does: nodes, services, routes, pod ranges. Halves never call each other; they meet in the objects of Kubernetes and the cloud. */
+export interface Half {
+  /** Leads until the signal aborts; resolves when everything under way has ended. Throws when it cannot begin. May be called again after that. */
+  lead(signal: AbortSignal): Promise<void>;
+  /** Monotonic time of each loop's last progress, by name; empty while not leading. A failed attempt is progress. */
+  progress(): ReadonlyMap<string, number>;
+}
+
+/** All of them as one: when one fails, the others are ended before the failure is thrown. */
+export function together(halves: readonly Half[]): Half {
+  return {
+    async lead(signal) {
+      const ending = new AbortController();
+      const end = () => ending.abort();
+      signal.addEventListener('abort', end, { once: true });
+      if (signal.aborted) end();
+      try {
+        const terms = halves.map((half) =>
+          half.lead(ending.signal).catch((error: unknown) => {
+            end();
+            throw error;
+          }),
+        );
+        const failed = (await Promise.allSettled(terms)).find((term) => term.status === 'rejected');
+        if (failed) throw failed.reason;
+      } finally {
+        signal.removeEventListener('abort', end);
+      }
+    },
+    progress: () => new Map(halves.flatMap((half) => [...half.progress()])),
+  };
+}

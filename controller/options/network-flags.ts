@@ -1,0 +1,97 @@
+import { parseDuration } from '../../common/process/duration.ts';
+import { defineFlags } from '../../common/process/flags.ts';
+import { parseBudget } from '../nodes/deletion-budget.ts';
+
+function budgetExpectation(text: string): string | undefined {
+  const budget = parseBudget(text);
+  return 'expected' in budget ? budget.expected : undefined;
+}
+
+function positive(text: string): string | undefined {
+  return (parseDuration(text) ?? 0) > 0 ? undefined : 'a duration above 0';
+}
+
+/** Flags of the commands that know what belongs to this cluster in its clouds. */
+export const clusterFlags = defineFlags({
+  'cluster-name': {
+    kind: 'string',
+    default: 'kubernetes',
+    help: 'Name of the cluster, for descriptions in the cloud that people read; it proves nothing.',
+  },
+  'load-balancer-class': {
+    kind: 'repeat',
+    help: 'A `loadBalancerClass` that is ours. Repeatable. Services without a class are ours always, those with another one never.',
+  },
+  'attachable-load-balancers': {
+    kind: 'list',
+    help: 'Ids of load balancers made by others that Services may name in mooring.dev/load-balancer-id without a consent tag.',
+  },
+  'cluster-cidr': {
+    kind: 'string',
+    default: '',
+    help: 'Range of pod addresses, one or one of each family; empty: routes are off.',
+  },
+  'configure-cloud-routes': {
+    kind: 'bool',
+    default: true,
+    help: 'Keep routes to the pods of every node in the cloud.',
+  },
+});
+
+/** Flags of `run` about Services, routes and pod ranges. Names and meanings are upstream's where upstream has them. */
+export const networkFlags = defineFlags({
+  'concurrent-service-syncs': { kind: 'int', default: 32, min: 1, max: 1000, help: 'Services worked on at once.' },
+  'member-drain-time': {
+    kind: 'duration',
+    default: '30s',
+    help: 'How long a node that leaves takes no new connections before it is taken out of the load balancers.',
+  },
+  'member-removal-budget': {
+    kind: 'string',
+    default: '10%/10m',
+    help: 'How many members and routes may be removed because their Node vanished without any announcement, as a share or a count, within a moving window; at least one.',
+    check: budgetExpectation,
+  },
+  'load-balancer-audit-period': {
+    kind: 'duration',
+    default: '10m',
+    help: 'How often all load balancers of the cluster are read and compared.',
+    check: positive,
+  },
+  'delete-orphans': {
+    kind: 'bool',
+    default: false,
+    help: 'Delete load balancers of this cluster whose Service is gone, once two sweeps a day apart have seen them.',
+  },
+  'route-reconciliation-period': {
+    kind: 'duration',
+    default: '5m',
+    help: 'How often the route table is read and compared; changes in the cluster are acted on at once. Below a minute counts as a minute.',
+    check: positive,
+  },
+  'allocate-node-cidrs': {
+    kind: 'bool',
+    default: false,
+    help: 'Give every node a range of pod addresses out of --cluster-cidr. Only with `nodeipam` in --controllers.',
+  },
+  'cidr-allocator-type': {
+    kind: 'string',
+    default: 'RangeAllocator',
+    choices: ['RangeAllocator'],
+    help: 'Kind of allocation of pod ranges.',
+  },
+  'service-cluster-ip-range': {
+    kind: 'string',
+    default: '',
+    help: 'Range of Service addresses, one or one of each family; never given to a node.',
+  },
+  'node-cidr-mask-size': {
+    kind: 'int',
+    default: 0,
+    min: 0,
+    max: 128,
+    help: "Mask of a node's pod range, single stack; 0: 24 for IPv4, 64 for IPv6.",
+  },
+  'node-cidr-mask-size-ipv4': { kind: 'int', default: 24, min: 1, max: 32, help: "Mask of a node's IPv4 pod range." },
+  'node-cidr-mask-size-ipv6': { kind: 'int', default: 64, min: 1, max: 128, help: "Mask of a node's IPv6 pod range." },
+});
