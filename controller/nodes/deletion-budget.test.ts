@@ -57,7 +57,7 @@ describe('a budget', () => {
     assert.deepEqual(parseLedger(undefined), []);
   });
 
-  const kinds = fc.constantFrom<BudgetKind>('deletion', 'shutdown', 'out-of-service');
+  const kinds = fc.constantFrom<BudgetKind>('deletion', 'shutdown', 'out-of-service', 'route', 'member', 'orphan');
   const spendings = fc.array(
     fc.record({
       afterMs: fc.integer({ min: 0, max: 400_000 }),

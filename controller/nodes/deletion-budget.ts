@@ -7,10 +7,20 @@ export interface Budget {
   readonly windowMs: number;
 }
 
-/** What is counted apart: deletions, shutdown taints, out-of-service taints. */
-export type BudgetKind = 'deletion' | 'shutdown' | 'out-of-service';
+/**
+ * What is counted apart: deletions, shutdown taints, out-of-service taints, routes of Nodes that vanished, members of load balancers whose Nodes vanished, load
+ * balancers whose Services vanished.
+ */
+export type BudgetKind = 'deletion' | 'shutdown' | 'out-of-service' | 'route' | 'member' | 'orphan';
 
-const letters: Readonly<Record<BudgetKind, string>> = { deletion: 'd', shutdown: 's', 'out-of-service': 'o' };
+const letters: Readonly<Record<BudgetKind, string>> = {
+  deletion: 'd',
+  shutdown: 's',
+  'out-of-service': 'o',
+  route: 'r',
+  member: 'm',
+  orphan: 'l',
+};
 const form = /^(\d+(?:\.\d+)?)(%?)\/(.+)$/;
 
 /** Parses `10%/10m` or `5/1h`. Answers what was expected when it does not parse. */
@@ -38,7 +48,7 @@ export type Ledger = readonly Entry[];
 /** Reads `d1700000000x3,s1700000100x1`. Parts that do not parse are dropped. */
 export function parseLedger(text: string | undefined): Ledger {
   return (text ?? '').split(',').flatMap((part) => {
-    const match = /^([dso])(\d+)x(\d+)$/.exec(part);
+    const match = /^([dsorml])(\d+)x(\d+)$/.exec(part);
     return match ? [{ letter: match[1] as string, atSeconds: Number(match[2]), count: Number(match[3]) }] : [];
   });
 }

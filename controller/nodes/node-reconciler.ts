@@ -198,7 +198,9 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     let outcome: WriteOutcome;
     try {
       outcome = await writes.run(async () =>
-        context.paused() ? { kind: 'dropped' } : writeNode({ api, clock }, node, { ...found, report }, keep),
+        context.paused()
+          ? { kind: 'dropped' }
+          : writeNode({ api, clock, routesRun: context.routesRun }, node, { ...found, report }, keep),
       );
     } catch (error) {
       if (isNotFound(error)) return undefined;

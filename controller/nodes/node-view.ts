@@ -39,6 +39,8 @@ export interface NodeView {
   readonly annotations: Readonly<Record<string, string>>;
   /** Empty when unset. */
   readonly providerID: string;
+  /** As they stand on the Node; immutable once set. */
+  readonly podCIDRs: readonly string[];
   readonly taints: readonly Taint[];
   readonly addresses: readonly AddressView[];
   /** Only Ready and those the product writes. */
@@ -48,7 +50,12 @@ export interface NodeView {
 }
 
 interface RawNode extends KubeObject {
-  readonly spec?: { readonly providerID?: string; readonly taints?: readonly Taint[] };
+  readonly spec?: {
+    readonly providerID?: string;
+    readonly podCIDR?: string;
+    readonly podCIDRs?: readonly string[];
+    readonly taints?: readonly Taint[];
+  };
   readonly status?: {
     readonly addresses?: readonly AddressView[];
     readonly conditions?: readonly Partial<ConditionView>[];
@@ -64,7 +71,10 @@ const readConditions = new Set<string>([
   conditionTypes.cloudInitialized,
   instanceMissing,
   conditionTypes.interruption,
+  conditionTypes.networkUnavailable,
 ]);
+
+const none: readonly string[] = [];
 
 function pick(from: Readonly<Record<string, string>> | undefined, keys: ReadonlySet<string>): Record<string, string> {
   const picked: Record<string, string> = {};
@@ -98,6 +108,7 @@ export function viewNode(raw: unknown, intern: (text: string) => string = (text)
     labels: mapValues(metadata.labels, intern),
     annotations: pick(metadata.annotations, readAnnotations),
     providerID: spec?.providerID ?? '',
+    podCIDRs: podCIDRs(spec),
     taints: (spec?.taints ?? []).map((taint) => mapValues(taint, intern)),
     addresses: (status?.addresses ?? []).map(({ type, address }) => ({ type: intern(type), address })),
     conditions: (status?.conditions ?? [])
@@ -111,6 +122,11 @@ export function viewNode(raw: unknown, intern: (text: string) => string = (text)
       })),
     systemUuid: (status?.nodeInfo?.systemUUID ?? '').toLowerCase(),
   };
+}
+
+function podCIDRs(spec: RawNode['spec']): readonly string[] {
+  if (spec?.podCIDRs && spec.podCIDRs.length > 0) return [...spec.podCIDRs];
+  return spec?.podCIDR ? [spec.podCIDR] : none;
 }
 
 export function conditionOf(node: NodeView, type: string): ConditionView | undefined {

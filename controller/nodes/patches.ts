@@ -57,8 +57,20 @@ export function conditionChange(
   return same ? undefined : { ...wanted, changed: held?.status !== wanted.status };
 }
 
-/** The first patch of an initialisation: addresses and the condition; undefined when both stand already. */
-export function planStatus(node: NodeView, desired: DesiredNode, nowMs: number): object | undefined {
+/** What a Node says until its pod routes stand, so that no pod lands there before. Reason as upstream's, which its kubelets and taints know. */
+const awaitsRoutes: ConditionChange = {
+  type: conditions.networkUnavailable,
+  status: 'True',
+  reason: 'NoRouteCreated',
+  message: 'waiting for the routes to the pods of this Node',
+};
+
+/**
+ * The first patch of an initialisation: addresses and the conditions; undefined when all stand already.
+ *
+ * @param routed pod routes are kept for this Node: it says so before its taint goes, unless it says something about its network already
+ */
+export function planStatus(node: NodeView, desired: DesiredNode, nowMs: number, routed = false): object | undefined {
   const addresses =
     desired.addresses !== undefined && !sameAddresses(desired.addresses, node.addresses)
       ? desired.addresses
@@ -69,10 +81,15 @@ export function planStatus(node: NodeView, desired: DesiredNode, nowMs: number):
     reason: desired.reason,
     message: desired.message,
   });
-  if (addresses === undefined && condition === undefined) return undefined;
+  const waits = routed && isUninitialized(node) && conditionOf(node, conditions.networkUnavailable) === undefined;
+  const changes = [
+    ...(condition === undefined ? [] : [condition]),
+    ...(waits ? [{ ...awaitsRoutes, changed: true }] : []),
+  ];
+  if (addresses === undefined && changes.length === 0) return undefined;
   return statusPatch(node.resourceVersion, nowMs, {
     ...(addresses === undefined ? {} : { addresses }),
-    ...(condition === undefined ? {} : { conditions: [condition] }),
+    ...(changes.length === 0 ? {} : { conditions: changes }),
   });
 }
 

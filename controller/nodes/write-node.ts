@@ -33,6 +33,8 @@ export type WriteOutcome =
 export interface NodeWriter {
   readonly api: KubeApi;
   readonly clock: Clock;
+  /** See NodeContext. */
+  readonly routesRun?: ((scope: string, node: NodeView) => boolean) | undefined;
 }
 
 interface Answer {
@@ -55,7 +57,7 @@ export async function readNode(api: KubeApi, name: string): Promise<NodeView> {
  * @param keep turns the desired addresses into those to write now, given the Node (see `omissions.ts`)
  */
 export async function writeNode(
-  { api, clock }: NodeWriter,
+  { api, clock, routesRun }: NodeWriter,
   first: NodeView,
   found: { readonly instance: Instance; readonly scope: string; readonly report: Report | undefined },
   keep: (node: NodeView, desired: DesiredNode) => DesiredNode,
@@ -68,7 +70,7 @@ export async function writeNode(
     if (!wanted.ok) return { kind: 'refused', reason: wanted.reason, message: wanted.message, node };
     const desired = keep(node, wanted.node);
     try {
-      const written = await apply(api, clock, node, desired);
+      const written = await apply(api, clock, node, desired, routesRun?.(found.scope, node) ?? false);
       return { kind: 'written', written, reason: desired.reason, message: desired.message };
     } catch (error) {
       if (!isConflict(error) || attempt >= maxTries) throw error;
@@ -78,10 +80,16 @@ export async function writeNode(
   }
 }
 
-async function apply(api: KubeApi, clock: Clock, node: NodeView, desired: DesiredNode): Promise<Written> {
+async function apply(
+  api: KubeApi,
+  clock: Clock,
+  node: NodeView,
+  desired: DesiredNode,
+  routed: boolean,
+): Promise<Written> {
   let resourceVersion = node.resourceVersion;
   let writes = 0;
-  const status = planStatus(node, desired, clock.now());
+  const status = planStatus(node, desired, clock.now(), routed);
   if (status !== undefined) {
     const answer = await api.call<Answer>({
       verb: 'patch',

@@ -14,6 +14,7 @@ export function exampleNode(changes: Partial<NodeView> = {}): NodeView {
     labels: {},
     annotations: {},
     providerID: '',
+    podCIDRs: [],
     taints: [],
     addresses: [],
     conditions: [{ type: 'Ready', status: 'True', reason: 'KubeletReady', message: '' }],

@@ -44,6 +44,8 @@ export interface WorldOptions {
   readonly half?: Partial<NodeHalfOptions>;
   readonly geography?: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
   readonly logLevel?: 'debug';
+  /** Default: no routes. */
+  readonly routesRun?: (scope: string, node: NodeView) => boolean;
 }
 
 export interface EmittedEvent extends KubeEvent {
@@ -218,6 +220,7 @@ export function createWorld(options: WorldOptions = {}): World {
       },
       metrics: registry.define(nodeMetrics),
       paused: () => self.paused,
+      routesRun: options.routesRun,
     };
     const half = createNodeHalf(context, {
       budget: createBudgetKeeper(mustBudget(options.budget ?? '10%/10m'), leadership, clock),

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict';
+import { afterEach, describe, it } from 'node:test';
+import { conditions, taints } from '../../common/well-known.ts';
+import { isMutating } from '../../controller/kube/fence.ts';
+import { admin } from '../sandbox/kube/auth/user.ts';
+import { createWorld, type World } from './harness/world.ts';
+
+interface Body {
+  readonly status?: {
+    readonly addresses?: readonly unknown[];
+    readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason: string }[];
+  };
+}
+
+describe('a Node whose pod routes are kept', () => {
+  let world: World;
+  afterEach(() => world.close());
+
+  const network = (name: string) => world.cluster.condition(name, conditions.networkUnavailable);
+
+  it('says that its network waits in the very patch that brings its addresses, before its taint goes', async () => {
+    world = createWorld({ routesRun: (scope) => scope === world.scope });
+    world.join('a');
+    const replica = world.replica();
+    await replica.start();
+    await world.clock.advance(1000);
+
+    const [first, second] = replica.kube.calls.filter(isMutating);
+    const { addresses = [], conditions: written = [] } = (first?.body as Body | undefined)?.status ?? {};
+    assert.ok(addresses.length > 1);
+    assert.deepEqual(
+      written.map(({ type, status, reason }) => `${type}=${status} ${reason}`),
+      ['CloudInitialized=True Initialized', 'NetworkUnavailable=True NoRouteCreated'],
+    );
+    assert.equal(second?.path, '/api/v1/nodes/a');
+    assert.equal(world.cluster.hasTaint('a', taints.uninitialized), false);
+    assert.equal(network('a')?.status, 'True');
+  });
+
+  it('keeps what somebody said about its network before', async () => {
+    world = createWorld({ routesRun: () => true });
+    world.join('a');
+    world.core.handle({
+      method: 'PATCH',
+      path: '/api/v1/nodes/a/status',
+      query: new URLSearchParams(),
+      headers: { 'content-type': 'application/strategic-merge-patch+json' },
+      body: JSON.stringify({
+        status: { conditions: [{ type: conditions.networkUnavailable, status: 'False', reason: 'CiliumIsUp' }] },
+      }),
+      user: admin,
+    });
+    const replica = world.replica();
+    await replica.start();
+    await world.clock.advance(1000);
+    assert.equal(world.cluster.hasTaint('a', taints.uninitialized), false);
+    assert.equal(network('a')?.reason, 'CiliumIsUp');
+  });
+
+  it('says nothing of the sort afterwards, whatever is written on it', async () => {
+    world = createWorld({ routesRun: () => true });
+    world.cluster.register('a', { tainted: false, providerID: 'simulated://sim-1/i-none' });
+    const replica = world.replica();
+    await replica.start();
+    await world.clock.advance(600_000);
+    assert.equal(network('a'), undefined);
+  });
+
+  it('is asked for by the scope its instance is in', async () => {
+    world = createWorld({ routesRun: (scope) => scope !== world.scope });
+    world.join('a');
+    const replica = world.replica();
+    await replica.start();
+    await world.clock.advance(1000);
+    assert.equal(world.cluster.hasTaint('a', taints.uninitialized), false);
+    assert.equal(network('a'), undefined);
+  });
+});
