@@ -1,4 +1,4 @@
-import { errorFields } from '../../common/process/log.ts';
+import { errorFields, silentLog } from '../../common/process/log.ts';
 import type { BudgetKeeper } from '../nodes/budget-keeper.ts';
 import { createLifecycle } from '../nodes/lifecycle.ts';
 import type { NodeContext } from '../nodes/node-context.ts';
@@ -17,7 +17,7 @@ import { recordingApi } from './recording-api.ts';
  */
 export async function planNodes(context: NodeContext, budget: BudgetKeeper): Promise<Plan> {
   const api = recordingApi(context.api);
-  const recording: NodeContext = { ...context, api };
+  const recording: NodeContext = { ...context, api, log: silentLog, events: { emit: () => {} } };
   const writes = createSemaphore(64);
   const reconciler = createNodeReconciler(recording, writes);
   const lifecycle = createLifecycle(recording, {

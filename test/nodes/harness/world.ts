@@ -13,6 +13,7 @@ import { createBudgetKeeper } from '../../../controller/nodes/budget-keeper.ts';
 import type { ConfiguredCloud } from '../../../controller/nodes/configured-cloud.ts';
 import { type Budget, parseBudget } from '../../../controller/nodes/deletion-budget.ts';
 import { nodeMetrics } from '../../../controller/nodes/metrics.ts';
+import type { NodeContext } from '../../../controller/nodes/node-context.ts';
 import { createNodeHalf, type NodeHalf, type NodeHalfOptions } from '../../../controller/nodes/node-half.ts';
 import { type NodeView, viewNode } from '../../../controller/nodes/node-view.ts';
 import { reportScope } from '../../../controller/nodes/scope-record.ts';
@@ -54,6 +55,8 @@ export interface EmittedEvent extends KubeEvent {
 
 /** One controller process, as far as Nodes go. */
 export interface Replica {
+  /** What its node half works with. */
+  readonly context: NodeContext;
   readonly kube: InProcessKube;
   readonly half: NodeHalf;
   readonly nodes: ListWatch<NodeView>;
@@ -233,6 +236,7 @@ export function createWorld(options: WorldOptions = {}): World {
       ...options.half,
     });
     const self: Replica = {
+      context,
       kube,
       half,
       nodes,

@@ -1,0 +1,17 @@
+import { table } from '../explain/table.ts';
+import { isEmptyPlan, type Plan } from './planned-change.ts';
+
+const marks = { create: '+', update: '~', delete: '-', hold: '!' } as const;
+
+/** The plan for people: one line for each change, then what it comes to. */
+export function printPlan(plan: Plan): string {
+  const rows = plan.changes.map(({ of, object, action, what }) => [marks[action], object, what, of]);
+  const problems = plan.problems.map((problem) => `in doubt: ${problem}\n`).join('');
+  const count = (wanted: string) => plan.changes.filter(({ action }) => action === wanted).length;
+  const verdict = isEmptyPlan(plan)
+    ? 'Nothing would be changed'
+    : `${count('create')} to create, ${count('update')} to update, ${count('delete')} to delete`;
+  const held = count('hold') > 0 ? `, ${count('hold')} held back` : '';
+  const listed = rows.length > 0 ? table([['', 'OBJECT', 'CHANGE', 'IN'], ...rows]) : '';
+  return `${listed}${problems}${verdict}${held}.\n`;
+}

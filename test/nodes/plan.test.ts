@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import type { BudgetKeeper } from '../../controller/nodes/budget-keeper.ts';
+import { planNodes } from '../../controller/plan/plan-nodes.ts';
+import type { Plan } from '../../controller/plan/planned-change.ts';
+import { createWorld, type Replica, type World } from './harness/world.ts';
+
+describe('the plan of Nodes', () => {
+  let world: World;
+  let replica: Replica;
+  const generous: BudgetKeeper = { take: async (_kind, wanted) => wanted };
+
+  beforeEach(async () => {
+    world = createWorld();
+    replica = world.replica();
+    replica.nodes.start();
+    await world.clock.advance(0);
+  });
+  afterEach(() => world.close());
+
+  async function plan(): Promise<Plan> {
+    let made: Plan | undefined;
+    const making = planNodes(replica.context, generous).then((result) => {
+      made = result;
+    });
+    while (made === undefined) await world.clock.advance(100);
+    await making;
+    return made;
+  }
+
+  it('says what joining Nodes would get, and writes nothing', async () => {
+    world.join('a');
+    world.join('b');
+    await world.clock.advance(0);
+    const { changes, problems } = await plan();
+    assert.deepEqual(problems, []);
+    assert.deepEqual([...new Set(changes.map(({ object }) => object))].sort(), ['node a', 'node b']);
+    assert.match(
+      changes.map(({ what }) => what).join('\n'),
+      /addresses: InternalIP .*spec providerID: simulated:.*spec taints: /s,
+    );
+    assert.deepEqual(replica.kube.writes(), []);
+    assert.deepEqual(replica.events, []);
+  });
+
+  it('is empty once a run has done it', async () => {
+    world.join('a');
+    await replica.start();
+    await world.clock.advance(30_000);
+    await replica.stopLeading();
+    replica.kube.forgetCalls();
+    assert.deepEqual(await plan(), { changes: [], problems: [] });
+    assert.deepEqual(replica.kube.writes(), []);
+  });
+
+  it('says why a Node is held back, and that an unreachable cloud leaves the plan in doubt', async () => {
+    world.cluster.register('nobody');
+    await world.clock.advance(0);
+    const held = await plan();
+    assert.match(held.changes.find(({ action }) => action === 'hold')?.what ?? '', /^InstanceNotFound: /);
+    world.cloud.faults.add({ operation: '*', effect: { kind: 'error', status: 503 } });
+    world.join('a');
+    await world.clock.advance(0);
+    assert.match((await plan()).problems.join(), /node a: .*503/);
+  });
+
+  it('shows a Node whose VM is terminated as one to delete', async () => {
+    const vm = world.join('a');
+    world.join('b');
+    await replica.start();
+    await world.clock.advance(30_000);
+    await replica.stopLeading();
+    world.cloud.model.terminate(vm.id);
+    world.cluster.setReady('a', 'Unknown');
+    await world.clock.advance(60_000);
+    const { changes } = await plan();
+    assert.deepEqual(
+      changes.filter(({ object }) => object === 'node a').map(({ action }) => action),
+      ['delete'],
+    );
+    assert.ok(world.cluster.node('a'));
+  });
+});
