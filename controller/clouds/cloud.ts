@@ -104,6 +104,8 @@ export interface CloudContext {
   readonly log: Log;
   /** Environment variables, for the clouds whose own tools read them. */
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** How long one mutating call may take at the most, so that the lease outlives it. Default 10 s. */
+  readonly mutationTimeoutMs?: number;
   /** Called once per call, after it ended. */
   onCall(call: CloudCall): void;
 }
