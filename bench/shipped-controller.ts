@@ -45,10 +45,19 @@ async function nodeFlags(): Promise<string[]> {
   return [...command.filter((word) => word.startsWith('--')), ...(process.env['BENCH_NODE_FLAGS']?.split(' ') ?? [])];
 }
 
-export async function startShippedController(
-  dist: string,
-  { api, cloud, credentials, folder, extra = [] }: ShippedControllerOptions,
-): Promise<ShippedController> {
+/** What any cloud controller needs to find the API server and the simulated cloud. */
+export interface RunFiles {
+  readonly kubeconfig: string;
+  readonly cloud: string;
+}
+
+/** Writes them into `folder`. */
+export async function writeRunFiles({
+  api,
+  cloud,
+  credentials,
+  folder,
+}: Omit<ShippedControllerOptions, 'extra'>): Promise<RunFiles> {
   const place = [...cloud.model.places.values()][0];
   const kubeconfig = {
     apiVersion: 'v1',
@@ -71,6 +80,19 @@ export async function startShippedController(
     `endpoint: ${cloud.url}\nproject: ${place?.project}\nregion: ${place?.region}\n${credential}`,
     { mode: 0o600 },
   );
+  return files;
+}
+
+/** Flags that ours and upstream's have in common. */
+export function runFlags(files: RunFiles): string[] {
+  return [`--kubeconfig=${files.kubeconfig}`, '--cloud-provider=simulated', `--cloud-config=${files.cloud}`];
+}
+
+export async function startShippedController(
+  dist: string,
+  { api, cloud, credentials, folder, extra = [] }: ShippedControllerOptions,
+): Promise<ShippedController> {
+  const files = await writeRunFiles({ api, cloud, credentials, folder });
   const reportPort = await freePort();
   const log = join(await mkdtemp(join(folder, 'log-')), 'controller.log');
   const child = startChild(
@@ -78,9 +100,7 @@ export async function startShippedController(
       ...(await nodeFlags()),
       join(dist, 'controller.cjs'),
       'run',
-      `--kubeconfig=${files.kubeconfig}`,
-      '--cloud-provider=simulated',
-      `--cloud-config=${files.cloud}`,
+      ...runFlags(files),
       `--report-address=127.0.0.1:${reportPort}`,
       '--report-advertise-address=127.0.0.1',
       `--secure-port=${await freePort()}`,

@@ -1,0 +1,69 @@
+import type { Client, KubeObject } from '../test/conformance/client.ts';
+
+/** Counts the objects of a collection that fit, as a watch shows them. */
+export interface Watching {
+  /** Resolves with `Date.now()` of the moment at which `count` objects fitted. Throws when that takes too long. */
+  reached(count: number, timeoutMs: number): Promise<number>;
+  stop(): void;
+}
+
+/** Watches from now on what any program writes there, so that it is timed by the effect and not by its own word. */
+export async function watchFor(client: Client, path: string, fits: (object: KubeObject) => boolean): Promise<Watching> {
+  const fitting = new Set<string>();
+  const waiting = new Set<() => void>();
+  let failure: unknown;
+  let stopped = false;
+
+  function note(object: KubeObject, there: boolean): void {
+    const key = `${object.metadata.namespace ?? ''}/${object.metadata.name}`;
+    if (there && fits(object)) fitting.add(key);
+    else fitting.delete(key);
+  }
+
+  const list = await client.call('GET', path);
+  if (list.status !== 200) throw new Error(`GET ${path}: ${list.status}`);
+  for (const object of list.items) note(object, true);
+  const { resourceVersion } = (list.body as { metadata: { resourceVersion: string } }).metadata;
+  const watch = await client.watch(path, { resourceVersion, timeoutSeconds: 3600 });
+
+  async function follow(): Promise<void> {
+    for (;;) {
+      const event = await watch.next(3_600_000);
+      if (event === undefined) throw new Error(`the watch of ${path} has ended`);
+      if (event.type === 'ERROR') throw new Error(`the watch of ${path}: ${event.object.message}`);
+      note(event.object, event.type !== 'DELETED');
+      for (const wake of waiting) wake();
+    }
+  }
+
+  const following = follow().catch((error: unknown) => {
+    if (!stopped) failure = error;
+    for (const wake of waiting) wake();
+  });
+
+  return {
+    reached: (count, timeoutMs) =>
+      new Promise((resolve, reject) => {
+        const settle = () => {
+          if (failure !== undefined) finish(() => reject(failure));
+          else if (fitting.size >= count) finish(() => resolve(Date.now()));
+        };
+        const late = setTimeout(
+          () => finish(() => reject(new Error(`${fitting.size} of ${count} at ${path} after ${timeoutMs / 1000} s`))),
+          timeoutMs,
+        );
+        function finish(end: () => void): void {
+          clearTimeout(late);
+          waiting.delete(settle);
+          end();
+        }
+        waiting.add(settle);
+        settle();
+      }),
+    stop() {
+      stopped = true;
+      watch.close();
+      void following;
+    },
+  };
+}
