@@ -1,5 +1,8 @@
 import { ModelError, type SimulatedInstance } from './instance.ts';
 import type { CloudModel } from './model.ts';
+import type { Network } from './network.ts';
+import { type NetworkView, recogniseNetwork } from './network-api.ts';
+import { Refused } from './refused.ts';
 import { type Answer, failure, type WireRequest } from './wire.ts';
 
 /** What one caller can see of one region at one moment. */
@@ -8,6 +11,7 @@ export interface RegionView {
   list(): SimulatedInstance[];
   get(id: string): SimulatedInstance | undefined;
   named(name: string): SimulatedInstance[];
+  readonly network: NetworkView;
 }
 
 /** A call of the cloud's API, recognised but not yet carried out. */
@@ -16,6 +20,8 @@ export interface ApiCall {
   readonly project: string;
   readonly region: string;
   readonly instance?: string;
+  /** Id of the load balancer, address or route, where the path names one. */
+  readonly resource?: string;
   run(view: RegionView): Answer;
 }
 
@@ -33,8 +39,48 @@ const maxIds = 1000;
  * | `GET /instances?name=` | `instances.find` |
  * | `GET /instances/{id}` | `instances.get` |
  * | `POST /instances/{id}:start`, `:stop`, `:terminate` | `instances.start` and so on |
+ * | `GET /load-balancers?limit=&pageToken=&tag=key:value&inlineMembers=` | `load-balancers.list` |
+ * | `GET /load-balancers?name=` | `load-balancers.find` |
+ * | `POST /load-balancers {clientToken?, name, tags?, scheme?, families?, addresses?, pools?, listeners?}` | `load-balancers.create` |
+ * | `GET /load-balancers/{id}` | `load-balancers.get` |
+ * | `PATCH /load-balancers/{id} {name?, tags?, addresses?, ifRevision?}` | `load-balancers.update` |
+ * | `DELETE /load-balancers/{id}?ifRevision=` | `load-balancers.delete` |
+ * | `POST /load-balancers/{id}/listeners {listener, clientToken?, ifRevision?}` | `listeners.create` |
+ * | `PATCH`, `DELETE /load-balancers/{id}/listeners/{id}` | `listeners.update`, `listeners.delete` |
+ * | `POST /load-balancers/{id}/pools {pool, clientToken?, ifRevision?}` | `pools.create` |
+ * | `PATCH /load-balancers/{id}/pools/{id} {tags?, healthCheck?, sessionAffinity?, ifRevision?}` | `pools.update` |
+ * | `PUT /load-balancers/{id}/pools/{id}/members {members, ifRevision?}` | `pools.set-members` |
+ * | `DELETE /load-balancers/{id}/pools/{id}` | `pools.delete` |
+ * | `GET /addresses?limit=&pageToken=&tag=` | `addresses.list` |
+ * | `GET /addresses?ip=` | `addresses.find` |
+ * | `POST /addresses {clientToken?, family?, scheme?, tags?}` | `addresses.create` |
+ * | `GET`, `PATCH {tags}`, `DELETE /addresses/{id}` | `addresses.get`, `.update`, `.delete` |
+ * | `GET /routes?limit=&pageToken=&tag=` | `routes.list`; answers `quota {limit, used}` beside the items when there is one |
+ * | `POST /routes {clientToken?, destination, instanceId, description?, tags?}` | `routes.create` |
+ * | `GET`, `DELETE /routes/{id}` | `routes.get`, `routes.delete` |
+ *
+ * Every call carries `Authorization: Bearer <credential>`. Bodies are JSON, and so are answers: `{items, nextPageToken?}` or the resource.
+ *
+ * - A load balancer: `{id, name, tags, scheme: external|internal, addresses: [{id?, ip, family}], state: provisioning|active|failed|deleting,
+ *   revision, createdAt, listeners, pools}`. In requests `families` are IPv4 (default), IPv6 and `addresses` ids of reserved ones; a family
+ *   without one gets an address that goes with the load balancer.
+ * - A listener: `{id, name, tags, protocol: TCP|UDP|SCTP, port, memberPort, sourceRanges, proxyProtocol, tls, pool}`; in requests `pool` may
+ *   also be the name of one. Optional: name, tags, sourceRanges (empty = everybody), proxyProtocol, tls.
+ * - A pool: `{id, name, tags, healthCheck?: {port, path}, sessionAffinity?: {timeoutSeconds}, members: [{instanceId, weight: 0|1, healthy?}],
+ *   memberCount, memberDigest}`. With `inlineMembers=N`, on every call that answers load balancers, pools of more than N members leave
+ *   `members` out. `memberDigest` is that of `MemberSets.digest`.
+ * - An address: `{id, ip, family, scheme, tags, usedBy?, createdAt}`. A route: `{id, destination, instanceId, description, tags, createdAt,
+ *   blackhole}`.
+ * - `tag=` finds load balancers that carry the tag themselves or on a listener or pool. `tags` in a PATCH name what changes: null takes one
+ *   away, those not named stay.
+ * - Changes of listeners and pools answer the whole load balancer, deletions of load balancers 202 and what is left, or 200 and `{}` when
+ *   it is gone, all other deletions 200. Creations answer 201, or 200 and the one that is there when its `clientToken` made it.
+ * - Refusals: `{error: {code, message, ...}}`. 400 `invalid`, `invalid-member` (`ids`), `too-many-members` (`max`), `address-fixed`,
+ *   `no-such-instance`; 401 `unauthorized`; 403 `forbidden`, `quota-exceeded` (`kind`, `limit`, `used`); 404 `<kind>-not-found`,
+ *   `region-not-found`, `path-not-found`; 409 `name-taken` (`id`), `port-taken` (`id`), `address-in-use` (`id`), `pool-in-use` (`id`),
+ *   `route-exists` (`id`), `revision-mismatch` (`revision`), `not-ready` (while provisioning or deleting); 429 `throttled`.
  */
-export function recognise(model: CloudModel, request: WireRequest): ApiCall | undefined {
+export function recognise(model: CloudModel, network: Network, request: WireRequest): ApiCall | undefined {
   const match = /^\/v1\/projects\/([^/]+)\/regions\/([^/]+)(?:\/(.*))?$/.exec(request.path);
   if (!match) return undefined;
   const place = { project: decodeURIComponent(match[1]!), region: decodeURIComponent(match[2]!) };
@@ -59,7 +105,10 @@ export function recognise(model: CloudModel, request: WireRequest): ApiCall | un
     return { ...place, operation: 'instances.lookup', run: (view) => lookup(view, idsOf(request.body)) };
   }
   const one = /^instances\/([^/:]+)(?::(start|stop|terminate))?$/.exec(rest);
-  if (!one) return undefined;
+  if (!one) {
+    const call = recogniseNetwork(network, `${place.project}/${place.region}`, rest, request);
+    return call && { ...place, ...call, run: (view) => call.run(view.network) };
+  }
   const instance = decodeURIComponent(one[1]!);
   const action = one[2];
   if (method === 'GET' && action === undefined) {
@@ -78,6 +127,10 @@ export function toWire({ project: _, serial: __, notices: ___, ...shown }: Simul
 }
 
 export function modelFailure(error: unknown): Answer {
+  if (error instanceof Refused) {
+    const { code, message, details } = error;
+    return { status: error.status, value: { error: { code, message, ...details } } };
+  }
   if (!(error instanceof ModelError)) throw error;
   const status = error.kind === 'not-found' ? 404 : error.kind === 'conflict' ? 409 : 400;
   return failure(status, error.kind === 'not-found' ? 'instance-not-found' : error.kind, error.message);

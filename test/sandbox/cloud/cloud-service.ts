@@ -8,6 +8,10 @@ import type { Effect, Faults } from './faults.ts';
 import { placeKey } from './geography.ts';
 import type { SimulatedInstance } from './instance.ts';
 import type { CloudModel } from './model.ts';
+import type { Network } from './network.ts';
+import type { NetworkView } from './network-api.ts';
+import type { ResourceView } from './network-wire.ts';
+import type { Resource, ResourceStore } from './resource-store.ts';
 import type { Throttle } from './throttle.ts';
 import { type Answer, failure, toReply, type WireHandler, type WireReply, type WireRequest } from './wire.ts';
 
@@ -15,6 +19,7 @@ export interface CloudServiceParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly model: CloudModel;
+  readonly network: Network;
   readonly faults: Faults;
   readonly calls: CallCounter;
   readonly credentials: Credentials;
@@ -23,10 +28,10 @@ export interface CloudServiceParts {
 
 /** The cloud's API: who calls, what goes wrong, what is answered. Every call is counted once, when its fate is known. */
 export function cloudService(parts: CloudServiceParts): WireHandler {
-  const { clock, random, model, faults, calls } = parts;
+  const { clock, random, model, network, faults, calls } = parts;
 
   return async (request, signal) => {
-    const call = recognise(model, request);
+    const call = recognise(model, network, request);
     if (!call) {
       calls.count('unknown', '404');
       return toReply(failure(404, 'path-not-found', `no ${request.method} ${request.path}`));
@@ -54,7 +59,11 @@ export function cloudService(parts: CloudServiceParts): WireHandler {
     }
     const stale = effectOf(effects, 'stale');
     try {
-      return call.run(blind ? emptyView : stale ? pastView(model, call, stale.ageMs) : presentView(model, call));
+      const place = placeKey(call.project, call.region);
+      const endsFailed = effectOf(effects, 'ends-failed') !== undefined;
+      const asOf = stale && clock.monotonic() - stale.ageMs;
+      const instances = blind ? emptyView : stale ? pastView(model, call, stale.ageMs) : presentView(model, call);
+      return call.run({ ...instances, network: networkView(network, place, { blind, asOf, endsFailed }) });
     } catch (error) {
       return modelFailure(error);
     }
@@ -70,9 +79,11 @@ function bearer(request: WireRequest): string | undefined {
   return /^Bearer (.+)$/.exec(request.headers['authorization'] ?? '')?.[1];
 }
 
-const emptyView: RegionView = { list: () => [], get: () => undefined, named: () => [] };
+type InstancesView = Omit<RegionView, 'network'>;
 
-function presentView(model: CloudModel, { project, region }: ApiCall): RegionView {
+const emptyView: InstancesView = { list: () => [], get: () => undefined, named: () => [] };
+
+function presentView(model: CloudModel, { project, region }: ApiCall): InstancesView {
   return {
     list: () => model.list(project, region),
     get(id) {
@@ -83,7 +94,7 @@ function presentView(model: CloudModel, { project, region }: ApiCall): RegionVie
   };
 }
 
-function pastView(model: CloudModel, { project, region }: ApiCall, ageMs: number): RegionView {
+function pastView(model: CloudModel, { project, region }: ApiCall, ageMs: number): InstancesView {
   let then: Map<string, SimulatedInstance> | undefined;
   const byId = () => {
     then ??= new Map(model.listAsOf(project, region, ageMs).map((instance) => [instance.id, instance]));
@@ -93,5 +104,31 @@ function pastView(model: CloudModel, { project, region }: ApiCall, ageMs: number
     list: () => [...byId().values()],
     get: (id) => byId().get(id),
     named: (name) => [...byId().values()].filter((instance) => instance.name === name),
+  };
+}
+
+interface Sight {
+  readonly blind: boolean;
+  /** Lists are those of this moment. */
+  readonly asOf: number | undefined;
+  readonly endsFailed: boolean;
+}
+
+function networkView(network: Network, place: string, { blind, asOf, endsFailed }: Sight): NetworkView {
+  function view<R extends Resource>(store: Pick<ResourceStore<R>, 'get' | 'inPlace' | 'inPlaceAsOf'>): ResourceView<R> {
+    return {
+      list: () => (blind ? [] : asOf === undefined ? store.inPlace(place) : store.inPlaceAsOf(place, asOf)),
+      get(id) {
+        const found = blind ? undefined : store.get(id);
+        return found?.place === place ? found : undefined;
+      },
+    };
+  }
+  return {
+    blind,
+    endsFailed,
+    loadBalancers: view(network.loadBalancers.store),
+    addresses: view(network.addresses.store),
+    routes: view(network.routes.store),
   };
 }

@@ -8,11 +8,12 @@ import type { Geography } from './geography.ts';
 import { randomHex } from './identifiers.ts';
 import { metadataService } from './metadata.ts';
 import { type CloudModel, createCloudModel } from './model.ts';
+import { createNetwork, type Network, type NetworkOptions } from './network.ts';
 import type { Timings } from './power.ts';
 import { type Throttle, throttle } from './throttle.ts';
 import type { WireHandler } from './wire.ts';
 
-export interface SimulatedCloudOptions {
+export interface SimulatedCloudOptions extends NetworkOptions {
   readonly clock: Clock;
   readonly random: Random;
   /** Project -> region -> zones. */
@@ -24,6 +25,8 @@ export interface SimulatedCloudOptions {
 /** A whole simulated cloud without sockets: its model, its two services and everything that can be done to them. */
 export interface SimulatedCloud {
   readonly model: CloudModel;
+  /** Load balancers, addresses and routes. */
+  readonly network: Network;
   readonly faults: Faults;
   readonly throttle: Throttle;
   readonly credentials: Credentials;
@@ -36,19 +39,27 @@ export interface SimulatedCloud {
   readonly api: WireHandler;
   /** The metadata services, each under `/<instance id>`. */
   readonly metadata: WireHandler;
-  /** Cancels the model's timer. */
+  /** Cancels the models' timers. */
   close(): void;
 }
 
 /** Each project gets one good credential, `sim-<project>-<random>`. */
 export function createSimulatedCloud(options: SimulatedCloudOptions): SimulatedCloud {
-  const { clock, random, projects, timings, historyMs } = options;
+  const { clock, random, projects, timings, historyMs = 600_000, loadBalancerTimings, addressPlan } = options;
   const model = createCloudModel({
     clock,
     random,
     ...(projects && { geography: projects }),
     ...(timings && { timings }),
-    ...(historyMs !== undefined && { historyMs }),
+    historyMs,
+  });
+  const network = createNetwork({
+    clock,
+    random,
+    model,
+    historyMs,
+    ...(loadBalancerTimings && { loadBalancerTimings }),
+    ...(addressPlan && { addressPlan }),
   });
   const faults = faultList(random);
   const calls = callCounter();
@@ -63,14 +74,18 @@ export function createSimulatedCloud(options: SimulatedCloudOptions): SimulatedC
   }
   return {
     model,
+    network,
     faults,
     throttle: limits,
     credentials: known,
     credential: issued[0]!,
     calls,
     metadataCalls,
-    api: cloudService({ clock, random, model, faults, calls, credentials: known, throttle: limits }),
+    api: cloudService({ clock, random, model, network, faults, calls, credentials: known, throttle: limits }),
     metadata: metadataService({ clock, random, model, faults, calls: metadataCalls }),
-    close: () => model.close(),
+    close() {
+      model.close();
+      network.close();
+    },
   };
 }

@@ -12,15 +12,16 @@ import { ModelError } from './instance.ts';
  * | `silence` | no answer ever; nothing is done |
  * | `lost-answer` | the call is done, then the connection breaks |
  * | `cut-body` | the answer breaks off in the middle |
- * | `missing-items` | a page (or filtered answer) that leaves instances out and claims to be complete |
+ * | `missing-items` | a page (or filtered answer) that leaves items out and claims to be complete |
  * | `chain-ends-early` | a page without the token of the next one |
  * | `chain-loops` | a page whose next token leads back to the start |
- * | `stale` | the answer as it was a while ago |
+ * | `stale` | the answer as it was a while ago; of load balancers, addresses and routes only lists and searches |
  * | `malformed` | status 200 and a body that is no JSON |
  * | `wrong-shape` | status 200 and JSON of another kind |
  * | `missing-fields` | these fields are left out of each item, or of the document |
  * | `oversized` | a body filled up to so many bytes |
  * | `redirect` | 302 to another place |
+ * | `ends-failed` | the load balancer that is made ends up `failed` |
  */
 export type Effect =
   | { readonly kind: 'latency'; readonly ms: number; readonly jitterMs?: number }
@@ -37,7 +38,8 @@ export type Effect =
   | { readonly kind: 'wrong-shape' }
   | { readonly kind: 'missing-fields'; readonly fields: readonly string[] }
   | { readonly kind: 'oversized'; readonly bytes?: number }
-  | { readonly kind: 'redirect'; readonly location: string };
+  | { readonly kind: 'redirect'; readonly location: string }
+  | { readonly kind: 'ends-failed' };
 
 const effectKinds: ReadonlySet<string> = new Set<Effect['kind']>([
   'latency',
@@ -55,15 +57,18 @@ const effectKinds: ReadonlySet<string> = new Set<Effect['kind']>([
   'missing-fields',
   'oversized',
   'redirect',
+  'ends-failed',
 ]);
 
 /** Which calls a fault hits, and how often. */
 export interface Fault {
-  /** `instances.get`, `instances.*`, or `*` for every call of the cloud's API. Metadata calls only as `metadata.…`. */
+  /** `instances.get`, `load-balancers.*`, or `*` for every call of the cloud's API. Metadata calls only as `metadata.…`. */
   readonly operation: string;
   readonly project?: string;
   /** Only calls about this instance. */
   readonly instance?: string;
+  /** Only calls about this load balancer (with its listeners and pools), address or route. */
+  readonly resource?: string;
   /** So many matching calls pass unharmed first. */
   readonly skip?: number;
   /** How often it strikes; left out = until cleared. */
@@ -77,6 +82,7 @@ export interface FaultedCall {
   readonly operation: string;
   readonly project?: string | undefined;
   readonly instance?: string | undefined;
+  readonly resource?: string | undefined;
 }
 
 export interface Faults {
@@ -140,9 +146,10 @@ export function faultList(random: Random): Faults {
   };
 }
 
-function matches(fault: Fault, { operation, project, instance }: FaultedCall): boolean {
+function matches(fault: Fault, { operation, project, instance, resource }: FaultedCall): boolean {
   if (fault.project !== undefined && fault.project !== project) return false;
   if (fault.instance !== undefined && fault.instance !== instance) return false;
+  if (fault.resource !== undefined && fault.resource !== resource) return false;
   if (fault.operation === '*') return !operation.startsWith('metadata.');
   if (fault.operation.endsWith('.*')) return operation.startsWith(fault.operation.slice(0, -1));
   return fault.operation === operation;

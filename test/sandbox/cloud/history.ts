@@ -1,22 +1,20 @@
-import type { SimulatedInstance } from './instance.ts';
-
-interface Change {
+interface Change<R> {
   readonly at: number;
   readonly id: string;
-  readonly before: SimulatedInstance | undefined;
+  readonly before: R | undefined;
 }
 
 /** The way back: enough of the past to say what a list looked like some seconds ago. */
-export interface History {
+export interface History<R> {
   /** @param at monotonic milliseconds; calls come in the order of time */
-  record(at: number, id: string, before: SimulatedInstance | undefined): void;
-  /** The instances as they were right after moment `at`. Moments older than the history give its oldest state. */
-  asOf(at: number, current: Iterable<SimulatedInstance>): SimulatedInstance[];
+  record(at: number, id: string, before: R | undefined): void;
+  /** The records as they were right after moment `at`. Moments older than the history give its oldest state. */
+  asOf(at: number, current: Iterable<R>): R[];
 }
 
 /** @param keepMs how far back `asOf` can look */
-export function history(keepMs: number): History {
-  let changes: Change[] = [];
+export function history<R extends { readonly id: string; readonly serial: number }>(keepMs: number): History<R> {
+  let changes: Change<R>[] = [];
   let start = 0;
 
   function trim(now: number): void {
@@ -33,8 +31,8 @@ export function history(keepMs: number): History {
       trim(at);
     },
     asOf(at, current) {
-      const view = new Map<string, SimulatedInstance>();
-      for (const instance of current) view.set(instance.id, instance);
+      const view = new Map<string, R>();
+      for (const one of current) view.set(one.id, one);
       for (let index = changes.length - 1; index >= start; index -= 1) {
         const change = changes[index]!;
         if (change.at <= at) break;

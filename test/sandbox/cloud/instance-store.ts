@@ -35,14 +35,14 @@ export interface InstanceStore {
 export function instanceStore(placeOf: (instance: SimulatedInstance) => string, historyMs: number): InstanceStore {
   const instances = new Map<string, SimulatedInstance>();
   const byPlace = new Map<string, Map<string, SimulatedInstance>>();
-  const past = new Map<string, ReturnType<typeof history>>();
+  const past = new Map<string, ReturnType<typeof history<SimulatedInstance>>>();
   const idsByName = new Map<string, Set<string>>();
   const listeners = new Set<ChangeListener>();
   const watchers = new Map<string, Set<ChangeListener>>();
 
   function record(id: string, before: SimulatedInstance | undefined, after: SimulatedInstance | undefined, at: number) {
     const place = placeOf((after ?? before)!);
-    valueAt(past, place, () => history(historyMs)).record(at, id, before);
+    valueAt(past, place, () => history<SimulatedInstance>(historyMs)).record(at, id, before);
     const here = valueAt(byPlace, place, () => new Map());
     if (after) {
       instances.set(id, after);

@@ -72,7 +72,7 @@ export function createCloudModel(options: ModelOptions): CloudModel {
   const placeByKey = places(options.geography ?? defaultGeography);
   const allocator = addressAllocator();
   const store = instanceStore(({ project, region }) => placeKey(project, region), options.historyMs ?? 600_000);
-  const pending = transitions(clock, settle);
+  const pending = transitions<PowerState | 'forgotten'>(clock, settle);
   let serial = 0;
 
   /** Puts the record and plans the state after its own; states that take no time are passed through at once. */

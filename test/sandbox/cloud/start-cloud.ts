@@ -19,9 +19,13 @@ export interface StartCloudOptions extends SimulatedCloudOptions {
   readonly metadataPort?: number;
 }
 
-/** Starts a simulated cloud on 127.0.0.1: API and back door on one port, the metadata services on another. */
+/**
+ * Starts a simulated cloud on 127.0.0.1: API and back door on one port, the metadata services on another. Load balancers take 300 ms
+ * to come and to go, where the options do not say otherwise.
+ */
 export async function startCloud(options: StartCloudOptions): Promise<RunningCloud> {
-  const cloud = createSimulatedCloud(options);
+  const loadBalancerTimings = { provisioningMs: 300, deletingMs: 300, ...options.loadBalancerTimings };
+  const cloud = createSimulatedCloud({ ...options, loadBalancerTimings });
   const admin = adminService(cloud);
   const api = await serveWire(
     (request, signal) => (request.path.startsWith('/admin/') ? admin : cloud.api)(request, signal),

@@ -1,37 +1,36 @@
 import type { Clock, Timer } from '../../../common/process/clock.ts';
-import type { PowerState } from './instance.ts';
 
-export interface Transition {
+export interface Transition<To> {
   readonly id: string;
-  readonly to: PowerState | 'forgotten';
+  readonly to: To;
   /** Monotonic milliseconds. */
   readonly at: number;
   readonly order: number;
 }
 
-/** What the VMs are on the way to. At most one step waits per instance: a new one replaces the old. */
-export interface Transitions {
+/** What things are on the way to. At most one step waits for each id: a new one replaces the old. */
+export interface Transitions<To> {
   /** @param at monotonic milliseconds */
-  schedule(id: string, to: PowerState | 'forgotten', at: number): void;
+  schedule(id: string, to: To, at: number): void;
   cancel(id: string): void;
   /** Removes and returns the earliest step that is due now, undefined when none is. */
-  takeDue(): Transition | undefined;
+  takeDue(): Transition<To> | undefined;
   close(): void;
 }
 
 /**
- * One timer serves all instances, however many wait.
+ * One timer serves all, however many wait.
  * @param onDue called when a step falls due while nobody asked
  */
-export function transitions(clock: Clock, onDue: () => void): Transitions {
-  const waiting = new Map<string, Transition>();
-  const heap: Transition[] = [];
+export function transitions<To>(clock: Clock, onDue: () => void): Transitions<To> {
+  const waiting = new Map<string, Transition<To>>();
+  const heap: Transition<To>[] = [];
   let timer: { at: number; handle: Timer } | undefined;
   let counter = 0;
   let closed = false;
 
   /** Drops replaced and cancelled steps from the top, so that the top is real. */
-  function earliest(): Transition | undefined {
+  function earliest(): Transition<To> | undefined {
     let top = heap[0];
     while (top && waiting.get(top.id) !== top) {
       popTop(heap);
@@ -79,11 +78,11 @@ export function transitions(clock: Clock, onDue: () => void): Transitions {
   };
 }
 
-function before(a: Transition, b: Transition): boolean {
+function before(a: Transition<unknown>, b: Transition<unknown>): boolean {
   return a.at < b.at || (a.at === b.at && a.order < b.order);
 }
 
-function push(heap: Transition[], step: Transition): void {
+function push<To>(heap: Transition<To>[], step: Transition<To>): void {
   let child = heap.push(step) - 1;
   while (child > 0) {
     const parent = (child - 1) >> 1;
@@ -94,7 +93,7 @@ function push(heap: Transition[], step: Transition): void {
   heap[child] = step;
 }
 
-function popTop(heap: Transition[]): void {
+function popTop<To>(heap: Transition<To>[]): void {
   const last = heap.pop();
   if (!last || heap.length === 0) return;
   let parent = 0;

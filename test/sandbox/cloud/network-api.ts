@@ -1,0 +1,149 @@
+import type { SimulatedAddress } from './address-model.ts';
+import { bodyOf, changedTags, oneOf, optionalText, tagsOf } from './body.ts';
+import type { SimulatedLoadBalancer } from './load-balancer.ts';
+import { recogniseLoadBalancers } from './load-balancer-api.ts';
+import { families, schemes } from './load-balancer-spec.ts';
+import type { Network } from './network.ts';
+import { addressToWire, hasTag, pageOf, type ResourceView, routeToWire, tagFilter } from './network-wire.ts';
+import { notFound, Refused } from './refused.ts';
+import { routeSpec, type SimulatedRoute } from './route-model.ts';
+import type { Answer, WireRequest } from './wire.ts';
+
+/** What one caller can see beside the VMs of one region at one moment. */
+export interface NetworkView {
+  readonly loadBalancers: ResourceView<SimulatedLoadBalancer>;
+  readonly addresses: ResourceView<SimulatedAddress>;
+  readonly routes: ResourceView<SimulatedRoute>;
+  /** The credential is of another project: it sees nothing and may make nothing. */
+  readonly blind: boolean;
+  /** A fault: what is made ends up `failed`. */
+  readonly endsFailed: boolean;
+}
+
+export interface NetworkCall {
+  readonly operation: string;
+  /** Id of the resource, where the path names one. */
+  readonly resource?: string;
+  run(view: NetworkView): Answer;
+}
+
+/** @param place `project/region` @param rest of the path, without a slash at its start */
+export function recogniseNetwork(
+  network: Network,
+  place: string,
+  rest: string,
+  request: WireRequest,
+): NetworkCall | undefined {
+  const [kind, id, ...deeper] = rest.split('/').map(decodeURIComponent);
+  if (kind === 'load-balancers') return recogniseLoadBalancers(network, place, [id, ...deeper], request);
+  if (deeper.length > 0) return undefined;
+  if (kind === 'addresses') return recogniseAddresses(network, place, id, request);
+  if (kind === 'routes') return recogniseRoutes(network, place, id, request);
+  return undefined;
+}
+
+function recogniseAddresses(
+  { addresses }: Network,
+  place: string,
+  id: string | undefined,
+  { method, query, body }: WireRequest,
+): NetworkCall | undefined {
+  if (id === undefined && method === 'GET') {
+    const ip = query.get('ip');
+    const run = (view: NetworkView) => {
+      const filter = tagFilter(query);
+      const shown = view.addresses.list().filter((one) => hasTag(one.tags, filter) && (ip === null || one.ip === ip));
+      return pageOf(shown, query, addressToWire);
+    };
+    return { operation: ip === null ? 'addresses.list' : 'addresses.find', run };
+  }
+  if (id === undefined && method === 'POST') {
+    const run = (view: NetworkView) => {
+      const fields = bodyOf(body);
+      const { address, made } = addresses.reserve(inSight(view, place), {
+        family: oneOf(fields, 'family', families, 'IPv4'),
+        scheme: oneOf(fields, 'scheme', schemes, 'external'),
+        tags: tagsOf(fields),
+        clientToken: optionalText(fields, 'clientToken'),
+      });
+      return answer(made ? 201 : 200, addressToWire(address));
+    };
+    return { operation: 'addresses.create', run };
+  }
+  if (id === undefined) return undefined;
+  const one = (view: NetworkView) => seen(view.addresses, 'address', id);
+  switch (method) {
+    case 'GET':
+      return { operation: 'addresses.get', resource: id, run: (view) => answer(200, addressToWire(one(view))) };
+    case 'PATCH': {
+      const run = (view: NetworkView) =>
+        answer(200, addressToWire(addresses.setTags(id, changedTags(one(view).tags, bodyOf(body)))));
+      return { operation: 'addresses.update', resource: id, run };
+    }
+    case 'DELETE': {
+      const run = (view: NetworkView) => {
+        addresses.release(one(view).id);
+        return answer(200, {});
+      };
+      return { operation: 'addresses.delete', resource: id, run };
+    }
+    default:
+      return undefined;
+  }
+}
+
+function recogniseRoutes(
+  network: Network,
+  place: string,
+  id: string | undefined,
+  { method, query, body }: WireRequest,
+): NetworkCall | undefined {
+  const { routes, quotas } = network;
+  const toWire = (route: SimulatedRoute) => routeToWire(network, route);
+  if (id === undefined && method === 'GET') {
+    const run = (view: NetworkView) => {
+      const filter = tagFilter(query);
+      const limit = quotas.limit('routes');
+      const quota = limit === undefined || view.blind ? {} : { quota: { limit, used: routes.store.countIn(place) } };
+      return pageOf(
+        view.routes.list().filter(({ tags }) => hasTag(tags, filter)),
+        query,
+        toWire,
+        quota,
+      );
+    };
+    return { operation: 'routes.list', run };
+  }
+  if (id === undefined && method === 'POST') {
+    const run = (view: NetworkView) => {
+      const { route, made } = routes.create(inSight(view, place), routeSpec(bodyOf(body)));
+      return answer(made ? 201 : 200, toWire(route));
+    };
+    return { operation: 'routes.create', run };
+  }
+  if (id === undefined) return undefined;
+  const one = (view: NetworkView) => seen(view.routes, 'route', id);
+  if (method === 'GET') return { operation: 'routes.get', resource: id, run: (view) => answer(200, toWire(one(view))) };
+  if (method !== 'DELETE') return undefined;
+  const run = (view: NetworkView) => {
+    routes.delete(one(view).id);
+    return answer(200, {});
+  };
+  return { operation: 'routes.delete', resource: id, run };
+}
+
+export function answer(status: number, value: unknown): Answer {
+  return { status, value };
+}
+
+/** The place, for those who may make something there. */
+export function inSight(view: NetworkView, place: string): string {
+  if (view.blind) throw new Refused(403, 'forbidden', 'the credential is of another project');
+  return place;
+}
+
+export function seen<R>(view: ResourceView<R>, kind: string, id: string): R {
+  const found = view.get(id);
+  if (!found) throw notFound(kind, id);
+  return found;
+}
