@@ -1,0 +1,112 @@
+import { annotations, labels, taints as taintKeys } from '../../../common/well-known.ts';
+import type { ConfiguredCloud } from '../../nodes/configured-cloud.ts';
+import { isUninitialized, type NodeView } from '../../nodes/node-view.ts';
+import { answeringCloud, ownershipOf } from '../../nodes/ownership.ts';
+
+/** What load balancers need to know about a Node. */
+export interface MemberFacts {
+  /** Name of the Node. */
+  readonly node: string;
+  readonly providerID: string;
+  /** Internal addresses, in the Node's order. */
+  readonly addresses: readonly string[];
+  /** Empty when unknown. */
+  readonly zone: string;
+  /** Cluster API has picked its machine for deletion: the Node may vanish without another mark. */
+  readonly doomed: boolean;
+}
+
+/** Why a Node stops being a member after a drain. */
+export type LeavingReason = 'Deleting' | 'Excluded' | 'MarkedByAutoscaler' | 'MarkedByKarpenter';
+
+/**
+ * Where a Node stands towards the load balancers of a scope.
+ *
+ * - `member`: takes connections
+ * - `leaving`: marked on the Node itself; drains where it is a member, joins nowhere
+ * - `off`: its VM is powered off; out at once, there is nothing left to drain
+ * - `waiting`: not initialised; joins nowhere, but stays where it is (a Node that was re-created on a running VM is such a one)
+ * - `none`: not of a scope whose load balancers we manage
+ */
+export type Standing =
+  | { readonly kind: 'member'; readonly scope: string; readonly facts: MemberFacts }
+  | { readonly kind: 'leaving'; readonly scope: string; readonly facts: MemberFacts; readonly reason: LeavingReason }
+  | { readonly kind: 'off'; readonly scope: string; readonly facts: MemberFacts }
+  | { readonly kind: 'waiting'; readonly scope: string; readonly facts: MemberFacts }
+  | { readonly kind: 'none'; readonly reason: 'Foreign' | 'Uninitialized' | 'SeveralScopes'; readonly why: string };
+
+/**
+ * Decides by durable facts on the Node alone. Readiness, `unschedulable`, conditions, reports and lookups are no inputs: whether a member can serve is for the load
+ * balancer's health check to say, and none of them may empty a set. Pure.
+ */
+export function standingOf(node: NodeView, configured: readonly ConfiguredCloud[]): Standing {
+  const ownership = ownershipOf(node, configured);
+  if (ownership.kind === 'foreign') return { kind: 'none', reason: 'Foreign', why: ownership.why };
+  if (ownership.kind === 'claimable') {
+    return { kind: 'none', reason: 'Uninitialized', why: 'it waits for its initialisation and has no providerID yet' };
+  }
+  const cloud = answeringCloud(node, configured);
+  if (cloud === undefined) {
+    const scopes = ownership.clouds.filter(({ api }) => api !== undefined).map(({ scope }) => scope);
+    return scopes.length === 0
+      ? { kind: 'none', reason: 'Foreign', why: 'its cloud is report-only: there is no API to manage load balancers' }
+      : { kind: 'none', reason: 'SeveralScopes', why: `its instance may be in ${scopes.join(' or ')}` };
+  }
+  const { scope } = cloud;
+  const facts = factsOf(node);
+  // Power comes first: a VM that is off has no connections left to drain.
+  if (hasTaint(node, taintKeys.shutdown)) return { kind: 'off', scope, facts };
+  const reason = leavingReason(node);
+  if (reason !== undefined) return { kind: 'leaving', scope, facts, reason };
+  return { kind: isUninitialized(node) ? 'waiting' : 'member', scope, facts };
+}
+
+function leavingReason(node: NodeView): LeavingReason | undefined {
+  if (node.deleting) return 'Deleting';
+  if (hasTaint(node, taintKeys.toBeDeletedByAutoscaler)) return 'MarkedByAutoscaler';
+  if (hasTaint(node, taintKeys.disruptedByKarpenter)) return 'MarkedByKarpenter';
+  return isExcluded(node.labels[labels.excludeFromLoadBalancers]) ? 'Excluded' : undefined;
+}
+
+/** What Go's strconv.ParseBool takes for false. */
+const goFalse: ReadonlySet<string> = new Set(['0', 'f', 'F', 'false', 'FALSE', 'False']);
+
+/** As upstream reads the label: there with any value but a Go `false` means excluded, the empty and the unparsable value too. */
+export function isExcluded(label: string | undefined): boolean {
+  return label !== undefined && !goFalse.has(label);
+}
+
+function hasTaint(node: NodeView, key: string): boolean {
+  return node.taints.some((taint) => taint.key === key);
+}
+
+function factsOf(node: NodeView): MemberFacts {
+  return {
+    node: node.name,
+    providerID: node.providerID,
+    addresses: node.addresses.filter(({ type }) => type === 'InternalIP').map(({ address }) => address),
+    zone: node.labels[labels.zone] ?? node.labels[labels.zoneBeta] ?? '',
+    doomed: node.annotations[annotations.clusterApiDelete] !== undefined,
+  };
+}
+
+export function sameFacts(one: MemberFacts, other: MemberFacts): boolean {
+  return (
+    one.node === other.node &&
+    one.providerID === other.providerID &&
+    one.zone === other.zone &&
+    one.doomed === other.doomed &&
+    one.addresses.length === other.addresses.length &&
+    one.addresses.every((address, index) => address === other.addresses[index])
+  );
+}
+
+/** Whether two standings of a Node come to the same for every load balancer and for people. */
+export function sameStanding(one: Standing | undefined, other: Standing): boolean {
+  if (one === undefined || one.kind !== other.kind) return false;
+  if (one.kind === 'none' || other.kind === 'none') {
+    return one.kind === 'none' && other.kind === 'none' && one.reason === other.reason && one.why === other.why;
+  }
+  if (one.scope !== other.scope || !sameFacts(one.facts, other.facts)) return false;
+  return one.kind !== 'leaving' || other.kind !== 'leaving' || one.reason === other.reason;
+}

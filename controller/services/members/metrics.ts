@@ -1,0 +1,16 @@
+import { defineMetrics } from '../../../common/process/metrics.ts';
+
+export const memberMetrics = defineMetrics({
+  members: {
+    name: 'mooring_load_balancer_members',
+    type: 'gauge',
+    help: 'Nodes of a scope as its load balancers see them: active; leaving (drained, then removed); withheld (the Node vanished unexplained, the member is kept until the budget lets it go).',
+    labels: ['scope', 'state'],
+  },
+  batches: {
+    name: 'mooring_member_set_changes_total',
+    type: 'counter',
+    help: 'Batches of changes to the members of a scope, each at most one update for each load balancer.',
+    labels: ['scope'],
+  },
+});

@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import type { ObservedMember } from '../../clouds/load-balancers.ts';
+import type { LeavingReason } from './facts.ts';
+import { type Departed, type Membership, nextMemberships } from './membership.ts';
+import { type DrainTimes, type MembersRequest, membersOf, type ServiceMembers } from './service-members.ts';
+import { idOf } from './testing/node-list.ts';
+
+const scope = 'scope';
+const options = { drainMs: 30_000, maxWaitMs: 120_000 };
+
+function facts(node: string, zone = '') {
+  return { node, providerID: idOf(node), addresses: ['10.0.0.1'], zone, doomed: false };
+}
+
+interface Fleet {
+  readonly active?: readonly string[];
+  readonly leaving?: readonly string[];
+  readonly off?: readonly string[];
+  readonly waiting?: readonly string[];
+  readonly departed?: Readonly<Record<string, Departed['phase']>>;
+}
+
+function setOf({ active = [], leaving = [], off = [], waiting = [], departed = {} }: Fleet): Membership {
+  const reason: LeavingReason = 'Excluded';
+  const standings = [
+    ...active.map((node) => ({ kind: 'member' as const, scope, facts: facts(node) })),
+    ...leaving.map((node) => ({ kind: 'leaving' as const, scope, facts: facts(node), reason })),
+    ...off.map((node) => ({ kind: 'off' as const, scope, facts: facts(node) })),
+    ...waiting.map((node) => ({ kind: 'waiting' as const, scope, facts: facts(node) })),
+  ];
+  const news = { standings, last: new Map(), deletedByUs: () => false };
+  const set = nextMemberships([scope], new Map(), news, 0).get(scope)!;
+  const gone = Object.entries(departed).map(
+    ([node, phase]) =>
+      [idOf(node), { providerID: idOf(node), facts: facts(node), phase, sinceMs: 0, seenMs: 0 }] as const,
+  );
+  return { ...set, departed: new Map(gone) };
+}
+
+/** `a` serves, `a!` is unhealthy, `a?` unknown, `a~` drains. */
+function observed(text: string): ObservedMember[] {
+  return text
+    .split(' ')
+    .filter((word) => word !== '')
+    .map((word) => {
+      const [, node = '', mark] = /^([\w-]+)([!?~+]?)$/.exec(word)!;
+      const healthy = mark === '+' ? true : mark === '!' ? false : undefined;
+      return { providerID: idOf(node), draining: mark === '~', healthy };
+    });
+}
+
+function request(text: string | undefined, changes: Partial<MembersRequest> = {}): MembersRequest {
+  return {
+    scope,
+    service: 'uid-1',
+    trafficPolicy: 'Cluster',
+    observed: text === undefined ? undefined : observed(text),
+    maxMembers: undefined,
+    drains: true,
+    ...changes,
+  };
+}
+
+function print({ members }: Pick<ServiceMembers, 'members'>): string {
+  return members
+    .map(({ providerID, draining }) => `${providerID.slice(idOf('').length)}${draining ? '~' : ''}`)
+    .sort()
+    .join(' ');
+}
+
+function ask(fleet: Fleet, text: string | undefined, changes: Partial<MembersRequest> = {}): string {
+  return print(membersOf(setOf(fleet), request(text, changes), new Map(), options, 0).members);
+}
+
+describe('the members of one Service', () => {
+  const table: readonly [string, Fleet, string | undefined, string][] = [
+    [
+      'a new load balancer takes the active ones and no others',
+      { active: ['a', 'b'], leaving: ['l'], departed: { g: 'unexplained' } },
+      undefined,
+      'a b',
+    ],
+    ['a leaving one that it holds drains', { active: ['a'], leaving: ['l'] }, 'a l', 'a l~'],
+    ['a leaving one that it does not hold is not brought back', { active: ['a'], leaving: ['l'] }, 'a', 'a'],
+    ['one that drains goes on draining', { active: ['a'], leaving: ['l'] }, 'a l~', 'a l~'],
+    ['one that was drained and is active again takes connections', { active: ['a', 'l'] }, 'a l~', 'a l'],
+    ['one whose VM is off goes at once', { active: ['a'], off: ['o'] }, 'a o', 'a'],
+    ['one whose VM is proved gone goes at once', { active: ['a'], departed: { g: 'out' } }, 'a g', 'a'],
+    ['one that vanished unexplained stays', { active: ['a'], departed: { g: 'unexplained' } }, 'a g', 'a g'],
+    ['one that the budget let go drains', { active: ['a'], departed: { g: 'drains' } }, 'a g', 'a g~'],
+    ['one that nobody knows stays', { active: ['a'] }, 'a stray', 'a stray'],
+    ['an uninitialised one stays where it is', { active: ['a'], waiting: ['w'] }, 'a w', 'a w'],
+    ['an uninitialised one joins nowhere', { active: ['a'], waiting: ['w'] }, 'a', 'a'],
+    ['all vanished: all stay', { departed: { x: 'unexplained', y: 'unexplained' } }, 'x y', 'x y'],
+    ['one that is listed twice is kept once', { active: ['a'], departed: { g: 'unexplained' } }, 'a g g', 'a g'],
+  ];
+  for (const [what, fleet, text, expected] of table) it(what, () => assert.equal(ask(fleet, text), expected));
+
+  it('says who is withheld, how many there are, and what a cap leaves out', () => {
+    const fleet = setOf({ active: ['a', 'b', 'c'], departed: { g: 'unexplained' } });
+    const { members } = membersOf(fleet, request('a g', { maxMembers: 2 }), new Map(), options, 0);
+    assert.deepEqual([members.withheld, members.available, members.omitted], [[idOf('g')], 3, 2]);
+    assert.equal(members.members.length, 2);
+  });
+
+  it('one known by its id alone carries no address and no name', () => {
+    const { members } = membersOf(setOf({}), request('stray'), new Map(), options, 0).members;
+    assert.deepEqual(members, [{ node: '', providerID: idOf('stray'), addresses: [], zone: '', draining: false }]);
+  });
+
+  it('shares the list of active members where nothing else is there', () => {
+    const set = setOf({ active: ['a', 'b'] });
+    assert.equal(membersOf(set, request('a b'), new Map(), options, 0).members.members, set.members);
+  });
+
+  it('where the cloud does not drain, a leaving one goes as soon as another serves', () => {
+    assert.equal(ask({ active: ['a'], leaving: ['l'] }, 'a l', { drains: false }), 'a');
+    assert.equal(ask({ active: ['a'], leaving: ['l'] }, 'l', { drains: false }), 'a l');
+  });
+});
+
+/** A cloud that does what it is told: plays looks until nothing is left to wait for. */
+function play(fleet: Fleet, first: string, changes: Partial<MembersRequest> = {}, settle?: (text: string) => string) {
+  const set = setOf(fleet);
+  let times: DrainTimes = new Map();
+  let text = first;
+  let now = 0;
+  const story: string[] = [];
+  for (let look = 0; look < 100; look += 1) {
+    const result = membersOf(set, request(text, changes), times, options, now);
+    times = result.times;
+    const wanted = print(result.members);
+    if (story.at(-1)?.slice(story.at(-1)!.indexOf(' ') + 1) !== wanted) story.push(`${now / 1000}s ${wanted}`);
+    const done = wanted === text && result.members.recheckAfterMs === undefined;
+    if (done) break;
+    const applied = wanted !== text;
+    text = settle?.(wanted) ?? wanted;
+    if (!applied || settle !== undefined) now += result.members.recheckAfterMs ?? 0;
+  }
+  assert.ok(times.size === 0, 'nothing is remembered in the end');
+  return story;
+}
+
+describe('a drain', () => {
+  it('lasts for the drain time, and then the member goes', () => {
+    assert.deepEqual(play({ active: ['a'], leaving: ['l'] }, 'a l'), ['0s a l~', '30s a']);
+  });
+
+  it('begins anew after a restart, and nothing flaps', () => {
+    assert.deepEqual(play({ active: ['a'], leaving: ['l'] }, 'a l~'), ['0s a l~', '30s a']);
+  });
+
+  it('counts from when the load balancer shows it', () => {
+    const set = setOf({ active: ['a'], leaving: ['l'] });
+    const late = membersOf(set, request('a l'), new Map(), options, 0);
+    const shown = membersOf(set, request('a l~'), late.times, options, 100_000);
+    assert.equal(shown.members.recheckAfterMs, 30_000);
+    assert.equal(print(membersOf(set, request('a l~'), shown.times, options, 129_999).members), 'a l~');
+    assert.equal(print(membersOf(set, request('a l~'), shown.times, options, 130_000).members), 'a');
+  });
+});
+
+describe('make before break', () => {
+  it('the last ones stay until others serve', () => {
+    assert.deepEqual(play({ active: ['n'], leaving: ['l', 'm'] }, 'l m'), ['0s l m n', '0s l~ m~ n', '30s n']);
+  });
+
+  it('with Cluster, one that serves is enough', () => {
+    assert.equal(ask({ active: ['a', 'n'], leaving: ['l'] }, 'a l'), 'a l~ n');
+  });
+
+  it('with Local, every new one is added before the first old one drains', () => {
+    const local = { trafficPolicy: 'Local' } as const;
+    assert.equal(ask({ active: ['a', 'n'], leaving: ['l'] }, 'a l', local), 'a l n');
+    assert.equal(ask({ active: ['a', 'n'], leaving: ['l'] }, 'a l n', local), 'a l~ n');
+  });
+
+  it('waits until one that stays is healthy, where the cloud tells', () => {
+    const local = { trafficPolicy: 'Local' } as const;
+    assert.equal(ask({ active: ['a', 'n'], leaving: ['l'] }, 'a! l+ n?', local), 'a l n');
+    assert.equal(ask({ active: ['a', 'n'], leaving: ['l'] }, 'a! l+ n+', local), 'a l~ n');
+  });
+
+  it('waits no longer than it may', () => {
+    const unhealthy = (text: string) => text.replaceAll(/\b([an])\b/g, '$1!');
+    const story = play({ active: ['a', 'n'], leaving: ['l'] }, 'a! l+ n!', { trafficPolicy: 'Local' }, unhealthy);
+    assert.deepEqual(story, ['0s a l n', '120s a l~ n', '150s a n']);
+  });
+
+  it('at the cap, half of those that leave make way', () => {
+    const fleet = { active: ['x', 'y', 'z'], leaving: ['l', 'm'] };
+    const story = play(fleet, 'l m', { maxMembers: 2 });
+    assert.match(story[0]!, /^0s l~ m [xyz]$/);
+    assert.match(story[1]!, /^0s l~ m~ [xyz] [xyz]$/);
+    assert.match(story.at(-1)!, /^\d+s [xyz] [xyz]$/);
+  });
+});
+
+describe('whatever a load balancer holds', () => {
+  const phases = ['active', 'leaving', 'off', 'waiting', 'out', 'drains', 'unexplained', 'unknown'] as const;
+  const names = Array.from({ length: 12 }, (_, at) => `n${at}`);
+  const worlds = fc.record({
+    phases: fc.array(fc.constantFrom(...phases), { minLength: 12, maxLength: 12 }),
+    held: fc.array(fc.constantFrom('', '~', '!', '+', '?', 'absent'), { minLength: 12, maxLength: 12 }),
+    trafficPolicy: fc.constantFrom('Cluster' as const, 'Local' as const),
+    maxMembers: fc.option(fc.integer({ min: 1, max: 14 }), { nil: undefined }),
+    drains: fc.boolean(),
+  });
+
+  it('nobody joins but active ones, and nobody goes but those that were let go', () => {
+    fc.assert(
+      fc.property(worlds, ({ phases, held, trafficPolicy, maxMembers, drains }) => {
+        const pick = (phase: string) => names.filter((_, at) => phases[at] === phase);
+        const fleet = {
+          active: pick('active'),
+          leaving: pick('leaving'),
+          off: pick('off'),
+          waiting: pick('waiting'),
+          departed: Object.fromEntries(
+            (['out', 'drains', 'unexplained'] as const).flatMap((phase) => pick(phase).map((name) => [name, phase])),
+          ),
+        };
+        const text = names.flatMap((name, at) => (held[at] === 'absent' ? [] : [`${name}${held[at]}`])).join(' ');
+        const wanted = request(text, { trafficPolicy, maxMembers, drains });
+        const { members } = membersOf(setOf(fleet), wanted, new Map(), options, 0).members;
+        const ids = members.map(({ providerID }) => providerID);
+        assert.equal(new Set(ids).size, ids.length, 'no doubles');
+        for (const [at, name] of names.entries()) {
+          const phase = phases[at]!;
+          const isHeld = held[at] !== 'absent';
+          const member = members.find(({ providerID }) => providerID === idOf(name));
+          if (phase === 'active' && maxMembers === undefined) assert.equal(member?.draining, false);
+          if (phase !== 'active' && !isHeld) assert.equal(member, undefined, `${name} joined`);
+          if (isHeld && (phase === 'waiting' || phase === 'unexplained' || phase === 'unknown')) {
+            assert.equal(member?.draining, held[at] === '~', `${name} is as it was`);
+          }
+          if (phase === 'off' || phase === 'out') assert.equal(member, undefined);
+          if (isHeld && drains && (phase === 'leaving' || phase === 'drains')) {
+            assert.ok(member, `${name} went without a drain`);
+            if (held[at] === '~') assert.ok(member.draining, `${name} flapped`);
+          }
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+});

@@ -1,0 +1,165 @@
+import type { DesiredMember, ObservedMember } from '../../clouds/load-balancers.ts';
+import { desiredMember, type Membership } from './membership.ts';
+import { subsetOf } from './subset.ts';
+
+/** What is asked for one Service. */
+export interface MembersRequest {
+  readonly scope: string;
+  /** UID. */
+  readonly service: string;
+  readonly trafficPolicy: 'Cluster' | 'Local';
+  /** As the load balancer was last observed; undefined while there is none. */
+  readonly observed: readonly ObservedMember[] | undefined;
+  /** Of the cloud: how many members that take connections one load balancer holds. */
+  readonly maxMembers: number | undefined;
+  /** Of the cloud: whether `draining` does anything. */
+  readonly drains: boolean;
+}
+
+export interface ServiceMembers {
+  /** The complete set. One without addresses is known by its providerID alone: it stays as it stands in the cloud. */
+  readonly members: readonly DesiredMember[];
+  /** Look again after this many milliseconds: somebody drains, or waits to. Undefined: the next change of the set is enough. */
+  readonly recheckAfterMs: number | undefined;
+  /** Members of this scope that take connections, before a cap; 0 is worth a warning. */
+  readonly available: number;
+  /** How many of those the cloud's cap leaves out. */
+  readonly omitted: number;
+  /** providerIDs that stay although their Nodes are gone, until the budget lets them go (`MemberRemovalWithheld`). */
+  readonly withheld: readonly string[];
+  /** Of the shared set. */
+  readonly hash: string;
+}
+
+/** How long one Service's leaving members have been asked for, by providerID; monotonic. */
+export type DrainTimes = ReadonlyMap<
+  string,
+  { readonly sinceMs: number; readonly drainingSinceMs: number | undefined }
+>;
+
+export interface DrainOptions {
+  /** How long a leaving member drains before it goes. */
+  readonly drainMs: number;
+  /** How long a leaving member waits at most for others to take its place. */
+  readonly maxWaitMs: number;
+}
+
+/** While a member waits for its replacement, nothing but another look tells when that is healthy. */
+const waitingLookMs = 5000;
+
+/**
+ * The members of one Service's load balancer: all active ones (or a stable part of them), and of those that leave, only what the load balancer holds already. So a new leader
+ * brings nobody back, and a member that drains goes on draining; its time begins anew.
+ *
+ * Make before break: a leaving member starts to drain once somebody who stays takes connections here. With `Local`, where a Node serves its own pods alone,
+ * every staying member must have been added first, so that the pods' new Nodes are there before the old ones go. Either waits for `maxWaitMs` at most. Pure.
+ */
+export function membersOf(
+  set: Membership,
+  request: MembersRequest,
+  times: DrainTimes,
+  options: DrainOptions,
+  nowMs: number,
+): { readonly members: ServiceMembers; readonly times: DrainTimes } {
+  const sorted = sortObserved(set, request.observed ?? []);
+  const { maxMembers = Number.POSITIVE_INFINITY } = request;
+  const next = new Map(
+    sorted.leaving.map(({ observed }) => {
+      const before = times.get(observed.providerID);
+      const sinceMs = before?.sinceMs ?? nowMs;
+      return [
+        observed.providerID,
+        { sinceMs, drainingSinceMs: observed.draining ? (before?.drainingSinceMs ?? nowMs) : undefined },
+      ];
+    }),
+  );
+  let recheckAfterMs: number | undefined;
+  const recheck = (ms: number) => {
+    recheckAfterMs = Math.min(ms, recheckAfterMs ?? ms);
+  };
+
+  const room = maxMembers - sorted.kept.length;
+  const undecided = sorted.leaving.filter(({ observed }) => !observed.draining);
+  const narrow = subsetOf(set.members, room - undecided.length, request.service);
+  const mayGo = isReplaced(narrow, request)
+    ? undecided.length
+    : // Those that leave fill every seat: half of them make way for those that come.
+      room - undecided.length < 1 && set.members.length > 0
+      ? Math.ceil(undecided.length / 2)
+      : 0;
+
+  const extra: DesiredMember[] = [];
+  let waiting = 0;
+  for (const [index, { observed, member }] of undecided.entries()) {
+    const leftMs = (next.get(observed.providerID)?.sinceMs ?? nowMs) + options.maxWaitMs - nowMs;
+    if (index >= mayGo && leftMs > 0) {
+      waiting += 1;
+      recheck(Math.min(waitingLookMs, leftMs));
+      extra.push(member(false));
+    } else if (request.drains && options.drainMs > 0) extra.push(member(true));
+  }
+  for (const { observed, member } of sorted.leaving) {
+    if (!observed.draining) continue;
+    const leftMs = (next.get(observed.providerID)?.drainingSinceMs ?? nowMs) + options.drainMs - nowMs;
+    if (leftMs <= 0 || !request.drains) continue;
+    recheck(leftMs);
+    extra.push(member(true));
+  }
+  for (const { observed, member } of sorted.kept) extra.push(member(observed.draining));
+
+  const chosen = subsetOf(set.members, room - waiting, request.service);
+  return {
+    members: {
+      members: extra.length === 0 ? chosen : [...chosen, ...extra],
+      recheckAfterMs,
+      available: set.members.length,
+      omitted: set.members.length - chosen.length,
+      withheld: sorted.withheld,
+      hash: set.hash,
+    },
+    times: next,
+  };
+}
+
+interface Extra {
+  readonly observed: ObservedMember;
+  readonly member: (draining: boolean) => DesiredMember;
+}
+
+/** What the load balancer holds besides active members. One that is in neither list goes at once. */
+function sortObserved(set: Membership, observed: readonly ObservedMember[]) {
+  const leaving: Extra[] = [];
+  const kept: Extra[] = [];
+  const withheld: string[] = [];
+  const seen = new Set<string>();
+  for (const one of observed) {
+    const { providerID } = one;
+    if (set.active.has(providerID) || seen.has(providerID)) continue;
+    seen.add(providerID);
+    const departed = set.departed.get(providerID);
+    const present = set.present.get(providerID);
+    const facts = present?.facts ?? departed?.facts ?? { node: '', providerID, addresses: [], zone: '' };
+    const extra = { observed: one, member: (draining: boolean) => desiredMember(facts, draining) };
+    const fate = departed?.phase ?? present?.kind;
+    if (fate === 'out' || fate === 'off') continue;
+    if (fate === 'leaving' || fate === 'drains') leaving.push(extra);
+    else {
+      kept.push(extra);
+      if (fate !== 'waiting') withheld.push(providerID);
+    }
+  }
+  return { leaving, kept, withheld };
+}
+
+/** Whether those that stay take connections here already. */
+function isReplaced(staying: readonly DesiredMember[], { observed = [], trafficPolicy }: MembersRequest): boolean {
+  const byId = new Map(observed.map((member) => [member.providerID, member]));
+  const added = staying.flatMap(({ providerID }) => {
+    const member = byId.get(providerID);
+    return member !== undefined && !member.draining ? [member] : [];
+  });
+  if (added.length === 0 || (trafficPolicy === 'Local' && added.length < staying.length)) return false;
+  // With Local, only Nodes that run a pod are healthy: one of them is all that can be asked for.
+  const told = observed.some(({ healthy }) => healthy !== undefined);
+  return !told || added.some(({ healthy }) => healthy === true);
+}

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { subsetOf } from './subset.ts';
+
+interface Seat {
+  readonly node: string;
+  readonly zone: string;
+}
+
+const fleets = fc
+  .uniqueArray(fc.integer({ min: 0, max: 500 }), { minLength: 1, maxLength: 60 })
+  .chain((ids) =>
+    fc
+      .array(fc.constantFrom('', 'a', 'b', 'c'), { minLength: ids.length, maxLength: ids.length })
+      .map((zones): Seat[] => ids.map((id, index) => ({ node: `node-${id}`, zone: zones[index]! }))),
+  );
+const caps = fc.integer({ min: 0, max: 70 });
+const seeds = fc.uuid();
+
+function names(seats: readonly Seat[]): Set<string> {
+  return new Set(seats.map(({ node }) => node));
+}
+
+function difference(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
+  return [...a].filter((name) => !b.has(name)).length;
+}
+
+describe('the part of the members that a capped load balancer takes', () => {
+  it('is as large as the cap lets it be, without doubles', () => {
+    fc.assert(
+      fc.property(fleets, caps, seeds, (fleet, max, seed) => {
+        const picked = subsetOf(fleet, max, seed);
+        assert.equal(picked.length, Math.min(max, fleet.length));
+        assert.equal(names(picked).size, picked.length);
+      }),
+    );
+  });
+
+  it('does not depend on the order in which Nodes are listed', () => {
+    fc.assert(
+      fc.property(fleets, caps, seeds, (fleet, max, seed) => {
+        assert.deepEqual(names(subsetOf(fleet, max, seed)), names(subsetOf([...fleet].reverse(), max, seed)));
+      }),
+    );
+  });
+
+  it('changes by at most one seat when one Node joins or leaves', () => {
+    fc.assert(
+      fc.property(fleets, caps, seeds, fc.nat(), (fleet, max, seed, index) => {
+        const gone = fleet[index % fleet.length]!;
+        const before = names(subsetOf(fleet, max, seed));
+        const after = names(
+          subsetOf(
+            fleet.filter((seat) => seat !== gone),
+            max,
+            seed,
+          ),
+        );
+        assert.ok(difference(before, after) <= 1, `${difference(before, after)} left`);
+        assert.ok(difference(after, before) <= 1, `${difference(after, before)} joined`);
+        if (!before.has(gone.node)) assert.deepEqual(before, after);
+      }),
+    );
+  });
+
+  it('gives no zone two seats more than another that still has Nodes without one', () => {
+    fc.assert(
+      fc.property(fleets, caps, seeds, (fleet, max, seed) => {
+        const picked = names(subsetOf(fleet, max, seed));
+        const zones = new Map<string, { seats: number; free: number }>();
+        for (const { node, zone } of fleet) {
+          const counts = zones.get(zone) ?? { seats: 0, free: 0 };
+          counts[picked.has(node) ? 'seats' : 'free'] += 1;
+          zones.set(zone, counts);
+        }
+        const most = Math.max(...[...zones.values()].map(({ seats }) => seats));
+        for (const { seats, free } of zones.values()) assert.ok(free === 0 || seats >= most - 1);
+      }),
+    );
+  });
+
+  it('of a smaller cap is a part of that of a larger one', () => {
+    fc.assert(
+      fc.property(fleets, caps, seeds, (fleet, max, seed) => {
+        assert.equal(difference(names(subsetOf(fleet, max, seed)), names(subsetOf(fleet, max + 1, seed))), 0);
+      }),
+    );
+  });
+
+  it('spreads Services over the Nodes', () => {
+    const fleet = Array.from({ length: 20 }, (_, at) => ({ node: `node-${at}`, zone: '' }));
+    const used = new Map<string, number>();
+    for (let service = 0; service < 400; service += 1) {
+      for (const { node } of subsetOf(fleet, 5, `uid-${service}`)) used.set(node, (used.get(node) ?? 0) + 1);
+    }
+    assert.equal(used.size, 20);
+    for (const [node, count] of used) assert.ok(count > 50 && count < 150, `${node}: ${count} of about 100`);
+  });
+});
