@@ -5,19 +5,31 @@ import { type Budget, type BudgetKind, parseLedger, printLedger, room, spend } f
 
 /** Spends the budget of destructive effects; what is spent stands in the Lease before the effect happens. */
 export interface BudgetKeeper {
-  /** Spends up to `wanted` of this kind; resolves with how many were granted. Throws a KubeError when the ledger could not be written: then nothing was granted. */
+  /** Spends up to `wanted` of this kind, of which there are `ownedNodes` (Nodes, members, routes, ...); resolves with how many were granted. Throws a KubeError when the ledger could not be written: then nothing was granted. */
   take(kind: BudgetKind, wanted: number, ownedNodes: number): Promise<number>;
 }
 
-export function createBudgetKeeper(budget: Budget, leadership: Leadership, clock: Clock): BudgetKeeper {
+/**
+ * One keeper for a process: two would write over each other's ledger.
+ *
+ * @param budget of every kind that has none of its own
+ * @param own budgets of some kinds
+ */
+export function createBudgetKeeper(
+  budget: Budget,
+  leadership: Leadership,
+  clock: Clock,
+  own: Readonly<Partial<Record<BudgetKind, Budget>>> = {},
+): BudgetKeeper {
   let queue: Promise<unknown> = Promise.resolve();
 
   async function spendUpTo(kind: BudgetKind, wanted: number, ownedNodes: number): Promise<number> {
     const now = clock.now();
     const ledger = parseLedger(leadership.annotations()[annotations.deletionLedger]);
-    const granted = Math.min(wanted, room(budget, kind, ownedNodes, ledger, now));
+    const limit = own[kind] ?? budget;
+    const granted = Math.min(wanted, room(limit, kind, ownedNodes, ledger, now));
     if (granted === 0) return 0;
-    const next = spend(budget, kind, granted, ledger, now);
+    const next = spend(limit, kind, granted, ledger, now);
     await leadership.annotate({ [annotations.deletionLedger]: printLedger(next) });
     return granted;
   }

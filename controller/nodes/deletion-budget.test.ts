@@ -116,10 +116,18 @@ describe('a budget', () => {
     for (let now = 0; now < 86_400_000; now += 60_000) ledger = spend(tenth, 'deletion', 1, ledger, now);
     assert.ok(ledger.length <= 12, String(ledger.length));
   });
+
+  it('leaves to every kind its own window', () => {
+    const short = { limit: { count: 5 }, windowMs: 60_000 };
+    let ledger = spend(tenth, 'deletion', 10, [], 0);
+    for (let now = 0; now < 500_000; now += 30_000) ledger = spend(short, 'member', 1, ledger, now);
+    assert.equal(room(tenth, 'deletion', 100, ledger, 500_000), 0);
+    assert.equal(room(short, 'member', 100, ledger, 500_000), 3);
+  });
 });
 
 describe('the keeper of the budget', () => {
-  function keeper() {
+  function keeper(own: Parameters<typeof createBudgetKeeper>[3] = {}) {
     const lease: { annotations: Record<string, string>; writes: number } = { annotations: {}, writes: 0 };
     const leadership = {
       leading: true,
@@ -132,7 +140,7 @@ describe('the keeper of the budget', () => {
         lease.annotations = { ...lease.annotations, ...(changes as Record<string, string>) };
       },
     };
-    return { lease, budget: createBudgetKeeper(tenth, leadership, fakeClock()) };
+    return { lease, budget: createBudgetKeeper(tenth, leadership, fakeClock(), own) };
   }
 
   it('gives the same room to one only, however many ask at once', async () => {
@@ -142,6 +150,11 @@ describe('the keeper of the budget', () => {
       granted.reduce((sum, each) => sum + each, 0),
       10,
     );
+  });
+
+  it('measures a kind by a budget of its own where it has one', async () => {
+    const { budget } = keeper({ member: { limit: { count: 3 }, windowMs: 60_000 } });
+    assert.deepEqual([await budget.take('member', 9, 100), await budget.take('deletion', 20, 100)], [3, 10]);
   });
 
   it('writes nothing when there is no room', async () => {

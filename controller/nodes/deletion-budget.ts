@@ -71,10 +71,13 @@ export function room(budget: Budget, kind: BudgetKind, ownedNodes: number, ledge
   return Math.max(0, Math.max(1, limit) - spent);
 }
 
-/** The ledger after spending; old entries fall out. */
+/** The ledger after spending; old entries of this kind fall out, those of others, whose windows may be longer, stay. */
 export function spend(budget: Budget, kind: BudgetKind, count: number, ledger: Ledger, nowMs: number): Ledger {
+  const others = ledger.filter(({ letter }) => letter !== letters[kind]);
+  const own = ledger.filter(({ letter }) => letter === letters[kind]);
   return [
-    ...current(ledger, budget.windowMs, nowMs),
+    ...others,
+    ...current(own, budget.windowMs, nowMs),
     // Rounded up, so that no entry leaves the window early.
     { letter: letters[kind], atSeconds: Math.ceil(nowMs / 1000), count },
   ];
