@@ -1,0 +1,46 @@
+import { isCloudError } from '../../common/cloud-error.ts';
+import { WithheldError } from '../clouds/permit.ts';
+import { isKubeError } from '../kube/api.ts';
+import { reasonOfKind } from './reasons.ts';
+import type { Standing } from './service-patches.ts';
+
+/** What a failed try comes to. */
+export type Failure =
+  /** Nothing was sent: paused, or this replica no longer leads. Not a failure; looked at again after `againInMs`. */
+  | { readonly kind: 'withheld'; readonly againInMs: number }
+  | {
+      readonly kind: 'failed';
+      /** Undefined where the Service itself is not to blame and a repetition will do. */
+      readonly standing: Standing | undefined;
+      /** Worth an event: it says something about this Service, and not about all of them. */
+      readonly event: boolean;
+      /** Shown only when it lasts. */
+      readonly patient: boolean;
+    };
+
+/** How soon paused or fenced work is looked at again. */
+const pausedAgainMs = 2000;
+const fencedAgainMs = 1000;
+
+/** Pure. */
+export function failureOf(error: unknown): Failure {
+  if (error instanceof WithheldError)
+    return { kind: 'withheld', againInMs: error.reason === 'Fenced' ? fencedAgainMs : pausedAgainMs };
+  if (isCloudError(error)) {
+    const { kind, message } = error;
+    return {
+      kind: 'failed',
+      standing: { reason: reasonOfKind[kind], message: `${kind}: ${message}` },
+      event: kind !== 'Throttled' && kind !== 'Unauthorized',
+      patient: kind === 'Throttled' || kind === 'Conflict',
+    };
+  }
+  if (isKubeError(error)) {
+    if (error.reason === 'Fenced') return { kind: 'withheld', againInMs: fencedAgainMs };
+    if (error.reason === 'Withheld') return { kind: 'withheld', againInMs: pausedAgainMs };
+    const refused = error.status === 400 || error.status === 403 || error.status === 422;
+    const standing: Standing | undefined = refused ? { reason: 'WriteRefused', message: error.message } : undefined;
+    return { kind: 'failed', standing, event: true, patient: true };
+  }
+  return { kind: 'failed', standing: undefined, event: true, patient: true };
+}

@@ -1,0 +1,29 @@
+import type { DesiredMember, ObservedMember } from '../clouds/load-balancers.ts';
+import type { ServiceView } from './service-view.ts';
+
+export interface MemberOptions {
+  /** Of the cloud that serves it. */
+  readonly scope: string;
+  /** How many members one load balancer takes there; undefined = any number. */
+  readonly maxMembers: number | undefined;
+  /** Whether draining does anything there. */
+  readonly drains: boolean;
+  /** What the load balancer has now; undefined while there is none. */
+  readonly observed: readonly ObservedMember[] | undefined;
+}
+
+/** The members of one Service, decided by durable facts. */
+export interface MemberSet {
+  readonly members: readonly DesiredMember[];
+  /** When to ask again, although nothing changes: a drain ends. */
+  readonly againInMs: number | undefined;
+}
+
+/** Which Nodes serve which Service. */
+export interface MemberSource {
+  membersFor(service: ServiceView, options: MemberOptions): MemberSet;
+  /** Called, debounced, when the answers of a scope may have changed. */
+  onChange(run: () => void): void;
+  /** The Service is gone. */
+  forget?(uid: string): void;
+}

@@ -1,0 +1,264 @@
+import { annotations as annotationKeys } from '../../common/well-known.ts';
+import type {
+  DesiredMember,
+  LoadBalancerPlan,
+  LoadBalancerStep,
+  ObservedLoadBalancer,
+  Refusal,
+} from '../clouds/load-balancers.ts';
+import { type ClusterIdentity, desiredOf } from './desired.ts';
+import type { Known } from './observations.ts';
+import type { LoadBalancerReason } from './reasons.ts';
+import { type LoadBalancerRecord, parseRecord, printRecord } from './record.ts';
+import { ingressOf, type ServiceChange, type Standing } from './service-patches.ts';
+import { allowsAddressChange, attachTo, hasFinalizer, isRetained, type ServiceView } from './service-view.ts';
+import type { Demand, ServingCloud } from './wants.ts';
+
+/** Everything that the next action depends on. */
+export interface Situation {
+  readonly service: ServiceView;
+  readonly demand: Demand;
+  readonly cloud: ServingCloud;
+  readonly cluster: ClusterIdentity;
+  /** Undefined = nothing has been read yet. */
+  readonly known: Known | undefined;
+  readonly members: readonly DesiredMember[];
+  /** Nodes that the cloud refuses as members; they are not in `members`. */
+  readonly refused: readonly string[];
+  readonly attachable: ReadonlySet<string>;
+  /** Monotonic milliseconds. */
+  readonly nowMs: number;
+}
+
+/**
+ * The one thing to do next.
+ *
+ * - `observe`: ask the cloud for what this Service has
+ * - `write`: a change of the Service without which the cloud may not be called
+ * - `apply`: the one next mutating call
+ * - `settle`: nothing more to do now: show where it stands; after `againInMs` observe again
+ * - `release`: proved gone: the finalizer goes, with everything else of ours
+ */
+export type Action =
+  | { readonly do: 'observe' }
+  | {
+      readonly do: 'write';
+      readonly change: ServiceChange;
+      readonly what: string;
+      /** This is the very first claim: nothing can have been made for this Service yet. */
+      readonly first: boolean;
+    }
+  | {
+      readonly do: 'apply';
+      readonly step: LoadBalancerStep;
+      /** All steps as planned now; only the first is certain. */
+      readonly steps: readonly LoadBalancerStep[];
+    }
+  | {
+      readonly do: 'settle';
+      readonly change: ServiceChange;
+      readonly standing: Standing;
+      readonly againInMs: number | undefined;
+    }
+  | { readonly do: 'release'; readonly change: ServiceChange }
+  | { readonly do: 'nothing' };
+
+/** How soon an address that has not come is looked for again. */
+const addressRetryMs = 15_000;
+/** What was read longer ago proves nothing. */
+const maxProofAgeMs = 60_000;
+const ensured = 'the load balancer is as the Service asks';
+
+/** Decides; changes nothing. Pure. */
+export function nextAction(situation: Situation): Action {
+  switch (situation.demand) {
+    case 'none':
+      return { do: 'nothing' };
+    case 'ensure':
+      return ensureAction(situation);
+    default:
+      return removeAction(situation);
+  }
+}
+
+/** Ours by its tags, or made by somebody else and used with consent. */
+function isOurs({ cluster, service }: Situation, observed: ObservedLoadBalancer | undefined): boolean {
+  if (observed === undefined) return false;
+  return observed.attached || (observed.owner?.cluster === cluster.uid && observed.owner.service === service.uid);
+}
+
+function settle(
+  reason: LoadBalancerReason,
+  message: string,
+  more: { readonly change?: ServiceChange; readonly againInMs?: number | undefined } = {},
+): Action {
+  const standing = { reason, message };
+  return { do: 'settle', standing, change: { ...more.change, standing }, againInMs: more.againInMs };
+}
+
+function ensureAction(situation: Situation): Action {
+  const { service, cloud } = situation;
+  const wanted = desiredOf(service, situation);
+  if (!wanted.ok) return settle(wanted.reason, wanted.message);
+  const record = parseRecord(service.annotations[annotationKeys.loadBalancer]);
+  if (record === undefined || !hasFinalizer(service)) return claimAction(situation, record);
+  const { known } = situation;
+  if (known === undefined || mustAsk(known, record, attachTo(service) !== undefined)) return { do: 'observe' };
+  const { observed } = known;
+  const switched = switchAction(situation, record, observed);
+  if (switched) return switched;
+  const plan = cloud.loadBalancers.plan(wanted.desired, observed);
+  const id = isOurs(situation, observed) ? observed?.id : undefined;
+  const change: ServiceChange =
+    id === undefined || id === record.id ? {} : { record: printRecord({ scope: cloud.scope, id }) };
+  const [step] = plan.steps;
+  if (step === undefined) return settled(situation, plan, change);
+  // The id first: should we die, the next one need not search.
+  if (change.record !== undefined) return { do: 'write', change, what: 'its id', first: false };
+  return { do: 'apply', step, steps: plan.steps };
+}
+
+/** A search that missed what is recorded proves nothing. */
+function mustAsk(known: Known, record: LoadBalancerRecord, attaches: boolean): boolean {
+  if (!known.fresh) return true;
+  if (known.observed !== undefined) return false;
+  if (known.source === 'asked') return record.id !== undefined && known.askedId !== record.id;
+  return known.source === 'all' || attaches;
+}
+
+function claimAction(situation: Situation, record: LoadBalancerRecord | undefined): Action {
+  const { service, cloud, known } = situation;
+  const claim = (id: string | undefined, first: boolean): Action => ({
+    do: 'write',
+    what: 'finalizer and record',
+    first,
+    change: {
+      finalizer: 'add',
+      record: printRecord({ scope: cloud.scope, id }),
+      ...(service.condition?.status === 'True'
+        ? {}
+        : { standing: { reason: 'Provisioning', message: 'the load balancer is being made' } }),
+    },
+  });
+  if (record !== undefined) return claim(record.id, false);
+  const shows = hasFinalizer(service) || service.ingress.length > 0;
+  if (known === undefined || (shows && (!known.fresh || known.source === 'all'))) return { do: 'observe' };
+  if (isOurs(situation, known.observed)) return claim(known.observed?.id, false);
+  const attaches = attachTo(service) !== undefined;
+  if (!shows || attaches) return claim(undefined, !shows && !attaches);
+  const what = hasFinalizer(service) ? `the finalizer of another controller` : 'an address';
+  return settle('AdoptionRequired', `it shows ${what}, and there is no load balancer of ours for it in ${cloud.scope}`);
+}
+
+/** The Service now names another load balancer than the one it has: the old one goes first, which changes the address. */
+function switchAction(
+  situation: Situation,
+  record: LoadBalancerRecord,
+  observed: ObservedLoadBalancer | undefined,
+): Action | undefined {
+  const { service, cloud } = situation;
+  const wanted = attachTo(service);
+  if (record.id === undefined || observed === undefined || !isOurs(situation, observed)) return undefined;
+  if (observed.attached ? observed.id === wanted : wanted === undefined) return undefined;
+  if (!allowsAddressChange(service)) {
+    const to = wanted === undefined ? 'one of its own' : wanted;
+    return settle('AddressWouldChange', `it has ${record.id}, and changing to ${to} would change its address`);
+  }
+  const plan = cloud.loadBalancers.planRemoval(observed, { retain: isRetained(service) });
+  const [step] = plan.steps;
+  if (step !== undefined) return { do: 'apply', step, steps: plan.steps };
+  if (plan.waitMs !== undefined)
+    return settle('Provisioning', 'the load balancer it had is being removed', { againInMs: plan.waitMs });
+  const change = { record: printRecord({ scope: cloud.scope, id: undefined }) };
+  return { do: 'write', change, what: 'its record', first: false };
+}
+
+function settled(situation: Situation, plan: LoadBalancerPlan, change: ServiceChange): Action {
+  const { service, known, refused, members } = situation;
+  const observed = known?.observed;
+  const shown = observed && isOurs(situation, observed) ? observed.ingress : [];
+  const faults = portFaults(plan.refusals);
+  const all: ServiceChange = shown.length > 0 ? { ...change, ingress: ingressOf(service, shown, faults) } : change;
+  const [refusal] = plan.refusals;
+  if (refusal !== undefined) {
+    const message = plan.refusals.map((each) => each.message).join('; ');
+    return settle(refusal.reason, message, { change: all, againInMs: plan.waitMs });
+  }
+  if (plan.waitMs !== undefined || shown.length === 0) {
+    const againInMs = plan.waitMs ?? addressRetryMs;
+    // What serves already goes on serving; one change of a member shall not cost two writes of a Service.
+    if (service.condition?.status === 'True' && shown.length > 0) {
+      const { reason, message } = service.condition;
+      return settle(reason as LoadBalancerReason, message, { change: all, againInMs });
+    }
+    const message = shown.length === 0 ? 'the load balancer has no address yet' : 'the cloud is at work on it';
+    return settle('Provisioning', message, { change: all, againInMs });
+  }
+  if (members.length === 0 && refused.length === 0)
+    return settle('NoMembers', 'no Node may serve this Service', { change: all });
+  if (refused.length > 0) {
+    const names = [...refused].sort();
+    const more = names.length > 5 ? ` and ${names.length - 5} more` : '';
+    const message = `the cloud refuses as members: ${names.slice(0, 5).join(', ')}${more}`;
+    return settle('MembersRefused', message, { change: all });
+  }
+  return settle('Ensured', ensured, { change: all });
+}
+
+/** Ports that are not served, for the status; a refusal that names none concerns no port alone. */
+function portFaults(refusals: readonly Refusal[]): ReadonlyMap<string, string> {
+  const faults = new Map<string, string>();
+  for (const refusal of refusals) {
+    const ports = 'ports' in refusal && Array.isArray(refusal.ports) ? refusal.ports : [];
+    for (const { protocol, port } of ports) faults.set(`${protocol}/${port}`, `mooring.dev/${refusal.reason}`);
+  }
+  return faults;
+}
+
+function removeAction(situation: Situation): Action {
+  const { service, cloud, known, nowMs } = situation;
+  const record = parseRecord(service.annotations[annotationKeys.loadBalancer]);
+  if (record === undefined) return unrecordedRemoval(situation);
+  if (known === undefined || !known.fresh) return { do: 'observe' };
+  const { observed } = known;
+  const asked = known.source === 'asked' && nowMs - known.atMs < maxProofAgeMs;
+  if (observed !== undefined && isOurs(situation, observed)) {
+    const plan = cloud.loadBalancers.planRemoval(observed, { retain: isRetained(service) });
+    const [step] = plan.steps;
+    if (step !== undefined) return { do: 'apply', step, steps: plan.steps };
+    if (plan.waitMs !== undefined)
+      return settle('Deleting', 'the cloud is at work on its removal', { againInMs: plan.waitMs });
+    // Nothing of ours is left, says an answer that may be old: ask for this very one.
+    return asked ? release(situation) : { do: 'observe' };
+  }
+  if (!asked) return { do: 'observe' };
+  if (record.id !== undefined) return known.askedId === record.id ? release(situation) : { do: 'observe' };
+  // Without an id only searches can tell, and they may miss what a lost create made.
+  const settledAtMs = (known.missingSinceMs ?? nowMs) + cloud.loadBalancers.settleMs;
+  if (known.atMs >= settledAtMs) return release(situation);
+  const againInMs = Math.max(0, settledAtMs - nowMs);
+  if (againInMs === 0) return { do: 'observe' };
+  return settle('Deleting', 'the cloud is asked again, since it may show new things late', { againInMs });
+}
+
+function unrecordedRemoval(situation: Situation): Action {
+  const { service, cloud, known } = situation;
+  if (known === undefined || !known.fresh || (known.observed === undefined && known.source === 'all'))
+    return { do: 'observe' };
+  if (isOurs(situation, known.observed)) {
+    const change = { record: printRecord({ scope: cloud.scope, id: known.observed?.id }) };
+    return { do: 'write', change, what: 'its record', first: false };
+  }
+  if (service.type !== 'LoadBalancer') return { do: 'nothing' };
+  const message = `it carries the finalizer of another controller, and there is no load balancer of ours for it in ${cloud.scope}`;
+  return settle('AdoptionRequired', message);
+}
+
+function release({ service, demand }: Situation): Action {
+  const ours: ServiceChange = { record: null, standing: null };
+  if (demand === 'disown') return { do: 'release', change: ours };
+  return {
+    do: 'release',
+    change: { ...ours, finalizer: 'remove', ...(service.type === 'LoadBalancer' ? { ingress: [] } : {}) },
+  };
+}

@@ -1,0 +1,104 @@
+import { annotations as annotationKeys, finalizers } from '../../common/well-known.ts';
+import type { LoadBalancerStep } from '../clouds/load-balancers.ts';
+import { type Action, nextAction, type Situation } from './next-action.ts';
+import type { Known } from './observations.ts';
+import { parseRecord } from './record.ts';
+import { type ServiceChange, type Standing, sameIngress, servicePatch } from './service-patches.ts';
+import { hasFinalizer, type ServiceView } from './service-view.ts';
+
+/** What would be done for one Service from where it stands now. */
+export interface ServicePlan {
+  /** In the cloud, in order; later ones may come out otherwise once the first is done. */
+  readonly steps: readonly LoadBalancerStep[];
+  /** On the Service, in order, one line each. */
+  readonly writes: readonly string[];
+  /** Where it would stand; undefined while steps are ahead. */
+  readonly standing: Standing | undefined;
+  /** Nothing can be said before the cloud is asked for this very Service. */
+  readonly mustObserve: boolean;
+}
+
+/** Walks through what may be known now: writes of the Service are taken as done, the first call to the cloud ends the walk. Pure. */
+export function planService(situation: Situation): ServicePlan {
+  const writes: string[] = [];
+  let { service, known } = situation;
+  for (;;) {
+    const action: Action = nextAction({ ...situation, service, known });
+    const none = { steps: [], writes, standing: undefined, mustObserve: false };
+    switch (action.do) {
+      case 'nothing':
+        return none;
+      case 'observe':
+        return { ...none, mustObserve: true };
+      case 'apply':
+        return { ...none, steps: action.steps, writes: [...writes, ...later(situation, service)] };
+      case 'settle':
+        return { ...none, writes: [...writes, ...describe(service, action.change)], standing: action.standing };
+      case 'release':
+        return { ...none, writes: [...writes, ...describe(service, action.change)] };
+      case 'write':
+        writes.push(...describe(service, action.change));
+        if (action.first) known = unborn(situation.nowMs);
+        service = changed(service, action.change);
+    }
+  }
+}
+
+/** What is known of a Service that has just been claimed for the first time. */
+export function unborn(nowMs: number): Known {
+  return {
+    observed: undefined,
+    source: 'unborn',
+    askedId: undefined,
+    missingSinceMs: undefined,
+    atMs: nowMs,
+    fresh: true,
+  };
+}
+
+function later({ demand }: Situation, service: ServiceView): string[] {
+  if (demand === 'ensure') {
+    const { id } = parseRecord(service.annotations[annotationKeys.loadBalancer]) ?? {};
+    const address = service.ingress.length === 0 ? ['status: the address'] : [];
+    return id === undefined ? ['record: its id', ...address] : address;
+  }
+  return demand === 'disown' ? ['record: removed'] : ['finalizer, record and status: removed'];
+}
+
+function describe(service: ServiceView, change: ServiceChange): string[] {
+  if (servicePatch(service, change, 0) === undefined) return [];
+  const lines: string[] = [];
+  if (change.finalizer === 'add' && !hasFinalizer(service)) lines.push('finalizer: added');
+  if (change.finalizer === 'remove' && hasFinalizer(service)) lines.push('finalizer: removed');
+  const record = service.annotations[annotationKeys.loadBalancer];
+  if (change.record === null && record !== undefined) lines.push('record: removed');
+  if (change.record && change.record !== record) lines.push(`record: ${change.record}`);
+  if (change.ingress && !sameIngress(service.ingress, change.ingress)) {
+    const shown = change.ingress.map(({ ip, hostname }) => ip ?? hostname).join(', ');
+    lines.push(`status: ${shown === '' ? 'no address' : shown}`);
+  }
+  if (change.standing === null && service.condition) lines.push('condition: removed');
+  const { condition } = service;
+  if (
+    change.standing &&
+    (condition?.reason !== change.standing.reason || condition.message !== change.standing.message)
+  )
+    lines.push(`condition: ${change.standing.reason}`);
+  return lines;
+}
+
+function changed(service: ServiceView, { finalizer, record }: ServiceChange): ServiceView {
+  const others = service.finalizers.filter((name) => name !== finalizers.loadBalancerCleanup);
+  const { [annotationKeys.loadBalancer]: held, ...annotations } = service.annotations;
+  const text = record === undefined ? held : (record ?? undefined);
+  return {
+    ...service,
+    finalizers:
+      finalizer === undefined
+        ? service.finalizers
+        : finalizer === 'add'
+          ? [...others, finalizers.loadBalancerCleanup]
+          : others,
+    annotations: text === undefined ? annotations : { ...annotations, [annotationKeys.loadBalancer]: text },
+  };
+}

@@ -1,0 +1,104 @@
+import type { CloudErrorKind } from '../../common/cloud-error.ts';
+import type { ReasonInfo } from '../nodes/reasons.ts';
+
+/** Reasons of the condition CloudLoadBalancer: a closed set. The reference page is generated from here. */
+export const loadBalancerReasons = {
+  Ensured: { meaning: 'The load balancer is as the Service asks.', remedy: '' },
+  MembersRefused: {
+    meaning:
+      'The load balancer is as the Service asks, but for members that the cloud refuses; the message names their Nodes. They are tried again every five minutes.',
+    remedy: 'Look at those instances: most often they are in another network than the load balancer.',
+  },
+  NoMembers: {
+    meaning: 'The load balancer stands, but no Node may serve it.',
+    remedy: 'See that Nodes are initialised and not excluded by label.',
+  },
+  Provisioning: { meaning: 'The cloud is at work on the load balancer.', remedy: '' },
+  Deleting: { meaning: 'The load balancer is being removed; the finalizer goes last.', remedy: '' },
+  AdoptionRequired: {
+    meaning:
+      'The Service shows an address or the cleanup finalizer of somebody else, and no load balancer of ours exists for it. Nothing is made, and the finalizer stays.',
+    remedy:
+      'Name its load balancer in mooring.dev/load-balancer-id and give consent in the cloud; or remove that load balancer, the status and the finalizer by hand.',
+  },
+  CloudNotChosen: {
+    meaning: 'Several configured clouds have load balancers, and the Service names none of them.',
+    remedy: 'Set the annotation mooring.dev/cloud.',
+  },
+  ScopeNotServed: {
+    meaning: 'The load balancer was made in a scope that no configured cloud reaches. Nothing is changed there.',
+    remedy: 'Configure that cloud again, or remove the load balancer, the record and the finalizer by hand.',
+  },
+  InvalidSourceRanges: {
+    meaning: 'A source range of the Service is not a CIDR; the load balancer stays as it was.',
+    remedy: 'Correct spec.loadBalancerSourceRanges or the annotation; the message says which entry.',
+  },
+  InvalidSpec: { meaning: 'The Service cannot be worked with as it is; the message names the field.', remedy: '' },
+  ForeignLoadBalancer: {
+    meaning: 'A load balancer that is not provably ours is in the way, or is asked for without consent.',
+    remedy: 'Give it the consent tag, list it in --attachable-load-balancers, or rename or remove it.',
+  },
+  AddressWouldChange: {
+    meaning: 'What is asked for would give the load balancer another address.',
+    remedy: 'Set mooring.dev/allow-address-change to true on the Service, if that is meant.',
+  },
+  Unsupported: { meaning: 'This cloud cannot do what the Service asks; the message names it.', remedy: '' },
+  Conflict: {
+    meaning: 'Another Service has the same port of the same load balancer.',
+    remedy: 'Give one of them another port or another load balancer.',
+  },
+  AwaitingCloud: {
+    meaning: "The cloud's API did not answer usefully; the message says how. Tried again with back-off.",
+    remedy: "Look at the cloud's status and `mooring-controller check`.",
+  },
+  CredentialRefused: {
+    meaning: 'The cloud refuses the credential, or does not let it do this.',
+    remedy: 'Look at the credential and its rights; `mooring-controller check` proves both.',
+  },
+  QuotaExceeded: { meaning: 'The account is full.', remedy: 'Raise the quota, or remove what is not needed.' },
+  RefusedByCloud: {
+    meaning: 'The cloud does not take what is asked for; the message is its own.',
+    remedy: 'Correct the Service.',
+  },
+  WriteRefused: {
+    meaning: 'The API server refuses what would be written on the Service.',
+    remedy: "Check the controller's RBAC and the admission webhooks for Services.",
+  },
+} as const satisfies Record<string, ReasonInfo>;
+export type LoadBalancerReason = keyof typeof loadBalancerReasons;
+
+/** Reasons with which the condition is True; with all others it is False. */
+const good: ReadonlySet<LoadBalancerReason> = new Set(['Ensured', 'MembersRefused']);
+
+export function statusOf(reason: LoadBalancerReason): 'True' | 'False' {
+  return good.has(reason) ? 'True' : 'False';
+}
+
+/** What a failure of the cloud comes to. */
+export const reasonOfKind: Readonly<Record<CloudErrorKind, LoadBalancerReason>> = {
+  Unauthorized: 'CredentialRefused',
+  Forbidden: 'CredentialRefused',
+  Throttled: 'AwaitingCloud',
+  NotFound: 'AwaitingCloud',
+  Conflict: 'AwaitingCloud',
+  QuotaExceeded: 'QuotaExceeded',
+  Invalid: 'RefusedByCloud',
+  Unavailable: 'AwaitingCloud',
+  Timeout: 'AwaitingCloud',
+};
+
+/** Event reasons on Services; all but the last two are upstream's. */
+export const serviceEventReasons = {
+  EnsuringLoadBalancer: 'Work on the load balancer begins.',
+  EnsuredLoadBalancer: 'The load balancer is as the Service asks.',
+  UpdatedLoadBalancer: 'The load balancer has other members.',
+  UnAvailableLoadBalancer: 'There is no Node that may serve.',
+  DeletingLoadBalancer: 'The load balancer is being removed.',
+  DeletedLoadBalancer: 'The load balancer is gone, as the cloud was asked to prove; the finalizer is off.',
+  SyncLoadBalancerFailed:
+    'A call failed, or what is asked for is refused; the message begins with the reason of the condition.',
+  DeleteLoadBalancerFailed: 'The load balancer of a Service that is gone could not be removed; tried again.',
+  LoadBalancerMembersRefused: 'The cloud refuses some members; the rest goes on.',
+  LoadBalancerMissing: 'The load balancer was removed by somebody else; it is made anew.',
+} as const;
+export type ServiceEventReason = keyof typeof serviceEventReasons;

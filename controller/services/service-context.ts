@@ -1,0 +1,39 @@
+import type { Clock } from '../../common/process/clock.ts';
+import type { Log } from '../../common/process/log.ts';
+import type { MetricsOf } from '../../common/process/metrics.ts';
+import type { Random } from '../../common/process/random.ts';
+import type { Fence, KubeApi } from '../kube/api.ts';
+import type { EventSink } from '../kube/event-sink.ts';
+import type { Informer } from '../kube/informer.ts';
+import type { MemberSource } from './member-source.ts';
+import type { serviceMetrics } from './metrics.ts';
+import type { ServiceView } from './service-view.ts';
+import type { ServingCloud } from './wants.ts';
+
+/** What every part of the service half works with. */
+export interface ServiceContext {
+  /** Fenced: a replica that does not lead cannot write through it. */
+  readonly api: KubeApi;
+  /** For the permit of each mutating call to a cloud. */
+  readonly fence: Fence;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  /** Trimmed with `viewService(raw, readsAnnotation(clouds))`. */
+  readonly services: Informer<ServiceView>;
+  /** From `servingClouds`. */
+  readonly clouds: readonly ServingCloud[];
+  readonly members: MemberSource;
+  readonly events: EventSink;
+  readonly metrics: MetricsOf<typeof serviceMetrics>;
+  /** True while everything is paused. */
+  paused(): boolean;
+  /** Steps are logged, once each, and nothing is changed. */
+  readonly dryRun: boolean;
+}
+
+/** Which annotations of Services the configured clouds read. */
+export function readsAnnotation(clouds: readonly ServingCloud[]): (key: string) => boolean {
+  const keys = new Set(clouds.flatMap(({ loadBalancers }) => loadBalancers.annotations.map(({ key }) => key)));
+  return (key) => keys.has(key);
+}

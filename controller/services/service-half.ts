@@ -1,0 +1,214 @@
+import { isCloudError } from '../../common/cloud-error.ts';
+import { backoffMs } from '../../common/process/backoff.ts';
+import { errorFields } from '../../common/process/log.ts';
+import type { Half } from '../half.ts';
+import type { InformerEvent } from '../kube/informer.ts';
+import { createReconciler, type QueueMetrics, type Reconciler } from '../reconciler.ts';
+import { needsReconcile } from './change.ts';
+import { createObservations, type Observations } from './observations.ts';
+import type { ServiceContext } from './service-context.ts';
+import { createServiceReconciler, type ServiceReconciler } from './service-reconciler.ts';
+import type { ServiceView } from './service-view.ts';
+import { demandOf, type ServingCloud } from './wants.ts';
+
+export interface ServiceHalfOptions {
+  /** Reads what proves that a cloud's resource is this cluster's; asked at the start of each term. Throws a KubeError. */
+  clusterUid(): Promise<string>;
+  /** `--cluster-name`. */
+  readonly clusterName: string;
+  /** `--load-balancer-class`: classes that are ours beside Services without one. */
+  readonly loadBalancerClasses: readonly string[];
+  /** `--attachable-load-balancers`. */
+  readonly attachable: readonly string[];
+  /** `--concurrent-service-syncs`. */
+  readonly concurrentServiceSyncs: number;
+  /** `--load-balancer-audit-period`. */
+  readonly auditMs: number;
+  readonly queueMetrics?: QueueMetrics | undefined;
+}
+
+/** The service half of the controller: load balancers, from the first Service that wants one to the last that is gone. */
+export interface ServiceHalf extends Half {
+  /** What was read of the clouds; undefined while not leading. For the sweep of orphans. */
+  observations(): Observations | undefined;
+}
+
+interface Term {
+  readonly reconciler: ServiceReconciler;
+  readonly queue: Reconciler;
+  readonly observations: Observations;
+  auditedMs: number;
+  /** Services that have yet to be looked at since the members changed. */
+  pass: { readonly startedMs: number; readonly left: Set<string> } | undefined;
+}
+
+/** Upstream's delays between tries. */
+const backoff = { firstMs: 5000, maxMs: 300_000 };
+const auditRetry = { firstMs: 2000, maxMs: 60_000 };
+
+export function createServiceHalf(context: ServiceContext, options: ServiceHalfOptions): ServiceHalf {
+  const { clock, random, log, services, clouds, members, metrics } = context;
+  let term: Term | undefined;
+
+  services.subscribe((event) => {
+    if (term) observe(term, event);
+  });
+  members.onChange(() => {
+    if (!term) return;
+    const keys = [...services.values()].filter(wants).map(({ key }) => key);
+    term.pass = { startedMs: term.pass?.startedMs ?? clock.monotonic(), left: new Set(keys) };
+    for (const key of keys) term.queue.enqueue(key);
+  });
+
+  function wants(service: ServiceView): boolean {
+    return demandOf(service, options.loadBalancerClasses) === 'ensure';
+  }
+
+  function concerns(service: ServiceView): boolean {
+    return demandOf(service, options.loadBalancerClasses) !== 'none';
+  }
+
+  function observe({ reconciler, queue }: Term, event: InformerEvent<ServiceView>): void {
+    if (event.type === 'deleted') {
+      if (reconciler.departed(event.old)) queue.enqueue(event.key, { priority: 'high' });
+      return;
+    }
+    if (event.type === 'added') {
+      if (concerns(event.object)) queue.enqueue(event.key, { priority: 'high' });
+      return;
+    }
+    const { old, object } = event;
+    if (reconciler.latest.isEcho(object) || !needsReconcile(old, object)) return;
+    // A Service that has just ceased to concern us is looked at once more, to forget it.
+    if (concerns(object) || concerns(old)) queue.enqueue(event.key, { priority: 'high' });
+  }
+
+  async function startTerm(): Promise<Term> {
+    const cluster = { uid: await options.clusterUid(), name: options.clusterName };
+    const observations = createObservations(cluster.uid, () => clock.monotonic());
+    const reconciler = createServiceReconciler(context, {
+      cluster,
+      observations,
+      loadBalancerClasses: options.loadBalancerClasses,
+      attachable: new Set(options.attachable),
+    });
+    const queue = createReconciler({
+      name: 'service',
+      clock,
+      random,
+      log,
+      backoff,
+      concurrency: options.concurrentServiceSyncs,
+      async reconcile(key, signal) {
+        try {
+          return await reconciler.reconcile(key, signal);
+        } finally {
+          passed(key);
+        }
+      },
+      ...(options.queueMetrics === undefined ? {} : { metrics: options.queueMetrics }),
+    });
+    return { reconciler, queue, observations, auditedMs: clock.monotonic(), pass: undefined };
+  }
+
+  function passed(key: string): void {
+    const pass = term?.pass;
+    if (!term || !pass?.left.delete(key) || pass.left.size > 0) return;
+    metrics.nodeSyncLatency.observe((clock.monotonic() - pass.startedMs) / 1000);
+    term.pass = undefined;
+  }
+
+  /** Reads everything of one scope, again and again. */
+  async function auditLoop(current: Term, cloud: ServingCloud, signal: AbortSignal): Promise<void> {
+    for (let failures = 0; !signal.aborted; ) {
+      try {
+        await current.observations.refresh(cloud, signal);
+        failures = 0;
+        metrics.audits.add({ outcome: 'ok' });
+        if (!signal.aborted) audited(current, cloud);
+      } catch (error) {
+        if (signal.aborted) return;
+        failures += 1;
+        metrics.audits.add({ outcome: isCloudError(error) ? error.kind : 'error' });
+        // Until everything has been read once nobody can be served, and those who wait are told why.
+        if (!current.observations.ready(cloud.scope) && current.reconciler.unread(cloud, error))
+          enqueueWaiting(current);
+        log.warn('load balancers not read', { scope: cloud.scope, failures, ...errorFields(error) });
+      }
+      current.auditedMs = clock.monotonic();
+      const pauseMs =
+        failures === 0 ? options.auditMs : Math.min(options.auditMs, backoffMs(failures, { ...auditRetry, random }));
+      await pause(pauseMs, signal);
+    }
+  }
+
+  function audited(current: Term, cloud: ServingCloud): void {
+    for (const key of current.reconciler.orphaned(cloud)) current.queue.enqueue(key);
+    for (const service of services.values()) {
+      if (!concerns(service)) continue;
+      // What nobody has worked on yet is waited for; the rest is routine.
+      const isNew = wants(service) && service.condition === undefined;
+      current.queue.enqueue(service.key, { priority: isNew ? 'high' : 'low' });
+    }
+  }
+
+  function enqueueWaiting({ queue }: Term): void {
+    for (const service of services.values())
+      if (concerns(service) && service.condition?.status !== 'True') queue.enqueue(service.key, { priority: 'low' });
+  }
+
+  function pause(ms: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal.aborted) return resolve();
+      const timer = clock.setTimer(ms, finish);
+      function finish() {
+        timer.cancel();
+        signal.removeEventListener('abort', finish);
+        resolve();
+      }
+      signal.addEventListener('abort', finish, { once: true });
+    });
+  }
+
+  function aborted(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      if (signal.aborted) resolve();
+      else signal.addEventListener('abort', () => resolve(), { once: true });
+    });
+  }
+
+  async function lead(signal: AbortSignal): Promise<void> {
+    if (clouds.length === 0) {
+      log.info('no configured cloud has load balancers');
+      return aborted(signal);
+    }
+    await Promise.race([services.whenSynced(), aborted(signal)]);
+    if (signal.aborted) return;
+    const current = await startTerm();
+    if (signal.aborted) return;
+    term = current;
+    for (const service of services.values())
+      if (concerns(service)) current.queue.enqueue(service.key, { priority: 'low' });
+    current.queue.start();
+    try {
+      await Promise.all(clouds.map((cloud) => auditLoop(current, cloud, signal)));
+    } finally {
+      term = undefined;
+      await current.queue.stop();
+      metrics.standing.reset();
+      metrics.orphans.reset();
+    }
+  }
+
+  function progress(): ReadonlyMap<string, number> {
+    const loops = new Map<string, number>();
+    if (term) {
+      loops.set('service', term.queue.lastProgressAt);
+      // It rests for a period by design; only what comes after that is lateness.
+      loops.set('load-balancer-audit', Math.min(clock.monotonic(), term.auditedMs + options.auditMs));
+    }
+    return loops;
+  }
+
+  return { lead, progress, observations: () => term?.observations };
+}

@@ -1,0 +1,102 @@
+import { annotations as annotationKeys, conditions, finalizers } from '../../common/well-known.ts';
+import type { Ingress } from '../clouds/load-balancers.ts';
+import { maxMessage } from '../nodes/patches.ts';
+import { type LoadBalancerReason, statusOf } from './reasons.ts';
+import { hasFinalizer, type IngressView, type PortStatus, type ServiceView } from './service-view.ts';
+
+/** Where a Service stands, for its condition. */
+export interface Standing {
+  readonly reason: LoadBalancerReason;
+  readonly message: string;
+}
+
+/** What is to be written on a Service; what is left out stays. */
+export interface ServiceChange {
+  readonly finalizer?: 'add' | 'remove';
+  /** Text of the record; null removes it. */
+  readonly record?: string | null;
+  /** The whole list; empty removes it. */
+  readonly ingress?: readonly IngressView[];
+  /** Null removes the condition. */
+  readonly standing?: Standing | null;
+}
+
+/**
+ * One strategic merge patch for `services/<s>/status`, guarded by the resourceVersion: changes of metadata sent there are applied as well (observed on a real
+ * server), and nothing of the spec is. Undefined when the Service stands so already. Pure.
+ */
+export function servicePatch(service: ServiceView, change: ServiceChange, nowMs: number): object | undefined {
+  const metadata = { ...finalizerPatch(service, change.finalizer), ...recordPatch(service, change.record) };
+  const status = { ...ingressPatch(service, change.ingress), ...conditionPatch(service, change.standing, nowMs) };
+  if (Object.keys(metadata).length === 0 && Object.keys(status).length === 0) return undefined;
+  return {
+    metadata: { resourceVersion: service.resourceVersion, ...metadata },
+    ...(Object.keys(status).length > 0 ? { status } : {}),
+  };
+}
+
+function finalizerPatch(service: ServiceView, wanted: 'add' | 'remove' | undefined): object {
+  const name = finalizers.loadBalancerCleanup;
+  if (wanted === 'add' && !hasFinalizer(service)) return { finalizers: [name] };
+  if (wanted === 'remove' && hasFinalizer(service)) return { '$deleteFromPrimitiveList/finalizers': [name] };
+  return {};
+}
+
+function recordPatch(service: ServiceView, wanted: string | null | undefined): object {
+  const held = service.annotations[annotationKeys.loadBalancer];
+  if (wanted === undefined || (wanted ?? undefined) === held) return {};
+  return { annotations: { [annotationKeys.loadBalancer]: wanted } };
+}
+
+function ingressPatch(service: ServiceView, wanted: readonly IngressView[] | undefined): object {
+  if (wanted === undefined || sameIngress(service.ingress, wanted)) return {};
+  return { loadBalancer: { ingress: wanted.length > 0 ? wanted : null } };
+}
+
+function conditionPatch(service: ServiceView, wanted: Standing | null | undefined, nowMs: number): object {
+  const held = service.condition;
+  const type = conditions.loadBalancer;
+  if (wanted === undefined) return {};
+  if (wanted === null) return held === undefined ? {} : { conditions: [{ type, $patch: 'delete' }] };
+  const status = statusOf(wanted.reason);
+  const message = wanted.message.slice(0, maxMessage);
+  if (held?.status === status && held.reason === wanted.reason && held.message === message) return {};
+  const flips = held?.status !== status || held.lastTransitionTime === undefined;
+  const lastTransitionTime = flips ? new Date(nowMs).toISOString().replace(/\.\d+Z$/, 'Z') : held.lastTransitionTime;
+  return { conditions: [{ type, status, reason: wanted.reason, message, lastTransitionTime }] };
+}
+
+/**
+ * What is shown of a load balancer: every address with the Service's ports. `ipMode` only where there is an IP: the API server takes it nowhere else. Pure.
+ *
+ * @param faults by `protocol/port`: why a port is not served, as a code
+ */
+export function ingressOf(
+  service: Pick<ServiceView, 'ports'>,
+  ingress: readonly Ingress[],
+  faults: ReadonlyMap<string, string> = new Map(),
+): readonly IngressView[] {
+  const ports = service.ports.map(({ port, protocol }): PortStatus => {
+    const error = faults.get(`${protocol}/${port}`);
+    return { port, protocol, ...(error === undefined ? {} : { error }) };
+  });
+  return ingress.map(({ ip, hostname, ipMode }) => ({
+    ...(ip === undefined ? {} : { ip, ipMode: ipMode ?? 'VIP' }),
+    ...(hostname === undefined ? {} : { hostname }),
+    ports,
+  }));
+}
+
+/** Equal in address, mode and ports, in this order; an address without a mode is a VIP. */
+export function sameIngress(a: readonly IngressView[], b: readonly IngressView[]): boolean {
+  return JSON.stringify(a.map(normal)) === JSON.stringify(b.map(normal));
+}
+
+function normal({ ip, hostname, ipMode, ports = [] }: IngressView): unknown {
+  return [
+    ip ?? '',
+    hostname ?? '',
+    ip ? (ipMode ?? 'VIP') : '',
+    ports.map(({ port, protocol, error }) => [port, protocol, error ?? '']),
+  ];
+}

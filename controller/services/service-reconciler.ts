@@ -1,0 +1,422 @@
+import { isCloudError } from '../../common/cloud-error.ts';
+import { errorFields } from '../../common/process/log.ts';
+import { annotations as annotationKeys } from '../../common/well-known.ts';
+import { createPermit } from '../permit.ts';
+import { type ClusterIdentity, refOf } from './desired.ts';
+import { failureOf } from './failures.ts';
+import { createGoneServices, viewOfTags } from './gone-services.ts';
+import { createLatestServices, type LatestServices } from './latest-services.ts';
+import { type Action, nextAction, type Situation } from './next-action.ts';
+import type { Known, Observations } from './observations.ts';
+import { planService, unborn } from './plan-service.ts';
+import type { LoadBalancerReason } from './reasons.ts';
+import { parseRecord } from './record.ts';
+import { createRefusedMembers } from './refused-members.ts';
+import { readsAnnotation, type ServiceContext } from './service-context.ts';
+import type { ServiceChange, Standing } from './service-patches.ts';
+import { isPaused, type ServiceView } from './service-view.ts';
+import { createServiceWork } from './service-work.ts';
+import { createStandings } from './standings.ts';
+import { chooseCloud, type Demand, demandOf, type ServingCloud } from './wants.ts';
+import { readService, writeService } from './write-service.ts';
+
+export interface ReconcilerParts {
+  readonly cluster: ClusterIdentity;
+  readonly observations: Observations;
+  readonly loadBalancerClasses: readonly string[];
+  /** Ids that the operator lets Services name. */
+  readonly attachable: ReadonlySet<string>;
+}
+
+/** Keeps load balancers what their Services ask for: the one place that makes, changes and removes them. */
+export interface ServiceReconciler {
+  /**
+   * Everything of one name: the Services that are gone, then the one that is there. One thing is done at a time and everything decided anew after it. Throws a
+   * CloudError or KubeError to be tried again. Safe to repeat at any moment.
+   */
+  reconcile(key: string, signal: AbortSignal): Promise<{ readonly requeueAfterMs?: number } | undefined>;
+  /** Takes note of a Service that is gone; answers whether there is anything to remove. */
+  departed(service: ServiceView): boolean;
+  /**
+   * After everything of a scope was read: takes note of load balancers whose Service was replaced by another of its name. Answers the keys under which something is
+   * to be removed.
+   */
+  orphaned(cloud: ServingCloud): readonly string[];
+  /** The first read of everything failed. Answers whether that is news. */
+  unread(cloud: ServingCloud, error: unknown): boolean;
+  readonly latest: LatestServices;
+}
+
+/** How soon a Service is looked at again while everything is paused. */
+const pausedAgainMs = 5000;
+/** More than any plan has; then others get their turn first. */
+const maxRounds = 100;
+
+interface Subject {
+  readonly gone: boolean;
+  /** As it is now; undefined when there is nothing to do for it any more. */
+  now(): ServiceView | undefined;
+}
+
+type Turn = { readonly kind: 'again' } | { readonly kind: 'rest'; readonly afterMs: number | undefined };
+
+/** With these the work is done. */
+const stands: ReadonlySet<LoadBalancerReason> = new Set(['Ensured', 'MembersRefused', 'NoMembers']);
+
+const again: Turn = { kind: 'again' };
+const rest = (afterMs?: number | undefined): Turn => ({ kind: 'rest', afterMs });
+
+export function createServiceReconciler(context: ServiceContext, parts: ReconcilerParts): ServiceReconciler {
+  const { clock, log, services, clouds, metrics } = context;
+  const { cluster, observations } = parts;
+  const latest = createLatestServices(services, clock);
+  const gone = createGoneServices();
+  const standings = createStandings(metrics.standing, context.events);
+  const work = createServiceWork(clock, metrics, standings);
+  const refused = createRefusedMembers(() => clock.monotonic());
+  const writer = { api: context.api, clock, isRead: readsAnnotation(clouds) };
+  /** Services that we let go of ourselves: that they are gone is no news. */
+  const released = new Set<string>();
+  /** Failures in a row, by Service. */
+  const failures = new Map<string, number>();
+  /** By scope: why not even the first read of everything has come to an end. */
+  const unreadable = new Map<string, Standing>();
+  /** In a dry run: what was logged last, by Service. */
+  const told = new Map<string, string>();
+
+  async function reconcile(key: string, signal: AbortSignal) {
+    let failure: { readonly error: unknown } | undefined;
+    const waits: number[] = [];
+    const subjects: Subject[] = gone.of(key).map((service) => ({
+      gone: true,
+      now: () => gone.of(key).find(({ uid }) => uid === service.uid),
+    }));
+    subjects.push({ gone: false, now: () => latest.get(key) });
+    for (const subject of subjects) {
+      try {
+        const afterMs = await workOn(subject, signal);
+        if (afterMs !== undefined) waits.push(afterMs);
+      } catch (error) {
+        // A load balancer that cannot be removed shall not keep the next Service of that name waiting.
+        failure ??= { error };
+      }
+    }
+    if (failure) throw failure.error;
+    return waits.length === 0 ? undefined : { requeueAfterMs: Math.min(...waits) };
+  }
+
+  async function workOn(subject: Subject, signal: AbortSignal): Promise<number | undefined> {
+    let service: ServiceView | undefined;
+    try {
+      if (subject.gone && (await isBack(subject))) return undefined;
+      for (let round = 0; round < maxRounds && !signal.aborted; round += 1) {
+        service = subject.now();
+        if (service === undefined || isPaused(service)) return undefined;
+        if (context.paused()) return pausedAgainMs;
+        const turn = await takeTurn(subject, service, signal);
+        if (turn.kind === 'again') continue;
+        failures.delete(service.uid);
+        return turn.afterMs;
+      }
+      return 0;
+    } catch (error) {
+      if (service === undefined) throw error;
+      return failed(subject, service, error);
+    }
+  }
+
+  /** A cache may err; what is removed cannot be had back. */
+  async function isBack(subject: Subject): Promise<boolean> {
+    const service = subject.now();
+    if (service === undefined || (await readService(writer, service))?.uid !== service.uid) return false;
+    log.warn('a Service that seemed gone is there', { service: service.key });
+    gone.done(service);
+    return true;
+  }
+
+  async function takeTurn(subject: Subject, service: ServiceView, signal: AbortSignal): Promise<Turn> {
+    const demand = subject.gone ? 'remove' : demandOf(service, parts.loadBalancerClasses);
+    if (demand === 'none') {
+      forget(service);
+      return rest();
+    }
+    const choice = chooseCloud(service, clouds);
+    if ('reason' in choice) {
+      if (!subject.gone) await show(service, { standing: choice }, choice);
+      return rest();
+    }
+    const { cloud } = choice;
+    // It comes again as soon as everything of the scope has been read.
+    if (!observations.ready(cloud.scope)) return awaitRead(subject, service, cloud);
+    const { situation, againInMs } = situationOf(service, demand, cloud);
+    const action = nextAction(situation);
+    if (context.dryRun && action.do !== 'observe' && action.do !== 'nothing') {
+      tell(situation);
+      return rest();
+    }
+    const turn = await perform(subject, situation, action, signal);
+    return turn.kind === 'again' || againInMs === undefined
+      ? turn
+      : rest(Math.min(againInMs, turn.afterMs ?? Number.POSITIVE_INFINITY));
+  }
+
+  async function awaitRead(subject: Subject, service: ServiceView, { scope }: ServingCloud): Promise<Turn> {
+    const standing = unreadable.get(scope);
+    // What is served goes on being served, and says so.
+    if (standing !== undefined && !subject.gone && service.condition?.status !== 'True')
+      await show(service, { standing }, standing);
+    return rest();
+  }
+
+  function situationOf(service: ServiceView, demand: Demand, cloud: ServingCloud) {
+    const known = observations.of(cloud.scope, service.uid);
+    const base = { service, demand, cloud, cluster, known, attachable: parts.attachable, nowMs: clock.monotonic() };
+    if (demand !== 'ensure') return { situation: { ...base, members: [], refused: [] }, againInMs: undefined };
+    const { scope, loadBalancers } = cloud;
+    const { maxMembers, drains } = loadBalancers;
+    const set = context.members.membersFor(service, { scope, maxMembers, drains, observed: known?.observed?.members });
+    const split = refused.split(service.uid, set.members);
+    const waits = [set.againInMs, split.againInMs].filter((ms) => ms !== undefined);
+    return {
+      situation: { ...base, members: split.members, refused: split.refused },
+      againInMs: waits.length === 0 ? undefined : Math.min(...waits),
+    };
+  }
+
+  async function perform(subject: Subject, situation: Situation, action: Action, signal: AbortSignal): Promise<Turn> {
+    const { service, demand, cloud } = situation;
+    switch (action.do) {
+      case 'nothing':
+        return rest();
+      case 'observe':
+        await observe(situation, signal);
+        return again;
+      case 'write': {
+        if (subject.gone) throw new Error(`${service.key} is gone and cannot be written`);
+        if (demand === 'ensure') work.begin(service, 'ensure');
+        released.delete(service.uid);
+        if (action.first) observations.put(cloud.scope, service.uid, unborn(clock.monotonic()));
+        const holds = (now: ServiceView) =>
+          !isPaused(now) &&
+          demandOf(now, parts.loadBalancerClasses) === demand &&
+          // Whoever recorded something else meanwhile has decided on other grounds.
+          now.annotations[annotationKeys.loadBalancer] === service.annotations[annotationKeys.loadBalancer];
+        const outcome = await writeService(writer, service, action.change, holds);
+        // What is gone the cache will tell.
+        if (outcome.kind === 'gone') return rest();
+        if (outcome.kind !== 'unchanged') latest.wrote(outcome.service);
+        return again;
+      }
+      case 'apply':
+        return apply(subject, situation, action, signal);
+      case 'settle':
+        return settle(subject, situation, action);
+      case 'release':
+        return release(subject, situation, action.change);
+    }
+  }
+
+  async function observe(situation: Situation, signal: AbortSignal): Promise<void> {
+    const { service, cloud, known: before } = situation;
+    const askedId = parseRecord(service.annotations[annotationKeys.loadBalancer])?.id;
+    const atMs = clock.monotonic();
+    const observed = await cloud.loadBalancers.observe(refOf(cluster, service, askedId), signal);
+    const ours = observed?.attached || observed?.owner?.service === service.uid;
+    const missingSinceMs = ours ? undefined : ((before?.fresh === false ? undefined : before?.missingSinceMs) ?? atMs);
+    const known: Known = { observed, source: 'asked', askedId, missingSinceMs, atMs, fresh: true };
+    observations.put(cloud.scope, service.uid, known);
+  }
+
+  async function apply(
+    subject: Subject,
+    situation: Situation,
+    { step }: Action & { do: 'apply' },
+    signal: AbortSignal,
+  ): Promise<Turn> {
+    const { service, cloud, known, demand } = situation;
+    const { scope } = cloud;
+    work.begin(service, demand === 'ensure' ? 'ensure' : 'remove');
+    if (step.action === 'create' && demand === 'ensure' && isMissing(situation))
+      standings.emit(service, 'LoadBalancerMissing', 'The load balancer was removed by somebody else', 'Warning');
+    const permit = createPermit({
+      fence: context.fence,
+      dryRun: context.dryRun,
+      paused: () => {
+        const now = subject.gone ? undefined : services.get(service.key);
+        return context.paused() || (now?.uid === service.uid && isPaused(now) && `${service.key} is paused`);
+      },
+    });
+    const atMs = clock.monotonic();
+    try {
+      const observed = await cloud.loadBalancers.apply(step, known?.observed, { permit, signal });
+      metrics.steps.add({ action: step.action, resource: step.resource });
+      log.info('load balancer step', { service: service.key, step: step.summary, target: step.target });
+      observations.put(scope, service.uid, {
+        observed,
+        source: 'made',
+        askedId: undefined,
+        missingSinceMs: undefined,
+        atMs,
+        fresh: true,
+      });
+      return again;
+    } catch (error) {
+      observations.spoil(scope, service.uid);
+      const subjects = isCloudError(error) ? error.subjects : [];
+      if (subjects.length === 0 || !refused.note(service.uid, subjects, situation.members)) throw error;
+      log.warn('the cloud refuses members', { service: service.key, subjects, ...errorFields(error) });
+      return again;
+    }
+  }
+
+  function isMissing({ service, known }: Situation): boolean {
+    const recorded = parseRecord(service.annotations[annotationKeys.loadBalancer])?.id !== undefined;
+    return recorded && known?.source === 'asked' && known.observed === undefined;
+  }
+
+  async function settle(subject: Subject, { service, cloud }: Situation, action: Action & { do: 'settle' }) {
+    const { change, standing, againInMs } = action;
+    if (againInMs !== undefined) observations.spoil(cloud.scope, service.uid);
+    if (subject.gone) return rest(againInMs);
+    const turn = await show(service, change, standing);
+    if (turn.kind === 'again') return turn;
+    if (againInMs === undefined && stands.has(standing.reason)) work.ensured(service);
+    return rest(againInMs);
+  }
+
+  /** Writes where it stands, if that is news. */
+  async function show(service: ServiceView, change: ServiceChange, standing: Standing): Promise<Turn> {
+    if (context.dryRun) {
+      standings.note(service, standing, { quiet: true });
+      return rest();
+    }
+    const demand = demandOf(service, parts.loadBalancerClasses);
+    const holds = (now: ServiceView) => !isPaused(now) && demandOf(now, parts.loadBalancerClasses) === demand;
+    const outcome = await writeService(writer, service, change, holds);
+    if (outcome.kind === 'gone') return rest();
+    if (outcome.kind !== 'unchanged') latest.wrote(outcome.service);
+    if (outcome.kind === 'changed') return again;
+    standings.note(service, standing);
+    return rest();
+  }
+
+  async function release(
+    subject: Subject,
+    { service, demand, cloud }: Situation,
+    change: ServiceChange,
+  ): Promise<Turn> {
+    if (subject.gone) gone.done(service);
+    else {
+      // Before it is sent: the news that the Service is gone may come before the answer.
+      released.add(service.uid);
+      const record = service.annotations[annotationKeys.loadBalancer];
+      const holds = (now: ServiceView) =>
+        !isPaused(now) &&
+        demandOf(now, parts.loadBalancerClasses) === demand &&
+        now.annotations[annotationKeys.loadBalancer] === record;
+      try {
+        const outcome = await writeService(writer, service, change, holds);
+        if (outcome.kind !== 'gone') latest.wrote(outcome.service);
+        if (outcome.kind === 'changed') {
+          released.delete(service.uid);
+          return again;
+        }
+      } catch (error) {
+        released.delete(service.uid);
+        throw error;
+      }
+    }
+    log.info('load balancer gone', { service: service.key, uid: service.uid, scope: cloud.scope });
+    work.removed(service);
+    forget(service);
+    return rest();
+  }
+
+  async function failed(subject: Subject, service: ServiceView, error: unknown): Promise<number> {
+    const failure = failureOf(error);
+    if (failure.kind === 'withheld') return failure.againInMs;
+    work.failed(service);
+    const count = (failures.get(service.uid) ?? 0) + 1;
+    failures.set(service.uid, count);
+    const { standing } = failure;
+    if (standing === undefined || (failure.patient && count < 3)) throw error;
+    if (subject.gone) standings.note(service, standing, { quiet: !failure.event, as: 'DeleteLoadBalancerFailed' });
+    else {
+      const shown = latest.get(service.key)?.condition;
+      standings.note(service, standing, { quiet: !failure.event });
+      // A message may differ at every try; it is written again ever more rarely.
+      if (shown?.reason !== standing.reason || Number.isInteger(Math.log2(count)))
+        await show(latest.get(service.key) ?? service, { standing }, standing).catch((again: unknown) =>
+          log.info('reason not written', { service: service.key, reason: standing.reason, ...errorFields(again) }),
+        );
+    }
+    throw error;
+  }
+
+  function tell(situation: Situation): void {
+    const { service } = situation;
+    const { steps, writes } = planService(situation);
+    const text = JSON.stringify([steps.map(({ summary }) => summary), writes]);
+    if (told.get(service.uid) === text) return;
+    told.set(service.uid, text);
+    for (const { action, resource, target, summary } of steps)
+      log.info('would change', { service: service.key, action, resource, target, what: summary });
+    for (const what of writes) log.info('would write', { service: service.key, what });
+  }
+
+  function forget(service: ServiceView): void {
+    const { uid } = service;
+    standings.forget(uid);
+    work.forget(uid);
+    refused.forget(uid);
+    failures.delete(uid);
+    told.delete(uid);
+    context.members.forget?.(uid);
+    for (const { scope } of clouds) observations.forget(scope, uid);
+  }
+
+  function departed(service: ServiceView): boolean {
+    latest.forget(service.key);
+    const ours = released.delete(service.uid);
+    if (!ours && isPaused(service))
+      log.warn('a paused Service is gone; what it had in the cloud stays', { service: service.key });
+    else if (!ours && gone.note(service, heldFor(service.uid))) return true;
+    forget(service);
+    return false;
+  }
+
+  function heldFor(uid: string) {
+    for (const { scope } of clouds) {
+      const observed = observations.of(scope, uid)?.observed;
+      if (observed?.owner?.service === uid) return { scope, observed };
+    }
+    return undefined;
+  }
+
+  function orphaned({ scope }: ServingCloud): readonly string[] {
+    const present = new Set<string>();
+    for (const { uid } of services.values()) present.add(uid);
+    unreadable.delete(scope);
+    let orphans = 0;
+    for (const [uid, observed] of observations.all(scope)) {
+      if (present.has(uid) || observed.retained || observed.attached || observed.owner?.service !== uid) continue;
+      orphans += 1;
+      // A name has one UID at a time: the one that was there before will not come back.
+      const { service: key } = observed;
+      if (key === undefined || services.get(key) === undefined) continue;
+      gone.note(viewOfTags(uid, key), { scope, observed });
+    }
+    metrics.orphans.set({ scope }, orphans);
+    return gone.keys();
+  }
+
+  function unread({ scope }: ServingCloud, error: unknown): boolean {
+    const failure = failureOf(error);
+    if (failure.kind !== 'failed' || failure.standing === undefined) return false;
+    const news = unreadable.get(scope)?.reason !== failure.standing.reason;
+    unreadable.set(scope, failure.standing);
+    return news;
+  }
+
+  return { reconcile, departed, orphaned, unread, latest };
+}

@@ -1,0 +1,45 @@
+import ipaddr from 'ipaddr.js';
+import { annotations as annotationKeys } from '../../common/well-known.ts';
+import type { ServiceView } from './service-view.ts';
+
+export type SourceRanges =
+  | { readonly ok: true; readonly ranges: readonly string[] }
+  | { readonly ok: false; readonly message: string };
+
+/**
+ * Who may connect: `spec.loadBalancerSourceRanges`, else the annotation (comma separated, spaces around an entry allowed), normalised, sorted, without doubles.
+ * Empty = everybody; a range of all addresses of a family among others adds nothing to say for that family but stays, since the other family may be narrower. Pure.
+ */
+export function sourceRangesOf(service: Pick<ServiceView, 'sourceRanges' | 'annotations'>): SourceRanges {
+  const annotation = service.annotations[annotationKeys.sourceRanges]?.trim() ?? '';
+  const [from, texts] =
+    service.sourceRanges.length > 0
+      ? (['spec.loadBalancerSourceRanges', service.sourceRanges] as const)
+      : ([`annotation ${annotationKeys.sourceRanges}`, annotation === '' ? [] : annotation.split(',')] as const);
+  const ranges = new Set<string>();
+  for (const text of texts) {
+    const range = normalCidr(text.trim());
+    if (range === undefined) {
+      return { ok: false, message: `${from}: ${JSON.stringify(text)}, expected a CIDR such as 192.0.2.0/24` };
+    }
+    ranges.add(range);
+  }
+  const sorted = [...ranges].sort();
+  // Upstream takes this one range, and no other, for "everybody".
+  return { ok: true, ranges: sorted.length === 1 && sorted[0] === '0.0.0.0/0' ? [] : sorted };
+}
+
+/** The CIDR with its host bits cleared; undefined when it is none. */
+function normalCidr(text: string): string | undefined {
+  const slash = text.lastIndexOf('/');
+  const address = text.slice(0, slash);
+  const length = text.slice(slash + 1);
+  if (slash < 0 || !/^(0|[1-9]\d{0,2})$/.test(length)) return undefined;
+  const isFour = ipaddr.IPv4.isValidFourPartDecimal(address) && !/(^|\.)0\d/.test(address);
+  const isSix = address.includes(':') && ipaddr.IPv6.isValid(address) && !address.includes('%');
+  if ((!isFour && !isSix) || Number(length) > (isFour ? 32 : 128)) return undefined;
+  const network = isFour
+    ? ipaddr.IPv4.networkAddressFromCIDR(text).toString()
+    : ipaddr.IPv6.networkAddressFromCIDR(text).toString();
+  return `${network}/${length}`;
+}

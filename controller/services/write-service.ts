@@ -1,0 +1,69 @@
+import type { Clock } from '../../common/process/clock.ts';
+import { isConflict, isNotFound, type KubeApi } from '../kube/api.ts';
+import { type ServiceChange, servicePatch } from './service-patches.ts';
+import { type ServiceView, servicePath, viewService } from './service-view.ts';
+
+/** How often a write is made afresh after somebody else changed the Service in between. */
+const maxTries = 5;
+
+export interface ServiceWriter {
+  readonly api: KubeApi;
+  readonly clock: Clock;
+  readonly isRead: (annotation: string) => boolean;
+}
+
+/** The Service as the server has it now; undefined when there is none of that name. Throws a KubeError. */
+export async function readService(
+  { api, isRead }: Pick<ServiceWriter, 'api' | 'isRead'>,
+  service: Pick<ServiceView, 'namespace' | 'name'>,
+): Promise<ServiceView | undefined> {
+  try {
+    return viewService(await api.call({ verb: 'get', path: servicePath(service) }), isRead);
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * - `written`: as it is now
+ * - `unchanged`: it stood so already
+ * - `gone`: no Service of that name and uid is there any more
+ * - `changed`: it has become one for which the change must be decided anew
+ */
+export type WriteOutcome =
+  | { readonly kind: 'written' | 'unchanged' | 'changed'; readonly service: ServiceView }
+  | { readonly kind: 'gone' };
+
+/**
+ * Writes a change, guarded by the version that `service` was seen at; on a conflict the Service is read again and the change made on what it is now, as long as `holds`
+ * says that it is still right. Throws a KubeError. Safe to repeat.
+ */
+export async function writeService(
+  writer: ServiceWriter,
+  service: ServiceView,
+  change: ServiceChange,
+  holds: (now: ServiceView) => boolean,
+): Promise<WriteOutcome> {
+  let current = service;
+  for (let attempt = 1; ; attempt += 1) {
+    const body = servicePatch(current, change, writer.clock.now());
+    if (body === undefined) return { kind: 'unchanged', service: current };
+    try {
+      const answer = await writer.api.call({
+        verb: 'patch',
+        path: `${servicePath(current)}/status`,
+        patch: 'strategic-merge',
+        body,
+      });
+      return { kind: 'written', service: viewService(answer, writer.isRead) };
+    } catch (error) {
+      if (isNotFound(error)) return { kind: 'gone' };
+      if (!isConflict(error) || attempt >= maxTries) throw error;
+      const live = await readService(writer, current);
+      if (live === undefined || live.uid !== service.uid) return { kind: 'gone' };
+      if (!holds(live)) return { kind: 'changed', service: live };
+      current = live;
+    }
+  }
+}
