@@ -20,6 +20,8 @@ export interface EffectsOptions {
   readonly writes: Semaphore;
   /** Opt-in: also taint `out-of-service` once power-off is certain. */
   readonly outOfServiceTaint: boolean;
+  /** Called before a Node is deleted on evidence, so that its disappearance is no riddle to others. */
+  deleting?(node: NodeView): void;
 }
 
 /** One suspect and what the look at it came to. */
@@ -101,7 +103,7 @@ export function createEffects(
     events.emit(target, { type: 'Normal', reason: 'DeletingNode', message: `Deleting Node ${node.name}: ${evidence}` });
     try {
       const outcome = await options.writes.run(async () =>
-        clock.monotonic() - finding.readAtMs > maxEvidenceAgeMs ? 'changed' : deleteNode(api, node),
+        clock.monotonic() - finding.readAtMs > maxEvidenceAgeMs ? 'changed' : send(node),
       );
       if (outcome === 'changed') return suspects.retry(suspect);
       if (outcome === 'deleted') metrics.deletions.add({ evidence: state });
@@ -117,6 +119,11 @@ export function createEffects(
       });
       suspects.retry(suspect);
     }
+  }
+
+  function send(node: NodeView) {
+    options.deleting?.(node);
+    return deleteNode(api, node);
   }
 
   async function settlePowerOff(examined: readonly Examined[]): Promise<void> {

@@ -2,6 +2,7 @@ import { errorFields } from '../../common/process/log.ts';
 import { comparableId } from '../../common/provider-id/comparable-id.ts';
 import type { ReportReason } from '../../common/report.ts';
 import { conditions } from '../../common/well-known.ts';
+import type { Half } from '../half.ts';
 import type { Informer, InformerEvent } from '../kube/informer.ts';
 import { createReconciler, type QueueMetrics, type Reconciler } from '../reconciler.ts';
 import type { ReportArrival } from '../reports/store.ts';
@@ -27,17 +28,15 @@ export interface NodeHalfOptions {
   readonly interruptionTaint: boolean;
   /** Which loops `--controllers` asks for. */
   readonly loops: { readonly node: boolean; readonly lifecycle: boolean };
+  /** As in EffectsOptions. */
+  deleting?(node: NodeView): void;
   readonly queueMetrics?: QueueMetrics | undefined;
 }
 
 /** The node half of the controller: everything about Nodes that one leader does. */
-export interface NodeHalf {
-  /** Leads until the signal aborts; resolves when everything under way has ended. May be called again after that. */
-  lead(signal: AbortSignal): Promise<void>;
+export interface NodeHalf extends Half {
   /** Where a node stands, for the answer to its agent. Works on every replica. */
   status(nodeName: string): { readonly initialized: boolean; readonly reasons: readonly ReportReason[] } | undefined;
-  /** Monotonic time of each loop's last progress, by name; empty while not leading. */
-  progress(): ReadonlyMap<string, number>;
 }
 
 interface Term {
@@ -113,6 +112,7 @@ export function createNodeHalf(context: NodeContext, options: NodeHalfOptions): 
           budget: options.budget,
           writes,
           outOfServiceTaint: options.outOfServiceTaint,
+          deleting: (node) => options.deleting?.(node),
           found(name, { instance }, scope) {
             const node = nodes.get(name);
             if (node && learn(reconciler, node, instance, scope) && options.loops.node) queue.enqueue(name);
