@@ -1,4 +1,6 @@
+import { providerIdCodecs } from '../../../common/provider-id/registry.ts';
 import { annotations, labels, taints as taintKeys } from '../../../common/well-known.ts';
+import { instanceKey } from '../../nodes/claims.ts';
 import type { ConfiguredCloud } from '../../nodes/configured-cloud.ts';
 import { isUninitialized, type NodeView } from '../../nodes/node-view.ts';
 import { answeringCloud, ownershipOf } from '../../nodes/ownership.ts';
@@ -8,6 +10,8 @@ export interface MemberFacts {
   /** Name of the Node. */
   readonly node: string;
   readonly providerID: string;
+  /** One text for one instance, however its providerID is spelled; see `instanceOf`. */
+  readonly instance: string;
   /** Internal addresses, in the Node's order. */
   readonly addresses: readonly string[];
   /** Empty when unknown. */
@@ -53,7 +57,7 @@ export function standingOf(node: NodeView, configured: readonly ConfiguredCloud[
       : { kind: 'none', reason: 'SeveralScopes', why: `its instance may be in ${scopes.join(' or ')}` };
   }
   const { scope } = cloud;
-  const facts = factsOf(node);
+  const facts = factsOf(node, cloud.name);
   // Power comes first: a VM that is off has no connections left to drain.
   if (hasTaint(node, taintKeys.shutdown)) return { kind: 'off', scope, facts };
   const reason = leavingReason(node);
@@ -80,10 +84,17 @@ function hasTaint(node: NodeView, key: string): boolean {
   return node.taints.some((taint) => taint.key === key);
 }
 
-function factsOf(node: NodeView): MemberFacts {
+/** Nodes and clouds may spell one id in several ways (with or without zone, region or scheme): members are compared by this. */
+export function instanceOf(cloud: string, providerID: string): string {
+  const id = providerIdCodecs.get(cloud)?.parse(providerID)?.instanceId;
+  return id === undefined ? providerID : instanceKey({ cloud, id });
+}
+
+function factsOf(node: NodeView, cloud: string): MemberFacts {
   return {
     node: node.name,
     providerID: node.providerID,
+    instance: instanceOf(cloud, node.providerID),
     addresses: node.addresses.filter(({ type }) => type === 'InternalIP').map(({ address }) => address),
     zone: node.labels[labels.zone] ?? node.labels[labels.zoneBeta] ?? '',
     doomed: node.annotations[annotations.clusterApiDelete] !== undefined,

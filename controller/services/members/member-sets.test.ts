@@ -49,11 +49,8 @@ function world(first: readonly NodeView[], budget = { limit: { share: 0.1 }, win
   const clock = fakeClock();
   const nodes = nodeList(first);
   const { state, leadership } = lease();
-  let terms: MemberSets[] = [];
   const paused = { value: false };
-  nodes.subscribe((event) => {
-    for (const sets of terms) sets.observe(event);
-  });
+  let leader: MemberSets | undefined;
   const self = {
     clock,
     nodes,
@@ -61,7 +58,7 @@ function world(first: readonly NodeView[], budget = { limit: { share: 0.1 }, win
     paused,
     /** A new leader. */
     lead() {
-      for (const sets of terms) sets.stop();
+      leader?.stop();
       const changes: string[] = [];
       const sets = createMemberSets({
         nodes,
@@ -73,7 +70,7 @@ function world(first: readonly NodeView[], budget = { limit: { share: 0.1 }, win
         paused: () => paused.value,
       });
       sets.onChange(({ hash }) => changes.push(hash));
-      terms = [sets];
+      leader = sets;
       sets.start();
       const ask = (observed: readonly ObservedMember[] | undefined, service = 'uid-1') =>
         sets.membersFor({ scope, service, trafficPolicy: 'Cluster', observed, maxMembers: undefined, drains: true });
@@ -246,7 +243,7 @@ describe('a member whose Node is gone', () => {
     // Let go, they still wait for somebody else to serve.
     assert.equal(first.print(held(names)), names.join(' '));
     await clock.advance(120_000);
-    const drained = first.print(held(names))?.match(/n\d+(?=~)/g) ?? [];
+    const drained = (first.print(held(names))?.match(/n\d+(?=~)/g) ?? []) as string[];
     assert.deepEqual(drained, ['n000', 'n001']);
     const rest = names.filter((name) => !drained.includes(name));
     const second = lead();

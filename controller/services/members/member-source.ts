@@ -1,7 +1,10 @@
+import type { Half } from '../../half.ts';
+import type { Informer } from '../../kube/informer.ts';
+import type { NodeView } from '../../nodes/node-view.ts';
 import type { MemberSource } from '../member-source.ts';
 import type { MemberSets } from './member-sets.ts';
 
-/** The member sets as the reconciler of Services sees them. `membersFor` throws before the sets are started: nothing is decided from a cache that is not synced. */
+/** The member sets as the reconciler of Services sees them. `membersFor` throws outside a term: nothing is decided from a cache that is not synced. */
 export function memberSourceOf(sets: MemberSets): MemberSource {
   return {
     membersFor(service, options) {
@@ -11,5 +14,30 @@ export function memberSourceOf(sets: MemberSets): MemberSource {
       return { members: found.members, againInMs: found.recheckAfterMs };
     },
     onChange: (run) => sets.onChange(run),
+    forget: (uid) => sets.forget(uid),
   };
+}
+
+/** A half whose terms begin once the cache of Nodes is synced and the member sets are there. */
+export function withMembers(half: Half, sets: MemberSets, nodes: Informer<NodeView>): Half {
+  return {
+    progress: half.progress,
+    async lead(signal) {
+      await Promise.race([nodes.whenSynced(), aborted(signal)]);
+      if (signal.aborted) return;
+      sets.start();
+      try {
+        await half.lead(signal);
+      } finally {
+        sets.stop();
+      }
+    },
+  };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { DesiredMember } from '../../clouds/load-balancers.ts';
-import type { LeavingReason, MemberFacts, Standing } from './facts.ts';
+import { instanceOf, type LeavingReason, type MemberFacts, type Standing } from './facts.ts';
 
 /**
  * One that was a member and whose Node is no longer there (or no longer of this scope).
@@ -10,6 +10,7 @@ import type { LeavingReason, MemberFacts, Standing } from './facts.ts';
  * - `unexplained`: kept where it is until the budget lets it go
  */
 export interface Departed {
+  /** As the Node or, where no Node is known, the load balancer spells it. */
   readonly providerID: string;
   /** Undefined for one that only a load balancer still knows. */
   readonly facts: MemberFacts | undefined;
@@ -30,7 +31,11 @@ export interface Present {
 /** The members of all load balancers of one scope: made once for each batch of changes and shared by every Service. */
 export interface Membership {
   readonly scope: string;
-  /** By providerID. */
+  /** Its name in `--cloud-provider`. */
+  readonly cloud: string;
+  /** The instances of the Nodes that are there, by their providerIDs as the Nodes spell them. */
+  readonly spelled: ReadonlyMap<string, string>;
+  /** By instance, as the other two. */
   readonly active: ReadonlyMap<string, MemberFacts>;
   /** The active ones as load balancers want them, in the order of their Nodes' names. */
   readonly members: readonly DesiredMember[];
@@ -44,10 +49,16 @@ export interface Membership {
 export interface NodeNews {
   /** Where every Node stands now. */
   readonly standings: Iterable<Standing>;
-  /** By providerID: where Nodes stood when they were last seen, of those that went meanwhile. */
+  /** By instance: where Nodes stood when they were last seen, of those that went meanwhile. */
   readonly last: ReadonlyMap<string, Standing>;
   /** Whether our own lifecycle loop has deleted the Node of this instance, with its evidence. */
-  deletedByUs(providerID: string): boolean;
+  deletedByUs(instance: string): boolean;
+}
+
+/** A scope with load balancers, and the name of its cloud. */
+export interface Scope {
+  readonly scope: string;
+  readonly name: string;
 }
 
 /** Of two Nodes that claim one instance, the one that speaks for keeping it is heard. */
@@ -58,27 +69,32 @@ const rank = { member: 0, waiting: 1, leaving: 2, off: 3 } as const;
  * Pure.
  */
 export function nextMemberships(
-  scopes: readonly string[],
+  scopes: readonly Scope[],
   before: ReadonlyMap<string, Membership>,
   news: NodeNews,
   nowMs: number,
 ): ReadonlyMap<string, Membership> {
   const byScope = new Map<string, Map<string, Exclude<Standing, { kind: 'none' }>>>(
-    scopes.map((scope) => [scope, new Map()]),
+    scopes.map(({ scope }) => [scope, new Map()]),
   );
   for (const standing of news.standings) {
     if (standing.kind === 'none') continue;
     const held = byScope.get(standing.scope);
-    const { providerID, node } = standing.facts;
-    const other = held?.get(providerID);
+    const { instance, node } = standing.facts;
+    const other = held?.get(instance);
     const order = other && (rank[standing.kind] - rank[other.kind] || (node < other.facts.node ? -1 : 1));
-    if (order === undefined || order < 0) held?.set(providerID, standing);
+    if (order === undefined || order < 0) held?.set(instance, standing);
   }
-  return new Map([...byScope].map(([scope, now]) => [scope, next(scope, now, before.get(scope), news, nowMs)]));
+  return new Map(
+    scopes.map((place) => [
+      place.scope,
+      next(place, byScope.get(place.scope) ?? new Map(), before.get(place.scope), news, nowMs),
+    ]),
+  );
 }
 
 function next(
-  scope: string,
+  place: Scope,
   now: ReadonlyMap<string, Exclude<Standing, { kind: 'none' }>>,
   before: Membership | undefined,
   news: NodeNews,
@@ -86,47 +102,45 @@ function next(
 ): Membership {
   const active = new Map<string, MemberFacts>();
   const present = new Map<string, Present>();
-  for (const [providerID, standing] of now) {
+  for (const [instance, standing] of now) {
     const { facts, kind } = standing;
-    if (kind === 'member') active.set(providerID, facts);
-    else present.set(providerID, { facts, kind, reason: kind === 'leaving' ? standing.reason : undefined });
+    if (kind === 'member') active.set(instance, facts);
+    else present.set(instance, { facts, kind, reason: kind === 'leaving' ? standing.reason : undefined });
   }
   const departed = new Map<string, Departed>();
-  for (const [providerID, one] of before?.departed ?? []) {
-    const kind = now.get(providerID)?.kind;
+  for (const [instance, one] of before?.departed ?? []) {
+    const kind = now.get(instance)?.kind;
     // A Node that is there again speaks for itself; one that waits for its initialisation takes back no removal that was decided.
-    if (kind === undefined || (kind === 'waiting' && one.phase !== 'unexplained')) departed.set(providerID, one);
+    if (kind === undefined || (kind === 'waiting' && one.phase !== 'unexplained')) departed.set(instance, one);
   }
-  for (const [providerID, facts, stood] of before === undefined ? [] : held(before)) {
-    if (now.has(providerID)) continue;
-    const last = news.last.get(providerID);
+  for (const [instance, facts, stood] of before === undefined ? [] : held(before)) {
+    if (now.has(instance)) continue;
+    const last = news.last.get(instance);
     const kind = last === undefined || last.kind === 'none' ? stood : last.kind;
     const phase =
-      kind === 'off' || news.deletedByUs(providerID)
+      kind === 'off' || news.deletedByUs(instance)
         ? 'out'
         : kind === 'leaving' || facts.doomed
           ? 'drains'
           : 'unexplained';
-    departed.set(providerID, { providerID, facts, phase, sinceMs: nowMs, seenMs: undefined });
+    departed.set(instance, { providerID: facts.providerID, facts, phase, sinceMs: nowMs, seenMs: undefined });
   }
-  return membership(scope, active, present, departed);
-}
-
-function* held(before: Membership): Iterable<[string, MemberFacts, Standing['kind']]> {
-  for (const [providerID, facts] of before.active) yield [providerID, facts, 'member'];
-  for (const [providerID, { facts, kind }] of before.present) yield [providerID, facts, kind];
-}
-
-function membership(
-  scope: string,
-  active: ReadonlyMap<string, MemberFacts>,
-  present: ReadonlyMap<string, Present>,
-  departed: ReadonlyMap<string, Departed>,
-): Membership {
+  const spelled = new Map([...now].map(([instance, { facts }]) => [facts.providerID, instance]));
   const members = [...active.values()]
     .sort((a, b) => (a.node < b.node ? -1 : 1))
     .map((facts) => desiredMember(facts, false));
-  return { scope, active, members, present, departed, hash: hashOf(members, present, departed) };
+  const hash = hashOf(members, present, departed);
+  return { scope: place.scope, cloud: place.name, spelled, active, members, present, departed, hash };
+}
+
+function* held(before: Membership): Iterable<[string, MemberFacts, Standing['kind']]> {
+  for (const [instance, facts] of before.active) yield [instance, facts, 'member'];
+  for (const [instance, { facts, kind }] of before.present) yield [instance, facts, kind];
+}
+
+/** Which instance of this membership a load balancer means. */
+export function instanceIn(set: Membership, providerID: string): string {
+  return set.spelled.get(providerID) ?? instanceOf(set.cloud, providerID);
 }
 
 /** The same membership with other departed ones. Pure. */
@@ -134,7 +148,7 @@ export function withDeparted(set: Membership, departed: ReadonlyMap<string, Depa
   return { ...set, departed, hash: hashOf(set.members, set.present, departed) };
 }
 
-export function desiredMember(facts: Omit<MemberFacts, 'doomed'>, draining: boolean): DesiredMember {
+export function desiredMember(facts: Omit<MemberFacts, 'doomed' | 'instance'>, draining: boolean): DesiredMember {
   const { node, providerID, addresses, zone } = facts;
   return { node, providerID, addresses, zone, draining };
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { ObservedMember } from '../../clouds/load-balancers.ts';
-import type { LeavingReason } from './facts.ts';
+import { instanceOf, type LeavingReason } from './facts.ts';
 import { type Departed, type Membership, nextMemberships } from './membership.ts';
 import { type DrainTimes, type MembersRequest, membersOf, type ServiceMembers } from './service-members.ts';
 import { idOf } from './testing/node-list.ts';
@@ -11,7 +11,14 @@ const scope = 'scope';
 const options = { drainMs: 30_000, maxWaitMs: 120_000 };
 
 function facts(node: string, zone = '') {
-  return { node, providerID: idOf(node), addresses: ['10.0.0.1'], zone, doomed: false };
+  return {
+    node,
+    providerID: idOf(node),
+    instance: instanceOf('simulated', idOf(node)),
+    addresses: ['10.0.0.1'],
+    zone,
+    doomed: false,
+  };
 }
 
 interface Fleet {
@@ -31,10 +38,13 @@ function setOf({ active = [], leaving = [], off = [], waiting = [], departed = {
     ...waiting.map((node) => ({ kind: 'waiting' as const, scope, facts: facts(node) })),
   ];
   const news = { standings, last: new Map(), deletedByUs: () => false };
-  const set = nextMemberships([scope], new Map(), news, 0).get(scope)!;
+  const set = nextMemberships([{ scope, name: 'simulated' }], new Map(), news, 0).get(scope)!;
   const gone = Object.entries(departed).map(
     ([node, phase]) =>
-      [idOf(node), { providerID: idOf(node), facts: facts(node), phase, sinceMs: 0, seenMs: 0 }] as const,
+      [
+        instanceOf('simulated', idOf(node)),
+        { providerID: idOf(node), facts: facts(node), phase, sinceMs: 0, seenMs: 0 },
+      ] as const,
   );
   return { ...set, departed: new Map(gone) };
 }
@@ -108,6 +118,26 @@ describe('the members of one Service', () => {
   it('one known by its id alone carries no address and no name', () => {
     const { members } = membersOf(setOf({}), request('stray'), new Map(), options, 0).members;
     assert.deepEqual(members, [{ node: '', providerID: idOf('stray'), addresses: [], zone: '', draining: false }]);
+  });
+
+  it('one whose id the cloud spells otherwise than its Node is the same', () => {
+    const uuid = '11111111-2222-3333-4444-555555555555';
+    const providerID = `openstack:///${uuid}`;
+    const facts = {
+      node: 'a',
+      providerID,
+      instance: instanceOf('openstack', providerID),
+      addresses: [],
+      zone: '',
+      doomed: false,
+    };
+    const news = { standings: [{ kind: 'member' as const, scope, facts }], last: new Map(), deletedByUs: () => false };
+    const set = nextMemberships([{ scope, name: 'openstack' }], new Map(), news, 0).get(scope)!;
+    const observed = [
+      { providerID: `openstack://RegionOne/${uuid.toUpperCase()}`, draining: false, healthy: undefined },
+    ];
+    const { members } = membersOf(set, { ...request(''), observed }, new Map(), options, 0);
+    assert.deepEqual([members.members.map((member) => member.providerID), members.withheld], [[providerID], []]);
   });
 
   it('shares the list of active members where nothing else is there', () => {

@@ -1,5 +1,5 @@
 import type { DesiredMember, ObservedMember } from '../../clouds/load-balancers.ts';
-import { desiredMember, type Membership } from './membership.ts';
+import { desiredMember, instanceIn, type Membership } from './membership.ts';
 import { subsetOf } from './subset.ts';
 
 /** What is asked for one Service. */
@@ -31,7 +31,7 @@ export interface ServiceMembers {
   readonly hash: string;
 }
 
-/** How long one Service's leaving members have been asked for, by providerID; monotonic. */
+/** How long one Service's leaving members have been asked for, by instance; monotonic. */
 export type DrainTimes = ReadonlyMap<
   string,
   { readonly sinceMs: number; readonly drainingSinceMs: number | undefined }
@@ -64,11 +64,11 @@ export function membersOf(
   const sorted = sortObserved(set, request.observed ?? []);
   const { maxMembers = Number.POSITIVE_INFINITY } = request;
   const next = new Map(
-    sorted.leaving.map(({ observed }) => {
-      const before = times.get(observed.providerID);
+    sorted.leaving.map(({ observed, instance }) => {
+      const before = times.get(instance);
       const sinceMs = before?.sinceMs ?? nowMs;
       return [
-        observed.providerID,
+        instance,
         { sinceMs, drainingSinceMs: observed.draining ? (before?.drainingSinceMs ?? nowMs) : undefined },
       ];
     }),
@@ -81,7 +81,7 @@ export function membersOf(
   const room = maxMembers - sorted.kept.length;
   const undecided = sorted.leaving.filter(({ observed }) => !observed.draining);
   const narrow = subsetOf(set.members, room - undecided.length, request.service);
-  const mayGo = isReplaced(narrow, request)
+  const mayGo = isReplaced(set, narrow, request)
     ? undecided.length
     : // Those that leave fill every seat: half of them make way for those that come.
       room - undecided.length < 1 && set.members.length > 0
@@ -90,17 +90,17 @@ export function membersOf(
 
   const extra: DesiredMember[] = [];
   let waiting = 0;
-  for (const [index, { observed, member }] of undecided.entries()) {
-    const leftMs = (next.get(observed.providerID)?.sinceMs ?? nowMs) + options.maxWaitMs - nowMs;
+  for (const [index, { instance, member }] of undecided.entries()) {
+    const leftMs = (next.get(instance)?.sinceMs ?? nowMs) + options.maxWaitMs - nowMs;
     if (index >= mayGo && leftMs > 0) {
       waiting += 1;
       recheck(Math.min(waitingLookMs, leftMs));
       extra.push(member(false));
     } else if (request.drains && options.drainMs > 0) extra.push(member(true));
   }
-  for (const { observed, member } of sorted.leaving) {
+  for (const { observed, instance, member } of sorted.leaving) {
     if (!observed.draining) continue;
-    const leftMs = (next.get(observed.providerID)?.drainingSinceMs ?? nowMs) + options.drainMs - nowMs;
+    const leftMs = (next.get(instance)?.drainingSinceMs ?? nowMs) + options.drainMs - nowMs;
     if (leftMs <= 0 || !request.drains) continue;
     recheck(leftMs);
     extra.push(member(true));
@@ -123,6 +123,7 @@ export function membersOf(
 
 interface Extra {
   readonly observed: ObservedMember;
+  readonly instance: string;
   readonly member: (draining: boolean) => DesiredMember;
 }
 
@@ -134,12 +135,13 @@ function sortObserved(set: Membership, observed: readonly ObservedMember[]) {
   const seen = new Set<string>();
   for (const one of observed) {
     const { providerID } = one;
-    if (set.active.has(providerID) || seen.has(providerID)) continue;
-    seen.add(providerID);
-    const departed = set.departed.get(providerID);
-    const present = set.present.get(providerID);
+    const instance = instanceIn(set, providerID);
+    if (set.active.has(instance) || seen.has(instance)) continue;
+    seen.add(instance);
+    const departed = set.departed.get(instance);
+    const present = set.present.get(instance);
     const facts = present?.facts ?? departed?.facts ?? { node: '', providerID, addresses: [], zone: '' };
-    const extra = { observed: one, member: (draining: boolean) => desiredMember(facts, draining) };
+    const extra = { observed: one, instance, member: (draining: boolean) => desiredMember(facts, draining) };
     const fate = departed?.phase ?? present?.kind;
     if (fate === 'out' || fate === 'off') continue;
     if (fate === 'leaving' || fate === 'drains') leaving.push(extra);
@@ -152,10 +154,14 @@ function sortObserved(set: Membership, observed: readonly ObservedMember[]) {
 }
 
 /** Whether those that stay take connections here already. */
-function isReplaced(staying: readonly DesiredMember[], { observed = [], trafficPolicy }: MembersRequest): boolean {
-  const byId = new Map(observed.map((member) => [member.providerID, member]));
+function isReplaced(
+  set: Membership,
+  staying: readonly DesiredMember[],
+  { observed = [], trafficPolicy }: MembersRequest,
+): boolean {
+  const byInstance = new Map(observed.map((member) => [instanceIn(set, member.providerID), member]));
   const added = staying.flatMap(({ providerID }) => {
-    const member = byId.get(providerID);
+    const member = byInstance.get(instanceIn(set, providerID));
     return member !== undefined && !member.draining ? [member] : [];
   });
   if (added.length === 0 || (trafficPolicy === 'Local' && added.length < staying.length)) return false;
