@@ -58,7 +58,7 @@ export function conditionChange(
 }
 
 /** What a Node says until its pod routes stand, so that no pod lands there before. Reason as upstream's, which its kubelets and taints know. */
-const awaitsRoutes: ConditionChange = {
+export const waitsForRoutes: ConditionChange = {
   type: conditions.networkUnavailable,
   status: 'True',
   reason: 'NoRouteCreated',
@@ -84,7 +84,7 @@ export function planStatus(node: NodeView, desired: DesiredNode, nowMs: number, 
   const waits = routed && isUninitialized(node) && conditionOf(node, conditions.networkUnavailable) === undefined;
   const changes = [
     ...(condition === undefined ? [] : [condition]),
-    ...(waits ? [{ ...awaitsRoutes, changed: true }] : []),
+    ...(waits ? [{ ...waitsForRoutes, changed: true }] : []),
   ];
   if (addresses === undefined && changes.length === 0) return undefined;
   return statusPatch(node.resourceVersion, nowMs, {

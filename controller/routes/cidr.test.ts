@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { bitsOf, type Cidr, cidrAt, contains, overlap, parseCidr, reaches, rememberingParser } from './cidr.ts';
+import { parseClusterCidrs } from './cluster-cidrs.ts';
+
+function must(text: string): Cidr {
+  const cidr = parseCidr(text);
+  assert.ok(cidr, text);
+  return cidr;
+}
+
+const someCidr = fc.oneof(
+  fc.tuple(fc.bigInt(0n, 2n ** 32n - 1n), fc.integer({ min: 0, max: 32 })).map(([at, prefix]) => cidrAt(4, at, prefix)),
+  fc
+    .tuple(fc.bigInt(0n, 2n ** 128n - 1n), fc.integer({ min: 0, max: 128 }))
+    .map(([at, prefix]) => cidrAt(6, at, prefix)),
+);
+
+describe('a CIDR', () => {
+  it('has one spelling', () => {
+    const spellings = {
+      '10.1.2.3/16': '10.1.0.0/16',
+      '10.0.0.0/8': '10.0.0.0/8',
+      '0.0.0.0/0': '0.0.0.0/0',
+      '1.2.3.4/32': '1.2.3.4/32',
+      '2001:DB8:0:0::1/48': '2001:db8::/48',
+      '2001:db8:0:1:0:0:0:1/128': '2001:db8:0:1::1/128',
+      'fd00:10:0:0:0:0:0:0/64': 'fd00:10::/64',
+      '::/0': '::/0',
+    };
+    for (const [given, text] of Object.entries(spellings)) assert.equal(must(given).text, text);
+  });
+
+  it('is not everything that looks like one', () => {
+    for (const text of [
+      '',
+      '/',
+      '10.0.0.0',
+      '10.0.0.0/',
+      '/8',
+      '10.0.0.0/33',
+      '10.0.0.0/-1',
+      '10.0.0.0/08',
+      '10.0.0.0/8/8',
+      '10.0.0/8',
+      '010.0.0.0/8',
+      '256.0.0.0/8',
+      '::/129',
+      'fe80::1%eth0/64',
+      'node/24',
+      ' 10.0.0.0/8',
+    ])
+      assert.equal(parseCidr(text), undefined, JSON.stringify(text));
+  });
+
+  it('means the same after it was printed', () => {
+    fc.assert(fc.property(someCidr, (cidr) => assert.deepEqual(parseCidr(cidr.text), cidr)));
+  });
+
+  it('overlaps another where one holds the first address of the other', () => {
+    fc.assert(
+      fc.property(someCidr, someCidr, (a, b) => {
+        const held = contains(a, b.family, b.first) || contains(b, a.family, a.first);
+        assert.equal(overlap(a, b), held);
+        assert.equal(overlap(b, a), held);
+      }),
+    );
+  });
+
+  it('holds as many addresses as its mask leaves', () => {
+    fc.assert(
+      fc.property(someCidr, ({ family, first, last, prefix }) =>
+        assert.equal(last - first + 1n, 2n ** BigInt(bitsOf(family) - prefix)),
+      ),
+    );
+  });
+
+  it('is remembered, and so is what is none', () => {
+    const parse = rememberingParser(2);
+    assert.equal(parse('10.0.0.1/24'), parse('10.0.0.1/24'));
+    assert.equal(parse('x'), undefined);
+    assert.equal(parse('10.0.1.0/24')?.text, '10.0.1.0/24');
+    assert.equal(parse('10.0.0.1/24')?.text, '10.0.0.0/24');
+  });
+});
+
+describe('which routes a cluster may care about', () => {
+  const cases: readonly [string, string, boolean][] = [
+    ['10.10.0.0/16', '10.10.0.0/24', true],
+    ['10.10.0.0/16', '10.9.0.0/24', false],
+    ['10.10.0.0/14', '10.8.0.0/24', true],
+    ['10.10.0.0/14', '10.11.255.0/24', true],
+    ['10.10.0.0/14', '10.12.0.0/24', false],
+    ['10.10.0.0/14', '10.7.255.0/24', false],
+    ['10.10.0.0/16', '10.10.255.0/24', true],
+    ['10.10.0.0/16', '10.11.0.0/24', false],
+    ['2001:db8::/48', '2001:db8::/64', true],
+    ['2001:db8::/48', '2001:db8:0:ffff::/64', true],
+    ['2001:db8::/48', '2001:db8:1::/64', false],
+    ['2001:db8::/48', '10.10.0.0/24', false],
+  ];
+  for (const [cluster, destination, expected] of cases)
+    it(`${destination} ${expected ? 'is' : 'is not'} one with ${cluster}`, () =>
+      assert.equal(reaches([must(cluster)], must(destination)), expected));
+
+  it('any of the ranges of a dual-stack cluster will do', () => {
+    const both = [must('10.244.0.0/16'), must('fd00:10::/56')];
+    assert.equal(reaches(both, must('fd00:10:0:ff::/64')), true);
+    assert.equal(reaches(both, must('10.244.3.0/24')), true);
+    assert.equal(reaches([], must('10.244.3.0/24')), false);
+  });
+});
+
+describe('--cluster-cidr', () => {
+  const texts = (given: string) => {
+    const parsed = parseClusterCidrs(given);
+    return 'expected' in parsed ? 'refused' : parsed.map(({ text }) => text);
+  };
+
+  it('is empty, one range, or one of each family', () => {
+    assert.deepEqual(texts(''), []);
+    assert.deepEqual(texts(' '), []);
+    assert.deepEqual(texts('10.244.0.0/16'), ['10.244.0.0/16']);
+    assert.deepEqual(texts('fd00:10::1/56, 10.244.0.0/16'), ['fd00:10::/56', '10.244.0.0/16']);
+  });
+
+  it('is nothing else', () => {
+    for (const given of ['x', '10.244.0.0', '10.0.0.0/16,10.1.0.0/16', '10.0.0.0/16,', ',', 'a,b,c', '::/0,fd00::/8'])
+      assert.equal(texts(given), 'refused', given);
+  });
+});

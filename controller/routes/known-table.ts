@@ -1,0 +1,85 @@
+import type { ObservedRoute, Routes, RouteTable } from '../clouds/routes.ts';
+
+/** The route table of one scope as last read, with what was changed since. */
+export interface KnownTable<R extends ObservedRoute> {
+  /** Undefined until it was read once. */
+  readonly table: RouteTable<R> | undefined;
+  /** Monotonic time from which on the last read began; minus infinity before the first, or when something happened that it cannot know of. */
+  readonly readAtMs: number;
+  /** Reads the table anew. A failure leaves what is known. Throws a CloudError. */
+  read(cluster: string, signal: AbortSignal | undefined): Promise<void>;
+  /** A change of ours that succeeded. */
+  added(route: R): void;
+  has(id: string): boolean;
+  removed(route: R): void;
+  /** Something went wrong: what is known may not be true any more. */
+  doubt(): void;
+}
+
+interface Held<R extends ObservedRoute> {
+  readonly byId: Map<string, R>;
+  quota: RouteTable<R>['quota'];
+}
+
+export function createKnownTable<R extends ObservedRoute>(routes: Routes<R>, now: () => number): KnownTable<R> {
+  let held: Held<R> | undefined;
+  /** Made from `held` when it is asked for. */
+  let table: RouteTable<R> | undefined;
+  let readAtMs = Number.NEGATIVE_INFINITY;
+  let reading: Promise<void> | undefined;
+  /** Changes of ours while a read was under way: its answer may be from before them. */
+  let meanwhile: ((held: Held<R>) => void)[] = [];
+  let doubts = 0;
+
+  async function readOnce(cluster: string, signal: AbortSignal | undefined): Promise<void> {
+    const startedMs = now();
+    const doubtsBefore = doubts;
+    meanwhile = [];
+    const answer = await routes.observe(cluster, signal);
+    const next: Held<R> = { byId: new Map(answer.routes.map((route) => [route.id, route])), quota: answer.quota };
+    for (const repeat of meanwhile) repeat(next);
+    held = next;
+    table = undefined;
+    if (doubts === doubtsBefore) readAtMs = startedMs;
+  }
+
+  function change(step: (held: Held<R>) => void): void {
+    if (reading) meanwhile.push(step);
+    if (held) step(held);
+    table = undefined;
+  }
+
+  return {
+    get table() {
+      if (held) table ??= { routes: [...held.byId.values()], quota: held.quota };
+      return table;
+    },
+    get readAtMs() {
+      return readAtMs;
+    },
+    read(cluster, signal) {
+      reading ??= readOnce(cluster, signal).finally(() => {
+        reading = undefined;
+      });
+      return reading;
+    },
+    added: (route) =>
+      change((current) => {
+        if (!current.byId.has(route.id)) use(current, 1);
+        current.byId.set(route.id, route);
+      }),
+    removed: (route) =>
+      change((current) => {
+        if (current.byId.delete(route.id)) use(current, -1);
+      }),
+    has: (id) => held?.byId.has(id) ?? false,
+    doubt() {
+      doubts += 1;
+      readAtMs = Number.NEGATIVE_INFINITY;
+    },
+  };
+}
+
+function use<R extends ObservedRoute>(held: Held<R>, by: number): void {
+  if (held.quota) held.quota = { ...held.quota, used: held.quota.used + by };
+}

@@ -1,0 +1,77 @@
+import { errorFields } from '../../common/process/log.ts';
+import { isConflict, isNotFound } from '../kube/api.ts';
+import { isPaused, isUninitialized, type NodeView } from '../nodes/node-view.ts';
+import { isOlder } from '../nodes/resource-version.ts';
+import { readNode, writeCondition } from '../nodes/write-node.ts';
+import { networkChange, type Standing } from './condition.ts';
+import type { RouteContext } from './route-context.ts';
+import type { Requeue } from './scope-routes.ts';
+
+/** Keeps the condition NetworkUnavailable of Nodes what their routes are. */
+export interface NodeConditions {
+  /** One Node, by name. Throws a KubeError, to be tried again. Safe to repeat. */
+  reconcile(name: string): Promise<Requeue | undefined>;
+  forget(name: string): void;
+}
+
+const lagMs = 500;
+/** The cache is behind our own write by this at the most; longer, and it is the version that does not compare. */
+const longestLagMs = 30_000;
+const pausedMs = 1500;
+
+export function createNodeConditions(
+  context: RouteContext,
+  standingsOf: (node: NodeView) => readonly Standing[],
+): NodeConditions {
+  const { api, clock, log, nodes } = context;
+  const written = new Map<string, { readonly version: string; readonly atMs: number }>();
+
+  /** Whether the cache shows the Node as it was before our last write. */
+  function lags(node: NodeView): boolean {
+    const last = written.get(node.name);
+    if (last === undefined) return false;
+    if (isOlder(node.resourceVersion, last.version) && clock.monotonic() - last.atMs < longestLagMs) return true;
+    written.delete(node.name);
+    return false;
+  }
+
+  async function reconcile(name: string): Promise<Requeue | undefined> {
+    const node = nodes.get(name);
+    if (node === undefined || isPaused(node) || isUninitialized(node)) return undefined;
+    if (context.paused()) return { requeueAfterMs: pausedMs };
+    if (networkChange(node, standingsOf(node)) === undefined) return undefined;
+    if (lags(node)) return { requeueAfterMs: lagMs };
+    try {
+      await write(node);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      if (!isConflict(error)) throw error;
+      // The Node as we know it is often one heartbeat behind.
+      const live = await readNode(api, name);
+      if (live.uid === node.uid && !isPaused(live) && !isUninitialized(live)) await write(live);
+    }
+    return undefined;
+  }
+
+  async function write(node: NodeView): Promise<void> {
+    const wanted = networkChange(node, standingsOf(node));
+    if (wanted === undefined) return;
+    const version = await writeCondition({ api, clock }, node, wanted);
+    if (version !== undefined) written.set(node.name, { version, atMs: clock.monotonic() });
+    const { status, reason } = wanted;
+    log.info('network of a Node', { node: node.name, unavailable: status, reason });
+  }
+
+  return {
+    async reconcile(name) {
+      try {
+        return await reconcile(name);
+      } catch (error) {
+        if (isNotFound(error)) return undefined;
+        log.debug('condition not written', { node: name, ...errorFields(error) });
+        throw error;
+      }
+    },
+    forget: (name) => written.delete(name),
+  };
+}

@@ -1,0 +1,63 @@
+import type { Clock } from '../../common/process/clock.ts';
+import type { Log } from '../../common/process/log.ts';
+import type { MetricsOf } from '../../common/process/metrics.ts';
+import type { Random } from '../../common/process/random.ts';
+import { providerIdCodecs } from '../../common/provider-id/registry.ts';
+import type { Permit } from '../clouds/permit.ts';
+import type { KubeApi } from '../kube/api.ts';
+import type { EventSink } from '../kube/event-sink.ts';
+import type { Informer } from '../kube/informer.ts';
+import { instanceKey } from '../nodes/claims.ts';
+import type { ConfiguredCloud } from '../nodes/configured-cloud.ts';
+import { isPaused, isUninitialized, type NodeView, readiness } from '../nodes/node-view.ts';
+import { answeringCloud } from '../nodes/ownership.ts';
+import type { Resolver } from '../nodes/resolve.ts';
+import type { routeMetrics } from './metrics.ts';
+import type { RoutedNode } from './plan.ts';
+
+/** What every part of the route half works with. */
+export interface RouteContext {
+  /** Fenced, and paused where everything is. */
+  readonly api: KubeApi;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly nodes: Informer<NodeView>;
+  readonly resolver: Resolver;
+  readonly events: EventSink;
+  readonly metrics: MetricsOf<typeof routeMetrics>;
+  /** True while everything is paused. */
+  paused(): boolean;
+  /** A permit for calls about one Node, or about none; `paused` says whether that Node is. */
+  permit(paused?: () => boolean): Permit;
+  /** UID of the namespace kube-system. Asked once a term; a KubeError is tried again. */
+  clusterUid(): Promise<string>;
+}
+
+/** The configured cloud whose route table this Node's pods belong into; undefined for foreign Nodes, for those that wait for initialisation, and where several scopes may have it. */
+export function routedBy(node: NodeView, configured: readonly ConfiguredCloud[]): ConfiguredCloud | undefined {
+  if (isUninitialized(node)) return undefined;
+  const cloud = answeringCloud(node, configured);
+  return cloud?.api?.routes && cloud;
+}
+
+/** One text for one instance of this cloud, however its providerID is spelled. */
+export function instanceOf(cloud: string, providerID: string): string {
+  const id = providerIdCodecs.get(cloud)?.parse(providerID)?.instanceId;
+  return id === undefined ? providerID : instanceKey({ cloud, id });
+}
+
+export function routedNode(node: NodeView): RoutedNode {
+  const { name, uid, createdAtMs, providerID, podCIDRs } = node;
+  const addresses = node.addresses.filter(({ type }) => type === 'InternalIP').map(({ address }) => address);
+  return {
+    name,
+    uid,
+    createdAtMs,
+    providerID,
+    podCIDRs,
+    addresses,
+    paused: isPaused(node),
+    ready: readiness(node) === 'True',
+  };
+}

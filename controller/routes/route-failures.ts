@@ -1,0 +1,51 @@
+import { conditions } from '../../common/well-known.ts';
+import { eventTarget } from '../nodes/node-context.ts';
+import { conditionOf, type NodeView } from '../nodes/node-view.ts';
+import { waitsForRoutes } from '../nodes/patches.ts';
+import type { Standing } from './condition.ts';
+import type { RouteReason } from './reasons.ts';
+import type { RouteContext } from './route-context.ts';
+
+type Missing = Extract<Standing, { kind: 'missing' }>;
+
+/** Which routes could not be made, and why. Keys are `destination uid`. */
+export interface RouteFailures {
+  get(key: string): Missing | undefined;
+  set(key: string, failure: Missing): void;
+  clear(key: string): void;
+  /** Forgets all others. */
+  keepOnly(keys: ReadonlySet<string>): void;
+  /** Tells the Node once, by an event, and again when the reason changes. */
+  announce(node: NodeView, destination: string, reason: Exclude<RouteReason, 'RouteCreated'>, message: string): void;
+}
+
+export function createRouteFailures({ events, log }: Pick<RouteContext, 'events' | 'log'>): RouteFailures {
+  const failed = new Map<string, Missing>();
+  /** By uid and destination. Small: only what went wrong is in it. */
+  const announced = new Map<string, string>();
+
+  return {
+    get: (key) => failed.get(key),
+    set: (key, failure) => failed.set(key, failure),
+    clear(key) {
+      failed.delete(key);
+      announced.delete(key);
+    },
+    keepOnly(keys) {
+      for (const key of failed.keys()) if (!keys.has(key)) failed.delete(key);
+    },
+    announce(node, destination, reason, message) {
+      const key = `${destination} ${node.uid}`;
+      const shown = conditionOf(node, conditions.networkUnavailable);
+      const said = shown?.status === 'True' && shown.message !== waitsForRoutes.message ? shown.reason : undefined;
+      if ((announced.get(key) ?? said) === reason) return;
+      announced.set(key, reason);
+      log.warn('no route to the pods of a Node', { node: node.name, destination, reason, why: message });
+      events.emit(eventTarget(node), {
+        type: 'Warning',
+        reason: 'FailedToCreateRoute',
+        message: `Could not create route to ${destination} for Node ${node.name}: ${reason}: ${message}`,
+      });
+    },
+  };
+}

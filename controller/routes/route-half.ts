@@ -1,0 +1,173 @@
+import { conditions } from '../../common/well-known.ts';
+import type { Half } from '../half.ts';
+import type { InformerEvent } from '../kube/informer.ts';
+import { sameAddresses } from '../nodes/addresses.ts';
+import type { BudgetKeeper } from '../nodes/budget-keeper.ts';
+import { conditionOf, isPaused, isUninitialized, type NodeView } from '../nodes/node-view.ts';
+import { createReconciler, type QueueMetrics, type Reconciler } from '../reconciler.ts';
+import { type Cidr, rememberingParser } from './cidr.ts';
+import { createNodeConditions, type NodeConditions } from './node-conditions.ts';
+import { type RouteContext, routedBy } from './route-context.ts';
+import { createRouteRecords } from './route-records.ts';
+import { createScopeRoutes, type ScopeRoutes } from './scope-routes.ts';
+
+export interface RouteHalfOptions {
+  /** `--cluster-cidr`; empty = routes are off. */
+  readonly clusterCidrs: readonly Cidr[];
+  /** `--configure-cloud-routes`. */
+  readonly enabled: boolean;
+  /** `--route-reconciliation-period`: how often the route table is read although nothing happened. Below a minute counts as a minute. */
+  readonly auditMs: number;
+  /** Cloud calls under way at once. Default 32. */
+  readonly concurrentRoutes?: number;
+  readonly budget: BudgetKeeper;
+  readonly queueMetrics?: QueueMetrics | undefined;
+}
+
+export interface RouteHalf extends Half {
+  /** For the node half: whether pod routes are kept for this Node, whose instance is in this scope. */
+  routesRun(scope: string, node: NodeView): boolean;
+}
+
+interface Term {
+  readonly scopes: ReadonlyMap<string, ScopeRoutes>;
+  readonly rounds: Reconciler;
+  readonly routes: Reconciler;
+  readonly conditions: Reconciler;
+  readonly nodeConditions: NodeConditions;
+}
+
+/** Changes of Nodes are gathered this long before the plan is made anew. */
+const debounceMs = 200;
+const shortestAuditMs = 60_000;
+const conditionWrites = 16;
+
+/** Keeps the routes to the pods of every Node in the route tables of the clouds, and says on the Nodes where they stand. */
+export function createRouteHalf(context: RouteContext, options: RouteHalfOptions): RouteHalf {
+  const { clock, random, log, nodes, resolver } = context;
+  const auditMs = Math.max(options.auditMs, shortestAuditMs);
+  const parse = rememberingParser();
+  const served = resolver.configured.filter(({ api }) => api?.routes);
+  const runs = options.enabled && options.clusterCidrs.length > 0 && served.length > 0;
+  let term: Term | undefined;
+
+  nodes.subscribe((event) => {
+    if (term) observe(term, event);
+  });
+
+  function observe(current: Term, event: InformerEvent<NodeView>): void {
+    if (event.type === 'updated' && !concernsRoutes(event.old, event.object)) return;
+    if (event.type === 'deleted') {
+      current.nodeConditions.forget(event.key);
+      for (const { scope, accepts } of served)
+        if (accepts(event.old.providerID)) current.scopes.get(scope)?.gone(event.old);
+    } else {
+      for (const scope of current.scopes.values()) scope.claimed(event.object);
+      // Clouds that route to addresses lead elsewhere now.
+      if (event.type === 'updated' && !sameAddresses(event.old.addresses, event.object.addresses))
+        current.scopes.get(routedBy(event.object, resolver.configured)?.scope ?? '')?.doubt();
+    }
+    for (const scope of current.scopes.keys()) current.rounds.enqueue(scope, { afterMs: debounceMs });
+  }
+
+  function startTerm(): Term {
+    const common = { clock, random, log, ...(options.queueMetrics && { metrics: options.queueMetrics }) };
+    const scopes = new Map<string, ScopeRoutes>();
+    const standingsOf = (node: NodeView) =>
+      scopes.get(routedBy(node, resolver.configured)?.scope ?? '')?.standings(node) ?? [];
+    const nodeConditions = createNodeConditions(context, standingsOf);
+    const rounds = createReconciler({
+      ...common,
+      name: 'Routes',
+      concurrency: Math.max(1, served.length),
+      reconcile: async (scope, signal) => scopes.get(scope)?.round(signal),
+    });
+    const routes = createReconciler({
+      ...common,
+      name: 'Route',
+      concurrency: options.concurrentRoutes ?? 32,
+      async reconcile(key, signal) {
+        const space = key.lastIndexOf(' ');
+        return scopes.get(key.slice(0, space))?.apply(key.slice(space + 1), signal);
+      },
+    });
+    const conditionQueue = createReconciler({
+      ...common,
+      name: 'RouteConditions',
+      concurrency: conditionWrites,
+      reconcile: (name) => nodeConditions.reconcile(name),
+    });
+    const records = createRouteRecords(context.api);
+    for (const { scope, api } of served) {
+      if (!api?.routes) continue;
+      const signals = {
+        route: (destination: string) => routes.enqueue(`${scope} ${destination}`),
+        node: (name: string) => conditionQueue.enqueue(name),
+        round: (afterMs: number) => rounds.enqueue(scope, { afterMs }),
+      };
+      const { clusterCidrs, budget } = options;
+      const scopeOptions = { clusterCidrs, auditMs, budget, parse };
+      scopes.set(scope, createScopeRoutes(context, api, api.routes, records, scopeOptions, signals));
+    }
+    return { scopes, rounds, routes, conditions: conditionQueue, nodeConditions };
+  }
+
+  async function lead(signal: AbortSignal): Promise<void> {
+    if (!runs) {
+      log.info('routes are off', { why: whyOff() });
+      return aborted(signal);
+    }
+    await Promise.race([nodes.whenSynced(), aborted(signal)]);
+    if (signal.aborted) return;
+    const current = startTerm();
+    term = current;
+    for (const scope of current.scopes.keys()) current.rounds.enqueue(scope);
+    for (const queue of [current.rounds, current.routes, current.conditions]) queue.start();
+    await aborted(signal);
+    term = undefined;
+    await Promise.all([current.rounds.stop(), current.routes.stop(), current.conditions.stop()]);
+    for (const gauge of [context.metrics.routes, context.metrics.blocked, context.metrics.withheld]) gauge.reset();
+  }
+
+  function whyOff(): string {
+    if (!options.enabled) return '--configure-cloud-routes is false';
+    return options.clusterCidrs.length === 0 ? '--cluster-cidr is empty' : 'no configured cloud has routes';
+  }
+
+  function progress(): ReadonlyMap<string, number> {
+    if (!term) return new Map();
+    const { rounds, routes, conditions: written } = term;
+    return new Map([
+      ['route', Math.min(rounds.lastProgressAt, routes.lastProgressAt)],
+      ['route-conditions', written.lastProgressAt],
+    ]);
+  }
+
+  return {
+    lead,
+    progress,
+    routesRun: (scope) => runs && served.some((cloud) => cloud.scope === scope),
+  };
+}
+
+/** Upstream's filter (addresses and pod ranges) and what else decides: whose the Node is, whether it is paused, and what its condition says. */
+function concernsRoutes(old: NodeView, node: NodeView): boolean {
+  const [before, now] = [old, node].map((each) => conditionOf(each, conditions.networkUnavailable));
+  return (
+    old.uid !== node.uid ||
+    old.providerID !== node.providerID ||
+    old.podCIDRs.join(',') !== node.podCIDRs.join(',') ||
+    !sameAddresses(old.addresses, node.addresses) ||
+    isUninitialized(old) !== isUninitialized(node) ||
+    isPaused(old) !== isPaused(node) ||
+    before?.status !== now?.status ||
+    before?.reason !== now?.reason
+  );
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

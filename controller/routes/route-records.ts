@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto';
+import { names } from '../../common/well-known.ts';
+import { isConflict, isNotFound, type KubeApi, type KubeObject } from '../kube/api.ts';
+
+/** Routes that were ours while their Node lived, for clouds that cannot tag routes. Kept in a ConfigMap, so that a change of leader forgets none. */
+export interface RouteRecords {
+  /** Reads what is recorded for the scope, once. Throws a KubeError. Nothing else may be called before it resolved. */
+  load(scope: string): Promise<void>;
+  /** @param instance undefined = any */
+  has(scope: string, destination: string, instance: string | undefined): boolean;
+  /** Records and forgets; resolves when it is written, and writes nothing where nothing changes. Throws a KubeError. */
+  change(
+    scope: string,
+    changes: { readonly note?: readonly RouteRecord[]; readonly drop?: readonly RouteRecord[] },
+  ): Promise<void>;
+}
+
+export interface RouteRecord {
+  readonly destination: string;
+  readonly instance: string;
+}
+
+interface ConfigMap extends KubeObject {
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+/** The ConfigMap, in our namespace. An object holds 1 MiB: some 15,000 routes. */
+export const recordsName = 'mooring-routes';
+const collection = `/api/v1/namespaces/${names.namespace}/configmaps`;
+const maxTries = 5;
+
+/** A key of a ConfigMap takes fewer characters than a scope has. */
+function keyOf(scope: string): string {
+  return createHash('sha256').update(scope).digest('hex').slice(0, 32);
+}
+
+export function createRouteRecords(api: KubeApi): RouteRecords {
+  const held = new Map<string, Map<string, string>>();
+  let queue: Promise<unknown> = Promise.resolve();
+
+  function parse(text: string | undefined): Map<string, string> {
+    const records = new Map<string, string>();
+    for (const line of (text ?? '').split('\n')) {
+      if (line.startsWith('#')) continue;
+      const space = line.indexOf(' ');
+      if (space > 0) records.set(line.slice(0, space), line.slice(space + 1));
+    }
+    return records;
+  }
+
+  function print(scope: string, records: ReadonlyMap<string, string>): string {
+    const lines = [...records].map(([destination, instance]) => `${destination} ${instance}`).sort();
+    return [`# ${scope}`, ...lines].join('\n');
+  }
+
+  async function read(): Promise<ConfigMap | undefined> {
+    try {
+      return await api.call<ConfigMap>({ verb: 'get', path: `${collection}/${recordsName}` });
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** What stands there is changed, not what we remember: another scope, or a leader before us, may have written. */
+  async function write(scope: string, alter: (records: Map<string, string>) => boolean): Promise<void> {
+    for (let attempt = 1; ; attempt += 1) {
+      const stored = await read();
+      const records = parse(stored?.data?.[keyOf(scope)]);
+      const changed = alter(records);
+      try {
+        if (changed) await store(stored, { [keyOf(scope)]: print(scope, records) });
+        held.set(scope, records);
+        return;
+      } catch (error) {
+        if (!isConflict(error) || attempt >= maxTries) throw error;
+      }
+    }
+  }
+
+  async function store(stored: ConfigMap | undefined, data: Readonly<Record<string, string>>): Promise<void> {
+    if (stored) {
+      const { resourceVersion } = stored.metadata;
+      const body = { metadata: { resourceVersion }, data };
+      await api.call({ verb: 'patch', path: `${collection}/${recordsName}`, patch: 'merge', body, answer: 'metadata' });
+    } else {
+      const metadata = { name: recordsName, namespace: names.namespace };
+      const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data };
+      await api.call({ verb: 'create', path: collection, body, answer: 'metadata' });
+    }
+  }
+
+  return {
+    async load(scope) {
+      if (!held.has(scope)) held.set(scope, parse((await read())?.data?.[keyOf(scope)]));
+    },
+    has(scope, destination, instance) {
+      const recorded = held.get(scope)?.get(destination);
+      return recorded !== undefined && (instance === undefined || recorded === instance);
+    },
+    change(scope, { note = [], drop = [] }) {
+      const alter = (records: Map<string, string>) => {
+        let changed = false;
+        for (const { destination, instance } of drop)
+          if (records.get(destination) === instance) changed = records.delete(destination) || changed;
+        for (const { destination, instance } of note) {
+          changed ||= records.get(destination) !== instance;
+          records.set(destination, instance);
+        }
+        return changed;
+      };
+      const written = queue.then(() => {
+        const known = held.get(scope);
+        return known && !alter(new Map(known)) ? undefined : write(scope, alter);
+      });
+      queue = written.catch(() => {});
+      return written;
+    },
+  };
+}

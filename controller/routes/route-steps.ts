@@ -1,0 +1,232 @@
+import { type CloudErrorKind, isCloudError } from '../../common/cloud-error.ts';
+import type { Log } from '../../common/process/log.ts';
+import { WithheldError } from '../clouds/permit.ts';
+import type { ObservedRoute, Routes } from '../clouds/routes.ts';
+import { isPaused } from '../nodes/node-view.ts';
+import type { KnownTable } from './known-table.ts';
+import type { RouteCreation, RoutePlan, RouteRemoval } from './plan.ts';
+import type { RouteContext } from './route-context.ts';
+import type { RouteFailures } from './route-failures.ts';
+import type { RouteRecord } from './route-records.ts';
+import type { Requeue } from './scope-routes.ts';
+
+/** What is to be done in one scope, at most one thing for each destination, and doing it. */
+export interface RouteSteps<R extends ObservedRoute> {
+  /** Makes the creations of a plan what is to be done, and drops what it has no longer. Its removals need a release first: see `remove`. */
+  plan(plan: RoutePlan<R>): void;
+  /** This route is to be removed, now that everything allows it. */
+  remove(removal: RouteRemoval<R>): void;
+  removes(destination: string, routeId: string): boolean;
+  /** A Node came with this range: its route stays. */
+  callOff(destination: string): void;
+  /** Throws a CloudError or a KubeError, to be tried again. Safe to repeat. */
+  apply(destination: string, signal: AbortSignal): Promise<Requeue | undefined>;
+}
+
+export interface RouteStepsParts<R extends ObservedRoute> {
+  readonly routes: Routes<R>;
+  readonly table: KnownTable<R>;
+  readonly failures: RouteFailures;
+  readonly records: {
+    has(destination: string, instance: string | undefined): boolean;
+    change(changes: { readonly note?: readonly RouteRecord[]; readonly drop?: readonly RouteRecord[] }): Promise<void>;
+  };
+  readonly log: Log;
+  instanceOf(providerID: string): string;
+  /** How old the table may be when a route is removed. */
+  readonly evidenceMs: number;
+  made(destination: string, nodeUid: string, instead: readonly R[]): void;
+  readonly signals: {
+    route(destination: string): void;
+    node(name: string): void;
+    round(afterMs: number): void;
+    /** The table may not be what we think. */
+    doubted(): void;
+  };
+}
+
+type Creation<R extends ObservedRoute> = { readonly kind: 'create' } & RouteCreation<R>;
+type Removal<R extends ObservedRoute> = { readonly kind: 'remove' } & RouteRemoval<R>;
+
+const pausedMs = 1500;
+const fencedMs = 1000;
+const quotaMs = 60_000;
+/** Failures after which the table may be other than we think. */
+const unsettling: ReadonlySet<CloudErrorKind> = new Set(['Conflict', 'Timeout', 'Unavailable', 'NotFound', 'Invalid']);
+/** Failures after which the route may be there nevertheless. */
+const undecided: ReadonlySet<CloudErrorKind> = new Set(['Conflict', 'Timeout']);
+
+export function createRouteSteps<R extends ObservedRoute>(
+  context: RouteContext,
+  { routes, table, failures, records, log, instanceOf, evidenceMs, made, signals }: RouteStepsParts<R>,
+): RouteSteps<R> {
+  const { clock, nodes, metrics } = context;
+  const steps = new Map<string, Creation<R> | Removal<R>>();
+  /** When a creation last ended so that nobody knows whether there is a route now. */
+  const unsure = new Map<string, number>();
+  let throttledUntilMs = Number.NEGATIVE_INFINITY;
+
+  function put(destination: string, step: Creation<R> | Removal<R>): void {
+    const held = steps.get(destination);
+    if (held && isSame(held, step)) return;
+    steps.set(destination, step);
+    signals.route(destination);
+  }
+
+  function plan({ create, remove }: RoutePlan<R>): void {
+    const creations = new Set(create.map(({ desired }) => desired.destination));
+    const removals = new Set(remove.map(({ destination, route }) => `${destination} ${route.id}`));
+    for (const [destination, step] of steps) {
+      const stays =
+        step.kind === 'create' ? creations.has(destination) : removals.has(`${destination} ${step.route.id}`);
+      if (!stays) steps.delete(destination);
+    }
+    const wanted = new Set(create.map((creation) => keyOf(creation)));
+    for (const key of unsure.keys()) if (!wanted.has(key)) unsure.delete(key);
+    for (const creation of create) put(creation.desired.destination, { kind: 'create', ...creation });
+  }
+
+  async function apply(destination: string, signal: AbortSignal): Promise<Requeue | undefined> {
+    const step = steps.get(destination);
+    if (step === undefined) return undefined;
+    if (context.paused()) return { requeueAfterMs: pausedMs };
+    const restMs = throttledUntilMs - clock.monotonic();
+    if (restMs > 0) return { requeueAfterMs: restMs };
+    if (destroys(step) && clock.monotonic() - table.readAtMs > 3 * evidenceMs) {
+      // It waited too long: whether it may still be done is decided anew.
+      if (step.kind === 'remove') steps.delete(destination);
+      signals.round(0);
+      return { requeueAfterMs: 1000 };
+    }
+    try {
+      if (step.kind === 'create') await create(step, signal);
+      else await remove(step, signal);
+    } catch (error) {
+      return failed(step, error);
+    }
+    if (steps.get(destination) === step) steps.delete(destination);
+    else signals.round(0);
+    return undefined;
+  }
+
+  async function create(step: Creation<R>, signal: AbortSignal): Promise<void> {
+    const { desired, instead } = step;
+    const node = nodes.get(desired.node);
+    if (node === undefined || node.uid !== desired.nodeUid || isPaused(node)) return;
+    const permit = context.permit(() => {
+      const now = nodes.get(desired.node);
+      return now === undefined || isPaused(now);
+    });
+    for (const old of instead) {
+      if (!table.has(old.id)) continue;
+      await routes.remove(old, { permit, signal });
+      forgotten(old);
+    }
+    const route = await routes.create(desired, { permit, signal });
+    table.added(route);
+    const record = { destination: desired.destination, instance: instanceOf(desired.providerID) };
+    if (route.ours === undefined && !records.has(record.destination, record.instance))
+      await records.change({ note: [record, ...planned()] });
+    made(desired.destination, desired.nodeUid, instead);
+    failures.clear(keyOf(step));
+    unsure.delete(keyOf(step));
+    metrics.changes.add({ action: 'created' });
+    log.info('route made', { node: desired.node, destination: desired.destination, route: route.id });
+    signals.node(desired.node);
+  }
+
+  /** Now that this cloud shows that it cannot tag: all that is about to be made, in one write. */
+  function planned(): RouteRecord[] {
+    return [...steps.values()].flatMap((step) =>
+      step.kind === 'create'
+        ? [{ destination: step.desired.destination, instance: instanceOf(step.desired.providerID) }]
+        : [],
+    );
+  }
+
+  async function remove({ route, destination, why }: Removal<R>, signal: AbortSignal): Promise<void> {
+    await routes.remove(route, { permit: context.permit(), signal });
+    forgotten(route);
+    log.info('route removed', { destination, route: route.id, why, providerID: route.providerID });
+    if (route.ours === undefined && route.providerID !== undefined)
+      await records.change({ drop: [{ destination, instance: instanceOf(route.providerID) }] });
+    // There may be room now, or another route with this destination.
+    signals.round(500);
+  }
+
+  function forgotten(route: R): void {
+    table.removed(route);
+    metrics.changes.add({ action: 'removed' });
+  }
+
+  /** Throws what the queue shall repeat after its back-off. */
+  function failed(step: Creation<R> | Removal<R>, error: unknown): Requeue | undefined {
+    if (error instanceof WithheldError) {
+      if (error.reason === 'DryRun') {
+        log.info(step.kind === 'create' ? 'would make a route' : 'would remove a route', shown(step));
+        return undefined;
+      }
+      return { requeueAfterMs: error.reason === 'Paused' ? pausedMs : fencedMs };
+    }
+    if (!isCloudError(error)) throw error;
+    if (error.kind === 'Throttled')
+      throttledUntilMs = Math.max(throttledUntilMs, clock.monotonic() + (error.retryAfterMs ?? 1000));
+    if (unsettling.has(error.kind)) {
+      table.doubt();
+      signals.doubted();
+    }
+    if (step.kind === 'create' && isProof(step, error.kind)) {
+      const reason = error.kind === 'QuotaExceeded' ? 'QuotaExceeded' : 'NoRouteCreated';
+      const message = `RouteController failed to create a route: ${error.message}`;
+      failures.set(keyOf(step), { kind: 'missing', reason, message });
+      const node = nodes.get(step.desired.node);
+      if (node) failures.announce(node, step.desired.destination, reason, error.message);
+      signals.node(step.desired.node);
+    }
+    if (error.kind === 'QuotaExceeded') return { requeueAfterMs: quotaMs };
+    throw error;
+  }
+
+  /** Whether there is no route, as far as anybody can know: an answer that left it open counts once the table was read since and the next try ended so too. */
+  function isProof(step: Creation<R>, kind: CloudErrorKind): boolean {
+    if (kind === 'Throttled') return false;
+    if (!undecided.has(kind)) return true;
+    const before = unsure.get(keyOf(step));
+    unsure.set(keyOf(step), before ?? clock.monotonic());
+    return before !== undefined && table.readAtMs > before;
+  }
+
+  return {
+    plan,
+    apply,
+    remove: (removal) => put(removal.destination, { kind: 'remove', ...removal }),
+    removes(destination, routeId) {
+      const step = steps.get(destination);
+      return step?.kind === 'remove' && step.route.id === routeId;
+    },
+    callOff(destination) {
+      if (steps.get(destination)?.kind === 'remove') steps.delete(destination);
+    },
+  };
+}
+
+function destroys<R extends ObservedRoute>(step: Creation<R> | Removal<R>): boolean {
+  return step.kind === 'remove' || step.instead.length > 0;
+}
+
+function keyOf<R extends ObservedRoute>({ desired }: RouteCreation<R>): string {
+  return `${desired.destination} ${desired.nodeUid}`;
+}
+
+function shown<R extends ObservedRoute>(step: Creation<R> | Removal<R>) {
+  return step.kind === 'create'
+    ? { node: step.desired.node, destination: step.desired.destination }
+    : { destination: step.destination, route: step.route.id, why: step.why };
+}
+
+function isSame<R extends ObservedRoute>(a: Creation<R> | Removal<R>, b: Creation<R> | Removal<R>): boolean {
+  if (a.kind === 'remove') return b.kind === 'remove' && a.route.id === b.route.id;
+  if (b.kind === 'remove') return false;
+  const ids = ({ instead }: Creation<R>) => instead.map(({ id }) => id).join(' ');
+  return JSON.stringify(a.desired) === JSON.stringify(b.desired) && ids(a) === ids(b);
+}

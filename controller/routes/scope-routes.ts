@@ -1,0 +1,289 @@
+import { isCloudError } from '../../common/cloud-error.ts';
+import { backoffMs } from '../../common/process/backoff.ts';
+import { errorFields } from '../../common/process/log.ts';
+import type { Cloud } from '../clouds/cloud.ts';
+import type { ObservedRoute, Routes } from '../clouds/routes.ts';
+import type { BudgetKeeper } from '../nodes/budget-keeper.ts';
+import type { NodeView } from '../nodes/node-view.ts';
+import { ownershipOf } from '../nodes/ownership.ts';
+import type { Cidr } from './cidr.ts';
+import { networkChange, type Standing } from './condition.ts';
+import { createKnownTable } from './known-table.ts';
+import { planRoutes, type RoutedNode, type RoutePlan } from './plan.ts';
+import { type RemovalReason, removalReasons } from './reasons.ts';
+import { instanceOf as instanceOfCloud, type RouteContext, routedBy, routedNode } from './route-context.ts';
+import { createRouteFailures } from './route-failures.ts';
+import type { RouteRecord, RouteRecords } from './route-records.ts';
+import { createRouteSteps } from './route-steps.ts';
+import { createVanished } from './vanished.ts';
+
+export interface ScopeOptions {
+  readonly clusterCidrs: readonly Cidr[];
+  /** How old what is known of the table may become without a look, milliseconds. */
+  readonly auditMs: number;
+  readonly budget: BudgetKeeper;
+  readonly parse: (text: string) => Cidr | undefined;
+}
+
+/** What the queues are told. */
+export interface ScopeSignals {
+  /** The steps for this destination changed. */
+  route(destination: string): void;
+  /** The routes of this Node stand otherwise than its condition says. */
+  node(name: string): void;
+  /** Plan again, no sooner than in so many milliseconds. */
+  round(afterMs: number): void;
+}
+
+export interface Requeue {
+  readonly requeueAfterMs: number;
+}
+
+/** The routes of one scope: what is known of them, what is to be done, and doing it. */
+export interface ScopeRoutes {
+  /** Reads the table when it is time, plans, and hands out the steps. Safe to repeat. */
+  round(signal: AbortSignal): Promise<Requeue>;
+  /** Carries out what is to be done for one destination. Throws a CloudError or a KubeError, to be tried again. */
+  apply(destination: string, signal: AbortSignal): Promise<Requeue | undefined>;
+  /** Where the routes of a Node of this scope stand. */
+  standings(node: NodeView): readonly Standing[];
+  /** A Node came or changed: removals of routes to its ranges are called off. */
+  claimed(node: NodeView): void;
+  /** Something happened that the table may not show yet: it is read again. */
+  doubt(): void;
+  gone(node: NodeView): void;
+}
+
+/** A table older than this is read again before a route is removed: whoever took our route's place meanwhile must not lose his. */
+const evidenceMs = 10_000;
+/** After a failed change the table is read again, but not more often than this. */
+const doubtMs = 10_000;
+/** What waits for a budget or a person is looked at again this much later. */
+const waitMs = 30_000;
+const pausedMs = 1500;
+/** A route that drops packets although its Node is ready is made anew, but not more often than this. */
+const mendMs = 3_600_000;
+
+export function createScopeRoutes<R extends ObservedRoute>(
+  context: RouteContext,
+  { name, scope }: Pick<Cloud, 'name' | 'scope'>,
+  routes: Routes<R>,
+  records: RouteRecords,
+  options: ScopeOptions,
+  signals: ScopeSignals,
+): ScopeRoutes {
+  const { clock, random, nodes, metrics, resolver } = context;
+  const { parse } = options;
+  const log = context.log.with({ scope });
+  const instanceOf = (providerID: string) => instanceOfCloud(name, providerID);
+  const table = createKnownTable(routes, () => clock.monotonic());
+  const vanished = createVanished<R>(context, scope, instanceOf, options.budget);
+  const failures = createRouteFailures(context);
+  const steps = createRouteSteps<R>(context, {
+    routes,
+    table,
+    failures,
+    records: {
+      has: (destination, instance) => records.has(scope, destination, instance),
+      change: (changes) => records.change(scope, changes),
+    },
+    instanceOf,
+    evidenceMs,
+    log,
+    made(destination, nodeUid, instead) {
+      routed.set(destination, nodeUid);
+      if (instead.some(({ blackhole }) => blackhole)) mended.set(destination, clock.monotonic());
+    },
+    signals: { ...signals, doubted: () => signals.round(nextReadMs()) },
+  });
+  /** By destination, the uid of the Node that has its route. */
+  let routed = new Map<string, string>();
+  /** By destination and uid: why this Node has none. */
+  let blocked = new Map<string, Standing>();
+  /** When a route with this destination was made instead of one that dropped packets. */
+  const mended = new Map<string, number>();
+  let withheld = '';
+  let cluster: string | undefined;
+  let lastReadMs = Number.NEGATIVE_INFINITY;
+  let readFailures = 0;
+  let noReadBeforeMs = Number.NEGATIVE_INFINITY;
+  /** Ranges that Nodes came with since the round began. */
+  const claimedSince = new Set<string>();
+
+  const textOf = (cidr: string) => parse(cidr)?.text ?? cidr;
+  const keyOf = (destination: string, nodeUid: string) => `${destination} ${nodeUid}`;
+
+  /** Answers whether the table was read; a failure leaves what is known. */
+  async function read(signal: AbortSignal): Promise<boolean> {
+    lastReadMs = clock.monotonic();
+    try {
+      cluster ??= await context.clusterUid();
+      await records.load(scope);
+      metrics.routeSync.add();
+      await table.read(cluster, signal);
+    } catch (error) {
+      readFailures += 1;
+      const asked = isCloudError(error) ? (error.retryAfterMs ?? 0) : 0;
+      const restMs = Math.max(asked, backoffMs(readFailures, { firstMs: 1000, maxMs: 120_000, random }));
+      noReadBeforeMs = clock.monotonic() + restMs;
+      const fields = { failures: readFailures, retryInMs: Math.round(restMs), ...errorFields(error) };
+      if (readFailures < 4) log.info('route table not read', fields);
+      else log.warn('route table not read', fields);
+      return false;
+    }
+    readFailures = 0;
+    noReadBeforeMs = Number.NEGATIVE_INFINITY;
+    return true;
+  }
+
+  function nextReadMs(): number {
+    const now = clock.monotonic();
+    const known = table.readAtMs > Number.NEGATIVE_INFINITY;
+    const due = known ? table.readAtMs + options.auditMs : table.table ? lastReadMs + doubtMs : now;
+    return Math.max(0, due - now, noReadBeforeMs - now);
+  }
+
+  function plan(): RoutePlan<R> {
+    const mine: RoutedNode[] = [];
+    const undecided: string[] = [];
+    for (const node of nodes.values()) {
+      if (node.podCIDRs.length === 0) continue;
+      const cloud = routedBy(node, resolver.configured);
+      if (cloud?.scope === scope) mine.push(routedNode(node));
+      else if (cloud === undefined && ownershipOf(node, resolver.configured).kind !== 'foreign')
+        undecided.push(...node.podCIDRs);
+    }
+    return planRoutes<R>({
+      cluster: cluster as string,
+      clusterCidrs: options.clusterCidrs,
+      nodes: mine,
+      undecided,
+      table: table.table ?? { routes: [], quota: undefined },
+      recorded: (destination, instance) => records.has(scope, destination, instance),
+      instanceOf,
+      mayMend: (destination) => clock.monotonic() - (mended.get(destination) ?? Number.NEGATIVE_INFINITY) >= mendMs,
+      parse,
+    });
+  }
+
+  async function round(signal: AbortSignal): Promise<Requeue> {
+    if (context.paused()) return { requeueAfterMs: pausedMs };
+    claimedSince.clear();
+    if (nextReadMs() === 0) await read(signal);
+    if (table.table === undefined) return { requeueAfterMs: nextReadMs() };
+    let current = plan();
+    if (destroys(current) && !isFresh() && noReadBeforeMs <= clock.monotonic() && (await read(signal)))
+      current = plan();
+    const note = unrecorded(current);
+    if (note.length > 0) {
+      await records.change(scope, { note });
+      // Routes may have been made meanwhile.
+      current = plan();
+    }
+    take(current);
+    const waits = await takeRemovals(current);
+    return { requeueAfterMs: Math.min(waits ? waitMs : Number.POSITIVE_INFINITY, nextReadMs()) };
+  }
+
+  function destroys({ remove, create }: RoutePlan<R>): boolean {
+    return remove.length > 0 || create.some(({ instead }) => instead.length > 0);
+  }
+
+  function isFresh(): boolean {
+    return clock.monotonic() - table.readAtMs <= evidenceMs;
+  }
+
+  /** Where routes carry no tags: what leads to a living Node, or is about to, is ours from now on. */
+  function unrecorded({ keep, create }: RoutePlan<R>): RouteRecord[] {
+    if (!table.table?.routes.some(({ ours }) => ours === undefined)) return [];
+    return [
+      ...keep.filter(({ route }) => route.ours === undefined),
+      ...create.map(({ desired }) => ({ destination: desired.destination, node: desired })),
+    ]
+      .map(({ destination, node }) => ({ destination, instance: instanceOf(node.providerID) }))
+      .filter(({ destination, instance }) => !records.has(scope, destination, instance));
+  }
+
+  function take(current: RoutePlan<R>): void {
+    routed = new Map(current.keep.map(({ destination, node }) => [destination, node.uid]));
+    blocked = new Map(
+      current.blocked.map(({ node, destination, reason, message }) => [
+        keyOf(destination, node.uid),
+        { kind: 'missing', reason, message },
+      ]),
+    );
+    failures.keepOnly(new Set(current.create.map(({ desired }) => keyOf(desired.destination, desired.nodeUid))));
+    steps.plan(current);
+    for (const { node, destination, reason, message } of current.blocked) {
+      const view = nodes.get(node.name);
+      if (view) failures.announce(view, destination, reason, message);
+    }
+    const concerned = new Set([...current.keep, ...current.blocked].map(({ node }) => node.name));
+    for (const name of concerned) {
+      const node = nodes.get(name);
+      if (node && networkChange(node, standings(node))) signals.node(name);
+    }
+    measure(current);
+  }
+
+  /** Answers whether a route waits to be removed. */
+  async function takeRemovals({ remove }: RoutePlan<R>): Promise<boolean> {
+    const all = table.table?.routes ?? [];
+    for (const destination of mended.keys()) if (!routed.has(destination)) mended.delete(destination);
+    vanished.keepOnly(
+      new Set(all.flatMap(({ providerID }) => (providerID === undefined ? [] : [instanceOf(providerID)]))),
+      new Set(all.map(({ id }) => id)),
+    );
+    const fresh = remove.filter(({ destination, route }) => !steps.removes(destination, route.id));
+    if (fresh.length === 0 || !isFresh()) {
+      if (remove.length === 0) showWithheld([]);
+      return false;
+    }
+    const ours = all.filter((route) => route.ours ?? records.has(scope, textOf(route.destination), undefined)).length;
+    const { ready, waiting } = await vanished.release(fresh, ours);
+    for (const removal of ready) if (!claimedSince.has(removal.destination)) steps.remove(removal);
+    showWithheld([...waiting.values()]);
+    return waiting.size > 0;
+  }
+
+  function showWithheld(reasons: readonly RemovalReason[]): void {
+    for (const reason of Object.keys(removalReasons))
+      metrics.withheld.set({ scope, reason }, reasons.filter((each) => each === reason).length);
+    const said = [...new Set(reasons)].sort().join(',');
+    if (said !== '' && said !== withheld)
+      log.warn('routes of vanished Nodes are kept for now', { routes: reasons.length, reasons: said });
+    withheld = said;
+  }
+
+  function measure({ keep, create, remove, foreign, blocked: without }: RoutePlan<R>): void {
+    const counts = { kept: keep.length, missing: create.length, surplus: remove.length, foreign: foreign.length };
+    for (const [state, count] of Object.entries(counts)) metrics.routes.set({ scope, state }, count);
+    for (const reason of ['NoRouteCreated', 'QuotaExceeded', 'ForeignRoute', 'DuplicatePodCIDR'])
+      metrics.blocked.set({ scope, reason }, without.filter((each) => each.reason === reason).length);
+  }
+
+  function standings(node: NodeView): readonly Standing[] {
+    return node.podCIDRs.map((text): Standing => {
+      const destination = textOf(text);
+      if (routed.get(destination) === node.uid) return { kind: 'routed' };
+      const key = keyOf(destination, node.uid);
+      return blocked.get(key) ?? failures.get(key) ?? { kind: 'pending' };
+    });
+  }
+
+  return {
+    round,
+    apply: (destination, signal) => steps.apply(destination, signal),
+    standings,
+    claimed(node) {
+      for (const text of node.podCIDRs) {
+        claimedSince.add(textOf(text));
+        steps.callOff(textOf(text));
+      }
+    },
+    doubt: () => table.doubt(),
+    gone(node) {
+      if (node.providerID !== '') vanished.gone(instanceOf(node.providerID), node);
+    },
+  };
+}

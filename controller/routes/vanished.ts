@@ -1,0 +1,191 @@
+import { errorFields } from '../../common/process/log.ts';
+import { type InstanceRef, type Lookup, refKey } from '../clouds/cloud.ts';
+import type { ObservedRoute } from '../clouds/routes.ts';
+import { isNotFound } from '../kube/api.ts';
+import { readPages } from '../kube/paged-list.ts';
+import type { BudgetKeeper } from '../nodes/budget-keeper.ts';
+import { pickCanaries } from '../nodes/canaries.ts';
+import { explanationOf } from '../nodes/explained.ts';
+import { type NodeView, unreadOfNode, viewNode } from '../nodes/node-view.ts';
+import { readNode } from '../nodes/write-node.ts';
+import { parseCidr } from './cidr.ts';
+import type { RouteRemoval } from './plan.ts';
+import type { RemovalReason } from './reasons.ts';
+import type { RouteContext } from './route-context.ts';
+
+/** Decides which routes of Nodes that went may go: the last look before traffic is taken away. */
+export interface Vanished<R extends ObservedRoute> {
+  /** Takes note of a Node that went: what it was called, and whether somebody had announced it. */
+  gone(instance: string, node: NodeView): void;
+  /** Reads live, spends the budget. Never throws: what cannot be proved waits. @param ours how many routes of ours there are */
+  release(removals: readonly RouteRemoval<R>[], ours: number): Promise<Released<R>>;
+  /** Forgets Nodes to which no route leads any more. */
+  keepOnly(instances: ReadonlySet<string>, routeIds: ReadonlySet<string>): void;
+}
+
+export interface Released<R extends ObservedRoute> {
+  readonly ready: readonly RouteRemoval<R>[];
+  readonly waiting: ReadonlyMap<RouteRemoval<R>, RemovalReason>;
+}
+
+interface Departed {
+  readonly node: string;
+  readonly explanation: string | undefined;
+}
+
+interface LiveNode {
+  readonly instance: string;
+  readonly destinations: readonly string[];
+}
+
+/** From so many on, one list of all Nodes is cheaper than asking for each. */
+const listInsteadFrom = 20;
+const pageSize = 100;
+const never = new AbortController().signal;
+
+export function createVanished<R extends ObservedRoute>(
+  context: Pick<RouteContext, 'api' | 'log' | 'nodes' | 'resolver'>,
+  scope: string,
+  instanceOf: (providerID: string) => string,
+  budget: BudgetKeeper,
+): Vanished<R> {
+  const { api, log, nodes, resolver } = context;
+  const departed = new Map<string, Departed>();
+  /** Routes whose removal the budget has paid for already. */
+  const granted = new Set<string>();
+
+  const instanceBehind = ({ providerID }: R) => (providerID === undefined ? undefined : instanceOf(providerID));
+
+  async function release(removals: readonly RouteRemoval<R>[], ours: number): Promise<Released<R>> {
+    const ready = removals.filter(({ why }) => why === 'Blackhole' || why === 'Superseded');
+    const waiting = new Map<RouteRemoval<R>, RemovalReason>();
+    const doubtful = removals.filter((removal) => !ready.includes(removal));
+    if (doubtful.length === 0) return { ready, waiting };
+
+    const live = await readLive(doubtful);
+    if (live === undefined) return { ready, waiting: new Map(doubtful.map((removal) => [removal, 'LifeUnknown'])) };
+    const unclaimed: RouteRemoval<R>[] = [];
+    for (const removal of doubtful) {
+      if (isClaimed(removal, live)) waiting.set(removal, 'NodeSeen');
+      else unclaimed.push(removal);
+    }
+    const free = await explained(unclaimed);
+    const costly = unclaimed.filter((removal) => !free.has(removal));
+    let left = await grant(costly.filter(({ route }) => !granted.has(route.id)).length, ours);
+    for (const removal of unclaimed) {
+      if (free.has(removal) || granted.has(removal.route.id)) ready.push(removal);
+      else if (left > 0) {
+        left -= 1;
+        granted.add(removal.route.id);
+        ready.push(removal);
+      } else waiting.set(removal, 'BudgetExhausted');
+    }
+    return { ready, waiting };
+  }
+
+  /** A Node that has the range and no other instance, as far as it says. */
+  function isClaimed({ route, destination }: RouteRemoval<R>, live: readonly LiveNode[]): boolean {
+    const behind = instanceBehind(route);
+    return live.some(
+      ({ instance, destinations }) =>
+        destinations.includes(destination) && (instance === '' || behind === undefined || instance === behind),
+    );
+  }
+
+  /** The Nodes of which one might be behind these routes, as the API server has them now; undefined when it does not say. */
+  async function readLive(removals: readonly RouteRemoval<R>[]): Promise<LiveNode[] | undefined> {
+    const names = removals.map(({ route, node }) => node ?? nameBehind(route));
+    try {
+      if (names.length >= listInsteadFrom || names.includes(undefined)) return await listNodes();
+      const read = await Promise.all([...new Set(names)].map((name) => readIfThere(name as string)));
+      return read.filter((node) => node !== undefined).map(liveNode);
+    } catch (error) {
+      log.info('Nodes not read again, so no route of theirs is removed', { scope, ...errorFields(error) });
+      return undefined;
+    }
+  }
+
+  function nameBehind(route: R): string | undefined {
+    const instance = instanceBehind(route);
+    return instance === undefined ? undefined : departed.get(instance)?.node;
+  }
+
+  async function readIfThere(name: string): Promise<NodeView | undefined> {
+    try {
+      return await readNode(api, name);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async function listNodes(): Promise<LiveNode[]> {
+    const found: LiveNode[] = [];
+    await readPages({
+      api,
+      path: '/api/v1/nodes',
+      query: {},
+      pageSize,
+      unread: unreadOfNode,
+      signal: never,
+      onPage: (items) => {
+        for (const item of items) found.push(liveNode(viewNode(item)));
+      },
+    });
+    return found;
+  }
+
+  function liveNode({ providerID, podCIDRs }: NodeView): LiveNode {
+    return {
+      instance: providerID === '' ? '' : instanceOf(providerID),
+      destinations: podCIDRs.map((text) => parseCidr(text)?.text ?? text),
+    };
+  }
+
+  /** Those that need no budget: somebody announced the end of the Node, or the cloud shows that the instance is gone. */
+  async function explained(removals: readonly RouteRemoval<R>[]): Promise<ReadonlySet<RouteRemoval<R>>> {
+    const free = new Set<RouteRemoval<R>>();
+    const asked = new Map<string, RouteRemoval<R>[]>();
+    for (const removal of removals) {
+      const { providerID } = removal.route;
+      if (providerID === undefined) continue;
+      if (departed.get(instanceOf(providerID))?.explanation !== undefined) free.add(removal);
+      else asked.set(providerID, [...(asked.get(providerID) ?? []), removal]);
+    }
+    const lookups = resolver.lookupsOf(scope);
+    if (asked.size === 0 || lookups === undefined) return free;
+    const canaries = pickCanaries(nodes.values(), scope, new Set());
+    const refs = [...asked.keys()].map((providerID): InstanceRef => ({ by: 'providerID', providerID }));
+    const answers = await lookups.lookupAll(refs, { canaries });
+    // As for Nodes: an absence is believed where the same request, in the same pass, finds an instance that is there.
+    const believed = canaries.some((canary) => answers.get(refKey(canary))?.state === 'found');
+    for (const [providerID, these] of asked) {
+      if (isGone(answers.get(refKey({ by: 'providerID', providerID })), believed))
+        for (const removal of these) free.add(removal);
+    }
+    return free;
+  }
+
+  async function grant(wanted: number, ours: number): Promise<number> {
+    if (wanted === 0) return 0;
+    try {
+      return await budget.take('route', wanted, ours);
+    } catch (error) {
+      log.warn('budget not written, so nothing is spent', { scope, ...errorFields(error) });
+      return 0;
+    }
+  }
+
+  return {
+    release,
+    gone: (instance, node) => departed.set(instance, { node: node.name, explanation: explanationOf(node, undefined) }),
+    keepOnly(instances, routeIds) {
+      for (const instance of departed.keys()) if (!instances.has(instance)) departed.delete(instance);
+      for (const id of granted) if (!routeIds.has(id)) granted.delete(id);
+    },
+  };
+}
+
+function isGone(lookup: Lookup | undefined, absenceBelieved: boolean): boolean {
+  return lookup?.state === 'gone' || (lookup?.state === 'absent' && absenceBelieved);
+}
