@@ -11,7 +11,7 @@ import type { Known } from './observations.ts';
 import type { LoadBalancerReason } from './reasons.ts';
 import { type LoadBalancerRecord, parseRecord, printRecord } from './record.ts';
 import { ingressOf, type ServiceChange, type Standing } from './service-patches.ts';
-import { allowsAddressChange, attachTo, hasFinalizer, isRetained, type ServiceView } from './service-view.ts';
+import { attachTo, hasFinalizer, isRetained, type ServiceView } from './service-view.ts';
 import type { Demand, ServingCloud } from './wants.ts';
 
 /** Everything that the next action depends on. */
@@ -81,10 +81,9 @@ export function nextAction(situation: Situation): Action {
   }
 }
 
-/** Ours by its tags, or made by somebody else and used with consent. */
+/** Ours by the tags, or with parts of ours: names and records prove nothing. */
 function isOurs({ cluster, service }: Situation, observed: ObservedLoadBalancer | undefined): boolean {
-  if (observed === undefined) return false;
-  return observed.attached || (observed.owner?.cluster === cluster.uid && observed.owner.service === service.uid);
+  return observed?.owner?.cluster === cluster.uid && observed.owner.service === service.uid;
 }
 
 function settle(
@@ -105,8 +104,6 @@ function ensureAction(situation: Situation): Action {
   const { known } = situation;
   if (known === undefined || mustAsk(known, record, attachTo(service) !== undefined)) return { do: 'observe' };
   const { observed } = known;
-  const switched = switchAction(situation, record, observed);
-  if (switched) return switched;
   const plan = cloud.loadBalancers.plan(wanted.desired, observed);
   const id = isOurs(situation, observed) ? observed?.id : undefined;
   const change: ServiceChange =
@@ -148,29 +145,6 @@ function claimAction(situation: Situation, record: LoadBalancerRecord | undefine
   if (!shows || attaches) return claim(undefined, !shows && !attaches);
   const what = hasFinalizer(service) ? `the finalizer of another controller` : 'an address';
   return settle('AdoptionRequired', `it shows ${what}, and there is no load balancer of ours for it in ${cloud.scope}`);
-}
-
-/** The Service now names another load balancer than the one it has: the old one goes first, which changes the address. */
-function switchAction(
-  situation: Situation,
-  record: LoadBalancerRecord,
-  observed: ObservedLoadBalancer | undefined,
-): Action | undefined {
-  const { service, cloud } = situation;
-  const wanted = attachTo(service);
-  if (record.id === undefined || observed === undefined || !isOurs(situation, observed)) return undefined;
-  if (observed.attached ? observed.id === wanted : wanted === undefined) return undefined;
-  if (!allowsAddressChange(service)) {
-    const to = wanted === undefined ? 'one of its own' : wanted;
-    return settle('AddressWouldChange', `it has ${record.id}, and changing to ${to} would change its address`);
-  }
-  const plan = cloud.loadBalancers.planRemoval(observed, { retain: isRetained(service) });
-  const [step] = plan.steps;
-  if (step !== undefined) return { do: 'apply', step, steps: plan.steps };
-  if (plan.waitMs !== undefined)
-    return settle('Provisioning', 'the load balancer it had is being removed', { againInMs: plan.waitMs });
-  const change = { record: printRecord({ scope: cloud.scope, id: undefined }) };
-  return { do: 'write', change, what: 'its record', first: false };
 }
 
 function settled(situation: Situation, plan: LoadBalancerPlan, change: ServiceChange): Action {

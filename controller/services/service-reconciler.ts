@@ -221,7 +221,7 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
     const askedId = parseRecord(service.annotations[annotationKeys.loadBalancer])?.id;
     const atMs = clock.monotonic();
     const observed = await cloud.loadBalancers.observe(refOf(cluster, service, askedId), signal);
-    const ours = observed?.attached || observed?.owner?.service === service.uid;
+    const ours = observed?.owner?.service === service.uid;
     const missingSinceMs = ours ? undefined : ((before?.fresh === false ? undefined : before?.missingSinceMs) ?? atMs);
     const known: Known = { observed, source: 'asked', askedId, missingSinceMs, atMs, fresh: true };
     observations.put(cloud.scope, service.uid, known);

@@ -1,0 +1,128 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { annotations } from '../../common/well-known.ts';
+import type { DesiredLoadBalancer, DesiredMember, LoadBalancers } from '../clouds/load-balancers.ts';
+import { defaultName, desiredOf } from './desired.ts';
+import { exampleService } from './testing/example-service.ts';
+import type { ServingCloud } from './wants.ts';
+
+const definitions = [{ key: 'example.com/scheme', values: 'internal or external', meaning: 'Where it listens.' }];
+const cloud: ServingCloud = {
+  name: 'example',
+  scope: 'example/1',
+  loadBalancers: { annotations: definitions } as unknown as LoadBalancers,
+};
+const members: readonly DesiredMember[] = [
+  { node: 'n0', providerID: 'example:///i-0', addresses: ['10.0.0.1'], zone: 'a', draining: false },
+];
+const parts = { cluster: { uid: 'cluster-uid', name: 'blue' }, cloud, members, attachable: new Set(['lb-allowed']) };
+
+function desired(changes: Parameters<typeof exampleService>[0] = {}): DesiredLoadBalancer {
+  const told = desiredOf(
+    exampleService(changes, (key) => key.startsWith('example.com/')),
+    parts,
+  );
+  assert.ok(told.ok);
+  return told.desired;
+}
+
+describe('what a Service asks of its load balancer', () => {
+  it('is complete and free of Kubernetes', () => {
+    assert.deepEqual(desired(), {
+      owner: { cluster: 'cluster-uid', service: '6a2f3f1e-0b0c-4d5e-8f90-123456789abc' },
+      service: 'default/web',
+      clusterName: 'blue',
+      name: 'a6a2f3f1e0b0c4d5e8f90123456789ab',
+      ports: [{ name: 'http', protocol: 'TCP', port: 80, nodePort: 30080, appProtocol: undefined }],
+      families: ['IPv4'],
+      sourceRanges: [],
+      sessionAffinity: undefined,
+      trafficPolicy: 'Cluster',
+      healthCheck: { port: 10256, path: '/healthz' },
+      address: undefined,
+      annotations: {},
+      members,
+      attach: undefined,
+      mayChangeAddress: false,
+      retain: false,
+    });
+  });
+
+  it('has upstream’s default name', () => {
+    assert.equal(defaultName('6a2f3f1e-0b0c-4d5e-8f90-123456789abc').length, 32);
+    assert.equal(defaultName('abc'), 'aabc');
+  });
+
+  it('checks the Service’s own port with Local, and kube-proxy’s otherwise', () => {
+    const local = { externalTrafficPolicy: 'Local', healthCheckNodePort: 31234 };
+    assert.deepEqual(desired({ spec: local }).healthCheck, { port: 31234, path: '/healthz' });
+    assert.equal(desired({ spec: local }).trafficPolicy, 'Local');
+    assert.deepEqual(desired({ spec: { ...local, healthCheckNodePort: 0 } }).healthCheck.port, 10256);
+  });
+
+  it('carries affinity, families, the address, mixed protocols and no node ports', () => {
+    const told = desired({
+      spec: {
+        sessionAffinity: 'ClientIP',
+        sessionAffinityConfig: { clientIP: { timeoutSeconds: 60 } },
+        ipFamilies: ['IPv6', 'IPv4'],
+        loadBalancerIP: '192.0.2.9',
+        allocateLoadBalancerNodePorts: false,
+        externalIPs: ['203.0.113.1'],
+        ports: [
+          { name: 'dns', protocol: 'UDP', port: 53 },
+          { name: 'dns-tcp', protocol: 'TCP', port: 53, appProtocol: 'dns' },
+          { name: 'assoc', protocol: 'SCTP', port: 9 },
+        ],
+      },
+    });
+    assert.deepEqual(told.sessionAffinity, { timeoutSeconds: 60 });
+    assert.deepEqual(told.families, ['IPv6', 'IPv4']);
+    assert.equal(told.address, '192.0.2.9');
+    assert.deepEqual(
+      told.ports.map(({ name, protocol, port, nodePort, appProtocol }) => [
+        name,
+        protocol,
+        port,
+        nodePort,
+        appProtocol,
+      ]),
+      [
+        ['dns', 'UDP', 53, 0, undefined],
+        ['dns-tcp', 'TCP', 53, 0, 'dns'],
+        ['assoc', 'SCTP', 9, 0, undefined],
+      ],
+    );
+    assert.doesNotMatch(JSON.stringify(told), /203\.0\.113/);
+  });
+
+  it('keeps a client for three hours where nobody says how long', () => {
+    assert.deepEqual(desired({ spec: { sessionAffinity: 'ClientIP' } }).sessionAffinity, { timeoutSeconds: 10_800 });
+  });
+
+  it('takes over those annotations alone that the cloud names', () => {
+    const told = desired({
+      metadata: { annotations: { 'example.com/scheme': 'internal', 'example.com/other': 'x', 'else.com/x': 'y' } },
+    });
+    assert.deepEqual(told.annotations, { 'example.com/scheme': 'internal' });
+  });
+
+  it('reads the wishes of people', () => {
+    const wish = (key: string, value: string) => desired({ metadata: { annotations: { [key]: value } } });
+    assert.deepEqual(wish(annotations.loadBalancerId, 'lb-9').attach, { id: 'lb-9', allowed: false });
+    assert.deepEqual(wish(annotations.loadBalancerId, ' lb-allowed ').attach, { id: 'lb-allowed', allowed: true });
+    assert.equal(wish(annotations.loadBalancerId, ' ').attach, undefined);
+    assert.equal(wish(annotations.allowAddressChange, 'true').mayChangeAddress, true);
+    // Consent is a plain yes; what is kept by mistake can be removed later.
+    assert.equal(wish(annotations.allowAddressChange, 'maybe').mayChangeAddress, false);
+    assert.equal(wish(annotations.loadBalancerRetain, 'yes').retain, true);
+    assert.equal(wish(annotations.loadBalancerRetain, 'false').retain, false);
+  });
+
+  it('names the field that cannot be worked with', () => {
+    const bad = desiredOf(exampleService({ spec: { loadBalancerSourceRanges: ['10.0.0.0/33'] } }), parts);
+    assert.deepEqual(bad.ok ? '' : bad.reason, 'InvalidSourceRanges');
+    const none = desiredOf(exampleService({ spec: { ports: [] } }), parts);
+    assert.deepEqual(none.ok ? '' : none.reason, 'InvalidSpec');
+  });
+});

@@ -1,0 +1,77 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { annotations } from '../../common/well-known.ts';
+import { sourceRangesOf } from './source-ranges.ts';
+
+const spec = (...sourceRanges: string[]) => sourceRangesOf({ sourceRanges, annotations: {} });
+const annotation = (text: string) =>
+  sourceRangesOf({ sourceRanges: [], annotations: { [annotations.sourceRanges]: text } });
+
+describe('source ranges', () => {
+  for (const [given, expected] of [
+    ['', []],
+    ['  ', []],
+    ['0.0.0.0/0', []],
+    ['192.168.0.0/0', []],
+    ['10.0.0.0/8', ['10.0.0.0/8']],
+    ['10.1.2.3/8', ['10.0.0.0/8']],
+    ['10.0.0.0/8,192.168.0.1/32', ['10.0.0.0/8', '192.168.0.1/32']],
+    [' 192.168.0.1/32 , 10.0.0.0/8 ', ['10.0.0.0/8', '192.168.0.1/32']],
+    ['10.0.0.0/8,10.0.0.0/8,10.9.9.9/8', ['10.0.0.0/8']],
+    ['2001:DB8:0::1/32', ['2001:db8::/32']],
+    ['::/0', ['::/0']],
+    ['0.0.0.0/0,10.0.0.0/8', ['0.0.0.0/0', '10.0.0.0/8']],
+  ] as const) {
+    it(`${JSON.stringify(given)} lets in ${expected.length === 0 ? 'everybody' : expected.join(' and ')}`, () => {
+      assert.deepEqual(annotation(given), { ok: true, ranges: expected });
+      if (given.trim() !== '') assert.deepEqual(spec(...given.split(',')), { ok: true, ranges: expected });
+    });
+  }
+
+  for (const given of [
+    '0.0.0.0/33',
+    'foo.bar',
+    '*',
+    'a',
+    '192.168.0.1/8,',
+    '10.0.0.0',
+    '10.0.0/8',
+    '10.0.0.0/08',
+    '010.0.0.0/8',
+    '2001:db8::/129',
+    'fe80::1%eth0/64',
+    '/8',
+  ]) {
+    it(`${JSON.stringify(given)} is refused, and the entry is named`, () => {
+      const told = annotation(given);
+      assert.equal(told.ok, false);
+      assert.match(!told.ok ? told.message : '', /annotation service\.beta.*expected a CIDR/);
+      const inSpec = spec(...given.split(','));
+      assert.match(!inSpec.ok ? inSpec.message : '', /spec\.loadBalancerSourceRanges: "/);
+    });
+  }
+
+  it('of the spec win over the annotation', () => {
+    const both = sourceRangesOf({
+      sourceRanges: ['10.0.0.0/8'],
+      annotations: { [annotations.sourceRanges]: 'nonsense' },
+    });
+    assert.deepEqual(both, { ok: true, ranges: ['10.0.0.0/8'] });
+  });
+
+  it('come out the same whatever their order, doubles and host bits', () => {
+    const cidr = fc
+      .tuple(fc.ipV4(), fc.integer({ min: 0, max: 32 }))
+      .map(([address, length]) => `${address}/${length}`);
+    fc.assert(
+      fc.property(fc.array(cidr, { minLength: 1, maxLength: 6 }), fc.func(fc.integer()), (list, rank) => {
+        const shuffled = [...list, ...list].sort((a, b) => rank(a) - rank(b));
+        const first = spec(...list);
+        assert.deepEqual(spec(...shuffled), first);
+        assert.ok(first.ok);
+        if (first.ranges.length > 0) assert.deepEqual(spec(...first.ranges), first);
+      }),
+    );
+  });
+});

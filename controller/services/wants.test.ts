@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { annotations, finalizers } from '../../common/well-known.ts';
+import type { LoadBalancers } from '../clouds/load-balancers.ts';
+import { exampleService, finalized, recorded } from './testing/example-service.ts';
+import { chooseCloud, demandOf, type ServingCloud } from './wants.ts';
+
+const record = recorded('http://cloud/p/r lb-1');
+const deleted = { deletionTimestamp: '2026-05-01T12:00:00Z' };
+const nodePort = { type: 'NodePort' };
+
+describe('what a Service asks for', () => {
+  for (const [what, metadata, spec, classes, expected] of [
+    ['a load balancer', {}, {}, [], 'ensure'],
+    ['one it has already', { ...finalized, ...record }, {}, [], 'ensure'],
+    ['nothing: another type, no finalizer', {}, nodePort, [], 'none'],
+    // Upstream's table of needsCleanup.
+    ['a removal: the finalizer and another type', { ...finalized }, nodePort, [], 'remove'],
+    ['a removal: the finalizer and a deletion', { ...finalized, ...deleted }, {}, [], 'remove'],
+    ['a removal: our record alone', { ...record }, nodePort, [], 'remove'],
+    // Upstream ensures it at its next start, and loops.
+    [
+      'nothing: terminating, and nothing of ours is left',
+      { ...deleted, finalizers: ['example.com/x'] },
+      {},
+      [],
+      'none',
+    ],
+    // Upstream looks at the finalizer alone and takes it off Services of others.
+    ['nothing: a class of others', { ...finalized }, { loadBalancerClass: 'example.com/other' }, [], 'none'],
+    [
+      'nothing: a class of others, terminating',
+      { ...finalized, ...deleted },
+      { loadBalancerClass: 'example.com/other' },
+      ['example.com/ours'],
+      'none',
+    ],
+    ['a load balancer of our class', {}, { loadBalancerClass: 'example.com/ours' }, ['example.com/ours'], 'ensure'],
+    ['a load balancer of no class, where we have one', {}, {}, ['example.com/ours'], 'ensure'],
+    [
+      'to be let go: ours once, and now of a class of others',
+      { ...finalized, ...record },
+      { loadBalancerClass: 'example.com/other' },
+      [],
+      'disown',
+    ],
+  ] as const) {
+    it(`${what}`, () => {
+      assert.equal(demandOf(exampleService({ metadata, spec }), classes), expected);
+    });
+  }
+
+  it('is not told by the finalizers of others', () => {
+    const service = exampleService({ metadata: { finalizers: ['example.com/x'], ...deleted }, spec: nodePort });
+    assert.equal(demandOf(service, []), 'none');
+    assert.equal(finalizers.loadBalancerCleanup, 'service.kubernetes.io/load-balancer-cleanup');
+  });
+});
+
+describe('the cloud that serves a Service', () => {
+  const cloud = (name: string, scope: string): ServingCloud => ({ name, scope, loadBalancers: {} as LoadBalancers });
+  const one = cloud('aws', 'aws/1');
+  const two = cloud('openstack', 'os/1');
+  const twin = cloud('openstack', 'os/2');
+  const annotated = (name: string) => exampleService({ metadata: { annotations: { [annotations.cloud]: name } } });
+  const chosen = (service: ReturnType<typeof annotated>, ...clouds: ServingCloud[]) => {
+    const choice = chooseCloud(service, clouds);
+    return 'cloud' in choice ? choice.cloud.scope : choice.reason;
+  };
+
+  it('is the only one there is, whatever the annotation says', () => {
+    assert.equal(chosen(exampleService(), one), 'aws/1');
+    assert.equal(chosen(annotated('openstack'), one), 'aws/1');
+  });
+
+  it('is named by the annotation where there are several', () => {
+    assert.equal(chosen(exampleService(), one, two), 'CloudNotChosen');
+    assert.equal(chosen(annotated('openstack'), one, two), 'os/1');
+    assert.equal(chosen(annotated('gce'), one, two), 'CloudNotChosen');
+    assert.equal(chosen(annotated('openstack'), two, twin), 'CloudNotChosen');
+    assert.equal(chosen(annotated('os/2'), two, twin), 'os/2');
+  });
+
+  it('is the recorded one for ever, and nobody else where that is not configured', () => {
+    const service = exampleService({ metadata: recorded('os/1 lb-1') });
+    assert.equal(chosen(service, one, two), 'os/1');
+    assert.equal(chosen(service, one), 'ScopeNotServed');
+  });
+});
