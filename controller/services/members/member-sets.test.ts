@@ -163,6 +163,15 @@ describe('the shared member sets', () => {
     assert.equal(lead().ask(held(named(50)))?.hash, before?.hash);
   });
 
+  it('answer Services with the same members with one list, also while some drain', () => {
+    const { lead } = world([memberNode('a'), memberNode('b'), memberNode('l', excluded)]);
+    const { ask } = lead();
+    assert.equal(ask(held(['a']), 'one')?.members, ask(undefined, 'two')?.members);
+    const observed = held(['a', 'b', 'l']);
+    assert.equal(ask(observed, 'one')?.members.length, 3);
+    assert.equal(ask(observed, 'one')?.members, ask(observed, 'two')?.members);
+  });
+
   it('a Service that is looked at during a slow pass never loses the newer Node', async () => {
     const { clock, put, lead } = world([memberNode('a')]);
     const { print, sets } = lead();

@@ -10,7 +10,13 @@ import { explainStanding, type NodeMembership } from './member-explanation.ts';
 import { type Departed, instanceIn, type Membership, nextMemberships, withDeparted } from './membership.ts';
 import type { memberMetrics } from './metrics.ts';
 import { createRemovalGate, type RemovalGate } from './removal-gate.ts';
-import { type DrainTimes, type MembersRequest, membersOf, type ServiceMembers } from './service-members.ts';
+import {
+  type DrainTimes,
+  type MembersRequest,
+  membersOf,
+  type ServiceMembers,
+  sharedLists,
+} from './service-members.ts';
 
 export interface MemberSetsOptions {
   readonly nodes: Informer<NodeView>;
@@ -99,6 +105,7 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
   const drain = { drainMs: options.drainMs ?? 30_000, maxWaitMs: options.maxWaitMs ?? 120_000 };
   const scopes = clouds.filter(({ api }) => api !== undefined);
   const handlers: ((change: MembersChanged) => void)[] = [];
+  const join = sharedLists();
   let term: Term | undefined;
 
   nodes.subscribe((event) => {
@@ -203,7 +210,8 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
     if (term === undefined || set === undefined) return undefined;
     const noted = noteObserved(term, set, request.observed);
     const { times } = term;
-    const result = membersOf(noted, request, times.get(request.service) ?? new Map(), drain, clock.monotonic());
+    const before = times.get(request.service) ?? new Map();
+    const result = membersOf(noted, request, before, drain, clock.monotonic(), join);
     if (result.times.size > 0) times.set(request.service, result.times);
     else times.delete(request.service);
     return result.members;

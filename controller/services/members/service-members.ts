@@ -53,6 +53,8 @@ const waitingLookMs = 5000;
  *
  * Make before break: a leaving member starts to drain once somebody who stays takes connections here. With `Local`, where a Node serves its own pods alone,
  * every staying member must have been added first, so that the pods' new Nodes are there before the old ones go. Either waits for `maxWaitMs` at most. Pure.
+ *
+ * @param join puts the two lists together; whoever asks for many Services may answer equal ones with one list
  */
 export function membersOf(
   set: Membership,
@@ -60,6 +62,7 @@ export function membersOf(
   times: DrainTimes,
   options: DrainOptions,
   nowMs: number,
+  join: (chosen: readonly DesiredMember[], extra: readonly DesiredMember[]) => readonly DesiredMember[] = concat,
 ): { readonly members: ServiceMembers; readonly times: DrainTimes } {
   const sorted = sortObserved(set, request.observed ?? []);
   const { maxMembers = Number.POSITIVE_INFINITY } = request;
@@ -110,7 +113,7 @@ export function membersOf(
   const chosen = subsetOf(set.members, room - waiting, request.service);
   return {
     members: {
-      members: extra.length === 0 ? chosen : [...chosen, ...extra],
+      members: extra.length === 0 ? chosen : join(chosen, extra),
       recheckAfterMs,
       available: set.members.length,
       omitted: set.members.length - chosen.length,
@@ -118,6 +121,23 @@ export function membersOf(
       hash: set.hash,
     },
     times: next,
+  };
+}
+
+function concat(chosen: readonly DesiredMember[], extra: readonly DesiredMember[]): readonly DesiredMember[] {
+  return [...chosen, ...extra];
+}
+
+/** Equal lists become one: hundreds of Services have the same members, and clouds hash each list once. */
+export function sharedLists(): typeof concat {
+  const lists = new WeakMap<readonly DesiredMember[], Map<string, readonly DesiredMember[]>>();
+  return (chosen, extra) => {
+    const key = JSON.stringify(extra.map(({ node, providerID, draining }) => [node, providerID, draining]));
+    const known = lists.get(chosen) ?? new Map<string, readonly DesiredMember[]>();
+    lists.set(chosen, known);
+    const list = known.get(key) ?? concat(chosen, extra);
+    known.set(key, list);
+    return list;
   };
 }
 
