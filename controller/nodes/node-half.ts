@@ -192,6 +192,8 @@ export function createNodeHalf(context: NodeContext, options: NodeHalfOptions): 
     } finally {
       term = undefined;
       await current.queue.stop();
+      // From now on agents report to another leader: what was heard last is out of date when this replica leads again.
+      for (const { name } of nodes.values()) reports.forget(name);
       context.metrics.uninitialized.reset();
       context.metrics.deletionsWithheld.reset();
     }

@@ -49,6 +49,20 @@ describe('an interruption that the cloud announces', () => {
     assert.equal(shown('n1'), undefined);
   });
 
+  it('that an earlier term heard of is forgotten: another leader has heard it taken back since', async () => {
+    await announce('n0', [preemption]);
+    await replica.stopLeading();
+    const other = world.replica();
+    await other.start();
+    other.report('n0', { notices: [] });
+    await world.clock.advance(2000);
+    await other.stopLeading();
+    assert.equal(shown('n0')?.status, 'False');
+    await replica.start();
+    await world.clock.advance(60_000);
+    assert.equal(shown('n0')?.status, 'False');
+  });
+
   it('taints only when asked to, and only for an announced end', async () => {
     await announce('n0', [preemption]);
     assert.equal(world.cluster.hasTaint('n0', taints.interruption), false);
