@@ -152,6 +152,8 @@ export interface LoadBalancerRef {
   readonly id: string | undefined;
   /** As in DesiredLoadBalancer. */
   readonly attachTo: string | undefined;
+  /** `spec.loadBalancerIP`, where it is set: whether that address is there, and whose it is, is looked up too. */
+  readonly address?: string | undefined;
 }
 
 /**

@@ -9,13 +9,18 @@ export interface SimulatedConfig {
   readonly region: string;
   /** Absent = nothing to authenticate with. */
   readonly credential?: { readonly text: string } | { readonly file: string };
+  /** How many members one load balancer takes; absent = any number. */
+  readonly maxMembers?: number;
+  /** For how long a search may still miss what has been made. Default 5 s. */
+  readonly settleMs?: number;
 }
 
-const keys = ['endpoint', 'project', 'region', 'credential', 'credentialFile'];
+const keys = ['endpoint', 'project', 'region', 'credential', 'credentialFile', 'maxMembers', 'settleSeconds'];
 const word = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
 
 /**
- * Reads the YAML of a `--cloud-config` file: `endpoint`, `project`, `region`, and `credential` or `credentialFile`.
+ * Reads the YAML of a `--cloud-config` file: `endpoint`, `project`, `region`, `credential` or `credentialFile`, and,
+ * where they differ from the defaults, `maxMembers` and `settleSeconds`.
  * Throws a CloudConfigError that names the key; a credential is never repeated in it.
  */
 export function parseSimulatedConfig({ path, text }: CloudConfigFile): SimulatedConfig {
@@ -46,6 +51,15 @@ export function parseSimulatedConfig({ path, text }: CloudConfigFile): Simulated
     throw bad(`${key}: expected a text in one line`);
   }
 
+  function wholeNumber(key: 'maxMembers' | 'settleSeconds', least: number): number | undefined {
+    const value = fields[key] ?? undefined;
+    if (value === undefined) return undefined;
+    if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= 1_000_000) return value;
+    throw bad(`${key}: ${JSON.stringify(value)}, expected a whole number from ${least}`);
+  }
+
+  const maxMembers = wholeNumber('maxMembers', 1);
+  const settleSeconds = wholeNumber('settleSeconds', 0);
   const credential = secretText('credential');
   const file = secretText('credentialFile');
   if (credential !== undefined && file !== undefined) throw bad('credential and credentialFile exclude each other');
@@ -55,6 +69,8 @@ export function parseSimulatedConfig({ path, text }: CloudConfigFile): Simulated
     region: name('region'),
     ...(credential !== undefined && { credential: { text: credential } }),
     ...(file !== undefined && { credential: { file } }),
+    ...(maxMembers !== undefined && { maxMembers }),
+    ...(settleSeconds !== undefined && { settleMs: settleSeconds * 1000 }),
   };
 }
 

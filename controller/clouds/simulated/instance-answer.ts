@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import type { Instance, NodeAddress, NodeAddressType, PowerState } from '../../../common/instance.ts';
 import { simulated } from '../../../common/provider-id/simulated.ts';
+import { type Fields, isObject, list, text, texts, unexpected } from './answer-fields.ts';
 
 /** An instance as an answer of the API shows it: in some power state, or past the last one. */
 export type ShownInstance =
@@ -96,31 +97,6 @@ function labelsOf(tags: unknown): Record<string, string> {
   return labels;
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
-export function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function text(fields: Fields, field: string): string {
-  const value = fields[field];
-  if (typeof value !== 'string' || value === '') throw unexpected(field, value, 'a text');
-  return value;
-}
-
-function list(fields: Fields, field: string): readonly unknown[] {
-  const value = fields[field];
-  if (!Array.isArray(value)) throw unexpected(field, value, 'a list');
-  return value;
-}
-
-function texts(fields: Fields, field: string): string[] {
-  return list(fields, field).map((value) => {
-    if (typeof value !== 'string' || value === '') throw unexpected(field, value, 'texts');
-    return value;
-  });
-}
-
 /** IPv6 in RFC 5952 form, so that equal addresses are equal texts. */
 function addressTexts(fields: Fields, field: string): string[] {
   return texts(fields, field).map((address) => {
@@ -128,9 +104,4 @@ function addressTexts(fields: Fields, field: string): string[] {
     if (family === 0 || address.includes('%')) throw unexpected(field, address, 'IP addresses');
     return family === 6 ? ipaddr.IPv6.parse(address).toRFC5952String() : address;
   });
-}
-
-function unexpected(field: string, value: unknown, expected: string): TypeError {
-  const shown = value === undefined ? 'missing' : (JSON.stringify(value)?.slice(0, 80) ?? String(value));
-  return new TypeError(`${field}: ${shown}, expected ${expected}`);
 }

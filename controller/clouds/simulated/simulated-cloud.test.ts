@@ -338,6 +338,8 @@ test('check proves the region and the right to read, and says what is wrong', as
     [
       ['region', true],
       ['instances', true],
+      ['load balancers', true],
+      ['routes', true],
     ],
   );
   sandbox.credentials.setMode(sandbox.credential, 'sees-nothing');
@@ -346,7 +348,7 @@ test('check proves the region and the right to read, and says what is wrong', as
   const refused = await cloud.check();
   assert.deepEqual(
     refused.map(({ ok }) => ok),
-    [false, false],
+    [false, false, false, false],
   );
   assert.match(refused[0]?.message ?? '', /401 unauthorized.*Check credential/);
   assert.ok(!JSON.stringify(refused).includes(sandbox.credential));

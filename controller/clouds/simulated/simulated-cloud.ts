@@ -4,10 +4,14 @@ import { simulated } from '../../../common/provider-id/simulated.ts';
 import { createCallGate } from '../call-gate.ts';
 import type { CheckResult, Cloud, CloudContext, InstanceRef } from '../cloud.ts';
 import { lookupPass, type Target } from '../lookup-pass.ts';
+import type { Routes } from '../routes.ts';
 import { createSimulatedClient, maxPerCall, type SimulatedClient } from './client.ts';
 import type { SimulatedConfig } from './config.ts';
 import { instanceId } from './instance-answer.ts';
+import { createLoadBalancers } from './load-balancers.ts';
 import { simulatedReader } from './reader.ts';
+import { createRoutes } from './routes.ts';
+import { createTransport } from './transport.ts';
 
 export interface SimulatedCloudParts {
   readonly config: SimulatedConfig;
@@ -27,7 +31,8 @@ export function createSimulatedCloud(parts: SimulatedCloudParts): Cloud {
   const { config, context, http, credential, timeoutMs = 10_000, close = () => {} } = parts;
   const { clock, random, onCall } = context;
   const gate = createCallGate({ cloud: simulated.cloud, clock, random });
-  const client = createSimulatedClient({ config, http, clock, gate, credential, onCall, timeoutMs });
+  const transport = createTransport({ config, http, clock, gate, credential, onCall, timeoutMs });
+  const client = createSimulatedClient(config, transport);
   const reader = simulatedReader(client, config.region);
 
   /** The instance id, when this scope could hold it. */
@@ -44,6 +49,9 @@ export function createSimulatedCloud(parts: SimulatedCloudParts): Cloud {
     return { ask: 'nothing', problem: `providerID: ${JSON.stringify(ref.providerID)}, expected ${expected}` };
   }
 
+  const { region, maxMembers, settleMs = 5000 } = config;
+  const loadBalancers = createLoadBalancers({ transport, region, idOf: heldId, maxMembers, settleMs });
+  const routes = createRoutes({ transport, region, idOf: heldId });
   return {
     name: simulated.cloud,
     scope: `${config.endpoint}/${config.project}/${config.region}`,
@@ -53,12 +61,24 @@ export function createSimulatedCloud(parts: SimulatedCloudParts): Cloud {
       lookup: (refs, options = {}) =>
         lookupPass({ ...options, cloud: simulated.cloud, refs, targetOf, reader, listAbove: 1 }),
     },
-    check: (signal) => check(client, config, signal),
+    loadBalancers,
+    routes,
+    check: (signal) => check({ client, config, loadBalancers, routes }, signal),
     close,
   };
 }
 
-async function check(client: SimulatedClient, config: SimulatedConfig, signal?: AbortSignal): Promise<CheckResult[]> {
+interface Provable {
+  readonly client: SimulatedClient;
+  readonly config: SimulatedConfig;
+  readonly loadBalancers: ReturnType<typeof createLoadBalancers>;
+  readonly routes: Routes;
+}
+
+async function check(
+  { client, config, loadBalancers, routes }: Provable,
+  signal?: AbortSignal,
+): Promise<CheckResult[]> {
   const { endpoint, project, region } = config;
   const results: CheckResult[] = [];
   const prove = async (name: string, proof: () => Promise<string>) => {
@@ -81,6 +101,16 @@ async function check(client: SimulatedClient, config: SimulatedConfig, signal?: 
     if (items.length > 0) return 'instances can be listed';
     return `no instance is visible: if project ${project} has any in ${region}, the credential is another project's`;
   });
+  await prove('load balancers', async () => {
+    await loadBalancers.probe(signal);
+    return 'load balancers and addresses can be listed';
+  });
+  await prove('routes', async () => {
+    // No cluster has an empty UID: all that counts is that the table can be read.
+    const { routes: seen, quota } = await routes.observe('', signal);
+    const room = quota && `${seen.length} routes, ${quota.used} of ${quota.limit} in use`;
+    return room ?? `${seen.length} routes; the cloud tells no limit`;
+  });
   return results;
 }
 
@@ -89,7 +119,7 @@ function adviceFor(error: unknown): string {
     case 'Unauthorized':
       return 'Check credential or credentialFile';
     case 'Forbidden':
-      return 'Grant the credential the right to read instances';
+      return 'Grant the credential the right to read instances, load balancers, addresses and routes';
     case 'Throttled':
       return 'Try again later';
     case 'Unavailable':

@@ -1,0 +1,168 @@
+import { isCloudError } from '../../../common/cloud-error.ts';
+import { type LoadBalancerRef, type Owner, ownerTags } from '../load-balancers.ts';
+import {
+  type Address,
+  type LoadBalancer,
+  readAddress,
+  readLoadBalancer,
+  resourceIdForm,
+} from './load-balancer-answer.ts';
+import type { MemberSets } from './member-sets.ts';
+import { assemble, type Found, givenUp, ownedBy, ownerIn, ownPools, type SimulatedObserved } from './observed.ts';
+import { everyPage, reading, type Transport } from './transport.ts';
+
+/** Lists show the members of pools up to this size; larger sets are known by their digest, or read once. */
+const inlineMembers = 100;
+const pageSize = 1000;
+
+export interface LoadBalancerReads {
+  observe(ref: LoadBalancerRef, signal?: AbortSignal): Promise<SimulatedObserved | undefined>;
+  observeAll(cluster: string, signal?: AbortSignal): Promise<readonly SimulatedObserved[]>;
+  /** Never out of date; undefined when the cloud says that this very one does not exist. */
+  get(id: string, signal?: AbortSignal): Promise<LoadBalancer | undefined>;
+  /** With the members of this Service's pools. */
+  complete(loadBalancer: LoadBalancer, owner: Owner, signal?: AbortSignal): Promise<LoadBalancer>;
+  /** One page of each kind, to prove that they may be read. */
+  probe(signal?: AbortSignal): Promise<void>;
+}
+
+export interface ReadParts {
+  readonly transport: Transport;
+  readonly region: string;
+  readonly sets: MemberSets;
+}
+
+export function loadBalancerReads({ transport, region, sets }: ReadParts): LoadBalancerReads {
+  async function loadBalancers(operation: string, filter: string, signal?: AbortSignal): Promise<LoadBalancer[]> {
+    const path = `/load-balancers?limit=${pageSize}&inlineMembers=${inlineMembers}${filter}`;
+    const items = await everyPage(transport, { operation, path, signal });
+    return reading(operation, () => items.map((item) => readLoadBalancer(item, region, sets)));
+  }
+
+  async function addresses(operation: string, filter: string, signal?: AbortSignal): Promise<Address[]> {
+    const items = await everyPage(transport, { operation, path: `/addresses?limit=${pageSize}${filter}`, signal });
+    return reading(operation, () => items.map(readAddress));
+  }
+
+  async function get(id: string, signal?: AbortSignal): Promise<LoadBalancer | undefined> {
+    const operation = 'load-balancers.get';
+    if (!resourceIdForm.test(id)) return undefined;
+    try {
+      const item = await transport({ operation, path: `/load-balancers/${id}`, signal });
+      return reading(operation, () => {
+        const loadBalancer = readLoadBalancer(item, region, sets);
+        if (loadBalancer.id !== id) throw new TypeError(`id: ${loadBalancer.id}, expected ${id}`);
+        return loadBalancer;
+      });
+    } catch (error) {
+      if (isCloudError(error) && error.kind === 'NotFound') return undefined;
+      throw error;
+    }
+  }
+
+  async function complete(loadBalancer: LoadBalancer, owner: Owner, signal?: AbortSignal): Promise<LoadBalancer> {
+    if (ownPools(loadBalancer, owner).every(({ members }) => members !== undefined)) return loadBalancer;
+    return (await get(loadBalancer.id, signal)) ?? loadBalancer;
+  }
+
+  async function observe(ref: LoadBalancerRef, signal?: AbortSignal): Promise<SimulatedObserved | undefined> {
+    const { owner, name, attachTo, address } = ref;
+    const tag = tagged(ownerTags.service, owner.service);
+    const asked = [...new Set([ref.id, attachTo].filter((id) => id !== undefined))];
+    const byName = () => loadBalancers('load-balancers.find', `&name=${encodeURIComponent(name)}`, signal);
+    const [byId, tagHits, early, reserved, named] = await Promise.all([
+      Promise.all(asked.map((id) => get(id, signal))),
+      loadBalancers('load-balancers.list', tag, signal),
+      ref.id === undefined ? byName() : [],
+      addresses('addresses.list', tag, signal),
+      address === undefined ? [] : addresses('addresses.find', `&ip=${encodeURIComponent(address)}`, signal),
+    ]);
+    const proved = byId.some((one) => one && ownedBy(one.tags, owner));
+    const late = ref.id === undefined || proved ? [] : await byName();
+    const found = new Map(byId.flatMap((one) => (one ? [[one.id, one]] : [])));
+    // A search may be out of date; what it names is read anew, and ids that were asked for are known already.
+    const hits = new Set([...tagHits, ...early, ...late].map(({ id }) => id).filter((id) => !asked.includes(id)));
+    for (const one of await Promise.all([...hits].map((id) => get(id, signal)))) if (one) found.set(one.id, one);
+    const all = [...found.values()];
+    return assemble(ref, { loadBalancers: all, addresses: reserved, reserved: named });
+  }
+
+  async function observeAll(cluster: string, signal?: AbortSignal): Promise<readonly SimulatedObserved[]> {
+    const tag = tagged(ownerTags.cluster, cluster);
+    const [listed, reserved] = await Promise.all([
+      loadBalancers('load-balancers.list', tag, signal),
+      addresses('addresses.list', '', signal),
+    ]);
+    const all = await withMembers(listed, cluster, signal);
+    const groups = new Map<
+      string,
+      { found: Found & { loadBalancers: LoadBalancer[]; addresses: Address[] }; owner: Owner }
+    >();
+    const groupOf = (owner: Owner) => {
+      const fresh = { found: { loadBalancers: [], addresses: [], reserved }, owner };
+      const group = groups.get(owner.service) ?? fresh;
+      groups.set(owner.service, group);
+      return group.found;
+    };
+    const rest: SimulatedObserved[] = [];
+    for (const one of all) {
+      const owners = ownersIn(one, cluster);
+      for (const owner of owners) groupOf(owner).loadBalancers.push(one);
+      if (owners.length === 0) rest.push(givenUp(one, undefined, cluster));
+    }
+    for (const one of reserved) {
+      if (one.tags[ownerTags.cluster] !== cluster) continue;
+      const owner = ownerIn(one.tags, cluster);
+      if (owner) groupOf(owner).addresses.push(one);
+      else if (!all.some(({ id }) => id === one.usedBy)) rest.push(givenUp(undefined, one, cluster));
+    }
+    const owned = [...groups.values()].map(({ owner, found }) => {
+      const own = found.loadBalancers.find(({ tags }) => ownedBy(tags, owner));
+      return assemble({ owner, name: own?.name ?? '', attachTo: undefined }, found);
+    });
+    return [...owned.filter((one) => one !== undefined), ...rest];
+  }
+
+  /** One read for each set of members that is not known yet. */
+  async function withMembers(listed: LoadBalancer[], cluster: string, signal?: AbortSignal): Promise<LoadBalancer[]> {
+    const result: LoadBalancer[] = [];
+    for (const one of listed) {
+      const lacks = one.pools.some(
+        (pool) => !pool.members && ownerIn(pool.tags, cluster) && !sets.known(pool.memberDigest),
+      );
+      const whole = lacks ? ((await get(one.id, signal)) ?? one) : one;
+      const pools = whole.pools.map((pool) =>
+        pool.members ? pool : { ...pool, members: sets.known(pool.memberDigest) },
+      );
+      result.push({ ...whole, pools });
+    }
+    sets.keep(new Set(result.flatMap(({ pools }) => pools.map(({ memberDigest }) => memberDigest))));
+    return result;
+  }
+
+  return {
+    observe,
+    observeAll,
+    get,
+    complete,
+    async probe(signal) {
+      await transport({ operation: 'load-balancers.list', path: '/load-balancers?limit=1&inlineMembers=0', signal });
+      await transport({ operation: 'addresses.list', path: '/addresses?limit=1', signal });
+    },
+  };
+}
+
+/** Whose it is or whose pieces it carries, of this cluster. */
+function ownersIn({ tags, listeners, pools }: LoadBalancer, cluster: string): Owner[] {
+  const own = ownerIn(tags, cluster);
+  const owners = new Map<string, Owner>(own ? [[own.service, own]] : []);
+  for (const piece of [...listeners, ...pools]) {
+    const owner = ownerIn(piece.tags, cluster);
+    if (owner) owners.set(owner.service, owner);
+  }
+  return [...owners.values()];
+}
+
+function tagged(key: string, value: string): string {
+  return `&tag=${encodeURIComponent(`${key}:${value}`)}`;
+}

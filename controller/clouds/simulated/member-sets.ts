@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import type { DesiredMember, ObservedMember } from '../load-balancers.ts';
+
+/**
+ * Sets of members by their digest. Hundreds of Services share one set of thousands of nodes: each is hashed once, listed by its digest and
+ * held once.
+ */
+export interface MemberSets {
+  /** As the API computes it: SHA-256 of a line `<instance id> <weight>\n` for each member in the order of ids. */
+  digest(members: readonly DesiredMember[]): string;
+  /** The one list of this set, without what health checks say. */
+  known(digest: string): readonly ObservedMember[] | undefined;
+  /** @returns the list to hold: the one that is known, or this one from now on */
+  learn(digest: string, members: readonly ObservedMember[]): readonly ObservedMember[];
+  /** Learns what is about to be set. */
+  announce(members: readonly DesiredMember[]): void;
+  /** Forgets all others. */
+  keep(digests: ReadonlySet<string>): void;
+}
+
+/** @param idOf instance id of a providerID of this scope */
+export function memberSets(idOf: (providerID: string) => string | undefined): MemberSets {
+  const digests = new WeakMap<readonly DesiredMember[], string>();
+  const sets = new Map<string, readonly ObservedMember[]>();
+
+  function digest(members: readonly DesiredMember[]): string {
+    const known = digests.get(members);
+    if (known !== undefined) return known;
+    const lines = members.map(({ providerID, draining }) => `${idOf(providerID)} ${draining ? 0 : 1}\n`);
+    const made = createHash('sha256').update(lines.sort().join('')).digest('hex');
+    digests.set(members, made);
+    return made;
+  }
+
+  function learn(key: string, members: readonly ObservedMember[]): readonly ObservedMember[] {
+    const found = sets.get(key) ?? members;
+    sets.set(key, found);
+    return found;
+  }
+
+  return {
+    digest,
+    known: (key) => sets.get(key),
+    learn,
+    announce(members) {
+      const key = digest(members);
+      if (sets.has(key)) return;
+      learn(
+        key,
+        members.map(({ providerID, draining }) => ({ providerID, draining, healthy: undefined })),
+      );
+    },
+    keep(wanted) {
+      for (const key of sets.keys()) if (!wanted.has(key)) sets.delete(key);
+    },
+  };
+}

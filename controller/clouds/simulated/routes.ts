@@ -1,0 +1,86 @@
+import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
+import { simulated } from '../../../common/provider-id/simulated.ts';
+import { ownerTags } from '../load-balancers.ts';
+import type { ApplyOptions } from '../permit.ts';
+import type { DesiredRoute, ObservedRoute, Routes, RouteTable } from '../routes.ts';
+import { isObject } from './answer-fields.ts';
+import { readQuota, readRoute } from './route-answer.ts';
+import { cloud, everyPage, invalid, reading, refusalOf, type Transport } from './transport.ts';
+
+const pageSize = 1000;
+
+export interface RouteOptions {
+  readonly transport: Transport;
+  readonly region: string;
+  readonly idOf: (providerID: string) => string | undefined;
+}
+
+/** The route table of one project and region. A route is ours by the cluster's tag. */
+export function createRoutes({ transport, region, idOf }: RouteOptions): Routes {
+  async function observe(cluster: string, signal?: AbortSignal): Promise<RouteTable> {
+    const operation = 'routes.list';
+    let quota: RouteTable['quota'];
+    const eachPage = (page: unknown) => {
+      quota = reading(operation, () => readQuota(page));
+    };
+    const items = await everyPage(transport, { operation, path: `/routes?limit=${pageSize}`, signal }, eachPage);
+    const routes = reading(operation, () => items.map((item) => readRoute(item, region, cluster)));
+    return { routes, quota };
+  }
+
+  async function create(route: DesiredRoute, { permit, signal }: ApplyOptions): Promise<ObservedRoute> {
+    const operation = 'routes.create';
+    const { cluster, node, nodeUid, destination, providerID } = route;
+    const instanceId = idOf(providerID);
+    if (instanceId === undefined) {
+      const expected = `expected simulated://${region}/<instance id>`;
+      throw invalid(operation, `providerID: ${JSON.stringify(providerID)}, ${expected}`);
+    }
+    const body = {
+      // The instance is part of it: the way to another one is another route.
+      clientToken: `route ${cluster} ${destination} ${instanceId}`,
+      ...{ destination, instanceId, description: `pods of node ${node}` },
+      tags: { [ownerTags.cluster]: cluster, 'mooring.dev/node': node, 'mooring.dev/node-uid': nodeUid },
+    };
+    try {
+      const answer = await transport({ operation, path: '/routes', body, permit, signal });
+      const made = reading(operation, () => readRoute(answer, region, cluster));
+      if (made.ours && leadsTo(made, route)) return made;
+      const message = `route ${made.id} to ${destination} is not as it was made`;
+      throw new CloudError({ kind: 'Conflict', cloud, operation, message });
+    } catch (error) {
+      const there = refusalOf(error)?.code === 'route-exists' ? refusalOf(error)?.details['id'] : undefined;
+      const known = typeof there === 'string' ? await get(there, cluster, signal) : undefined;
+      if (known?.ours && !known.blackhole && leadsTo(known, route)) return known;
+      throw error;
+    }
+  }
+
+  async function get(id: string, cluster: string, signal?: AbortSignal): Promise<ObservedRoute | undefined> {
+    const operation = 'routes.get';
+    const answer = await unlessGone(() => transport({ operation, path: `/routes/${encodeURIComponent(id)}`, signal }));
+    return isObject(answer) ? reading(operation, () => readRoute(answer, region, cluster)) : undefined;
+  }
+
+  async function remove({ id }: ObservedRoute, { permit, signal }: ApplyOptions): Promise<void> {
+    const path = `/routes/${encodeURIComponent(id)}`;
+    await unlessGone(() => transport({ operation: 'routes.delete', method: 'DELETE', path, permit, signal }));
+  }
+
+  return { observe, create, remove };
+}
+
+function leadsTo(route: ObservedRoute, { destination, providerID }: DesiredRoute): boolean {
+  const { instanceId, region } = simulated.parse(providerID) ?? {};
+  if (instanceId === undefined || region === undefined) return false;
+  return route.destination === destination && route.providerID === simulated.print({ instanceId, region });
+}
+
+async function unlessGone(run: () => Promise<unknown>): Promise<unknown> {
+  try {
+    return await run();
+  } catch (error) {
+    if (isCloudError(error) && error.kind === 'NotFound') return undefined;
+    throw error;
+  }
+}
