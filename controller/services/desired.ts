@@ -32,6 +32,7 @@ export function refOf(cluster: ClusterIdentity, service: ServiceView, id: string
     service: service.key,
     id,
     attachTo: attachTo(service),
+    address: service.loadBalancerIP || undefined,
   };
 }
 

@@ -11,7 +11,7 @@ import type { Known } from './observations.ts';
 import type { LoadBalancerReason } from './reasons.ts';
 import { type LoadBalancerRecord, parseRecord, printRecord } from './record.ts';
 import { ingressOf, type ServiceChange, type Standing } from './service-patches.ts';
-import { attachTo, hasFinalizer, isRetained, type ServiceView } from './service-view.ts';
+import { attachTo, hasFinalizer, isRetained, type ServiceView, wishOf } from './service-view.ts';
 import type { Demand, ServingCloud } from './wants.ts';
 
 /** Everything that the next action depends on. */
@@ -65,6 +65,8 @@ export type Action =
 
 /** How soon an address that has not come is looked for again. */
 const addressRetryMs = 15_000;
+/** How soon a foreign thing in the way is looked at again. */
+const refusedRetryMs = 300_000;
 /** What was read longer ago proves nothing. */
 const maxProofAgeMs = 60_000;
 const ensured = 'the load balancer is as the Service asks';
@@ -102,7 +104,7 @@ function ensureAction(situation: Situation): Action {
   const record = parseRecord(service.annotations[annotationKeys.loadBalancer]);
   if (record === undefined || !hasFinalizer(service)) return claimAction(situation, record);
   const { known } = situation;
-  if (known === undefined || mustAsk(known, record, attachTo(service) !== undefined)) return { do: 'observe' };
+  if (known === undefined || mustAsk(known, record, service)) return { do: 'observe' };
   const { observed } = known;
   const plan = cloud.loadBalancers.plan(wanted.desired, observed);
   const id = isOurs(situation, observed) ? observed?.id : undefined;
@@ -115,12 +117,22 @@ function ensureAction(situation: Situation): Action {
   return { do: 'apply', step, steps: plan.steps };
 }
 
-/** A search that missed what is recorded proves nothing. */
-function mustAsk(known: Known, record: LoadBalancerRecord, attaches: boolean): boolean {
+/** A search that missed what is recorded proves nothing, and one for what is ours does not find what else the Service names. */
+function mustAsk(known: Known, record: LoadBalancerRecord, service: ServiceView): boolean {
   if (!known.fresh) return true;
-  if (known.observed !== undefined) return false;
+  const { observed } = known;
+  const wish = wishOf(service);
+  if (wish !== undefined && known.askedFor !== wish && !hasWish(observed, service)) return true;
+  if (observed !== undefined) return false;
   if (known.source === 'asked') return record.id !== undefined && known.askedId !== record.id;
-  return known.source === 'all' || attaches;
+  return known.source === 'all';
+}
+
+function hasWish(observed: ObservedLoadBalancer | undefined, service: ServiceView): boolean {
+  const attach = attachTo(service);
+  const { loadBalancerIP: ip } = service;
+  if (observed === undefined || (attach !== undefined && !(observed.attached && observed.id === attach))) return false;
+  return ip === '' || observed.ingress.some((one) => one.ip === ip);
 }
 
 function claimAction(situation: Situation, record: LoadBalancerRecord | undefined): Action {
@@ -141,8 +153,7 @@ function claimAction(situation: Situation, record: LoadBalancerRecord | undefine
   const shows = hasFinalizer(service) || service.ingress.length > 0;
   if (known === undefined || (shows && (!known.fresh || known.source === 'all'))) return { do: 'observe' };
   if (isOurs(situation, known.observed)) return claim(known.observed?.id, false);
-  const attaches = attachTo(service) !== undefined;
-  if (!shows || attaches) return claim(undefined, !shows && !attaches);
+  if (!shows || attachTo(service) !== undefined) return claim(undefined, !shows && wishOf(service) === undefined);
   const what = hasFinalizer(service) ? `the finalizer of another controller` : 'an address';
   return settle('AdoptionRequired', `it shows ${what}, and there is no load balancer of ours for it in ${cloud.scope}`);
 }
@@ -156,7 +167,10 @@ function settled(situation: Situation, plan: LoadBalancerPlan, change: ServiceCh
   const [refusal] = plan.refusals;
   if (refusal !== undefined) {
     const message = plan.refusals.map((each) => each.message).join('; ');
-    return settle(refusal.reason, message, { change: all, againInMs: plan.waitMs });
+    // Others may take away what stands in the way, or give consent, without a word to us.
+    const mayPass = plan.refusals.some(({ reason }) => reason === 'ForeignLoadBalancer' || reason === 'Conflict');
+    const againInMs = plan.waitMs ?? (mayPass ? refusedRetryMs : undefined);
+    return settle(refusal.reason, message, { change: all, againInMs });
   }
   if (plan.waitMs !== undefined || shown.length === 0) {
     const againInMs = plan.waitMs ?? addressRetryMs;

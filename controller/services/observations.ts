@@ -14,6 +14,8 @@ export interface Known {
   readonly source: 'all' | 'asked' | 'made' | 'unborn';
   /** The recorded id it was asked by; undefined = by search alone. */
   readonly askedId: string | undefined;
+  /** What else of the Service was asked for, see `wishOf`; undefined = nothing. */
+  readonly askedFor: string | undefined;
   /** Since when, without a break, asking has found nothing; monotonic milliseconds. */
   readonly missingSinceMs: number | undefined;
   /** Monotonic milliseconds at the start of the read. */
@@ -28,8 +30,8 @@ export interface Observations {
   of(scope: string, uid: string): Known | undefined;
   ready(scope: string): boolean;
   put(scope: string, uid: string, known: Known): void;
-  /** It must be asked again. */
-  spoil(scope: string, uid: string): void;
+  /** It must be asked again. `mayHaveMade`: a call may have made something that nobody saw, so that whatever was missing is not any more. */
+  spoil(scope: string, uid: string, options?: { readonly mayHaveMade?: boolean }): void;
   forget(scope: string, uid: string): void;
   /** Reads everything of the scope; what was changed or asked for meanwhile stays as it is known. Throws a CloudError. */
   refresh(cloud: ServingCloud, signal?: AbortSignal): Promise<void>;
@@ -93,10 +95,10 @@ export function createObservations(clusterUid: string, monotonic: () => number):
       return scope.ready ? fromAll(undefined, 0) : undefined;
     },
     put: (name, uid, known) => set(scopeOf(name), uid, known),
-    spoil(name, uid) {
+    spoil(name, uid, { mayHaveMade = false } = {}) {
       const scope = scopeOf(name);
       const held = scope.entries.get(uid)?.known ?? fromAll(undefined, 0);
-      set(scope, uid, { ...held, fresh: false });
+      set(scope, uid, { ...held, fresh: false, ...(mayHaveMade ? { missingSinceMs: undefined } : {}) });
     },
     forget: (name, uid) => scopeOf(name).entries.delete(uid),
     refresh,
@@ -107,5 +109,13 @@ export function createObservations(clusterUid: string, monotonic: () => number):
 }
 
 function fromAll(observed: ObservedLoadBalancer | undefined, atMs: number): Known {
-  return { observed, source: 'all', askedId: undefined, missingSinceMs: undefined, atMs, fresh: true };
+  return {
+    observed,
+    source: 'all',
+    askedId: undefined,
+    askedFor: undefined,
+    missingSinceMs: undefined,
+    atMs,
+    fresh: true,
+  };
 }

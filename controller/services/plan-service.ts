@@ -50,6 +50,7 @@ export function unborn(nowMs: number): Known {
     observed: undefined,
     source: 'unborn',
     askedId: undefined,
+    askedFor: undefined,
     missingSinceMs: undefined,
     atMs: nowMs,
     fresh: true,

@@ -14,7 +14,7 @@ import { parseRecord } from './record.ts';
 import { createRefusedMembers } from './refused-members.ts';
 import { readsAnnotation, type ServiceContext } from './service-context.ts';
 import type { ServiceChange, Standing } from './service-patches.ts';
-import { isPaused, type ServiceView } from './service-view.ts';
+import { isPaused, type ServiceView, wishOf } from './service-view.ts';
 import { createServiceWork } from './service-work.ts';
 import { createStandings } from './standings.ts';
 import { chooseCloud, type Demand, demandOf, type ServingCloud } from './wants.ts';
@@ -222,8 +222,9 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
     const atMs = clock.monotonic();
     const observed = await cloud.loadBalancers.observe(refOf(cluster, service, askedId), signal);
     const ours = observed?.owner?.service === service.uid;
-    const missingSinceMs = ours ? undefined : ((before?.fresh === false ? undefined : before?.missingSinceMs) ?? atMs);
-    const known: Known = { observed, source: 'asked', askedId, missingSinceMs, atMs, fresh: true };
+    const missingSinceMs = ours ? undefined : (before?.missingSinceMs ?? atMs);
+    const askedFor = wishOf(service);
+    const known: Known = { observed, source: 'asked', askedId, askedFor, missingSinceMs, atMs, fresh: true };
     observations.put(cloud.scope, service.uid, known);
   }
 
@@ -255,13 +256,14 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
         observed,
         source: 'made',
         askedId: undefined,
+        askedFor: known?.askedFor,
         missingSinceMs: undefined,
         atMs,
         fresh: true,
       });
       return again;
     } catch (error) {
-      observations.spoil(scope, service.uid);
+      observations.spoil(scope, service.uid, { mayHaveMade: true });
       const subjects = isCloudError(error) ? error.subjects : [];
       if (subjects.length === 0 || !refused.note(service.uid, subjects, situation.members)) throw error;
       log.warn('the cloud refuses members', { service: service.key, subjects, ...errorFields(error) });

@@ -201,6 +201,12 @@ export function attachTo(service: ServiceView): string | undefined {
   return service.annotations[annotationKeys.loadBalancerId]?.trim() || undefined;
 }
 
+/** Things of the cloud that a Service names and that a search for what is ours does not find; undefined when it names none. */
+export function wishOf(service: ServiceView): string | undefined {
+  const wish = `${attachTo(service) ?? ''} ${service.loadBalancerIP}`;
+  return wish === ' ' ? undefined : wish;
+}
+
 export function serviceTarget(service: ServiceView): EventTarget {
   const { name, namespace, uid } = service;
   return { apiVersion: 'v1', kind: 'Service', name, namespace, uid };

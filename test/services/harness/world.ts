@@ -1,0 +1,285 @@
+import { createLog, silentLog } from '../../../common/process/log.ts';
+import { createMetricRegistry, type MetricRegistry } from '../../../common/process/metrics.ts';
+import { seededRandom } from '../../../common/process/random.ts';
+import { type FakeClock, fakeClock } from '../../../common/testing/fake-clock.ts';
+import { createSimulatedCloud as openSimulated } from '../../../controller/clouds/simulated/simulated-cloud.ts';
+import type { EventTarget, KubeEvent } from '../../../controller/kube/event-sink.ts';
+import { fencedApi } from '../../../controller/kube/fence.ts';
+import { createListWatch } from '../../../controller/kube/list-watch.ts';
+import { createBudgetKeeper } from '../../../controller/nodes/budget-keeper.ts';
+import type { ConfiguredCloud } from '../../../controller/nodes/configured-cloud.ts';
+import { type NodeView, viewNode } from '../../../controller/nodes/node-view.ts';
+import { createMemberSets } from '../../../controller/services/members/member-sets.ts';
+import { memberSourceOf, withMembers } from '../../../controller/services/members/member-source.ts';
+import { memberMetrics } from '../../../controller/services/members/metrics.ts';
+import { serviceMetrics } from '../../../controller/services/metrics.ts';
+import { readsAnnotation } from '../../../controller/services/service-context.ts';
+import {
+  createServiceHalf,
+  type ServiceHalf,
+  type ServiceHalfOptions,
+} from '../../../controller/services/service-half.ts';
+import { type ServiceView, viewService } from '../../../controller/services/service-view.ts';
+import { servingClouds } from '../../../controller/services/wants.ts';
+import { loopApi } from '../../../controller/write-api.ts';
+import { type Cluster, createCluster } from '../../nodes/harness/cluster.ts';
+import { type InProcessKube, inProcessKube } from '../../nodes/harness/kube-in-process.ts';
+import { createSimulatedCloud, type SimulatedCloud } from '../../sandbox/cloud/cloud.ts';
+import { inProcessHttp } from '../../sandbox/cloud/in-process.ts';
+import type { SimulatedInstance } from '../../sandbox/cloud/instance.ts';
+import type { SimulatedLoadBalancer } from '../../sandbox/cloud/load-balancer.ts';
+import { createKubeApiCore, type KubeApiCore } from '../../sandbox/kube/kube-api-core.ts';
+import { createLife, type Death, type Life } from './mortal.ts';
+import { type ServiceBook, serviceBook } from './service-book.ts';
+
+export interface WorldOptions {
+  readonly seed?: number;
+  /** Regions that are configured. Default: sim-1. */
+  readonly regions?: readonly string[];
+  readonly half?: Partial<ServiceHalfOptions>;
+  readonly provisioningMs?: number;
+  readonly deletingMs?: number;
+  readonly logLevel?: 'debug';
+}
+
+export interface EmittedEvent extends KubeEvent {
+  readonly service: string;
+}
+
+export interface ReplicaOptions {
+  readonly death?: Death;
+  readonly dryRun?: boolean;
+}
+
+/** One controller process, as far as Services go. */
+export interface Replica {
+  readonly kube: InProcessKube;
+  readonly half: ServiceHalf;
+  readonly events: EmittedEvent[];
+  readonly registry: MetricRegistry;
+  readonly life: Life;
+  readonly logged: string[];
+  paused: boolean;
+  /** Lease time left, milliseconds. */
+  leaseMs: number;
+  start(): Promise<void>;
+  /** Ends the term, the process stays. */
+  stopLeading(): Promise<void>;
+  stop(): Promise<void>;
+  gauge(metric: string, labels?: string): Promise<number>;
+  reasons(service: string): string[];
+}
+
+export interface World {
+  readonly clock: FakeClock;
+  readonly core: KubeApiCore;
+  readonly cluster: Cluster;
+  readonly services: ServiceBook;
+  readonly cloud: SimulatedCloud;
+  /** Of the first region. */
+  readonly scope: string;
+  readonly clusterUid: string;
+  replica(options?: ReplicaOptions): Replica;
+  /** An initialised Node with its VM. */
+  node(name: string): SimulatedInstance;
+  loadBalancers(): readonly SimulatedLoadBalancer[];
+  loadBalancerOf(service: string): SimulatedLoadBalancer | undefined;
+  /** Calls of the cloud's API that change something, so far, by operation. */
+  mutations(): Readonly<Record<string, number>>;
+  mutationCount(): number;
+  readCount(): number;
+  close(): Promise<void>;
+}
+
+const endpoint = 'http://cloud';
+const readOperations = /\.(list|get|find)$/;
+
+export function createWorld(options: WorldOptions = {}): World {
+  const clock = fakeClock(undefined, 2);
+  const random = seededRandom(options.seed ?? 1);
+  const core = createKubeApiCore({ clock, random, historyLimit: 100_000 });
+  const cluster = createCluster(core, clock);
+  const { provisioningMs = 0, deletingMs = 0 } = options;
+  const cloud = createSimulatedCloud({ clock, random, loadBalancerTimings: { provisioningMs, deletingMs } });
+  const services = serviceBook(core);
+  const regions = options.regions ?? ['sim-1'];
+  const clusterUid = 'cluster-1';
+  const replicas: Replica[] = [];
+  const lease = { annotations: {} as Record<string, string> };
+
+  function open(region: string, life: Life): ConfiguredCloud {
+    const api = openSimulated({
+      config: { endpoint, project: 'demo', region, credential: { text: cloud.credential } },
+      context: { clock, random, log: silentLog, env: {}, onCall: () => {} },
+      http: life.http(inProcessHttp(cloud.api, clock)),
+      credential: async () => cloud.credential,
+    });
+    return { name: 'simulated', scope: api.scope, accepts: (id) => api.accepts(id), selector: undefined, api };
+  }
+
+  function replica({ death, dryRun = false }: ReplicaOptions = {}): Replica {
+    const life = createLife(death);
+    const kube = inProcessKube(core, clock);
+    const api = life.kube(kube);
+    const registry = createMetricRegistry();
+    const events: EmittedEvent[] = [];
+    const logged: string[] = [];
+    const log = createLog({
+      clock,
+      level: 'debug',
+      format: 'text',
+      write: (line) => {
+        logged.push(line);
+        if (options.logLevel) process.stderr.write(line);
+      },
+    });
+    const configured = regions.map((region) => open(region, life));
+    const clouds = servingClouds(configured);
+    const fence = { timeLeftMs: () => (life.dead ? 0 : self.leaseMs) };
+    const common = { clock, random, log: silentLog };
+    const nodes = createListWatch<NodeView>({ api, path: '/api/v1/nodes', trim: (raw) => viewNode(raw), ...common });
+    const isRead = readsAnnotation(clouds);
+    const cache = createListWatch<ServiceView>({
+      api,
+      path: '/api/v1/services',
+      trim: (raw) => viewService(raw, isRead),
+      ...common,
+    });
+    const leadership = {
+      leading: true,
+      leaderReportUrl: () => undefined,
+      ...fence,
+      annotations: () => lease.annotations,
+      async annotate(changes: Readonly<Record<string, string | null>>) {
+        for (const [key, value] of Object.entries(changes)) {
+          if (value === null) delete lease.annotations[key];
+          else lease.annotations[key] = value;
+        }
+      },
+    };
+    const sets = createMemberSets({
+      nodes,
+      clouds: configured,
+      clock,
+      log,
+      metrics: registry.define(memberMetrics),
+      budget: createBudgetKeeper({ limit: { share: 1 }, windowMs: 600_000 }, leadership, clock),
+      paused: () => self.paused,
+    });
+    const half = createServiceHalf(
+      {
+        api: loopApi(fencedApi(api, fence), () => self.paused, dryRun, log),
+        fence,
+        clock,
+        random,
+        log,
+        services: cache,
+        clouds,
+        members: memberSourceOf(sets),
+        events: {
+          emit: (target: EventTarget, event: KubeEvent) => {
+            if (!life.dead) events.push({ service: target.name, ...event });
+          },
+        },
+        metrics: registry.define(serviceMetrics),
+        paused: () => self.paused,
+        dryRun,
+      },
+      {
+        clusterUid: async () => clusterUid,
+        clusterName: 'blue',
+        loadBalancerClasses: [],
+        attachable: [],
+        concurrentServiceSyncs: 32,
+        auditMs: 600_000,
+        ...options.half,
+      },
+    );
+    const led = withMembers(half, sets, nodes);
+    let leading: { readonly stop: AbortController; readonly done: Promise<void> } | undefined;
+    const self: Replica = {
+      kube,
+      half,
+      events,
+      registry,
+      life,
+      logged,
+      paused: false,
+      leaseMs: 15_000,
+      async start() {
+        nodes.start();
+        cache.start();
+        const stop = new AbortController();
+        leading = { stop, done: led.lead(stop.signal) };
+        await clock.advance(0);
+      },
+      async stopLeading() {
+        const { stop, done } = leading ?? {};
+        stop?.abort();
+        leading = undefined;
+        let over = life.dead;
+        void done?.then(() => {
+          over = true;
+        });
+        await clock.advance(0);
+        while (done && !over) await clock.advance(250);
+      },
+      async stop() {
+        await self.stopLeading();
+        life.end();
+        void nodes.stop();
+        void cache.stop();
+      },
+      async gauge(metric, labels = '') {
+        const line = (await registry.text()).split('\n').find((each) => each.startsWith(`${metric}${labels} `));
+        return line === undefined ? 0 : Number(line.slice(line.lastIndexOf(' ') + 1));
+      },
+      reasons: (service) => events.filter((event) => event.service === service).map(({ reason }) => reason),
+    };
+    replicas.push(self);
+    return self;
+  }
+
+  function counts(which: (operation: string) => boolean): Record<string, number> {
+    const found: Record<string, number> = {};
+    for (const [operation, codes] of Object.entries(cloud.calls.snapshot())) {
+      if (which(operation)) found[operation] = Object.values(codes).reduce((sum, each) => sum + each, 0);
+    }
+    return found;
+  }
+  const total = (found: Record<string, number>) => Object.values(found).reduce((sum, each) => sum + each, 0);
+
+  return {
+    clock,
+    core,
+    cluster,
+    services,
+    cloud,
+    scope: `${endpoint}/demo/${regions[0]}`,
+    clusterUid,
+    replica,
+    node(name) {
+      const vm = cloud.model.create({ name, region: regions[0]! });
+      const [first] = vm.interfaces;
+      cluster.register(name, {
+        tainted: false,
+        providerID: `simulated://${vm.region}/${vm.id}`,
+        labels: { 'topology.kubernetes.io/zone': vm.zone },
+        addresses: (first?.internal ?? []).map((address) => ({ type: 'InternalIP', address })),
+      });
+      return vm;
+    },
+    loadBalancers: () => [...cloud.network.loadBalancers.store.all()],
+    loadBalancerOf(service) {
+      const uid = services.get(service)?.metadata.uid ?? service;
+      return [...cloud.network.loadBalancers.store.all()].find(({ tags }) => tags['mooring.dev/service-uid'] === uid);
+    },
+    mutations: () => counts((operation) => !readOperations.test(operation)),
+    mutationCount: () => total(counts((operation) => !readOperations.test(operation))),
+    readCount: () => total(counts((operation) => readOperations.test(operation))),
+    async close() {
+      for (const each of replicas) await each.stop();
+      cloud.close();
+    },
+  };
+}
