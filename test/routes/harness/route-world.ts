@@ -1,0 +1,243 @@
+import { createLog, silentLog } from '../../../common/process/log.ts';
+import { createMetricRegistry } from '../../../common/process/metrics.ts';
+import { seededRandom } from '../../../common/process/random.ts';
+import { annotations, conditions } from '../../../common/well-known.ts';
+import { type Permit, WithheldError } from '../../../controller/clouds/permit.ts';
+import type { Routes } from '../../../controller/clouds/routes.ts';
+import { createSimulatedCloud as openSimulated } from '../../../controller/clouds/simulated/simulated-cloud.ts';
+import { createLookups } from '../../../controller/instances/lookups.ts';
+import { isMutating } from '../../../controller/kube/fence.ts';
+import type { Leadership } from '../../../controller/kube/leadership.ts';
+import { createBudgetKeeper } from '../../../controller/nodes/budget-keeper.ts';
+import type { ConfiguredCloud } from '../../../controller/nodes/configured-cloud.ts';
+import { parseBudget } from '../../../controller/nodes/deletion-budget.ts';
+import { createPermit } from '../../../controller/permit.ts';
+import { parseClusterCidrs } from '../../../controller/routes/cluster-cidrs.ts';
+import { routeMetrics } from '../../../controller/routes/metrics.ts';
+import { createRouteHalf, type RouteHalf } from '../../../controller/routes/route-half.ts';
+import {
+  createWorld,
+  endpoint,
+  providerID,
+  type Replica,
+  type World,
+  type WorldOptions,
+} from '../../nodes/harness/world.ts';
+import { inProcessHttp } from '../../sandbox/cloud/in-process.ts';
+import type { SimulatedInstance } from '../../sandbox/cloud/instance.ts';
+import type { SimulatedRoute } from '../../sandbox/cloud/route-model.ts';
+
+export interface RouteWorldOptions extends WorldOptions {
+  /** Default `10.244.0.0/16,fd00:10::/48`. */
+  readonly clusterCidr?: string;
+  readonly enabled?: boolean;
+  readonly concurrentRoutes?: number;
+  readonly dryRun?: boolean;
+  /** Runs the node half too; otherwise Nodes are registered as an initialised cluster has them. */
+  readonly nodeHalf?: boolean;
+  /** Wraps the cloud's routes, to make them like another cloud's. */
+  readonly like?: (routes: Routes) => Routes;
+}
+
+export interface RouteReplica {
+  readonly base: Replica;
+  readonly half: RouteHalf;
+  readonly logged: string[];
+  start(): Promise<void>;
+  stopLeading(): Promise<void>;
+  stop(): Promise<void>;
+  /** Changes of the Kubernetes API by this replica. */
+  writes(): string[];
+  fenced: boolean;
+  metric(name: string, labels?: string): Promise<number>;
+}
+
+export interface RouteWorld extends World {
+  routeReplica(): RouteReplica;
+  /** A VM and its initialised Node. */
+  add(
+    name: string,
+    podCIDRs: readonly string[],
+    changes?: { readonly ready?: 'True' | 'False' | 'Unknown' },
+  ): SimulatedInstance;
+  setPodCIDRs(name: string, podCIDRs: readonly string[]): void;
+  routes(): SimulatedRoute[];
+  /** `destination -> node name`, sorted. */
+  table(): string[];
+  /** A route that is not the controller's. */
+  foreignRoute(destination: string, vm: SimulatedInstance): SimulatedRoute;
+  network(name: string): string | undefined;
+  /** Mutating calls of the cloud so far. */
+  mutations(): number;
+  reads(): number;
+}
+
+export const place = 'demo/sim-1';
+export const clusterUid = 'cluster-uid';
+
+export function createRouteWorld(options: RouteWorldOptions = {}): RouteWorld {
+  const { like = (routes) => routes, nodeHalf = false, ...rest } = options;
+  let leading: RouteHalf | undefined;
+  const world = createWorld({
+    ...rest,
+    half: { ...rest.half, ...(nodeHalf ? {} : { loops: { node: false, lifecycle: false } }) },
+    ...(nodeHalf ? { routesRun: (scope, node) => leading?.routesRun(scope, node) ?? false } : {}),
+  });
+  const { clock, cluster, cloud, lease, trace } = world;
+  const random = seededRandom(options.seed ?? 1);
+  const clusterCidrs = parseClusterCidrs(options.clusterCidr ?? '10.244.0.0/16,fd00:10::/48');
+  const budget = parseBudget(options.budget ?? '10%/10m');
+  if ('expected' in clusterCidrs || 'expected' in budget) throw new Error('bad options');
+  const replicas: RouteReplica[] = [];
+
+  function open(): ConfiguredCloud {
+    const api = openSimulated({
+      config: { endpoint, project: 'demo', region: 'sim-1', credential: { text: cloud.credential } },
+      context: {
+        clock,
+        random,
+        log: silentLog,
+        env: {},
+        onCall: ({ operation, code }) => trace.push(`${clock.monotonic() / 1000} cloud ${operation} ${code}`),
+      },
+      http: inProcessHttp(cloud.api, clock),
+      credential: async () => cloud.credential,
+    });
+    const own = api.routes;
+    if (!own) throw new Error('the simulated cloud has no routes');
+    const routed = { ...api, routes: like(own) };
+    return { name: 'simulated', scope: api.scope, accepts: (id) => api.accepts(id), selector: undefined, api: routed };
+  }
+
+  function routeReplica(): RouteReplica {
+    const base = world.replica();
+    const registry = createMetricRegistry();
+    const logged: string[] = [];
+    const configured = [open()];
+    const lookups = createLookups({ cloud: configured[0]!.api!, clock });
+    const leadership: Leadership = {
+      leading: true,
+      leaderReportUrl: () => undefined,
+      timeLeftMs: () => (self.fenced ? 0 : 15_000),
+      annotations: () => lease.annotations,
+      async annotate(changes) {
+        if (lease.broken) throw new Error('injected');
+        await Promise.resolve();
+        lease.annotations = { ...lease.annotations, ...(changes as Record<string, string>) };
+      },
+    };
+    const context = {
+      api: base.kube,
+      clock,
+      random,
+      log: createLog({ clock, level: 'info', format: 'text', write: (line) => logged.push(line.trimEnd()) }),
+      nodes: base.nodes,
+      resolver: { configured, lookupsOf: () => lookups },
+      events: {
+        emit: (target: { readonly name: string }, event: Replica['events'][number]) =>
+          base.events.push({ ...event, node: target.name }),
+      },
+      metrics: registry.define(routeMetrics),
+      paused: () => base.paused,
+      permit: (paused: () => boolean = () => false): Permit =>
+        createPermit({ fence: leadership, paused: () => base.paused || paused(), dryRun: options.dryRun ?? false }),
+      clusterUid: async () => clusterUid,
+    };
+    const half = createRouteHalf(context as never, {
+      clusterCidrs: clusterCidrs as never,
+      enabled: options.enabled ?? true,
+      auditMs: 300_000,
+      budget: createBudgetKeeper(budget as never, leadership, clock),
+      ...(options.concurrentRoutes === undefined ? {} : { concurrentRoutes: options.concurrentRoutes }),
+    });
+    let term: { readonly stop: AbortController; readonly done: Promise<void> } | undefined;
+    const self: RouteReplica = {
+      base,
+      half,
+      logged,
+      fenced: false,
+      async start() {
+        leading = half;
+        const stop = new AbortController();
+        term = { stop, done: half.lead(stop.signal) };
+        await base.start();
+      },
+      async stopLeading() {
+        const { stop, done } = term ?? {};
+        stop?.abort();
+        term = undefined;
+        let over = false;
+        void done?.then(() => {
+          over = true;
+        });
+        await clock.advance(0);
+        while (done && !over) await clock.advance(250);
+        await base.stopLeading();
+      },
+      async stop() {
+        await self.stopLeading();
+        await base.stop();
+      },
+      writes: () => base.kube.calls.filter(isMutating).map(({ verb, path }) => `${verb} ${path}`),
+      async metric(name, labels = '') {
+        const line = (await registry.text()).split('\n').find((each) => each.startsWith(`${name}${labels} `));
+        return line === undefined ? Number.NaN : Number(line.slice(line.lastIndexOf(' ') + 1));
+      },
+    };
+    replicas.push(self);
+    return self;
+  }
+
+  function setPodCIDRs(name: string, podCIDRs: readonly string[]): void {
+    cluster.mergePatch(name, { spec: { podCIDR: podCIDRs[0], podCIDRs } });
+  }
+
+  function routes(): SimulatedRoute[] {
+    return [...cloud.network.routes.store.inPlace(place)];
+  }
+
+  const calls = (operation: string) => cloud.calls.total(operation);
+  return {
+    ...world,
+    routeReplica,
+    add(name, podCIDRs, { ready = 'True' } = {}) {
+      const vm = cloud.model.create({ name });
+      const internal = vm.interfaces.flatMap((each) => each.internal);
+      cluster.register(name, {
+        tainted: false,
+        ready,
+        providerID: providerID(vm),
+        annotations: { [annotations.instance]: `${world.scope} ${vm.incarnation}` },
+        addresses: internal.map((address) => ({ type: 'InternalIP', address })),
+      });
+      if (podCIDRs.length > 0) setPodCIDRs(name, podCIDRs);
+      return vm;
+    },
+    setPodCIDRs,
+    routes,
+    table: () =>
+      routes()
+        .map(({ destination, instanceId }) => `${destination} -> ${cloud.model.get(instanceId)?.name ?? '?'}`)
+        .sort(),
+    foreignRoute: (destination, vm) =>
+      cloud.network.routes.create(place, {
+        destination,
+        instanceId: vm.id,
+        description: 'somebody`s own',
+        tags: {},
+        clientToken: undefined,
+      }).route,
+    network(name) {
+      const shown = cluster.condition(name, conditions.networkUnavailable);
+      return shown && `${shown.status} ${shown.reason}`;
+    },
+    mutations: () => calls('routes.create') + calls('routes.delete'),
+    reads: () => calls('routes.list') + calls('routes.get'),
+    async close() {
+      for (const each of replicas) await each.stop();
+      await world.close();
+    },
+  };
+}
+
+export { WithheldError };
