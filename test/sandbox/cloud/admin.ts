@@ -1,4 +1,6 @@
+import { adminNetwork } from './admin-network.ts';
 import { modelFailure } from './api.ts';
+import { type Body, bodyOf, text } from './body.ts';
 import type { SimulatedCloud } from './cloud.ts';
 import type { CredentialMode } from './credentials.ts';
 import type { Fault } from './faults.ts';
@@ -6,8 +8,6 @@ import { type AddressChange, type InstanceSpec, ModelError } from './instance.ts
 import type { CloudModel, RebuildMode } from './model.ts';
 import type { Rate } from './throttle.ts';
 import { type Answer, failure, toReply, type WireHandler } from './wire.ts';
-
-type Body = Readonly<Record<string, unknown>>;
 
 /**
  * The cloud's back door, for other processes: what a person at the cloud's own console would do, and what goes wrong.
@@ -23,6 +23,18 @@ type Body = Readonly<Record<string, unknown>>;
  * | `GET`, `DELETE /calls` | `{calls, metadataCalls}`; resets both |
  * | `POST /credentials {credential, mode, project?}` | makes a credential known (with `project`) or changes its mode |
  * | `POST /throttle {project, rate?: {perSecond, burst}}` | sets or lifts a project's limit |
+ * | `GET /load-balancers`, `/addresses`, `/routes`, each also with `/{id}` | what there is, all places |
+ * | `POST /load-balancers`, `/addresses`, `/routes {place?, ...}` | makes one of nobody's, as the API would; a place is `project/region` |
+ * | `DELETE /load-balancers/{id}`, `/addresses/{id}`, `/routes/{id}` | it is gone at once, whatever uses it |
+ * | `POST /load-balancers/{id}/tags {tags}`, also of addresses and routes | these tags and no others |
+ * | `POST /load-balancers/{id}/strip-tags` | no tags on it and its listeners and pools |
+ * | `POST /load-balancers/{id}/state {state}` | |
+ * | `POST /load-balancers/{id}/health {instanceId?, healthy?}` | of this member or of all; without `healthy` nobody knows |
+ * | `POST /routes/{id}/blackhole {blackhole?}` | its packets are dropped, or no more |
+ * | `POST /quotas {kind, limit?}` | `load-balancers`, `addresses` or `routes` of each region; without `limit` none |
+ * | `POST /load-balancer-timings {provisioningMs?, deletingMs?}` | of those made or deleted from now on |
+ * | `POST /members/max {count?}` | of one pool; without `count` any number |
+ * | `POST /members/{instance id}/refuse {refused?}` | the instance cannot become a member, or can again |
  */
 export function adminService(cloud: SimulatedCloud): WireHandler {
   return async (request) => {
@@ -78,8 +90,10 @@ function route(
     case 'POST throttle':
       cloud.throttle.set(text(body, 'project'), rateOf(body['rate']));
       return ok({});
-    default:
-      return undefined;
+    default: {
+      const answer = adminNetwork(cloud.network, model, { method, kind, key, action, body });
+      return answer && ok(answer);
+    }
   }
 }
 
@@ -132,24 +146,6 @@ function rateOf(rate: unknown): Rate | undefined {
     throw new ModelError('invalid', `rate: ${JSON.stringify(rate)}, expected {perSecond > 0, burst >= 1}`);
   }
   return { perSecond, burst };
-}
-
-function text(body: Body, field: string): string {
-  const value = body[field];
-  if (typeof value !== 'string' || value === '') throw new ModelError('invalid', `${field}: expected a text`);
-  return value;
-}
-
-function bodyOf(raw: string): Body {
-  if (raw === '') return {};
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(raw);
-  } catch {
-    throw new ModelError('invalid', 'body: not JSON');
-  }
-  if (typeof parsed !== 'object' || parsed === null) throw new ModelError('invalid', 'body: expected an object');
-  return parsed as Body;
 }
 
 function ok(value: unknown): Answer {

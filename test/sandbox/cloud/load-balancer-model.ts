@@ -52,6 +52,8 @@ export interface LoadBalancerModel extends LoadBalancerParts {
   /** Makes it vanish at once, behind everybody's back; its static addresses are free again. */
   forget(id: string): void;
   setState(id: string, state: LoadBalancerState): SimulatedLoadBalancer;
+  /** These tags and no others, whatever state it is in. */
+  setTags(id: string, tags: Tags): SimulatedLoadBalancer;
   /** Takes every tag off it and its listeners and pools. */
   stripTags(id: string): SimulatedLoadBalancer;
   /** For those made or deleted from now on. */
@@ -236,6 +238,10 @@ export function createLoadBalancerModel(parts: LoadBalancerModelParts): LoadBala
       const before = mustExist(loadBalancer);
       pending.cancel(loadBalancer);
       return put({ ...before, state });
+    },
+    setTags(loadBalancer, tags) {
+      const before = mustExist(loadBalancer);
+      return put({ ...before, tags, revision: before.revision + 1 });
     },
     stripTags(loadBalancer) {
       const before = mustExist(loadBalancer);

@@ -137,3 +137,45 @@ test('fifteen thousand instances are listed in fifteen calls', async (t) => {
   assert.equal(seen, 15_000);
   assert.equal(cloud.calls.total(), 15);
 });
+
+test('load balancers, addresses and routes are made, spoilt and taken away through the back door', async (t) => {
+  const { cloud, api, admin } = await running(t);
+  await admin('POST', '/load-balancer-timings', { provisioningMs: 0, deletingMs: 0 });
+  const instanceId = cloud.model.create().id;
+  const pools = [{ name: 'p', tags: { a: 'b' }, members: [{ instanceId }] }];
+  const { id } = (await admin('POST', '/load-balancers', { name: 'theirs', pools })).value;
+  const shown = async () => JSON.parse((await api(`/load-balancers/${id}`)).text);
+  assert.equal((await shown()).state, 'active');
+  await admin('POST', `/load-balancers/${id}/health`, { healthy: false });
+  assert.equal((await shown()).pools[0].members[0].healthy, false);
+  await admin('POST', `/load-balancers/${id}/tags`, { tags: { c: 'd' } });
+  assert.deepEqual((await shown()).tags, { c: 'd' });
+  await admin('POST', `/load-balancers/${id}/strip-tags`);
+  assert.deepEqual([(await shown()).tags, (await shown()).pools[0].tags], [{}, {}]);
+  await admin('POST', `/load-balancers/${id}/state`, { state: 'failed' });
+  assert.equal((await admin('GET', '/load-balancers')).value.items[0].state, 'failed');
+  await admin('DELETE', `/load-balancers/${id}`);
+  assert.equal((await api(`/load-balancers/${id}`)).status, 404);
+
+  const address = (await admin('POST', '/addresses', { tags: { a: 'b' } })).value;
+  await admin('POST', `/addresses/${address.id}/tags`, { tags: {} });
+  assert.deepEqual((await admin('GET', `/addresses/${address.id}`)).value.tags, {});
+  await admin('DELETE', `/addresses/${address.id}`);
+  assert.deepEqual((await admin('GET', '/addresses')).value.items, []);
+
+  const route = (await admin('POST', '/routes', { destination: '10.9.0.0/24', instanceId })).value;
+  await admin('POST', `/routes/${route.id}/blackhole`);
+  assert.equal((await admin('GET', `/routes/${route.id}`)).value.blackhole, true);
+  await admin('POST', '/quotas', { kind: 'routes', limit: 7 });
+  assert.deepEqual(JSON.parse((await api('/routes')).text).quota, { limit: 7, used: 1 });
+  await admin('DELETE', `/routes/${route.id}`);
+
+  await admin('POST', `/members/${instanceId}/refuse`);
+  assert.equal((await admin('POST', '/load-balancers', { name: 'x', pools })).value.error.code, 'invalid-member');
+  await admin('POST', `/members/${instanceId}/refuse`, { refused: false });
+  await admin('POST', '/members/max', { count: 0 });
+  assert.equal((await admin('POST', '/load-balancers', { name: 'x', pools })).value.error.code, 'too-many-members');
+  assert.equal((await admin('POST', '/load-balancers', { name: 'x', place: 'moon/1' })).status, 400);
+  assert.equal((await admin('POST', '/quotas', { kind: 'moons' })).status, 400);
+  assert.equal((await admin('DELETE', '/load-balancers/lb-none')).status, 404);
+});
