@@ -8,6 +8,7 @@ import type { Random } from '../common/process/random.ts';
 import { version } from '../common/version.ts';
 import { annotations, names } from '../common/well-known.ts';
 import { connectTo } from './connect.ts';
+import { together } from './half.ts';
 import { createLookups, type Lookups } from './instances/lookups.ts';
 import { createKubeClient } from './kube/client.ts';
 import { createElector } from './kube/elector.ts';
@@ -15,11 +16,13 @@ import { createEventSink } from './kube/events.ts';
 import { createInterner } from './kube/intern.ts';
 import { createListWatch, type ListWatch } from './kube/list-watch.ts';
 import { createSoleLeader } from './kube/sole-leader.ts';
+import { createNetwork } from './network.ts';
 import { createBudgetKeeper } from './nodes/budget-keeper.ts';
 import { nodeMetrics } from './nodes/metrics.ts';
 import { createNodeHalf } from './nodes/node-half.ts';
 import { unreadOfNode, viewNode } from './nodes/node-view.ts';
 import { openClouds } from './open-clouds.ts';
+import { type Loops, loopNames } from './options/loops.ts';
 import type { RunOptions } from './options/run-options.ts';
 import { watchPause } from './pause.ts';
 import { createProcessMetrics } from './process-metrics.ts';
@@ -49,7 +52,15 @@ export async function runController(options: RunOptions, { clock, random, log, e
   const metrics = createProcessMetrics(registry);
   metrics.buildInfo.set({ version }, 1);
   const connection = await connectTo(options.kubeconfig, { clock, log, env });
-  const clouds = await openClouds(options.clouds, { clock, random, log, env, onCall: metrics.onCloudCall });
+  const mutationTimeoutMs = writeTimeoutMs(options.lease.durationMs);
+  const clouds = await openClouds(options.clouds, {
+    clock,
+    random,
+    log,
+    env,
+    mutationTimeoutMs,
+    onCall: metrics.onCloudCall,
+  });
   const client = createKubeClient({ config: connection, clock, log, onCall: metrics.onApiCall });
   const identity = `${hostname()}_${randomUUID()}`;
 
@@ -89,7 +100,7 @@ export async function runController(options: RunOptions, { clock, random, log, e
       service?.wake();
       terms = pause
         .whenSynced()
-        .then(() => half.lead(signal))
+        .then(() => leaderHalf.lead(signal))
         .catch((error: unknown) => {
           if (signal.aborted) return;
           // A leader that does nothing keeps every other from acting: better to make way and be started anew.
@@ -106,7 +117,7 @@ export async function runController(options: RunOptions, { clock, random, log, e
   };
   const elector = options.lease.elect ? createElector(electionOptions) : createSoleLeader(electionOptions);
 
-  const leading = leaderApi(client.api, elector, writeTimeoutMs(options.lease.durationMs));
+  const leading = leaderApi(client.api, elector, mutationTimeoutMs);
   const writing = loopApi(leading, pause.paused, options.dryRun, log);
   const events = createEventSink({
     api: writing,
@@ -117,6 +128,28 @@ export async function runController(options: RunOptions, { clock, random, log, e
     host: hostname(),
     onDropped: (why) => metrics.eventsDropped.add({ why }),
   });
+  const resolver = { configured: clouds, lookupsOf: (scope: string) => lookupsByScope.get(scope) };
+  const ledger = options.dryRun ? unwritten(elector) : elector;
+  const network = createNetwork(
+    {
+      readApi: client.api,
+      api: writing,
+      fence: elector,
+      clock,
+      random,
+      log,
+      nodes,
+      resolver,
+      events,
+      registry,
+      queueMetrics: metrics.queue,
+      budget: createBudgetKeeper(options.network.removalBudget, ledger, clock),
+      loops: options.loops,
+      dryRun: options.dryRun,
+      paused: pause.paused,
+    },
+    options.network,
+  );
   const context = {
     api: writing,
     clock,
@@ -124,21 +157,24 @@ export async function runController(options: RunOptions, { clock, random, log, e
     log,
     nodes,
     reports,
-    resolver: { configured: clouds, lookupsOf: (scope: string) => lookupsByScope.get(scope) },
+    resolver,
     events,
     metrics: registry.define(nodeMetrics),
     paused: pause.paused,
+    routesRun: network.routesRun,
   };
   const half = createNodeHalf(context, {
-    budget: createBudgetKeeper(options.deletionBudget, options.dryRun ? unwritten(elector) : elector, clock),
+    budget: createBudgetKeeper(options.deletionBudget, ledger, clock),
     concurrentNodeSyncs: options.concurrentNodeSyncs,
     monitorPeriodMs: options.monitorPeriodMs,
     statusUpdateMs: options.statusUpdateMs,
     outOfServiceTaint: options.outOfServiceTaint,
     interruptionTaint: options.interruptionTaint,
     loops: options.loops,
+    deleting: network.deleting,
     queueMetrics: metrics.queue,
   });
+  const leaderHalf = together([half, ...network.halves]);
   // The report API writes its certificates and who the replicas are, which a dry run must not.
   const service = options.dryRun
     ? undefined
@@ -153,7 +189,7 @@ export async function runController(options: RunOptions, { clock, random, log, e
     {
       name: 'loops',
       check() {
-        for (const [loop, at] of half.progress()) {
+        for (const [loop, at] of leaderHalf.progress()) {
           const age = clock.monotonic() - at;
           if (age > stuckMs) return `${loop} has not come round for ${Math.round(age / 1000)} s`;
         }
@@ -164,18 +200,17 @@ export async function runController(options: RunOptions, { clock, random, log, e
   const ready: HealthCheck[] = [
     { name: 'nodes-synced', check: () => (nodes.synced ? undefined : 'the cache of Nodes is not filled yet') },
     { name: 'config-synced', check: () => (pause.synced() ? undefined : 'the ConfigMap has not been read yet') },
+    ...network.ready,
   ];
   metrics.reportApi.collect(() =>
     metrics.reportApi.set(service !== undefined && service.problem() === undefined ? 1 : 0),
   );
   metrics.loopAge.collect(() => {
-    for (const [loop, at] of half.progress()) metrics.loopAge.set({ loop }, (clock.monotonic() - at) / 1000);
+    for (const [loop, at] of leaderHalf.progress()) metrics.loopAge.set({ loop }, (clock.monotonic() - at) / 1000);
     metrics.cacheAge.set({ resource: 'nodes' }, nodes.stalenessMs() / 1000);
   });
-  for (const [name, runs] of Object.entries({
-    'cloud-node': options.loops.node,
-    'cloud-node-lifecycle': options.loops.lifecycle,
-  })) {
+  for (const [loop, name] of Object.entries(loopNames)) {
+    const runs = options.loops[loop as keyof Loops];
     metrics.loops.set({ name, manager: 'cloud-controller-manager' }, runs ? 1 : 0);
   }
   const secure = await serveSecurely(options.secure, {
@@ -190,6 +225,7 @@ export async function runController(options: RunOptions, { clock, random, log, e
 
   log.info('started', { version, identity, clouds: clouds.map(({ scope }) => scope) });
   nodes.start();
+  network.start();
   pause.start();
   const electing = elector.run(ending.signal);
   await aborted(ending.signal);
@@ -198,7 +234,7 @@ export async function runController(options: RunOptions, { clock, random, log, e
   await terms;
   await events.stop();
   await elector.release();
-  await Promise.all([service?.stop(), nodes.stop(), pause.stop(), secure?.close()]);
+  await Promise.all([service?.stop(), nodes.stop(), network.stop(), pause.stop(), secure?.close()]);
   for (const { api } of clouds) api?.close();
   client.close();
   log.info('stopped');

@@ -4,6 +4,8 @@ import { type Budget, parseBudget } from '../nodes/deletion-budget.ts';
 import type { SecureOptions } from '../serve-securely.ts';
 import { type ListenAddress, parseListenAddress } from '../serving/listen-address.ts';
 import { type Loops, parseLoops } from './loops.ts';
+import type { clusterFlags, networkFlags } from './network-flags.ts';
+import { type NetworkOptions, readNetworkOptions } from './network-options.ts';
 import { type CloudRequest, OptionError, readCloudRequests } from './options.ts';
 import type { commonFlags, runFlags } from './own-flags.ts';
 
@@ -34,12 +36,16 @@ export interface RunOptions {
   readonly deletionBudget: Budget;
   readonly outOfServiceTaint: boolean;
   readonly interruptionTaint: boolean;
+  readonly network: NetworkOptions;
   readonly dryRun: boolean;
   /** The flags as given, for `/configz`. */
   readonly shown: unknown;
 }
 
-type Values = FlagValues<typeof commonFlags> & FlagValues<typeof runFlags>;
+type Values = FlagValues<typeof commonFlags> &
+  FlagValues<typeof runFlags> &
+  FlagValues<typeof clusterFlags> &
+  FlagValues<typeof networkFlags>;
 
 /** Throws an OptionError that names the flag. */
 export async function readRunOptions(values: Values): Promise<RunOptions> {
@@ -81,6 +87,7 @@ export async function readRunOptions(values: Values): Promise<RunOptions> {
     deletionBudget: budget,
     outOfServiceTaint: values.outOfServiceTaint,
     interruptionTaint: values.interruptionTaint,
+    network: readNetworkOptions(values, loops),
     dryRun: values.dryRun,
     shown: values,
   };

@@ -31,7 +31,8 @@ export function createSimulatedCloud(parts: SimulatedCloudParts): Cloud {
   const { config, context, http, credential, timeoutMs = 10_000, close = () => {} } = parts;
   const { clock, random, onCall } = context;
   const gate = createCallGate({ cloud: simulated.cloud, clock, random });
-  const transport = createTransport({ config, http, clock, gate, credential, onCall, timeoutMs });
+  const mutationTimeoutMs = Math.min(timeoutMs, context.mutationTimeoutMs ?? timeoutMs);
+  const transport = createTransport({ config, http, clock, gate, credential, onCall, timeoutMs, mutationTimeoutMs });
   const client = createSimulatedClient(config, transport);
   const reader = simulatedReader(client, config.region);
 

@@ -33,6 +33,8 @@ export interface TransportOptions {
   readonly onCall: (call: CloudCall) => void;
   /** From a call's start to the end of its answer. */
   readonly timeoutMs: number;
+  /** The same of calls that change something. */
+  readonly mutationTimeoutMs: number;
 }
 
 /** What the API said when it refused: the cause of the CloudError. */
@@ -59,11 +61,12 @@ export const cloud = 'simulated';
 const maxAnswerBytes = 16 * 1024 * 1024;
 
 export function createTransport(options: TransportOptions): Transport {
-  const { config, http, clock, gate, credential, onCall, timeoutMs } = options;
+  const { config, http, clock, gate, credential, onCall } = options;
   const base = `${config.endpoint}/v1/projects/${config.project}/regions/${config.region}`;
 
   async function exchange(request: ApiRequest): Promise<HttpAnswer> {
     const { operation, path, body, signal, permit } = request;
+    const timeoutMs = permit === undefined ? options.timeoutMs : options.mutationTimeoutMs;
     const fail = (kind: CloudErrorKind, message: string, cause: unknown) =>
       new CloudError({ kind, cloud, operation, message, cause });
     let authorization: string;

@@ -41,7 +41,16 @@ export function newWorld(
   /** The load balancers with a memory of their own, as after a restart. */
   function connect() {
     const gate = createCallGate({ cloud: 'simulated', clock, random });
-    const transport = createTransport({ config, http, clock, gate, credential, onCall: () => {}, timeoutMs: 10_000 });
+    const transport = createTransport({
+      config,
+      http,
+      clock,
+      gate,
+      credential,
+      onCall: () => {},
+      mutationTimeoutMs: 8000,
+      timeoutMs: 10_000,
+    });
     const idOf = (providerID: string) => /^simulated:\/\/sim-1\/([^/]+)$/.exec(providerID)?.[1];
     const { region, maxMembers, settleMs = 5000 } = config;
     return createLoadBalancers({ transport, region, idOf, maxMembers, settleMs });

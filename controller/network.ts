@@ -1,0 +1,170 @@
+import type { Clock } from '../common/process/clock.ts';
+import type { HealthCheck } from '../common/process/health.ts';
+import type { Log } from '../common/process/log.ts';
+import type { MetricRegistry } from '../common/process/metrics.ts';
+import type { Random } from '../common/process/random.ts';
+import { readClusterUid } from './cluster-identity.ts';
+import type { Half } from './half.ts';
+import type { Fence, KubeApi } from './kube/api.ts';
+import type { EventSink } from './kube/event-sink.ts';
+import type { Informer } from './kube/informer.ts';
+import { createListWatch } from './kube/list-watch.ts';
+import type { BudgetKeeper } from './nodes/budget-keeper.ts';
+import type { NodeView } from './nodes/node-view.ts';
+import type { Resolver } from './nodes/resolve.ts';
+import type { Loops } from './options/loops.ts';
+import type { NetworkOptions } from './options/network-options.ts';
+import { createPermit } from './permit.ts';
+import type { QueueMetrics } from './reconciler.ts';
+import { routeMetrics } from './routes/metrics.ts';
+import { createRouteHalf } from './routes/route-half.ts';
+import { createMemberSets } from './services/members/member-sets.ts';
+import { memberSourceOf, withMembers } from './services/members/member-source.ts';
+import { memberMetrics } from './services/members/metrics.ts';
+import { serviceMetrics } from './services/metrics.ts';
+import { readsAnnotation } from './services/service-context.ts';
+import { createServiceHalf } from './services/service-half.ts';
+import { viewService } from './services/service-view.ts';
+import { servingClouds } from './services/wants.ts';
+
+export interface NetworkContext {
+  /** What a standby may read through, too. */
+  readonly readApi: KubeApi;
+  /** Fenced, and withheld while everything is paused. */
+  readonly api: KubeApi;
+  readonly fence: Fence;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly nodes: Informer<NodeView>;
+  readonly resolver: Resolver;
+  readonly events: EventSink;
+  readonly registry: MetricRegistry;
+  readonly queueMetrics: QueueMetrics;
+  /** For members and routes whose Nodes vanished. */
+  readonly budget: BudgetKeeper;
+  readonly loops: Loops;
+  readonly dryRun: boolean;
+  paused(): boolean;
+}
+
+/** Load balancers and routes: what a leader does beside the Nodes. */
+export interface Network {
+  readonly halves: readonly Half[];
+  /** Fills the caches, leading or not. */
+  start(): void;
+  stop(): Promise<void>;
+  readonly ready: readonly HealthCheck[];
+  /** For the node half: whether a Node of this scope has to wait for its routes. */
+  routesRun(scope: string, node: NodeView): boolean;
+  /** For the node half: this Node is about to be deleted, with evidence. */
+  deleting(node: NodeView): void;
+}
+
+/** Puts the service and the route half together. Caches and loops that no configured cloud needs are not there. */
+export function createNetwork(context: NetworkContext, options: NetworkOptions): Network {
+  const { readApi, api, fence, clock, random, log, nodes, resolver, events, registry, dryRun, queueMetrics } = context;
+  const { paused, budget, loops } = context;
+  const clusterUid = () => readClusterUid(readApi);
+  const clouds = loops.service ? servingClouds(resolver.configured) : [];
+  const halves: Half[] = [];
+
+  const services =
+    clouds.length === 0
+      ? undefined
+      : createListWatch({
+          api: readApi,
+          path: '/api/v1/services',
+          trim: (raw) => viewService(raw, readsAnnotation(clouds)),
+          clock,
+          random,
+          log,
+        });
+  const members =
+    services &&
+    createMemberSets({
+      nodes,
+      clouds: resolver.configured,
+      clock,
+      log,
+      metrics: registry.define(memberMetrics),
+      budget,
+      paused,
+      drainMs: options.drainMs,
+    });
+  if (services && members) {
+    const half = createServiceHalf(
+      {
+        api,
+        fence,
+        clock,
+        random,
+        log,
+        services,
+        clouds,
+        members: memberSourceOf(members),
+        events,
+        metrics: registry.define(serviceMetrics),
+        paused,
+        dryRun,
+      },
+      {
+        clusterUid,
+        clusterName: options.clusterName,
+        loadBalancerClasses: options.loadBalancerClasses,
+        attachable: options.attachable,
+        concurrentServiceSyncs: options.concurrentServiceSyncs,
+        auditMs: options.loadBalancerAuditMs,
+        queueMetrics,
+      },
+    );
+    halves.push(withMembers(half, members, nodes));
+  }
+
+  const routes = loops.route
+    ? createRouteHalf(
+        {
+          api,
+          clock,
+          random,
+          log,
+          nodes,
+          resolver,
+          events,
+          metrics: registry.define(routeMetrics),
+          paused,
+          permit: (nodePaused) =>
+            createPermit({
+              fence,
+              dryRun,
+              paused: () => paused() || (nodePaused?.() === true ? 'the Node is paused' : false),
+            }),
+          clusterUid,
+        },
+        {
+          clusterCidrs: options.clusterCidrs,
+          enabled: options.routes,
+          auditMs: options.routeAuditMs,
+          budget,
+          queueMetrics,
+        },
+      )
+    : undefined;
+  if (routes) halves.push(routes);
+
+  return {
+    halves,
+    start: () => services?.start(),
+    stop: async () => services?.stop(),
+    ready: services
+      ? [
+          {
+            name: 'services-synced',
+            check: () => (services.synced ? undefined : 'the cache of Services is not filled yet'),
+          },
+        ]
+      : [],
+    routesRun: (scope, node) => routes?.routesRun(scope, node) ?? false,
+    deleting: (node) => members?.noteDeletion(node),
+  };
+}

@@ -1,0 +1,65 @@
+import type { FlagValues } from '../../common/process/flags.ts';
+import { type Budget, parseBudget } from '../nodes/deletion-budget.ts';
+import type { Cidr } from '../routes/cidr.ts';
+import { parseClusterCidrs } from '../routes/cluster-cidrs.ts';
+import type { Loops } from './loops.ts';
+import type { clusterFlags, networkFlags } from './network-flags.ts';
+import { OptionError } from './options.ts';
+
+/** What belongs to this cluster in its clouds, as every command that looks at it needs to know. */
+export interface ClusterOptions {
+  readonly clusterName: string;
+  readonly loadBalancerClasses: readonly string[];
+  readonly attachable: readonly string[];
+  /** Empty: routes are off. */
+  readonly clusterCidrs: readonly Cidr[];
+  readonly routes: boolean;
+}
+
+/** Services, routes and pod ranges, validated. */
+export interface NetworkOptions extends ClusterOptions {
+  readonly concurrentServiceSyncs: number;
+  readonly drainMs: number;
+  readonly removalBudget: Budget;
+  readonly loadBalancerAuditMs: number;
+  readonly deleteOrphans: boolean;
+  readonly routeAuditMs: number;
+}
+
+/** Throws an OptionError that names the flag. */
+export function readClusterOptions(values: FlagValues<typeof clusterFlags>): ClusterOptions {
+  return {
+    clusterName: values.clusterName,
+    loadBalancerClasses: values.loadBalancerClass,
+    attachable: values.attachableLoadBalancers,
+    clusterCidrs: ranges('cluster-cidr', values.clusterCidr),
+    routes: values.configureCloudRoutes,
+  };
+}
+
+/** Throws an OptionError that names the flag. */
+export function readNetworkOptions(
+  values: FlagValues<typeof clusterFlags> & FlagValues<typeof networkFlags>,
+  _loops: Loops,
+): NetworkOptions {
+  const budget = parseBudget(values.memberRemovalBudget);
+  if ('expected' in budget)
+    throw new OptionError(
+      `--member-removal-budget: ${JSON.stringify(values.memberRemovalBudget)}, expected ${budget.expected}`,
+    );
+  return {
+    ...readClusterOptions(values),
+    concurrentServiceSyncs: values.concurrentServiceSyncs,
+    drainMs: values.memberDrainTime,
+    removalBudget: budget,
+    loadBalancerAuditMs: values.loadBalancerAuditPeriod,
+    deleteOrphans: values.deleteOrphans,
+    routeAuditMs: values.routeReconciliationPeriod,
+  };
+}
+
+function ranges(flag: string, text: string): readonly Cidr[] {
+  const parsed = parseClusterCidrs(text);
+  if ('expected' in parsed) throw new OptionError(`--${flag}: ${JSON.stringify(text)}, expected ${parsed.expected}`);
+  return parsed;
+}
