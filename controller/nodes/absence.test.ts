@@ -8,7 +8,7 @@ const minute = 60 * second;
 
 const provenGone: MissingCase = {
   state: 'gone',
-  nowMs: 10 * minute,
+  askedMs: 10 * minute,
   firstMs: 9 * minute,
   firstWithCanaryMs: undefined,
   canary: 'none',
@@ -24,7 +24,7 @@ const provenAbsent: MissingCase = { ...provenGone, state: 'absent', canary: 'fou
 
 const table: readonly [string, MissingCase, string][] = [
   ['gone', provenGone, 'delete, free'],
-  ['gone on the first answer, quiet already', { ...provenGone, firstMs: provenGone.nowMs }, 'delete, free'],
+  ['gone on the first answer, quiet already', { ...provenGone, firstMs: provenGone.askedMs }, 'delete, free'],
   ['gone while Ready lags behind', { ...provenGone, ready: true }, 'delete, free'],
   ['gone and young', { ...provenGone, nodeAgeMs: minute }, 'delete, free'],
   ['gone whatever the canary', { ...provenGone, canary: 'not-found' }, 'delete, free'],
@@ -36,12 +36,12 @@ const table: readonly [string, MissingCase, string][] = [
   ['absent and foretold', { ...provenAbsent, explained: true }, 'delete, free'],
   [
     'absent, second answer 14 s later',
-    { ...provenAbsent, firstWithCanaryMs: provenAbsent.nowMs - 14 * second },
+    { ...provenAbsent, firstWithCanaryMs: provenAbsent.askedMs - 14 * second },
     'Confirming',
   ],
   [
     'absent, second answer 15 s later',
-    { ...provenAbsent, firstWithCanaryMs: provenAbsent.nowMs - 15 * second },
+    { ...provenAbsent, firstWithCanaryMs: provenAbsent.askedMs - 15 * second },
     'delete, budgeted',
   ],
   ['absent, canary not found', { ...provenAbsent, canary: 'not-found' }, 'CanaryNotFound'],
@@ -49,7 +49,7 @@ const table: readonly [string, MissingCase, string][] = [
   ['absent, no canary, 5 min', { ...provenAbsent, canary: 'none', firstMs: 5 * minute }, 'delete, budgeted'],
   [
     'absent, only now a canary, first answer a minute old',
-    { ...provenAbsent, firstWithCanaryMs: provenAbsent.nowMs },
+    { ...provenAbsent, firstWithCanaryMs: provenAbsent.askedMs },
     'Confirming',
   ],
   ['absent and Ready', { ...provenAbsent, ready: true }, 'SignOfLife'],
@@ -78,7 +78,7 @@ const anyCase: fc.Arbitrary<MissingCase> = fc
   })
   .map(({ firstAgoMs, withCanaryAgoMs, ...rest }) => ({
     ...rest,
-    nowMs: 100 * minute,
+    askedMs: 100 * minute,
     firstMs: 100 * minute - firstAgoMs,
     firstWithCanaryMs: withCanaryAgoMs === undefined ? undefined : 100 * minute - Math.min(withCanaryAgoMs, firstAgoMs),
   }));
@@ -87,9 +87,9 @@ const anyCase: fc.Arbitrary<MissingCase> = fc
 function promiseAllows(at: MissingCase): boolean {
   const foundInThisScope = at.recorded;
   const twiceWithCanary =
-    at.canary === 'found' && at.firstWithCanaryMs !== undefined && at.nowMs - at.firstWithCanaryMs >= 15_000;
+    at.canary === 'found' && at.firstWithCanaryMs !== undefined && at.askedMs - at.firstWithCanaryMs >= 15_000;
   // "where there is no canary": the answer of now may have one, as long as none was missing.
-  const fiveMinutesApart = at.canary !== 'not-found' && at.nowMs - at.firstMs >= 300_000;
+  const fiveMinutesApart = at.canary !== 'not-found' && at.askedMs - at.firstMs >= 300_000;
   const answer = at.state === 'gone' || twiceWithCanary || fiveMinutesApart;
   const noLife = !at.lifeSinceFirst && at.sinceLifeMs >= 20_000 && (at.state === 'gone' || !at.ready);
   const oldEnough = at.state === 'gone' || at.nodeAgeMs >= 300_000;

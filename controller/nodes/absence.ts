@@ -16,8 +16,9 @@ export type Canary = 'found' | 'not-found' | 'none';
 /** Everything that the decision to delete a Node depends on. Times are monotonic milliseconds of one clock. */
 export interface MissingCase {
   readonly state: 'gone' | 'absent';
-  readonly nowMs: number;
-  /** The first answer of this series that said so; the series starts anew with every other answer and every sign of life. */
+  /** When the present answer was asked for: a pass may wait for others long after this answer came. */
+  readonly askedMs: number;
+  /** When the first answer of this series had been weighed; the series starts anew with every other answer and every sign of life. */
   readonly firstMs: number;
   /** The first of them given while a canary was found. */
   readonly firstWithCanaryMs: number | undefined;
@@ -68,7 +69,7 @@ export function judgeMissing(at: MissingCase): Verdict {
 
 /** Milliseconds until this answer would count as the second one; 0 or less when it does. */
 function confirmedIn(at: MissingCase): number {
-  const plain = secondAnswerWithoutCanaryMs - (at.nowMs - at.firstMs);
+  const plain = secondAnswerWithoutCanaryMs - (at.askedMs - at.firstMs);
   if (at.canary !== 'found' || at.firstWithCanaryMs === undefined) return plain;
-  return Math.min(plain, secondAnswerMs - (at.nowMs - at.firstWithCanaryMs));
+  return Math.min(plain, secondAnswerMs - (at.askedMs - at.firstWithCanaryMs));
 }

@@ -39,6 +39,7 @@ type Context = Pick<NodeContext, 'api' | 'clock' | 'reports'>;
  * Weighs a bad answer against the signs of life of the Node, which are read live. Reads only; keeps the row of answers in `suspect.series`.
  *
  * @param lookup `gone`, `absent`, or `found` with its power off
+ * @param askedMs when it was asked for, monotonic
  */
 export async function examine(
   context: Context,
@@ -46,6 +47,7 @@ export async function examine(
   lookup: Lookup,
   scope: string,
   canary: Canary,
+  askedMs: number,
 ): Promise<Finding> {
   const { clock } = context;
   const state = lookup.state === 'gone' || lookup.state === 'absent' ? lookup.state : 'stopped';
@@ -81,7 +83,7 @@ export async function examine(
 
   const verdict: Verdict = judgeMissing({
     state,
-    nowMs,
+    askedMs,
     firstMs: series.firstMs,
     firstWithCanaryMs: series.firstWithCanaryMs,
     canary,

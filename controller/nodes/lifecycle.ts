@@ -141,6 +141,7 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
     if (lookups === undefined) return;
     const ref = (node: NodeView): InstanceRef => ({ by: 'providerID', providerID: node.providerID });
     const canaries = pickCanaries(nodes.values(), scope, suspects.names);
+    const askedMs = clock.monotonic();
     const answers = await lookups.lookupAll(
       due.map(({ node }) => ref(node)),
       { canaries },
@@ -153,7 +154,7 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
         if (lookup === undefined || lookup.state === 'unknown') return unknown(suspect, node, lookup?.error);
         if (lookup.state === 'found' && lookup.power !== 'stopped') return foundAlive(suspect, node, lookup, scope);
         if (lookup.state === 'found' && carriesPowerTaints(node)) return retry(suspect);
-        examined.push({ suspect, node, finding: await examine(context, suspect, lookup, scope, canary) });
+        examined.push({ suspect, node, finding: await examine(context, suspect, lookup, scope, canary, askedMs) });
       }),
     );
     await effects.settle(examined);

@@ -35,6 +35,24 @@ describe('a Node whose VM is gone', () => {
     world.cloud.model.terminate(member.vm.id);
   }
 
+  it('two answers count as two by when they were asked for, however long a pass waits for its canaries', async () => {
+    await setUp(4, { half: { statusUpdateMs: 60_000 } });
+    // The kubelet's silence shows at 474 s; the refresh at 480 s asks for another look at once.
+    await world.clock.advance(24_000);
+    vanish(first());
+    await world.clock.advance(51_000);
+    assert.equal(reason('n0'), 'Confirming');
+    for (const { vm } of members.slice(1)) {
+      const effect = { kind: 'latency', ms: 9900 } as const;
+      world.cloud.faults.add({ operation: 'instances.get', instance: vm.id, effect });
+    }
+    // The second answer came at 480.2 s, the canaries with it at 490.1 s.
+    await world.clock.advance(16_000);
+    assert.equal(exists('n0'), true);
+    world.cloud.faults.clear();
+    assert.ok((await secondsUntil(world, () => !exists('n0'))) <= 30);
+  });
+
   describe('when the cloud shows it terminated', () => {
     beforeEach(() => setUp(4));
 
