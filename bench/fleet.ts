@@ -20,7 +20,7 @@ export interface Fleet {
   /** Registers the Nodes, uninitialized, of 12 KB each. */
   register(): Promise<void>;
   /** Makes the agents' pods and reads each one's metadata and bound token, once. */
-  prepareAgents(): Promise<void>;
+  prepareAgents(): Promise<readonly PreparedAgent[]>;
   /** Each agent's next report, over a connection of its own, `perSecond` of them, until the signal aborts; answers how many were accepted. */
   report(to: { readonly port: number; readonly ca: string }, perSecond: number, signal?: AbortSignal): Promise<number>;
   /** Status patches as kubelets send them every five minutes, `perSecond` of them all around until the signal aborts; answers how many. */
@@ -28,10 +28,14 @@ export interface Fleet {
   remove(): Promise<void>;
 }
 
-interface Agent {
+/** What an agent needs to begin with. */
+export interface PreparedAgent {
   readonly id: string;
   readonly instance: Instance;
   readonly token: string;
+}
+
+interface Agent extends PreparedAgent {
   sequence: number;
 }
 
@@ -87,6 +91,7 @@ export function createFleet(rest: KubeRest, cloud: RunningCloud, size: number): 
       const accounts = `/api/v1/namespaces/${names.namespace}/serviceaccounts`;
       await rest.call('POST', accounts, { metadata: { name: names.agent } });
       await eachOf(machines, width, prepare);
+      return [...agents.values()];
     },
     async report(to, perSecond, signal) {
       let accepted = 0;

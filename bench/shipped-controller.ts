@@ -17,6 +17,8 @@ export interface ShippedController {
   /** Resolves with those times once there are `count`. Throws when the process ends or the deadline passes before. */
   logged(message: string, count: number, timeoutMs: number): Promise<readonly number[]>;
   stop(): Promise<void>;
+  /** As when its machine dies: nothing is released. */
+  kill(): Promise<void>;
 }
 
 export interface ShippedControllerOptions {
@@ -130,6 +132,7 @@ export async function startShippedController(
     times: lines,
     logged,
     stop: async () => void (await child.stop()),
+    kill: child.kill,
   };
 }
 

@@ -1,0 +1,127 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { KubeObject } from '../../test/conformance/client.ts';
+import type { RunningCloud } from '../../test/sandbox/cloud/start-cloud.ts';
+import { createNodes } from '../bare-patches.ts';
+import { type CallsMade, countCalls } from '../calls-made.ts';
+import { eachOf } from '../fleet.ts';
+import { type MemoryFigures, memoryOf } from '../process-figures.ts';
+import { quiet, type Stage, servicesPath } from '../stage.ts';
+import { watchFor } from '../watch-for.ts';
+import { isInitialised } from './node-joins.ts';
+
+export interface ServicesOptions {
+  readonly services: number;
+  readonly nodes: number;
+}
+
+/** Something that happened, how long until the cloud was as it should be, and the calls of the cloud until it rested. */
+export interface Effort {
+  readonly wallMs: number;
+  readonly calls: CallsMade;
+}
+
+export interface ServicesResult {
+  /** From the first Service created to the last one with an address. */
+  readonly ready: Effort;
+  /** From the Node created to its instance being a member everywhere. */
+  readonly join: Effort;
+  /** From the Node deleted to its instance being a member nowhere. */
+  readonly leave: Effort;
+  readonly restart: Restart;
+  readonly memory: MemoryFigures;
+}
+
+export interface Restart {
+  /** From the end of the leader, in order, to the next one's lease. */
+  readonly takeoverMs: number;
+  /** From the lease to the last call of the cloud before it rested. */
+  readonly settleMs: number;
+  readonly calls: CallsMade;
+}
+
+interface ServiceFields {
+  readonly status?: { readonly loadBalancer?: { readonly ingress?: readonly unknown[] } };
+}
+
+const noRoutes = ['--configure-cloud-routes=false'];
+const patienceMs = 600_000;
+const restMs = 4000;
+
+/** Services of type LoadBalancer on some nodes: all made at once, then a node that joins and leaves, then a restart that finds everything in place. */
+export async function measureServices(stage: Stage, { services, nodes }: ServicesOptions): Promise<ServicesResult> {
+  const { cloud, client, rest, api } = stage;
+  const machines = cloud.model.createMany(nodes, { name: 'bench', smbiosUuid: null });
+  const leader = await stage.lead(noRoutes);
+  const initialised = await watchFor(client, '/api/v1/nodes', isInitialised);
+  const addressed = await watchFor(client, servicesPath, hasAddress);
+  try {
+    await createNodes(
+      api,
+      machines.map(({ name }) => name),
+      16,
+    );
+    await initialised.reached(nodes, patienceMs);
+    await quiet(cloud, restMs);
+
+    const ready = await effort(cloud, async () => {
+      await createServices(stage, services);
+      return addressed.reached(services, patienceMs);
+    });
+
+    const [joiner] = cloud.model.createMany(1, { name: 'joiner', smbiosUuid: null });
+    const serving = () =>
+      cloud.network.loadBalancers.store
+        .all()
+        .filter(({ pools }) => pools.some(({ members }) => members.some(({ instanceId }) => instanceId === joiner!.id)))
+        .length;
+    const join = await effort(cloud, async () => {
+      await createNodes(api, [joiner!.name], 1);
+      return until(() => serving() === services);
+    });
+    const leave = await effort(cloud, async () => {
+      await rest.must('DELETE', `/api/v1/nodes/${joiner!.name}`);
+      return until(() => serving() === 0);
+    });
+
+    const stopping = Date.now();
+    await leader.stop();
+    const calls = countCalls(cloud.calls);
+    const next = await stage.lead(noRoutes);
+    const settled = await quiet(cloud, restMs);
+    const restart = { takeoverMs: next.ledAt - stopping, settleMs: Math.max(0, settled - next.ledAt), calls: calls() };
+    return { ready, join, leave, restart, memory: await memoryOf(next.pid) };
+  } finally {
+    initialised.stop();
+    addressed.stop();
+  }
+}
+
+export function hasAddress(object: KubeObject): boolean {
+  return ((object as ServiceFields).status?.loadBalancer?.ingress?.length ?? 0) > 0;
+}
+
+export async function createServices({ rest }: Pick<Stage, 'rest'>, count: number): Promise<void> {
+  const names = Array.from({ length: count }, (_, index) => `bench-${index}`);
+  await eachOf(names, 16, (name) =>
+    rest.must('POST', servicesPath, {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name },
+      spec: { type: 'LoadBalancer', selector: { app: name }, ports: [{ port: 80, targetPort: 8080 }] },
+    }),
+  );
+}
+
+/** @param happen answers when it was done, by `Date.now()` */
+async function effort(cloud: RunningCloud, happen: () => Promise<number>): Promise<Effort> {
+  const calls = countCalls(cloud.calls);
+  const since = Date.now();
+  const wallMs = (await happen()) - since;
+  await quiet(cloud, restMs);
+  return { wallMs, calls: calls() };
+}
+
+async function until(holds: () => boolean): Promise<number> {
+  for (const deadline = Date.now() + patienceMs; Date.now() < deadline; await sleep(20)) if (holds()) return Date.now();
+  throw new Error(`the cloud is not as it should be after ${patienceMs / 1000} s`);
+}
