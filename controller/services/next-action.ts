@@ -123,6 +123,7 @@ function mustAsk(known: Known, record: LoadBalancerRecord, service: ServiceView)
   const { observed } = known;
   const wish = wishOf(service);
   if (wish !== undefined && known.askedFor !== wish && !hasWish(observed, service)) return true;
+  if (known.source === 'all' && record.id !== observed?.id) return true;
   if (observed !== undefined) return false;
   if (known.source === 'asked') return record.id !== undefined && known.askedId !== record.id;
   return known.source === 'all';

@@ -236,8 +236,8 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
   ): Promise<Turn> {
     const { service, cloud, known, demand } = situation;
     const { scope } = cloud;
-    work.begin(service, demand === 'ensure' ? 'ensure' : 'remove');
-    if (step.action === 'create' && demand === 'ensure' && isMissing(situation))
+    const begins = work.begin(service, demand === 'ensure' ? 'ensure' : 'remove');
+    if (begins && step.action === 'create' && demand === 'ensure' && isMissing(situation))
       standings.emit(service, 'LoadBalancerMissing', 'The load balancer was removed by somebody else', 'Warning');
     const permit = createPermit({
       fence: context.fence,
@@ -273,7 +273,7 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
 
   function isMissing({ service, known }: Situation): boolean {
     const recorded = parseRecord(service.annotations[annotationKeys.loadBalancer])?.id !== undefined;
-    return recorded && known?.source === 'asked' && known.observed === undefined;
+    return recorded && known?.source === 'asked' && known.observed?.id === undefined;
   }
 
   async function settle(subject: Subject, { service, cloud }: Situation, action: Action & { do: 'settle' }) {

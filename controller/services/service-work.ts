@@ -6,7 +6,8 @@ import type { Standings } from './standings.ts';
 
 /** Pieces of work that are under way, from the first step to the last: each tells its beginning and end once, however many tries it takes. */
 export interface ServiceWork {
-  begin(service: ServiceView, kind: 'ensure' | 'remove'): void;
+  /** Answers whether it is news. */
+  begin(service: ServiceView, kind: 'ensure' | 'remove'): boolean;
   /** The Service stands as it asks. */
   ensured(service: ServiceView): void;
   removed(service: ServiceView): void;
@@ -39,11 +40,12 @@ export function createServiceWork(
 
   return {
     begin(service, kind) {
-      if (under.get(service.uid)?.kind === kind) return;
+      if (under.get(service.uid)?.kind === kind) return false;
       const membersOnly = kind === 'ensure' && asked.get(service.uid) === asks(service);
       under.set(service.uid, { kind, startedMs: clock.monotonic(), membersOnly });
       if (kind === 'remove') standings.emit(service, 'DeletingLoadBalancer', 'Deleting load balancer');
       else if (!membersOnly) standings.emit(service, 'EnsuringLoadBalancer', 'Ensuring load balancer');
+      return true;
     },
     ensured(service) {
       const done = end(service.uid);

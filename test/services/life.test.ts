@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { annotations, finalizers } from '../../common/well-known.ts';
+import { assertConverged } from './harness/converged.ts';
 import { createWorld, type Replica, type World } from './harness/world.ts';
+
+const other = 'service.beta.kubernetes.io/simulated-load-balancer-proxy-protocol';
 
 describe('the life of a load balancer', () => {
   let world: World;
@@ -15,17 +18,292 @@ describe('the life of a load balancer', () => {
   });
   afterEach(() => world.close());
 
-  it('begins with the finalizer and a record, before the first call to the cloud', async () => {
-    const order: string[] = [];
-    replica.kube.intercept = (call) => {
-      if (call.verb === 'patch') order.push(`${JSON.stringify(call.body)} calls=${world.mutationCount()}`);
+  it('begins with the finalizer and a record, before the first call that changes the cloud', async () => {
+    const seen: string[] = [];
+    replica.kube.intercept = ({ verb, body }) => {
+      if (verb === 'patch') seen.push(`${JSON.stringify(body)} calls=${world.mutationCount()}`);
     };
     world.services.create('web');
     await world.clock.advance(1000);
-    assert.match(order[0] ?? '', /load-balancer-cleanup.*pending.* calls=0/);
-    const { metadata, status } = world.services.must('web');
-    assert.deepEqual(metadata.finalizers, [finalizers.loadBalancerCleanup]);
-    assert.match(metadata.annotations?.[annotations.loadBalancer] ?? '', new RegExp(`^${world.scope} lb-`));
-    assert.equal(status.loadBalancer.ingress?.length, 1);
+    assert.match(seen[0] ?? '', /load-balancer-cleanup.*pending.* calls=0$/);
+    assert.equal(seen.length, 2);
+    assertConverged(world, 'created');
+    assert.deepEqual(replica.reasons('web'), ['EnsuringLoadBalancer', 'EnsuredLoadBalancer']);
   });
+
+  it('is shown with its mode and the ports of the Service', async () => {
+    const ports = [
+      { name: 'dns', port: 53, protocol: 'UDP' },
+      { name: 'dns-tcp', port: 53, protocol: 'TCP' },
+    ];
+    world.services.create('dns', { spec: { ports } });
+    await world.clock.advance(1000);
+    const [ip] = world.loadBalancerOf('dns')?.addresses ?? [];
+    assert.deepEqual(world.services.must('dns').status.loadBalancer.ingress, [
+      {
+        ip: ip?.ip,
+        ipMode: 'VIP',
+        ports: [
+          { port: 53, protocol: 'UDP' },
+          { port: 53, protocol: 'TCP' },
+        ],
+      },
+    ]);
+  });
+
+  it('tells kube-proxy not to skip it where it ends connections', async () => {
+    world.services.create('web', { annotations: { [other]: 'true' } });
+    await world.clock.advance(1000);
+    assert.equal(world.services.must('web').status.loadBalancer.ingress?.[0]?.ipMode, 'Proxy');
+    world.services.annotate('web', { [other]: null });
+    await world.clock.advance(1000);
+    assert.equal(world.services.must('web').status.loadBalancer.ingress?.[0]?.ipMode, 'VIP');
+  });
+
+  it('follows the ports, the ranges, the policy and the affinity, in place', async () => {
+    world.services.create('web');
+    await world.clock.advance(1000);
+    const before = world.loadBalancerOf('web');
+    world.services.patch('web', {
+      spec: {
+        ports: [
+          { name: 'http', port: 80, protocol: 'TCP' },
+          { name: 'https', port: 443, protocol: 'TCP' },
+        ],
+        loadBalancerSourceRanges: ['10.0.0.0/8', '10.0.0.0/8'],
+        sessionAffinity: 'ClientIP',
+        externalTrafficPolicy: 'Local',
+        externalIPs: ['203.0.113.7'],
+      },
+    });
+    await world.clock.advance(1000);
+    const after = world.loadBalancerOf('web');
+    assertConverged(world, 'changed');
+    assert.deepEqual([after?.id, after?.addresses], [before?.id, before?.addresses]);
+    assert.deepEqual(
+      after?.listeners.map(({ sourceRanges }) => sourceRanges),
+      [['10.0.0.0/8'], ['10.0.0.0/8']],
+    );
+    assert.deepEqual(after?.pools[0]?.sessionAffinity, { timeoutSeconds: 10_800 });
+    assert.deepEqual(after?.pools[0]?.healthCheck, {
+      port: world.services.must('web').spec.healthCheckNodePort,
+      path: '/healthz',
+    });
+    assert.deepEqual(world.services.must('web').spec['externalIPs'], ['203.0.113.7']);
+  });
+
+  it('ends in the cloud first: the finalizer goes after a read by id that finds nothing', async () => {
+    world.services.create('web');
+    await world.clock.advance(1000);
+    const id = world.loadBalancerOf('web')?.id;
+    const order: string[] = [];
+    const start = replica.life.calls.length;
+    world.services.delete('web');
+    await world.clock.advance(5000);
+    order.push(...replica.life.calls.slice(start));
+    const last = order.findLastIndex((call) => call.startsWith('cloud'));
+    assert.match(order[last] ?? '', /^cloud GET/);
+    assert.ok(order.slice(0, last + 1).some((call) => call.includes(`GET`) && call.endsWith(`/load-balancers/${id}`)));
+    assert.deepEqual(order.slice(last + 1), ['kube patch /api/v1/namespaces/default/services/web/status']);
+    assertConverged(world, 'deleted');
+    assert.deepEqual(replica.reasons('web').slice(2), ['DeletingLoadBalancer', 'DeletedLoadBalancer']);
+  });
+
+  it('survives a finalizer, a status or a condition that somebody takes away: they are put back', async () => {
+    world.services.create('web');
+    await world.clock.advance(1000);
+    const before = world.mutationCount();
+    world.services.patch('web', { metadata: { finalizers: null } });
+    await world.clock.advance(1000);
+    assertConverged(world, 'finalizer taken');
+    world.services.patchStatus('web', { status: { loadBalancer: { ingress: null } } });
+    await world.clock.advance(1000);
+    assertConverged(world, 'status wiped');
+    world.services.patchStatus('web', { status: { conditions: null } });
+    await world.clock.advance(1000);
+    assertConverged(world, 'condition wiped');
+    world.services.annotate('web', { [annotations.loadBalancer]: null });
+    await world.clock.advance(1000);
+    assertConverged(world, 'record taken');
+    world.services.patch('web', { metadata: { finalizers: null, annotations: { [annotations.loadBalancer]: null } } });
+    world.services.patchStatus('web', { status: { loadBalancer: { ingress: null } } });
+    await world.clock.advance(1000);
+    assertConverged(world, 'everything taken');
+    assert.equal(world.mutationCount(), before);
+  });
+
+  it('ends when the finalizer was stripped: the deletion is seen all the same', async () => {
+    world.services.create('web');
+    await world.clock.advance(1000);
+    replica.kube.hold();
+    world.services.patch('web', { metadata: { finalizers: null } });
+    world.services.delete('web');
+    replica.kube.release();
+    await world.clock.advance(5000);
+    assert.equal(world.services.get('web'), undefined);
+    assertConverged(world, 'stripped and deleted');
+    assert.deepEqual(replica.reasons('web').slice(-2), ['DeletingLoadBalancer', 'DeletedLoadBalancer']);
+  });
+
+  it('ends for the old Service and begins anew for one of the same name', async () => {
+    world.services.create('web');
+    await world.clock.advance(1000);
+    const first = world.loadBalancerOf('web')?.id;
+    replica.kube.hold();
+    world.services.patch('web', { metadata: { finalizers: null } });
+    world.services.delete('web');
+    world.services.create('web');
+    replica.kube.release();
+    await world.clock.advance(5000);
+    assertConverged(world, 're-created');
+    assert.notEqual(world.loadBalancerOf('web')?.id, first);
+  });
+
+  it('ends for a Service that was replaced by one of its name while nobody led', async () => {
+    world.services.create('web');
+    await world.clock.advance(1000);
+    await replica.stop();
+    world.services.patch('web', { metadata: { finalizers: null } });
+    world.services.delete('web');
+    world.services.create('web');
+    const next = world.replica();
+    await next.start();
+    await world.clock.advance(10_000);
+    assertConverged(world, 're-created behind our back');
+  });
+
+  it('is an orphan where a Service went while nobody led: it stays, and is counted', async () => {
+    world.services.create('web');
+    await world.clock.advance(1000);
+    await replica.stop();
+    world.services.patch('web', { metadata: { finalizers: null } });
+    world.services.delete('web');
+    const next = world.replica();
+    await next.start();
+    await world.clock.advance(1_000_000);
+    assert.equal(world.loadBalancers().length, 1);
+    assert.equal(await next.gauge('mooring_load_balancers_without_service', `{scope="${world.scope}"}`), 1);
+  });
+
+  it('that somebody removed is made anew, with an event', async () => {
+    world.services.create('web');
+    await world.clock.advance(1000);
+    const lost = world.loadBalancerOf('web');
+    world.cloud.network.loadBalancers.forget(lost?.id ?? '');
+    await world.clock.advance(700_000);
+    assertConverged(world, 'mended by the audit');
+    assert.deepEqual(world.loadBalancerOf('web')?.addresses, lost?.addresses);
+    assert.ok(replica.reasons('web').includes('LoadBalancerMissing'));
+  });
+
+  it('that somebody changed is put right by the audit', async () => {
+    world.services.create('web');
+    await world.clock.advance(1000);
+    const { id = '', listeners = [] } = world.loadBalancerOf('web') ?? {};
+    world.cloud.network.loadBalancers.deleteListener(id, listeners[0]?.id ?? '');
+    await world.clock.advance(700_000);
+    assertConverged(world, 'mended by the audit');
+  });
+
+  it('goes with the type, and comes back with it', async () => {
+    world.services.create('web');
+    await world.clock.advance(1000);
+    world.services.patch('web', { spec: { type: 'NodePort' } });
+    await world.clock.advance(5000);
+    assertConverged(world, 'type changed away');
+    assert.equal(world.loadBalancers().length, 0);
+    world.services.patch('web', { spec: { type: 'LoadBalancer' } });
+    await world.clock.advance(5000);
+    assertConverged(world, 'type changed back');
+    world.services.patch('web', { spec: { type: 'ClusterIP' } });
+    world.services.patch('web', { spec: { type: 'LoadBalancer' } });
+    await world.clock.advance(5000);
+    assertConverged(world, 'there and back in one moment');
+  });
+
+  it('takes over members and lets them go, told as an update of hosts', async () => {
+    world.services.create('web');
+    await world.clock.advance(1000);
+    world.node('n2');
+    await world.clock.advance(5000);
+    assertConverged(world, 'one more');
+    assert.deepEqual(replica.reasons('web').slice(2), ['UpdatedLoadBalancer']);
+    assert.equal(await replica.gauge('service_controller_loadbalancer_sync_total'), 1);
+  });
+
+  it('without Nodes stands and says so', async () => {
+    world.cluster.remove('n0');
+    world.cluster.remove('n1');
+    await world.clock.advance(10_000);
+    world.services.create('web');
+    await world.clock.advance(1000);
+    assert.equal(world.services.condition('web')?.reason, 'NoMembers');
+    assert.equal(world.services.addresses('web').length, 1);
+    assert.ok(replica.reasons('web').includes('UnAvailableLoadBalancer'));
+    world.node('n5');
+    await world.clock.advance(5000);
+    assertConverged(world, 'the first Node');
+  });
+
+  it('keeps its address when the Service is retained, and belongs to nobody', async () => {
+    world.services.create('web', { annotations: { [annotations.loadBalancerRetain]: 'true' } });
+    await world.clock.advance(1000);
+    const before = world.loadBalancerOf('web');
+    world.services.delete('web');
+    await world.clock.advance(5000);
+    assert.equal(world.services.get('web'), undefined);
+    const [left] = world.loadBalancers();
+    assert.deepEqual([left?.id, left?.addresses], [before?.id, before?.addresses]);
+    assert.equal(left?.tags['mooring.dev/service-uid'], undefined);
+    assert.equal(left?.tags['mooring.dev/retained'], 'default/web');
+    await world.clock.advance(1_300_000);
+    assert.equal(await replica.gauge('mooring_load_balancers_without_service', `{scope="${world.scope}"}`), 0);
+  });
+
+  it('does nothing for changes that do not concern it', async () => {
+    world.services.create('web');
+    await world.clock.advance(1000);
+    const [reads, changes] = [world.readCount(), world.mutationCount()];
+    replica.kube.forgetCalls();
+    world.services.patch('web', { metadata: { labels: { a: 'b' }, annotations: { 'example.com/x': '1' } } });
+    world.services.patch('web', { spec: { selector: { app: 'y' }, externalIPs: ['203.0.113.7'] } });
+    world.services.create('inner', { spec: { type: 'ClusterIP' } });
+    world.services.delete('inner');
+    world.node('n0-tainted');
+    world.cluster.setReady('n0', 'False');
+    world.cluster.remove('n0-tainted');
+    await world.clock.advance(500);
+    assert.deepEqual([world.readCount(), world.mutationCount()], [reads, changes]);
+    assert.deepEqual(replica.kube.writes(), []);
+  });
+
+  it('ends although another controller’s finalizer keeps the Service: it is not made again', async () => {
+    world.services.create('web', { finalizers: ['example.com/hold'] });
+    await world.clock.advance(1000);
+    world.services.delete('web');
+    await world.clock.advance(5000);
+    assert.deepEqual(world.services.must('web').metadata.finalizers, ['example.com/hold']);
+    assert.equal(world.loadBalancers().length, 0);
+    const before = world.mutationCount();
+    await replica.stop();
+    const next = world.replica();
+    await next.start();
+    await world.clock.advance(700_000);
+    assert.deepEqual([world.mutationCount(), next.kube.writes(), next.reasons('web')], [before, [], []]);
+    assert.equal(world.services.must('web').status.loadBalancer.ingress, undefined);
+    assert.notEqual(finalizers.loadBalancerCleanup, 'example.com/hold');
+  });
+});
+
+it('a Service of two families has an address of each', async () => {
+  const world = createWorld({ families: ['IPv6', 'IPv4'] });
+  world.node('n0');
+  const replica = world.replica();
+  await replica.start();
+  world.services.create('web');
+  await world.clock.advance(1000);
+  const families = world.services.addresses('web').map((address) => (address.includes(':') ? 'IPv6' : 'IPv4'));
+  assert.deepEqual(families.sort(), ['IPv4', 'IPv6']);
+  assertConverged(world, 'dual stack');
+  await world.close();
 });

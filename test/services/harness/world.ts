@@ -3,6 +3,7 @@ import { createMetricRegistry, type MetricRegistry } from '../../../common/proce
 import { seededRandom } from '../../../common/process/random.ts';
 import { type FakeClock, fakeClock } from '../../../common/testing/fake-clock.ts';
 import { createSimulatedCloud as openSimulated } from '../../../controller/clouds/simulated/simulated-cloud.ts';
+import type { KubeApi, KubeCall } from '../../../controller/kube/api.ts';
 import type { EventTarget, KubeEvent } from '../../../controller/kube/event-sink.ts';
 import { fencedApi } from '../../../controller/kube/fence.ts';
 import { createListWatch } from '../../../controller/kube/list-watch.ts';
@@ -39,6 +40,8 @@ export interface WorldOptions {
   readonly half?: Partial<ServiceHalfOptions>;
   readonly provisioningMs?: number;
   readonly deletingMs?: number;
+  /** The embedded API is single stack: every Service is shown with these families instead. */
+  readonly families?: readonly string[];
   readonly logLevel?: 'debug';
 }
 
@@ -91,6 +94,22 @@ export interface World {
   close(): Promise<void>;
 }
 
+/** The same API with these families on every Service it shows. */
+function withFamilies(inner: KubeApi, ipFamilies: readonly string[]): KubeApi {
+  function shown(value: unknown): unknown {
+    if (typeof value !== 'object' || value === null) return value;
+    if ('items' in value && Array.isArray(value.items)) return { ...value, items: value.items.map(shown) };
+    if (!('spec' in value) || typeof value.spec !== 'object' || value.spec === null || !('clusterIP' in value.spec))
+      return value;
+    return { ...value, spec: { ...value.spec, ipFamilies } };
+  }
+  return {
+    call: async <T>(call: KubeCall) => shown(await inner.call(call)) as T,
+    watch: (call) =>
+      inner.watch({ ...call, onEvent: ({ type, object }) => call.onEvent({ type, object: shown(object) }) }),
+  };
+}
+
 const endpoint = 'http://cloud';
 const readOperations = /\.(list|get|find)$/;
 
@@ -120,7 +139,7 @@ export function createWorld(options: WorldOptions = {}): World {
   function replica({ death, dryRun = false }: ReplicaOptions = {}): Replica {
     const life = createLife(death);
     const kube = inProcessKube(core, clock);
-    const api = life.kube(kube);
+    const api = life.kube(options.families === undefined ? kube : withFamilies(kube, options.families));
     const registry = createMetricRegistry();
     const events: EmittedEvent[] = [];
     const logged: string[] = [];

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { assertConverged } from './harness/converged.ts';
+import { createWorld } from './harness/world.ts';
+
+const services = 200;
+
+it('200 Services at 100 ms a call take the calls that they need, and no more', async (t) => {
+  const world = createWorld();
+  world.cloud.faults.add({ operation: '*', effect: { kind: 'latency', ms: 100 } });
+  for (let index = 0; index < 3; index += 1) world.node(`n${index}`);
+  const replica = world.replica();
+  await replica.start();
+  await world.clock.advance(1000);
+  const reads = world.readCount();
+  const startedMs = world.clock.monotonic();
+  for (let index = 0; index < services; index += 1) world.services.create(`s${index}`);
+  const done = () => world.services.names().every((name) => world.services.condition(name)?.reason === 'Ensured');
+  while (!done() && world.clock.monotonic() - startedMs < 120_000) await world.clock.advance(100);
+  t.diagnostic(`all ready after ${(world.clock.monotonic() - startedMs) / 1000} simulated seconds`);
+  assertConverged(world, '200 Services');
+  assert.equal(world.mutationCount(), 2 * services, JSON.stringify(world.mutations()));
+  assert.equal(world.readCount(), reads);
+  assert.equal(replica.kube.writes().length, 2 * services);
+
+  const before = world.mutationCount();
+  const joinedMs = world.clock.monotonic();
+  world.node('n9');
+  await world.clock.advance(20_000);
+  assertConverged(world, 'one more Node');
+  assert.equal(world.mutationCount() - before, services);
+  assert.equal(world.readCount(), reads);
+  t.diagnostic(
+    `one more node: ${services} calls within ${(world.clock.monotonic() - joinedMs) / 1000} simulated seconds`,
+  );
+  await world.close();
+});
