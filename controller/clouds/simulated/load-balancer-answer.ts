@@ -71,9 +71,14 @@ export interface LoadBalancer {
   readonly pools: readonly Pool[];
 }
 
-const families = ['IPv4', 'IPv6'] as const;
-const schemes = ['external', 'internal'] as const;
+export const families = ['IPv4', 'IPv6'] as const;
+export const schemes = ['external', 'internal'] as const;
 const states = ['active', 'provisioning', 'failed', 'deleting'] as const;
+
+/** What an address is called that is reserved for a load balancer of this name. */
+export function addressName(loadBalancer: string, family: IpFamily, scheme: Scheme): string {
+  return `${loadBalancer}-${family.toLowerCase()}-${scheme}`;
+}
 
 /** Validates one item of an answer. Throws a TypeError that names the field, what it holds and what was expected. */
 export function readLoadBalancer(item: unknown, region: string, sets: MemberSets): LoadBalancer {

@@ -75,18 +75,21 @@ function memberPortOf({ nodePort, port }: DesiredPort): number {
  * @param mayAdd whether new pieces may join
  */
 export function planPieces(wanted: Wanted, loadBalancer: LoadBalancer, mayAdd: boolean): PiecePlan {
-  const { desired, subject, members, sets } = wanted;
+  const { desired, settings, subject, members } = wanted;
   const steps: SimulatedStep[] = [];
   const refusals: Refusal[] = [];
-  const id = loadBalancer.id;
+  const { id, name } = loadBalancer;
   const [pool, ...otherPools] = ownPools(loadBalancer, subject.owner);
-  if (pool) {
-    steps.push(...poolChanges(wanted, id, pool));
-  } else if (mayAdd) {
+  if (pool) steps.push(...poolSteps(wanted, loadBalancer, pool));
+  const mayAddPool = mayAdd && settings.healthCheck !== undefined;
+  if (!pool && mayAddPool) {
     const call = { does: 'add pool', loadBalancer: id, pool: newPool(wanted), members } as const;
-    steps.push(stepOf(subject, desired.name, `add a pool of ${count(members)} to ${loadBalancer.name}`, call));
+    steps.push(stepOf(subject, desired.name, `add a pool of ${count(members)} to ${name}`, call));
   }
 
+  // What is not understood keeps a listener from being made, not from being kept up to date.
+  const understood = settings.proxyProtocol !== undefined && settings.tls !== undefined;
+  const mayAddListener = mayAdd && understood && (pool !== undefined || mayAddPool);
   const ours = ownListeners(loadBalancer, subject.owner);
   const changes: SimulatedStep[] = [];
   for (const port of desired.ports) {
@@ -95,16 +98,16 @@ export function planPieces(wanted: Wanted, loadBalancer: LoadBalancer, mayAdd: b
     if (there && ours.includes(there)) {
       const change = listenerChange(wanted, there, port, pool);
       if (!change) continue;
-      const summary = `listener ${shown} of ${loadBalancer.name}: ${differences(there, change)}`;
+      const summary = `listener ${shown} of ${name}: ${differences(there, change)}`;
       changes.push(
         stepOf(subject, there.id, summary, { does: 'change listener', loadBalancer: id, id: there.id, change }),
       );
     } else if (there) {
-      const message = `${shown} of load balancer ${loadBalancer.name} (${id}) is taken by listener ${there.id}, which is not of ${desired.service}`;
+      const message = `${shown} of load balancer ${name} (${id}) is taken by listener ${there.id}, which is not of ${desired.service}`;
       refusals.push({ reason: 'Conflict', message });
-    } else if (mayAdd) {
+    } else if (mayAddListener) {
       const listener = newListener(wanted, port);
-      const summary = `add listener ${shown} to port ${listener.memberPort} of the members to ${loadBalancer.name}`;
+      const summary = `add listener ${shown} to port ${listener.memberPort} of the members to ${name}`;
       const poolRef = pool?.id ?? desired.name;
       steps.push(stepOf(subject, shown, summary, { does: 'add listener', loadBalancer: id, listener, pool: poolRef }));
     }
@@ -112,29 +115,33 @@ export function planPieces(wanted: Wanted, loadBalancer: LoadBalancer, mayAdd: b
   steps.push(...changes);
   for (const one of ours) {
     if (desired.ports.some(({ protocol, port }) => protocol === one.protocol && port === one.port)) continue;
-    const summary = `delete listener ${one.protocol} ${one.port} of ${loadBalancer.name}`;
+    const summary = `delete listener ${one.protocol} ${one.port} of ${name}`;
     steps.push(stepOf(subject, one.id, summary, { does: 'delete listener', loadBalancer: id, id: one.id }));
   }
-  for (const one of otherPools) {
-    const summary = `delete pool ${one.name} of ${loadBalancer.name}, which is one too many`;
+  for (const one of otherPools.filter((pool) => !usedByOthers(pool, loadBalancer, subject))) {
+    const summary = `delete pool ${one.name} of ${name}, which is one too many`;
     steps.push(stepOf(subject, one.id, summary, { does: 'delete pool', loadBalancer: id, id: one.id }));
   }
-  // A change of the pool that a listener uses must be known first; nothing of the kind waits for the members.
   return { steps, refusals };
+}
 
-  function poolChanges(_: Wanted, lb: string, there: Pool): SimulatedStep[] {
-    const made: SimulatedStep[] = [];
-    const change = poolChange(wanted, there);
-    if (change) {
-      const summary = `pool of ${loadBalancer.name}: ${differences(there, change)}`;
-      made.push(stepOf(subject, there.id, summary, { does: 'change pool', loadBalancer: lb, id: there.id, change }));
-    }
-    if (sets.digest(members) !== there.memberDigest) {
-      const summary = `members of ${loadBalancer.name}: ${memberDifferences(there, members)}`;
-      made.push(stepOf(subject, there.id, summary, { does: 'set members', loadBalancer: lb, id: there.id, members }));
-    }
-    return made;
+function poolSteps({ desired, settings, subject, members, sets }: Wanted, { id, name }: LoadBalancer, pool: Pool) {
+  const steps: SimulatedStep[] = [];
+  const change = poolChange(desired, settings, pool);
+  if (change) {
+    const summary = `pool of ${name}: ${differences(pool, change)}`;
+    steps.push(stepOf(subject, pool.id, summary, { does: 'change pool', loadBalancer: id, id: pool.id, change }));
   }
+  if (sets.digest(members) !== pool.memberDigest) {
+    const summary = `members of ${name}: ${memberDifferences(pool, members)}`;
+    steps.push(stepOf(subject, pool.id, summary, { does: 'set members', loadBalancer: id, id: pool.id, members }));
+  }
+  return steps;
+}
+
+/** A listener that is not ours sends its connections there. */
+function usedByOthers(pool: Pool, { listeners }: LoadBalancer, { owner }: Subject): boolean {
+  return listeners.some((one) => one.pool === pool.id && !ownedBy(one.tags, owner));
 }
 
 /** What takes our pieces off a load balancer of somebody else. */
@@ -144,7 +151,7 @@ export function planDetach(subject: Subject, host: LoadBalancer): SimulatedStep[
     return stepOf(subject, one.id, summary, { does: 'delete listener', loadBalancer: host.id, id: one.id });
   });
   const pools = ownPools(host, subject.owner)
-    .filter((pool) => !host.listeners.some((one) => one.pool === pool.id && !ownedBy(one.tags, subject.owner)))
+    .filter((pool) => !usedByOthers(pool, host, subject))
     .map((pool) => {
       const summary = `delete pool ${pool.name} of ${host.name}`;
       return stepOf(subject, pool.id, summary, { does: 'delete pool', loadBalancer: host.id, id: pool.id });
@@ -171,9 +178,12 @@ function listenerChange(
   return Object.keys(change).length > 0 ? change : undefined;
 }
 
-function poolChange({ desired, settings: { healthCheck } }: Wanted, there: Pool): PoolChange | undefined {
+function poolChange(
+  { sessionAffinity }: DesiredLoadBalancer,
+  { healthCheck }: Settings,
+  there: Pool,
+): PoolChange | undefined {
   const known = there.healthCheck;
-  const { sessionAffinity } = desired;
   const change: PoolChange = {
     ...(healthCheck && (known?.port !== healthCheck.port || known.path !== healthCheck.path) && { healthCheck }),
     ...(there.sessionAffinity?.timeoutSeconds !== sessionAffinity?.timeoutSeconds && {

@@ -5,7 +5,7 @@ import type { LoadBalancer } from './load-balancer-answer.ts';
 import { newListener, newPool, planDetach, planPieces, tagsFor, type Wanted } from './load-balancer-pieces.ts';
 import { type SimulatedStep, stepOf } from './load-balancer-step.ts';
 import type { MemberSets } from './member-sets.ts';
-import { carriesPieces, type Pieces, type SimulatedObserved, type Subject } from './observed.ts';
+import { carriesPieces, ownListeners, type Pieces, type SimulatedObserved, type Subject } from './observed.ts';
 
 export type SimulatedPlan = LoadBalancerPlan<SimulatedStep>;
 
@@ -46,12 +46,14 @@ function planOfItsOwn(wanted: Wanted, pieces: Pieces): SimulatedPlan {
   const host = hosts.find((one) => carriesPieces(one, subject.owner));
   if (host && !desired.mayChangeAddress) {
     const message = `${desired.service} uses load balancer ${host.id}, which somebody else made; one of its own has another address`;
-    const { steps, refusals } = planPieces(wanted, host, false);
+    const consent = host.tags[ownerTags.consent] === subject.owner.cluster;
+    const { steps, refusals } = planPieces(wanted, host, consent);
     return { steps, refusals: [{ reason: 'AddressWouldChange', message }, ...refusals], waitMs: undefined };
   }
   if (foreign?.state === 'deleting') return waiting;
   if (foreign) {
-    const message = `load balancer ${foreign.id} has the name ${foreign.name}, and its tags do not say that it is of ${desired.service}`;
+    const kept = foreign.tags[ownerTags.retained] !== undefined ? ' any more: it was kept on purpose' : '';
+    const message = `load balancer ${foreign.id} has the name ${foreign.name}, and its tags do not say that it is of ${desired.service}${kept}`;
     return { steps: [], refusals: [{ reason: 'ForeignLoadBalancer', message }], waitMs: undefined };
   }
   return planCreate(wanted, pieces, undefined);
@@ -129,7 +131,7 @@ function planOwn(wanted: Wanted, pieces: Pieces, own: LoadBalancer): SimulatedPl
     const summary = `tag ${ownerTags.serviceName} of ${own.name} to ${desired.service}`;
     steps.push(stepOf(subject, own.id, summary, { does: 'change load balancer', id: own.id, tags }));
   }
-  const inside = planPieces(wanted, own, settings.refusals.length === 0);
+  const inside = planPieces(wanted, own, true);
   steps.push(...inside.steps);
   for (const host of pieces.hosts) steps.push(...planDetach(subject, host));
   const keep = new Set([...own.addresses, ...growing].map(({ id }) => id));
@@ -183,7 +185,7 @@ function planAttached(wanted: Wanted, pieces: Pieces): SimulatedPlan {
   const elsewhere = [pieces.own, ...pieces.hosts].filter(
     (one) => one && one !== host && (one === pieces.own || carriesPieces(one, subject.owner)),
   );
-  if (elsewhere.length > 0 && !desired.mayChangeAddress && !carriesPieces(host, subject.owner)) {
+  if (elsewhere.length > 0 && !desired.mayChangeAddress && ownListeners(host, subject.owner).length === 0) {
     const message = `${desired.service} uses load balancer ${elsewhere[0]!.id}, and ${id} has another address`;
     return instead(refuse('AddressWouldChange', message));
   }
@@ -199,7 +201,7 @@ function planAttached(wanted: Wanted, pieces: Pieces): SimulatedPlan {
   if (lacking.length > 0) {
     refusals.push(refuse('Unsupported', `spec.ipFamilies: load balancer ${id} has no ${lacking.join(', ')} address`));
   }
-  const inside = planPieces(wanted, host, wanted.settings.refusals.length === 0);
+  const inside = planPieces(wanted, host, true);
   const { own } = pieces;
   const steps = [...inside.steps];
   for (const other of pieces.hosts) if (other !== host) steps.push(...planDetach(subject, other));

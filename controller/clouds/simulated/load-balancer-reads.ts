@@ -2,14 +2,17 @@ import { isCloudError } from '../../../common/cloud-error.ts';
 import { type LoadBalancerRef, type Owner, ownerTags } from '../load-balancers.ts';
 import {
   type Address,
+  addressName,
+  families,
   type LoadBalancer,
   readAddress,
   readLoadBalancer,
   resourceIdForm,
+  schemes,
 } from './load-balancer-answer.ts';
 import type { MemberSets } from './member-sets.ts';
 import { assemble, type Found, givenUp, ownedBy, ownerIn, ownPools, type SimulatedObserved } from './observed.ts';
-import { everyPage, reading, type Transport } from './transport.ts';
+import { everyPage, itemsOf, reading, type Transport } from './transport.ts';
 
 /** Lists show the members of pools up to this size; larger sets are known by their digest, or read once. */
 const inlineMembers = 100;
@@ -44,6 +47,14 @@ export function loadBalancerReads({ transport, region, sets }: ReadParts): LoadB
     return reading(operation, () => items.map(readAddress));
   }
 
+  /** Those that have the names that are given to what is reserved for a load balancer of this name. Never out of date. */
+  async function lookup(name: string, signal?: AbortSignal): Promise<Address[]> {
+    const operation = 'addresses.lookup';
+    const names = families.flatMap((family) => schemes.map((scheme) => addressName(name, family, scheme)));
+    const value = await transport({ operation, path: `/addresses?names=${names.join(',')}`, signal });
+    return reading(operation, () => itemsOf(value, operation).map(readAddress));
+  }
+
   async function get(id: string, signal?: AbortSignal): Promise<LoadBalancer | undefined> {
     const operation = 'load-balancers.get';
     if (!resourceIdForm.test(id)) return undefined;
@@ -74,7 +85,7 @@ export function loadBalancerReads({ transport, region, sets }: ReadParts): LoadB
       Promise.all(asked.map((id) => get(id, signal))),
       loadBalancers('load-balancers.list', tag, signal),
       ref.id === undefined ? byName() : [],
-      addresses('addresses.list', tag, signal),
+      lookup(name, signal),
       address === undefined ? [] : addresses('addresses.find', `&ip=${encodeURIComponent(address)}`, signal),
     ]);
     const proved = byId.some((one) => one && ownedBy(one.tags, owner));
@@ -84,7 +95,13 @@ export function loadBalancerReads({ transport, region, sets }: ReadParts): LoadB
     const hits = new Set([...tagHits, ...early, ...late].map(({ id }) => id).filter((id) => !asked.includes(id)));
     for (const one of await Promise.all([...hits].map((id) => get(id, signal)))) if (one) found.set(one.id, one);
     const all = [...found.values()];
-    return assemble(ref, { loadBalancers: all, addresses: reserved, reserved: named });
+    const known = new Set([...reserved, ...named].map(({ id }) => id));
+    const own = all.filter(({ tags }) => ownedBy(tags, owner)).flatMap((one) => one.addresses);
+    const others = own.some(({ id }) => id !== undefined && !known.has(id))
+      ? await addresses('addresses.list', tag, signal)
+      : [];
+    const ours = [...reserved, ...others.filter(({ id }) => !known.has(id))];
+    return assemble(ref, { loadBalancers: all, addresses: ours, reserved: named });
   }
 
   async function observeAll(cluster: string, signal?: AbortSignal): Promise<readonly SimulatedObserved[]> {

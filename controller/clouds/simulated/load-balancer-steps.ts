@@ -3,7 +3,7 @@ import { simulated } from '../../../common/provider-id/simulated.ts';
 import type { DesiredMember } from '../load-balancers.ts';
 import type { ApplyOptions } from '../permit.ts';
 import { freeAddress } from './load-balancer-addresses.ts';
-import { type Address, type LoadBalancer, readAddress, readLoadBalancer } from './load-balancer-answer.ts';
+import { type Address, addressName, type LoadBalancer, readAddress, readLoadBalancer } from './load-balancer-answer.ts';
 import type { LoadBalancerReads } from './load-balancer-reads.ts';
 import type { SimulatedStep, StepCall } from './load-balancer-step.ts';
 import type { MemberSets } from './member-sets.ts';
@@ -80,13 +80,13 @@ export function loadBalancerSteps({ transport, reads, region, sets }: StepParts)
     async function reserve({ family, scheme, tags }: StepCall & { does: 'reserve address' }): Promise<Address> {
       const operation = 'addresses.create';
       const token = `address ${scheme} ${family} ${subject.owner.cluster} ${subject.owner.service}`;
-      const ask = async (clientToken: string) => {
-        const answer = await send({ operation, path: '/addresses', body: { clientToken, family, scheme, tags } });
+      const ask = async (clientToken: string, name?: string) => {
+        const answer = await send({ operation, path: '/addresses', body: { clientToken, name, family, scheme, tags } });
         return reading(operation, () => readAddress(answer));
       };
-      const first = await ask(token);
+      const first = await ask(token, addressName(subject.name, family, scheme));
       if (ownedBy(first.tags, subject.owner)) return first;
-      // The token made one that is not ours any more: its tags were taken away.
+      // The token made one that is not ours any more: its tags were taken away. Its name is still taken.
       const second = await ask(`${token} not ${first.id}`);
       if (ownedBy(second.tags, subject.owner)) return second;
       throw notOurs(operation, second.id);

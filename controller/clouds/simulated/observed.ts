@@ -73,7 +73,8 @@ export function assemble(
   const ownAddresses = addresses.filter(({ tags }) => ownedBy(tags, owner));
   const pieces: Pieces = { subject, own, hosts, foreign, addresses: ownAddresses, reserved };
   const host = hosts.find((one) => one.id === attachTo) ?? hosts[0];
-  const inUse = host && (carriesPieces(host, owner) || !own) && (attachTo !== undefined || !own) ? host : own;
+  const serves = host !== undefined && ownListeners(host, owner).length > 0;
+  const inUse = host && (serves || !own) && (attachTo !== undefined || !own) ? host : own;
   const main = inUse ?? foreign;
   if (!main && ownAddresses.length === 0 && reserved.length === 0) return undefined;
   const anything = own ?? hosts.find((one) => carriesPieces(one, owner)) ?? ownAddresses[0];

@@ -11,6 +11,8 @@ export type Family = 'IPv4' | 'IPv6';
 
 /** A static address: it stays until it is released, whatever uses it. */
 export interface SimulatedAddress extends Resource {
+  /** Unique in its region, where there is one. */
+  readonly name: string | undefined;
   readonly ip: string;
   readonly family: Family;
   readonly scheme: Scheme;
@@ -21,6 +23,7 @@ export interface SimulatedAddress extends Resource {
 }
 
 export interface AddressSpec {
+  readonly name?: string | undefined;
   readonly family: Family;
   readonly scheme: Scheme;
   readonly tags: Tags;
@@ -32,7 +35,8 @@ export type AddressPlan = (scheme: Scheme, family: Family, number: number) => st
 
 export interface AddressModel {
   readonly store: Pick<ResourceStore<SimulatedAddress>, 'get' | 'all' | 'inPlace' | 'inPlaceAsOf'>;
-  /** @returns the one that this token made, when there is one */
+  named(place: string, name: string): SimulatedAddress | undefined;
+  /** @returns the one that this token made, when there is one. Refusals: 409 `name-taken` (with its id), 403 `quota-exceeded`. */
   reserve(place: string, spec: AddressSpec): { readonly address: SimulatedAddress; readonly made: boolean };
   /** Refused with 409 `address-in-use` while a load balancer has it. */
   release(id: string): void;
@@ -70,17 +74,23 @@ export function createAddressModel(parts: AddressModelParts): AddressModel {
     return address;
   }
 
+  const named = (place: string, name: string) => store.inPlace(place).find((one) => one.name === name);
+
   return {
     store,
-    reserve(place, { family, scheme, tags, clientToken }) {
+    named,
+    reserve(place, { name, family, scheme, tags, clientToken }) {
       const known = store.byToken(place, clientToken);
       if (known) return { address: known, made: false };
+      const taken = name === undefined ? undefined : named(place, name);
+      if (taken) throw new Refused(409, 'name-taken', `${taken.id} has the name ${name}`, { id: taken.id });
       quotas.demand('addresses', store.countIn(place));
       const address: SimulatedAddress = {
         id: `addr-${randomHex(random, 12)}`,
         place,
         serial: store.nextSerial(),
         clientToken,
+        name,
         ip: next(scheme, family),
         family,
         scheme,

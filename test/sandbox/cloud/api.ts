@@ -52,8 +52,9 @@ const maxIds = 1000;
  * | `PUT /load-balancers/{id}/pools/{id}/members {members, ifRevision?}` | `pools.set-members` |
  * | `DELETE /load-balancers/{id}/pools/{id}` | `pools.delete` |
  * | `GET /addresses?limit=&pageToken=&tag=` | `addresses.list` |
+ * | `GET /addresses?names=a,b` | `addresses.lookup`; at most 100, never stale |
  * | `GET /addresses?ip=` | `addresses.find` |
- * | `POST /addresses {clientToken?, family?, scheme?, tags?}` | `addresses.create` |
+ * | `POST /addresses {clientToken?, name?, family?, scheme?, tags?}` | `addresses.create` |
  * | `GET`, `PATCH {tags}`, `DELETE /addresses/{id}` | `addresses.get`, `.update`, `.delete` |
  * | `GET /routes?limit=&pageToken=&tag=` | `routes.list`; answers `quota {limit, used}` beside the items when there is one |
  * | `POST /routes {clientToken?, destination, instanceId, description?, tags?}` | `routes.create` |
@@ -69,7 +70,7 @@ const maxIds = 1000;
  * - A pool: `{id, name, tags, healthCheck?: {port, path}, sessionAffinity?: {timeoutSeconds}, members: [{instanceId, weight: 0|1, healthy?}],
  *   memberCount, memberDigest}`. With `inlineMembers=N`, on every call that answers load balancers, pools of more than N members leave
  *   `members` out. `memberDigest` is that of `MemberSets.digest`.
- * - An address: `{id, ip, family, scheme, tags, usedBy?, createdAt}`. A route: `{id, destination, instanceId, description, tags, createdAt,
+ * - An address: `{id, name?, ip, family, scheme, tags, usedBy?, createdAt}`. A route: `{id, destination, instanceId, description, tags, createdAt,
  *   blackhole}`.
  * - `tag=` finds load balancers that carry the tag themselves or on a listener or pool. `tags` in a PATCH name what changes: null takes one
  *   away, those not named stay.

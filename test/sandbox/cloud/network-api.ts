@@ -2,7 +2,7 @@ import type { SimulatedAddress } from './address-model.ts';
 import { bodyOf, changedTags, oneOf, optionalText, tagsOf } from './body.ts';
 import type { SimulatedLoadBalancer } from './load-balancer.ts';
 import { recogniseLoadBalancers } from './load-balancer-api.ts';
-import { families, schemes } from './load-balancer-spec.ts';
+import { families, nameOf, schemes } from './load-balancer-spec.ts';
 import type { Network } from './network.ts';
 import { addressToWire, hasTag, pageOf, type ResourceView, routeToWire, tagFilter } from './network-wire.ts';
 import { notFound, Refused } from './refused.ts';
@@ -42,12 +42,24 @@ export function recogniseNetwork(
   return undefined;
 }
 
+/** In one look-up. */
+const maxNames = 100;
+
 function recogniseAddresses(
   { addresses }: Network,
   place: string,
   id: string | undefined,
   { method, query, body }: WireRequest,
 ): NetworkCall | undefined {
+  const names = query.get('names');
+  if (id === undefined && method === 'GET' && names !== null) {
+    const run = (view: NetworkView) => {
+      const asked = [...new Set(names.split(','))].slice(0, maxNames);
+      const found = view.blind ? [] : asked.flatMap((name) => addresses.named(place, name) ?? []);
+      return answer(200, { items: found.map(addressToWire) });
+    };
+    return { operation: 'addresses.lookup', run };
+  }
   if (id === undefined && method === 'GET') {
     const ip = query.get('ip');
     const run = (view: NetworkView) => {
@@ -61,6 +73,7 @@ function recogniseAddresses(
     const run = (view: NetworkView) => {
       const fields = bodyOf(body);
       const { address, made } = addresses.reserve(inSight(view, place), {
+        name: fields['name'] === undefined ? undefined : nameOf(fields),
         family: oneOf(fields, 'family', families, 'IPv4'),
         scheme: oneOf(fields, 'scheme', schemes, 'external'),
         tags: tagsOf(fields),

@@ -15,8 +15,8 @@ export interface ResourceView<R> {
 }
 
 /** How an address stands in answers. */
-export function addressToWire({ id, ip, family, scheme, tags, usedBy, createdAt }: SimulatedAddress) {
-  return { id, ip, family, scheme, tags, usedBy, createdAt };
+export function addressToWire({ id, name, ip, family, scheme, tags, usedBy, createdAt }: SimulatedAddress) {
+  return { id, name, ip, family, scheme, tags, usedBy, createdAt };
 }
 
 /**
