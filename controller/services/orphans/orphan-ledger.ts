@@ -1,0 +1,63 @@
+import { createHash } from 'node:crypto';
+
+/** Annotation of the Lease: when each orphan was first seen, so that a restart does not forget it. */
+export const orphanLedgerKey = 'mooring.dev/orphan-ledger';
+
+/** When orphans were first seen, in seconds since 1970; by the key of `sightingKey`. */
+export type OrphanLedger = ReadonlyMap<string, number>;
+
+/** What the annotation holds at the most, some 13 KB; others are told of and wait for a place. */
+const maxSightings = 512;
+/** Sightings in scopes that nobody looks at any more. */
+const maxAgeSeconds = 90 * 86_400;
+
+/** Of one Service's resources in one scope; short, and begins alike for all of a scope. */
+export function sightingKey(scope: string, service: string): string {
+  return `${scopeKey(scope)}${digest(service).slice(0, 12)}`;
+}
+
+/** What the keys of a scope begin with. */
+export function scopeKey(scope: string): string {
+  return digest(scope).slice(0, 6);
+}
+
+function digest(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/** Reads `<key>@<seconds>,...`. Parts that do not parse are dropped. */
+export function parseSightings(text: string | undefined): OrphanLedger {
+  const ledger = new Map<string, number>();
+  for (const part of (text ?? '').split(',')) {
+    const match = /^([0-9a-f]{18})@(\d{1,11})$/.exec(part);
+    if (match) ledger.set(match[1] as string, Number(match[2]));
+  }
+  return ledger;
+}
+
+export function printSightings(ledger: OrphanLedger): string {
+  return [...ledger].map(([key, seconds]) => `${key}@${seconds}`).join(',');
+}
+
+/**
+ * The ledger after a complete look at one scope: new orphans come in, those that are none any more go out, and so does what is ancient. Answers the same object when nothing
+ * changes. Pure.
+ *
+ * @param services UIDs of the Services whose resources are orphaned now
+ */
+export function afterLook(
+  ledger: OrphanLedger,
+  scope: string,
+  services: readonly string[],
+  nowSeconds: number,
+): OrphanLedger {
+  const seen = new Set(services.map((service) => sightingKey(scope, service)));
+  const next = new Map<string, number>();
+  for (const [key, seconds] of ledger) {
+    const ancient = nowSeconds - seconds > maxAgeSeconds && !seen.has(key);
+    if (!ancient && (seen.has(key) || !key.startsWith(scopeKey(scope)))) next.set(key, seconds);
+  }
+  for (const key of seen) if (!next.has(key) && next.size < maxSightings) next.set(key, nowSeconds);
+  const same = next.size === ledger.size && [...next.keys()].every((key) => ledger.has(key));
+  return same ? ledger : next;
+}
