@@ -5,8 +5,8 @@ import { describe, test } from 'node:test';
 import { runFlags as agentFlags } from '../../agent/options.ts';
 import { type FlagDefinitions, parseFlags } from '../../common/process/flags.ts';
 import { names } from '../../common/well-known.ts';
+import { runCommandFlags as controllerFlags } from '../../controller/commands/run-command.ts';
 import { permissions } from '../../controller/permissions.ts';
-import { runCommandFlags as controllerFlags } from '../../controller/program.ts';
 import { exampleNames, examples, type Manifest, readManifests, readYaml, right, rightsOf } from './manifests.ts';
 
 interface Container {

@@ -1,0 +1,96 @@
+import type { Clock } from '../../common/process/clock.ts';
+import { defineFlags, type FlagValues } from '../../common/process/flags.ts';
+import { createLog, errorFields, type Log } from '../../common/process/log.ts';
+import type { ProgramIo } from '../../common/process/program.ts';
+import type { Random } from '../../common/process/random.ts';
+import { CloudConfigError } from '../clouds/cloud.ts';
+import { connectTo } from '../connect.ts';
+import type { KubeApi } from '../kube/api.ts';
+import { createKubeClient } from '../kube/client.ts';
+import type { ConfiguredCloud } from '../nodes/configured-cloud.ts';
+import { openClouds } from '../open-clouds.ts';
+import { OptionError, readCloudRequests } from '../options/options.ts';
+import { type commonFlags, runFlags } from '../options/own-flags.ts';
+
+/** What a command works in. */
+export interface ControllerWorld {
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Aborts on SIGTERM or SIGINT. */
+  readonly signal: AbortSignal;
+}
+
+export const outputFlags = defineFlags({
+  output: { kind: 'string', short: 'o', default: 'table', choices: ['table', 'json'], help: 'Form of the answer.' },
+});
+export const leaseFlags = defineFlags({
+  'leader-elect-resource-name': runFlags['leader-elect-resource-name'],
+  'leader-elect-resource-namespace': runFlags['leader-elect-resource-namespace'],
+});
+
+interface LogValues {
+  readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
+  readonly logFormat: 'json' | 'text';
+  readonly v: number;
+}
+
+/** The log of `run` goes to stdout; where stdout has the answer, to stderr. */
+export function openLog(clock: Clock, values: LogValues, write: (line: string) => void): Log {
+  return createLog({ clock, level: values.v >= 4 ? 'debug' : values.logLevel, format: values.logFormat, write });
+}
+
+/** Where the answer says everything, the log adds only errors, unless it was asked for. */
+export function quietly<T extends LogValues>(values: T): T {
+  return { ...values, logLevel: values.logLevel === 'info' ? 'error' : values.logLevel };
+}
+
+/** Turns what a person did wrong into exit code 2, and everything else into 1. */
+export async function exitCode(io: ProgramIo, command: string, work: () => Promise<number>): Promise<number> {
+  try {
+    return await work();
+  } catch (error) {
+    const wrong = error instanceof OptionError || error instanceof CloudConfigError;
+    const { error: message, cause } = errorFields(error);
+    io.stderr(`mooring-controller ${command}: ${message}${cause === undefined ? '' : `: ${cause}`}\n`);
+    return wrong ? 2 : 1;
+  }
+}
+
+export function printJson(io: ProgramIo, value: unknown): void {
+  io.stdout(`${JSON.stringify(value, undefined, 2)}\n`);
+}
+
+export function leasePath(values: FlagValues<typeof leaseFlags>): string {
+  const { leaderElectResourceNamespace: namespace, leaderElectResourceName: name } = values;
+  return `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/${name}`;
+}
+
+/** Does something with the cluster, and closes the connections afterwards. Throws an OptionError for a kubeconfig that is none. */
+export async function withApi<T>(
+  kubeconfig: string,
+  { clock, log, env }: { readonly clock: Clock; readonly log: Log; readonly env: ProgramIo['env'] },
+  work: (api: KubeApi) => Promise<T>,
+): Promise<T> {
+  const config = await connectTo(kubeconfig, { clock, log, env });
+  const client = createKubeClient({ config, clock, log });
+  try {
+    return await work(client.api);
+  } finally {
+    client.close();
+  }
+}
+
+/** The same with the clouds that the command line asks for. */
+export async function withClouds<T>(
+  values: FlagValues<typeof commonFlags>,
+  { clock, random, log, io }: ControllerWorld & { readonly log: Log; readonly io: ProgramIo },
+  work: (api: KubeApi, clouds: readonly ConfiguredCloud[]) => Promise<T>,
+): Promise<T> {
+  const requests = await readCloudRequests(values);
+  const clouds = await openClouds(requests, { clock, random, log, env: io.env, onCall: () => {} });
+  try {
+    return await withApi(values.kubeconfig, { clock, log, env: io.env }, (api) => work(api, clouds));
+  } finally {
+    for (const { api } of clouds) api?.close();
+  }
+}

@@ -1,0 +1,60 @@
+import { defineFlags } from '../../common/process/flags.ts';
+import { type CommandDefinition, defineCommand } from '../../common/process/program.ts';
+import { clusterFlags } from '../options/network-flags.ts';
+import { readClusterOptions } from '../options/network-options.ts';
+import { commonFlags, runFlags } from '../options/own-flags.ts';
+import { isEmptyPlan } from '../plan/planned-change.ts';
+import { printPlan } from '../plan/print-plan.ts';
+import { makePlan } from '../plan/run-plan.ts';
+import {
+  type ControllerWorld,
+  exitCode,
+  leaseFlags,
+  leasePath,
+  openLog,
+  outputFlags,
+  printJson,
+  quietly,
+  withClouds,
+} from './command.ts';
+
+/** Apart from 1 (in doubt) and 2 (bad flag), so that a pipeline can tell them apart. */
+const changesExitCode = 3;
+
+const planFlags = defineFlags({
+  'node-deletion-budget': runFlags['node-deletion-budget'],
+  'exit-code': {
+    kind: 'bool',
+    default: false,
+    help: `Exit code ${changesExitCode} when there is something to do, 0 when there is nothing.`,
+  },
+});
+
+export function planCommand(world: ControllerWorld): CommandDefinition {
+  const { clock, random } = world;
+  return defineCommand({
+    summary: 'Says what a run would change now, node by node and resource by resource; changes nothing.',
+    flags: { ...commonFlags, ...clusterFlags, ...planFlags, ...outputFlags, ...leaseFlags },
+    examples: [
+      'mooring-controller plan --cloud-provider openstack --cloud-config cloud.conf',
+      'mooring-controller plan --cloud-provider aws --exit-code -o json',
+    ],
+    run: ({ values, io }) =>
+      exitCode(io, 'plan', async () => {
+        const options = readClusterOptions(values);
+        const log = openLog(clock, quietly(values), io.stderr);
+        const made = await withClouds(values, { ...world, log, io }, (api, clouds) =>
+          makePlan({
+            ...{ api, clock, random, log, clouds, options },
+            leasePath: leasePath(values),
+            deletionBudget: values.nodeDeletionBudget,
+            say: (line) => io.stderr(`${line}\n`),
+          }),
+        );
+        if (values.output === 'json') printJson(io, made);
+        else io.stdout(printPlan(made));
+        if (made.problems.length > 0) return 1;
+        return values.exitCode && !isEmptyPlan(made) ? changesExitCode : 0;
+      }),
+  });
+}

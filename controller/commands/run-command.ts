@@ -1,0 +1,27 @@
+import { type CommandDefinition, defineCommand } from '../../common/process/program.ts';
+import { clusterFlags, networkFlags } from '../options/network-flags.ts';
+import { commonFlags, runFlags } from '../options/own-flags.ts';
+import { readRunOptions } from '../options/run-options.ts';
+import { upstreamFlags } from '../options/upstream-flags.ts';
+import { runController } from '../run.ts';
+import { type ControllerWorld, exitCode, openLog } from './command.ts';
+
+export const runCommandFlags = { ...commonFlags, ...runFlags, ...clusterFlags, ...networkFlags, ...upstreamFlags };
+
+export function runCommand({ clock, random, signal }: ControllerWorld): CommandDefinition {
+  return defineCommand({
+    summary: 'Runs the controller until it is told to stop.',
+    flags: runCommandFlags,
+    examples: [
+      'mooring-controller run --cloud-provider aws',
+      'mooring-controller run --cloud-provider openstack --cloud-config /etc/kubernetes/cloud.conf --kubeconfig ~/.kube/config',
+      'mooring-controller run --cloud-provider aws --cloud-provider openstack --cloud-config openstack=/etc/openstack.conf',
+    ],
+    run: ({ values, io }) =>
+      exitCode(io, 'run', async () => {
+        const log = openLog(clock, values, io.stdout);
+        await runController(await readRunOptions(values), { clock, random, log, env: io.env, stop: signal });
+        return 0;
+      }),
+  });
+}

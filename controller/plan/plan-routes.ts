@@ -1,0 +1,78 @@
+import { errorFields } from '../../common/process/log.ts';
+import type { ConfiguredCloud } from '../nodes/configured-cloud.ts';
+import { isPaused, type NodeView } from '../nodes/node-view.ts';
+import { ownershipOf } from '../nodes/ownership.ts';
+import type { Cidr } from '../routes/cidr.ts';
+import { planRoutes } from '../routes/plan.ts';
+import { instanceOf, routedBy, routedNode } from '../routes/route-context.ts';
+import type { RouteRecords } from '../routes/route-records.ts';
+import type { Plan, PlannedChange } from './planned-change.ts';
+
+export interface RoutePlanParts {
+  /** UID of the namespace kube-system. */
+  readonly cluster: string;
+  readonly clusterCidrs: readonly Cidr[];
+  readonly clouds: readonly ConfiguredCloud[];
+  readonly nodes: readonly NodeView[];
+  readonly records: RouteRecords;
+}
+
+/** What the route half would do in the route tables, by the plan that it makes itself. Removals still wait for a budget and a second look. Reads the clouds; changes nothing. */
+export async function planRouteTables(parts: RoutePlanParts): Promise<Plan> {
+  const changes: PlannedChange[] = [];
+  const problems: string[] = [];
+  for (const cloud of parts.clouds) {
+    if (cloud.api?.routes === undefined) continue;
+    try {
+      changes.push(...(await planScope(parts, cloud)));
+    } catch (error) {
+      problems.push(`routes of ${cloud.scope}: ${errorFields(error)['error']}`);
+    }
+  }
+  return { changes, problems };
+}
+
+async function planScope(parts: RoutePlanParts, { name, scope, api }: ConfiguredCloud): Promise<PlannedChange[]> {
+  const { cluster, clusterCidrs, clouds, records } = parts;
+  const table = await api?.routes?.observe(cluster);
+  if (table === undefined) return [];
+  await records.load(scope);
+  const withRange = parts.nodes.filter(({ podCIDRs }) => podCIDRs.length > 0);
+  const mine = withRange.filter((node) => routedBy(node, clouds)?.scope === scope);
+  const undecided = withRange.filter(
+    (node) => routedBy(node, clouds) === undefined && ownershipOf(node, clouds).kind !== 'foreign',
+  );
+  const plan = planRoutes({
+    cluster,
+    clusterCidrs,
+    nodes: mine.map(routedNode),
+    undecided: undecided.flatMap(({ podCIDRs }) => podCIDRs),
+    table,
+    recorded: (destination, instance) => records.has(scope, destination, instance),
+    instanceOf: (providerID) => instanceOf(name, providerID),
+  });
+  const row = (destination: string, action: PlannedChange['action'], what: string): PlannedChange => ({
+    of: scope,
+    object: `route ${destination}`,
+    action,
+    what,
+  });
+  return [
+    ...plan.create.map(({ desired: { destination, node, providerID }, instead }) =>
+      row(
+        destination,
+        instead.length > 0 ? 'update' : 'create',
+        `to ${providerID} (Node ${node})${instead.length > 0 ? `, instead of ${instead.length} that lead elsewhere or nowhere` : ''}`,
+      ),
+    ),
+    ...plan.remove.map(({ destination, why, route }) =>
+      row(destination, 'delete', `to ${route.providerID ?? 'nothing'}: ${why}`),
+    ),
+    ...plan.blocked.map(({ destination, reason, message }) => row(destination, 'hold', `${reason}: ${message}`)),
+    ...mine
+      .filter(isPaused)
+      .flatMap((node) =>
+        node.podCIDRs.map((destination) => row(destination, 'hold', `its Node ${node.name} is paused`)),
+      ),
+  ];
+}
