@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { CloudError } from '../common/cloud-error.ts';
 import type { Instance, Notice } from '../common/instance.ts';
+import { sleep } from '../common/process/clock.ts';
 import { silentLog } from '../common/process/log.ts';
 import { createMetricRegistry } from '../common/process/metrics.ts';
 import { fakeClock } from '../common/testing/fake-clock.ts';
@@ -133,11 +134,11 @@ test('a hint reads at once, then every 15 seconds for two minutes', async (conte
 
 test('a change of local interfaces is a hint, never the data', async (context) => {
   const { clock, observer, reads, state } = start(context);
-  await clock.advance(6000);
+  await clock.advance(5000);
   assert.deepEqual(reads, [0]);
   state.interfaces = [{ name: 'eth0', mac: '0a', addresses: ['10.0.0.7', '10.0.0.99'] }];
   await clock.advance(5000);
-  assert.deepEqual(reads, [0, 10_000]);
+  assert.deepEqual(reads, [0, 8000]);
   assert.deepEqual(observer.current().instance, instanceAt('10.0.0.7'));
 });
 
@@ -225,6 +226,33 @@ test('counts reads by outcome', async (context) => {
   const text = await registry.text();
   assert.match(text, /mooring_agent_metadata_reads_total\{cloud="test",outcome="ok"\} 1/);
   assert.match(text, /mooring_agent_metadata_reads_total\{cloud="test",outcome="Unavailable"\} 1/);
+});
+
+test('interfaces and notices are looked at in one waking, four seconds apart however slowly the service answers', async (context) => {
+  const looks: [string, number][] = [];
+  const { clock, state } = start(context, {
+    async notices() {
+      looks.push(['notices', clock.monotonic()]);
+      if (clock.monotonic() > 0) await sleep(clock, 700);
+      return [];
+    },
+  });
+  await clock.advance(1);
+  const { interfaces } = state;
+  Object.defineProperty(state, 'interfaces', {
+    get() {
+      looks.push(['interfaces', clock.monotonic()]);
+      return interfaces;
+    },
+  });
+  await clock.advance(12_000);
+  assert.deepEqual(
+    looks.filter(([, at]) => at > 0),
+    [4000, 8000, 12_000].flatMap((at) => [
+      ['interfaces', at],
+      ['notices', at],
+    ]),
+  );
 });
 
 test('an announcement is news within five seconds, between two polls', async (context) => {

@@ -37,9 +37,8 @@ export interface Observer {
 }
 
 const readTimeoutMs = 20_000;
-const interfacePeriodMs = 5000;
-/** Shorter than the five seconds within which an announcement is to be reported. */
-const noticePeriodMs = 4000;
+/** An announcement is to be reported within five seconds, and one of them the deliverer may hold it back. */
+const lookPeriodMs = 4000;
 const hintedIntervalMs = 15_000;
 const hintedForMs = 120_000;
 const retryFirstMs = 1000;
@@ -47,6 +46,8 @@ const retryFirstMs = 1000;
 /** Reads the metadata service until the signal aborts: by the clock, on hints and where the source can tell, when something changed. */
 export function observe(options: ObserveOptions, signal: AbortSignal): Observer {
   const { source, clock, random, log, metrics, pollIntervalMs, onChange } = options;
+  /** Whether announcements are asked for on their own, because the service does not tell of them. */
+  const looksForNotices = source.waitForChange === undefined && source.notices !== undefined;
   let instance: Instance | undefined;
   let notices: readonly Notice[] = [];
   let lastRead: number | undefined;
@@ -69,7 +70,7 @@ export function observe(options: ObserveOptions, signal: AbortSignal): Observer 
         log.warn('the metadata service tells of another instance than before', { before: instance.id, now: found.id });
       }
       instance = found;
-      notices = await readNotices(limit.signal);
+      if (!looksForNotices || lastRead === undefined) notices = await readNotices(limit.signal);
       lastRead = clock.monotonic();
       if (failures > 0) log.info('metadata can be read again', { failures });
       failures = 0;
@@ -147,13 +148,21 @@ export function observe(options: ObserveOptions, signal: AbortSignal): Observer 
     wake?.();
   }
 
-  async function interfaceLoop(): Promise<void> {
-    let known = JSON.stringify(options.interfaces());
+  /**
+   * Looks for what nobody tells by itself: changes of the machine's interfaces and, where the source cannot wait for them, announcements. Both at one waking: on an idle machine that costs
+   * as much processor time as the looking.
+   */
+  async function lookLoop(): Promise<void> {
+    let interfaces = JSON.stringify(options.interfaces());
+    let tookMs = 0;
     while (!signal.aborted) {
-      await sleep(clock, interfacePeriodMs, signal);
+      await sleep(clock, lookPeriodMs - tookMs, signal);
+      const started = clock.monotonic();
       const now = JSON.stringify(options.interfaces());
-      if (now !== known) hint('local interfaces changed');
-      known = now;
+      if (now !== interfaces) hint('local interfaces changed');
+      interfaces = now;
+      if (looksForNotices) await lookForNotices();
+      tookMs = clock.monotonic() - started;
     }
   }
 
@@ -181,23 +190,18 @@ export function observe(options: ObserveOptions, signal: AbortSignal): Observer 
     readSoon();
   }
 
-  /** Announcements are worth more the earlier they come; where the service does not tell of them by itself, they are asked for on their own. */
-  async function noticeLoop(): Promise<void> {
-    while (!signal.aborted) {
-      await sleep(clock, noticePeriodMs, signal);
-      if (lastRead === undefined || clock.monotonic() < notBefore) continue;
-      const limit = abortAfter(clock, noticePeriodMs, signal);
-      const before = JSON.stringify(notices);
-      notices = await readNotices(limit.signal).finally(() => limit.cancel());
-      if (JSON.stringify(notices) === before) continue;
-      log.warn('the cloud announces an interruption, or withdraws one', { notices });
-      onChange();
-    }
+  async function lookForNotices(): Promise<void> {
+    if (lastRead === undefined || clock.monotonic() < notBefore) return;
+    const limit = abortAfter(clock, lookPeriodMs, signal);
+    const before = JSON.stringify(notices);
+    notices = await readNotices(limit.signal).finally(() => limit.cancel());
+    if (JSON.stringify(notices) === before) return;
+    log.warn('the cloud announces an interruption, or withdraws one', { notices });
+    onChange();
   }
 
-  const loops = [pollLoop(), interfaceLoop()];
+  const loops = [pollLoop(), lookLoop()];
   if (source.waitForChange !== undefined) loops.push(changeLoop());
-  else if (source.notices !== undefined) loops.push(noticeLoop());
   for (const loop of loops) {
     loop.catch((error) => {
       if (!signal.aborted) log.error('observing stopped', errorFields(error));

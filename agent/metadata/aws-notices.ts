@@ -26,9 +26,11 @@ export function awsNotices(session: TokenSession, clock: Clock): (signal: AbortS
 
   async function readSpot(signal: AbortSignal): Promise<Notice[]> {
     const notices: Notice[] = [];
-    const action = await get('spot/instance-action', signal);
+    const [action, rebalance] = await Promise.all([
+      get('spot/instance-action', signal),
+      get('events/recommendations/rebalance', signal),
+    ]);
     if (action !== undefined) notices.push(interruption(action));
-    const rebalance = await get('events/recommendations/rebalance', signal);
     if (rebalance !== undefined) {
       notices.push({ kind: 'rebalance', message: 'EC2 sees an elevated risk of interruption' });
     }

@@ -1,4 +1,4 @@
-import { request as plainRequest } from 'node:http';
+import { Agent, request as plainRequest } from 'node:http';
 import type { Clock } from '../../common/process/clock.ts';
 import { type Http, type HttpAnswer, HttpFailure, type HttpRequest } from '../../common/process/http.ts';
 
@@ -9,22 +9,30 @@ const scoped = /^http:\/\/\[([0-9A-Fa-f:.]+)%(?:25)?([^\]]+)\](?::(\d+))?(\/.*)?
  * `http://[fe80::a9fe:a9fe%25eth0]/…` too: link-local IPv6 addresses need an interface, and `URL`, hence every fetch, refuses one (WHATWG URL, "forbidden host code point").
  */
 export function withPlainHttp(http: Http, clock: Clock): Http {
+  // One for all requests, and none of its connections kept: `agent: false` would make one for each.
+  const agent = new Agent({ keepAlive: false });
   return (request) => {
     const found = scoped.exec(request.url);
     if (found !== null) {
       const [, address, scope, port, path] = found;
-      return exchange(request, { host: `${address}%${scope}`, port: Number(port ?? 80), path: path ?? '/' }, clock);
+      return exchange(
+        request,
+        { host: `${address}%${scope}`, port: Number(port ?? 80), path: path ?? '/' },
+        agent,
+        clock,
+      );
     }
     if (!request.url.startsWith('http:')) return http(request);
     const { hostname, port, pathname, search } = new URL(request.url);
     const host = hostname.replace(/^\[(.*)\]$/, '$1');
-    return exchange(request, { host, port: Number(port || 80), path: pathname + search }, clock);
+    return exchange(request, { host, port: Number(port || 80), path: pathname + search }, agent, clock);
   };
 }
 
 function exchange(
   request: HttpRequest,
   target: { readonly host: string; readonly port: number; readonly path: string },
+  agent: Agent,
   clock: Clock,
 ): Promise<HttpAnswer> {
   const maxBytes = request.maxBytes ?? 1024 * 1024;
@@ -36,7 +44,7 @@ function exchange(
       ...target,
       method: request.method ?? 'GET',
       headers: { ...(scope > 0 && { host: `[${target.host.slice(0, scope)}]` }), ...request.headers },
-      agent: false,
+      agent,
     });
     const fail = (kind: HttpFailure['kind'], message: string, cause?: unknown) => {
       finish();
