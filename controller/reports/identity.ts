@@ -39,6 +39,8 @@ interface Verdict {
   readonly sender?: Sender;
   /** The code alone: an Error would keep its stack for as long. */
   readonly refused?: RefusalCode;
+  /** The node that a refused token names. */
+  readonly node?: string | undefined;
   /** By the monotonic clock. */
   readonly keepUntil: number;
   /** By the wall clock: when the token itself ends. */
@@ -74,7 +76,7 @@ function senderOf(review: TokenReview, audience: string, username: string): Send
   if (!nodeName || !podName || !podUid || !credentialId || nodeUid === null) {
     return new ReportRefusal('BindingIncomplete');
   }
-  if (!nodeUid) return new ReportRefusal('NodeUidMissing');
+  if (!nodeUid) return new ReportRefusal('NodeUidMissing', undefined, { node: nodeName });
   return { nodeName, nodeUid, podUid, credentialId };
 }
 
@@ -101,6 +103,7 @@ export function createIdentity(options: IdentityOptions): Identity {
         onReview?.('refused');
         return {
           refused: found.code,
+          node: found.node,
           keepUntil: clock.monotonic() + keepRefusedMs,
           tokenEndsAtMs: Number.POSITIVE_INFINITY,
         };
@@ -152,12 +155,13 @@ export function createIdentity(options: IdentityOptions): Identity {
       if (token === '') throw new ReportRefusal('TokenMissing');
       if (token.length > maxTokenLength || !tokenShape.test(token)) throw new ReportRefusal('TokenInvalid');
       const key = keyOf(token);
-      const { sender, refused } = await verdictOn(token, key);
-      if (!sender) throw new ReportRefusal(refused ?? 'TokenInvalid');
+      const { sender, refused, node } = await verdictOn(token, key);
+      if (!sender) throw new ReportRefusal(refused ?? 'TokenInvalid', undefined, { node });
       const uid = await nodeUidNow(sender.nodeName);
       if (uid !== sender.nodeUid) {
         verdicts.delete(key);
-        throw new ReportRefusal(uid === undefined ? 'NodeUnknown' : 'NodeReplaced');
+        const code = uid === undefined ? 'NodeUnknown' : 'NodeReplaced';
+        throw new ReportRefusal(code, undefined, { node: sender.nodeName });
       }
       return sender;
     },

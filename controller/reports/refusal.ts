@@ -67,17 +67,20 @@ export class ReportRefusal extends Error {
   readonly status: number;
   readonly field: string | undefined;
   readonly retryAfterSeconds: number | undefined;
+  /** The node that the reviewed token names; for the log, never for the answer. */
+  readonly node: string | undefined;
 
   constructor(
     code: RefusalCode,
     message?: string,
-    more: { field?: string; retryAfterSeconds?: number; cause?: unknown } = {},
+    more: { field?: string; retryAfterSeconds?: number; node?: string | undefined; cause?: unknown } = {},
   ) {
     const rule: RefusalRule = refusals[code];
     super(message ?? rule.meaning, { cause: more.cause });
     this.code = code;
     this.status = rule.status;
     this.field = more.field;
+    this.node = more.node;
     this.retryAfterSeconds = more.retryAfterSeconds ?? rule.retryAfterSeconds;
   }
 }

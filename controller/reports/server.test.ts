@@ -175,6 +175,27 @@ describe('report API', () => {
     assert.ok(!all.includes(token) && !all.includes('hunter2') && !all.includes('Bearer'));
   });
 
+  it('names in the log the node that the token claims, whatever is wrong with it', async () => {
+    const tokens = [office.issue({ node: 'late' }), office.issue({ node: 'a' }), office.issue({ node: 'a' })];
+    office.putNode('late');
+    assert.equal((await post(tokens[0], whole)).status, 403);
+    office.deleteNode('a');
+    assert.equal((await post(tokens[1], whole)).status, 403);
+    office.putNode('a');
+    assert.equal((await post(tokens[2], whole)).status, 403);
+    assert.deepEqual(
+      lines.map((line) => JSON.parse(line)).map(({ code, node }) => [code, node]),
+      [
+        ['NodeUidMissing', 'late'],
+        ['NodeUnknown', 'a'],
+        ['NodeReplaced', 'a'],
+      ],
+    );
+    // The verdict is kept, and so is whom it is about.
+    await post(tokens[0], whole);
+    assert.equal(JSON.parse(lines.at(-1) ?? '').node, 'late');
+  });
+
   it('logs a flood of refusals as some lines and a count', async () => {
     for (let n = 0; n < 70; n += 1) await post(undefined, '');
     assert.equal(lines.length, 60);

@@ -192,7 +192,7 @@ export async function createReportServer(options: ReportServerOptions): Promise<
     const { code, field, message, status, retryAfterSeconds } = refusal;
     if (status === 500) log.error('the report API failed', errorFields(refusal.cause));
     else if (status !== 307) {
-      const node = senders.get(request)?.nodeName;
+      const node = senders.get(request)?.nodeName ?? refusal.node;
       logRefusal({ code, address: request.ip, node, field, ...(refusal.cause ? errorFields(refusal.cause) : {}) });
     }
     if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds);
