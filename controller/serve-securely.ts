@@ -28,7 +28,7 @@ export interface SecureParts {
   configz(): unknown;
 }
 
-/** Serves health, metrics and configuration on `--secure-port`; undefined when that is 0. Throws the system's error when it cannot listen or a file cannot be read. */
+/** Serves health, metrics and configuration on `--secure-port`; undefined when that is 0. Throws an Error that names the flags when it cannot listen, and the system's error when a file cannot be read. */
 export async function serveSecurely(
   options: SecureOptions,
   parts: SecureParts,
@@ -48,7 +48,13 @@ export async function serveSecurely(
   const credentials = watched?.credentials ?? (await issueSelfSigned(['localhost', hostname()], yearFrom(clock.now())));
   const server = createSecureServer({ clock, log, api, credentials, live, ready, metrics: registry, configz });
   reload = (next) => server.reload(next);
-  await server.listen({ host: options.host, port: options.port });
+  try {
+    await server.listen({ host: options.host, port: options.port });
+  } catch (error) {
+    watched?.stop();
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(`--secure-port ${options.port} of --bind-address ${options.host}: ${why}`, { cause: error });
+  }
   return {
     async close() {
       watched?.stop();

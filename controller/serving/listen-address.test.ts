@@ -18,3 +18,10 @@ it('says what is expected instead', () => {
     assert.throws(() => parseListenAddress(text), /expected HOST:PORT/, text);
   }
 });
+
+it('tells an address that is none from a name', () => {
+  for (const text of ['300.1.1.1:1', '1.2.3:1', '10:1', '[1.2.3.4]:1', '[::g]:1', '[12345::]:1']) {
+    assert.throws(() => parseListenAddress(text), /no IP address/, text);
+  }
+  assert.equal(parseListenAddress('10.example:1').host, '10.example');
+});

@@ -1,5 +1,5 @@
 import type { Server as WebServer } from 'node:https';
-import type { Server } from 'node:net';
+import { isIP, type Server } from 'node:net';
 
 /** Where to listen. An empty host means every address of the machine, of both families where it has both. */
 export interface ListenAddress {
@@ -12,7 +12,11 @@ export function parseListenAddress(text: string): ListenAddress {
   const match = /^(?:\[([0-9a-fA-F:.%a-z]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(text);
   const port = Number(match?.[3]);
   if (!match || port > 65_535) throw new Error(`"${text}": expected HOST:PORT, [IPv6]:PORT or :PORT`);
-  return { host: match[1] ?? match[2] ?? '', port };
+  const host = match[1] ?? match[2] ?? '';
+  // Digits and dots alone would be looked up as a name, and listening tried again for ever.
+  if ((match[1] !== undefined && isIP(host) !== 6) || (/^[\d.]+$/.test(host) && isIP(host) === 0))
+    throw new Error(`"${text}": "${host}" is no IP address, expected HOST:PORT, [IPv6]:PORT or :PORT`);
+  return { host, port };
 }
 
 /** Starts the server there and resolves with its port, or rejects with the system's error. */
