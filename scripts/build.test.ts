@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { copyFile, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve as resolvePath } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { parse, stringify } from 'yaml';
 import { cloudModules } from '../controller/clouds/registry.ts';
@@ -38,8 +38,11 @@ describe('the build', () => {
   async function run(program: string, args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
     return new Promise((resolve) => {
       const env = { PATH: process.env['PATH'] };
-      execFile(process.execPath, [join(folder, program), ...args], { env, timeout: 30_000 }, (error, stdout, stderr) =>
-        resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
+      execFile(
+        process.execPath,
+        [resolvePath(folder, program), ...args],
+        { env, timeout: 30_000 },
+        (error, stdout, stderr) => resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr }),
       );
     });
   }
@@ -137,6 +140,29 @@ describe('the build', () => {
       }
     } finally {
       await api.stop();
+    }
+  });
+
+  test('without the file of the cloud it was asked for, the controller says what is missing', async () => {
+    const alone = await mkdtemp(join(tmpdir(), 'mooring-alone-'));
+    try {
+      for (const file of ['controller.cjs', 'contract.cjs']) await copyFile(join(folder, file), join(alone, file));
+      const kubeconfig = join(alone, 'kubeconfig');
+      const named = (kind: string, value: object) => [{ name: 'x', [kind]: value }];
+      const clusters = named('cluster', { server: 'https://127.0.0.1:1' });
+      const contexts = named('context', { cluster: 'x', user: 'x' });
+      const users = named('user', { token: 'x' });
+      const config = { apiVersion: 'v1', kind: 'Config', clusters, contexts, users, 'current-context': 'x' };
+      await writeFile(kubeconfig, stringify(config));
+      const args = ['run', '--cloud-provider=aws', `--kubeconfig=${kubeconfig}`];
+      const { code, stderr } = await run(join(alone, 'controller.cjs'), args);
+      assert.equal(code, 2);
+      assert.equal(
+        stderr,
+        'mooring-controller run: --cloud-provider aws: clouds/aws.cjs is not beside the program, expected the whole of what was built\n',
+      );
+    } finally {
+      await rm(alone, { recursive: true, force: true });
     }
   });
 

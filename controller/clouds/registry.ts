@@ -1,11 +1,29 @@
-import type { CloudModule } from './cloud.ts';
+import { CloudConfigError, type CloudModule } from './cloud.ts';
 
 /**
  * The clouds with a controller half, by name. Each is loaded when it is asked for, so a process carries the code of its own clouds alone;
  * the build turns each import into a bundle of its own.
  */
 export const cloudModules: ReadonlyMap<string, () => Promise<CloudModule>> = new Map([
-  ['aws', async () => (await import('./aws/index.ts')).cloudModule],
-  ['openstack', async () => (await import('./openstack/index.ts')).cloudModule],
-  ['simulated', async () => (await import('./simulated/index.ts')).cloudModule],
+  ['aws', loading('aws', () => import('./aws/index.ts'))],
+  ['openstack', loading('openstack', () => import('./openstack/index.ts'))],
+  ['simulated', loading('simulated', () => import('./simulated/index.ts'))],
 ]);
+
+function loading(name: string, load: () => Promise<{ readonly cloudModule: CloudModule }>) {
+  return async (): Promise<CloudModule> => {
+    try {
+      return (await load()).cloudModule;
+    } catch (error) {
+      // Somebody copied the program without the files it is built with.
+      if (!isMissingFile(error, `clouds/${name}.cjs`)) throw error;
+      const message = `--cloud-provider ${name}: clouds/${name}.cjs is not beside the program, expected the whole of what was built`;
+      throw new CloudConfigError(message);
+    }
+  };
+}
+
+function isMissingFile(error: unknown, file: string): boolean {
+  if (!(error instanceof Error) || !('code' in error) || error.code !== 'MODULE_NOT_FOUND') return false;
+  return error.message.split('\n', 1)[0]!.includes(file);
+}
