@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { silentLog } from '../../common/process/log.ts';
+import { seededRandom } from '../../common/process/random.ts';
+import { ownerTags } from '../../controller/clouds/load-balancers.ts';
+import { WithheldError } from '../../controller/clouds/permit.ts';
+import { createSimulatedCloud as openSimulated } from '../../controller/clouds/simulated/simulated-cloud.ts';
+import { planTeardown, type TeardownContext } from '../../controller/services/teardown/plan-teardown.ts';
+import {
+  ServicesRemainError,
+  type TeardownOptions,
+  type TeardownProgress,
+  teardown,
+} from '../../controller/services/teardown/teardown.ts';
+import { inProcessKube } from '../nodes/harness/kube-in-process.ts';
+import { inProcessHttp } from '../sandbox/cloud/in-process.ts';
+import { createWorld, type World } from './harness/world.ts';
+
+const place = 'demo/sim-1';
+
+describe('teardown', () => {
+  let world: World;
+  let context: TeardownContext;
+  let progress: TeardownProgress[];
+  let permits: number;
+
+  beforeEach(() => {
+    world = createWorld({ deletingMs: 20_000 });
+    const { clock, cloud, core } = world;
+    const api = openSimulated({
+      config: { endpoint: 'http://cloud', project: 'demo', region: 'sim-1', credential: { text: cloud.credential } },
+      context: { clock, random: seededRandom(1), log: silentLog, env: {}, onCall: () => {} },
+      http: inProcessHttp(cloud.api, clock),
+      credential: async () => cloud.credential,
+    });
+    const accepts = (providerID: string) => api.accepts(providerID);
+    context = {
+      api: inProcessKube(core, clock),
+      clock,
+      log: silentLog,
+      clouds: [{ name: 'simulated', scope: api.scope, accepts, selector: undefined, api }],
+      cluster: { uid: world.clusterUid, name: 'blue' },
+      loadBalancerClasses: [],
+    };
+    progress = [];
+    permits = 0;
+  });
+  afterEach(() => world.close());
+
+  /** What a cluster has: load balancers with their addresses, one orphan, routes, and things of others. */
+  async function populate(): Promise<void> {
+    const { services, cloud } = world;
+    const vm = world.node('n0');
+    const replica = world.replica();
+    for (const name of ['one', 'two', 'orphan']) services.create(name);
+    services.create('kept', { annotations: { 'mooring.dev/load-balancer-retain': 'true' } });
+    await replica.start();
+    await world.clock.advance(5000);
+    services.delete('kept');
+    await world.clock.advance(60_000);
+    await replica.stop();
+    services.patch('orphan', { metadata: { finalizers: null } });
+    services.delete('orphan');
+    const { routes, loadBalancers } = cloud.network;
+    const route = { instanceId: vm.id, description: '', clientToken: undefined };
+    routes.create(place, { ...route, destination: '10.1.0.0/24', tags: { [ownerTags.cluster]: world.clusterUid } });
+    routes.create(place, { ...route, destination: '10.2.0.0/24', tags: {} });
+    const parts = { families: ['IPv4' as const], addresses: [], pools: [], listeners: [], clientToken: undefined };
+    const tags = { [ownerTags.cluster]: 'cluster-2', [ownerTags.service]: 'x' };
+    loadBalancers.create(place, { name: 'theirs', tags, scheme: 'external', ...parts });
+    await world.clock.advance(60_000);
+    assert.equal(world.loadBalancers().length, 5);
+  }
+
+  function dropServices(): void {
+    for (const name of world.services.names()) {
+      world.services.patch(name, { metadata: { finalizers: null } });
+      world.services.delete(name);
+    }
+  }
+
+  async function run(options: Partial<TeardownOptions> = {}) {
+    let outcome: { readonly value: Awaited<ReturnType<typeof teardown>> } | { readonly error: unknown } | undefined;
+    void teardown(context, {
+      permit: () => {
+        permits += 1;
+      },
+      signal: new AbortController().signal,
+      force: false,
+      onProgress: (one) => progress.push(one),
+      ...options,
+    }).then(
+      (value) => {
+        outcome = { value };
+      },
+      (error: unknown) => {
+        outcome = { error };
+      },
+    );
+    for (let step = 0; outcome === undefined && step < 10_000; step += 1) await world.clock.advance(250);
+    assert.ok(outcome, 'it ends');
+    if ('error' in outcome) throw outcome.error;
+    return outcome.value;
+  }
+
+  function left() {
+    const { loadBalancers, addresses, routes } = world.cloud.network;
+    return {
+      loadBalancers: loadBalancers.store.all().map(({ tags, name }) => tags[ownerTags.retained] ?? name),
+      addresses: addresses.store.all().map(({ tags }) => tags[ownerTags.retained] ?? 'somebody'),
+      routes: routes.store.all().map(({ destination }) => destination),
+    };
+  }
+
+  const others = {
+    loadBalancers: ['default/kept', 'theirs'],
+    addresses: ['default/kept'],
+    routes: ['10.2.0.0/24'],
+  };
+
+  it('lists what it would do, and what stays, without a single change', async () => {
+    await populate();
+    const before = world.mutationCount();
+    const plan = await planTeardown(context, new AbortController().signal);
+    assert.deepEqual(plan.items.map(({ kind, what }) => `${kind}: ${what.replace(/lb-\w+|by .*/, '...')}`).sort(), [
+      'load balancer: load balancer ... of default/one',
+      'load balancer: load balancer ... of default/orphan',
+      'load balancer: load balancer ... of default/two',
+      'route: route to 10.1.0.0/24 ...',
+    ]);
+    assert.ok(plan.items.every(({ steps }) => steps.length > 0));
+    assert.deepEqual(
+      plan.kept.map(({ why }) => why),
+      ['it is retained: a Service asked that it stays'],
+    );
+    assert.deepEqual(plan.services, ['default/one', 'default/two']);
+    assert.equal(world.mutationCount(), before);
+  });
+
+  it('is refused while Services want load balancers, and changes nothing then', async () => {
+    await populate();
+    const before = world.mutationCount();
+    await assert.rejects(run(), (error) => {
+      assert.ok(error instanceof ServicesRemainError);
+      assert.deepEqual(error.services, ['default/one', 'default/two']);
+      return true;
+    });
+    assert.equal(world.mutationCount(), before);
+  });
+
+  it('empties the cloud of everything of this cluster, waits until it is gone, and leaves the rest', async () => {
+    await populate();
+    dropServices();
+    const result = await run();
+    assert.deepEqual([result.removed, result.failed, result.left], [4, [], 0]);
+    assert.equal(result.kept.length, 1);
+    assert.deepEqual(left(), others);
+    const over = progress.filter(({ state }) => state === 'done');
+    assert.deepEqual(
+      over.map(({ finished, total }) => [finished, total]),
+      [1, 2, 3, 4].map((count) => [count, 4]),
+    );
+    assert.equal(over.at(-1)?.item.kind, 'route');
+    assert.ok(progress.some(({ state, message }) => state === 'working' && message.startsWith('release address')));
+    assert.ok(permits >= 7, `every call asked: ${permits}`);
+    const before = world.mutationCount();
+    assert.deepEqual((await run()).removed, 0);
+    assert.equal(world.mutationCount(), before);
+  });
+
+  it('when forced, takes the load balancers of living Services, gives up those to be retained, and writes no Service', async () => {
+    await populate();
+    world.services.annotate('two', { 'mooring.dev/load-balancer-retain': 'true' });
+    const before = world.services.must('one');
+    const result = await run({ force: true });
+    assert.deepEqual([result.failed, result.left], [[], 0]);
+    assert.deepEqual(left().loadBalancers.sort(), ['default/kept', 'default/two', 'theirs']);
+    assert.deepEqual(world.services.must('one'), before);
+  });
+
+  it('takes up what an interruption left', async () => {
+    await populate();
+    dropServices();
+    const stop = new AbortController();
+    let calls = 0;
+    await assert.rejects(
+      run({
+        signal: stop.signal,
+        permit() {
+          calls += 1;
+          if (calls === 2) stop.abort(new Error('interrupted'));
+        },
+      }),
+      /interrupted|abort/,
+    );
+    assert.notDeepEqual(left(), others);
+    await world.clock.advance(60_000);
+    assert.equal((await run()).left, 0);
+    assert.deepEqual(left(), others);
+  });
+
+  it('stops when it may not act any more', async () => {
+    await populate();
+    dropServices();
+    let calls = 0;
+    const permit = () => {
+      calls += 1;
+      if (calls > 1) throw new WithheldError('Fenced', 'not sent: this replica does not lead');
+    };
+    await assert.rejects(run({ permit }), WithheldError);
+    assert.ok(left().routes.includes('10.1.0.0/24'));
+  });
+
+  it('gets through lost answers, throttling and a busy cloud', async () => {
+    await populate();
+    dropServices();
+    for (const operation of ['load-balancers.delete', 'addresses.delete', 'routes.delete']) {
+      world.cloud.faults.add({ operation, times: 1, effect: { kind: 'lost-answer' } });
+      world.cloud.faults.add({ operation, times: 2, skip: 1, effect: { kind: 'throttle', retryAfterSeconds: 3 } });
+      world.cloud.faults.add({ operation, times: 1, skip: 3, effect: { kind: 'error', status: 503 } });
+    }
+    const result = await run();
+    assert.deepEqual([result.failed, result.left], [[], 0]);
+    assert.deepEqual(left(), others);
+  });
+
+  it('goes on with the others when one cannot be removed, and says so', async () => {
+    await populate();
+    dropServices();
+    world.cloud.faults.add({ operation: 'routes.delete', effect: { kind: 'error', status: 403 } });
+    const result = await run();
+    assert.equal(result.failed[0]?.item.what.startsWith('route to 10.1.0.0/24'), true);
+    assert.deepEqual([result.removed, result.left], [3, 1]);
+    assert.equal(world.loadBalancers().length, 2);
+  });
+});
