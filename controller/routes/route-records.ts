@@ -8,16 +8,19 @@ export interface RouteRecords {
   load(scope: string): Promise<void>;
   /** @param instance undefined = any */
   has(scope: string, destination: string, instance: string | undefined): boolean;
+  all(scope: string): readonly RouteRecord[];
   /** Records and forgets; resolves when it is written, and writes nothing where nothing changes. Throws a KubeError. */
-  change(
-    scope: string,
-    changes: { readonly note?: readonly RouteRecord[]; readonly drop?: readonly RouteRecord[] },
-  ): Promise<void>;
+  change(scope: string, changes: RecordChanges): Promise<void>;
 }
 
 export interface RouteRecord {
   readonly destination: string;
   readonly instance: string;
+}
+
+export interface RecordChanges {
+  readonly note?: readonly RouteRecord[];
+  readonly drop?: readonly RouteRecord[];
 }
 
 interface ConfigMap extends KubeObject {
@@ -34,24 +37,12 @@ function keyOf(scope: string): string {
   return createHash('sha256').update(scope).digest('hex').slice(0, 32);
 }
 
+/** Instances by destination: while a range moves from one Node to another, both are on record. */
+type Records = Map<string, ReadonlySet<string>>;
+
 export function createRouteRecords(api: KubeApi): RouteRecords {
-  const held = new Map<string, Map<string, string>>();
+  const held = new Map<string, Records>();
   let queue: Promise<unknown> = Promise.resolve();
-
-  function parse(text: string | undefined): Map<string, string> {
-    const records = new Map<string, string>();
-    for (const line of (text ?? '').split('\n')) {
-      if (line.startsWith('#')) continue;
-      const space = line.indexOf(' ');
-      if (space > 0) records.set(line.slice(0, space), line.slice(space + 1));
-    }
-    return records;
-  }
-
-  function print(scope: string, records: ReadonlyMap<string, string>): string {
-    const lines = [...records].map(([destination, instance]) => `${destination} ${instance}`).sort();
-    return [`# ${scope}`, ...lines].join('\n');
-  }
 
   async function read(): Promise<ConfigMap | undefined> {
     try {
@@ -62,12 +53,12 @@ export function createRouteRecords(api: KubeApi): RouteRecords {
     }
   }
 
-  /** What stands there is changed, not what we remember: another scope, or a leader before us, may have written. */
-  async function write(scope: string, alter: (records: Map<string, string>) => boolean): Promise<void> {
+  /** What stands there is changed, not what we remember: another scope may have written. */
+  async function write(scope: string, changes: RecordChanges): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       const stored = await read();
       const records = parse(stored?.data?.[keyOf(scope)]);
-      const changed = alter(records);
+      const changed = alter(records, changes);
       try {
         if (changed) await store(stored, { [keyOf(scope)]: print(scope, records) });
         held.set(scope, records);
@@ -96,25 +87,55 @@ export function createRouteRecords(api: KubeApi): RouteRecords {
     },
     has(scope, destination, instance) {
       const recorded = held.get(scope)?.get(destination);
-      return recorded !== undefined && (instance === undefined || recorded === instance);
+      return recorded !== undefined && (instance === undefined || recorded.has(instance));
     },
-    change(scope, { note = [], drop = [] }) {
-      const alter = (records: Map<string, string>) => {
-        let changed = false;
-        for (const { destination, instance } of drop)
-          if (records.get(destination) === instance) changed = records.delete(destination) || changed;
-        for (const { destination, instance } of note) {
-          changed ||= records.get(destination) !== instance;
-          records.set(destination, instance);
-        }
-        return changed;
-      };
+    all: (scope) =>
+      [...(held.get(scope) ?? [])].flatMap(([destination, instances]) =>
+        [...instances].map((instance) => ({ destination, instance })),
+      ),
+    change(scope, changes) {
       const written = queue.then(() => {
         const known = held.get(scope);
-        return known && !alter(new Map(known)) ? undefined : write(scope, alter);
+        return known && !alter(new Map(known), changes) ? undefined : write(scope, changes);
       });
       queue = written.catch(() => {});
       return written;
     },
   };
+}
+
+function parse(text: string | undefined): Records {
+  const records: Records = new Map();
+  for (const line of (text ?? '').split('\n')) {
+    const space = line.indexOf(' ');
+    if (line.startsWith('#') || space < 1) continue;
+    const destination = line.slice(0, space);
+    records.set(destination, new Set(records.get(destination)).add(line.slice(space + 1)));
+  }
+  return records;
+}
+
+function print(scope: string, records: Records): string {
+  const lines = [...records].flatMap(([destination, instances]) =>
+    [...instances].map((each) => `${destination} ${each}`),
+  );
+  return [`# ${scope}`, ...lines.sort()].join('\n');
+}
+
+/** Answers whether anything changed. */
+function alter(records: Records, { note = [], drop = [] }: RecordChanges): boolean {
+  let changed = false;
+  for (const { destination, instance } of drop) {
+    const rest = new Set(records.get(destination));
+    if (!rest.delete(instance)) continue;
+    changed = true;
+    if (rest.size > 0) records.set(destination, rest);
+    else records.delete(destination);
+  }
+  for (const { destination, instance } of note) {
+    if (records.get(destination)?.has(instance)) continue;
+    changed = true;
+    records.set(destination, new Set(records.get(destination)).add(instance));
+  }
+  return changed;
 }

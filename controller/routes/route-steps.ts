@@ -7,7 +7,7 @@ import type { KnownTable } from './known-table.ts';
 import type { RouteCreation, RoutePlan, RouteRemoval } from './plan.ts';
 import type { RouteContext } from './route-context.ts';
 import type { RouteFailures } from './route-failures.ts';
-import type { RouteRecord } from './route-records.ts';
+import type { RecordChanges, RouteRecord } from './route-records.ts';
 import type { Requeue } from './scope-routes.ts';
 
 /** What is to be done in one scope, at most one thing for each destination, and doing it. */
@@ -29,7 +29,7 @@ export interface RouteStepsParts<R extends ObservedRoute> {
   readonly failures: RouteFailures;
   readonly records: {
     has(destination: string, instance: string | undefined): boolean;
-    change(changes: { readonly note?: readonly RouteRecord[]; readonly drop?: readonly RouteRecord[] }): Promise<void>;
+    change(changes: RecordChanges): Promise<void>;
   };
   readonly log: Log;
   instanceOf(providerID: string): string;
@@ -148,8 +148,6 @@ export function createRouteSteps<R extends ObservedRoute>(
     await routes.remove(route, { permit: context.permit(), signal });
     forgotten(route);
     log.info('route removed', { destination, route: route.id, why, providerID: route.providerID });
-    if (route.ours === undefined && route.providerID !== undefined)
-      await records.change({ drop: [{ destination, instance: instanceOf(route.providerID) }] });
     // There may be room now, or another route with this destination.
     signals.round(500);
   }
@@ -171,11 +169,12 @@ export function createRouteSteps<R extends ObservedRoute>(
     if (!isCloudError(error)) throw error;
     if (error.kind === 'Throttled')
       throttledUntilMs = Math.max(throttledUntilMs, clock.monotonic() + (error.retryAfterMs ?? 1000));
+    const proved = step.kind === 'create' && isProof(step, error.kind);
     if (unsettling.has(error.kind)) {
       table.doubt();
       signals.doubted();
     }
-    if (step.kind === 'create' && isProof(step, error.kind)) {
+    if (step.kind === 'create' && proved) {
       const reason = error.kind === 'QuotaExceeded' ? 'QuotaExceeded' : 'NoRouteCreated';
       const message = `RouteController failed to create a route: ${error.message}`;
       failures.set(keyOf(step), { kind: 'missing', reason, message });
@@ -193,7 +192,7 @@ export function createRouteSteps<R extends ObservedRoute>(
     if (!undecided.has(kind)) return true;
     const before = unsure.get(keyOf(step));
     unsure.set(keyOf(step), before ?? clock.monotonic());
-    return before !== undefined && table.readAtMs > before;
+    return before !== undefined && table.readAtMs >= before;
   }
 
   return {

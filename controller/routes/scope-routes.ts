@@ -11,9 +11,10 @@ import { networkChange, type Standing } from './condition.ts';
 import { createKnownTable } from './known-table.ts';
 import { planRoutes, type RoutedNode, type RoutePlan } from './plan.ts';
 import { type RemovalReason, removalReasons } from './reasons.ts';
+import { createRecordKeeper } from './record-keeper.ts';
 import { instanceOf as instanceOfCloud, type RouteContext, routedBy, routedNode } from './route-context.ts';
 import { createRouteFailures } from './route-failures.ts';
-import type { RouteRecord, RouteRecords } from './route-records.ts';
+import type { RouteRecords } from './route-records.ts';
 import { createRouteSteps } from './route-steps.ts';
 import { createVanished } from './vanished.ts';
 
@@ -76,8 +77,10 @@ export function createScopeRoutes<R extends ObservedRoute>(
   const { parse } = options;
   const log = context.log.with({ scope });
   const instanceOf = (providerID: string) => instanceOfCloud(name, providerID);
+  const textOf = (cidr: string) => parse(cidr)?.text ?? cidr;
   const table = createKnownTable(routes, () => clock.monotonic());
   const vanished = createVanished<R>(context, scope, instanceOf, options.budget);
+  const recordsKept = createRecordKeeper(records, scope, instanceOf, textOf);
   const failures = createRouteFailures(context);
   const steps = createRouteSteps<R>(context, {
     routes,
@@ -110,7 +113,6 @@ export function createScopeRoutes<R extends ObservedRoute>(
   /** Ranges that Nodes came with since the round began. */
   const claimedSince = new Set<string>();
 
-  const textOf = (cidr: string) => parse(cidr)?.text ?? cidr;
   const keyOf = (destination: string, nodeUid: string) => `${destination} ${nodeUid}`;
 
   /** Answers whether the table was read; a failure leaves what is known. */
@@ -174,10 +176,10 @@ export function createScopeRoutes<R extends ObservedRoute>(
     let current = plan();
     if (destroys(current) && !isFresh() && noReadBeforeMs <= clock.monotonic() && (await read(signal)))
       current = plan();
-    const note = unrecorded(current);
-    if (note.length > 0) {
-      await records.change(scope, { note });
-      // Routes may have been made meanwhile.
+    // Nothing is waited for between the last plan and taking it: a route made meanwhile would be made twice.
+    const recording = recordsKept.keep(table, current);
+    if (recording) {
+      await recording;
       current = plan();
     }
     take(current);
@@ -191,17 +193,6 @@ export function createScopeRoutes<R extends ObservedRoute>(
 
   function isFresh(): boolean {
     return clock.monotonic() - table.readAtMs <= evidenceMs;
-  }
-
-  /** Where routes carry no tags: what leads to a living Node, or is about to, is ours from now on. */
-  function unrecorded({ keep, create }: RoutePlan<R>): RouteRecord[] {
-    if (!table.table?.routes.some(({ ours }) => ours === undefined)) return [];
-    return [
-      ...keep.filter(({ route }) => route.ours === undefined),
-      ...create.map(({ desired }) => ({ destination: desired.destination, node: desired })),
-    ]
-      .map(({ destination, node }) => ({ destination, instance: instanceOf(node.providerID) }))
-      .filter(({ destination, instance }) => !records.has(scope, destination, instance));
   }
 
   function take(current: RoutePlan<R>): void {
@@ -241,7 +232,8 @@ export function createScopeRoutes<R extends ObservedRoute>(
     }
     const ours = all.filter((route) => route.ours ?? records.has(scope, textOf(route.destination), undefined)).length;
     const { ready, waiting } = await vanished.release(fresh, ours);
-    for (const removal of ready) if (!claimedSince.has(removal.destination)) steps.remove(removal);
+    for (const removal of ready)
+      if (!claimedSince.has(removal.destination) && table.has(removal.route.id)) steps.remove(removal);
     showWithheld([...waiting.values()]);
     return waiting.size > 0;
   }

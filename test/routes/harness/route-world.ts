@@ -1,11 +1,13 @@
+import type { Http } from '../../../common/process/http.ts';
 import { createLog, silentLog } from '../../../common/process/log.ts';
 import { createMetricRegistry } from '../../../common/process/metrics.ts';
 import { seededRandom } from '../../../common/process/random.ts';
 import { annotations, conditions } from '../../../common/well-known.ts';
-import { type Permit, WithheldError } from '../../../controller/clouds/permit.ts';
+import type { Permit } from '../../../controller/clouds/permit.ts';
 import type { Routes } from '../../../controller/clouds/routes.ts';
 import { createSimulatedCloud as openSimulated } from '../../../controller/clouds/simulated/simulated-cloud.ts';
 import { createLookups } from '../../../controller/instances/lookups.ts';
+import type { KubeApi } from '../../../controller/kube/api.ts';
 import { isMutating } from '../../../controller/kube/fence.ts';
 import type { Leadership } from '../../../controller/kube/leadership.ts';
 import { createBudgetKeeper } from '../../../controller/nodes/budget-keeper.ts';
@@ -26,6 +28,7 @@ import {
 import { inProcessHttp } from '../../sandbox/cloud/in-process.ts';
 import type { SimulatedInstance } from '../../sandbox/cloud/instance.ts';
 import type { SimulatedRoute } from '../../sandbox/cloud/route-model.ts';
+import { admin } from '../../sandbox/kube/auth/user.ts';
 
 export interface RouteWorldOptions extends WorldOptions {
   /** Default `10.244.0.0/16,fd00:10::/48`. */
@@ -49,6 +52,11 @@ export interface RouteReplica {
   /** Changes of the Kubernetes API by this replica. */
   writes(): string[];
   fenced: boolean;
+  /** Ends the process in the middle of its so-manieth change (1 = the first) of the cloud or of Kubernetes: before it is sent, or after it took effect and before the answer. */
+  crashAt: { readonly change: number; readonly when: 'before' | 'after' } | undefined;
+  readonly crashed: boolean;
+  /** Changes sent so far. */
+  changes(): number;
   metric(name: string, labels?: string): Promise<number>;
 }
 
@@ -70,6 +78,8 @@ export interface RouteWorld extends World {
   /** Mutating calls of the cloud so far. */
   mutations(): number;
   reads(): number;
+  /** The data of a ConfigMap in our namespace. */
+  configMap(name: string): Record<string, string> | undefined;
 }
 
 export const place = 'demo/sim-1';
@@ -90,7 +100,9 @@ export function createRouteWorld(options: RouteWorldOptions = {}): RouteWorld {
   if ('expected' in clusterCidrs || 'expected' in budget) throw new Error('bad options');
   const replicas: RouteReplica[] = [];
 
-  function open(): ConfiguredCloud {
+  function open(through: <T>(mutating: boolean, send: () => Promise<T>) => Promise<T>): ConfiguredCloud {
+    const wire = inProcessHttp(cloud.api, clock);
+    const http: Http = (request) => through((request.method ?? 'GET') !== 'GET', () => wire(request));
     const api = openSimulated({
       config: { endpoint, project: 'demo', region: 'sim-1', credential: { text: cloud.credential } },
       context: {
@@ -100,7 +112,7 @@ export function createRouteWorld(options: RouteWorldOptions = {}): RouteWorld {
         env: {},
         onCall: ({ operation, code }) => trace.push(`${clock.monotonic() / 1000} cloud ${operation} ${code}`),
       },
-      http: inProcessHttp(cloud.api, clock),
+      http,
       credential: async () => cloud.credential,
     });
     const own = api.routes;
@@ -113,7 +125,34 @@ export function createRouteWorld(options: RouteWorldOptions = {}): RouteWorld {
     const base = world.replica();
     const registry = createMetricRegistry();
     const logged: string[] = [];
-    const configured = [open()];
+    let changes = 0;
+    let crashed = false;
+    const never = () => new Promise<never>(() => {});
+
+    /** Everything that leaves the process goes through here; of a process that ended nothing does. */
+    async function through<T>(mutating: boolean, send: () => Promise<T>): Promise<T> {
+      if (crashed) return never();
+      if (!mutating) return send();
+      changes += 1;
+      const hit = self.crashAt?.change === changes ? self.crashAt.when : undefined;
+      if (hit === 'before') {
+        crashed = true;
+        return never();
+      }
+      const answer = send();
+      if (hit === 'after') {
+        await answer.catch(() => {});
+        crashed = true;
+      }
+      const got = await answer;
+      return crashed ? never() : got;
+    }
+
+    const api: KubeApi = {
+      call: (call) => through(isMutating(call), () => base.kube.call(call)),
+      watch: (call) => base.kube.watch(call),
+    };
+    const configured = [open(through)];
     const lookups = createLookups({ cloud: configured[0]!.api!, clock });
     const leadership: Leadership = {
       leading: true,
@@ -127,7 +166,7 @@ export function createRouteWorld(options: RouteWorldOptions = {}): RouteWorld {
       },
     };
     const context = {
-      api: base.kube,
+      api,
       clock,
       random,
       log: createLog({ clock, level: 'info', format: 'text', write: (line) => logged.push(line.trimEnd()) }),
@@ -156,6 +195,11 @@ export function createRouteWorld(options: RouteWorldOptions = {}): RouteWorld {
       half,
       logged,
       fenced: false,
+      crashAt: undefined,
+      get crashed() {
+        return crashed;
+      },
+      changes: () => changes,
       async start() {
         leading = half;
         const stop = new AbortController();
@@ -175,7 +219,8 @@ export function createRouteWorld(options: RouteWorldOptions = {}): RouteWorld {
         await base.stopLeading();
       },
       async stop() {
-        await self.stopLeading();
+        if (!crashed) await self.stopLeading();
+        else await base.stopLeading();
         await base.stop();
       },
       writes: () => base.kube.calls.filter(isMutating).map(({ verb, path }) => `${verb} ${path}`),
@@ -233,11 +278,21 @@ export function createRouteWorld(options: RouteWorldOptions = {}): RouteWorld {
     },
     mutations: () => calls('routes.create') + calls('routes.delete'),
     reads: () => calls('routes.list') + calls('routes.get'),
+    configMap(name) {
+      const answer = world.core.handle({
+        method: 'GET',
+        path: `/api/v1/namespaces/kube-system/configmaps/${name}`,
+        query: new URLSearchParams(),
+        headers: { accept: 'application/json' },
+        body: undefined,
+        user: admin,
+      });
+      if (answer.watch !== undefined || answer.status !== 200) return undefined;
+      return (JSON.parse(answer.body) as { data?: Record<string, string> }).data;
+    },
     async close() {
       for (const each of replicas) await each.stop();
       await world.close();
     },
   };
 }
-
-export { WithheldError };

@@ -1,0 +1,68 @@
+import type { ObservedRoute } from '../clouds/routes.ts';
+import type { KnownTable } from './known-table.ts';
+import type { RoutePlan } from './plan.ts';
+import type { RouteRecord, RouteRecords } from './route-records.ts';
+
+/** Keeps the records of one scope whose cloud cannot tag routes. */
+export interface RecordKeeper<R extends ObservedRoute> {
+  /**
+   * Records, before anything is made, what leads to a living Node or is about to; forgets what two looks in a row showed to be of no use. Undefined when there is nothing
+   * to write; otherwise the write, which throws a KubeError.
+   */
+  keep(table: Pick<KnownTable<R>, 'table' | 'readAtMs'>, plan: RoutePlan<R>): Promise<void> | undefined;
+}
+
+export function createRecordKeeper<R extends ObservedRoute>(
+  records: RouteRecords,
+  scope: string,
+  instanceOf: (providerID: string) => string,
+  textOf: (destination: string) => string,
+): RecordKeeper<R> {
+  let prunedAtMs = Number.NEGATIVE_INFINITY;
+  let idleBefore: ReadonlySet<string> = new Set();
+
+  const keyOf = ({ destination, instance }: RouteRecord) => `${destination} ${instance}`;
+  const recordOf = (destination: string, providerID: string | undefined): RouteRecord => ({
+    destination,
+    instance: providerID === undefined ? '' : instanceOf(providerID),
+  });
+
+  function unrecorded(routes: readonly R[], { keep, create }: RoutePlan<R>): RouteRecord[] {
+    if (!routes.some(({ ours }) => ours === undefined)) return [];
+    return [
+      ...keep.flatMap(({ route, destination, node }) =>
+        route.ours === undefined ? [recordOf(destination, node.providerID)] : [],
+      ),
+      ...create.map(({ desired }) => recordOf(desired.destination, desired.providerID)),
+    ].filter(({ destination, instance }) => !records.has(scope, destination, instance));
+  }
+
+  /** No such route, and no Node that wants it. */
+  function outlived(routes: readonly R[], { keep, create, blocked }: RoutePlan<R>): RouteRecord[] {
+    const inUse = new Set(
+      [
+        ...routes.map(({ destination, providerID }) => recordOf(textOf(destination), providerID)),
+        ...[...keep, ...blocked].map(({ destination, node }) => recordOf(destination, node.providerID)),
+        ...create.map(({ desired }) => recordOf(desired.destination, desired.providerID)),
+      ].map(keyOf),
+    );
+    const idle = records
+      .all(scope)
+      .filter((record) => !inUse.has(keyOf(record)) && !inUse.has(keyOf({ ...record, instance: '' })));
+    const lasting = idle.filter((record) => idleBefore.has(keyOf(record)));
+    idleBefore = new Set(idle.map(keyOf));
+    return lasting;
+  }
+
+  return {
+    keep({ table, readAtMs }, plan) {
+      const routes = table?.routes ?? [];
+      const note = unrecorded(routes, plan);
+      // A list right after a change may not show it yet; only another look counts.
+      const drop = readAtMs > prunedAtMs ? outlived(routes, plan) : [];
+      prunedAtMs = Math.max(prunedAtMs, readAtMs);
+      if (note.length === 0 && drop.length === 0) return undefined;
+      return records.change(scope, { note, drop });
+    },
+  };
+}
