@@ -116,7 +116,8 @@ export function loadBalancerSteps({ transport, reads, region, sets }: StepParts)
       if ('members' in wish) sets.announce(wish.members);
       const request = pieceRequest(wish, {
         owner: subject.owner,
-        revision: before?.revision,
+        // On a load balancer of somebody else, changes by others are none of ours.
+        revision: before && ownedBy(before.tags, subject.owner) ? before.revision : undefined,
         members: toWire,
         addressOf: (family) => reservedFor(family, before?.scheme ?? 'external', id),
       });

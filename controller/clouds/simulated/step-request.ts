@@ -15,7 +15,7 @@ export type PieceCall = Exclude<
 
 export interface RequestParts {
   readonly owner: Owner;
-  /** At which the load balancer was seen: a change of one that has changed since is refused. */
+  /** At which the load balancer was seen: a change of one that has changed since is refused. Undefined: no matter. */
   readonly revision: number | undefined;
   readonly members: (members: readonly DesiredMember[]) => unknown;
   /** Id of the address that an earlier step reserved. */

@@ -1,0 +1,226 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { isCloudError } from '../../../common/cloud-error.ts';
+// biome-ignore-start lint/style/noRestrictedImports: tests run against the sandbox's cloud
+import type { Effect } from '../../../test/sandbox/cloud/faults.ts';
+// biome-ignore-end lint/style/noRestrictedImports: see above
+import { type DesiredLoadBalancer, ownerTags } from '../load-balancers.ts';
+import type { SimulatedObserved } from './observed.ts';
+import {
+  cluster,
+  desiredWith,
+  dns,
+  http,
+  https,
+  membersOf,
+  newWorld,
+  place,
+  refOf,
+  type World,
+} from './testing/world.ts';
+
+/** Follows plans to their end; every failure is a crash: nothing is remembered but the id that was recorded before it. */
+async function survive(world: World, desired: DesiredLoadBalancer | undefined, ref = refOf(desired ?? desiredWith())) {
+  let client = world.connect();
+  let observed: SimulatedObserved | undefined;
+  let recorded = ref.id;
+  let fresh = false;
+  let crashes = 0;
+  for (let round = 0; round < 120; round += 1) {
+    try {
+      if (!fresh) observed = await client.observe({ ...ref, id: recorded });
+      fresh = true;
+      if (observed?.owner) recorded = observed.id ?? recorded;
+      if (!desired && !observed) return { crashes, recorded };
+      const plan = desired ? client.plan(desired, observed) : client.planRemoval(observed!, { retain: false });
+      if (plan.steps[0]) {
+        observed = await client.apply(plan.steps[0], observed, world.permitted);
+      } else if (plan.waitMs !== undefined) {
+        await world.clock.advance(plan.waitMs);
+        fresh = false;
+      } else {
+        return { crashes, recorded };
+      }
+    } catch (error) {
+      assert.ok(isCloudError(error), String(error));
+      crashes += 1;
+      fresh = false;
+      client = world.connect();
+      observed = undefined;
+    }
+  }
+  return assert.fail('no end');
+}
+
+function made({ network }: World) {
+  const { loadBalancers, addresses } = network;
+  return {
+    loadBalancers: loadBalancers.store.inPlace(place).filter(({ tags }) => tags[ownerTags.cluster] === cluster),
+    addresses: addresses.store.inPlace(place).filter(({ tags }) => tags[ownerTags.cluster] === cluster),
+  };
+}
+
+/** What counts: without ids, revisions and times. */
+function shapeOf(world: World) {
+  const { loadBalancers, addresses } = made(world);
+  return {
+    loadBalancers: loadBalancers.map(({ name, tags, scheme, addresses: held, state, listeners, pools }) => ({
+      ...{ name, tags, scheme, state },
+      families: held.map(({ family, id }) => [family, id !== undefined]),
+      listeners: listeners
+        .map(({ id: _, pool: __, clientToken: ___, ...shown }) => shown)
+        .toSorted((a, b) => a.port - b.port),
+      pools: pools.map(({ id: _, clientToken: __, ...shown }) => shown),
+    })),
+    addresses: addresses.map(({ family, scheme, tags }) => ({ family, scheme, tags })),
+  };
+}
+
+const effects: readonly Effect[] = [
+  { kind: 'lost-answer' },
+  { kind: 'error', status: 503 },
+  { kind: 'throttle', retryAfterSeconds: 0 },
+  { kind: 'cut-body' },
+  { kind: 'malformed' },
+  { kind: 'error', status: 409, code: 'not-ready' },
+];
+
+interface Life {
+  readonly before?: Partial<DesiredLoadBalancer>;
+  readonly after?: Partial<DesiredLoadBalancer> | 'removed';
+}
+
+const lives: Readonly<Record<string, Life>> = {
+  creation: { after: { ports: [http, dns], families: ['IPv4', 'IPv6'] } },
+  'a change of ports, affinity and ranges': {
+    before: { ports: [http, https] },
+    after: { ports: [https, dns], sessionAffinity: { timeoutSeconds: 60 }, sourceRanges: ['10.0.0.0/8'] },
+  },
+  'a move inside, with consent': {
+    before: {},
+    after: {
+      annotations: { 'service.beta.kubernetes.io/simulated-load-balancer-internal': 'true' },
+      mayChangeAddress: true,
+    },
+  },
+  'a second family': { before: {}, after: { families: ['IPv4', 'IPv6'] } },
+  'one family less': { before: { families: ['IPv4', 'IPv6'] }, after: { families: ['IPv6'] } },
+  removal: { before: { families: ['IPv4', 'IPv6'] }, after: 'removed' },
+};
+
+for (const [what, { before, after }] of Object.entries(lives)) {
+  for (const effect of effects) {
+    const shown = effect.kind === 'error' ? `error ${effect.status}` : effect.kind;
+    test(`${what} survives ${shown} at every call`, async () => {
+      const run = async (skip: number | undefined) => {
+        const world = newWorld({ loadBalancerTimings: { provisioningMs: 300, deletingMs: 300 } });
+        const members = membersOf(world, 3);
+        const first = before && desiredWith({ members, ...before });
+        const ref = refOf(first ?? desiredWith());
+        const { recorded } = first ? await survive(world, first) : { recorded: undefined };
+        if (skip !== undefined) world.sandbox.faults.add({ operation: '*', skip, times: 1, effect });
+        const then = after === 'removed' ? undefined : desiredWith({ members: members.slice(1), ...after });
+        const { crashes } = await survive(world, then, { ...refOf(then ?? desiredWith()), id: recorded ?? ref.id });
+        const struck = world.sandbox.faults.list().length === 0;
+        return { shape: shapeOf(world), struck, crashes };
+      };
+      const undisturbed = (await run(undefined)).shape;
+      assert.equal(undisturbed.loadBalancers.length, after === 'removed' ? 0 : 1);
+      let struck = 0;
+      for (let skip = 0; ; skip += 1) {
+        const disturbed = await run(skip);
+        if (!disturbed.struck) break;
+        struck += 1;
+        assert.deepEqual(disturbed.shape, undisturbed, `at call ${skip}`);
+      }
+      assert.ok(struck > 4, `struck ${struck} times`);
+    });
+  }
+}
+
+const anyPorts = fc.subarray([http, https, dns, { ...http, name: 'alt', port: 8080, nodePort: 0 }], { minLength: 1 });
+const anyDesired = fc.record({
+  ports: anyPorts,
+  families: fc.subarray(['IPv4', 'IPv6'] as const, { minLength: 1 }),
+  sourceRanges: fc.subarray(['10.0.0.0/8', '192.0.2.0/24']),
+  sessionAffinity: fc.option(fc.record({ timeoutSeconds: fc.constantFrom(60, 10_800) }), { nil: undefined }),
+  healthCheck: fc.record({ port: fc.constantFrom(10256, 30999), path: fc.constant('/healthz') }),
+  mayChangeAddress: fc.boolean(),
+  attached: fc.boolean(),
+  annotations: fc.record(
+    {
+      'service.beta.kubernetes.io/simulated-load-balancer-internal': fc.constantFrom('true', 'false', 'maybe'),
+      'service.beta.kubernetes.io/simulated-load-balancer-proxy-protocol': fc.constantFrom('true', 'false'),
+      'service.beta.kubernetes.io/simulated-load-balancer-tls': fc.constantFrom('http', '443'),
+    },
+    { requiredKeys: [] },
+  ),
+  members: fc.array(fc.record({ index: fc.nat(4), draining: fc.boolean() }), { maxLength: 5 }),
+});
+
+test('from any state any other is reached in few steps, one at a time, and removal leaves nothing', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(anyDesired, { minLength: 1, maxLength: 4 }), async (wishes) => {
+      const world = newWorld({ loadBalancerTimings: { provisioningMs: 100, deletingMs: 100 } });
+      const all = membersOf(world, 5);
+      const theirs = world.network.loadBalancers.create(place, {
+        ...{ name: 'theirs', tags: { [ownerTags.consent]: cluster }, scheme: 'external', families: ['IPv4', 'IPv6'] },
+        ...{ addresses: [], listeners: [], pools: [], clientToken: undefined },
+      }).loadBalancer;
+      await world.clock.advance(100);
+      let recorded: string | undefined;
+      for (const { members, attached, ...wish } of wishes) {
+        const chosen = new Map(members.map(({ index, draining }) => [index, { ...all[index]!, draining }]));
+        const attach = attached ? { attach: { id: theirs.id, allowed: false } } : {};
+        const desired = desiredWith({ ...wish, ...attach, members: [...chosen.values()] });
+        const before = world.permits.length;
+        ({ recorded } = await survive(world, desired, { ...refOf(desired), id: recorded }));
+        assert.ok(world.permits.length - before <= 20, `${world.permits.length - before} mutating calls`);
+        assert.ok(made(world).loadBalancers.length <= 1);
+        const calls = world.permits.length;
+        await survive(world, desired, { ...refOf(desired), id: recorded });
+        assert.equal(world.permits.length, calls, 'a second look changes nothing');
+        const listed = await world.connect().observeAll(cluster);
+        assert.ok(listed.length <= 1);
+      }
+      await survive(world, undefined, { ...refOf(desiredWith()), id: recorded });
+      assert.deepEqual(made(world), { loadBalancers: [], addresses: [] });
+      const { listeners, pools, state } = world.network.loadBalancers.store.get(theirs.id)!;
+      assert.deepEqual([listeners, pools, state], [[], [], 'active']);
+      assert.equal(world.clock.pending, 0);
+    }),
+    { numRuns: 150 },
+  );
+});
+
+test('whatever fails on the way, the end is the same and nothing is doubled', async () => {
+  const anyEffect = fc.constantFrom<Effect>(
+    ...effects,
+    { kind: 'stale', ageMs: 700 },
+    { kind: 'missing-items', count: 1 },
+  );
+  const anyFault = fc.record({ skip: fc.nat(25), times: fc.integer({ min: 1, max: 3 }), effect: anyEffect });
+  await fc.assert(
+    fc.asyncProperty(anyDesired, anyDesired, fc.array(anyFault, { maxLength: 4 }), async (first, second, faults) => {
+      const run = async (disturbed: boolean) => {
+        const world = newWorld({ loadBalancerTimings: { provisioningMs: 100, deletingMs: 100 } });
+        if (disturbed) for (const fault of faults) world.sandbox.faults.add({ operation: '*', ...fault });
+        const all = membersOf(world, 5);
+        let recorded: string | undefined;
+        for (const { members, attached: _, ...wish } of [first, second]) {
+          const chosen = new Map(members.map(({ index, draining }) => [index, { ...all[index]!, draining }]));
+          const desired = desiredWith({ ...wish, mayChangeAddress: false, members: [...chosen.values()] });
+          ({ recorded } = await survive(world, desired, { ...refOf(desired), id: recorded }));
+          world.sandbox.faults.clear();
+          await world.clock.advance(1000);
+          ({ recorded } = await survive(world, desired, { ...refOf(desired), id: recorded }));
+          if (disturbed) for (const fault of faults) world.sandbox.faults.add({ operation: '*', ...fault });
+        }
+        return shapeOf(world);
+      };
+      assert.deepEqual(await run(true), await run(false));
+    }),
+    { numRuns: 100 },
+  );
+});
