@@ -33,6 +33,7 @@ export const annotations = {
   /** Prefix; the rest is the replica's identity. */
   replica: 'replica.mooring.dev/',
   deletionLedger: 'mooring.dev/deletion-ledger',
+  orphanLedger: 'mooring.dev/orphan-ledger',
   clusterApiDelete: 'cluster.x-k8s.io/delete-machine',
   sourceRanges: 'service.beta.kubernetes.io/load-balancer-source-ranges',
   loadBalancer: 'mooring.dev/load-balancer',
@@ -130,6 +131,13 @@ export const ownKeys: readonly OwnKey[] = [
     kind: 'annotation',
     written: 'controller',
     meaning: 'Times of the deletions that count against the budget, so that a restart refills nothing.',
+  },
+  {
+    key: annotations.orphanLedger,
+    on: 'Lease cloud-controller-manager',
+    kind: 'annotation',
+    written: 'controller',
+    meaning: 'When each load balancer without a Service was first seen, so that a restart does not forget it.',
   },
   {
     key: conditions.cloudInitialized,

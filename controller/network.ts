@@ -8,6 +8,7 @@ import type { Half } from './half.ts';
 import type { Fence, KubeApi } from './kube/api.ts';
 import type { EventSink } from './kube/event-sink.ts';
 import type { Informer } from './kube/informer.ts';
+import type { Leadership } from './kube/leadership.ts';
 import { createListWatch } from './kube/list-watch.ts';
 import type { BudgetKeeper } from './nodes/budget-keeper.ts';
 import type { NodeView } from './nodes/node-view.ts';
@@ -22,6 +23,8 @@ import { createMemberSets } from './services/members/member-sets.ts';
 import { memberSourceOf, withMembers } from './services/members/member-source.ts';
 import { memberMetrics } from './services/members/metrics.ts';
 import { serviceMetrics } from './services/metrics.ts';
+import { orphanMetrics } from './services/orphans/metrics.ts';
+import { createOrphanSweep } from './services/orphans/orphan-sweep.ts';
 import { readsAnnotation } from './services/service-context.ts';
 import { createServiceHalf } from './services/service-half.ts';
 import { viewService } from './services/service-view.ts';
@@ -41,6 +44,8 @@ export interface NetworkContext {
   readonly events: EventSink;
   readonly registry: MetricRegistry;
   readonly queueMetrics: QueueMetrics;
+  /** What is noted durably. */
+  readonly leadership: Pick<Leadership, 'annotations' | 'annotate'>;
   /** For members and routes whose Nodes vanished. */
   readonly budget: BudgetKeeper;
   readonly loops: Loops;
@@ -119,6 +124,26 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
       },
     );
     halves.push(withMembers(half, members, nodes));
+    const sweep = createOrphanSweep(
+      {
+        ...{ api, clock, log, services, clouds, events, paused },
+        metrics: registry.define(orphanMetrics),
+        permit: createPermit({ fence, paused, dryRun }),
+      },
+      {
+        cluster: async () => ({ uid: await clusterUid(), name: options.clusterName }),
+        observed({ scope }) {
+          const observations = half.observations();
+          if (observations?.ready(scope) !== true) return undefined;
+          return [...observations.all(scope)].map(([, observed]) => observed);
+        },
+        leadership: context.leadership,
+        budget,
+        deleteOrphans: options.deleteOrphans,
+        periodMs: options.loadBalancerAuditMs,
+      },
+    );
+    halves.push(sweep);
   }
 
   const routes = loops.route

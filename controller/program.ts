@@ -5,6 +5,7 @@ import type { ControllerWorld } from './commands/command.ts';
 import { explainCommand } from './commands/explain-command.ts';
 import { planCommand } from './commands/plan-command.ts';
 import { runCommand } from './commands/run-command.ts';
+import { teardownCommand } from './commands/teardown-command.ts';
 
 /** Upstream's controllers have no commands: arguments that begin with a flag mean `run`, so that a manifest can be moved over. */
 export function withCommand(argv: readonly string[]): readonly string[] {
@@ -23,6 +24,7 @@ export function controllerProgram(world: ControllerWorld): ProgramDefinition {
       plan: planCommand(world),
       explain: explainCommand(world),
       check: checkCommand(world),
+      teardown: teardownCommand(world),
     },
   };
 }

@@ -143,6 +143,7 @@ export async function runController(options: RunOptions, { clock, random, log, e
       events,
       registry,
       queueMetrics: metrics.queue,
+      leadership: ledger,
       budget: createBudgetKeeper(options.network.removalBudget, ledger, clock),
       loops: options.loops,
       dryRun: options.dryRun,

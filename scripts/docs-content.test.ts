@@ -17,7 +17,7 @@ import { refusals } from '../controller/reports/refusal.ts';
 
 const root = join(import.meta.dirname, '..');
 const { signal } = new AbortController();
-const world = { clock: systemClock(), random: Math.random };
+const world = { clock: systemClock(), random: Math.random, ask: async () => undefined };
 const programs: Readonly<Record<string, ProgramDefinition>> = {
   agent: agentProgram({ ...world, signal }),
   controller: controllerProgram({ ...world, signal: signal }),

@@ -1,3 +1,4 @@
+import { createInterface } from 'node:readline/promises';
 import type { Clock } from './clock.ts';
 import { systemClock } from './clock.ts';
 import { type ProgramDefinition, runProgram } from './program.ts';
@@ -9,6 +10,8 @@ export interface ProcessWorld {
   readonly random: Random;
   /** Aborts on SIGTERM and SIGINT. */
   readonly signal: AbortSignal;
+  /** Asks the person at the terminal for a line; undefined when nobody is there. */
+  ask(question: string): Promise<string | undefined>;
 }
 
 /**
@@ -22,7 +25,7 @@ export function runAsProcess(
 ): void {
   const stop = new AbortController();
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => stop.abort());
-  const program = make({ clock: systemClock(), random: Math.random, signal: stop.signal });
+  const program = make({ clock: systemClock(), random: Math.random, signal: stop.signal, ask });
   runProgram(program, {
     argv,
     env: process.env,
@@ -36,4 +39,14 @@ export function runAsProcess(
       process.exit(1);
     },
   );
+}
+
+async function ask(question: string): Promise<string | undefined> {
+  if (!process.stdin.isTTY) return undefined;
+  const terminal = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return await terminal.question(question);
+  } finally {
+    terminal.close();
+  }
 }

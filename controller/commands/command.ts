@@ -18,6 +18,8 @@ export interface ControllerWorld {
   readonly random: Random;
   /** Aborts on SIGTERM or SIGINT. */
   readonly signal: AbortSignal;
+  /** Asks the person at the terminal for a line; undefined when nobody is there. */
+  ask(question: string): Promise<string | undefined>;
 }
 
 export const outputFlags = defineFlags({

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
+import { annotations } from '../../../common/well-known.ts';
 
 /** Annotation of the Lease: when each orphan was first seen, so that a restart does not forget it. */
-export const orphanLedgerKey = 'mooring.dev/orphan-ledger';
+export const orphanLedgerKey = annotations.orphanLedger;
 
 /** When orphans were first seen, in seconds since 1970; by the key of `sightingKey`. */
 export type OrphanLedger = ReadonlyMap<string, number>;

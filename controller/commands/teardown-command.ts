@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { defineFlags } from '../../common/process/flags.ts';
+import { errorFields, type Log } from '../../common/process/log.ts';
+import { type CommandDefinition, defineCommand, type ProgramIo } from '../../common/process/program.ts';
+import { readClusterUid } from '../cluster-identity.ts';
+import { table } from '../explain/table.ts';
+import type { KubeApi } from '../kube/api.ts';
+import { createElector, type Elector } from '../kube/elector.ts';
+import { clusterFlags } from '../options/network-flags.ts';
+import { readClusterOptions } from '../options/network-options.ts';
+import { OptionError } from '../options/options.ts';
+import { commonFlags } from '../options/own-flags.ts';
+import { watchPause } from '../pause.ts';
+import { createPermit } from '../permit.ts';
+import { instanceOf } from '../routes/route-context.ts';
+import { createRouteRecords } from '../routes/route-records.ts';
+import { planTeardown, type TeardownContext, type TeardownPlan } from '../services/teardown/plan-teardown.ts';
+import { ServicesRemainError, teardown } from '../services/teardown/teardown.ts';
+import {
+  type ControllerWorld,
+  exitCode,
+  leaseFlags,
+  openLog,
+  outputFlags,
+  printJson,
+  quietly,
+  withClouds,
+} from './command.ts';
+
+const teardownFlags = defineFlags({
+  yes: { kind: 'bool', default: false, help: 'Do it without asking.' },
+  force: {
+    kind: 'bool',
+    default: false,
+    help: 'Go on although Services still have or want load balancers; those that ask for retention keep theirs.',
+  },
+});
+
+/** A leader that was told to stop frees the Lease at once; one that was killed keeps it for its time. */
+const leaseWaitMs = 30_000;
+
+export function teardownCommand(world: ControllerWorld): CommandDefinition {
+  const { clock } = world;
+  return defineCommand({
+    summary: "Empties the clouds of everything this cluster owns by its tags, for the end of a cluster's life.",
+    flags: { ...commonFlags, ...clusterFlags, ...teardownFlags, ...outputFlags, ...leaseFlags },
+    examples: [
+      'mooring-controller teardown --cloud-provider aws',
+      'mooring-controller teardown --cloud-provider openstack --cloud-config cloud.conf --yes -o json',
+    ],
+    run: ({ values, io }) =>
+      exitCode(io, 'teardown', async () => {
+        const options = readClusterOptions(values);
+        const log = openLog(clock, quietly(values), io.stderr);
+        return withClouds(values, { ...world, log, io }, async (api, clouds) => {
+          const records = createRouteRecords(api);
+          for (const { scope, api: cloud } of clouds) if (cloud?.routes) await records.load(scope);
+          const context: TeardownContext = {
+            ...{ api, clock, log, clouds },
+            cluster: { uid: await readClusterUid(api), name: options.clusterName },
+            loadBalancerClasses: options.loadBalancerClasses,
+            recordedRoute: (scope, { destination, providerID }) => {
+              const cloud = clouds.find((each) => each.scope === scope)?.name ?? '';
+              return records.has(scope, destination, providerID && instanceOf(cloud, providerID));
+            },
+          };
+          const plan = await planTeardown(context, world.signal);
+          showPlan(io, plan);
+          if (plan.items.length === 0) {
+            if (values.output === 'json') printJson(io, { removed: 0, failed: [], left: 0, kept: shown(plan.kept) });
+            return 0;
+          }
+          if (plan.services.length > 0 && !values.force) throw new ServicesRemainError(plan.services);
+          if (!values.yes && !(await confirmed(world, options.clusterName))) {
+            io.stderr('nothing was removed\n');
+            return 1;
+          }
+          const lease = { namespace: values.leaderElectResourceNamespace, name: values.leaderElectResourceName };
+          return whileLeading(world, api, log, lease, async (elector, paused) => {
+            const result = await teardown(context, {
+              permit: createPermit({ fence: elector, paused, dryRun: false }),
+              signal: world.signal,
+              force: values.force,
+              onProgress: ({ item, state, message, finished, total }) =>
+                io.stderr(`${finished}/${total} ${state === 'failed' ? 'FAILED ' : ''}${item.scope}: ${message}\n`),
+            });
+            const failed = result.failed.map(({ item, message }) => ({ ...only(item), message }));
+            if (values.output === 'json') printJson(io, { ...result, failed, kept: shown(result.kept) });
+            else io.stdout(`${result.removed} removed, ${failed.length} failed, ${result.left} left\n`);
+            return result.left === 0 && failed.length === 0 ? 0 : 1;
+          });
+        });
+      }),
+  });
+}
+
+const only = ({ scope, what }: { readonly scope: string; readonly what: string }) => ({ scope, what });
+const shown = (kept: TeardownPlan['kept']) => kept.map(({ scope, what, why }) => ({ scope, what, why }));
+
+function showPlan(io: ProgramIo, { items, kept, services }: TeardownPlan): void {
+  const rows = items.map(({ scope, what }) => ['-', what, scope]);
+  const stays = kept.map(({ scope, what, why }) => ['stays', `${what}: ${why}`, scope]);
+  if (rows.length + stays.length > 0) io.stderr(table([['', 'WHAT', 'IN'], ...rows, ...stays]));
+  if (services.length > 0) io.stderr(`Services that have or want load balancers: ${services.join(', ')}\n`);
+  io.stderr(`${items.length} to remove, ${kept.length} stay\n`);
+}
+
+async function confirmed(world: ControllerWorld, clusterName: string): Promise<boolean> {
+  const answer = await world.ask(`Type the name of the cluster (${clusterName}) to remove them: `);
+  if (answer === undefined) throw new OptionError('--yes: missing, expected it where nobody can be asked');
+  return answer.trim() === clusterName;
+}
+
+/** Takes the Lease, so that no controller makes anew what is removed; does the work; frees it. Throws when the Lease is not to be had. */
+async function whileLeading<T>(
+  { clock, random, signal }: ControllerWorld,
+  api: KubeApi,
+  log: Log,
+  lease: { readonly namespace: string; readonly name: string },
+  work: (elector: Elector, paused: () => boolean) => Promise<T>,
+): Promise<T> {
+  const pause = watchPause({ api, clock, random, log });
+  pause.start();
+  const ending = new AbortController();
+  let lead = () => {};
+  const leads = new Promise<void>((resolve) => {
+    lead = resolve;
+  });
+  const elector = createElector({
+    ...{ api, clock, random, log, ...lease },
+    identity: `${hostname()}_${randomUUID()}`,
+    onStartedLeading: () => lead(),
+    onStoppedLeading: () => {},
+  });
+  const running = elector.run(ending.signal);
+  let timer: { cancel(): void } | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const why = `the Lease ${lease.namespace}/${lease.name} is held by a controller that runs: stop it first`;
+    timer = clock.setTimer(leaseWaitMs, () => reject(new Error(why)));
+    signal.addEventListener('abort', () => reject(new Error('interrupted')), { once: true });
+  });
+  try {
+    await Promise.race([Promise.all([leads, pause.whenSynced()]), late]);
+    timer?.cancel();
+    return await work(elector, pause.paused);
+  } finally {
+    timer?.cancel();
+    ending.abort();
+    await Promise.all([running, pause.stop()]);
+    await elector.release().catch((error: unknown) => log.warn('the Lease is not freed', errorFields(error)));
+  }
+}
