@@ -194,7 +194,16 @@ describe('a drain', () => {
 
 describe('make before break', () => {
   it('the last ones stay until others serve', () => {
-    assert.deepEqual(play({ active: ['n'], leaving: ['l', 'm'] }, 'l m'), ['0s l m n', '0s l~ m~ n', '30s n']);
+    assert.deepEqual(play({ active: ['n'], leaving: ['l', 'm'] }, 'l m'), ['0s l m n', '15s l~ m~ n', '45s n']);
+  });
+
+  it('wait no time where others served before', () => {
+    assert.deepEqual(play({ active: ['a', 'n'], leaving: ['l'] }, 'a l'), ['0s a l~ n', '30s a n']);
+  });
+
+  it('wait only until one that has been added is healthy, where the cloud tells', () => {
+    const healthy = (text: string) => text.replaceAll(/(\w)( |$)/g, '$1+$2');
+    assert.deepEqual(play({ active: ['n'], leaving: ['l'] }, 'l', {}, healthy), ['0s l n', '5s l~ n', '35s n']);
   });
 
   it('with Cluster, one that serves is enough', () => {
@@ -223,7 +232,7 @@ describe('make before break', () => {
     const fleet = { active: ['x', 'y', 'z'], leaving: ['l', 'm'] };
     const story = play(fleet, 'l m', { maxMembers: 2 });
     assert.match(story[0]!, /^0s l~ m [xyz]$/);
-    assert.match(story[1]!, /^0s l~ m~ [xyz] [xyz]$/);
+    assert.match(story[1]!, /^15s l~ m~ [xyz] [xyz]$/);
     assert.match(story.at(-1)!, /^\d+s [xyz] [xyz]$/);
   });
 });

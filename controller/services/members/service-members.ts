@@ -32,10 +32,15 @@ export interface ServiceMembers {
 }
 
 /** How long one Service's leaving members have been asked for, by instance; monotonic. */
-export type DrainTimes = ReadonlyMap<
-  string,
-  { readonly sinceMs: number; readonly drainingSinceMs: number | undefined }
->;
+export type DrainTimes = ReadonlyMap<string, LeavingTimes>;
+
+interface LeavingTimes {
+  /** Since it leaves. */
+  readonly sinceMs: number;
+  /** Since others stand in for it; before all time, if they did from the beginning. */
+  readonly replacedSinceMs: number | undefined;
+  readonly drainingSinceMs: number | undefined;
+}
 
 export interface DrainOptions {
   /** How long a leaving member drains before it goes. */
@@ -46,13 +51,16 @@ export interface DrainOptions {
 
 /** While a member waits for its replacement, nothing but another look tells when that is healthy. */
 const waitingLookMs = 5000;
+/** Where the cloud tells no health, a member that has just been added is given this long to pass its health checks. */
+const settleMs = 15_000;
 
 /**
  * The members of one Service's load balancer: all active ones (or a stable part of them), and of those that leave, only what the load balancer holds already. So a new leader
  * brings nobody back, and a member that drains goes on draining; its time begins anew.
  *
- * Make before break: a leaving member starts to drain once somebody who stays takes connections here. With `Local`, where a Node serves its own pods alone,
- * every staying member must have been added first, so that the pods' new Nodes are there before the old ones go. Either waits for `maxWaitMs` at most. Pure.
+ * Make before break: a leaving member starts to drain once somebody who stays takes connections here: at once if that was so before, else when health checks say so or
+ * have had their time. With `Local`, where a Node serves its own pods alone, every staying member must have been added first, so that the pods' new Nodes are there
+ * before the old ones go. Either waits for `maxWaitMs` at most. Pure.
  *
  * @param join puts the two lists together; whoever asks for many Services may answer equal ones with one list
  */
@@ -66,36 +74,28 @@ export function membersOf(
 ): { readonly members: ServiceMembers; readonly times: DrainTimes } {
   const sorted = sortObserved(set, request.observed ?? []);
   const { maxMembers = Number.POSITIVE_INFINITY } = request;
+  const room = maxMembers - sorted.kept.length;
+  const undecided = sorted.leaving.filter(({ observed }) => !observed.draining);
+  const narrow = subsetOf(set.members, room - undecided.length, request.service);
+  const replaced = replacement(set, narrow, request);
   const next = new Map(
-    sorted.leaving.map(({ observed, instance }) => {
-      const before = times.get(instance);
-      const sinceMs = before?.sinceMs ?? nowMs;
-      return [
-        instance,
-        { sinceMs, drainingSinceMs: observed.draining ? (before?.drainingSinceMs ?? nowMs) : undefined },
-      ];
-    }),
+    sorted.leaving.map(({ observed, instance }) => [
+      instance,
+      timesOf(times.get(instance), observed.draining, replaced, nowMs),
+    ]),
   );
   let recheckAfterMs: number | undefined;
   const recheck = (ms: number) => {
     recheckAfterMs = Math.min(ms, recheckAfterMs ?? ms);
   };
 
-  const room = maxMembers - sorted.kept.length;
-  const undecided = sorted.leaving.filter(({ observed }) => !observed.draining);
-  const narrow = subsetOf(set.members, room - undecided.length, request.service);
-  const mayGo = isReplaced(set, narrow, request)
-    ? undecided.length
-    : // Those that leave fill every seat: half of them make way for those that come.
-      room - undecided.length < 1 && set.members.length > 0
-      ? Math.ceil(undecided.length / 2)
-      : 0;
-
+  // Those that leave fill every seat: half of them make way for those that come.
+  const makeWay = room - undecided.length < 1 && set.members.length > 0 ? Math.ceil(undecided.length / 2) : 0;
   const extra: DesiredMember[] = [];
   let waiting = 0;
   for (const [index, { instance, member }] of undecided.entries()) {
-    const leftMs = (next.get(instance)?.sinceMs ?? nowMs) + options.maxWaitMs - nowMs;
-    if (index >= mayGo && leftMs > 0) {
+    const leftMs = index < makeWay ? 0 : waitLeftMs(next.get(instance), replaced, options.maxWaitMs, nowMs);
+    if (leftMs > 0) {
       waiting += 1;
       recheck(Math.min(waitingLookMs, leftMs));
       extra.push(member(false));
@@ -173,19 +173,42 @@ function sortObserved(set: Membership, observed: readonly ObservedMember[]) {
   return { leaving, kept, withheld };
 }
 
-/** Whether those that stay take connections here already. */
-function isReplaced(
+function timesOf(
+  before: LeavingTimes | undefined,
+  draining: boolean,
+  replaced: Replacement,
+  nowMs: number,
+): LeavingTimes {
+  const replacedFromMs = before === undefined ? Number.NEGATIVE_INFINITY : (before.replacedSinceMs ?? nowMs);
+  return {
+    sinceMs: before?.sinceMs ?? nowMs,
+    replacedSinceMs: replaced === 'no' ? undefined : replacedFromMs,
+    drainingSinceMs: draining ? (before?.drainingSinceMs ?? nowMs) : undefined,
+  };
+}
+
+function waitLeftMs(times: LeavingTimes | undefined, replaced: Replacement, maxWaitMs: number, nowMs: number): number {
+  const { sinceMs = nowMs, replacedSinceMs } = times ?? {};
+  const leftMs = sinceMs + maxWaitMs - nowMs;
+  if (replaced === 'healthy') return 0;
+  return replacedSinceMs === undefined ? leftMs : Math.min(leftMs, replacedSinceMs + settleMs - nowMs);
+}
+
+/** Whether those that stay take connections here: `healthy` = the cloud says so. */
+type Replacement = 'no' | 'added' | 'healthy';
+
+function replacement(
   set: Membership,
   staying: readonly DesiredMember[],
   { observed = [], trafficPolicy }: MembersRequest,
-): boolean {
+): Replacement {
   const byInstance = new Map(observed.map((member) => [instanceIn(set, member.providerID), member]));
   const added = staying.flatMap(({ providerID }) => {
     const member = byInstance.get(instanceIn(set, providerID));
     return member !== undefined && !member.draining ? [member] : [];
   });
-  if (added.length === 0 || (trafficPolicy === 'Local' && added.length < staying.length)) return false;
+  if (added.length === 0 || (trafficPolicy === 'Local' && added.length < staying.length)) return 'no';
   // With Local, only Nodes that run a pod are healthy: one of them is all that can be asked for.
-  const told = observed.some(({ healthy }) => healthy !== undefined);
-  return !told || added.some(({ healthy }) => healthy === true);
+  if (added.some(({ healthy }) => healthy === true)) return 'healthy';
+  return observed.some(({ healthy }) => healthy !== undefined) ? 'no' : 'added';
 }

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { labels, taints } from '../../common/well-known.ts';
+import { createWorld, type Replica, type World } from './harness/world.ts';
+
+/** The members of a Service as the cloud has them: `a b~`, where `~` drains. */
+function membersOf(world: World, service: string): string {
+  const pool = world.loadBalancerOf(service)?.pools[0];
+  assert.ok(pool, `${service} has a pool`);
+  const { model } = world.cloud;
+  return pool.members
+    .map(({ instanceId, weight }) => `${model.get(instanceId)?.name ?? instanceId}${weight === 0 ? '~' : ''}`)
+    .sort()
+    .join(' ');
+}
+
+const mark = { spec: { taints: [{ key: taints.toBeDeletedByAutoscaler, effect: 'NoSchedule' }] } };
+const exclude = { metadata: { labels: { [labels.excludeFromLoadBalancers]: '' } } };
+
+describe('members on their way in and out', () => {
+  let world: World;
+  let replica: Replica;
+
+  beforeEach(async () => {
+    world = createWorld();
+    for (const name of ['a', 'b', 'c']) world.node(name);
+    world.services.create('web');
+    world.services.create('local', { spec: { externalTrafficPolicy: 'Local' } });
+    replica = world.replica();
+    await replica.start();
+    await world.clock.advance(5000);
+    assert.equal(membersOf(world, 'web'), 'a b c');
+  });
+  afterEach(() => world.close());
+
+  async function restart(): Promise<void> {
+    await replica.stop();
+    replica = world.replica();
+    await replica.start();
+    await world.clock.advance(0);
+  }
+
+  /** Every state that the members of a Service pass through. */
+  async function watch(service: string, ms: number): Promise<string[]> {
+    const seen = [membersOf(world, service)];
+    for (let passed = 0; passed < ms; passed += 100) {
+      await world.clock.advance(100);
+      const now = membersOf(world, service);
+      if (now !== seen.at(-1)) seen.push(now);
+    }
+    return seen;
+  }
+
+  it('a hundred Nodes that join at once cost each load balancer one call', async () => {
+    const before = world.mutationCount();
+    for (let count = 0; count < 100; count += 1) world.node(`n${count}`);
+    await world.clock.advance(10_000);
+    assert.equal(membersOf(world, 'web').split(' ').length, 103);
+    assert.equal(world.mutationCount() - before, 2);
+  });
+
+  it('a marked one drains for its time, and goes; its Node`s end is no news then', async () => {
+    const before = world.mutationCount();
+    world.cluster.mergePatch('c', mark);
+    assert.deepEqual(await watch('web', 25_000), ['a b c', 'a b c~']);
+    world.cluster.remove('c');
+    assert.deepEqual(await watch('web', 60_000), ['a b c~', 'a b']);
+    assert.equal(membersOf(world, 'local'), 'a b');
+    assert.equal(world.mutationCount() - before, 4);
+    await restart();
+    assert.deepEqual(await watch('web', 60_000), ['a b']);
+    assert.equal(world.mutationCount() - before, 4);
+  });
+
+  it('an excluded one comes back when the label goes, drained or not', async () => {
+    world.cluster.mergePatch('c', exclude);
+    assert.deepEqual(await watch('web', 5000), ['a b c', 'a b c~']);
+    world.cluster.mergePatch('c', { metadata: { labels: { [labels.excludeFromLoadBalancers]: 'false' } } });
+    assert.deepEqual(await watch('web', 5000), ['a b c~', 'a b c']);
+  });
+
+  it('one that drains goes on draining under the next leader, and nobody flaps', async () => {
+    world.cluster.mergePatch('c', mark);
+    await world.clock.advance(10_000);
+    assert.equal(membersOf(world, 'web'), 'a b c~');
+    await restart();
+    assert.deepEqual(await watch('web', 29_000), ['a b c~']);
+    assert.deepEqual(await watch('web', 5000), ['a b c~', 'a b']);
+  });
+
+  it('with Local, those that come are in before those that go drain', async () => {
+    for (const name of ['a', 'b', 'c']) world.cluster.mergePatch(name, mark);
+    for (const name of ['x', 'y']) world.node(name);
+    const seen = await watch('local', 60_000);
+    assert.deepEqual(seen, ['a b c', 'a b c x y', 'a~ b~ c~ x y', 'x y']);
+  });
+
+  it('the last ones stay until somebody comes, and no longer than two minutes', async () => {
+    for (const name of ['a', 'b', 'c']) world.cluster.mergePatch(name, mark);
+    assert.deepEqual(await watch('web', 60_000), ['a b c']);
+    world.node('x');
+    assert.deepEqual(await watch('web', 60_000), ['a b c', 'a b c x', 'a~ b~ c~ x', 'x']);
+  });
+
+  it('one whose VM is off goes at once', async () => {
+    world.cluster.mergePatch('c', { spec: { taints: [{ key: taints.shutdown, effect: 'NoSchedule' }] } });
+    assert.deepEqual(await watch('web', 5000), ['a b c', 'a b']);
+  });
+
+  it('one whose Node went while nobody led is found, and goes in the end', async () => {
+    await replica.stop();
+    world.cluster.remove('c');
+    replica = world.replica();
+    await replica.start();
+    assert.deepEqual(await watch('web', 25_000), ['a b c']);
+    assert.deepEqual(await watch('web', 60_000), ['a b c', 'a b c~', 'a b']);
+  });
+
+  it('Nodes that are registered anew keep their members all the while', async () => {
+    const before = world.mutationCount();
+    const nodes = ['a', 'b', 'c'].map((name) => world.cluster.mustNode(name));
+    for (const { metadata } of nodes) world.cluster.remove(metadata.name);
+    await world.clock.advance(5000);
+    for (const { metadata, spec, status } of nodes) {
+      const { addresses = [] } = status;
+      world.cluster.register(metadata.name, { providerID: spec.providerID ?? '', addresses });
+    }
+    assert.deepEqual(await watch('web', 120_000), ['a b c']);
+    for (const { metadata } of nodes) world.cluster.mergePatch(metadata.name, { spec: { taints: null } });
+    assert.deepEqual(await watch('web', 10_000), ['a b c']);
+    assert.equal(world.mutationCount(), before);
+  });
+
+  it('readiness and cordons are none of our business', async () => {
+    const before = world.mutationCount();
+    world.cluster.setReady('a', 'Unknown');
+    world.cluster.mergePatch('b', { spec: { unschedulable: true } });
+    await world.clock.advance(60_000);
+    assert.equal(world.mutationCount(), before);
+  });
+});
