@@ -21,6 +21,11 @@ test('a whole file is read, the slash at the end of the endpoint dropped', () =>
   assert.deepEqual(parse(whole).credential, { text: 'sim-demo-1' });
 });
 
+test('limits of the cloud are read where they are given', () => {
+  const { maxMembers, settleMs } = parse({ ...whole, maxMembers: 250, settleSeconds: 0 });
+  assert.deepEqual([maxMembers, settleMs], [250, 0]);
+});
+
 test('a file without a credential is read as such', () => {
   const { credential: _, ...rest } = whole;
   assert.equal(parse(rest).credential, undefined);
@@ -33,6 +38,8 @@ const refused: [string, Record<string, unknown>, RegExp][] = [
   ['an endpoint with a query', { ...whole, endpoint: 'http://cloud/?a=b' }, /endpoint: expected a URL without query/],
   ['a project that is a number', { ...whole, project: 7 }, /project: 7, expected a name/],
   ['a region with a slash', { ...whole, region: 'a/b' }, /region: "a\/b", expected a name/],
+  ['a cap of no members', { ...whole, maxMembers: 0 }, /maxMembers: 0, expected a whole number from 1/],
+  ['a time that is a text', { ...whole, settleSeconds: '5s' }, /settleSeconds: "5s", expected a whole number from 0/],
   ['two credentials', { ...whole, credentialFile: 'x' }, /credential and credentialFile exclude each other/],
 ];
 

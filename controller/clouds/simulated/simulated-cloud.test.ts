@@ -342,6 +342,11 @@ test('check proves the region and the right to read, and says what is wrong', as
       ['routes', true],
     ],
   );
+  sandbox.network.quotas.set('routes', 100);
+  assert.equal((await cloud.check())[3]?.message, '0 routes, 0 of 100 in use');
+  sandbox.faults.add({ operation: 'addresses.*', effect: { kind: 'error', status: 403 } });
+  assert.match((await cloud.check())[2]?.message ?? '', /addresses.list: HTTP 403.*Grant the credential the right/);
+  sandbox.faults.clear();
   sandbox.credentials.setMode(sandbox.credential, 'sees-nothing');
   assert.match((await cloud.check())[1]?.message ?? '', /no instance is visible/);
   sandbox.credentials.setMode(sandbox.credential, 'unauthorized');
