@@ -1,0 +1,104 @@
+import { bitsOf, type Cidr, cidrAt, overlap } from '../routes/cidr.ts';
+
+/** A range cut into equal parts, some of which are taken. */
+export interface CidrSet {
+  readonly range: Cidr;
+  readonly partPrefix: number;
+  /** How many parts there are. */
+  readonly size: number;
+  /** How many are taken. */
+  readonly used: number;
+  /** Takes a free part; undefined when none is left. The search goes on behind the part given last, so what was given back comes round late. `tries` = taken parts passed over. */
+  allocate(): { readonly cidr: Cidr; readonly tries: number } | undefined;
+  /** Takes every part that the range touches, free or not; each taker gives back for itself. Answers whether any lies in this set, and whether one was taken already. */
+  occupy(cidr: Cidr): { readonly touches: boolean; readonly free: boolean };
+  /** Gives back what `allocate` or `occupy` took. */
+  release(cidr: Cidr): void;
+}
+
+/** @param partPrefix not shorter than the mask of `range` */
+export function createCidrSet(range: Cidr, partPrefix: number): CidrSet {
+  const { family } = range;
+  const step = 1n << BigInt(bitsOf(family) - partPrefix);
+  const size = Number((range.last - range.first + 1n) / step);
+  const taken = new Uint32Array(Math.ceil(size / 32));
+  /** Takers beyond the first, of parts that have several: pod ranges that others made may be smaller than a part. */
+  const more = new Map<number, number>();
+  let used = 0;
+  let next = 0;
+
+  const isTaken = (at: number) => ((taken[at >>> 5]! >>> (at & 31)) & 1) === 1;
+
+  function take(at: number): void {
+    if (isTaken(at)) {
+      more.set(at, (more.get(at) ?? 0) + 1);
+      return;
+    }
+    taken[at >>> 5]! |= 1 << (at & 31);
+    used += 1;
+  }
+
+  function give(at: number): void {
+    const others = more.get(at) ?? 0;
+    if (others > 1) more.set(at, others - 1);
+    else if (others === 1) more.delete(at);
+    else if (isTaken(at)) {
+      taken[at >>> 5]! &= ~(1 << (at & 31));
+      used -= 1;
+    }
+  }
+
+  /** First and last part that the range touches. */
+  function parts(cidr: Cidr): readonly [number, number] | undefined {
+    if (!overlap(range, cidr)) return undefined;
+    const clamp = (address: bigint) =>
+      address < range.first ? range.first : address > range.last ? range.last : address;
+    return [Number((clamp(cidr.first) - range.first) / step), Number((clamp(cidr.last) - range.first) / step)];
+  }
+
+  function partAt(at: number): Cidr {
+    return cidrAt(family, range.first + BigInt(at) * step, partPrefix);
+  }
+
+  return {
+    range,
+    partPrefix,
+    size,
+    get used() {
+      return used;
+    },
+    allocate() {
+      if (used === size) return undefined;
+      let tries = 0;
+      for (let at = next; ; ) {
+        // A word at a time where 32 parts are taken.
+        if ((at & 31) === 0 && taken[at >>> 5] === 0xffffffff) {
+          tries += 32;
+          at += 32;
+        } else if (isTaken(at)) {
+          tries += 1;
+          at += 1;
+        } else {
+          take(at);
+          next = (at + 1) % size;
+          return { cidr: partAt(at), tries };
+        }
+        if (at >= size) at = 0;
+      }
+    },
+    occupy(cidr) {
+      const touched = parts(cidr);
+      if (!touched) return { touches: false, free: true };
+      let free = true;
+      for (let at = touched[0]; at <= touched[1]; at += 1) {
+        free &&= !isTaken(at);
+        take(at);
+      }
+      return { touches: true, free };
+    },
+    release(cidr) {
+      const touched = parts(cidr);
+      if (touched) for (let at = touched[0]; at <= touched[1]; at += 1) give(at);
+    },
+  };
+}

@@ -1,0 +1,149 @@
+import { backoffMs } from '../../common/process/backoff.ts';
+import { type Clock, sleep } from '../../common/process/clock.ts';
+import { errorFields, type Log } from '../../common/process/log.ts';
+import type { MetricsOf } from '../../common/process/metrics.ts';
+import type { Random } from '../../common/process/random.ts';
+import type { Half } from '../half.ts';
+import type { KubeApi } from '../kube/api.ts';
+import type { EventSink } from '../kube/event-sink.ts';
+import type { Informer, InformerEvent } from '../kube/informer.ts';
+import { readPages } from '../kube/paged-list.ts';
+import type { ConfiguredCloud } from '../nodes/configured-cloud.ts';
+import { isPaused, isUninitialized, type NodeView, unreadOfNode, viewNode } from '../nodes/node-view.ts';
+import { createReconciler, type QueueMetrics, type Reconciler } from '../reconciler.ts';
+import type { IpamOptions } from './ipam-options.ts';
+import type { ipamMetrics } from './metrics.ts';
+import { createNodeRanges, type NodeRanges } from './node-ranges.ts';
+import { createRangeAllocator } from './range-allocator.ts';
+
+export interface IpamContext {
+  /** Fenced, and paused where everything is. */
+  readonly api: KubeApi;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly nodes: Informer<NodeView>;
+  readonly configured: readonly ConfiguredCloud[];
+  readonly events: EventSink;
+  readonly metrics: MetricsOf<typeof ipamMetrics>;
+  /** True while everything is paused. */
+  paused(): boolean;
+}
+
+export interface IpamHalfOptions extends IpamOptions {
+  /** Nodes written at once. Default 30, as upstream. */
+  readonly concurrentNodes?: number;
+  readonly queueMetrics?: QueueMetrics | undefined;
+}
+
+interface Term {
+  readonly ranges: NodeRanges;
+  readonly queue: Reconciler;
+}
+
+const pageSize = 100;
+/** How often what is held is compared with the Nodes there are. */
+const auditMs = 300_000;
+
+/** Gives every owned Node a part of the cluster's pod ranges, and takes it back when the Node is gone. */
+export function createIpamHalf(context: IpamContext, options: IpamHalfOptions): Half {
+  const { api, clock, random, log, nodes } = context;
+  let term: Term | undefined;
+
+  nodes.subscribe((event) => {
+    if (term) observe(term, event);
+  });
+
+  function observe({ ranges, queue }: Term, event: InformerEvent<NodeView>): void {
+    if (event.type === 'deleted') {
+      if (ranges.gone(event.old)) for (const name of ranges.waiting()) queue.enqueue(name);
+    } else if (event.type === 'added' || concernsRanges(event.old, event.object)) {
+      ranges.seen(event.object);
+      queue.enqueue(event.key);
+    }
+  }
+
+  /**
+   * Every range that any Node has, as of now: what a leader before us gave away may not have reached our cache, so a list is asked for that is at least as new as the
+   * end of its term.
+   */
+  async function readHeld(ranges: NodeRanges, signal: AbortSignal): Promise<void> {
+    for (let failures = 0; ; ) {
+      try {
+        await readPages({
+          api,
+          path: '/api/v1/nodes',
+          query: {},
+          pageSize,
+          unread: unreadOfNode,
+          signal,
+          onPage(items) {
+            for (const item of items) ranges.seen(viewNode(item));
+          },
+        });
+        return;
+      } catch (error) {
+        signal.throwIfAborted();
+        failures += 1;
+        const restMs = backoffMs(failures, { firstMs: 500, maxMs: 30_000, random });
+        log.warn('Nodes not listed; no pod range is given before', { failures, ...errorFields(error) });
+        await sleep(clock, restMs, signal);
+      }
+    }
+  }
+
+  async function lead(signal: AbortSignal): Promise<void> {
+    await Promise.race([nodes.whenSynced(), aborted(signal)]);
+    if (signal.aborted) return;
+    const ranges = createNodeRanges(context, createRangeAllocator(options, context.metrics));
+    const queue = createReconciler({
+      name: 'cidrallocator_node',
+      clock,
+      random,
+      log,
+      concurrency: options.concurrentNodes ?? 30,
+      reconcile: (name) => ranges.reconcile(name),
+      ...(options.queueMetrics && { metrics: options.queueMetrics }),
+    });
+    // What the watch tells from here on is kept; nothing is given before the list is complete.
+    const current = { ranges, queue };
+    term = current;
+    try {
+      await readHeld(ranges, signal);
+      for (const node of nodes.values()) observe(current, { type: 'added', key: node.name, object: node });
+      queue.start();
+      while (!signal.aborted) {
+        await sleep(clock, auditMs, signal);
+        if (await ranges.audit()) for (const name of ranges.waiting()) queue.enqueue(name);
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    } finally {
+      term = undefined;
+      await queue.stop();
+      for (const gauge of [context.metrics.waiting, context.metrics.strange]) gauge.reset();
+    }
+  }
+
+  return {
+    lead,
+    progress: () => new Map(term ? [['nodeipam', term.queue.lastProgressAt]] : []),
+  };
+}
+
+function concernsRanges(old: NodeView, node: NodeView): boolean {
+  return (
+    old.uid !== node.uid ||
+    old.podCIDRs.join() !== node.podCIDRs.join() ||
+    old.providerID !== node.providerID ||
+    isUninitialized(old) !== isUninitialized(node) ||
+    isPaused(old) !== isPaused(node)
+  );
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,47 @@
+import { defineMetrics } from '../../common/process/metrics.ts';
+
+/** The first five are upstream's, by name (the third's misspelling included), meaning and buckets. */
+export const ipamMetrics = defineMetrics({
+  allocations: {
+    name: 'node_ipam_controller_cidrset_cidrs_allocations_total',
+    type: 'counter',
+    help: 'Pod ranges given to Nodes.',
+    labels: ['clusterCIDR'],
+  },
+  releases: {
+    name: 'node_ipam_controller_cidrset_cidrs_releases_total',
+    type: 'counter',
+    help: 'Pod ranges given back.',
+    labels: ['clusterCIDR'],
+  },
+  maxCidrs: {
+    name: 'node_ipam_controller_cirdset_max_cidrs',
+    type: 'gauge',
+    help: 'Pod ranges there are.',
+    labels: ['clusterCIDR'],
+  },
+  usage: {
+    name: 'node_ipam_controller_cidrset_usage_cidrs',
+    type: 'gauge',
+    help: 'Share of the pod ranges that is taken, 0 to 1.',
+    labels: ['clusterCIDR'],
+  },
+  tries: {
+    name: 'node_ipam_controller_cidrset_allocation_tries_per_request',
+    type: 'histogram',
+    help: 'Taken pod ranges passed over before a free one was found.',
+    labels: ['clusterCIDR'],
+    buckets: [1, 5, 25, 125, 625],
+  },
+  waiting: {
+    name: 'mooring_ipam_nodes_waiting',
+    type: 'gauge',
+    help: 'Nodes without a pod range because none is left.',
+  },
+  strange: {
+    name: 'mooring_ipam_nodes_strange',
+    type: 'gauge',
+    help: 'Nodes whose pod range is not as expected: outside (of --cluster-cidr), overlaps (that of another Node).',
+    labels: ['fault'],
+  },
+});

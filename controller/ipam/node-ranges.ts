@@ -1,0 +1,199 @@
+import { errorFields } from '../../common/process/log.ts';
+import { isConflict, isKubeError, isNotFound, type KubeObject } from '../kube/api.ts';
+import { eventTarget } from '../nodes/node-context.ts';
+import { isPaused, type NodeView } from '../nodes/node-view.ts';
+import { ownershipOf } from '../nodes/ownership.ts';
+import { nodePath, readNode } from '../nodes/write-node.ts';
+import type { Cidr } from '../routes/cidr.ts';
+import type { IpamContext } from './ipam-half.ts';
+import type { Owner, RangeAllocator } from './range-allocator.ts';
+
+/** Which pod ranges Nodes have, and giving them to those without. */
+export interface NodeRanges {
+  /** A Node as somebody showed it: its ranges are taken. */
+  seen(node: NodeView): void;
+  /** The Node is gone. Answers whether a range came free. */
+  gone(node: NodeView): boolean;
+  /** Gives one Node its ranges, if it has none. Throws a KubeError, to be tried again. Safe to repeat at any moment. */
+  reconcile(name: string): Promise<{ readonly requeueAfterMs: number } | undefined>;
+  /** Nodes for which none was left. */
+  waiting(): readonly string[];
+  /** Gives back what Nodes held that went unseen. Answers whether a range came free. Never throws. */
+  audit(): Promise<boolean>;
+}
+
+const pausedMs = 1500;
+const waitMs = 60_000;
+const maxTries = 5;
+
+export function createNodeRanges(context: IpamContext, allocator: RangeAllocator): NodeRanges {
+  const { api, log, nodes, events, metrics, configured } = context;
+  const without = new Set<string>();
+  /** By uid: whose failure was told. */
+  const told = new Set<string>();
+  const strange = { outside: new Set<string>(), overlaps: new Set<string>() };
+  let unseenBefore: ReadonlySet<string> = new Set();
+
+  function seen(node: NodeView): void {
+    if (node.podCIDRs.length === 0) return;
+    const { outside, overlaps } = allocator.mark(node, node.podCIDRs);
+    tell(node, 'outside', 'CIDRNotInClusterCIDR', outside, 'lies in no range of --cluster-cidr');
+    tell(node, 'overlaps', 'CIDROverlaps', overlaps, 'overlaps the range of another Node or of Services');
+  }
+
+  /** Once, and never a reason to stop: the Node works, and what others chose is theirs. */
+  function tell(
+    node: NodeView,
+    fault: keyof typeof strange,
+    reason: string,
+    cidrs: readonly string[],
+    what: string,
+  ): void {
+    const known = strange[fault].has(node.uid);
+    if (cidrs.length === 0) {
+      if (!known) return;
+      strange[fault].delete(node.uid);
+    } else {
+      if (known) return;
+      strange[fault].add(node.uid);
+      const message = `pod range ${cidrs.join(', ')} of Node ${node.name} ${what}`;
+      log.warn('strange pod range', { node: node.name, reason, cidrs });
+      events.emit(eventTarget(node), { type: 'Warning', reason, message });
+    }
+    metrics.strange.set({ fault }, strange[fault].size);
+  }
+
+  function forget({ name, uid }: Owner): boolean {
+    for (const fault of ['outside', 'overlaps'] as const)
+      if (strange[fault].delete(uid)) metrics.strange.set({ fault }, strange[fault].size);
+    satisfied(name);
+    told.delete(uid);
+    return allocator.release({ name, uid });
+  }
+
+  function satisfied(name: string): void {
+    if (without.delete(name)) metrics.waiting.set(without.size);
+  }
+
+  /** Foreign Nodes get their ranges from whoever owns them. Those that may turn out to be foreign are waited for. */
+  function isOurs(node: NodeView): boolean {
+    const ownership = ownershipOf(node, configured);
+    return ownership.kind === 'owned' || (ownership.kind === 'claimable' && ownership.ours);
+  }
+
+  async function reconcile(name: string): Promise<{ readonly requeueAfterMs: number } | undefined> {
+    const node = nodes.get(name);
+    if (node === undefined || node.deleting || node.podCIDRs.length > 0 || isPaused(node) || !isOurs(node)) {
+      satisfied(name);
+      return undefined;
+    }
+    if (context.paused()) return { requeueAfterMs: pausedMs };
+    const given = allocator.allocate(node);
+    if ('full' in given) return full(node, given.full);
+    satisfied(name);
+    try {
+      await give(node, given.cidrs);
+    } catch (error) {
+      if (isNotFound(error)) {
+        allocator.release(node);
+        return undefined;
+      }
+      if (!isWithheld(error)) failed(node, error);
+      // Where nothing was written, another Node may have the range.
+      if (!mayHaveHappened(error)) allocator.release(node);
+      throw error;
+    }
+    told.delete(node.uid);
+    return undefined;
+  }
+
+  /**
+   * Guarded by resourceVersion. A Node that has ranges by now keeps those. After an answer that left things open the next try, with the very same ranges, settles it: until
+   * then they stay taken.
+   */
+  async function give(first: NodeView, cidrs: readonly Cidr[]): Promise<void> {
+    const texts = cidrs.map(({ text }) => text);
+    let node = first;
+    for (let attempt = 1; ; attempt += 1) {
+      const body = {
+        metadata: { resourceVersion: node.resourceVersion },
+        spec: { podCIDR: texts[0], podCIDRs: texts },
+      };
+      try {
+        await api.call<KubeObject>({
+          verb: 'patch',
+          path: nodePath(node.name),
+          patch: 'merge',
+          answer: 'metadata',
+          body,
+        });
+        log.info('pod range given', { node: node.name, cidrs: texts });
+        return;
+      } catch (error) {
+        if (!isConflict(error) || attempt >= maxTries) throw error;
+        const live = await readNode(api, first.name);
+        if (live.uid !== first.uid) {
+          allocator.release(first);
+          return;
+        }
+        if (live.podCIDRs.length > 0) {
+          // Marking gives back what it did not get.
+          seen(live);
+          return;
+        }
+        if (live.deleting || isPaused(live)) {
+          allocator.release(first);
+          return;
+        }
+        node = live;
+      }
+    }
+  }
+
+  function full(node: NodeView, range: string): { readonly requeueAfterMs: number } {
+    if (!without.has(node.name)) {
+      without.add(node.name);
+      metrics.waiting.set(without.size);
+      log.warn('no pod range is left', { node: node.name, range });
+      const message = `Node ${node.name} gets no pod range: none is left in ${range}`;
+      events.emit(eventTarget(node), { type: 'Warning', reason: 'CIDRNotAvailable', message });
+    }
+    return { requeueAfterMs: waitMs };
+  }
+
+  function failed(node: NodeView, error: unknown): void {
+    if (told.has(node.uid)) return;
+    told.add(node.uid);
+    const why = error instanceof Error ? error.message : String(error);
+    const message = `Node ${node.name} was not given its pod range: ${why}`;
+    events.emit(eventTarget(node), { type: 'Warning', reason: 'CIDRAssignmentFailed', message });
+  }
+
+  async function audit(): Promise<boolean> {
+    const unseen = [...allocator.owners()].filter(({ name, uid }) => nodes.get(name)?.uid !== uid);
+    let freed = false;
+    for (const owner of unseen.filter(({ uid }) => unseenBefore.has(uid))) {
+      try {
+        if ((await readNode(api, owner.name)).uid !== owner.uid) freed = forget(owner) || freed;
+      } catch (error) {
+        if (isNotFound(error)) freed = forget(owner) || freed;
+        else log.debug('Node not read', { node: owner.name, ...errorFields(error) });
+      }
+    }
+    unseenBefore = new Set(unseen.map(({ uid }) => uid));
+    return freed;
+  }
+
+  return { seen, gone: forget, reconcile, waiting: () => [...without], audit };
+}
+
+/** No answer, or one that does not say whether it was done. */
+function mayHaveHappened(error: unknown): boolean {
+  if (!isKubeError(error)) return true;
+  return !isWithheld(error) && (error.status === 0 || error.status >= 500);
+}
+
+/** Never sent: paused, or the lease is running out. */
+function isWithheld(error: unknown): boolean {
+  return isKubeError(error) && error.status === 0 && (error.reason === 'Fenced' || error.reason === 'Withheld');
+}

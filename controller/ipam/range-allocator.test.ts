@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { createMetricRegistry } from '../../common/process/metrics.ts';
+import { parseIpamOptions } from './ipam-options.ts';
+import { ipamMetrics } from './metrics.ts';
+import { createRangeAllocator } from './range-allocator.ts';
+
+function allocator(clusterCidr: string, changes: { readonly services?: string; readonly v4?: number } = {}) {
+  const options = parseIpamOptions({
+    clusterCidr,
+    serviceClusterIpRange: changes.services ?? '',
+    nodeCidrMaskSize: 0,
+    nodeCidrMaskSizeIpv4: changes.v4 ?? 24,
+    nodeCidrMaskSizeIpv6: 64,
+  });
+  if ('flag' in options) throw new Error(options.expected);
+  const registry = createMetricRegistry();
+  const ranges = createRangeAllocator(options, registry.define(ipamMetrics));
+  const give = (uid: string) => {
+    const given = ranges.allocate({ name: uid, uid });
+    return 'full' in given ? `full ${given.full}` : given.cidrs.map(({ text }) => text).join(' ');
+  };
+  return { ranges, give, text: () => registry.text() };
+}
+
+const owner = (uid: string) => ({ name: uid, uid });
+
+describe('the ranges of Nodes', () => {
+  it('are one of each family, in the order of --cluster-cidr', () => {
+    const { give } = allocator('fd00:10::/48,10.244.0.0/16');
+    assert.equal(give('a'), 'fd00:10::/64 10.244.0.0/24');
+    assert.equal(give('b'), 'fd00:10:0:1::/64 10.244.1.0/24');
+    assert.equal(give('a'), 'fd00:10::/64 10.244.0.0/24');
+  });
+
+  it('of one family go back when the other has none left', () => {
+    const { ranges, give } = allocator('10.244.0.0/16,fd00:10::/63');
+    assert.equal(give('a'), '10.244.0.0/24 fd00:10::/64');
+    assert.equal(give('b'), '10.244.1.0/24 fd00:10:0:1::/64');
+    for (let at = 0; at < 1000; at += 1) assert.equal(give('c'), 'full fd00:10::/63');
+    assert.equal(ranges.held(owner('c')), undefined);
+    ranges.release(owner('a'));
+    assert.match(give('c'), /^10\.244\.\d+\.0\/24 fd00:10::\/64$/);
+  });
+
+  it('are never those of Services', () => {
+    const { give } = allocator('10.244.0.0/22', { services: '10.244.0.0/23' });
+    assert.equal(give('a'), '10.244.2.0/24');
+    assert.equal(give('b'), '10.244.3.0/24');
+    assert.equal(give('c'), 'full 10.244.0.0/22');
+  });
+
+  it('are never those that a Node has already', () => {
+    const { ranges, give } = allocator('10.244.0.0/22');
+    assert.deepEqual(ranges.mark(owner('a'), ['10.244.0.0/24']), { outside: [], overlaps: [] });
+    assert.deepEqual(ranges.mark(owner('a'), ['10.244.0.0/24']), { outside: [], overlaps: [] });
+    assert.equal(give('b'), '10.244.1.0/24');
+    ranges.release(owner('a'));
+    ranges.release(owner('a'));
+    assert.deepEqual(['c', 'd', 'e', 'f'].map(give), [
+      '10.244.2.0/24',
+      '10.244.3.0/24',
+      '10.244.0.0/24',
+      'full 10.244.0.0/22',
+    ]);
+  });
+
+  it('of others are told when they lie outside or overlap', () => {
+    const { ranges } = allocator('10.244.0.0/16');
+    assert.deepEqual(ranges.mark(owner('a'), ['192.168.0.0/24']), { outside: ['192.168.0.0/24'], overlaps: [] });
+    assert.deepEqual(ranges.mark(owner('b'), ['10.244.0.0/24']), { outside: [], overlaps: [] });
+    assert.deepEqual(ranges.mark(owner('c'), ['10.244.0.0/25']), { outside: [], overlaps: ['10.244.0.0/25'] });
+    assert.deepEqual(ranges.mark(owner('d'), ['x']), { outside: ['x'], overlaps: [] });
+  });
+
+  it('change hands when a Node shows others than were meant for it', () => {
+    const { ranges, give } = allocator('10.244.0.0/23');
+    assert.equal(give('a'), '10.244.0.0/24');
+    ranges.mark(owner('a'), ['10.244.1.0/24']);
+    assert.equal(give('b'), '10.244.0.0/24');
+  });
+
+  it('are measured under upstream`s names', async () => {
+    const { ranges, give, text } = allocator('10.244.0.0/22');
+    give('a');
+    give('b');
+    ranges.release(owner('a'));
+    const lines = (await text()).split('\n');
+    for (const line of [
+      'node_ipam_controller_cidrset_cidrs_allocations_total{clusterCIDR="10.244.0.0/22"} 2',
+      'node_ipam_controller_cidrset_cidrs_releases_total{clusterCIDR="10.244.0.0/22"} 1',
+      'node_ipam_controller_cirdset_max_cidrs{clusterCIDR="10.244.0.0/22"} 4',
+      'node_ipam_controller_cidrset_usage_cidrs{clusterCIDR="10.244.0.0/22"} 0.25',
+      'node_ipam_controller_cidrset_allocation_tries_per_request_count{clusterCIDR="10.244.0.0/22"} 2',
+    ])
+      assert.ok(lines.includes(line), line);
+  });
+});

@@ -1,0 +1,128 @@
+import type { MetricsOf } from '../../common/process/metrics.ts';
+import { type Cidr, parseCidr } from '../routes/cidr.ts';
+import { type CidrSet, createCidrSet } from './cidr-set.ts';
+import type { IpamOptions } from './ipam-options.ts';
+import type { ipamMetrics } from './metrics.ts';
+
+/** Which pod range is whose. Pure but for its own state and metrics. */
+export interface RangeAllocator {
+  /** What a Node shows already is taken. Answers what is strange about it. Repeating it changes nothing. */
+  mark(owner: Owner, podCIDRs: readonly string[]): Marked;
+  /** One range of each family; the same again while they are held. Undefined and nothing taken when a family has none left; `full` says which. */
+  allocate(owner: Owner): { readonly cidrs: readonly Cidr[] } | { readonly full: string };
+  /** What this very Node holds; undefined when nothing. */
+  held(owner: Owner): readonly Cidr[] | undefined;
+  /** The Node went, or does not get what was held for it. Answers whether anything was given back. */
+  release(owner: Owner): boolean;
+  owners(): Iterable<Owner>;
+}
+
+export interface Owner {
+  readonly name: string;
+  readonly uid: string;
+}
+
+export interface Marked {
+  /** Ranges that lie in none of ours. */
+  readonly outside: readonly string[];
+  /** Ranges of which some part was somebody else's. */
+  readonly overlaps: readonly string[];
+}
+
+interface Holding {
+  readonly owner: Owner;
+  readonly cidrs: readonly Cidr[];
+  readonly marked: Marked;
+}
+
+export function createRangeAllocator(options: IpamOptions, metrics: MetricsOf<typeof ipamMetrics>): RangeAllocator {
+  const sets = options.ranges.map(({ range, maskSize }) => createCidrSet(range, maskSize));
+  const held = new Map<string, Holding>();
+  for (const set of sets) {
+    for (const reserved of options.serviceCidrs) set.occupy(reserved);
+    metrics.maxCidrs.set({ clusterCIDR: set.range.text }, set.size);
+    measure(set);
+  }
+
+  function measure(set: CidrSet): void {
+    metrics.usage.set({ clusterCIDR: set.range.text }, set.used / set.size);
+  }
+
+  function giveBack(set: CidrSet, cidr: Cidr): void {
+    set.release(cidr);
+    metrics.releases.add({ clusterCIDR: set.range.text });
+    measure(set);
+  }
+
+  function mark(owner: Owner, podCIDRs: readonly string[]): Marked {
+    const known = held.get(owner.uid);
+    if (known && sameRanges(known.cidrs, podCIDRs)) return known.marked;
+    if (known) release(owner);
+    const outside: string[] = [];
+    const overlaps: string[] = [];
+    const cidrs: Cidr[] = [];
+    for (const text of podCIDRs) {
+      const cidr = parseCidr(text);
+      if (cidr === undefined) {
+        outside.push(text);
+        continue;
+      }
+      cidrs.push(cidr);
+      let inside = false;
+      for (const set of sets) {
+        const { touches, free } = set.occupy(cidr);
+        inside ||= touches;
+        if (!free) overlaps.push(text);
+        if (touches) measure(set);
+      }
+      if (!inside) outside.push(text);
+    }
+    const marked = { outside, overlaps };
+    held.set(owner.uid, { owner, cidrs, marked });
+    return marked;
+  }
+
+  function allocate(owner: Owner): { readonly cidrs: readonly Cidr[] } | { readonly full: string } {
+    const known = held.get(owner.uid);
+    if (known) return { cidrs: known.cidrs };
+    const taken: { readonly set: CidrSet; readonly cidr: Cidr }[] = [];
+    for (const set of sets) {
+      const given = set.allocate();
+      if (given === undefined) {
+        // What one family had is of no use without the other.
+        for (const each of taken) giveBack(each.set, each.cidr);
+        return { full: set.range.text };
+      }
+      const clusterCIDR = set.range.text;
+      metrics.allocations.add({ clusterCIDR });
+      metrics.tries.observe({ clusterCIDR }, given.tries);
+      measure(set);
+      taken.push({ set, cidr: given.cidr });
+    }
+    const cidrs = taken.map(({ cidr }) => cidr);
+    held.set(owner.uid, { owner, cidrs, marked: { outside: [], overlaps: [] } });
+    return { cidrs };
+  }
+
+  function release(owner: Owner): boolean {
+    const holding = held.get(owner.uid);
+    if (!holding) return false;
+    held.delete(owner.uid);
+    for (const cidr of holding.cidrs) for (const set of sets) if (set.range.family === cidr.family) giveBack(set, cidr);
+    return true;
+  }
+
+  return {
+    mark,
+    allocate,
+    held: ({ uid }) => held.get(uid)?.cidrs,
+    release,
+    *owners() {
+      for (const { owner } of held.values()) yield owner;
+    },
+  };
+}
+
+function sameRanges(cidrs: readonly Cidr[], texts: readonly string[]): boolean {
+  return cidrs.length === texts.length && texts.every((text, at) => parseCidr(text)?.text === cidrs[at]?.text);
+}
