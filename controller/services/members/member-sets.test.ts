@@ -349,6 +349,52 @@ describe('a member whose Node is gone', () => {
     assert.deepEqual([state.writes, sets.withheld(), clock.pending], [0, [], 0]);
   });
 
+  it('goes on draining when its Node is registered anew but not initialised', async () => {
+    const { clock, nodes, remove, lead } = world(named(10).map((name) => memberNode(name)));
+    const { print } = lead();
+    nodes.put(memberNode('n000', marked));
+    remove('n000');
+    await clock.advance(1000);
+    const observed = [...held(['n000'], true), ...held(named(9, 1))];
+    nodes.put(memberNode('n000', { uid: 'new', taints: [uninitializedTaint] }));
+    await clock.advance(1000);
+    assert.ok(print(observed)?.startsWith('n000~ '));
+    await clock.advance(30_000);
+    assert.equal(print(observed), named(9, 1).join(' '));
+  });
+
+  it('is spent for only when it has been gone for long enough', async () => {
+    const { clock, remove, lead, lease: state } = world(named(40).map((name) => memberNode(name)));
+    const { print, sets } = lead();
+    const all = held(named(40));
+    remove('n000');
+    await clock.advance(20_000);
+    print(all);
+    remove('n001');
+    await clock.advance(5000);
+    print(all);
+    await clock.advance(10_000);
+    assert.deepEqual(
+      sets.withheld().map(({ node }) => node),
+      ['n001'],
+    );
+    assert.match(state.annotations['mooring.dev/deletion-ledger'] ?? '', /^m\d+x1$/);
+  });
+
+  it('is forgotten when no load balancer has held it for hours: years of churn cost no memory', async () => {
+    const { clock, put, remove, lead } = world([memberNode('a')]);
+    const { sets } = lead();
+    put('b');
+    await clock.advance(2000);
+    remove('b');
+    await clock.advance(2000);
+    assert.equal(sets.explain('b')?.state, 'Gone');
+    await clock.advance(4 * 3_600_000);
+    put('c');
+    await clock.advance(2000);
+    assert.equal(sets.explain('b'), undefined);
+  });
+
   it('is not let go while everything is paused or the ledger cannot be written', async () => {
     const { clock, lead, lease: state, paused } = world([memberNode('a')]);
     const { print } = lead();
