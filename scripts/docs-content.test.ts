@@ -14,6 +14,13 @@ import { processMetrics } from '../controller/process-metrics.ts';
 import { controllerProgram } from '../controller/program.ts';
 import { reportMetrics } from '../controller/reports/metrics.ts';
 import { refusals } from '../controller/reports/refusal.ts';
+import { routeMetrics } from '../controller/routes/metrics.ts';
+import { removalReasons, routeReasons } from '../controller/routes/reasons.ts';
+import { memberMetrics } from '../controller/services/members/metrics.ts';
+import { serviceMetrics } from '../controller/services/metrics.ts';
+import { orphanMetrics } from '../controller/services/orphans/metrics.ts';
+import { orphanEventReasons } from '../controller/services/orphans/reasons.ts';
+import { loadBalancerReasons, serviceEventReasons } from '../controller/services/reasons.ts';
 
 const root = join(import.meta.dirname, '..');
 const { signal } = new AbortController();
@@ -112,10 +119,14 @@ describe('the pages', async () => {
 
   test('name reasons, refusals and kinds of failure that exist', () => {
     const known = new Set<string>([
-      ...[initializedReasons, missingReasons, eventReasons, refusals].flatMap((set) => Object.keys(set)),
+      ...[
+        ...[initializedReasons, missingReasons, eventReasons, refusals],
+        ...[loadBalancerReasons, serviceEventReasons, orphanEventReasons, routeReasons, removalReasons],
+      ].flatMap((set) => Object.keys(set)),
       ...cloudErrorKinds,
       'CloudInitialized',
       'CloudInstanceMissing',
+      'CloudLoadBalancer',
     ]);
     for (const { path, text } of prose)
       for (const [, word = ''] of text.matchAll(/`([A-Z][a-z]+(?:[A-Z][A-Za-z]*)+)`/g))
@@ -124,9 +135,10 @@ describe('the pages', async () => {
 
   test('name metrics that exist', () => {
     const known = new Set<string>(
-      [agentMetrics, nodeMetrics, reportMetrics, processMetrics].flatMap((set) =>
-        Object.values(set).map(({ name }) => name),
-      ),
+      [
+        ...[agentMetrics, nodeMetrics, reportMetrics, processMetrics],
+        ...[serviceMetrics, memberMetrics, orphanMetrics, routeMetrics],
+      ].flatMap((set) => Object.values(set).map(({ name }) => name)),
     );
     for (const { path, text } of prose)
       for (const [metric] of text.matchAll(
