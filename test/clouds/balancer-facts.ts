@@ -41,7 +41,7 @@ export function balancerFacts({ world }: SuiteContext): void {
         const { desired } = example;
         const balancers = await example.fresh();
         const plan = balancers.plan(desired, undefined);
-        assert.deepEqual(JSON.parse(JSON.stringify(plan.steps)), plan.steps);
+        assert.deepEqual(structuredClone(plan.steps), plan.steps);
         assert.deepEqual(balancers.plan(desired, undefined), plan);
         const { observed } = await ensure(await example.driving());
         const changed = { ...desired, ports: [port(80, 30080), port(443, 30443)] };

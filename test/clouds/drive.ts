@@ -54,8 +54,11 @@ export interface Driven {
 const maxRounds = 200;
 const retriesAfter: ReadonlySet<string> = new Set(['Conflict', 'Unavailable', 'Timeout', 'NotFound', 'Throttled']);
 
-export function refOf({ owner, name, service, attach }: DesiredLoadBalancer, record: ServiceRecord): LoadBalancerRef {
-  return { owner, name, service, id: record.id, attachTo: attach?.id };
+export function refOf(
+  { owner, name, service, attach, address }: DesiredLoadBalancer,
+  record: ServiceRecord,
+): LoadBalancerRef {
+  return { owner, name, service, id: record.id, attachTo: attach?.id, address };
 }
 
 export async function look({
@@ -88,6 +91,7 @@ async function drive(
 ): Promise<Driven> {
   const { world, balancers, record, crash, permit: outer = () => {}, onStep } = driving;
   const steps: LoadBalancerStep[] = [];
+  const failures: string[] = [];
   let calls = 0;
   const permit: Permit = (timeoutMs) => {
     assert.ok(timeoutMs > 0 && Number.isFinite(timeoutMs), `permit was asked for ${timeoutMs} ms`);
@@ -114,11 +118,13 @@ async function drive(
       if (observed?.id !== undefined && !observed.attached) record.id = observed.id;
     } catch (error) {
       if (!isCloudError(error) || !retriesAfter.has(error.kind) || error.subjects.length > 0) throw error;
+      failures.push(`${printStep(step)}: ${error.message}`);
       await world.pass(error.retryAfterMs ?? 1000);
       observed = await look(driving);
     }
   }
-  assert.fail(`no end after ${maxRounds} rounds; last steps: ${steps.slice(-5).map(printStep).join('; ')}`);
+  const last = [...steps.slice(-3).map(printStep), ...failures.slice(-3)];
+  assert.fail(`no end after ${maxRounds} rounds; at last: ${last.join('; ')}`);
 }
 
 export function printStep({ action, resource, target, summary }: LoadBalancerStep): string {

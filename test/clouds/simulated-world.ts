@@ -31,13 +31,24 @@ export interface SimulatedWorldParts {
   readonly http: Http;
   /** Base of the API. */
   readonly url: string;
+  /** How long a search may miss what was made, as the configuration of the cloud says it. */
+  readonly settleMs: number;
   during<T>(work: Promise<T>): Promise<T>;
   pass(ms: number): Promise<void>;
   close(): Promise<void>;
 }
 
 /** The simulated cloud as the conformance suite drives it: the client that ships, over whatever carries its requests. */
-export function simulatedWorld({ cloud, clock, http, url, during, pass, close }: SimulatedWorldParts): CloudWorld {
+export function simulatedWorld({
+  cloud,
+  clock,
+  http,
+  url,
+  settleMs,
+  during,
+  pass,
+  close,
+}: SimulatedWorldParts): CloudWorld {
   const { model, network, credentials, credential } = cloud;
   const { loadBalancers, addresses, routes, quotas } = network;
   const place = [...model.places.values()][0];
@@ -53,7 +64,7 @@ export function simulatedWorld({ cloud, clock, http, url, during, pass, close }:
     cluster,
     async open() {
       const client = createClient({
-        config: { endpoint: url, project, region },
+        config: { endpoint: url, project, region, settleMs },
         context: { clock, random: seededRandom(1), log: silentLog, env: {}, onCall: () => {} },
         http: sent.http,
         credential: async () => credential,
@@ -125,8 +136,10 @@ export function simulatedWorld({ cloud, clock, http, url, during, pass, close }:
     async deleteLoadBalancer(id) {
       if (loadBalancers.store.get(id)) loadBalancers.forget(id);
     },
-    freeAddress: async () =>
-      addresses.reserve(here, { family: 'IPv4', scheme: 'external', tags: { team: 'somebody-else' } }).address.ip,
+    async freeAddress(consent) {
+      const tags = consent ? { [ownerTags.consent]: cluster } : { team: 'somebody-else' };
+      return addresses.reserve(here, { family: 'IPv4', scheme: 'external', tags }).address.ip;
+    },
     async createForeignRoute(destination, vm: CloudVm) {
       const instanceId = vmOf(vm.providerID);
       routes.create(here, { destination, instanceId, description: 'theirs', tags: {}, clientToken: undefined });
@@ -155,7 +168,7 @@ function inventory({ network: { loadBalancers, addresses, routes } }: SimulatedC
     ]);
   const reserved = addresses.store.all().map(({ family, tags }) => ({
     kind: 'address',
-    name: `${family} of ${tags[ownerTags.service] ?? tags[ownerTags.retained] ?? 'nobody'}`,
+    name: `${family} of ${tags[ownerTags.cluster] === undefined ? 'somebody' : 'a cluster'}`,
   }));
   const table = routes.store.all().map(({ destination }) => ({ kind: 'route', name: destination }));
   return [...balancers, ...reserved, ...table];

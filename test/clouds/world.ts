@@ -74,8 +74,8 @@ export interface CloudWorld {
   /** Everything that the cloud says about it, to see whether it has changed; undefined when it is gone. */
   describeLoadBalancer(id: string): Promise<string | undefined>;
   deleteLoadBalancer(id: string): Promise<void>;
-  /** An address that a load balancer may ask for. Undefined: it cannot. */
-  readonly freeAddress?: () => Promise<string>;
+  /** An address that somebody has set aside, which a load balancer of this cluster may ask for if `consent`. Undefined: it cannot. */
+  readonly freeAddress?: (consent: boolean) => Promise<string>;
   /** A route that somebody else made. */
   createForeignRoute(destination: string, vm: CloudVm): Promise<void>;
   deleteForeignRoute(destination: string): Promise<void>;
