@@ -10,7 +10,7 @@ import type { Informer } from '../kube/informer.ts';
 import { instanceKey } from '../nodes/claims.ts';
 import type { ConfiguredCloud } from '../nodes/configured-cloud.ts';
 import { isPaused, isUninitialized, type NodeView, readiness } from '../nodes/node-view.ts';
-import { answeringCloud } from '../nodes/ownership.ts';
+import { answeringCloud, ownershipOf } from '../nodes/ownership.ts';
 import type { Resolver } from '../nodes/resolve.ts';
 import type { routeMetrics } from './metrics.ts';
 import type { RoutedNode } from './plan.ts';
@@ -39,6 +39,23 @@ export function routedBy(node: NodeView, configured: readonly ConfiguredCloud[])
   if (isUninitialized(node)) return undefined;
   const cloud = answeringCloud(node, configured);
   return cloud?.api?.routes && cloud;
+}
+
+/** The Nodes of a scope as `planRoutes` takes them, and the ranges of those that may turn out to be in it. */
+export function nodesOfScope(
+  nodes: Iterable<NodeView>,
+  configured: readonly ConfiguredCloud[],
+  scope: string,
+): { readonly nodes: readonly RoutedNode[]; readonly undecided: readonly string[] } {
+  const found = { nodes: [] as RoutedNode[], undecided: [] as string[] };
+  for (const node of nodes) {
+    if (node.podCIDRs.length === 0) continue;
+    const cloud = routedBy(node, configured);
+    if (cloud?.scope === scope) found.nodes.push(routedNode(node));
+    else if (cloud === undefined && ownershipOf(node, configured).kind !== 'foreign')
+      found.undecided.push(...node.podCIDRs);
+  }
+  return found;
 }
 
 /** One text for one instance of this cloud, however its providerID is spelled. */

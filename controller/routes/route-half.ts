@@ -151,7 +151,7 @@ export function createRouteHalf(context: RouteContext, options: RouteHalfOptions
 }
 
 /** Upstream's filter (addresses and pod ranges) and what else decides: whose the Node is, whether it is paused, and what its condition says. */
-function concernsRoutes(old: NodeView, node: NodeView): boolean {
+export function concernsRoutes(old: NodeView, node: NodeView): boolean {
   const [before, now] = [old, node].map((each) => conditionOf(each, conditions.networkUnavailable));
   return (
     old.uid !== node.uid ||

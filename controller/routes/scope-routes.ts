@@ -5,14 +5,13 @@ import type { Cloud } from '../clouds/cloud.ts';
 import type { ObservedRoute, Routes } from '../clouds/routes.ts';
 import type { BudgetKeeper } from '../nodes/budget-keeper.ts';
 import type { NodeView } from '../nodes/node-view.ts';
-import { ownershipOf } from '../nodes/ownership.ts';
 import type { Cidr } from './cidr.ts';
 import { networkChange, type Standing } from './condition.ts';
 import { createKnownTable } from './known-table.ts';
-import { planRoutes, type RoutedNode, type RoutePlan } from './plan.ts';
+import { planRoutes, type RoutePlan } from './plan.ts';
 import { type RemovalReason, removalReasons } from './reasons.ts';
 import { createRecordKeeper } from './record-keeper.ts';
-import { instanceOf as instanceOfCloud, type RouteContext, routedBy, routedNode } from './route-context.ts';
+import { instanceOf as instanceOfCloud, nodesOfScope, type RouteContext } from './route-context.ts';
 import { createRouteFailures } from './route-failures.ts';
 import type { RouteRecords } from './route-records.ts';
 import { createRouteSteps } from './route-steps.ts';
@@ -146,20 +145,10 @@ export function createScopeRoutes<R extends ObservedRoute>(
   }
 
   function plan(): RoutePlan<R> {
-    const mine: RoutedNode[] = [];
-    const undecided: string[] = [];
-    for (const node of nodes.values()) {
-      if (node.podCIDRs.length === 0) continue;
-      const cloud = routedBy(node, resolver.configured);
-      if (cloud?.scope === scope) mine.push(routedNode(node));
-      else if (cloud === undefined && ownershipOf(node, resolver.configured).kind !== 'foreign')
-        undecided.push(...node.podCIDRs);
-    }
     return planRoutes<R>({
       cluster: cluster as string,
       clusterCidrs: options.clusterCidrs,
-      nodes: mine,
-      undecided,
+      ...nodesOfScope(nodes.values(), resolver.configured, scope),
       table: table.table ?? { routes: [], quota: undefined },
       recorded: (destination, instance) => records.has(scope, destination, instance),
       instanceOf,
