@@ -5,6 +5,8 @@ import type { MetricRegistry } from '../common/process/metrics.ts';
 import type { Random } from '../common/process/random.ts';
 import { readClusterUid } from './cluster-identity.ts';
 import type { Half } from './half.ts';
+import { createIpamHalf } from './ipam/ipam-half.ts';
+import { ipamMetrics } from './ipam/metrics.ts';
 import type { Fence, KubeApi } from './kube/api.ts';
 import type { EventSink } from './kube/event-sink.ts';
 import type { Informer } from './kube/informer.ts';
@@ -53,7 +55,7 @@ export interface NetworkContext {
   paused(): boolean;
 }
 
-/** Load balancers and routes: what a leader does beside the Nodes. */
+/** Load balancers, routes and pod ranges: what a leader does beside initialising and removing Nodes. */
 export interface Network {
   readonly halves: readonly Half[];
   /** Fills the caches, leading or not. */
@@ -176,6 +178,20 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
       )
     : undefined;
   if (routes) halves.push(routes);
+
+  if (options.ipam)
+    halves.push(
+      createIpamHalf(
+        {
+          ...{ api, clock, random, log, nodes, events, paused },
+          configured: resolver.configured,
+          metrics: registry.define(ipamMetrics),
+        },
+        { ...options.ipam, queueMetrics },
+      ),
+    );
+  else if (loops.ipam)
+    log.warn('nodeipam is named in --controllers, but --allocate-node-cidrs is false: it does not run');
 
   return {
     halves,

@@ -1,4 +1,5 @@
 import { names } from '../common/well-known.ts';
+import { recordsName } from './routes/route-records.ts';
 
 /** One right the controller needs in the cluster. */
 export interface Permission {
@@ -76,7 +77,21 @@ export const permissions: readonly Permission[] = [
     name: names.certificates,
     why: 'CA and URLs for agents; the pause key',
   },
-  { group: '', resource: 'configmaps', verbs: ['create'], namespace: own, why: 'the ConfigMap, where it is missing' },
+  {
+    group: '',
+    resource: 'configmaps',
+    verbs: ['create'],
+    namespace: own,
+    why: 'the ConfigMaps, where they are missing',
+  },
+  {
+    group: '',
+    resource: 'configmaps',
+    verbs: ['get', 'patch'],
+    namespace: own,
+    name: recordsName,
+    why: 'routes that are ours, where the cloud cannot tag them',
+  },
   {
     group: '',
     resource: 'secrets',

@@ -8,6 +8,7 @@ import { describeFlags, type FlagDescription } from '../common/process/flags.ts'
 import type { MetricDefinition } from '../common/process/metrics.ts';
 import type { CommandDefinition, ProgramDefinition } from '../common/process/program.ts';
 import { annotations, labels, ownKeys, taints } from '../common/well-known.ts';
+import { ipamMetrics } from '../controller/ipam/metrics.ts';
 import { nodeMetrics } from '../controller/nodes/metrics.ts';
 import {
   eventReasons,
@@ -168,8 +169,8 @@ function metricsPage(): string {
     rows(nodeMetrics),
     '### Services',
     rows({ ...serviceMetrics, ...memberMetrics, ...orphanMetrics }),
-    '### Routes',
-    rows(routeMetrics),
+    '### Routes and pod ranges',
+    rows({ ...routeMetrics, ...ipamMetrics }),
     '### Reports',
     rows(reportMetrics),
     '### Process',

@@ -1,4 +1,5 @@
 import type { FlagValues } from '../../common/process/flags.ts';
+import { type IpamOptions, parseIpamOptions } from '../ipam/ipam-options.ts';
 import { type Budget, parseBudget } from '../nodes/deletion-budget.ts';
 import type { Cidr } from '../routes/cidr.ts';
 import { parseClusterCidrs } from '../routes/cluster-cidrs.ts';
@@ -24,6 +25,8 @@ export interface NetworkOptions extends ClusterOptions {
   readonly loadBalancerAuditMs: number;
   readonly deleteOrphans: boolean;
   readonly routeAuditMs: number;
+  /** Undefined: no pod ranges are given to Nodes. */
+  readonly ipam: IpamOptions | undefined;
 }
 
 /** Throws an OptionError that names the flag. */
@@ -40,7 +43,7 @@ export function readClusterOptions(values: FlagValues<typeof clusterFlags>): Clu
 /** Throws an OptionError that names the flag. */
 export function readNetworkOptions(
   values: FlagValues<typeof clusterFlags> & FlagValues<typeof networkFlags>,
-  _loops: Loops,
+  loops: Loops,
 ): NetworkOptions {
   const budget = parseBudget(values.memberRemovalBudget);
   if ('expected' in budget)
@@ -55,7 +58,15 @@ export function readNetworkOptions(
     loadBalancerAuditMs: values.loadBalancerAuditPeriod,
     deleteOrphans: values.deleteOrphans,
     routeAuditMs: values.routeReconciliationPeriod,
+    ipam: loops.ipam && values.allocateNodeCidrs ? ipamOptions(values) : undefined,
   };
+}
+
+function ipamOptions(values: FlagValues<typeof clusterFlags> & FlagValues<typeof networkFlags>): IpamOptions {
+  const parsed = parseIpamOptions(values);
+  if ('expected' in parsed)
+    throw new OptionError(`--${parsed.flag}: ${JSON.stringify(parsed.value)}, expected ${parsed.expected}`);
+  return parsed;
 }
 
 function ranges(flag: string, text: string): readonly Cidr[] {

@@ -1,10 +1,9 @@
 import { errorFields } from '../../common/process/log.ts';
 import type { ConfiguredCloud } from '../nodes/configured-cloud.ts';
-import { isPaused, type NodeView } from '../nodes/node-view.ts';
-import { ownershipOf } from '../nodes/ownership.ts';
+import type { NodeView } from '../nodes/node-view.ts';
 import type { Cidr } from '../routes/cidr.ts';
 import { planRoutes } from '../routes/plan.ts';
-import { instanceOf, routedBy, routedNode } from '../routes/route-context.ts';
+import { instanceOf, nodesOfScope } from '../routes/route-context.ts';
 import type { RouteRecords } from '../routes/route-records.ts';
 import type { Plan, PlannedChange } from './planned-change.ts';
 
@@ -37,16 +36,12 @@ async function planScope(parts: RoutePlanParts, { name, scope, api }: Configured
   const table = await api?.routes?.observe(cluster);
   if (table === undefined) return [];
   await records.load(scope);
-  const withRange = parts.nodes.filter(({ podCIDRs }) => podCIDRs.length > 0);
-  const mine = withRange.filter((node) => routedBy(node, clouds)?.scope === scope);
-  const undecided = withRange.filter(
-    (node) => routedBy(node, clouds) === undefined && ownershipOf(node, clouds).kind !== 'foreign',
-  );
+  const { nodes, undecided } = nodesOfScope(parts.nodes, clouds, scope);
   const plan = planRoutes({
     cluster,
     clusterCidrs,
-    nodes: mine.map(routedNode),
-    undecided: undecided.flatMap(({ podCIDRs }) => podCIDRs),
+    nodes,
+    undecided,
     table,
     recorded: (destination, instance) => records.has(scope, destination, instance),
     instanceOf: (providerID) => instanceOf(name, providerID),
@@ -69,8 +64,8 @@ async function planScope(parts: RoutePlanParts, { name, scope, api }: Configured
       row(destination, 'delete', `to ${route.providerID ?? 'nothing'}: ${why}`),
     ),
     ...plan.blocked.map(({ destination, reason, message }) => row(destination, 'hold', `${reason}: ${message}`)),
-    ...mine
-      .filter(isPaused)
+    ...nodes
+      .filter(({ paused }) => paused)
       .flatMap((node) =>
         node.podCIDRs.map((destination) => row(destination, 'hold', `its Node ${node.name} is paused`)),
       ),
