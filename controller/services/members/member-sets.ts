@@ -10,13 +10,8 @@ import { explainStanding, type NodeMembership } from './member-explanation.ts';
 import { type Departed, instanceIn, type Membership, nextMemberships, withDeparted } from './membership.ts';
 import type { memberMetrics } from './metrics.ts';
 import { createRemovalGate, type RemovalGate } from './removal-gate.ts';
-import {
-  type DrainTimes,
-  type MembersRequest,
-  membersOf,
-  type ServiceMembers,
-  sharedLists,
-} from './service-members.ts';
+import { type DrainTimes, type MembersRequest, membersOf, type ServiceMembers } from './service-members.ts';
+import { sharedWork } from './shared-work.ts';
 
 export interface MemberSetsOptions {
   readonly nodes: Informer<NodeView>;
@@ -105,7 +100,7 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
   const drain = { drainMs: options.drainMs ?? 30_000, maxWaitMs: options.maxWaitMs ?? 120_000 };
   const scopes = clouds.filter(({ api }) => api !== undefined);
   const handlers: ((change: MembersChanged) => void)[] = [];
-  const join = sharedLists();
+  const work = sharedWork();
   let term: Term | undefined;
 
   nodes.subscribe((event) => {
@@ -186,9 +181,8 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
   function noteObserved(current: Term, set: Membership, observed: MembersRequest['observed']): Membership {
     const now = clock.monotonic();
     let departed: Map<string, Departed> | undefined;
-    for (const { providerID, draining } of observed ?? []) {
+    for (const { providerID, draining } of observed === undefined ? [] : work.strangers(set, observed)) {
       const instance = instanceIn(set, providerID);
-      if (set.active.has(instance)) continue;
       const held = (departed ?? set.departed).get(instance);
       if (held === undefined && set.present.has(instance)) continue;
       if (held?.seenMs !== undefined && now - held.seenMs < seenGrainMs) continue;
@@ -211,7 +205,7 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
     const noted = noteObserved(term, set, request.observed);
     const { times } = term;
     const before = times.get(request.service) ?? new Map();
-    const result = membersOf(noted, request, before, drain, clock.monotonic(), join);
+    const result = membersOf(noted, request, before, drain, clock.monotonic(), work);
     if (result.times.size > 0) times.set(request.service, result.times);
     else times.delete(request.service);
     return result.members;

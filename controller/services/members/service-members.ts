@@ -1,5 +1,6 @@
 import type { DesiredMember, ObservedMember } from '../../clouds/load-balancers.ts';
 import { desiredMember, instanceIn, type Membership } from './membership.ts';
+import { plainWork, type SharedWork, servingAmong } from './shared-work.ts';
 import { subsetOf } from './subset.ts';
 
 /** What is asked for one Service. */
@@ -51,6 +52,7 @@ export interface DrainOptions {
 
 /** While a member waits for its replacement, nothing but another look tells when that is healthy. */
 const waitingLookMs = 5000;
+const noMembers: readonly ObservedMember[] = [];
 /** Where the cloud tells no health, a member that has just been added is given this long to pass its health checks. */
 const settleMs = 15_000;
 
@@ -62,7 +64,7 @@ const settleMs = 15_000;
  * have had their time. With `Local`, where a Node serves its own pods alone, every staying member must have been added first, so that the pods' new Nodes are there
  * before the old ones go. Either waits for `maxWaitMs` at most. Pure.
  *
- * @param join puts the two lists together; whoever asks for many Services may answer equal ones with one list
+ * @param work done once where many Services are asked for
  */
 export function membersOf(
   set: Membership,
@@ -70,14 +72,15 @@ export function membersOf(
   times: DrainTimes,
   options: DrainOptions,
   nowMs: number,
-  join: (chosen: readonly DesiredMember[], extra: readonly DesiredMember[]) => readonly DesiredMember[] = concat,
+  work: SharedWork = plainWork,
 ): { readonly members: ServiceMembers; readonly times: DrainTimes } {
-  const sorted = sortObserved(set, request.observed ?? []);
+  const sorted = sortStrangers(set, work.strangers(set, request.observed ?? noMembers));
   const { maxMembers = Number.POSITIVE_INFINITY } = request;
   const room = maxMembers - sorted.kept.length;
   const undecided = sorted.leaving.filter(({ observed }) => !observed.draining);
-  const narrow = subsetOf(set.members, room - undecided.length, request.service);
-  const replaced = replacement(set, narrow, request);
+  const pick = (max: number) =>
+    set.members.length <= max ? set.members : subsetOf(work.seats(set.members), max, request.service);
+  const replaced = undecided.length === 0 ? 'no' : replacement(set, pick(room - undecided.length), request, work);
   const next = new Map(
     sorted.leaving.map(({ observed, instance }) => [
       instance,
@@ -110,10 +113,10 @@ export function membersOf(
   }
   for (const { observed, member } of sorted.kept) extra.push(member(observed.draining));
 
-  const chosen = subsetOf(set.members, room - waiting, request.service);
+  const chosen = pick(room - waiting);
   return {
     members: {
-      members: extra.length === 0 ? chosen : join(chosen, extra),
+      members: extra.length === 0 ? chosen : work.join(chosen, extra),
       recheckAfterMs,
       available: set.members.length,
       omitted: set.members.length - chosen.length,
@@ -124,23 +127,6 @@ export function membersOf(
   };
 }
 
-function concat(chosen: readonly DesiredMember[], extra: readonly DesiredMember[]): readonly DesiredMember[] {
-  return [...chosen, ...extra];
-}
-
-/** Equal lists become one: hundreds of Services have the same members, and clouds hash each list once. */
-export function sharedLists(): typeof concat {
-  const lists = new WeakMap<readonly DesiredMember[], Map<string, readonly DesiredMember[]>>();
-  return (chosen, extra) => {
-    const key = JSON.stringify(extra.map(({ node, providerID, draining }) => [node, providerID, draining]));
-    const known = lists.get(chosen) ?? new Map<string, readonly DesiredMember[]>();
-    lists.set(chosen, known);
-    const list = known.get(key) ?? concat(chosen, extra);
-    known.set(key, list);
-    return list;
-  };
-}
-
 interface Extra {
   readonly observed: ObservedMember;
   readonly instance: string;
@@ -148,15 +134,15 @@ interface Extra {
 }
 
 /** What the load balancer holds besides active members. One that is in neither list goes at once. */
-function sortObserved(set: Membership, observed: readonly ObservedMember[]) {
+function sortStrangers(set: Membership, strangers: readonly ObservedMember[]) {
   const leaving: Extra[] = [];
   const kept: Extra[] = [];
   const withheld: string[] = [];
   const seen = new Set<string>();
-  for (const one of observed) {
+  for (const one of strangers) {
     const { providerID } = one;
     const instance = instanceIn(set, providerID);
-    if (set.active.has(instance) || seen.has(instance)) continue;
+    if (seen.has(instance)) continue;
     seen.add(instance);
     const departed = set.departed.get(instance);
     const present = set.present.get(instance);
@@ -200,15 +186,15 @@ type Replacement = 'no' | 'added' | 'healthy';
 function replacement(
   set: Membership,
   staying: readonly DesiredMember[],
-  { observed = [], trafficPolicy }: MembersRequest,
+  { observed = noMembers, trafficPolicy }: MembersRequest,
+  work: SharedWork,
 ): Replacement {
-  const byInstance = new Map(observed.map((member) => [instanceIn(set, member.providerID), member]));
-  const added = staying.flatMap(({ providerID }) => {
-    const member = byInstance.get(instanceIn(set, providerID));
-    return member !== undefined && !member.draining ? [member] : [];
-  });
-  if (added.length === 0 || (trafficPolicy === 'Local' && added.length < staying.length)) return 'no';
+  const { added, healthy, told } =
+    staying === set.members
+      ? work.serving(set, observed)
+      : servingAmong(set, observed, new Set(staying.map(({ providerID }) => instanceIn(set, providerID))));
+  if (added === 0 || (trafficPolicy === 'Local' && added < staying.length)) return 'no';
   // With Local, only Nodes that run a pod are healthy: one of them is all that can be asked for.
-  if (added.some(({ healthy }) => healthy === true)) return 'healthy';
-  return observed.some(({ healthy }) => healthy !== undefined) ? 'no' : 'added';
+  if (healthy) return 'healthy';
+  return told ? 'no' : 'added';
 }

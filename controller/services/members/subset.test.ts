@@ -1,11 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { subsetOf } from './subset.ts';
+import { seatsOf, subsetOf as subsetOfSeats } from './subset.ts';
 
 interface Seat {
   readonly node: string;
   readonly zone: string;
+}
+
+function subsetOf(members: readonly Seat[], max: number, seed: string): readonly Seat[] {
+  return subsetOfSeats(seatsOf(members), max, seed);
 }
 
 const fleets = fc

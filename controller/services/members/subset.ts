@@ -4,6 +4,40 @@ interface Seatable {
   readonly zone: string;
 }
 
+/** Members put in order once, for the subsets of many Services. */
+export interface Seats<M extends Seatable> {
+  readonly members: readonly M[];
+  readonly zones: readonly {
+    readonly hash: number;
+    /** In the order of their names. */
+    readonly members: readonly M[];
+    readonly hashes: Uint32Array;
+  }[];
+}
+
+/** Pure. */
+export function seatsOf<M extends Seatable>(members: readonly M[]): Seats<M> {
+  const zones = new Map<string, M[]>();
+  for (const member of members) {
+    const zone = zones.get(member.zone);
+    if (zone) zone.push(member);
+    else zones.set(member.zone, [member]);
+  }
+  return {
+    members,
+    zones: [...zones]
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([zone, list]) => {
+        const ordered = list.sort((a, b) => (a.node < b.node ? -1 : 1));
+        return {
+          hash: hash(`zone ${zone}`),
+          members: ordered,
+          hashes: Uint32Array.from(ordered, ({ node }) => hash(node)),
+        };
+      }),
+  };
+}
+
 /**
  * Picks `max` of the members for one Service where the cloud takes no more: zones take turns, and within a zone rendezvous hashing decides, so that each Service has
  * its own members and one Node more or less changes at most one seat. A smaller `max` picks a part of what a larger one picks. The order of the input does not
@@ -11,37 +45,37 @@ interface Seatable {
  *
  * @param seed UID of the Service
  */
-export function subsetOf<M extends Seatable>(members: readonly M[], max: number, seed: string): readonly M[] {
+export function subsetOf<M extends Seatable>({ members, zones }: Seats<M>, max: number, seed: string): readonly M[] {
   if (members.length <= max) return members;
   if (max <= 0) return [];
   const seeded = hash(seed);
-  const zones = new Map<string, Ranked<M>[]>();
-  for (const member of members) {
-    const ranked = { member, score: mix(seeded ^ hash(member.node)) };
-    const zone = zones.get(member.zone);
-    if (zone) zone.push(ranked);
-    else zones.set(member.zone, [ranked]);
-  }
-  const turns = [...zones]
-    .map(([zone, ranked]) => ({ zone, ranked: ranked.sort(byScore), score: mix(seeded ^ hash(`zone ${zone}`)) }))
-    .sort((a, b) => b.score - a.score || (a.zone < b.zone ? -1 : 1));
+  const turns = zones.map((zone) => ({ zone, score: mix(seeded ^ zone.hash) })).sort((a, b) => b.score - a.score);
+  const seats = seatsPerZone(
+    turns.map(({ zone }) => zone.members.length),
+    max,
+  );
   const picked = new Set<M>();
-  for (let round = 0; picked.size < max; round += 1) {
-    for (const { ranked } of turns) {
-      const next = ranked[round];
-      if (next !== undefined && picked.size < max) picked.add(next.member);
-    }
+  for (const [turn, { zone }] of turns.entries()) {
+    const keys = Float64Array.from(zone.hashes, (each, index) => mix(seeded ^ each) * maxIndex + index).sort();
+    for (const key of keys.subarray(keys.length - (seats[turn] ?? 0))) picked.add(zone.members[key % maxIndex] as M);
   }
   return members.filter((member) => picked.has(member));
 }
 
-interface Ranked<M> {
-  readonly member: M;
-  readonly score: number;
-}
+/** Score and index share the 53 bits of a number. */
+const maxIndex = 2 ** 21;
 
-function byScore(a: Ranked<Seatable>, b: Ranked<Seatable>): number {
-  return b.score - a.score || (a.member.node < b.member.node ? -1 : 1);
+/** Round after round every zone that has somebody left gets one seat, in order, until none is left. */
+function seatsPerZone(sizes: readonly number[], max: number): number[] {
+  const seats = sizes.map(() => 0);
+  for (let left = max, round = 0; left > 0; round += 1) {
+    for (const [zone, size] of sizes.entries()) {
+      if (size <= round || left === 0) continue;
+      seats[zone] = round + 1;
+      left -= 1;
+    }
+  }
+  return seats;
 }
 
 /** FNV-1a, 32 bits. */

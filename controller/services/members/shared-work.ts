@@ -1,0 +1,88 @@
+import type { DesiredMember, ObservedMember } from '../../clouds/load-balancers.ts';
+import { instanceIn, type Membership } from './membership.ts';
+import { type Seats, seatsOf } from './subset.ts';
+
+/** Who takes connections at a load balancer already. */
+export interface Serving {
+  /** Active ones that take connections here. */
+  readonly added: number;
+  /** One of those is healthy. */
+  readonly healthy: boolean;
+  /** The cloud tells of somebody's health. */
+  readonly told: boolean;
+}
+
+/** Work that is the same for many Services: hundreds of them have equal sets of thousands of members. */
+export interface SharedWork {
+  /** Members of a load balancer that are not active. */
+  strangers(set: Membership, observed: readonly ObservedMember[]): readonly ObservedMember[];
+  serving(set: Membership, observed: readonly ObservedMember[]): Serving;
+  seats(members: readonly DesiredMember[]): Seats<DesiredMember>;
+  /** The two lists as one. */
+  join(chosen: readonly DesiredMember[], extra: readonly DesiredMember[]): readonly DesiredMember[];
+}
+
+/** Does everything each time. Pure. */
+export const plainWork: SharedWork = {
+  strangers: (set, observed) => observed.filter(({ providerID }) => !set.active.has(instanceIn(set, providerID))),
+  serving: (set, observed) => servingAmong(set, observed, set.active),
+  seats: seatsOf,
+  join: (chosen, extra) => [...chosen, ...extra],
+};
+
+/** @param among instances that count */
+export function servingAmong(
+  set: Membership,
+  observed: readonly ObservedMember[],
+  among: { has(instance: string): boolean },
+): Serving {
+  const added = new Set<string>();
+  let told = false;
+  let healthy = false;
+  for (const member of observed) {
+    told ||= member.healthy !== undefined;
+    const instance = instanceIn(set, member.providerID);
+    if (member.draining || !among.has(instance)) continue;
+    added.add(instance);
+    healthy ||= member.healthy === true;
+  }
+  return { added: added.size, healthy, told };
+}
+
+/** Remembers what was done for lists that are still in use: clouds answer load balancers of equal members with one list, and hash each list that they are given once. */
+export function sharedWork(): SharedWork {
+  const strangers = new WeakMap<Membership['active'], WeakMap<readonly ObservedMember[], readonly ObservedMember[]>>();
+  const serving = new WeakMap<Membership['active'], WeakMap<readonly ObservedMember[], Serving>>();
+  const seats = new WeakMap<readonly DesiredMember[], Seats<DesiredMember>>();
+  const lists = new WeakMap<readonly DesiredMember[], Map<string, readonly DesiredMember[]>>();
+  return {
+    strangers(set, observed) {
+      const known = once(
+        strangers,
+        set.active,
+        () => new WeakMap<readonly ObservedMember[], readonly ObservedMember[]>(),
+      );
+      return once(known, observed, () => plainWork.strangers(set, observed));
+    },
+    serving(set, observed) {
+      const known = once(serving, set.active, () => new WeakMap<readonly ObservedMember[], Serving>());
+      return once(known, observed, () => plainWork.serving(set, observed));
+    },
+    seats: (members) => once(seats, members, () => seatsOf(members)),
+    join(chosen, extra) {
+      const key = JSON.stringify(extra.map(({ node, providerID, draining }) => [node, providerID, draining]));
+      const known = once(lists, chosen, () => new Map<string, readonly DesiredMember[]>());
+      const list = known.get(key) ?? plainWork.join(chosen, extra);
+      known.set(key, list);
+      return list;
+    },
+  };
+}
+
+function once<K extends object, V>(memory: WeakMap<K, V>, key: K, make: () => V): V {
+  const known = memory.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  memory.set(key, made);
+  return made;
+}
