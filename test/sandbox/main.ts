@@ -10,9 +10,9 @@ const flags = defineFlags({
   nodes: {
     kind: 'int',
     default: 5,
-    min: 4,
+    min: 5,
     max: 20_000,
-    help: 'VMs that boot; four at least, since the tour stops and ends some.',
+    help: 'VMs that boot; five at least, since the tour stops and ends some.',
   },
   'agent-processes': {
     kind: 'int',

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { SimulatedInstance } from '../cloud/instance.ts';
 import type { World } from '../world/world.ts';
 
 /** One thing the tour shows and proves. */
@@ -65,4 +66,10 @@ export function seconds(sinceMs: number): string {
 
 export function assertThat(held: unknown, message: string): asserts held {
   if (!held) throw new Error(message);
+}
+
+export function vm(world: World, index: number): SimulatedInstance {
+  const found = world.vms[index];
+  assertThat(found, `the world has no VM number ${index + 1}`);
+  return found;
 }

@@ -1,7 +1,8 @@
 import { taints } from '../../../common/well-known.ts';
 import { createKubelet } from '../world/kubelet.ts';
 import { shortened } from '../world/shortened.ts';
-import type { World } from '../world/world.ts';
+import { away, failover, orphan, restarted } from './leader-scenarios.ts';
+import { drain, routes, services } from './network-scenarios.ts';
 import {
   addressesOf,
   assertThat,
@@ -12,13 +13,8 @@ import {
   seconds,
   taintKeys,
   until,
+  vm,
 } from './scenario.ts';
-
-function vm(world: World, index: number) {
-  const found = world.vms[index];
-  assertThat(found, `the world has no VM number ${index + 1}`);
-  return found;
-}
 
 const join: Scenario = {
   name: 'join',
@@ -166,38 +162,17 @@ const foreign: Scenario = {
   },
 };
 
-const failover: Scenario = {
-  name: 'failover',
-  title: 'the leader is killed and the other one takes over',
-  async run(world) {
-    const killed = await until('somebody leads', 20_000, () => world.leader());
-    const mutations = () =>
-      Object.entries(world.cloud.calls.snapshot()).filter(([operation]) => /stop|start|terminate/.test(operation));
-    const before = JSON.stringify(mutations());
-    const startedMs = Date.now();
-    await killed.child.kill();
-    const next = await until('the other replica leads', 30_000, async () => {
-      const leader = await world.leader();
-      return leader && leader.name !== killed.name ? leader : undefined;
-    });
-    const took = seconds(startedMs);
-    const late = await world.boot('late-1');
-    await until('a node that joins now is initialised', 30_000, async () => {
-      const node = await nodeNamed(world, late.name);
-      return node?.spec?.providerID && !taintKeys(node).includes(taints.uninitialized);
-    });
-    assertThat(JSON.stringify(mutations()) === before, 'the change of leader changed something in the cloud');
-    return `${killed.name} killed; ${next.name} leads after ${took} (lease ${shortened.leaseDuration}), late-1 initialised ${seconds(startedMs)} after the kill; no mutating cloud call`;
-  },
-};
-
 /** In the order of the tour. Those that wait for silence run side by side: each has its own VM. */
 export const tour: readonly (readonly Scenario[])[] = [
   [join],
-  [address],
+  [routes, services],
+  [address, drain],
   [stop, terminate, foreign],
   [credentials],
   [failover],
+  [restarted],
+  [orphan],
+  [away],
 ];
 export const scenarios: ReadonlyMap<string, Scenario> = new Map(
   tour.flat().map((scenario) => [scenario.name, scenario]),

@@ -8,6 +8,10 @@ export const shortened = {
   nodeMonitorPeriod: '1s',
   heartbeat: '3s',
   pollInterval: '3s',
+  memberDrainTime: '4s',
+  loadBalancerAudit: '4s',
+  /** Not shortened: a range that holds no address of the simulated cloud's VMs. */
+  clusterCidr: '100.64.0.0/10',
   /** kubelet: 10 s. */
   kubeletLeaseMs: 2000,
   /** kube-controller-manager: 50 s. */

@@ -1,19 +1,19 @@
-import { mkdir, mkdtemp, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../../common/process/clock.ts';
 import { names } from '../../../common/well-known.ts';
 import type { SimulatedInstance } from '../cloud/instance.ts';
 import { type RunningCloud, startCloud } from '../cloud/start-cloud.ts';
+import { type DataPlane, startDataPlane } from '../dataplane/data-plane.ts';
 import { mountConfigMap } from './agent-pod.ts';
 import { createAgents, type SandboxAgents } from './agents.ts';
-import { type Child, startChild } from './child.ts';
 import { createKubeRest, type KubeRest } from './kube-rest.ts';
 import { createKubelet, type Kubelet } from './kubelet.ts';
 import { applyManifests, serviceAccountToken } from './manifests.ts';
 import { startNodeMonitor } from './node-monitor.ts';
-import { controllerMain, shortened } from './shortened.ts';
+import { type Replica, startReplica } from './replica.ts';
+import { shortened } from './shortened.ts';
 
 /** The API server the world is built around: embedded or real. */
 export interface WorldApi {
@@ -38,17 +38,13 @@ export interface WorldOptions {
   say(line: string): void;
 }
 
-export interface Replica {
-  readonly name: string;
-  readonly reportUrl: string;
-  child: Child;
-}
-
 /** A whole cluster on one machine: API server, cloud, kubelets, two controllers and an agent on every node. */
 export interface World {
   readonly folder: string;
   readonly rest: KubeRest;
   readonly cloud: RunningCloud;
+  /** What carries traffic to Services. */
+  readonly dataPlane: DataPlane;
   readonly replicas: Replica[];
   readonly vms: readonly SimulatedInstance[];
   readonly kubelets: ReadonlyMap<string, Kubelet>;
@@ -68,14 +64,6 @@ export interface World {
   stop(): Promise<void>;
 }
 
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise<void>((resolve) => server.close(() => resolve()));
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
-
 export async function startWorld(options: WorldOptions): Promise<World> {
   const { api, say } = options;
   const folder = await mkdtemp(join(tmpdir(), 'mooring-sandbox-'));
@@ -93,13 +81,24 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   const replicas: Replica[] = [];
   async function startControllers(): Promise<void> {
     const { kubeconfig: access, cloudConfig } = controllerConfig;
-    const config = { kubeconfig: access, ...(options.reportOnly ? {} : { cloudConfig }) };
-    const replicaNames = ['controller-1', 'controller-2'];
-    replicas.push(...(await Promise.all(replicaNames.map((name) => startReplica(name, folder, config)))));
+    const config = {
+      folder,
+      kubeconfig: access,
+      token: api.adminToken,
+      network: options.reportOnly !== true,
+      ...(options.reportOnly ? {} : { cloudConfig }),
+    };
+    for (const name of ['controller-1', 'controller-2']) replicas.push(await startReplica(name, config));
     for (const { name, child, reportUrl } of replicas) say(`${name}: process ${child.pid}, reports at ${reportUrl}`);
   }
   if (!options.controllersLater) await startControllers();
 
+  const dataPlane = await startDataPlane({
+    api,
+    instances: cloud.model,
+    loadBalancers: cloud.network.loadBalancers,
+    random: Math.random,
+  });
   const agents = createAgents({ rest, cloud, folder, processes: options.agentProcesses });
   const mount = mountConfigMap(rest, () => agents.mounts(), 500);
   const kubelets = new Map<string, Kubelet>();
@@ -136,6 +135,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     folder,
     rest,
     cloud,
+    dataPlane,
     replicas,
     vms,
     kubelets,
@@ -172,6 +172,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
       for (const kubelet of kubelets.values()) kubelet.stop();
       await agents.stopAll();
       await Promise.all(replicas.map(({ child }) => child.stop()));
+      await dataPlane.stop();
       await cloud.stop();
       rest.close();
     },
@@ -192,32 +193,4 @@ async function writeControllerFiles(folder: string, rest: KubeRest, api: WorldAp
     `endpoint: ${cloud.url}\nproject: ${place.project}\nregion: ${place.region}\ncredentialFile: ${join(folder, 'credential')}\n`,
   );
   return { kubeconfig, cloudConfig };
-}
-
-export async function startReplica(
-  name: string,
-  folder: string,
-  config: { readonly kubeconfig: string; readonly cloudConfig?: string },
-): Promise<Replica> {
-  const port = await freePort();
-  const logs = join(folder, 'logs');
-  await mkdir(logs, { recursive: true });
-  const args = [
-    '--max-semi-space-size=1',
-    '--max-old-space-size=96',
-    '--optimize-for-size',
-    controllerMain,
-    'run',
-    `--kubeconfig=${config.kubeconfig}`,
-    '--cloud-provider=simulated',
-    ...(config.cloudConfig === undefined ? [] : [`--cloud-config=${config.cloudConfig}`]),
-    `--report-address=127.0.0.1:${port}`,
-    '--report-advertise-address=127.0.0.1',
-    '--secure-port=0',
-    `--leader-elect-lease-duration=${shortened.leaseDuration}`,
-    `--leader-elect-renew-deadline=${shortened.renewDeadline}`,
-    `--leader-elect-retry-period=${shortened.retryPeriod}`,
-    `--node-monitor-period=${shortened.nodeMonitorPeriod}`,
-  ];
-  return { name, reportUrl: `https://127.0.0.1:${port}`, child: startChild(args, join(logs, `${name}.log`)) };
 }

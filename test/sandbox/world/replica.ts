@@ -1,0 +1,121 @@
+import { mkdir } from 'node:fs/promises';
+import { Agent, get } from 'node:https';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { type Child, startChild } from './child.ts';
+import { controllerMain, shortened } from './shortened.ts';
+
+/** One controller process of the world. */
+export interface Replica {
+  readonly name: string;
+  readonly reportUrl: string;
+  /** The running process, or the last one that ran. */
+  readonly child: Child;
+  /** Starts the process anew, with the same ports and flags. Only when it has ended. */
+  start(): void;
+  /** Samples of its metrics: `name{labels}` and the value. Rejects when it does not answer. */
+  metrics(): Promise<ReadonlyMap<string, number>>;
+}
+
+export interface ReplicaConfig {
+  readonly folder: string;
+  readonly kubeconfig: string;
+  /** Who may read metrics. */
+  readonly token: string;
+  /** None: proved reports are all it has. */
+  readonly cloudConfig?: string;
+  /** Whether it keeps Services, routes and pod ranges. */
+  readonly network: boolean;
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise<void>((resolve) => server.close(() => resolve()));
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+export async function startReplica(name: string, config: ReplicaConfig): Promise<Replica> {
+  const [reportPort, securePort] = [await freePort(), await freePort()];
+  const logs = join(config.folder, 'logs');
+  await mkdir(logs, { recursive: true });
+  const args = [
+    '--max-semi-space-size=1',
+    '--max-old-space-size=96',
+    '--optimize-for-size',
+    controllerMain,
+    'run',
+    `--kubeconfig=${config.kubeconfig}`,
+    '--cloud-provider=simulated',
+    ...(config.cloudConfig === undefined ? [] : [`--cloud-config=${config.cloudConfig}`]),
+    `--report-address=127.0.0.1:${reportPort}`,
+    '--report-advertise-address=127.0.0.1',
+    '--bind-address=127.0.0.1',
+    `--secure-port=${securePort}`,
+    `--leader-elect-lease-duration=${shortened.leaseDuration}`,
+    `--leader-elect-renew-deadline=${shortened.renewDeadline}`,
+    `--leader-elect-retry-period=${shortened.retryPeriod}`,
+    `--node-monitor-period=${shortened.nodeMonitorPeriod}`,
+    ...(config.network ? networkFlags : []),
+  ];
+  const start = () => startChild(args, join(logs, `${name}.log`));
+  let child = start();
+  return {
+    name,
+    reportUrl: `https://127.0.0.1:${reportPort}`,
+    get child() {
+      return child;
+    },
+    start() {
+      if (child.running) throw new Error(`${name} runs already`);
+      child = start();
+    },
+    metrics: () => readMetrics(securePort, config.token),
+  };
+}
+
+/** Pod ranges come from the controller itself: the sandbox has no kube-controller-manager. */
+const networkFlags: readonly string[] = [
+  '--controllers=*,nodeipam',
+  '--allocate-node-cidrs',
+  `--cluster-cidr=${shortened.clusterCidr}`,
+  '--node-cidr-mask-size=25',
+  `--member-drain-time=${shortened.memberDrainTime}`,
+  `--load-balancer-audit-period=${shortened.loadBalancerAudit}`,
+];
+
+async function readMetrics(port: number, token: string): Promise<ReadonlyMap<string, number>> {
+  // Its certificate is self-signed, in its own memory.
+  const agent = new Agent({ keepAlive: false, rejectUnauthorized: false });
+  const text = await new Promise<string>((resolve, reject) => {
+    const request = get(
+      {
+        host: '127.0.0.1',
+        port,
+        path: '/metrics',
+        agent,
+        headers: { authorization: `Bearer ${token}` },
+        timeout: 5000,
+      },
+      (answer) => {
+        const parts: Buffer[] = [];
+        answer.on('data', (part: Buffer) => parts.push(part));
+        answer.on('error', reject);
+        answer.on('end', () => {
+          const body = Buffer.concat(parts).toString('utf8');
+          if (answer.statusCode === 200) resolve(body);
+          else reject(new Error(`/metrics: ${answer.statusCode} ${body.slice(0, 200)}`));
+        });
+      },
+    );
+    request.on('timeout', () => request.destroy(new Error('/metrics: no answer')));
+    request.on('error', reject);
+  }).finally(() => agent.destroy());
+  const samples = new Map<string, number>();
+  for (const line of text.split('\n')) {
+    const match = /^([a-zA-Z_:][^ {]*(?:\{.*\})?) (\S+)/.exec(line);
+    if (match) samples.set(match[1] ?? '', Number(match[2]));
+  }
+  return samples;
+}
