@@ -332,6 +332,26 @@ describe('a Node whose VM is gone', () => {
       assert.deepEqual(deletions(replica), ['n0'], 'tried once, refused by its preconditions');
     });
 
+    it('evidence that had to wait for other writes is read again: who renewed his lease meanwhile stays', async () => {
+      await setUp(4, { half: { concurrentNodeSyncs: 1 } });
+      const both = members.slice(0, 2);
+      both.forEach(terminate);
+      let held: string | undefined;
+      replica.kube.intercept = async (call) => {
+        if (call.verb !== 'delete') return;
+        replica.kube.intercept = undefined;
+        held = call.path;
+        await new Promise<void>((resolve) => world.clock.setTimer(11_000, resolve));
+      };
+      await secondsUntil(world, () => held !== undefined);
+      const other = both.find(({ name }) => !held?.endsWith(`/${name}`))!.name;
+      world.cluster.renewLease(other);
+      await world.clock.advance(15_000);
+      assert.deepEqual(deletions(replica).length, 1);
+      assert.equal(exists(other), true);
+      assert.ok((await secondsUntil(world, () => !exists(other))) <= 90, 'it goes once it is quiet again');
+    });
+
     it('the Node that shows life in its status between decision and delete stays', async () => {
       vanish(first());
       await secondsUntil(world, () => reason('n0') === 'Confirming');
