@@ -1,0 +1,108 @@
+import type { Clock } from '../../../common/process/clock.ts';
+import { names, taints as taintKeys } from '../../../common/well-known.ts';
+import { admin } from '../../sandbox/kube/auth/user.ts';
+import type { JsonObject } from '../../sandbox/kube/json.ts';
+import type { KubeApiCore } from '../../sandbox/kube/kube-api-core.ts';
+
+/** What everybody but the controller does to the API server. None of it fails: their faults are not ours to survive. */
+export interface Cluster {
+  /** A kubelet with an external cloud provider registers. @returns the uid */
+  register(name: string, node: NewNode): string;
+  setReady(name: string, status: 'True' | 'False' | 'Unknown'): void;
+  setSystemUuid(name: string, systemUuid: string): void;
+  renewLease(name: string, aheadMs: number): void;
+  /** A merge patch of a Node; undefined when there is none of that name. */
+  patchNode(name: string, body: object): JsonObject | undefined;
+  removeNode(name: string): void;
+  pauseAll(paused: boolean): void;
+  ask(method: string, path: string, body?: unknown, contentType?: string): JsonObject | undefined;
+}
+
+export interface NewNode {
+  readonly systemUuid: string;
+  readonly providerID?: string;
+  readonly uninitialized?: boolean;
+  readonly addresses?: readonly { readonly type: string; readonly address: string }[];
+}
+
+const merge = 'application/merge-patch+json';
+const strategic = 'application/strategic-merge-patch+json';
+const nodesPath = '/api/v1/nodes';
+const leasesPath = `/apis/coordination.k8s.io/v1/namespaces/${names.nodeLeaseNamespace}/leases`;
+const configMapsPath = `/api/v1/namespaces/${names.namespace}/configmaps`;
+const blank = {
+  machineID: '',
+  bootID: '',
+  kernelVersion: '',
+  osImage: '',
+  containerRuntimeVersion: '',
+  kubeletVersion: '',
+  kubeProxyVersion: '',
+  operatingSystem: '',
+  architecture: '',
+};
+
+export function createCluster(core: KubeApiCore, clock: Clock): Cluster {
+  function ask(method: string, path: string, body?: unknown, contentType = 'application/json'): JsonObject | undefined {
+    const headers: Record<string, string> = { accept: 'application/json', 'user-agent': 'cluster' };
+    if (body !== undefined) headers['content-type'] = contentType;
+    const answer = core.handle({
+      method,
+      path,
+      query: new URLSearchParams(),
+      headers,
+      body: body === undefined ? undefined : JSON.stringify(body),
+      user: admin,
+    });
+    if (answer.watch !== undefined) throw new Error('a watch where none was asked for');
+    if (answer.status === 404) return undefined;
+    if (answer.status > 299) throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);
+    return JSON.parse(answer.body) as JsonObject;
+  }
+
+  const seconds = () => new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
+  const readyCondition = (status: 'True' | 'False' | 'Unknown') => ({
+    type: 'Ready',
+    status,
+    reason: status === 'Unknown' ? 'NodeStatusUnknown' : status === 'True' ? 'KubeletReady' : 'KubeletNotReady',
+    message: status,
+    lastHeartbeatTime: seconds(),
+    lastTransitionTime: seconds(),
+  });
+  const patchStatus = (name: string, status: object) =>
+    ask('PATCH', `${nodesPath}/${name}/status`, { status }, strategic);
+
+  return {
+    ask,
+    register(name, { systemUuid, providerID, uninitialized = true, addresses = [] }) {
+      const made = ask('POST', nodesPath, {
+        apiVersion: 'v1',
+        kind: 'Node',
+        metadata: { name, labels: { 'kubernetes.io/hostname': name } },
+        spec: {
+          taints: uninitialized ? [{ key: taintKeys.uninitialized, value: 'true', effect: 'NoSchedule' }] : [],
+          ...(providerID === undefined ? {} : { providerID }),
+        },
+        status: { addresses, conditions: [readyCondition('True')], nodeInfo: { ...blank, systemUUID: systemUuid } },
+      });
+      return (made as unknown as { metadata: { uid: string } }).metadata.uid;
+    },
+    setReady: (name, status) => void patchStatus(name, { conditions: [readyCondition(status)] }),
+    setSystemUuid: (name, systemUuid) => void patchStatus(name, { nodeInfo: { systemUUID: systemUuid } }),
+    renewLease(name, aheadMs) {
+      const renewTime = new Date(clock.now() + aheadMs).toISOString().replace('Z', '000Z');
+      const spec = { holderIdentity: name, leaseDurationSeconds: 40, renewTime };
+      if (ask('PATCH', `${leasesPath}/${name}`, { spec }, merge) !== undefined) return;
+      const metadata = { name, namespace: names.nodeLeaseNamespace };
+      ask('POST', leasesPath, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec });
+    },
+    patchNode: (name, body) => ask('PATCH', `${nodesPath}/${name}`, body, merge),
+    removeNode: (name) => void ask('DELETE', `${nodesPath}/${name}`),
+    pauseAll(paused) {
+      const data = { [names.pausedKey]: String(paused) };
+      if (ask('PATCH', `${configMapsPath}/${names.certificates}`, { data }, merge) !== undefined) return;
+      const metadata = { name: names.certificates, namespace: names.namespace };
+      ask('POST', configMapsPath, { apiVersion: 'v1', kind: 'ConfigMap', metadata, data });
+    },
+  };
+}

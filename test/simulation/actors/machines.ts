@@ -1,0 +1,156 @@
+import type { Dice } from '../engine/dice.ts';
+import { nodeOf } from '../judge/node-object.ts';
+import { providerIdOf } from './agents.ts';
+import type { Cluster } from './cluster.ts';
+import type { Truth } from './truth.ts';
+
+/** One machine of the cluster: a VM, the kubelet on it and the agent. */
+export interface Machine {
+  readonly name: string;
+  vmId: string;
+  /** The Node object its kubelet stands for; undefined before it registered. */
+  nodeUid: string | undefined;
+  kubeletUp: boolean;
+  /** It hangs: the VM runs, the kubelet says nothing. */
+  kubeletHangs: boolean;
+  /** For now. */
+  agentSilent: boolean;
+  /** There is no agent on it. */
+  readonly agentless: boolean;
+  /** Its report-only cloud, which has no API here; empty for the simulated one. */
+  readonly otherCloud: string;
+  /** `kubelet --provider-id`. */
+  readonly knowsProviderID: boolean;
+  /** How far its clock is ahead. */
+  readonly skewMs: number;
+  /** Counts its agent's processes and reports. */
+  agent: { id: string; sequence: number };
+}
+
+export interface Machines {
+  readonly all: Machine[];
+  add(spec: { readonly name: string; readonly region: string; readonly otherCloud?: string }): Machine;
+  /** Its kubelet is started again: it registers where there is no Node. */
+  restartKubelet(machine: Machine): void;
+  running(machine: Machine): boolean;
+  stop(): void;
+}
+
+const renewMs = 10_000;
+const graceMs = 45_000;
+
+/** Kubelets that register, renew and post Ready while their VM runs, and the node lifecycle controller that notices when they do not. */
+export function createMachines(truth: Truth, cluster: Cluster, dice: Dice): Machines {
+  const { clock, cloud } = truth;
+  const all: Machine[] = [];
+  let stopped = false;
+
+  function running(machine: Machine): boolean {
+    return cloud.model.get(machine.vmId)?.power === 'running' && !machine.kubeletHangs;
+  }
+
+  function start(machine: Machine): void {
+    machine.kubeletUp = true;
+    const vm = cloud.model.get(machine.vmId)!;
+    const providerID = providerIdOf(machine, vm);
+    const node = nodeOf(truth.node(machine.name));
+    if (node === undefined) {
+      machine.nodeUid = cluster.register(machine.name, {
+        systemUuid: vm.smbiosUuid ?? '',
+        addresses: [{ type: 'Hostname', address: machine.name }],
+        ...(machine.knowsProviderID ? { providerID } : {}),
+      });
+    } else {
+      machine.nodeUid = node.uid;
+      cluster.setSystemUuid(machine.name, vm.smbiosUuid ?? '');
+      cluster.setReady(machine.name, 'True');
+    }
+    const vms = truth.vmsOfNode.get(machine.nodeUid) ?? [];
+    truth.vmsOfNode.set(machine.nodeUid, vms);
+    if (vms.at(-1) !== vm.id) vms.push(vm.id);
+    machine.agent = { id: `${machine.name}-${vm.incarnation}-${machine.nodeUid}`, sequence: 0 };
+    renew(machine);
+  }
+
+  function renew(machine: Machine): void {
+    cluster.renewLease(machine.name, machine.skewMs);
+    truth.renewed(machine.name, machine.skewMs);
+  }
+
+  function beat(machine: Machine): void {
+    if (stopped) return;
+    clock.setTimer(renewMs, () => beat(machine));
+    if (!running(machine)) {
+      machine.kubeletUp = false;
+      return;
+    }
+    if (!machine.kubeletUp) {
+      start(machine);
+      return;
+    }
+    const node = nodeOf(truth.node(machine.name));
+    // A kubelet makes its Node when it starts, and not again.
+    if (node?.uid !== machine.nodeUid) return;
+    renew(machine);
+    if (node?.ready !== 'True') ready(machine.name, 'True');
+    // What others write on a Node all the time: every guarded write of ours may find it changed.
+    else if (dice.chance(0.1))
+      cluster.patchNode(machine.name, { metadata: { annotations: { beat: String(clock.now()) } } });
+  }
+
+  function ready(name: string, status: 'True' | 'Unknown'): void {
+    cluster.setReady(name, status);
+    const others = nodeOf(truth.node(name)!).taints.filter(({ key }) => key !== 'node.kubernetes.io/unreachable');
+    const unreachable = { key: 'node.kubernetes.io/unreachable', effect: 'NoSchedule' };
+    cluster.patchNode(name, { spec: { taints: status === 'True' ? others : [...others, unreachable] } });
+  }
+
+  function monitor(): void {
+    if (stopped) return;
+    clock.setTimer(5000, monitor);
+    for (const value of truth.nodes()) {
+      const node = nodeOf(value)!;
+      const renewed = truth.renewals(node.name).at(-1)?.at;
+      if (renewed === undefined || node.ready === 'Unknown' || node.ready === '') continue;
+      if (clock.monotonic() - renewed > graceMs) ready(node.name, 'Unknown');
+    }
+  }
+  clock.setTimer(5000, monitor);
+
+  return {
+    all,
+    running,
+    restartKubelet(machine) {
+      if (running(machine)) start(machine);
+    },
+    add({ name, region, otherCloud = '' }) {
+      const told = dice.chance(0.85);
+      const vm = cloud.model.create({
+        name,
+        region,
+        external: dice.chance(0.3),
+        dualStack: dice.chance(0.2),
+        ...(told ? {} : { smbiosUuid: null }),
+      });
+      const machine: Machine = {
+        name,
+        vmId: vm.id,
+        nodeUid: undefined,
+        kubeletUp: false,
+        kubeletHangs: false,
+        agentSilent: false,
+        agentless: otherCloud === '' && dice.chance(0.2),
+        otherCloud,
+        knowsProviderID: dice.chance(0.3),
+        skewMs: dice.pick([0, 0, 0, 2000, -3000]),
+        agent: { id: '', sequence: 0 },
+      };
+      all.push(machine);
+      clock.setTimer(dice.between(0, 3000), () => beat(machine));
+      return machine;
+    },
+    stop() {
+      stopped = true;
+    },
+  };
+}

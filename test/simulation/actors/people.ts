@@ -1,0 +1,103 @@
+import { annotations, labels, taints as taintKeys } from '../../../common/well-known.ts';
+import type { Dice } from '../engine/dice.ts';
+import { conditionOf, nodeOf } from '../judge/node-object.ts';
+import { providerIdOf } from './agents.ts';
+import type { Cluster } from './cluster.ts';
+import type { Machine, Machines } from './machines.ts';
+import type { Truth } from './truth.ts';
+
+export interface People {
+  /** Something that a person, an autoscaler or another controller does to the cluster; answers what, for the trace. */
+  act(): string;
+  /** Everything is unpaused again. */
+  unpause(): void;
+  /** Mends what only a person can: Nodes that stand for another machine than the one they run on. */
+  mend(): void;
+}
+
+export function createPeople(truth: Truth, cluster: Cluster, machines: Machines, dice: Dice): People {
+  const { clock } = truth;
+
+  function annotate(name: string, key: string, value: string | null): void {
+    cluster.patchNode(name, { metadata: { annotations: { [key]: value } } });
+  }
+
+  function pauseNode(name: string, uid: string): string {
+    if (truth.pausedSince.has(uid)) {
+      annotate(name, annotations.paused, null);
+      truth.pausedSince.delete(uid);
+      return `unpauses Node ${name}`;
+    }
+    annotate(name, annotations.paused, dice.pick(['true', 'yes']));
+    truth.pausedSince.set(uid, clock.monotonic());
+    return `pauses Node ${name}`;
+  }
+
+  function pauseAll(): string {
+    const on = truth.allPausedSince === undefined;
+    cluster.pauseAll(on);
+    truth.allPausedSince = on ? clock.monotonic() : undefined;
+    return on ? 'pauses everything' : 'unpauses everything';
+  }
+
+  function taint(name: string, key: string): string {
+    const { taints } = nodeOf(truth.node(name)!);
+    const held = taints.some((each) => each.key === key);
+    const others = taints.filter((each) => each.key !== key);
+    cluster.patchNode(name, { spec: { taints: held ? others : [...others, { key, effect: 'NoSchedule' }] } });
+    return `${held ? 'takes' : 'puts'} ${key} ${held ? 'off' : 'on'} Node ${name}`;
+  }
+
+  function remove(machine: Machine, uid: string): string {
+    cluster.removeNode(machine.name);
+    truth.pausedSince.delete(uid);
+    clock.setTimer(dice.between(2000, 60_000), () => machines.restartKubelet(machine));
+    return `deletes Node ${machine.name}`;
+  }
+
+  return {
+    act() {
+      const nodes = truth.nodes().map((value) => nodeOf(value));
+      const node = nodes.length === 0 ? undefined : dice.pick(nodes);
+      const machine = machines.all.find(({ name }) => name === node?.name);
+      const drawn = dice.random();
+      if (node === undefined || drawn < 0.12) return pauseAll();
+      if (drawn < 0.34) return pauseNode(node.name, node.uid);
+      if (drawn < 0.44) return taint(node.name, 'example.com/maintenance');
+      if (drawn < 0.54) return taint(node.name, taintKeys.toBeDeletedByAutoscaler);
+      if (drawn < 0.6) return taint(node.name, taintKeys.disruptedByKarpenter);
+      if (drawn < 0.66) {
+        annotate(node.name, annotations.releaseDeletion, dice.pick([node.uid, 'another-uid']));
+        return `releases the deletion of Node ${node.name}`;
+      }
+      if (drawn < 0.74 && !node.uninitialized) {
+        cluster.patchNode(node.name, { metadata: { labels: { [labels.instanceType]: 'as-a-person-says' } } });
+        return `sets the type of Node ${node.name}`;
+      }
+      if (drawn < 0.82 && machine !== undefined) return remove(machine, node.uid);
+      annotate(node.name, 'example.com/note', String(dice.whole(1, 1000)));
+      return `writes a note on Node ${node.name}`;
+    },
+    unpause() {
+      if (truth.allPausedSince !== undefined) pauseAll();
+      for (const { name, uid } of truth.nodes().map((value) => nodeOf(value)))
+        if (truth.pausedSince.has(uid)) pauseNode(name, uid);
+      truth.pausedSince.clear();
+    },
+    mend() {
+      for (const machine of machines.all) {
+        const node = nodeOf(truth.node(machine.name));
+        const vm = truth.vm(machine.vmId);
+        if (node === undefined || vm === undefined || vm.power === 'terminated') continue;
+        const otherVm = node.providerID !== '' && node.providerID !== providerIdOf(machine, vm);
+        const rebuilt = node.incarnation !== '' && node.incarnation !== vm.incarnation;
+        const doubted = conditionOf(node, 'cloudInitialized')?.status !== 'True';
+        const lied = truth.liars.has(node.uid) && (doubted || otherVm);
+        const otherMachine = vm.smbiosUuid !== undefined && node.systemUuid !== vm.smbiosUuid;
+        if (!otherVm && !rebuilt && !lied && !otherMachine) continue;
+        cluster.removeNode(machine.name);
+        machines.restartKubelet(machine);
+      }
+    },
+  };
+}

@@ -1,0 +1,64 @@
+import type { Clock } from '../../../common/process/clock.ts';
+import type { SimulatedCloud } from '../../sandbox/cloud/cloud.ts';
+import type { SimulatedInstance } from '../../sandbox/cloud/instance.ts';
+import type { JsonObject } from '../../sandbox/kube/json.ts';
+import type { KubeApiCore } from '../../sandbox/kube/kube-api-core.ts';
+
+/** What is really so, whatever anybody was told: what the judges go by. */
+export interface Truth {
+  readonly clock: Clock;
+  readonly cloud: SimulatedCloud;
+  readonly core: KubeApiCore;
+  /** The VMs whose kubelet has run as this Node object, by its uid; the last one is the present one. */
+  readonly vmsOfNode: Map<string, string[]>;
+  /** A Node's lease was renewed just now, stamped by a clock that is so far ahead. */
+  renewed(name: string, skewMs: number): void;
+  /** All renewals, in order. */
+  renewals(name: string): readonly { readonly at: number; readonly skewMs: number }[];
+  /** All addresses a VM ever had. */
+  readonly addressesOf: Map<string, Set<string>>;
+  /** Node objects that belong to nobody's cloud here, by uid. */
+  readonly foreign: Set<string>;
+  /** Uids of Nodes whose agent has lied. */
+  readonly liars: Set<string>;
+  /** Since when a person has this object paused, by uid. */
+  readonly pausedSince: Map<string, number>;
+  /** Since when everything is. */
+  allPausedSince: number | undefined;
+  node(name: string): JsonObject | undefined;
+  nodes(): JsonObject[];
+  vm(id: string): SimulatedInstance | undefined;
+}
+
+export function createTruth(clock: Clock, cloud: SimulatedCloud, core: KubeApiCore): Truth {
+  const addressesOf = new Map<string, Set<string>>();
+  cloud.model.onChange(({ after }) => {
+    if (after === undefined) return;
+    const all = addressesOf.get(after.id) ?? new Set();
+    addressesOf.set(after.id, all);
+    for (const { internal, external } of after.interfaces) for (const each of [...internal, ...external]) all.add(each);
+    for (const each of [after.hostname, ...after.internalDns, ...after.externalDns]) all.add(each);
+  });
+  const renewals = new Map<string, { at: number; skewMs: number }[]>();
+  const nodes = core.store.collection('nodes');
+  return {
+    clock,
+    cloud,
+    core,
+    vmsOfNode: new Map(),
+    renewed(name, skewMs) {
+      const all = renewals.get(name) ?? [];
+      renewals.set(name, all);
+      all.push({ at: clock.monotonic(), skewMs });
+    },
+    renewals: (name) => renewals.get(name) ?? [],
+    addressesOf,
+    foreign: new Set(),
+    liars: new Set(),
+    pausedSince: new Map(),
+    allPausedSince: undefined,
+    node: (name) => nodes.items.get(name)?.value,
+    nodes: () => [...nodes.items.values()].map(({ value }) => value),
+    vm: (id) => cloud.model.get(id),
+  };
+}

@@ -1,0 +1,174 @@
+import type { KubeCall } from '../../../controller/kube/api.ts';
+import type { Dice } from './dice.ts';
+
+/** What may happen to a call to the API server. */
+export const kubeFaults = [
+  'lost request',
+  'lost answer',
+  'conflict',
+  'throttled',
+  'server error',
+  'error after the effect',
+  'timeout',
+  'timeout after the effect',
+  'slow',
+  'unauthorized',
+  'forbidden',
+  'unreadable',
+  'short page',
+  'expired page',
+  'crash before',
+  'crash after',
+  'pause',
+] as const;
+export type KubeFault = (typeof kubeFaults)[number];
+
+/** What may happen to a watch: at its beginning (`refused`) or at one of its events. */
+export const watchFaults = [
+  'refused',
+  'cut',
+  'ended',
+  'expired',
+  'late',
+  'silent',
+  'duplicate',
+  'repeated after reconnect',
+  'reordered',
+  'crash',
+  'pause',
+] as const;
+export type WatchFault = (typeof watchFaults)[number];
+
+/** What may happen to a call to the cloud. */
+export const cloudFaults = [
+  'lost request',
+  'lost answer',
+  'throttled',
+  'server error',
+  'timeout',
+  'timeout after the effect',
+  'slow',
+  'cut body',
+  'malformed',
+  'wrong shape',
+  'missing fields',
+  'partial page',
+  'chain ends early',
+  'chain loops',
+  'stale',
+  'empty answer',
+  'unauthorized',
+  'forbidden',
+  'redirect',
+  'oversized',
+  'conflict',
+  'crash before',
+  'crash after',
+  'pause',
+] as const;
+export type CloudFault = (typeof cloudFaults)[number];
+
+export const reportFaults = ['lost', 'late', 'duplicate', 'forged', 'silence', 'to nobody'] as const;
+export type ReportFault = (typeof reportFaults)[number];
+
+const onWritesOnly: ReadonlySet<string> = new Set<KubeFault>([
+  'conflict',
+  'error after the effect',
+  'timeout after the effect',
+]);
+
+export function kubeFaultsOf({ verb, query }: Pick<KubeCall, 'verb' | 'query'>): readonly KubeFault[] {
+  const writes = verb !== 'get' && verb !== 'list';
+  return kubeFaults.filter((kind) => {
+    if (kind === 'short page') return verb === 'list';
+    if (kind === 'expired page') return verb === 'list' && query?.['continue'] !== undefined;
+    return writes || !onWritesOnly.has(kind);
+  });
+}
+
+const atStartOnly: ReadonlySet<string> = new Set<WatchFault>(['refused', 'repeated after reconnect']);
+const atEventsOnly: ReadonlySet<string> = new Set<WatchFault>(['late', 'duplicate', 'reordered']);
+
+/** @param start the watch begins; else one of its events is told */
+export function watchFaultsOf(start: boolean): readonly WatchFault[] {
+  return watchFaults.filter((kind) => !(start ? atEventsOnly : atStartOnly).has(kind));
+}
+
+const cloudWritesOnly: ReadonlySet<string> = new Set<CloudFault>(['timeout after the effect', 'conflict']);
+const cloudReadsOnly: ReadonlySet<string> = new Set<CloudFault>(['empty answer', 'stale']);
+const cloudListsOnly: ReadonlySet<string> = new Set<CloudFault>(['partial page', 'chain ends early', 'chain loops']);
+
+export function cloudFaultsOf({ mutating, lists }: CloudCallKind): readonly CloudFault[] {
+  return cloudFaults.filter(
+    (kind) =>
+      (mutating || !cloudWritesOnly.has(kind)) &&
+      (!mutating || !cloudReadsOnly.has(kind)) &&
+      (lists || !cloudListsOnly.has(kind)),
+  );
+}
+
+export interface CloudCallKind {
+  readonly mutating: boolean;
+  /** The answer has items. */
+  readonly lists: boolean;
+}
+
+/** How often things go wrong; all zero once faults have stopped. */
+export interface FaultRates {
+  kube: number;
+  watch: number;
+  cloud: number;
+  report: number;
+}
+
+/** Draws what goes wrong with each call, and counts it. */
+export interface Faults {
+  readonly rates: FaultRates;
+  /** Every call of every replica fails so, as in an outage. */
+  outage: { kube?: KubeFault | undefined; cloud?: CloudFault | undefined };
+  kube(site: string, call: Pick<KubeCall, 'verb' | 'query'>): KubeFault | undefined;
+  watch(site: string, start: boolean): WatchFault | undefined;
+  cloud(site: string, kind: CloudCallKind): CloudFault | undefined;
+  report(): ReportFault | undefined;
+  count(site: string, kind: string): void;
+  /** `site\tkind` -> how often; kind empty = calls at all. */
+  readonly counts: Map<string, number>;
+}
+
+/** Ends of processes are rarer than other faults: a process that never lives long does nothing worth watching. */
+const rare: ReadonlySet<string> = new Set(['crash before', 'crash after', 'crash', 'pause', 'silent', 'oversized']);
+const rareShare = 0.15;
+
+/** @param counts shared by all that draw */
+export function createFaults(dice: Dice, rates: FaultRates, counts: Map<string, number>): Faults {
+  function count(site: string, kind: string): void {
+    const key = `${site}\t${kind}`;
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+
+  function draw<K extends string>(site: string, rate: number, kinds: readonly K[], forced?: K): K | undefined {
+    count(site, '');
+    const struck = rate > 0 && dice.chance(rate);
+    if (forced !== undefined && kinds.includes(forced)) {
+      count(site, forced);
+      return forced;
+    }
+    if (!struck) return undefined;
+    const kind = dice.pick(kinds);
+    if (rare.has(kind) && !dice.chance(rareShare)) return undefined;
+    count(site, kind);
+    return kind;
+  }
+
+  const faults: Faults = {
+    rates,
+    outage: {},
+    counts,
+    count,
+    kube: (site, call) => draw(site, rates.kube, kubeFaultsOf(call), faults.outage.kube),
+    watch: (site, start) => draw(site, rates.watch, watchFaultsOf(start)),
+    cloud: (site, kind) => draw(site, rates.cloud, cloudFaultsOf(kind), faults.outage.cloud),
+    report: () => draw('report', rates.report, reportFaults),
+  };
+  return faults;
+}

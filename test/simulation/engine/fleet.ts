@@ -1,0 +1,207 @@
+import { silentLog } from '../../../common/process/log.ts';
+import { names } from '../../../common/well-known.ts';
+import type { SimulatedCloud } from '../../sandbox/cloud/cloud.ts';
+import type { KubeApiCore } from '../../sandbox/kube/kube-api-core.ts';
+import { largestStepMs } from '../judge/deletions.ts';
+import type { Observer } from '../judge/observer.ts';
+import type { Wire } from '../wires/wire.ts';
+import { createDice, type Dice } from './dice.ts';
+import { createFaults, type Faults } from './faults.ts';
+import { type Replica, startReplica, traceLog } from './replica.ts';
+import type { Scenario } from './scenario.ts';
+import type { PauseKind, ProcessClock, Timeline } from './timeline.ts';
+
+/** Where one replica of the Deployment runs, one process after another. */
+export interface Place {
+  readonly name: string;
+  readonly rate: number;
+  readonly outage: Faults['outage'];
+  readonly faults: Faults;
+  replica: Replica | undefined;
+  processes: number;
+  stopping: boolean;
+}
+
+export interface Fleet {
+  readonly places: readonly Place[];
+  start(): void;
+  /** Whoever believes that it leads and runs. */
+  leaders(): Replica[];
+  crash(place: Place): void;
+  /** SIGTERM; it is started again when it has ended. */
+  stop(place: Place): void;
+  /** Answers how; undefined when there is no process to pause. */
+  pause(place: Place): PauseKind | undefined;
+  stepWall(place: Place, ms: number): void;
+  /** No more troubles: whoever is paused goes on, clocks are right. */
+  calm(): void;
+  wallOffsetOf(identity: string): number;
+  end(): void;
+}
+
+export interface FleetParts {
+  readonly timeline: Timeline;
+  readonly core: KubeApiCore;
+  readonly cloud: SimulatedCloud;
+  readonly scenario: Scenario;
+  readonly observers: readonly Observer[];
+  readonly dice: Dice;
+  readonly rates: Faults['rates'];
+  readonly counts: Map<string, number>;
+  readonly trace: ((line: string) => void) | undefined;
+  /** A process ended by itself. */
+  failed(identity: string, why: unknown): void;
+}
+
+export function createFleet(parts: FleetParts): Fleet {
+  const { timeline, core, cloud, scenario, observers, dice, trace } = parts;
+  const world = timeline.clock;
+  /** The furthest its wall clock has ever been ahead, by process. */
+  const offsets = new Map<string, number>();
+  const leases = core.store.collection('coordination.k8s.io/leases');
+  const leaseKey = `${names.namespace}/${names.lease}`;
+  const owners = new Map<ProcessClock, Place>();
+  let ended = false;
+
+  const places: Place[] = Array.from({ length: scenario.replicas }, (_, index) => {
+    const name = 'abc'[index]!;
+    const faults = createFaults(createDice(scenario.seed, `faults ${name}`), parts.rates, parts.counts);
+    return {
+      name,
+      rate: scenario.clockRates[index]!,
+      faults,
+      outage: faults.outage,
+      replica: undefined,
+      processes: 0,
+      stopping: false,
+    };
+  });
+
+  function holder(): string {
+    const lease = leases.items.get(leaseKey)?.value as { spec?: { holderIdentity?: string } } | undefined;
+    return lease?.spec?.holderIdentity ?? '';
+  }
+
+  function startAt(place: Place): void {
+    if (ended || place.replica !== undefined) return;
+    place.processes += 1;
+    place.stopping = false;
+    const identity = `${place.name}.${place.processes}`;
+    const clock = timeline.process(place.rate);
+    owners.set(clock, place);
+    const wire: Wire = {
+      core,
+      faults: place.faults,
+      dice: createDice(scenario.seed, `process ${identity}`),
+      clock,
+      world,
+      process: { identity },
+      observers,
+      holder,
+      lastEvents: new Map(),
+      crash() {
+        trace?.(`${identity}  !! crashes`);
+        if (place.replica?.identity === identity) crash(place);
+        return new Promise<never>(() => {});
+      },
+      pause() {
+        if (place.replica?.identity === identity) pause(place);
+      },
+      trace,
+    };
+    trace?.(`${identity}  starts`);
+    place.replica = startReplica(wire, cloud, scenario, trace === undefined ? silentLog : traceLog(wire, trace));
+  }
+
+  function startLater(place: Place, ms: number): void {
+    world.setTimer(ms, () => startAt(place));
+  }
+
+  function crash(place: Place): void {
+    const { replica } = place;
+    if (replica === undefined) return;
+    replica.wire.clock.kill();
+    owners.delete(replica.wire.clock);
+    place.replica = undefined;
+    startLater(place, dice.between(500, 20_000));
+  }
+
+  function stop(place: Place): void {
+    const { replica } = place;
+    if (replica === undefined || place.stopping) return;
+    place.stopping = true;
+    void replica.stop().then(() => {
+      if (place.replica !== replica) return;
+      trace?.(`${replica.identity}  has stopped`);
+      crash(place);
+    });
+  }
+
+  function pause(place: Place): PauseKind | undefined {
+    const clock = place.replica?.wire.clock;
+    if (clock === undefined || clock.paused !== undefined) return undefined;
+    const kind = dice.pick(['stopped', 'suspended', 'frozen'] as const);
+    const lasts = dice.chance(0.5) ? dice.between(200, 8000) : dice.between(8000, 45_000);
+    trace?.(`${place.replica!.identity}  !! ${kind} for ${Math.round(lasts)} ms`);
+    clock.pause(kind);
+    world.setTimer(lasts, () => {
+      if (clock.paused !== undefined) trace?.(`${place.name}  goes on`);
+      clock.resume();
+    });
+    return kind;
+  }
+
+  function stepWall(place: Place, ms: number): void {
+    const clock = place.replica?.wire.clock;
+    // A clock that is set back while it is the only one that goes on hides the pause: nothing can tell it then.
+    if (clock === undefined || clock.paused !== undefined) return;
+    const limit = scenario.wildClocks ? Number.POSITIVE_INFINITY : largestStepMs;
+    if (Math.abs(clock.wallOffsetMs + ms) > limit) return;
+    clock.stepWall(ms);
+    const { identity } = place.replica!;
+    offsets.set(identity, Math.max(offsets.get(identity) ?? 0, clock.wallOffsetMs));
+  }
+
+  /** Seldom enough that most processes live for minutes. */
+  const crashAtTimer = 0.0004;
+  timeline.onTimer = (clock) => {
+    const place = owners.get(clock);
+    if (place === undefined) return false;
+    const { faults, replica } = place;
+    if (replica?.failure() !== undefined && !place.stopping) {
+      parts.failed(replica.identity, replica.failure());
+      stop(place);
+    }
+    if (faults.rates.kube === 0 || !dice.chance(crashAtTimer)) return false;
+    faults.count('timer', 'crash');
+    trace?.(`${place.name}  !! crashes at a timer`);
+    crash(place);
+    return true;
+  };
+
+  return {
+    places,
+    start() {
+      for (const place of places) startLater(place, dice.between(0, 3000));
+    },
+    leaders: () => places.flatMap(({ replica }) => (replica?.elector.leading ? [replica] : [])),
+    crash,
+    stop,
+    pause,
+    stepWall,
+    calm() {
+      for (const place of places) {
+        place.outage.kube = undefined;
+        place.outage.cloud = undefined;
+        const clock = place.replica?.wire.clock;
+        clock?.resume();
+        if (clock !== undefined) clock.stepWall(-clock.wallOffsetMs);
+      }
+    },
+    wallOffsetOf: (identity) => offsets.get(identity) ?? 0,
+    end() {
+      ended = true;
+      for (const { replica } of places) replica?.wire.clock.kill();
+    },
+  };
+}

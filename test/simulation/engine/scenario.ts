@@ -1,0 +1,62 @@
+import { createDice } from './dice.ts';
+import type { FaultRates } from './faults.ts';
+
+/** What one seed makes of the world, before anything happens in it. */
+export interface Scenario {
+  readonly seed: number;
+  readonly machines: number;
+  readonly replicas: number;
+  /** How fast each replica's clocks run. */
+  readonly clockRates: readonly number[];
+  readonly clouds: readonly { readonly region: string; readonly reportOnly?: string }[];
+  readonly foreignNodes: number;
+  readonly budget: string;
+  readonly outOfServiceTaint: boolean;
+  readonly interruptionTaint: boolean;
+  /** Of lists of the API server. */
+  readonly pageSize: number;
+  readonly rates: FaultRates;
+  /** Mean milliseconds between two things that happen in the world. */
+  readonly actionMeanMs: number;
+  /** How long things go wrong. */
+  readonly chaosMs: number;
+  /** Faults strike from the first moment, rather than after the first minute. */
+  readonly earlyFaults: boolean;
+  /** Wall clocks jump by minutes rather than seconds. */
+  readonly wildClocks: boolean;
+  /** How long a terminated VM is still shown. */
+  readonly forgetAfterMs: number;
+}
+
+export function drawScenario(seed: number): Scenario {
+  const dice = createDice(seed, 'scenario');
+  const replicas = dice.pick([1, 2, 2, 2, 3]);
+  const level = dice.pick([0.01, 0.04, 0.1, 0.25]);
+  return {
+    seed,
+    machines: dice.whole(3, 7),
+    replicas,
+    clockRates: Array.from({ length: replicas }, () => dice.pick([1, 1, 0.985, 1.015])),
+    clouds: [
+      { region: 'sim-1' },
+      ...(dice.chance(0.25) ? [{ region: 'sim-2' }] : []),
+      ...(dice.chance(0.2) ? [{ region: '', reportOnly: 'aws' }] : []),
+    ],
+    foreignNodes: dice.whole(0, 2),
+    budget: dice.pick(['1/1m', '2/2m', '10%/2m', '50%/1m', '100%/1m', '100%/1m']),
+    outOfServiceTaint: dice.chance(0.3),
+    interruptionTaint: dice.chance(0.3),
+    pageSize: dice.pick([2, 3, 50]),
+    rates: {
+      kube: dice.chance(0.1) ? 0 : level,
+      watch: dice.chance(0.2) ? 0 : level * 0.6,
+      cloud: dice.chance(0.1) ? 0 : level * 1.5,
+      report: 0.2,
+    },
+    actionMeanMs: dice.pick([3000, 6000, 12_000]),
+    chaosMs: dice.whole(60_000, 180_000),
+    earlyFaults: dice.chance(0.3),
+    wildClocks: dice.chance(0.1),
+    forgetAfterMs: dice.pick([5000, 30_000, 3_600_000]),
+  };
+}

@@ -1,0 +1,38 @@
+import type { Break, Observer } from './observer.ts';
+
+/** Promise 4: while nothing changes, a new leader changes nothing. */
+export interface Quiet extends Observer {
+  /** From now on every write is one too many. */
+  begin(): void;
+}
+
+export function judgeQuiet(breaks: Break): Quiet {
+  let begun = false;
+  return {
+    begin() {
+      begun = true;
+    },
+    kubeEffect({ mutating, status, resource, process, call, before, after }) {
+      if (!begun || !mutating || status > 299 || resource === 'leases') return;
+      // They may repeat what an earlier leader said: nothing of it stands on the object.
+      if (resource === 'events') return;
+      // What an error said last may be worded anew.
+      if (substance(before) === substance(after)) return;
+      breaks(
+        4,
+        `${process.identity} did ${call.verb} ${call.path} ${JSON.stringify(call.body)} though nothing had changed`,
+      );
+    },
+    cloudEffect({ mutating, status, process, operation }) {
+      if (begun && mutating && status !== 0)
+        breaks(4, `${process.identity} did ${operation} though nothing had changed`);
+    },
+  };
+}
+
+/** An object without its version, its times and the words of its conditions. */
+function substance(object: unknown): string | undefined {
+  return JSON.stringify(object, (key, value) =>
+    /^(resourceVersion|managedFields|message|last.*Time)$/.test(key) ? undefined : value,
+  );
+}

@@ -1,0 +1,211 @@
+import { createSimulatedCloud } from '../sandbox/cloud/cloud.ts';
+import { createKubeApiCore } from '../sandbox/kube/kube-api-core.ts';
+import { createAgents } from './actors/agents.ts';
+import { createCluster } from './actors/cluster.ts';
+import { createMachines } from './actors/machines.ts';
+import { createPeople } from './actors/people.ts';
+import { createTroubles } from './actors/troubles.ts';
+import { createTruth } from './actors/truth.ts';
+import { createVms } from './actors/vms.ts';
+import { createDice } from './engine/dice.ts';
+import { createFaults } from './engine/faults.ts';
+import { createFleet } from './engine/fleet.ts';
+import { drawScenario } from './engine/scenario.ts';
+import { createTimeline } from './engine/timeline.ts';
+import { judgeDeletions } from './judge/deletions.ts';
+import { inMotion, silentWaits, unmetNodes } from './judge/desired.ts';
+import { collectEvidence } from './judge/evidence.ts';
+import type { Broken, Observer } from './judge/observer.ts';
+import { judgeQuiet } from './judge/quiet.ts';
+import { judgeWrites } from './judge/writes.ts';
+
+export interface SeedResult {
+  readonly seed: number;
+  /** The first promise that was broken; undefined when all held. */
+  readonly broken: Broken | undefined;
+  /** Simulated seconds. */
+  readonly seconds: number;
+  /** How long it took after the last fault until everything was as desired, simulated seconds. */
+  readonly convergedIn: number;
+  /** `site\tkind` -> how often. */
+  readonly counts: ReadonlyMap<string, number>;
+}
+
+/** Old enough that the age of a Node alone protects none. */
+const ageMs = 330_000;
+const settleMs = 45_000;
+/** Every agent has reported since. */
+const leastCalmMs = 45_000;
+/** Longest back-offs, a lease that has to run out, five minutes between two absences, and a budget that lets one Node go at a time. */
+const convergenceMs = 1_800_000;
+const checkMs = 5000;
+const restartMs = 40_000;
+
+/** Lives through one seed: some calm, then faults, then calm again until the world is as desired, then a change of leader that changes nothing. */
+export async function runSeed(seed: number, trace?: (line: string) => void): Promise<SeedResult> {
+  const scenario = drawScenario(seed);
+  const timeline = createTimeline();
+  const { clock } = timeline;
+  const say = trace && ((line: string) => trace(`${(clock.monotonic() / 1000).toFixed(3).padStart(9)}  ${line}`));
+  say?.(`scenario ${JSON.stringify(scenario)}`);
+  let broken: Broken | undefined;
+  const breaks = (promise: string | number, message: string) => {
+    say?.(`BROKEN PROMISE ${promise}: ${message}`);
+    broken ??= { promise: String(promise), at: clock.monotonic(), message };
+  };
+
+  /** The machines are older than the controller: the API server stamps what it makes before that as this much older. */
+  let olderMs = ageMs;
+  const stamping = { ...clock, now: () => clock.now() - olderMs };
+  const core = createKubeApiCore({
+    clock: stamping,
+    random: createDice(seed, 'api server').random,
+    historyLimit: 100_000,
+  });
+  const cloud = createSimulatedCloud({
+    clock,
+    random: createDice(seed, 'cloud').random,
+    projects: { demo: { 'sim-1': ['sim-1a', 'sim-1b'], 'sim-2': ['sim-2a'], elsewhere: ['elsewhere-1a'] } },
+    timings: { pendingMs: 3000, stoppingMs: 4000, shuttingDownMs: 4000, forgetAfterMs: scenario.forgetAfterMs },
+  });
+  const truth = createTruth(clock, cloud, core);
+  const cluster = createCluster(core, clock);
+  const machines = createMachines(truth, cluster, createDice(seed, 'machines'));
+  const rates = { kube: 0, watch: 0, cloud: 0, report: 0 };
+  const counts = new Map<string, number>();
+  const evidence = collectEvidence();
+  const observers: Observer[] = [evidence];
+  const fleet = createFleet({
+    timeline,
+    core,
+    cloud,
+    scenario,
+    observers,
+    dice: createDice(seed, 'fleet'),
+    rates,
+    counts,
+    trace: say,
+    failed: (identity, why) => say?.(`${identity}  leading failed: ${String(why)}`),
+  });
+  const quiet = judgeQuiet(breaks);
+  observers.push(
+    judgeDeletions(truth, evidence, scenario, fleet.wallOffsetOf, breaks),
+    judgeWrites(truth, evidence, breaks),
+    quiet,
+  );
+  const agents = createAgents(truth, machines, {
+    dice: createDice(seed, 'agents'),
+    faults: createFaults(createDice(seed, 'report faults'), rates, counts),
+    observers,
+    trace: say,
+    leader: () => fleet.leaders()[0],
+  });
+  const regions = scenario.clouds.filter(({ reportOnly }) => reportOnly === undefined).map(({ region }) => region);
+  const people = createPeople(truth, cluster, machines, createDice(seed, 'people'));
+  const vms = createVms(truth, machines, agents, createDice(seed, 'vms'), regions);
+  const troubles = createTroubles({
+    clock,
+    core,
+    cloud,
+    fleet,
+    dice: createDice(seed, 'troubles'),
+    wildClocks: scenario.wildClocks,
+    count: (site, kind) => counts.set(`${site}\t${kind}`, (counts.get(`${site}\t${kind}`) ?? 0) + 1),
+  });
+
+  /** Lets time pass; ends early when a promise breaks or `done` says so. */
+  async function pass(ms: number, done: () => boolean = () => false): Promise<void> {
+    const until = clock.monotonic() + ms;
+    while (broken === undefined && !done() && (await timeline.step(until))) checkLeaders();
+  }
+
+  function checkLeaders(): void {
+    const leaders = fleet.leaders();
+    if (leaders.length > 1) breaks(6, `${leaders.map(({ identity }) => identity).join(' and ')} both lead`);
+  }
+
+  function checkLoops(): void {
+    for (const { replica } of fleet.places) {
+      if (replica === undefined || replica.wire.clock.paused !== undefined) continue;
+      const now = replica.wire.clock.monotonic();
+      for (const [loop, at] of replica.progress()) {
+        if (now - at > 120_000)
+          breaks('liveness', `${loop} of ${replica.identity} has not come round for ${Math.round(now - at)} ms`);
+      }
+    }
+    if (!broken) clock.setTimer(10_000, checkLoops);
+  }
+
+  for (let index = 0; index < scenario.machines; index += 1)
+    machines.add({ name: `n${index}`, region: regions[index % regions.length]! });
+  for (const { reportOnly } of scenario.clouds)
+    if (reportOnly !== undefined) machines.add({ name: 'other-0', region: 'elsewhere', otherCloud: reportOnly });
+  for (let index = 0; index < scenario.foreignNodes; index += 1) {
+    const providerID = index === 0 ? 'elsewhere://zone/vm-1' : undefined;
+    const uid = cluster.register(`foreign-${index}`, {
+      systemUuid: '',
+      uninitialized: index === 0,
+      ...(providerID === undefined ? {} : { providerID }),
+      addresses: [{ type: 'InternalIP', address: `192.0.2.${index + 1}` }],
+    });
+    truth.foreign.add(uid);
+  }
+  await pass(15_000);
+  olderMs = 0;
+  fleet.start();
+  checkLoops();
+
+  if (!scenario.earlyFaults) await pass(settleMs);
+  say?.('faults begin');
+  Object.assign(rates, scenario.rates);
+  const dice = createDice(seed, 'actions');
+  const chaosEnds = clock.monotonic() + scenario.chaosMs;
+  const act = () => {
+    if (clock.monotonic() >= chaosEnds) return;
+    const drawn = dice.random();
+    const what = drawn < 0.4 ? vms.act() : drawn < 0.65 ? people.act() : troubles.act();
+    say?.(`world  ${what}`);
+    clock.setTimer(dice.wait(scenario.actionMeanMs), act);
+  };
+  clock.setTimer(dice.wait(scenario.actionMeanMs), act);
+  await pass(scenario.chaosMs);
+
+  say?.('faults have stopped');
+  Object.assign(rates, { kube: 0, watch: 0, cloud: 0, report: 0 });
+  cloud.credentials.setMode(cloud.credential, 'ok');
+  fleet.calm();
+  for (const machine of machines.all) {
+    machine.kubeletHangs = false;
+    machine.agentSilent = false;
+  }
+  people.unpause();
+  const calmFrom = clock.monotonic();
+  let unmet: string[] = [];
+  while (broken === undefined && clock.monotonic() - calmFrom < convergenceMs) {
+    await pass(checkMs);
+    people.mend();
+    unmet = unmetNodes(truth, machines, scenario);
+    const still = !inMotion(truth, machines, scenario);
+    const heard = clock.monotonic() - calmFrom > leastCalmMs;
+    if (unmet.length === 0 && still && heard && fleet.places.every(({ replica }) => replica !== undefined)) break;
+  }
+  const convergedIn = (clock.monotonic() - calmFrom) / 1000;
+  if (broken === undefined && unmet.length > 0) breaks('convergence', unmet.join('; '));
+  const silent = silentWaits(truth, scenario);
+  if (silent.length > 0) breaks(12, `nothing says why ${silent.join(', ')} wait`);
+  await pass(checkMs);
+
+  say?.('a change of leader, with nothing changed');
+  if (broken === undefined) {
+    const place = fleet.places.find(({ replica }) => replica === fleet.leaders()[0]) ?? fleet.places[0]!;
+    if (dice.chance(0.5)) fleet.crash(place);
+    else fleet.stop(place);
+    quiet.begin();
+    await pass(restartMs);
+  }
+  fleet.end();
+  machines.stop();
+  agents.stop();
+  cloud.close();
+  return { seed, broken, seconds: clock.monotonic() / 1000, convergedIn, counts };
+}

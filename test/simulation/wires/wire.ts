@@ -1,0 +1,42 @@
+import type { Clock } from '../../../common/process/clock.ts';
+import type { KubeApiCore } from '../../sandbox/kube/kube-api-core.ts';
+import type { Dice } from '../engine/dice.ts';
+import type { Faults } from '../engine/faults.ts';
+import type { ProcessClock } from '../engine/timeline.ts';
+import type { Observer, ProcessRef } from '../judge/observer.ts';
+import type { ObjectEvent } from './watch-wire.ts';
+
+/** What connects one process to the world. */
+export interface Wire {
+  readonly core: KubeApiCore;
+  readonly faults: Faults;
+  readonly dice: Dice;
+  /** Of the process. */
+  readonly clock: ProcessClock;
+  readonly world: Clock;
+  readonly process: ProcessRef;
+  readonly observers: readonly Observer[];
+  /** Whom the Lease names now; empty when nobody. */
+  holder(): string;
+  /** Ends the process at once. Never resolves. */
+  crash(): Promise<never>;
+  pause(): void;
+  /** What each watch told last, by path. */
+  readonly lastEvents: Map<string, ObjectEvent>;
+  readonly trace: ((line: string) => void) | undefined;
+}
+
+export function keyIn(namespace: string, name: string): string {
+  return namespace === '' ? name : `${namespace}/${name}`;
+}
+
+export function namespaceOf(path: string): string {
+  return /\/namespaces\/([^/]+)\/./.exec(path)?.[1] ?? '';
+}
+
+/** The name of the object that a path of `nodes` or `nodes/status` is about; empty for a collection. */
+export function lastOfPath(path: string, resource: string): string {
+  const [plural = ''] = resource.split('/');
+  const rest = path.slice(path.indexOf(`/${plural}`) + plural.length + 2);
+  return decodeURIComponent(rest.split('/')[0] ?? '');
+}
