@@ -147,7 +147,6 @@ function readPool(fields: Fields, region: string, sets: MemberSets): Pool {
     fields['sessionAffinity'] === undefined ? undefined : objectOf(fields['sessionAffinity'], 'sessionAffinity');
   const memberDigest = text(fields, 'memberDigest');
   const inline = fields['members'] === undefined ? undefined : readMembers(list(fields, 'members'), region);
-  const told = inline?.some(({ healthy }) => healthy !== undefined);
   return {
     id: resourceId(fields),
     name: text(fields, 'name'),
@@ -155,7 +154,7 @@ function readPool(fields: Fields, region: string, sets: MemberSets): Pool {
     healthCheck: check && { port: whole(check, 'port'), path: text(check, 'path') },
     sessionAffinity: affinity && { timeoutSeconds: whole(affinity, 'timeoutSeconds') },
     memberDigest,
-    members: inline && !told ? sets.learn(memberDigest, inline) : (inline ?? sets.known(memberDigest)),
+    members: inline ? sets.learn(memberDigest, inline) : sets.known(memberDigest),
   };
 }
 

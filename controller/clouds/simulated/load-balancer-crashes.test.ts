@@ -159,23 +159,64 @@ const anyDesired = fc.record({
   members: fc.array(fc.record({ index: fc.nat(4), draining: fc.boolean() }), { maxLength: 5 }),
 });
 
+/** A load balancer of somebody else that may be attached to; TCP 80 is taken. */
+function hostOf({ network }: World): string {
+  const common = { tags: {}, clientToken: undefined };
+  return network.loadBalancers.create(place, {
+    ...{ name: 'theirs', scheme: 'external', families: ['IPv4', 'IPv6'], addresses: [], clientToken: undefined },
+    tags: { [ownerTags.consent]: cluster },
+    pools: [{ ...common, name: 'p', healthCheck: undefined, sessionAffinity: undefined, members: [] }],
+    listeners: [
+      {
+        ...{ ...common, name: 'l', protocol: 'TCP', port: 80, memberPort: 80, sourceRanges: [], pool: 'p' },
+        ...{ proxyProtocol: false, tls: false },
+      },
+    ],
+  }).loadBalancer.id;
+}
+
+/** While nobody consents to another address, what both wish for is served without a gap. */
+function watchOver(world: World, before: DesiredLoadBalancer | undefined, after: DesiredLoadBalancer): () => void {
+  const ours = made(world).loadBalancers[0];
+  if (!before || !ours || before.attach || after.attach || after.mayChangeAddress) return () => {};
+  const keys = ({ ports }: { ports: readonly { protocol: string; port: number }[] }) =>
+    ports.map(({ protocol, port }) => `${protocol} ${port}`);
+  const there = keys({ ports: ours.listeners });
+  const ports = keys(after).filter((key) => there.includes(key));
+  const addresses = ours.addresses.filter(({ family }) => after.families.includes(family)).map(({ ip }) => ip);
+  const gaps: string[] = [];
+  const unwatch = world.network.loadBalancers.onChange(({ before: was, after: now }) => {
+    if (was?.id !== ours.id) return;
+    if (now?.state !== 'active') gaps.push('the load balancer');
+    const shown = now ? keys({ ports: now.listeners }) : [];
+    gaps.push(...ports.filter((port) => !shown.includes(port)));
+    gaps.push(...addresses.filter((ip) => !now?.addresses.some((one) => one.ip === ip)));
+  });
+  return () => {
+    unwatch();
+    assert.deepEqual(gaps, []);
+  };
+}
+
 test('from any state any other is reached in few steps, one at a time, and removal leaves nothing', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(anyDesired, { minLength: 1, maxLength: 4 }), async (wishes) => {
       const world = newWorld({ loadBalancerTimings: { provisioningMs: 100, deletingMs: 100 } });
       const all = membersOf(world, 5);
-      const theirs = world.network.loadBalancers.create(place, {
-        ...{ name: 'theirs', tags: { [ownerTags.consent]: cluster }, scheme: 'external', families: ['IPv4', 'IPv6'] },
-        ...{ addresses: [], listeners: [], pools: [], clientToken: undefined },
-      }).loadBalancer;
+      const theirs = hostOf(world);
       await world.clock.advance(100);
+      const hosted = world.network.loadBalancers.store.get(theirs)!;
       let recorded: string | undefined;
+      let previous: DesiredLoadBalancer | undefined;
       for (const { members, attached, ...wish } of wishes) {
         const chosen = new Map(members.map(({ index, draining }) => [index, { ...all[index]!, draining }]));
-        const attach = attached ? { attach: { id: theirs.id, allowed: false } } : {};
+        const attach = attached ? { attach: { id: theirs, allowed: false } } : {};
         const desired = desiredWith({ ...wish, ...attach, members: [...chosen.values()] });
         const before = world.permits.length;
+        const unwatch = watchOver(world, previous, desired);
+        previous = desired;
         ({ recorded } = await survive(world, desired, { ...refOf(desired), id: recorded }));
+        unwatch();
         assert.ok(world.permits.length - before <= 20, `${world.permits.length - before} mutating calls`);
         assert.ok(made(world).loadBalancers.length <= 1);
         const calls = world.permits.length;
@@ -186,8 +227,8 @@ test('from any state any other is reached in few steps, one at a time, and remov
       }
       await survive(world, undefined, { ...refOf(desiredWith()), id: recorded });
       assert.deepEqual(made(world), { loadBalancers: [], addresses: [] });
-      const { listeners, pools, state } = world.network.loadBalancers.store.get(theirs.id)!;
-      assert.deepEqual([listeners, pools, state], [[], [], 'active']);
+      const { listeners, pools, tags, state } = world.network.loadBalancers.store.get(theirs)!;
+      assert.deepEqual([listeners, pools, tags, state], [hosted.listeners, hosted.pools, hosted.tags, 'active']);
       assert.equal(world.clock.pending, 0);
     }),
     { numRuns: 150 },

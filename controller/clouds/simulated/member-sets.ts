@@ -8,9 +8,9 @@ import type { DesiredMember, ObservedMember } from '../load-balancers.ts';
 export interface MemberSets {
   /** As the API computes it: SHA-256 of a line `<instance id> <weight>\n` for each member in the order of ids. */
   digest(members: readonly DesiredMember[]): string;
-  /** The one list of this set, without what health checks say. */
+  /** The one list of this set, with nothing that health checks say. */
   known(digest: string): readonly ObservedMember[] | undefined;
-  /** @returns the list to hold: the one that is known, or this one from now on */
+  /** @returns the list to hold: the one that is known with the same health, or this one from now on */
   learn(digest: string, members: readonly ObservedMember[]): readonly ObservedMember[];
   /** Learns what is about to be set. */
   announce(members: readonly DesiredMember[]): void;
@@ -32,7 +32,9 @@ export function memberSets(idOf: (providerID: string) => string | undefined): Me
     return made;
   }
 
-  function learn(key: string, members: readonly ObservedMember[]): readonly ObservedMember[] {
+  function learn(set: string, members: readonly ObservedMember[]): readonly ObservedMember[] {
+    const told = members.some(({ healthy }) => healthy !== undefined);
+    const key = told ? `${set} ${members.map(({ healthy }) => healthOf(healthy)).join('')}` : set;
     const found = sets.get(key) ?? members;
     sets.set(key, found);
     return found;
@@ -51,7 +53,12 @@ export function memberSets(idOf: (providerID: string) => string | undefined): Me
       );
     },
     keep(wanted) {
-      for (const key of sets.keys()) if (!wanted.has(key)) sets.delete(key);
+      for (const key of sets.keys()) if (!wanted.has(key.split(' ')[0]!)) sets.delete(key);
     },
   };
+}
+
+function healthOf(healthy: boolean | undefined): string {
+  if (healthy === undefined) return '?';
+  return healthy ? '1' : '0';
 }
