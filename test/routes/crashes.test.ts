@@ -1,24 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Routes } from '../../controller/clouds/routes.ts';
 import { recordsName } from '../../controller/routes/route-records.ts';
-import { createRouteWorld, type RouteReplica, type RouteWorld } from './harness/route-world.ts';
+import { createRouteWorld, type RouteReplica, type RouteWorld, untagged } from './harness/route-world.ts';
 
 const a4 = '10.244.0.0/24';
 const b4 = '10.244.1.0/24';
 const a6 = 'fd00:10:0:1::/64';
-
-/** A cloud that cannot tag routes. */
-function untagged(routes: Routes): Routes {
-  return {
-    async observe(cluster, signal) {
-      const table = await routes.observe(cluster, signal);
-      return { ...table, routes: table.routes.map((route) => ({ ...route, ours: undefined })) };
-    },
-    create: async (route, options) => ({ ...(await routes.create(route, options)), ours: undefined }),
-    remove: (route, options) => routes.remove(route, options),
-  };
-}
 
 interface Story {
   readonly name: string;

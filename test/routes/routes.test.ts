@@ -121,6 +121,19 @@ describe('pod routes', () => {
     assert.equal(world.routes().length, 1);
   });
 
+  it('of Nodes that vanished go only as the budget allows when the cloud denies every instance', async () => {
+    begin({ budget: '1/10m' });
+    for (let at = 0; at < 4; at += 1) world.add(`n${at}`, [`10.244.${at}.0/24`]);
+    await replica.start();
+    await world.clock.advance(60_000);
+    for (const operation of ['instances.list', 'instances.lookup'])
+      world.cloud.faults.add({ operation, effect: { kind: 'missing-items', count: 100 } });
+    world.cloud.faults.add({ operation: 'instances.get', effect: { kind: 'error', status: 404, code: 'not-found' } });
+    for (let at = 0; at < 3; at += 1) world.cluster.remove(`n${at}`);
+    await world.clock.advance(120_000);
+    assert.equal(world.routes().length, 3);
+  });
+
   it('keep what the budget spent across a restart', async () => {
     begin({ budget: '1/10m' });
     for (let at = 0; at < 3; at += 1) world.add(`n${at}`, [`10.244.${at}.0/24`]);

@@ -16,6 +16,7 @@ import { parseBudget } from '../../../controller/nodes/deletion-budget.ts';
 import { createPermit } from '../../../controller/permit.ts';
 import { parseClusterCidrs } from '../../../controller/routes/cluster-cidrs.ts';
 import { routeMetrics } from '../../../controller/routes/metrics.ts';
+import type { RouteContext } from '../../../controller/routes/route-context.ts';
 import { createRouteHalf, type RouteHalf } from '../../../controller/routes/route-half.ts';
 import {
   createWorld,
@@ -82,6 +83,18 @@ export interface RouteWorld extends World {
   configMap(name: string): Record<string, string> | undefined;
 }
 
+/** A cloud that cannot tag routes. */
+export function untagged(routes: Routes): Routes {
+  return {
+    async observe(cluster, signal) {
+      const table = await routes.observe(cluster, signal);
+      return { ...table, routes: table.routes.map((route) => ({ ...route, ours: undefined })) };
+    },
+    create: async (route, options) => ({ ...(await routes.create(route, options)), ours: undefined }),
+    remove: (route, options) => routes.remove(route, options),
+  };
+}
+
 export const place = 'demo/sim-1';
 export const clusterUid = 'cluster-uid';
 
@@ -98,6 +111,7 @@ export function createRouteWorld(options: RouteWorldOptions = {}): RouteWorld {
   const clusterCidrs = parseClusterCidrs(options.clusterCidr ?? '10.244.0.0/16,fd00:10::/48');
   const budget = parseBudget(options.budget ?? '10%/10m');
   if ('expected' in clusterCidrs || 'expected' in budget) throw new Error('bad options');
+  const [ranges, limit] = [clusterCidrs, budget];
   const replicas: RouteReplica[] = [];
 
   function open(through: <T>(mutating: boolean, send: () => Promise<T>) => Promise<T>): ConfiguredCloud {
@@ -165,7 +179,7 @@ export function createRouteWorld(options: RouteWorldOptions = {}): RouteWorld {
         lease.annotations = { ...lease.annotations, ...(changes as Record<string, string>) };
       },
     };
-    const context = {
+    const context: RouteContext = {
       api,
       clock,
       random,
@@ -173,8 +187,7 @@ export function createRouteWorld(options: RouteWorldOptions = {}): RouteWorld {
       nodes: base.nodes,
       resolver: { configured, lookupsOf: () => lookups },
       events: {
-        emit: (target: { readonly name: string }, event: Replica['events'][number]) =>
-          base.events.push({ ...event, node: target.name }),
+        emit: (target, event) => void base.events.push({ ...event, node: target.name }),
       },
       metrics: registry.define(routeMetrics),
       paused: () => base.paused,
@@ -182,11 +195,11 @@ export function createRouteWorld(options: RouteWorldOptions = {}): RouteWorld {
         createPermit({ fence: leadership, paused: () => base.paused || paused(), dryRun: options.dryRun ?? false }),
       clusterUid: async () => clusterUid,
     };
-    const half = createRouteHalf(context as never, {
-      clusterCidrs: clusterCidrs as never,
+    const half = createRouteHalf(context, {
+      clusterCidrs: ranges,
       enabled: options.enabled ?? true,
       auditMs: 300_000,
-      budget: createBudgetKeeper(budget as never, leadership, clock),
+      budget: createBudgetKeeper(limit, leadership, clock),
       ...(options.concurrentRoutes === undefined ? {} : { concurrentRoutes: options.concurrentRoutes }),
     });
     let term: { readonly stop: AbortController; readonly done: Promise<void> } | undefined;

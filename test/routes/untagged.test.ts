@@ -1,0 +1,95 @@
+import assert from 'node:assert/strict';
+import { afterEach, describe, it } from 'node:test';
+import { createRouteWorld, type RouteWorld, untagged } from './harness/route-world.ts';
+
+const a4 = '10.244.0.0/24';
+const b4 = '10.244.1.0/24';
+
+describe('where routes cannot be tagged', () => {
+  let world: RouteWorld;
+  afterEach(() => world.close());
+
+  it('a route of a Node that went while nobody looked is still known as ours', async () => {
+    world = createRouteWorld({ like: untagged });
+    const vm = world.add('a', [a4]);
+    world.add('b', [b4]);
+    const first = world.routeReplica();
+    await first.start();
+    await world.clock.advance(10_000);
+    await first.stop();
+    world.cloud.model.terminate(vm.id);
+    world.cluster.remove('a');
+    const next = world.routeReplica();
+    await next.start();
+    await world.clock.advance(10_000);
+    assert.deepEqual(world.table(), [`${b4} -> b`]);
+  });
+
+  it('what somebody made by hand is never ours, whatever it leads to', async () => {
+    world = createRouteWorld({ like: untagged });
+    world.add('b', [b4]);
+    const router = world.cloud.model.create({ name: 'router' });
+    world.foreignRoute(a4, router);
+    const replica = world.routeReplica();
+    await replica.start();
+    await world.clock.advance(10_000);
+    world.cloud.model.terminate(router.id);
+    await world.clock.advance(900_000);
+    assert.deepEqual(
+      world
+        .routes()
+        .map(({ destination }) => destination)
+        .sort(),
+      [a4, b4],
+    );
+  });
+
+  for (const change of [1, 2, 3])
+    for (const when of ['before', 'after'] as const)
+      it(`is on record before it is made: the leader ends ${when} change ${change} and the Node goes in the same moment`, async () => {
+        world = createRouteWorld({ like: untagged });
+        world.add('b', [b4]);
+        const first = world.routeReplica();
+        await first.start();
+        await world.clock.advance(10_000);
+        first.crashAt = { change: first.changes() + change, when };
+        const vm = world.add('a', [a4]);
+        await world.clock.advance(5000);
+        assert.equal(first.crashed, true);
+        world.cloud.model.terminate(vm.id);
+        world.cluster.remove('a');
+        const next = world.routeReplica();
+        await next.start();
+        await world.clock.advance(60_000);
+        assert.deepEqual(world.table(), [`${b4} -> b`]);
+      });
+
+  it('stays on record though one list leaves it out', async () => {
+    world = createRouteWorld({ like: untagged });
+    world.add('b', [b4]);
+    world.add('a', [a4]);
+    const replica = world.routeReplica();
+    await replica.start();
+    await world.clock.advance(60_000);
+    const [route] = world.routes().filter(({ destination }) => destination === a4);
+    world.cloud.faults.add({
+      operation: 'routes.list',
+      times: 1,
+      effect: { kind: 'missing-items', ids: [route!.id] },
+    });
+    world.cluster.remove('a');
+    await world.clock.advance(900_000);
+    assert.deepEqual(world.table(), [`${b4} -> b`]);
+  });
+
+  it('many new routes take few writes of the record, not one each', async () => {
+    world = createRouteWorld({ like: untagged });
+    for (let at = 0; at < 100; at += 1) world.add(`n${at}`, [`10.244.${at}.0/24`]);
+    const replica = world.routeReplica();
+    await replica.start();
+    await world.clock.advance(10_000);
+    assert.equal(world.routes().length, 100);
+    const records = replica.writes().filter((write) => write.includes('configmaps'));
+    assert.ok(records.length <= 3, String(records.length));
+  });
+});
