@@ -5,32 +5,49 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { measureAgent } from './agent-memory.ts';
 import { measureBarePatches } from './bare-patches.ts';
+import { ours } from './contender.ts';
+import { findUpstream } from './find-upstream.ts';
 import { idleBudget, measureIdle } from './idle.ts';
 import { joinBudget, joinWays, measureJoin } from './join.ts';
+import { measureRoutes } from './measures/routes.ts';
+import { measureServices } from './measures/services.ts';
 import { measureMemory, memoryBudgetMiB } from './memory.ts';
 import { median } from './process-figures.ts';
+import { measureScale } from './scale.ts';
 import { buildShipped } from './shipped-controller.ts';
+import { contenderNames, measureSideBySide, type SideBySideRow, sideBySideParts } from './side-by-side.ts';
+import { onStage } from './stage.ts';
 import { type BenchApi, startBenchApi } from './start-bench-api.ts';
 import { printTable } from './table.ts';
 
-const usage = `npm run -s bench -- [join|memory|idle|agent|bare|all] [flags]
-  --api embedded|real     API server, in a process of its own (embedded)
-  --nodes N               1000; 5000 for memory and idle
+const usage = `npm run -s bench -- [join|memory|idle|idle-hour|agent|bare|services|routes|scale|upstream|all] [flags]
+  --api embedded|real     API server, in a process of its own (embedded; real for upstream)
+  --nodes N               1000; 5000 for memory, idle, idle-hour and scale; 20 for services; 200 for upstream's joins
   --rounds N              rounds whose medians are shown, of join and bare (3)
-  --latency 0,50,200      milliseconds of each call to the cloud, of join
+  --latency 0,50,200      milliseconds of each call to the cloud, of join; 100 for services, routes and upstream
   --ways at-start,created,reports   who joins, of join
-  --minutes N             of memory's soak (3) and of idle (15)
+  --minutes N             of memory's soak (3), of idle (15), of scale's agents at their own pace (1), of idle-hour (60)
+  --services N,N          1,200,500 for services; 500 for idle-hour; 200 for upstream
+  --routes N              1000 for routes, 300 for upstream
+  --parts ${sideBySideParts.join(',')}     of upstream
+  --contenders ${contenderNames.join(',')}     of upstream
+  --memory-nodes N        5000, of upstream's memory
 `;
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: {
-    api: { type: 'string', default: 'embedded' },
+    api: { type: 'string' },
     nodes: { type: 'string' },
     rounds: { type: 'string', default: '3' },
-    latency: { type: 'string', default: '0,50,200' },
+    latency: { type: 'string' },
     ways: { type: 'string', default: joinWays.join(',') },
     minutes: { type: 'string' },
+    services: { type: 'string' },
+    routes: { type: 'string' },
+    parts: { type: 'string', default: sideBySideParts.join(',') },
+    contenders: { type: 'string', default: contenderNames.join(',') },
+    'memory-nodes': { type: 'string', default: '5000' },
     help: { type: 'boolean', short: 'h', default: false },
   },
 });
@@ -39,11 +56,18 @@ const rounds = positive('rounds', values.rounds);
 const nodes = values.nodes === undefined ? undefined : positive('nodes', values.nodes);
 const minutes = values.minutes === undefined ? undefined : positive('minutes', values.minutes);
 const ways = values.ways.split(',').map((text) => oneOf('ways', text, joinWays));
-const latencies = values.latency.split(',').map((text) => {
+const latencies = values.latency?.split(',').map((text) => {
   const ms = Number(text);
   if (!Number.isFinite(ms) || ms < 0) throw new RangeError(`--latency: ${text}, expected milliseconds`);
   return ms;
 });
+const latencyMs = latencies?.[0] ?? 100;
+const serviceCounts = values.services?.split(',').map((text) => positive('services', text));
+const routes = values.routes === undefined ? undefined : positive('routes', values.routes);
+const parts = values.parts.split(',').map((text) => oneOf('parts', text, sideBySideParts));
+const contenders = values.contenders.split(',').map((text) => oneOf('contenders', text, contenderNames));
+const memoryNodes = positive('memory-nodes', values['memory-nodes']);
+const progress = (line: string) => console.error(`${new Date().toISOString().slice(11, 19)} ${line}`);
 
 interface Stage {
   readonly bench: BenchApi;
@@ -61,7 +85,7 @@ const benches: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
       rows.push([`${sockets}`, seconds(wallMs), ((2000 * count) / wallMs).toFixed(0)]);
     }
     printTable(
-      `Two bare patches on each of ${count} Nodes (${values.api} API server)`,
+      `Two bare patches on each of ${count} Nodes (${bench.api.kind} API server)`,
       ['sockets', 'wall', 'patches/s'],
       rows,
     );
@@ -71,7 +95,7 @@ const benches: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
     const count = nodes ?? 1000;
     const rows = [];
     for (const way of ways) {
-      for (const latencyMs of way === 'reports' ? [0] : latencies) {
+      for (const latencyMs of way === 'reports' ? [0] : (latencies ?? [0, 50, 200])) {
         const results = await repeated(() => measureJoin(bench.api, dist, { way, nodes: count, latencyMs }));
         const of = (pick: (result: (typeof results)[number]) => number) => median(results.map(pick));
         rows.push([
@@ -87,7 +111,7 @@ const benches: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
       }
     }
     printTable(
-      `${count} nodes join (${values.api} API server; budget: ${joinBudget.ratio} x bare, ${joinBudget.cloudCalls} cloud calls)`,
+      `${count} nodes join (${bench.api.kind} API server; budget: ${joinBudget.ratio} x bare, ${joinBudget.cloudCalls} cloud calls)`,
       ['found', 'cloud', 'bare', 'first', 'last', 'ratio', 'cloud calls', 'peak MiB'],
       rows,
     );
@@ -98,7 +122,7 @@ const benches: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
     const soakMinutes = minutes ?? 3;
     const { moments, ...result } = await measureMemory(bench.api, dist, { nodes: count, soakMinutes });
     printTable(
-      `Memory of the controller, ${count} nodes of 12 KB (${values.api} API server; budget: peak ${memoryBudgetMiB} MiB at 5,000), MiB`,
+      `Memory of the controller, ${count} nodes of 12 KB (${bench.api.kind} API server; budget: peak ${memoryBudgetMiB} MiB at 5,000), MiB`,
       ['after', 'RSS', 'anonymous', 'peak'],
       moments.map(({ after, rssMiB, anonymousMiB, peakMiB }) => [
         after,
@@ -142,7 +166,138 @@ const benches: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
       ],
     );
   },
+
+  async services({ bench, dist }) {
+    const on = nodes ?? 20;
+    const rows = [];
+    const kinds = [];
+    for (const services of serviceCounts ?? [1, 200, 500]) {
+      progress(`${services} Services`);
+      const { ready, join, leave, restart } = await onStage(bench.api, ours(dist), { latencyMs }, (stage) =>
+        measureServices(stage, { services, nodes: on }),
+      );
+      const effort = ({ wallMs, calls }: typeof ready) => `${seconds(wallMs)}, ${calls.total}`;
+      rows.push([
+        `${services}`,
+        seconds(ready.wallMs),
+        (ready.calls.total / services).toFixed(2),
+        effort(join),
+        effort(leave),
+        `${restart.calls.total}`,
+        `${restart.calls.mutating}`,
+      ]);
+      kinds.push(
+        ...(
+          [
+            ['made', ready],
+            ['a node joins', join],
+            ['a node leaves', leave],
+            ['restart', restart],
+          ] as const
+        ).map(([what, { calls }]) => [`${services}: ${what}`, callsByOperation(calls.byOperation)]),
+      );
+    }
+    printTable(
+      `Services on ${on} nodes, ${latencyMs} ms a call to the cloud (${bench.api.kind} API server)`,
+      [
+        'Services',
+        'last address',
+        'calls each',
+        'node joins: s, calls',
+        'leaves: s, calls',
+        'restart: calls',
+        'mutating',
+      ],
+      rows,
+    );
+    printTable('Calls to the cloud by kind', ['Services: when', 'calls'], kinds);
+  },
+
+  async routes({ bench, dist }) {
+    const count = routes ?? 1000;
+    const preparer = ours(dist);
+    const result = await onStage(bench.api, preparer, { latencyMs }, (stage) =>
+      measureRoutes(stage, { routes: count, preparer, idleSeconds: 60 }),
+    );
+    printTable(
+      `${count} routes, ${latencyMs} ms a call to the cloud (${bench.api.kind} API server)`,
+      ['what', 'measured'],
+      [
+        ['last route made', seconds(result.madeMs)],
+        ['last condition written', seconds(result.toldMs)],
+        ['cloud calls', callsByOperation(result.calls.byOperation)],
+        ['cloud calls in the idle minute after', result.idleCallsPerMinute.toFixed(0)],
+      ],
+    );
+  },
+
+  async scale({ bench, dist }) {
+    const count = nodes ?? 5000;
+    const { moments, takeoverMs } = await measureScale(bench, dist, { nodes: count, minutes: minutes ?? 1 }, progress);
+    printTable(
+      `${count} nodes, each with an agent at an address of its own, two replicas (${bench.api.kind} API server)`,
+      ['what', 'half accepted', '99 %', 'all', "leader's processor", 'API requests', 'RSS, peak MiB', 'met'],
+      moments.map(({ what, accepted, leaderCpuSeconds, apiRequests, memory, outcomes, seconds: took }) => [
+        what,
+        ...(accepted ? [accepted.halfMs, accepted.mostMs, accepted.allMs].map(seconds) : ['', '', '']),
+        `${leaderCpuSeconds.toFixed(1)} s of ${took.toFixed(0)}`,
+        `${apiRequests ?? 'not counted'}`,
+        `${memory.rssMiB}, ${memory.peakMiB}`,
+        callsByOperation(outcomes),
+      ]),
+    );
+    console.log(`The next replica led ${seconds(takeoverMs)} after the death of the leader.\n`);
+  },
+
+  async upstream({ bench, dist }) {
+    const { path: program, ...not } = await findUpstream(process.env, progress);
+    if (program === undefined) return console.error(`upstream: SKIPPED, ${'reason' in not ? not.reason : ''}`);
+    const rows = await measureSideBySide(
+      bench.api,
+      dist,
+      {
+        program,
+        parts,
+        contenders,
+        latencyMs,
+        nodes: nodes ?? 200,
+        services: serviceCounts?.[0] ?? 200,
+        routes: routes ?? 300,
+        memoryNodes,
+      },
+      progress,
+    );
+    printTable(
+      `Beside upstream's controllers, ${latencyMs} ms a call to the cloud (${bench.api.kind} API server)`,
+      ['what', 'ours', 'theirs', 'theirs, tuned', 'theirs : ours', 'tuned : ours'],
+      rows.map(({ what, unit, values: { ours: own, defaults, tuned } }) => [
+        unit === 'calls' || unit === '/s' ? what : `${what}, ${unit}`,
+        figure(own),
+        figure(defaults),
+        figure(tuned),
+        ratio(defaults, own),
+        ratio(tuned, own),
+      ]),
+    );
+  },
 };
+
+/** Not part of `all`: it needs a real API server, and go. */
+const onlyWhenNamed = new Set(['upstream']);
+
+function callsByOperation(counts: Readonly<Record<string, number>>): string {
+  const texts = Object.entries(counts).map(([operation, count]) => `${count} ${operation}`);
+  return texts.length === 0 ? 'none' : texts.join(', ');
+}
+
+function figure(value: SideBySideRow['values']['ours']): string {
+  if (value === undefined) return '';
+  return Number.isInteger(value) ? `${value}` : value.toFixed(value < 10 ? 2 : 1);
+}
+
+function ratio(theirs: number | undefined, own: number | undefined): string {
+  return theirs === undefined || own === undefined || own === 0 ? '' : (theirs / own).toFixed(1);
+}
 
 async function repeated<T>(measure: () => Promise<T>): Promise<T[]> {
   const results: T[] = [];
@@ -171,7 +326,10 @@ function oneOf<const T extends string>(flag: string, text: string, known: readon
 }
 
 async function main(): Promise<void> {
-  const asked = positionals.length === 0 || positionals.includes('all') ? Object.keys(benches) : positionals;
+  const asked =
+    positionals.length === 0 || positionals.includes('all')
+      ? Object.keys(benches).filter((name) => !onlyWhenNamed.has(name))
+      : positionals;
   const unknown = asked.filter((name) => benches[name] === undefined);
   if (values.help || unknown.length > 0) {
     process.stderr.write(unknown.length > 0 ? `${unknown.join(', ')}: no such bench\n${usage}` : usage);
@@ -179,7 +337,7 @@ async function main(): Promise<void> {
     return;
   }
   const folder = await mkdtemp(join(tmpdir(), 'mooring-bench-'));
-  const bench = await startBenchApi(values.api);
+  const bench = await startBenchApi(values.api ?? (asked.includes('upstream') ? 'real' : 'embedded'));
   try {
     const stage = { bench, dist: await buildShipped(folder) };
     for (const name of asked) await benches[name]!(stage);

@@ -27,8 +27,10 @@ export async function watchFor(client: Client, path: string, fits: (object: Kube
   const watch = await client.watch(path, { resourceVersion, timeoutSeconds: 3600 });
 
   async function follow(): Promise<void> {
-    for (;;) {
-      const event = await watch.next(3_600_000);
+    while (!stopped) {
+      // Throws when nothing comes for so long.
+      const event = await watch.next(500).catch(() => 'nothing' as const);
+      if (event === 'nothing') continue;
       if (event === undefined) throw new Error(`the watch of ${path} has ended`);
       if (event.type === 'ERROR') throw new Error(`the watch of ${path}: ${event.object.message}`);
       note(event.object, event.type !== 'DELETED');
