@@ -128,7 +128,10 @@ describe('pod routes', () => {
     await world.clock.advance(60_000);
     for (const operation of ['instances.list', 'instances.lookup'])
       world.cloud.faults.add({ operation, effect: { kind: 'missing-items', count: 100 } });
-    world.cloud.faults.add({ operation: 'instances.get', effect: { kind: 'error', status: 404, code: 'not-found' } });
+    world.cloud.faults.add({
+      operation: 'instances.get',
+      effect: { kind: 'error', status: 404, code: 'instance-not-found' },
+    });
     for (let at = 0; at < 3; at += 1) world.cluster.remove(`n${at}`);
     await world.clock.advance(120_000);
     assert.equal(world.routes().length, 3);
