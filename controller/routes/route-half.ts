@@ -27,6 +27,8 @@ export interface RouteHalfOptions {
 export interface RouteHalf extends Half {
   /** For the node half: whether pod routes are kept for this Node, whose instance is in this scope. */
   routesRun(scope: string, node: NodeView): boolean;
+  /** From the lifecycle of Nodes: it is about to delete this one on evidence, so that its routes need no budget. */
+  noteDeletion(node: NodeView): void;
 }
 
 interface Term {
@@ -146,6 +148,9 @@ export function createRouteHalf(context: RouteContext, options: RouteHalfOptions
   return {
     lead,
     progress,
+    noteDeletion(node) {
+      for (const scope of term?.scopes.values() ?? []) scope.deleting(node);
+    },
     routesRun: (scope) => runs && served.some((cloud) => cloud.scope === scope),
   };
 }

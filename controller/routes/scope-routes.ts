@@ -52,6 +52,8 @@ export interface ScopeRoutes {
   /** Something happened that the table may not show yet: it is read again. */
   doubt(): void;
   gone(node: NodeView): void;
+  /** This controller is about to delete the Node, on evidence of its own. */
+  deleting(node: NodeView): void;
 }
 
 /** A table older than this is read again before a route is removed: whoever took our route's place meanwhile must not lose his. */
@@ -263,6 +265,7 @@ export function createScopeRoutes<R extends ObservedRoute>(
       }
     },
     doubt: () => table.doubt(),
+    deleting: (node) => vanished.deleting(node),
     gone(node) {
       if (node.providerID !== '') vanished.gone(instanceOf(node.providerID), node);
     },

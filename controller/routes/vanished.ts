@@ -15,6 +15,8 @@ import type { RouteContext } from './route-context.ts';
 
 /** Decides which routes of Nodes that went may go: the last look before traffic is taken away. */
 export interface Vanished<R extends ObservedRoute> {
+  /** This controller is about to delete the Node, on evidence of its own. */
+  deleting(node: NodeView): void;
   /** Takes note of a Node that went: what it was called, and whether somebody had announced it. */
   gone(instance: string, node: NodeView): void;
   /** Reads live, spends the budget. Never throws: what cannot be proved waits. @param ours how many routes of ours there are */
@@ -51,6 +53,8 @@ export function createVanished<R extends ObservedRoute>(
 ): Vanished<R> {
   const { api, log, nodes, resolver } = context;
   const departed = new Map<string, Departed>();
+  /** Uids of Nodes that were deleted on evidence; taken out when they go. */
+  const deletedByUs = new Set<string>();
   /** Routes whose removal the budget has paid for already. */
   const granted = new Set<string>();
 
@@ -178,7 +182,11 @@ export function createVanished<R extends ObservedRoute>(
 
   return {
     release,
-    gone: (instance, node) => departed.set(instance, { node: node.name, explanation: explanationOf(node, undefined) }),
+    deleting: ({ uid }) => void deletedByUs.add(uid),
+    gone(instance, node) {
+      const explanation = deletedByUs.delete(node.uid) ? 'deleted on evidence' : explanationOf(node, undefined);
+      departed.set(instance, { node: node.name, explanation });
+    },
     keepOnly(instances, routeIds) {
       for (const instance of departed.keys()) if (!instances.has(instance)) departed.delete(instance);
       for (const id of granted) if (!routeIds.has(id)) granted.delete(id);

@@ -167,6 +167,17 @@ describe('pod routes', () => {
     assert.deepEqual(world.table(), []);
   });
 
+  it('of Nodes that this controller deletes go without a budget', async () => {
+    begin({ budget: '1/10m' });
+    for (let at = 0; at < 4; at += 1) world.add(`n${at}`, [`10.244.${at}.0/24`]);
+    await replica.start();
+    await world.clock.advance(60_000);
+    for (const node of [...replica.base.nodes.values()]) replica.half.noteDeletion(node);
+    for (let at = 0; at < 4; at += 1) world.cluster.remove(`n${at}`);
+    await world.clock.advance(5000);
+    assert.deepEqual(world.table(), []);
+  });
+
   it('stay when the API server still shows the Node', async () => {
     begin();
     world.add('a', [a4]);
