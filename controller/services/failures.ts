@@ -22,6 +22,12 @@ export type Failure =
 const pausedAgainMs = 2000;
 const fencedAgainMs = 1000;
 
+/** Whether a mutating call that failed so may have had its effect. */
+export function mayHaveMade(error: unknown): boolean {
+  if (error instanceof WithheldError) return false;
+  return !isCloudError(error) || error.kind === 'Timeout' || error.kind === 'Unavailable' || error.kind === 'Conflict';
+}
+
 /** Pure. */
 export function failureOf(error: unknown): Failure {
   if (error instanceof WithheldError)

@@ -17,6 +17,10 @@ export interface MemberSet {
   readonly members: readonly DesiredMember[];
   /** When to ask again, although nothing changes: a drain ends. */
   readonly againInMs: number | undefined;
+  /** What the load balancer has must be read anew by then: only its health checks can tell what is waited for. */
+  readonly lookAgain?: boolean;
+  /** How many stay although their Nodes vanished, since the removal budget has no room for them yet. */
+  readonly withheld?: number;
 }
 
 /** Which Nodes serve which Service. */

@@ -25,6 +25,8 @@ export interface Situation {
   readonly members: readonly DesiredMember[];
   /** Nodes that the cloud refuses as members; they are not in `members`. */
   readonly refused: readonly string[];
+  /** How many of `members` stay although their Nodes vanished. */
+  readonly withheld?: number | undefined;
   readonly attachable: ReadonlySet<string>;
   /** Monotonic milliseconds. */
   readonly nowMs: number;
@@ -69,7 +71,10 @@ const addressRetryMs = 15_000;
 const refusedRetryMs = 300_000;
 /** What was read longer ago proves nothing. */
 const maxProofAgeMs = 60_000;
+const unseen = { reason: 'Provisioning', message: 'what an earlier try may have made does not show yet' };
 const ensured = 'the load balancer is as the Service asks';
+// Without a number, which would have every Service written each time that it changes.
+const withheldMembers = 'members whose Nodes vanished unexplained stay until --member-removal-budget has room for them';
 
 /** Decides; changes nothing. Pure. */
 export function nextAction(situation: Situation): Action {
@@ -106,6 +111,11 @@ function ensureAction(situation: Situation): Action {
   const { known } = situation;
   if (known === undefined || mustAsk(known, record, service)) return { do: 'observe' };
   const { observed } = known;
+  const unseenMs = unseenForMs(situation, record, known);
+  if (unseenMs > 0) {
+    const { reason, message } = service.condition ?? unseen;
+    return settle(reason as LoadBalancerReason, message, { againInMs: unseenMs });
+  }
   const plan = cloud.loadBalancers.plan(wanted.desired, observed);
   const id = isOurs(situation, observed) ? observed?.id : undefined;
   const change: ServiceChange =
@@ -115,6 +125,13 @@ function ensureAction(situation: Situation): Action {
   // The id first: should we die, the next one need not search.
   if (change.record !== undefined) return { do: 'write', change, what: 'its id', first: false };
   return { do: 'apply', step, steps: plan.steps };
+}
+
+/** For how long a search may still miss what a try whose end nobody saw has made; 0 = not any more. */
+function unseenForMs({ cloud, nowMs }: Situation, { id }: LoadBalancerRecord, known: Known): number {
+  if (id !== undefined || known.source !== 'asked' || known.observed !== undefined) return 0;
+  const settledAtMs = (known.missingSinceMs ?? nowMs) + cloud.loadBalancers.settleMs;
+  return known.atMs >= settledAtMs ? 0 : Math.max(settledAtMs - nowMs, 1);
 }
 
 /** A search that missed what is recorded proves nothing, and one for what is ours does not find what else the Service names. */
@@ -160,7 +177,7 @@ function claimAction(situation: Situation, record: LoadBalancerRecord | undefine
 }
 
 function settled(situation: Situation, plan: LoadBalancerPlan, change: ServiceChange): Action {
-  const { service, known, refused, members } = situation;
+  const { service, known, refused, members, withheld = 0 } = situation;
   const observed = known?.observed;
   const shown = observed && isOurs(situation, observed) ? observed.ingress : [];
   const faults = portFaults(plan.refusals);
@@ -191,6 +208,7 @@ function settled(situation: Situation, plan: LoadBalancerPlan, change: ServiceCh
     const message = `the cloud refuses as members: ${names.slice(0, 5).join(', ')}${more}`;
     return settle('MembersRefused', message, { change: all });
   }
+  if (withheld > 0) return settle('MemberRemovalWithheld', withheldMembers, { change: all });
   return settle('Ensured', ensured, { change: all });
 }
 
@@ -222,11 +240,9 @@ function removeAction(situation: Situation): Action {
   }
   if (!asked) return { do: 'observe' };
   if (record.id !== undefined) return known.askedId === record.id ? release(situation) : { do: 'observe' };
-  // Without an id only searches can tell, and they may miss what a lost create made.
-  const settledAtMs = (known.missingSinceMs ?? nowMs) + cloud.loadBalancers.settleMs;
-  if (known.atMs >= settledAtMs) return release(situation);
-  const againInMs = Math.max(0, settledAtMs - nowMs);
-  if (againInMs === 0) return { do: 'observe' };
+  // Without an id only searches can tell.
+  const againInMs = unseenForMs(situation, record, { ...known, observed: undefined });
+  if (againInMs === 0) return release(situation);
   return settle('Deleting', 'the cloud is asked again, since it may show new things late', { againInMs });
 }
 

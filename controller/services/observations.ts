@@ -16,7 +16,7 @@ export interface Known {
   readonly askedId: string | undefined;
   /** What else of the Service was asked for, see `wishOf`; undefined = nothing. */
   readonly askedFor: string | undefined;
-  /** Since when, without a break, asking has found nothing; monotonic milliseconds. */
+  /** Since when, without a break, asking has found nothing, or a call made what nobody saw; monotonic milliseconds. */
   readonly missingSinceMs: number | undefined;
   /** Monotonic milliseconds at the start of the read. */
   readonly atMs: number;
@@ -30,7 +30,7 @@ export interface Observations {
   of(scope: string, uid: string): Known | undefined;
   ready(scope: string): boolean;
   put(scope: string, uid: string, known: Known): void;
-  /** It must be asked again. `mayHaveMade`: a call may have made something that nobody saw, so that whatever was missing is not any more. */
+  /** It must be asked again. `mayHaveMade`: a call may just have made something that nobody saw. */
   spoil(scope: string, uid: string, options?: { readonly mayHaveMade?: boolean }): void;
   forget(scope: string, uid: string): void;
   /** Reads everything of the scope; what was changed or asked for meanwhile stays as it is known. Throws a CloudError. */
@@ -98,7 +98,7 @@ export function createObservations(clusterUid: string, monotonic: () => number):
     spoil(name, uid, { mayHaveMade = false } = {}) {
       const scope = scopeOf(name);
       const held = scope.entries.get(uid)?.known ?? fromAll(undefined, 0);
-      set(scope, uid, { ...held, fresh: false, ...(mayHaveMade ? { missingSinceMs: undefined } : {}) });
+      set(scope, uid, { ...held, fresh: false, ...(mayHaveMade ? { missingSinceMs: monotonic() } : {}) });
     },
     forget: (name, uid) => scopeOf(name).entries.delete(uid),
     refresh,

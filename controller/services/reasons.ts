@@ -9,6 +9,12 @@ export const loadBalancerReasons = {
       'The load balancer is as the Service asks, but for members that the cloud refuses; the message names their Nodes. They are tried again every five minutes.',
     remedy: 'Look at those instances: most often they are in another network than the load balancer.',
   },
+  MemberRemovalWithheld: {
+    meaning:
+      'The load balancer is as the Service asks, and holds members whose Nodes vanished without a mark and without a deletion by the controller. They stay until the removal budget has room for them.',
+    remedy:
+      'If those Nodes were deleted on purpose, wait, or raise --member-removal-budget; mark Nodes (autoscaler taint, exclusion label) before deleting many.',
+  },
   NoMembers: {
     meaning: 'The load balancer stands, but no Node may serve it.',
     remedy: 'See that Nodes are initialised and not excluded by label.',
@@ -68,7 +74,7 @@ export const loadBalancerReasons = {
 export type LoadBalancerReason = keyof typeof loadBalancerReasons;
 
 /** Reasons with which the condition is True; with all others it is False. */
-const good: ReadonlySet<LoadBalancerReason> = new Set(['Ensured', 'MembersRefused']);
+const good: ReadonlySet<LoadBalancerReason> = new Set(['Ensured', 'MembersRefused', 'MemberRemovalWithheld']);
 
 export function statusOf(reason: LoadBalancerReason): 'True' | 'False' {
   return good.has(reason) ? 'True' : 'False';
@@ -99,6 +105,7 @@ export const serviceEventReasons = {
     'A call failed, or what is asked for is refused; the message begins with the reason of the condition.',
   DeleteLoadBalancerFailed: 'The load balancer of a Service that is gone could not be removed; tried again.',
   LoadBalancerMembersRefused: 'The cloud refuses some members; the rest goes on.',
+  LoadBalancerMembersWithheld: 'Members whose Nodes vanished stay until the removal budget has room for them.',
   LoadBalancerMissing: 'The load balancer was removed by somebody else; it is made anew.',
 } as const;
 export type ServiceEventReason = keyof typeof serviceEventReasons;

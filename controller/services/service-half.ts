@@ -7,7 +7,7 @@ import { createReconciler, type QueueMetrics, type Reconciler } from '../reconci
 import { needsReconcile } from './change.ts';
 import { createObservations, type Observations } from './observations.ts';
 import type { ServiceContext } from './service-context.ts';
-import { createServiceReconciler, type ServiceReconciler } from './service-reconciler.ts';
+import { createServiceReconciler, type ServiceReconciler, serviceBackoff } from './service-reconciler.ts';
 import type { ServiceView } from './service-view.ts';
 import { demandOf, type ServingCloud } from './wants.ts';
 
@@ -42,8 +42,6 @@ interface Term {
   pass: { readonly startedMs: number; readonly left: Set<string> } | undefined;
 }
 
-/** Upstream's delays between tries. */
-const backoff = { firstMs: 5000, maxMs: 300_000 };
 const auditRetry = { firstMs: 2000, maxMs: 60_000 };
 
 export function createServiceHalf(context: ServiceContext, options: ServiceHalfOptions): ServiceHalf {
@@ -97,7 +95,7 @@ export function createServiceHalf(context: ServiceContext, options: ServiceHalfO
       clock,
       random,
       log,
-      backoff,
+      backoff: serviceBackoff,
       concurrency: options.concurrentServiceSyncs,
       async reconcile(key, signal) {
         try {

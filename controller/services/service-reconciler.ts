@@ -1,9 +1,10 @@
-import { isCloudError } from '../../common/cloud-error.ts';
+import { CloudError, isCloudError } from '../../common/cloud-error.ts';
 import { errorFields } from '../../common/process/log.ts';
 import { annotations as annotationKeys } from '../../common/well-known.ts';
+import { isKubeError } from '../kube/api.ts';
 import { createPermit } from '../permit.ts';
 import { type ClusterIdentity, refOf } from './desired.ts';
-import { failureOf } from './failures.ts';
+import { failureOf, mayHaveMade } from './failures.ts';
 import { createGoneServices, viewOfTags } from './gone-services.ts';
 import { createLatestServices, type LatestServices } from './latest-services.ts';
 import { type Action, nextAction, type Situation } from './next-action.ts';
@@ -12,6 +13,7 @@ import { planService, unborn } from './plan-service.ts';
 import type { LoadBalancerReason } from './reasons.ts';
 import { parseRecord } from './record.ts';
 import { createRefusedMembers } from './refused-members.ts';
+import { createRetryGate } from './retry-gate.ts';
 import { readsAnnotation, type ServiceContext } from './service-context.ts';
 import type { ServiceChange, Standing } from './service-patches.ts';
 import { isPaused, type ServiceView, wishOf } from './service-view.ts';
@@ -47,10 +49,13 @@ export interface ServiceReconciler {
   readonly latest: LatestServices;
 }
 
+/** Upstream's delays between tries. */
+export const serviceBackoff = { firstMs: 5000, maxMs: 300_000 };
 /** How soon a Service is looked at again while everything is paused. */
 const pausedAgainMs = 5000;
 /** More than any plan has; then others get their turn first. */
 const maxRounds = 100;
+const nextTurnMs = 1000;
 
 interface Subject {
   readonly gone: boolean;
@@ -58,10 +63,22 @@ interface Subject {
   now(): ServiceView | undefined;
 }
 
+/** What has been done in a row for one Service. */
+interface Done {
+  observed: number;
+  /** The last step, as text. */
+  step: string | undefined;
+}
+
 type Turn = { readonly kind: 'again' } | { readonly kind: 'rest'; readonly afterMs: number | undefined };
 
 /** With these the work is done. */
-const stands: ReadonlySet<LoadBalancerReason> = new Set(['Ensured', 'MembersRefused', 'NoMembers']);
+const stands: ReadonlySet<LoadBalancerReason> = new Set([
+  'Ensured',
+  'MembersRefused',
+  'MemberRemovalWithheld',
+  'NoMembers',
+]);
 
 const again: Turn = { kind: 'again' };
 const rest = (afterMs?: number | undefined): Turn => ({ kind: 'rest', afterMs });
@@ -77,8 +94,7 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
   const writer = { api: context.api, clock, isRead: readsAnnotation(clouds) };
   /** Services that we let go of ourselves: that they are gone is no news. */
   const released = new Set<string>();
-  /** Failures in a row, by Service. */
-  const failures = new Map<string, number>();
+  const gate = createRetryGate(clock, serviceBackoff);
   /** By scope: why not even the first read of everything has come to an end. */
   const unreadable = new Map<string, Standing>();
   /** In a dry run: what was logged last, by Service. */
@@ -108,17 +124,19 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
   async function workOn(subject: Subject, signal: AbortSignal): Promise<number | undefined> {
     let service: ServiceView | undefined;
     try {
+      service = subject.now();
+      const closedForMs = service === undefined ? 0 : gate.remainingMs(service);
+      if (closedForMs > 0) return closedForMs;
       if (subject.gone && (await isBack(subject))) return undefined;
+      const done: Done = { observed: 0, step: undefined };
       for (let round = 0; round < maxRounds && !signal.aborted; round += 1) {
         service = subject.now();
         if (service === undefined || isPaused(service)) return undefined;
         if (context.paused()) return pausedAgainMs;
-        const turn = await takeTurn(subject, service, signal);
-        if (turn.kind === 'again') continue;
-        failures.delete(service.uid);
-        return turn.afterMs;
+        const turn = await takeTurn(subject, service, done, signal);
+        if (turn.kind === 'rest') return turn.afterMs;
       }
-      return 0;
+      return nextTurnMs;
     } catch (error) {
       if (service === undefined) throw error;
       return failed(subject, service, error);
@@ -134,7 +152,7 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
     return true;
   }
 
-  async function takeTurn(subject: Subject, service: ServiceView, signal: AbortSignal): Promise<Turn> {
+  async function takeTurn(subject: Subject, service: ServiceView, done: Done, signal: AbortSignal): Promise<Turn> {
     const demand = subject.gone ? 'remove' : demandOf(service, parts.loadBalancerClasses);
     if (demand === 'none') {
       forget(service);
@@ -148,16 +166,34 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
     const { cloud } = choice;
     // It comes again as soon as everything of the scope has been read.
     if (!observations.ready(cloud.scope)) return awaitRead(subject, service, cloud);
-    const { situation, againInMs } = situationOf(service, demand, cloud);
+    const { situation, againInMs, lookAgain } = situationOf(service, demand, cloud);
     const action = nextAction(situation);
     if (context.dryRun && action.do !== 'observe' && action.do !== 'nothing') {
       tell(situation);
       return rest();
     }
+    checkProgress(situation, action, done);
     const turn = await perform(subject, situation, action, signal);
+    if (turn.kind === 'rest' && lookAgain) observations.spoil(cloud.scope, service.uid);
     return turn.kind === 'again' || againInMs === undefined
       ? turn
       : rest(Math.min(againInMs, turn.afterMs ?? Number.POSITIVE_INFINITY));
+  }
+
+  /** Whatever a cloud answers, nothing is done over and over without a pause. */
+  function checkProgress({ service, cloud }: Situation, action: Action, done: Done): void {
+    done.observed = action.do === 'observe' ? done.observed + 1 : 0;
+    const step = action.do === 'apply' ? JSON.stringify(action.step) : done.step;
+    const repeats = action.do === 'apply' && step === done.step;
+    done.step = step;
+    if (!repeats && done.observed < 3) return;
+    observations.spoil(cloud.scope, service.uid, { mayHaveMade: true });
+    throw new CloudError({
+      kind: 'Conflict',
+      cloud: cloud.name,
+      operation: action.do === 'apply' ? action.step.summary : 'observe',
+      message: 'what was done does not show',
+    });
   }
 
   async function awaitRead(subject: Subject, service: ServiceView, { scope }: ServingCloud): Promise<Turn> {
@@ -171,15 +207,17 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
   function situationOf(service: ServiceView, demand: Demand, cloud: ServingCloud) {
     const known = observations.of(cloud.scope, service.uid);
     const base = { service, demand, cloud, cluster, known, attachable: parts.attachable, nowMs: clock.monotonic() };
-    if (demand !== 'ensure') return { situation: { ...base, members: [], refused: [] }, againInMs: undefined };
+    if (demand !== 'ensure')
+      return { situation: { ...base, members: [], refused: [] }, againInMs: undefined, lookAgain: false };
     const { scope, loadBalancers } = cloud;
     const { maxMembers, drains } = loadBalancers;
     const set = context.members.membersFor(service, { scope, maxMembers, drains, observed: known?.observed?.members });
     const split = refused.split(service.uid, set.members);
     const waits = [set.againInMs, split.againInMs].filter((ms) => ms !== undefined);
     return {
-      situation: { ...base, members: split.members, refused: split.refused },
+      situation: { ...base, members: split.members, refused: split.refused, withheld: set.withheld },
       againInMs: waits.length === 0 ? undefined : Math.min(...waits),
+      lookAgain: set.lookAgain ?? false,
     };
   }
 
@@ -250,6 +288,7 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
     const atMs = clock.monotonic();
     try {
       const observed = await cloud.loadBalancers.apply(step, known?.observed, { permit, signal });
+      gate.forget(service.uid);
       metrics.steps.add({ action: step.action, resource: step.resource });
       log.info('load balancer step', { service: service.key, step: step.summary, target: step.target });
       observations.put(scope, service.uid, {
@@ -263,7 +302,7 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
       });
       return again;
     } catch (error) {
-      observations.spoil(scope, service.uid, { mayHaveMade: true });
+      observations.spoil(scope, service.uid, { mayHaveMade: mayHaveMade(error) });
       const subjects = isCloudError(error) ? error.subjects : [];
       if (subjects.length === 0 || !refused.note(service.uid, subjects, situation.members)) throw error;
       log.warn('the cloud refuses members', { service: service.key, subjects, ...errorFields(error) });
@@ -282,6 +321,7 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
     if (subject.gone) return rest(againInMs);
     const turn = await show(service, change, standing);
     if (turn.kind === 'again') return turn;
+    if (againInMs === undefined) gate.forget(service.uid);
     if (againInMs === undefined && stands.has(standing.reason)) work.ensured(service);
     return rest(againInMs);
   }
@@ -338,8 +378,7 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
     const failure = failureOf(error);
     if (failure.kind === 'withheld') return failure.againInMs;
     work.failed(service);
-    const count = (failures.get(service.uid) ?? 0) + 1;
-    failures.set(service.uid, count);
+    const count = gate.failed(service, isCloudError(error) || isKubeError(error) ? error.retryAfterMs : undefined);
     const { standing } = failure;
     if (standing === undefined || (failure.patient && count < 3)) throw error;
     if (subject.gone) standings.note(service, standing, { quiet: !failure.event, as: 'DeleteLoadBalancerFailed' });
@@ -371,7 +410,7 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
     standings.forget(uid);
     work.forget(uid);
     refused.forget(uid);
-    failures.delete(uid);
+    gate.forget(uid);
     told.delete(uid);
     context.members.forget?.(uid);
     for (const { scope } of clouds) observations.forget(scope, uid);

@@ -76,7 +76,7 @@ export function createServiceWork(
 }
 
 /** All of a Service that bears on its load balancer, apart from what we write ourselves. */
-function asks({ ports, sourceRanges, ...service }: ServiceView): string {
+export function asks({ ports, sourceRanges, ...service }: ServiceView): string {
   const { type, sessionAffinity, affinityTimeout, externalTrafficPolicy, healthCheckNodePort } = service;
   const { ipFamilies, loadBalancerIP, annotations } = service;
   const { 'mooring.dev/load-balancer': _, ...asked } = annotations;

@@ -38,6 +38,7 @@ export function createStandings(gauge: ReasonGauge, events: EventSink): Standing
       if (quiet || silent.has(reason) || before === reason) return;
       if (reason === 'NoMembers')
         emit(service, 'UnAvailableLoadBalancer', 'There are no available nodes for LoadBalancer', 'Warning');
+      else if (reason === 'MemberRemovalWithheld') emit(service, 'LoadBalancerMembersWithheld', message, 'Warning');
       else if (statusOf(reason) === 'True') emit(service, 'LoadBalancerMembersRefused', message, 'Warning');
       else emit(service, as, `${reason}: ${message}`, 'Warning');
     },

@@ -52,6 +52,7 @@ export interface EmittedEvent extends KubeEvent {
 export interface ReplicaOptions {
   readonly death?: Death;
   readonly dryRun?: boolean;
+  readonly half?: Partial<ServiceHalfOptions>;
 }
 
 /** One controller process, as far as Services go. */
@@ -111,7 +112,7 @@ function withFamilies(inner: KubeApi, ipFamilies: readonly string[]): KubeApi {
 }
 
 const endpoint = 'http://cloud';
-const readOperations = /\.(list|get|find)$/;
+const readOperations = /\.(list|get|find|lookup)$/;
 
 export function createWorld(options: WorldOptions = {}): World {
   const clock = fakeClock(undefined, 2);
@@ -136,7 +137,7 @@ export function createWorld(options: WorldOptions = {}): World {
     return { name: 'simulated', scope: api.scope, accepts: (id) => api.accepts(id), selector: undefined, api };
   }
 
-  function replica({ death, dryRun = false }: ReplicaOptions = {}): Replica {
+  function replica({ death, dryRun = false, half: changes }: ReplicaOptions = {}): Replica {
     const life = createLife(death);
     const kube = inProcessKube(core, clock);
     const api = life.kube(options.families === undefined ? kube : withFamilies(kube, options.families));
@@ -212,6 +213,7 @@ export function createWorld(options: WorldOptions = {}): World {
         concurrentServiceSyncs: 32,
         auditMs: 600_000,
         ...options.half,
+        ...changes,
       },
     );
     const led = withMembers(half, sets, nodes);

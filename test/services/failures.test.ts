@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { annotations } from '../../common/well-known.ts';
+import { assertConverged } from './harness/converged.ts';
+import { createWorld, type Replica, type World } from './harness/world.ts';
+
+describe('what goes wrong', () => {
+  let world: World;
+  let replica: Replica;
+  beforeEach(async () => {
+    world = createWorld();
+    replica = world.replica();
+    world.node('n0');
+    world.node('n1');
+  });
+  afterEach(() => world.close());
+
+  const create = 'load-balancers.create';
+
+  for (const status of [403, 404, 409, 500, 503]) {
+    it(`a ${status} from the cloud is shown and tried again with growing delays`, async () => {
+      await replica.start();
+      world.cloud.faults.add({ operation: create, effect: { kind: 'error', status }, times: 4 });
+      world.services.create('web');
+      await world.clock.advance(2000);
+      const [tries] = [world.cloud.calls.total(create)];
+      assert.equal(tries, 1);
+      await world.clock.advance(20_000);
+      assert.equal(world.services.condition('web')?.status, 'False');
+      assert.ok(world.cloud.calls.total(create) <= 3, `${world.cloud.calls.total(create)} tries in 22 s`);
+      await world.clock.advance(120_000);
+      assertConverged(world, `after ${status}`);
+    });
+  }
+
+  it('a throttled call is repeated when the cloud says so, and no sooner, without an event', async () => {
+    await replica.start();
+    world.cloud.faults.add({ operation: create, effect: { kind: 'throttle', retryAfterSeconds: 40 }, times: 1 });
+    world.services.create('web');
+    await world.clock.advance(39_000);
+    assert.equal(world.cloud.calls.total(create), 1);
+    await world.clock.advance(30_000);
+    assertConverged(world, 'throttled once');
+    assert.deepEqual(replica.reasons('web'), ['EnsuringLoadBalancer', 'EnsuredLoadBalancer']);
+  });
+
+  it('a refused credential spams nobody with events, and is told by the condition', async () => {
+    await replica.start();
+    for (let index = 0; index < 5; index += 1) world.services.create(`s${index}`);
+    world.cloud.faults.add({ operation: 'addresses.create', effect: { kind: 'error', status: 401 } });
+    await world.clock.advance(600_000);
+    assert.equal(world.services.condition('s0')?.reason, 'CredentialRefused');
+    assert.deepEqual(
+      replica.events.filter(({ reason }) => reason !== 'EnsuringLoadBalancer'),
+      [],
+    );
+    world.cloud.faults.clear();
+    await world.clock.advance(700_000);
+    assertConverged(world, 'good again');
+  });
+
+  it('an answer that is lost doubles nothing', async () => {
+    await replica.start();
+    for (const operation of ['addresses.create', create, 'load-balancers.delete', 'addresses.delete'])
+      world.cloud.faults.add({ operation, effect: { kind: 'lost-answer' }, times: 1 });
+    world.services.create('web');
+    await world.clock.advance(60_000);
+    assertConverged(world, 'answers lost');
+    assert.equal(world.loadBalancers().length, 1);
+    world.services.delete('web');
+    await world.clock.advance(60_000);
+    assertConverged(world, 'deleted, answers lost');
+  });
+
+  it('an answer that is lost while lists lag behind doubles nothing', async () => {
+    await replica.start();
+    world.cloud.faults.add({ operation: 'load-balancers.list', effect: { kind: 'stale', ageMs: 3000 } });
+    world.cloud.faults.add({ operation: 'load-balancers.find', effect: { kind: 'stale', ageMs: 3000 } });
+    world.cloud.faults.add({ operation: 'addresses.list', effect: { kind: 'stale', ageMs: 3000 } });
+    world.cloud.faults.add({ operation: create, effect: { kind: 'lost-answer' }, times: 1 });
+    world.services.create('web');
+    await world.clock.advance(60_000);
+    assertConverged(world, 'answer lost, lists late');
+    world.cloud.faults.add({ operation: create, effect: { kind: 'lost-answer' }, times: 1 });
+    world.services.create('short');
+    await world.clock.advance(100);
+    world.services.delete('short');
+    await world.clock.advance(120_000);
+    assertConverged(world, 'deleted before its lists showed it');
+  });
+
+  it('a status write that meets a conflict is made again on what is there now', async () => {
+    await replica.start();
+    let conflicts = 0;
+    replica.kube.intercept = ({ verb, body }) => {
+      if (verb !== 'patch' || !JSON.stringify(body).includes('ingress') || conflicts > 0) return;
+      conflicts += 1;
+      world.services.annotate('web', { 'example.com/other': 'x' });
+    };
+    world.services.create('web');
+    await world.clock.advance(2000);
+    assert.equal(conflicts, 1);
+    assertConverged(world, 'conflict');
+    assert.equal(world.services.must('web').metadata.annotations?.['example.com/other'], 'x');
+  });
+
+  it('a Service that goes in the middle of its creation leaves nothing', async () => {
+    await replica.start();
+    world.cloud.faults.add({ operation: create, effect: { kind: 'latency', ms: 3000 }, times: 1 });
+    world.services.create('web');
+    await world.clock.advance(1000);
+    world.services.patch('web', { metadata: { finalizers: null } });
+    world.services.delete('web');
+    await world.clock.advance(60_000);
+    assertConverged(world, 'gone meanwhile');
+    assert.equal(world.loadBalancers().length, 0);
+  });
+
+  it('a cloud that answers nothing at the start is waited for, and those that wait are told why', async () => {
+    world.cloud.faults.add({ operation: 'load-balancers.list', effect: { kind: 'error', status: 503 } });
+    world.services.create('web');
+    await replica.start();
+    await world.clock.advance(60_000);
+    assert.equal(world.services.condition('web')?.reason, 'AwaitingCloud');
+    assert.deepEqual(world.mutations(), {});
+    world.cloud.faults.clear();
+    await world.clock.advance(70_000);
+    assertConverged(world, 'it answers');
+  });
+
+  it('a cloud that is down at a change of leader makes no writes on what is served', async () => {
+    await replica.start();
+    for (let index = 0; index < 10; index += 1) world.services.create(`s${index}`);
+    await world.clock.advance(5000);
+    await replica.stop();
+    world.cloud.faults.add({ operation: '*', effect: { kind: 'error', status: 503 } });
+    const next = world.replica();
+    await next.start();
+    await world.clock.advance(300_000);
+    assert.deepEqual([next.kube.writes(), next.events], [[], []]);
+    world.services.delete('s0');
+    await world.clock.advance(20_000);
+    assert.ok(world.services.get('s0'));
+    world.cloud.faults.clear();
+    await world.clock.advance(120_000);
+    assertConverged(world, 'back');
+  });
+
+  it('a deletion that fails keeps the finalizer until the cloud says gone', async () => {
+    await replica.start();
+    world.services.create('web');
+    await world.clock.advance(2000);
+    world.cloud.faults.add({ operation: 'load-balancers.delete', effect: { kind: 'error', status: 500 }, times: 3 });
+    world.services.delete('web');
+    await world.clock.advance(12_000);
+    assert.ok(world.services.must('web').metadata.finalizers);
+    assert.equal(world.services.condition('web')?.reason, 'AwaitingCloud');
+    await world.clock.advance(120_000);
+    assertConverged(world, 'deleted in the end');
+  });
+
+  it('a deletion is not believed while the read that proves it fails', async () => {
+    await replica.start();
+    world.services.create('web');
+    await world.clock.advance(2000);
+    world.cloud.faults.add({ operation: 'load-balancers.get', effect: { kind: 'error', status: 503 } });
+    world.services.delete('web');
+    await world.clock.advance(60_000);
+    assert.equal(world.loadBalancers().length, 0);
+    assert.ok(world.services.must('web').metadata.finalizers);
+    world.cloud.faults.clear();
+    await world.clock.advance(300_000);
+    assert.equal(world.services.get('web'), undefined);
+  });
+
+  it('a member that the cloud refuses is left out for five minutes, and the rest goes on', async () => {
+    await replica.start();
+    world.services.create('web');
+    await world.clock.advance(2000);
+    const poisoned = world.node('poisoned');
+    world.cloud.model.forget(poisoned.id);
+    const good = world.node('n9');
+    await world.clock.advance(20_000);
+    const members = () => world.loadBalancerOf('web')?.pools[0]?.members.map(({ instanceId }) => instanceId) ?? [];
+    assert.ok(members().includes(good.id));
+    assert.ok(!members().includes(poisoned.id));
+    const shown = world.services.condition('web');
+    assert.deepEqual([shown?.status, shown?.reason], ['True', 'MembersRefused']);
+    assert.match(shown?.message ?? '', /poisoned/);
+    assert.ok(replica.reasons('web').includes('LoadBalancerMembersRefused'));
+    const calls = world.cloud.calls.total('pools.set-members');
+    await world.clock.advance(250_000);
+    assert.equal(world.cloud.calls.total('pools.set-members'), calls);
+    await world.clock.advance(120_000);
+    assert.ok(world.cloud.calls.total('pools.set-members') > calls);
+  });
+
+  it('a write that the API server refuses is tried again, and told', async () => {
+    await replica.start();
+    const remove = world.core.faults.add({
+      match: { verb: 'patch', userAgent: 'mooring' },
+      effect: { kind: 'answer', status: 403 },
+    });
+    world.services.create('web');
+    await world.clock.advance(60_000);
+    assert.deepEqual(world.mutations(), {});
+    assert.ok(replica.reasons('web').includes('SyncLoadBalancerFailed'));
+    remove();
+    await world.clock.advance(120_000);
+    assertConverged(world, 'allowed again');
+  });
+
+  it('a wrong source range changes nothing and is named', async () => {
+    await replica.start();
+    world.services.create('web');
+    await world.clock.advance(2000);
+    const before = world.mutationCount();
+    world.services.annotate('web', { [annotations.sourceRanges]: '10.0.0.0/33' });
+    await world.clock.advance(60_000);
+    const shown = world.services.condition('web');
+    assert.deepEqual([shown?.status, shown?.reason], ['False', 'InvalidSourceRanges']);
+    assert.match(shown?.message ?? '', /10\.0\.0\.0\/33/);
+    assert.equal(world.mutationCount(), before);
+    world.services.annotate('web', { [annotations.sourceRanges]: '10.0.0.0/8' });
+    await world.clock.advance(2000);
+    assertConverged(world, 'corrected');
+  });
+
+  it('what the cloud cannot do is told, and the rest is done', async () => {
+    await replica.start();
+    world.services.create('web');
+    await world.clock.advance(2000);
+    world.services.annotate('web', { 'service.beta.kubernetes.io/simulated-load-balancer-tls': 'nonsense' });
+    world.node('n9');
+    await world.clock.advance(10_000);
+    assert.equal(world.services.condition('web')?.reason, 'Unsupported');
+    assert.equal(world.loadBalancerOf('web')?.pools[0]?.members.length, 3);
+  });
+
+  it('an account that is full is told by its own reason', async () => {
+    await replica.start();
+    world.cloud.network.quotas.set('addresses', 1);
+    world.services.create('a');
+    world.services.create('b');
+    await world.clock.advance(20_000);
+    const reasons = ['a', 'b'].map((name) => world.services.condition(name)?.reason).sort();
+    assert.deepEqual(reasons, ['Ensured', 'QuotaExceeded']);
+  });
+});

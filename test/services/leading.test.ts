@@ -1,0 +1,158 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { annotations } from '../../common/well-known.ts';
+import { assertConverged } from './harness/converged.ts';
+import { createWorld, type Replica, type World } from './harness/world.ts';
+
+describe('who may change anything', () => {
+  let world: World;
+  let replica: Replica;
+  beforeEach(async () => {
+    world = createWorld();
+    replica = world.replica();
+    world.node('n0');
+    await replica.start();
+    world.services.create('web');
+    await world.clock.advance(2000);
+  });
+  afterEach(() => world.close());
+
+  it('nobody while the Service is paused: no call, no condition, no event; afterwards it goes on by itself', async () => {
+    world.services.annotate('web', { [annotations.paused]: 'true' });
+    await world.clock.advance(1000);
+    const [before, events] = [world.mutationCount(), replica.events.length];
+    replica.kube.forgetCalls();
+    world.services.patch('web', { spec: { ports: [{ name: 'http', port: 81, protocol: 'TCP' }] } });
+    world.services.patchStatus('web', { status: { loadBalancer: { ingress: null } } });
+    world.services.create('other');
+    await world.clock.advance(700_000);
+    assert.ok(world.services.condition('other'));
+    replica.kube.forgetCalls();
+    world.services.delete('web');
+    await world.clock.advance(700_000);
+    assert.equal(world.mutationCount(), before + 2);
+    assert.deepEqual(replica.kube.writes(), []);
+    assert.deepEqual(replica.reasons('web').length, events);
+    world.services.annotate('web', { [annotations.paused]: null });
+    await world.clock.advance(10_000);
+    assert.equal(world.services.get('web'), undefined);
+    assertConverged(world, 'resumed');
+  });
+
+  it('nobody while everything is paused; afterwards it goes on by itself', async () => {
+    replica.paused = true;
+    const before = world.mutationCount();
+    replica.kube.forgetCalls();
+    world.services.patch('web', { spec: { ports: [{ name: 'http', port: 81, protocol: 'TCP' }] } });
+    world.services.create('other');
+    world.services.create('third', { spec: { type: 'ClusterIP' } });
+    await world.clock.advance(60_000);
+    assert.deepEqual([world.mutationCount(), replica.kube.writes()], [before, []]);
+    replica.paused = false;
+    await world.clock.advance(10_000);
+    assertConverged(world, 'resumed');
+  });
+
+  it('a pause that comes in the middle stops before the next call', async () => {
+    world.cloud.faults.add({ operation: 'addresses.create', effect: { kind: 'latency', ms: 1000 } });
+    world.services.create('other');
+    await world.clock.advance(500);
+    world.services.annotate('other', { [annotations.paused]: 'true' });
+    await world.clock.advance(60_000);
+    assert.equal(world.loadBalancers().length, 1);
+    world.services.annotate('other', { [annotations.paused]: null });
+    await world.clock.advance(60_000);
+    assertConverged(world, 'resumed');
+  });
+
+  it('nobody whose lease is about to run out', async () => {
+    replica.leaseMs = 500;
+    const before = world.mutationCount();
+    replica.kube.forgetCalls();
+    world.services.create('other');
+    world.services.delete('web');
+    await world.clock.advance(30_000);
+    assert.equal(world.mutationCount(), before);
+    assert.deepEqual(world.services.must('other').metadata.finalizers, undefined);
+    replica.leaseMs = 15_000;
+    await world.clock.advance(10_000);
+    assertConverged(world, 'leads again');
+  });
+
+  it('a call under way is waited for when the term ends, and the next leader begins where it stopped', async () => {
+    world.cloud.faults.add({ operation: 'load-balancers.create', effect: { kind: 'latency', ms: 4000 }, times: 1 });
+    world.services.create('other');
+    await world.clock.advance(1000);
+    await replica.stopLeading();
+    assert.equal(world.cloud.calls.total('load-balancers.create'), 2);
+    const next = world.replica();
+    await next.start();
+    await world.clock.advance(20_000);
+    assertConverged(world, 'next leader');
+  });
+
+  it('a dry run says each step once and changes nothing', async () => {
+    await replica.stop();
+    const before = world.mutationCount();
+    world.services.create('other');
+    world.services.delete('web');
+    const dry = world.replica({ dryRun: true });
+    await dry.start();
+    await world.clock.advance(1_300_000);
+    assert.deepEqual([world.mutationCount(), dry.kube.writes(), dry.events], [before, [], []]);
+    const would = dry.logged.filter((line) => line.includes('would '));
+    assert.equal(
+      would.filter((line) => line.includes('default/other') && line.includes('create')).length,
+      2,
+      would.join(''),
+    );
+    assert.equal(would.filter((line) => line.includes('default/web') && line.includes('delete')).length >= 1, true);
+    assert.equal(new Set(would.map((line) => line.replace(/^\S+ /, ''))).size, would.length);
+  });
+});
+
+describe('who comes first', () => {
+  it('one Service is never worked on twice at once', async () => {
+    const world = createWorld();
+    world.cloud.faults.add({ operation: '*', effect: { kind: 'latency', ms: 200, jitterMs: 500 } });
+    const replica = world.replica();
+    world.node('n0');
+    await replica.start();
+    await world.clock.advance(2000);
+    for (let round = 0; round < 20; round += 1) {
+      const ports = [{ name: 'http', port: 80 + round, protocol: 'TCP' }];
+      if (world.services.get('web') === undefined) world.services.create('web', { spec: { ports } });
+      else if (round % 5 === 4) world.services.delete('web');
+      else if (world.services.must('web').metadata.deletionTimestamp === undefined)
+        world.services.patch('web', { spec: { ports } });
+      if (round % 4 === 0) world.node(`extra-${round}`);
+      await world.clock.advance(700);
+    }
+    await world.clock.advance(120_000);
+    if (world.services.get('web') === undefined) world.services.create('web');
+    await world.clock.advance(60_000);
+    assertConverged(world, 'calm again');
+    // Two at once would meet each other's revisions.
+    const conflicts = Object.values(world.cloud.calls.snapshot()).reduce((sum, codes) => sum + (codes['409'] ?? 0), 0);
+    assert.equal(conflicts, 0);
+    await world.close();
+  });
+
+  it('a changed Service overtakes those that are only looked at again', async () => {
+    const world = createWorld({ half: { concurrentServiceSyncs: 2 } });
+    world.node('n0');
+    const first = world.replica();
+    await first.start();
+    for (let index = 0; index < 40; index += 1) world.services.create(`s${String(index).padStart(2, '0')}`);
+    await world.clock.advance(60_000);
+    world.cloud.faults.add({ operation: '*', effect: { kind: 'latency', ms: 500 } });
+    world.node('n1');
+    await world.clock.advance(3000);
+    world.services.patch('s39', { spec: { ports: [{ name: 'http', port: 81, protocol: 'TCP' }] } });
+    const changedMs = world.clock.monotonic();
+    const isChanged = () => world.loadBalancerOf('s39')?.listeners[0]?.port === 81;
+    for (let tries = 0; tries < 60 && !isChanged(); tries += 1) await world.clock.advance(100);
+    assert.ok(isChanged(), `not within ${world.clock.monotonic() - changedMs} ms`);
+    await world.close();
+  });
+});

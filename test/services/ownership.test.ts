@@ -1,0 +1,262 @@
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, describe, it } from 'node:test';
+import { annotations, finalizers } from '../../common/well-known.ts';
+import { assertConverged } from './harness/converged.ts';
+import { createWorld, type Replica, type World } from './harness/world.ts';
+
+const cleanup = finalizers.loadBalancerCleanup;
+
+describe('what is not provably ours', () => {
+  let world: World;
+  let replica: Replica;
+  beforeEach(async () => {
+    world = createWorld({ half: { attachable: ['lb-none'], loadBalancerClasses: ['example.com/ours'] } });
+    replica = world.replica();
+    world.node('n0');
+    await replica.start();
+  });
+  afterEach(() => world.close());
+
+  /** A load balancer that a person made. */
+  function foreign(name: string, tags: Readonly<Record<string, string>> = {}) {
+    const { loadBalancer } = world.cloud.network.loadBalancers.create('demo/sim-1', {
+      name,
+      tags,
+      scheme: 'external',
+      families: ['IPv4'],
+      addresses: [],
+      listeners: [],
+      pools: [],
+      clientToken: undefined,
+    });
+    return loadBalancer;
+  }
+
+  it('a Service with the finalizer of another controller gets nothing and keeps it', async () => {
+    world.services.create('web', { finalizers: [cleanup] });
+    await world.clock.advance(5000);
+    assert.equal(world.services.condition('web')?.reason, 'AdoptionRequired');
+    assert.deepEqual(world.mutations(), {});
+    assert.deepEqual(world.services.must('web').metadata.annotations, undefined);
+    assert.deepEqual(replica.reasons('web'), ['SyncLoadBalancerFailed']);
+    world.services.delete('web');
+    await world.clock.advance(700_000);
+    assert.deepEqual(world.services.must('web').metadata.finalizers, [cleanup]);
+    assert.deepEqual(world.mutations(), {});
+    assert.deepEqual(replica.reasons('web'), ['SyncLoadBalancerFailed']);
+  });
+
+  it('a Service that shows an address of somebody else gets nothing and keeps showing it', async () => {
+    await replica.stopLeading();
+    world.services.create('web');
+    world.services.patchStatus('web', { status: { loadBalancer: { ingress: [{ ip: '203.0.113.5' }] } } });
+    const next = world.replica();
+    await next.start();
+    await world.clock.advance(5000);
+    assert.equal(world.services.condition('web')?.reason, 'AdoptionRequired');
+    assert.deepEqual(world.services.addresses('web'), ['203.0.113.5']);
+    assert.equal(world.services.must('web').metadata.finalizers, undefined);
+    assert.deepEqual(world.mutations(), {});
+    world.services.patchStatus('web', { status: { loadBalancer: { ingress: null } } });
+    await world.clock.advance(5000);
+    assertConverged(world, 'the address was taken away by a person');
+  });
+
+  it('a finalizer on a Service of another type is left alone without a word', async () => {
+    world.services.create('web', { finalizers: [cleanup], spec: { type: 'ClusterIP' } });
+    await world.clock.advance(5000);
+    assert.deepEqual(replica.kube.writes(), []);
+    assert.deepEqual(world.services.must('web').metadata.finalizers, [cleanup]);
+    assert.deepEqual(replica.events, []);
+  });
+
+  it('a Service of another class is never touched, its finalizer neither', async () => {
+    world.services.create('web', { spec: { loadBalancerClass: 'example.com/other' }, finalizers: [cleanup] });
+    await world.clock.advance(5000);
+    world.services.delete('web');
+    await world.clock.advance(700_000);
+    assert.deepEqual(world.services.must('web').metadata.finalizers, [cleanup]);
+    assert.deepEqual([replica.kube.writes(), replica.events, world.mutationCount()], [[], [], 0]);
+  });
+
+  it('a Service of our class is served, and let go when the class becomes somebody else’s', async () => {
+    world.services.create('web', { spec: { loadBalancerClass: 'example.com/ours' } });
+    await world.clock.advance(5000);
+    assert.equal(world.services.condition('web')?.reason, 'Ensured');
+    await replica.stopLeading();
+    world.services.patch('web', { spec: { type: 'ClusterIP', loadBalancerClass: null } });
+    world.services.patch('web', { spec: { type: 'LoadBalancer', loadBalancerClass: 'example.com/other' } });
+    world.services.patchStatus('web', { status: { loadBalancer: { ingress: [{ ip: '203.0.113.5' }] } } });
+    const next = world.replica();
+    await next.start();
+    await world.clock.advance(10_000);
+    const { metadata, status } = world.services.must('web');
+    assert.equal(world.loadBalancers().length, 0);
+    assert.deepEqual(metadata.annotations, undefined);
+    assert.deepEqual(metadata.finalizers, [cleanup]);
+    assert.deepEqual(world.services.addresses('web'), ['203.0.113.5']);
+    assert.equal(status.conditions?.length ?? 0, 0);
+  });
+
+  it('a load balancer that has our name is not taken, and what stands in the way is told', async () => {
+    const service = world.services.create('later', { spec: { type: 'ClusterIP' } });
+    const name = `a${service.metadata.uid.replaceAll('-', '')}`.slice(0, 32);
+    const theirs = foreign(name);
+    world.services.patch('later', { spec: { type: 'LoadBalancer' } });
+    await world.clock.advance(20_000);
+    assert.equal(world.services.condition('later')?.reason, 'ForeignLoadBalancer');
+    assert.deepEqual(world.loadBalancers(), [theirs]);
+    assert.ok(replica.reasons('later').includes('SyncLoadBalancerFailed'));
+    world.cloud.network.loadBalancers.forget(theirs.id);
+    await world.clock.advance(400_000);
+    assertConverged(world, 'out of the way');
+  });
+
+  it('a forged record harms nobody: neither a change nor a deletion touches what it names', async () => {
+    const theirs = foreign('theirs');
+    const record = { [annotations.loadBalancer]: `${world.scope} ${theirs.id}` };
+    world.services.create('web', { annotations: record, finalizers: [cleanup] });
+    await world.clock.advance(20_000);
+    assert.notEqual(world.loadBalancerOf('web')?.id, theirs.id);
+    world.services.annotate('web', record);
+    world.services.delete('web');
+    await world.clock.advance(20_000);
+    assert.equal(world.services.get('web'), undefined);
+    assert.deepEqual(world.loadBalancers(), [theirs]);
+  });
+
+  it('a record of a scope that is not configured is kept, and nothing is done', async () => {
+    const record = { [annotations.loadBalancer]: 'http://cloud/demo/sim-9 lb-1' };
+    world.services.create('web', { annotations: record, finalizers: [cleanup] });
+    await world.clock.advance(5000);
+    assert.equal(world.services.condition('web')?.reason, 'ScopeNotServed');
+    world.services.delete('web');
+    await world.clock.advance(5000);
+    assert.deepEqual(world.services.must('web').metadata.finalizers, [cleanup]);
+    assert.deepEqual(world.mutations(), {});
+  });
+
+  describe('a load balancer that a person names', () => {
+    const attach = (id: string) => ({ [annotations.loadBalancerId]: id });
+
+    it('is not used without consent', async () => {
+      const theirs = foreign('theirs');
+      world.services.create('web', { annotations: attach(theirs.id) });
+      await world.clock.advance(5000);
+      assert.equal(world.services.condition('web')?.reason, 'ForeignLoadBalancer');
+      assert.deepEqual(world.loadBalancers(), [theirs]);
+      assert.deepEqual(world.services.addresses('web'), []);
+      world.services.delete('web');
+      await world.clock.advance(20_000);
+      assert.equal(world.services.get('web'), undefined);
+      assert.deepEqual(world.loadBalancers(), [theirs]);
+    });
+
+    it('is used with its consent tag, and left whole when the Service goes', async () => {
+      const theirs = foreign('theirs', { 'mooring.dev/attachable-by': world.clusterUid });
+      world.services.create('web', { annotations: attach(theirs.id) });
+      await world.clock.advance(5000);
+      assert.equal(world.services.condition('web')?.reason, 'Ensured');
+      assert.deepEqual(
+        world.services.addresses('web'),
+        theirs.addresses.map(({ ip }) => ip),
+      );
+      assert.equal(world.loadBalancers()[0]?.listeners.length, 1);
+      await replica.stop();
+      const next = world.replica();
+      const before = world.mutationCount();
+      await next.start();
+      await world.clock.advance(700_000);
+      assert.deepEqual([world.mutationCount(), next.kube.writes()], [before, []]);
+      world.services.delete('web');
+      await world.clock.advance(20_000);
+      assert.equal(world.services.get('web'), undefined);
+      const [left] = world.loadBalancers();
+      assert.deepEqual([left?.id, left?.listeners, left?.pools], [theirs.id, [], []]);
+    });
+
+    it('is used where the operator allows it', async () => {
+      const theirs = foreign('theirs');
+      await replica.stop();
+      const other = world.replica({ half: { attachable: [theirs.id] } });
+      await other.start();
+      world.services.create('web', { annotations: attach(theirs.id) });
+      await world.clock.advance(5000);
+      assert.equal(world.services.condition('web')?.reason, 'Ensured');
+    });
+
+    it('is used as soon as the consent is given, and once the old one may go', async () => {
+      world.services.create('web');
+      await world.clock.advance(5000);
+      const own = world.loadBalancerOf('web');
+      const theirs = foreign('theirs');
+      world.services.annotate('web', attach(theirs.id));
+      await world.clock.advance(5000);
+      assert.ok(['AddressWouldChange', 'ForeignLoadBalancer'].includes(world.services.condition('web')?.reason ?? ''));
+      assert.deepEqual(
+        world.services.addresses('web'),
+        own?.addresses.map(({ ip }) => ip),
+      );
+      world.cloud.network.loadBalancers.update(theirs.id, {
+        tags: { 'mooring.dev/attachable-by': world.clusterUid },
+      });
+      world.services.annotate('web', { [annotations.allowAddressChange]: 'true' });
+      await world.clock.advance(700_000);
+      assert.equal(world.services.condition('web')?.reason, 'Ensured');
+      assert.deepEqual(
+        world.services.addresses('web'),
+        theirs.addresses.map(({ ip }) => ip),
+      );
+      assert.deepEqual(
+        world.loadBalancers().map(({ id }) => id),
+        [theirs.id],
+      );
+      assert.match(
+        world.services.must('web').metadata.annotations?.[annotations.loadBalancer] ?? '',
+        new RegExp(` ${theirs.id}$`),
+      );
+    });
+  });
+
+  it('an address changes only with consent', async () => {
+    const internal = 'service.beta.kubernetes.io/simulated-load-balancer-internal';
+    world.services.create('web');
+    await world.clock.advance(5000);
+    const before = world.services.addresses('web');
+    world.services.annotate('web', { [internal]: 'true' });
+    await world.clock.advance(5000);
+    assert.equal(world.services.condition('web')?.reason, 'AddressWouldChange');
+    assert.deepEqual(world.services.addresses('web'), before);
+    world.services.annotate('web', { [annotations.allowAddressChange]: 'true' });
+    await world.clock.advance(20_000);
+    assertConverged(world, 'with consent');
+    assert.notDeepEqual(world.services.addresses('web'), before);
+  });
+});
+
+describe('several clouds with load balancers', () => {
+  let world: World;
+  let replica: Replica;
+  beforeEach(async () => {
+    world = createWorld({ regions: ['sim-1', 'sim-2'] });
+    replica = world.replica();
+    world.node('n0');
+    await replica.start();
+  });
+  afterEach(() => world.close());
+
+  it('serve a Service that names one of them, and the record keeps it there', async () => {
+    world.services.create('web');
+    await world.clock.advance(2000);
+    assert.equal(world.services.condition('web')?.reason, 'CloudNotChosen');
+    assert.deepEqual(world.mutations(), {});
+    world.services.annotate('web', { [annotations.cloud]: 'http://cloud/demo/sim-1' });
+    await world.clock.advance(2000);
+    assertConverged(world, 'chosen');
+    const before = world.mutationCount();
+    world.services.annotate('web', { [annotations.cloud]: 'http://cloud/demo/sim-2' });
+    await world.clock.advance(2000);
+    assert.equal(world.mutationCount(), before);
+    assert.ok(replica.reasons('web').includes('SyncLoadBalancerFailed'));
+  });
+});
