@@ -184,6 +184,28 @@ test('a long poll that ends at once, every time, does not spin', async (context)
   assert.ok(reads.length <= 12, `${reads.length} reads in ten seconds`);
 });
 
+test('while waiting for changes fails, announcements are asked for', async (context) => {
+  let announced: readonly Notice[] = [];
+  let waiting: () => Promise<void> = () => Promise.reject(outage);
+  const looks: number[] = [];
+  const { clock, observer } = start(context, {
+    waitForChange: () => waiting(),
+    async notices() {
+      looks.push(clock.monotonic());
+      return announced;
+    },
+  });
+  await clock.advance(30_000);
+  announced = [{ kind: 'preemption' }];
+  await clock.advance(4000);
+  assert.deepEqual(observer.current().notices, announced);
+  waiting = () => sleep(clock, 20_000);
+  await clock.advance(120_000);
+  looks.length = 0;
+  await clock.advance(19_000);
+  assert.ok(looks.length <= 2, `asked ${looks.length} times though the service tells by itself`);
+});
+
 test('notices are news; when they alone cannot be read, the old ones stand and the instance is still renewed', async (context) => {
   let announced: () => Promise<Notice[]> = async () => [];
   const { clock, observer, changes, state } = start(context, { notices: () => announced() });

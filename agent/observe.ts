@@ -46,8 +46,8 @@ const retryFirstMs = 1000;
 /** Reads the metadata service until the signal aborts: by the clock, on hints and where the source can tell, when something changed. */
 export function observe(options: ObserveOptions, signal: AbortSignal): Observer {
   const { source, clock, random, log, metrics, pollIntervalMs, onChange } = options;
-  /** Whether announcements are asked for on their own, because the service does not tell of them. */
-  const looksForNotices = source.waitForChange === undefined && source.notices !== undefined;
+  /** Whether the service tells of changes by itself; announcements are asked for on their own while it does not. */
+  let tellsOfChanges = source.waitForChange !== undefined;
   let instance: Instance | undefined;
   let notices: readonly Notice[] = [];
   let lastRead: number | undefined;
@@ -70,7 +70,7 @@ export function observe(options: ObserveOptions, signal: AbortSignal): Observer 
         log.warn('the metadata service tells of another instance than before', { before: instance.id, now: found.id });
       }
       instance = found;
-      if (!looksForNotices || lastRead === undefined) notices = await readNotices(limit.signal);
+      if (tellsOfChanges || lastRead === undefined) notices = await readNotices(limit.signal);
       lastRead = clock.monotonic();
       if (failures > 0) log.info('metadata can be read again', { failures });
       failures = 0;
@@ -161,7 +161,7 @@ export function observe(options: ObserveOptions, signal: AbortSignal): Observer 
       const now = JSON.stringify(options.interfaces());
       if (now !== interfaces) hint('local interfaces changed');
       interfaces = now;
-      if (looksForNotices) await lookForNotices();
+      if (!tellsOfChanges && source.notices !== undefined) await lookForNotices();
       tookMs = clock.monotonic() - started;
     }
   }
@@ -172,12 +172,14 @@ export function observe(options: ObserveOptions, signal: AbortSignal): Observer 
       try {
         await source.waitForChange?.(signal);
         refusals = 0;
+        tellsOfChanges = true;
         readSoon();
         // A service that answers at once, every time, must not be asked without end.
         await sleep(clock, retryFirstMs, signal);
       } catch (error) {
         if (signal.aborted) return;
         refusals += 1;
+        tellsOfChanges = false;
         log.debug('waiting for a change failed', errorFields(error));
         await sleep(clock, backoffMs(refusals, { firstMs: retryFirstMs, maxMs: pollIntervalMs, random }), signal);
       }

@@ -30,13 +30,20 @@ export interface FakeMetadata {
   close(): Promise<void>;
 }
 
-/** A metadata service on a port of 127.0.0.1; `answer` may change its mind between requests. */
-export async function startFakeMetadata(answer: (request: SeenRequest) => FakeAnswer): Promise<FakeMetadata> {
+/** A metadata service on a port of 127.0.0.1; `answer` may change its mind between requests, and take its time. */
+export async function startFakeMetadata(
+  answer: (request: SeenRequest) => FakeAnswer | Promise<FakeAnswer>,
+): Promise<FakeMetadata> {
   const requests: SeenRequest[] = [];
   const server = createServer((request: IncomingMessage, response: ServerResponse) => {
     const seen = { method: request.method ?? '', path: request.url ?? '', headers: request.headers };
     requests.push(seen);
     const found = answer(seen);
+    // What is known at once goes out at once: some tests count turns.
+    if (found instanceof Promise) void found.then((later) => send(later, request, response));
+    else send(found, request, response);
+  });
+  function send(found: FakeAnswer, request: IncomingMessage, response: ServerResponse): void {
     if (found === hang) return;
     if (found === cut) {
       request.socket.destroy();
@@ -49,7 +56,7 @@ export async function startFakeMetadata(answer: (request: SeenRequest) => FakeAn
     if (found === undefined) response.writeHead(404, { 'content-type': 'text/html' }).end('<h1>404 - Not Found</h1>');
     else if (typeof found === 'string') response.writeHead(200, { 'content-type': 'text/plain' }).end(found);
     else response.writeHead(found.status, found.headers).end(found.body ?? '');
-  });
+  }
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
