@@ -40,8 +40,14 @@ const accept = {
 const uninitialized = { key: 'node.cloudprovider.kubernetes.io/uninitialized', value: 'true', effect: 'NoSchedule' };
 const notReady = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
 
-/** A Node of about 12 KB as a kubelet with an external cloud provider registers it: most of it is its image list. */
-export function freshNode(name: string): object {
+export interface FreshNode {
+  readonly metadata: object;
+  readonly spec: object;
+  readonly status: object;
+}
+
+/** A Node as a kubelet with an external cloud provider registers it: of about 12 KB, most of it its image list. */
+export function freshNode(name: string, { images = 44 }: { readonly images?: number } = {}): FreshNode {
   const image = (i: number) => ({
     names: [
       `registry.example.internal:5000/team-${i}/service-with-a-name-${i}@sha256:${'0123456789abcdef'.repeat(4)}`,
@@ -76,7 +82,7 @@ export function freshNode(name: string): object {
         kernelVersion: '6.1.0',
         containerRuntimeVersion: 'containerd://2.0.0',
       },
-      images: Array.from({ length: 44 }, (_, i) => image(i)),
+      images: Array.from({ length: images }, (_, i) => image(i)),
     },
   };
 }

@@ -8,6 +8,7 @@ import { measureBarePatches } from './bare-patches.ts';
 import { ours } from './contender.ts';
 import { findUpstream } from './find-upstream.ts';
 import { idleBudget, measureIdle } from './idle.ts';
+import { measureIdleHour } from './idle-hour.ts';
 import { joinBudget, joinWays, measureJoin } from './join.ts';
 import { measureRoutes } from './measures/routes.ts';
 import { measureServices } from './measures/services.ts';
@@ -183,6 +184,7 @@ const benches: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
         (ready.calls.total / services).toFixed(2),
         effort(join),
         effort(leave),
+        seconds(leave.goneMs),
         `${restart.calls.total}`,
         `${restart.calls.mutating}`,
       ]);
@@ -229,6 +231,27 @@ const benches: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
         ['cloud calls in the idle minute after', result.idleCallsPerMinute.toFixed(0)],
       ],
     );
+  },
+
+  async 'idle-hour'() {
+    const size = { nodes: nodes ?? 5000, services: serviceCounts?.[0] ?? 500, minutes: minutes ?? 60 };
+    const result = await measureIdleHour(size, progress);
+    const { calls, apiRequests, settledAfterSeconds, complaints } = result;
+    const anHour = (count: number) => ((count * 60) / size.minutes).toFixed(0);
+    printTable(
+      `${size.minutes} simulated minutes in which nothing happens: ${size.nodes} nodes with routes, ${size.services} Services`,
+      ['what', 'measured'],
+      [
+        ['cloud calls an hour', anHour(calls.total)],
+        ...Object.entries(calls.byOperation).map(([operation, count]) => [`  ${operation}`, anHour(count)]),
+        ['mutating cloud calls', `${calls.mutating}`],
+        ['API requests a minute', apiRequests.reduce((sum, { perMinute }) => sum + perMinute, 0).toFixed(1)],
+        ...apiRequests.map(({ what, perMinute }) => [`  ${what}`, perMinute.toFixed(1)]),
+        ['simulated seconds until all was as desired', settledAfterSeconds.toFixed(1)],
+        ['warnings meanwhile', `${complaints.length}`],
+      ],
+    );
+    for (const line of complaints.slice(0, 5)) console.log(line);
   },
 
   async scale({ bench, dist }) {

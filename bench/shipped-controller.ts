@@ -161,7 +161,8 @@ function logTimes(file: string): (message: string) => Promise<readonly number[]>
   };
 }
 
-function freePort(): Promise<number> {
+/** One that nobody listened at a moment ago. */
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once('error', reject);

@@ -102,7 +102,8 @@ async function measurePart(
       note(`${services} Services made: cloud calls a Service`, 'calls', ready.calls.total / services);
       note(`one more node: member everywhere`, 's', join.wallMs / 1000);
       note(`one more node: cloud calls`, 'calls', join.calls.total);
-      note(`one node less: member nowhere`, 's', leave.wallMs / 1000);
+      note(`one node less: new connections nowhere`, 's', leave.wallMs / 1000);
+      note(`one node less: member nowhere, after the drain`, 's', leave.goneMs / 1000);
       note(`one node less: cloud calls`, 'calls', leave.calls.total);
       note(`restart: until it leads again`, 's', restart.takeoverMs / 1000);
       note(`restart: until the cloud rests`, 's', restart.settleMs / 1000);

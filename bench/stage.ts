@@ -117,6 +117,15 @@ async function clear(rest: KubeRest): Promise<void> {
 
 export const servicesPath = '/api/v1/namespaces/default/services';
 
+export function loadBalancerService(name: string): object {
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name },
+    spec: { type: 'LoadBalancer', selector: { app: name }, ports: [{ port: 80, targetPort: 8080 }] },
+  };
+}
+
 /** Waits until the cloud has not been called for `forMs`. Answers when the last call ended, by `Date.now()`; now at the latest when nothing ends within `timeoutMs`. */
 export async function quiet(cloud: RunningCloud, forMs: number, timeoutMs = 180_000): Promise<number> {
   const deadline = Date.now() + timeoutMs;

@@ -1,11 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { taints } from '../../common/well-known.ts';
 import type { KubeObject } from '../../test/conformance/client.ts';
 import type { RunningCloud } from '../../test/sandbox/cloud/start-cloud.ts';
+import { strategicPatch } from '../../test/sandbox/world/kube-rest.ts';
 import { createNodes } from '../bare-patches.ts';
 import { type CallsMade, countCalls } from '../calls-made.ts';
 import { eachOf } from '../fleet.ts';
 import { type MemoryFigures, memoryOf } from '../process-figures.ts';
-import { quiet, type Stage, servicesPath } from '../stage.ts';
+import { loadBalancerService, quiet, type Stage, servicesPath } from '../stage.ts';
 import { watchFor } from '../watch-for.ts';
 import { isInitialised } from './node-joins.ts';
 
@@ -25,8 +27,11 @@ export interface ServicesResult {
   readonly ready: Effort;
   /** From the Node created to its instance being a member everywhere. */
   readonly join: Effort;
-  /** From the Node deleted to its instance being a member nowhere. */
-  readonly leave: Effort;
+  /** From the mark of the autoscaler, with the Node deleted right after it, to its instance taking new connections nowhere. */
+  readonly leave: Effort & {
+    /** To its instance being a member nowhere, after any drain. */
+    readonly goneMs: number;
+  };
   readonly restart: Restart;
   readonly memory: MemoryFigures;
 }
@@ -69,19 +74,30 @@ export async function measureServices(stage: Stage, { services, nodes }: Service
     });
 
     const [joiner] = cloud.model.createMany(1, { name: 'joiner', smbiosUuid: null });
-    const serving = () =>
+    const having = (counts: (weight: number) => boolean) =>
       cloud.network.loadBalancers.store
         .all()
-        .filter(({ pools }) => pools.some(({ members }) => members.some(({ instanceId }) => instanceId === joiner!.id)))
-        .length;
+        .filter(({ pools }) =>
+          pools.some(({ members }) =>
+            members.some(({ instanceId, weight }) => instanceId === joiner!.id && counts(weight)),
+          ),
+        ).length;
     const join = await effort(cloud, async () => {
       await createNodes(api, [joiner!.name], 1);
-      return until(() => serving() === services);
+      return until(() => having((weight) => weight > 0) === services);
     });
-    const leave = await effort(cloud, async () => {
-      await rest.must('DELETE', `/api/v1/nodes/${joiner!.name}`);
-      return until(() => serving() === 0);
+    let goneMs = 0;
+    const left = await effort(cloud, async () => {
+      const since = Date.now();
+      const mark = { key: taints.toBeDeletedByAutoscaler, value: '1', effect: 'NoSchedule' };
+      const path = `/api/v1/nodes/${joiner!.name}`;
+      await rest.must('PATCH', path, { spec: { taints: [mark] } }, { type: strategicPatch });
+      await rest.must('DELETE', path);
+      const outAt = await until(() => having((weight) => weight > 0) === 0);
+      goneMs = (await until(() => having(() => true) === 0)) - since;
+      return outAt;
     });
+    const leave = { ...left, goneMs };
 
     const stopping = Date.now();
     await leader.stop();
@@ -102,14 +118,7 @@ export function hasAddress(object: KubeObject): boolean {
 
 export async function createServices({ rest }: Pick<Stage, 'rest'>, count: number): Promise<void> {
   const names = Array.from({ length: count }, (_, index) => `bench-${index}`);
-  await eachOf(names, 16, (name) =>
-    rest.must('POST', servicesPath, {
-      apiVersion: 'v1',
-      kind: 'Service',
-      metadata: { name },
-      spec: { type: 'LoadBalancer', selector: { app: name }, ports: [{ port: 80, targetPort: 8080 }] },
-    }),
-  );
+  await eachOf(names, 16, (name) => rest.must('POST', servicesPath, loadBalancerService(name)));
 }
 
 /** @param happen answers when it was done, by `Date.now()` */

@@ -1,0 +1,205 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Clock } from '../common/process/clock.ts';
+import { parseFlags } from '../common/process/flags.ts';
+import { createLog } from '../common/process/log.ts';
+import { seededRandom } from '../common/process/random.ts';
+import { runCommandFlags } from '../controller/commands/run-command.ts';
+import { readRunOptions } from '../controller/options/run-options.ts';
+import { runController } from '../controller/run.ts';
+import { type RunningCloud, startCloud } from '../test/sandbox/cloud/start-cloud.ts';
+import { admin } from '../test/sandbox/kube/auth/user.ts';
+import { type KubeApiServer, startKubeApi } from '../test/sandbox/kube/start-kube-api.ts';
+import { freshNode } from './bare-patches.ts';
+import { type CallsMade, countCalls } from './calls-made.ts';
+import { isInitialised } from './measures/node-joins.ts';
+import { hasAddress } from './measures/services.ts';
+import { freePort, runFlags, writeRunFiles } from './shipped-controller.ts';
+import { simulatedTime } from './simulated-time.ts';
+import { loadBalancerService, servicesPath } from './stage.ts';
+
+export interface IdleHourOptions {
+  readonly nodes: number;
+  readonly services: number;
+  /** Of simulated time. */
+  readonly minutes: number;
+}
+
+export interface IdleHourResult {
+  readonly calls: CallsMade;
+  /** Of the controller, by verb and resource, a minute; most first. */
+  readonly apiRequests: readonly { readonly what: string; readonly perMinute: number }[];
+  /** Simulated seconds until every Node, Service and route was as desired. */
+  readonly settledAfterSeconds: number;
+  /** Log lines at warning level or above in the time that was counted. */
+  readonly complaints: readonly string[];
+}
+
+const settleMs = 15 * 60_000;
+const patienceMs = 60 * 60_000;
+const stepMs = 10_000;
+/** How often a kubelet patches the status of its Node when nothing changes. */
+const heartbeatMs = 300_000;
+
+/** A leader with Services and routes while nothing happens, on simulated time: the controller's own `run`, with sockets, in this process. */
+export async function measureIdleHour(
+  { nodes, services, minutes }: IdleHourOptions,
+  progress: (line: string) => void,
+): Promise<IdleHourResult> {
+  const folder = await mkdtemp(join(tmpdir(), 'mooring-bench-'));
+  let api: KubeApiServer | undefined;
+  let cloud: RunningCloud | undefined;
+  let lines = 0;
+  const time = simulatedTime(() => lines + (api?.core.requests.total() ?? 0) + (cloud?.calls.total() ?? 0));
+  const { clock } = time;
+  api = await startKubeApi({ clock, random: seededRandom(1), historyLimit: 100_000 });
+  cloud = await startCloud({
+    clock,
+    random: seededRandom(2),
+    loadBalancerTimings: { provisioningMs: 0, deletingMs: 0 },
+  });
+  const stop = new AbortController();
+  let complaints: string[] = [];
+  try {
+    const names = createObjects(api, cloud, { nodes, services });
+    const files = await writeRunFiles({ api, cloud, credentials: true, folder });
+    const flags = parseFlags(runCommandFlags, [
+      ...runFlags(files),
+      `--report-address=127.0.0.1:${await freePort()}`,
+      '--report-advertise-address=127.0.0.1',
+      '--secure-port=0',
+      '--cluster-cidr=10.64.0.0/10',
+    ]);
+    if (!flags.ok) throw new Error(flags.message);
+    const log = createLog({
+      clock,
+      level: 'info',
+      format: 'json',
+      write(line) {
+        lines += 1;
+        if (/"level":"(warn|error)"/.test(line)) complaints.push(line.trim());
+      },
+    });
+    const running = runController(await readRunOptions(flags.values), {
+      clock,
+      random: seededRandom(3),
+      log,
+      env: {},
+      stop: stop.signal,
+    });
+    let failure: unknown;
+    running.catch((error: unknown) => {
+      failure = error;
+    });
+
+    progress('waiting until everything is as desired');
+    while (!settled(api, cloud, { nodes, services })) {
+      if (failure !== undefined) throw failure;
+      if (clock.monotonic() > patienceMs) throw new Error(`not as desired; ${complaints.slice(-3).join('\n')}`);
+      await time.pass(1000);
+    }
+    const settledAfterSeconds = clock.monotonic() / 1000;
+    const beats = heartbeats(api, clock, names);
+    await idle(settleMs);
+
+    progress('counting');
+    complaints = [];
+    const calls = countCalls(cloud.calls);
+    const before = controllerRequests(api);
+    await idle(minutes * 60_000);
+    const after = controllerRequests(api);
+    const result = {
+      calls: calls(),
+      apiRequests: [...after]
+        .map(([what, count]) => ({ what, perMinute: (count - (before.get(what) ?? 0)) / minutes }))
+        .filter(({ perMinute }) => perMinute > 0)
+        .sort((a, b) => b.perMinute - a.perMinute),
+      settledAfterSeconds,
+      complaints,
+    };
+    stop.abort();
+    let stopped = false;
+    void running.finally(() => {
+      stopped = true;
+    });
+    while (!stopped) await time.pass(100);
+    await running;
+    return result;
+
+    async function idle(ms: number): Promise<void> {
+      for (let passed = 0; passed < ms; passed += stepMs) {
+        beats(stepMs);
+        await time.pass(stepMs);
+      }
+    }
+  } finally {
+    stop.abort();
+    await cloud.stop();
+    await api.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+function ask({ core }: KubeApiServer, method: string, path: string, body: object, type = 'application/json'): void {
+  const answer = core.handle({
+    method,
+    path,
+    query: new URLSearchParams(),
+    headers: { accept: 'application/json', 'content-type': type, 'user-agent': 'bench' },
+    body: JSON.stringify(body),
+    user: admin,
+  });
+  if ('watch' in answer && answer.watch !== undefined) throw new Error(`${method} ${path}: a watch`);
+  if ('status' in answer && answer.status > 299) throw new Error(`${method} ${path}: ${answer.status} ${answer.body}`);
+}
+
+/** Nodes with ranges of pod addresses, and Services. */
+function createObjects(
+  api: KubeApiServer,
+  cloud: RunningCloud,
+  { nodes, services }: Pick<IdleHourOptions, 'nodes' | 'services'>,
+): readonly string[] {
+  const names = cloud.model.createMany(nodes, { name: 'bench', smbiosUuid: null }).map(({ name }) => name);
+  names.forEach((name, at) => {
+    const range = `10.${64 + (at >> 8)}.${at & 255}.0/24`;
+    const node = freshNode(name, { images: 1 });
+    ask(api, 'POST', '/api/v1/nodes', { ...node, spec: { ...node.spec, podCIDR: range, podCIDRs: [range] } });
+  });
+  for (let at = 0; at < services; at += 1) ask(api, 'POST', servicesPath, loadBalancerService(`bench-${at}`));
+  return names;
+}
+
+function settled(
+  api: KubeApiServer,
+  cloud: RunningCloud,
+  { nodes, services }: Pick<IdleHourOptions, 'nodes' | 'services'>,
+): boolean {
+  const objectsOf = (plural: string) =>
+    [...api.core.store.collection(plural).items.values()].map(({ value }) => value as never);
+  return (
+    cloud.network.routes.store.all().length >= nodes &&
+    objectsOf('services').filter(hasAddress).length >= services &&
+    objectsOf('nodes').every(isInitialised)
+  );
+}
+
+/** @returns what sends the heartbeats of so many milliseconds, evenly */
+function heartbeats(api: KubeApiServer, clock: Clock, names: readonly string[]): (ms: number) => void {
+  let due = 0;
+  let next = 0;
+  return (ms) => {
+    for (due += (names.length * ms) / heartbeatMs; due >= 1; due -= 1) {
+      const now = new Date(clock.now()).toISOString().replace(/\.\d+Z$/, 'Z');
+      const ready = { type: 'Ready', status: 'True', lastHeartbeatTime: now };
+      const path = `/api/v1/nodes/${names[next]}/status`;
+      ask(api, 'PATCH', path, { status: { conditions: [ready] } }, 'application/strategic-merge-patch+json');
+      next = (next + 1) % names.length;
+    }
+  };
+}
+
+function controllerRequests({ core }: KubeApiServer): Map<string, number> {
+  const counts = core.requests.list().filter(({ userAgent }) => userAgent === 'mooring-controller');
+  return new Map(counts.map(({ verb, resource, count }) => [`${verb} ${resource}`, count]));
+}
