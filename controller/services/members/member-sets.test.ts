@@ -210,7 +210,7 @@ describe('the shared member sets', () => {
 describe('a member whose Node is gone', () => {
   it('without a mark stays until the budget lets it go; then it drains', async () => {
     const { clock, remove, lead, lease: state } = world(named(20).map((name) => memberNode(name)));
-    const { print, sets, changes } = lead();
+    const { ask, print, sets, changes } = lead();
     remove('n000', 'n001', 'n002');
     await clock.advance(1000);
     const all = held(named(20));
@@ -234,6 +234,9 @@ describe('a member whose Node is gone', () => {
       sets.withheld().map(({ node }) => node),
       ['n002'],
     );
+    assert.deepEqual(ask(all)?.withheld, [idOf('n002')]);
+    await clock.advance(300_000);
+    assert.equal(changes.length, 2, 'nothing new while it waits');
     await clock.advance(600_000);
     assert.ok(print(all)?.includes('n002~'));
     assert.equal(state.writes, 2);

@@ -214,19 +214,28 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
   /** Decided from what is there now: Nodes may have come back while the ledger was written. */
   function letGo(current: Term, granted: number): void {
     const now = clock.monotonic();
-    const chosen = withheldIn(current.sets)
+    const waiting = withheldIn(current.sets)
       .filter(({ one }) => now - one.sinceMs >= confirmMs)
-      .sort((a, b) => a.one.sinceMs - b.one.sinceMs || (a.instance < b.instance ? -1 : 1))
-      .slice(0, granted);
-    if (chosen.length === 0) return;
-    const next = new Map(current.sets);
-    for (const { set, instance, one } of chosen) {
-      const held = next.get(set.scope) ?? set;
-      const departed = new Map(held.departed).set(instance, { ...one, phase: 'drains' });
-      next.set(set.scope, withDeparted(held, departed));
-      log.info('member let go: its Node vanished', { providerID: one.providerID, node: one.facts?.node });
+      .sort((a, b) => a.one.sinceMs - b.one.sinceMs || (a.instance < b.instance ? -1 : 1));
+    const changed = waiting.filter(({ one }, index) => index < granted || one.refused !== true);
+    if (changed.length === 0) return;
+    const next = new Map<string, Map<string, Departed>>();
+    for (const [index, { set, instance, one }] of waiting.entries()) {
+      const departed = next.get(set.scope) ?? new Map(set.departed);
+      next.set(set.scope, departed);
+      departed.set(instance, index < granted ? { ...one, phase: 'drains' } : { ...one, refused: true });
+      if (index < granted)
+        log.info('member let go: its Node vanished', { providerID: one.providerID, node: one.facts?.node });
     }
-    publish(current, next);
+    publish(
+      current,
+      new Map(
+        [...current.sets].map(([scope, set]) => {
+          const departed = next.get(scope);
+          return [scope, departed === undefined ? set : withDeparted(set, departed)];
+        }),
+      ),
+    );
   }
 
   function startTerm(): Term {

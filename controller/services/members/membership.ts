@@ -17,6 +17,8 @@ export interface Departed {
   readonly phase: 'out' | 'drains' | 'unexplained';
   /** Monotonic. */
   readonly sinceMs: number;
+  /** The budget has been asked, and had no room. */
+  readonly refused?: boolean | undefined;
   /** When a load balancer was last seen to hold it, monotonic; undefined = never: then nothing need be removed. */
   readonly seenMs: number | undefined;
 }
@@ -164,7 +166,9 @@ function hashOf(
   }
   const others = [
     ...[...present].flatMap(([id, { kind }]) => (kind === 'waiting' ? [] : [`${id} ${kind}`])),
-    ...[...departed].flatMap(([id, { phase }]) => (phase === 'unexplained' ? [] : [`${id} ${phase}`])),
+    ...[...departed].flatMap(([id, { phase, refused = false }]) =>
+      phase === 'unexplained' && !refused ? [] : [`${id} ${phase}`],
+    ),
   ];
   return hash.update(others.sort().join('\n')).digest('hex').slice(0, 16);
 }

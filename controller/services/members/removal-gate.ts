@@ -20,7 +20,7 @@ export interface RemovalGateOptions {
   waiting(): readonly number[];
   /** Members of all kinds that there are. */
   size(): number;
-  /** Lets so many go, those first that have waited longest of those that have waited long enough. */
+  /** Lets so many go, those first that have waited longest of those that have waited long enough; the rest of these was refused. */
   letGo(granted: number): void;
 }
 

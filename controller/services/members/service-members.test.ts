@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { ObservedMember } from '../../clouds/load-balancers.ts';
 import { instanceOf, type LeavingReason } from './facts.ts';
-import { type Departed, type Membership, nextMemberships } from './membership.ts';
+import { type Departed, type Membership, nextMemberships, withDeparted } from './membership.ts';
 import { type DrainTimes, type MembersRequest, membersOf, type ServiceMembers } from './service-members.ts';
 import { idOf } from './testing/node-list.ts';
 
@@ -108,8 +108,14 @@ describe('the members of one Service', () => {
   ];
   for (const [what, fleet, text, expected] of table) it(what, () => assert.equal(ask(fleet, text), expected));
 
-  it('says who is withheld, how many there are, and what a cap leaves out', () => {
-    const fleet = setOf({ active: ['a', 'b', 'c'], departed: { g: 'unexplained' } });
+  it('says whom the budget refused to let go, how many there are, and what a cap leaves out', () => {
+    const fresh = setOf({ active: ['a', 'b', 'c'], departed: { g: 'unexplained' } });
+    assert.deepEqual(membersOf(fresh, request('a g'), new Map(), options, 0).members.withheld, []);
+    const fleet = withDeparted(
+      fresh,
+      new Map([...fresh.departed].map(([instance, one]) => [instance, { ...one, refused: true }])),
+    );
+    assert.notEqual(fleet.hash, fresh.hash);
     const { members } = membersOf(fleet, request('a g', { maxMembers: 2 }), new Map(), options, 0);
     assert.deepEqual([members.withheld, members.available, members.omitted], [[idOf('g')], 3, 2]);
     assert.equal(members.members.length, 2);
@@ -220,6 +226,12 @@ describe('make before break', () => {
     const local = { trafficPolicy: 'Local' } as const;
     assert.equal(ask({ active: ['a', 'n'], leaving: ['l'] }, 'a! l+ n?', local), 'a l n');
     assert.equal(ask({ active: ['a', 'n'], leaving: ['l'] }, 'a! l+ n+', local), 'a l~ n');
+  });
+
+  it('has the load balancer read anew only where health checks decide', () => {
+    const look = (text: string) =>
+      membersOf(setOf({ active: ['n'], leaving: ['l'] }), request(text), new Map(), options, 0).members.lookAgain;
+    assert.deepEqual(['l', 'l n', 'l+ n', 'l+ n+'].map(look), [false, false, true, false]);
   });
 
   it('waits no longer than it may', () => {

@@ -26,7 +26,9 @@ export interface ServiceMembers {
   readonly available: number;
   /** How many of those the cloud's cap leaves out. */
   readonly omitted: number;
-  /** providerIDs that stay although their Nodes are gone, until the budget lets them go (`MemberRemovalWithheld`). */
+  /** Read the load balancer again before asking again: only its health checks can tell what is waited for. */
+  readonly lookAgain: boolean;
+  /** providerIDs that stay although their Nodes are gone, since the budget had no room for them yet (`MemberRemovalWithheld`). */
   readonly withheld: readonly string[];
   /** Of the shared set. */
   readonly hash: string;
@@ -118,6 +120,7 @@ export function membersOf(
     members: {
       members: extra.length === 0 ? chosen : work.join(chosen, extra),
       recheckAfterMs,
+      lookAgain: waiting > 0 && replaced === 'unhealthy',
       available: set.members.length,
       omitted: set.members.length - chosen.length,
       withheld: sorted.withheld,
@@ -153,7 +156,7 @@ function sortStrangers(set: Membership, strangers: readonly ObservedMember[]) {
     if (fate === 'leaving' || fate === 'drains') leaving.push(extra);
     else {
       kept.push(extra);
-      if (fate !== 'waiting') withheld.push(providerID);
+      if (departed?.refused) withheld.push(providerID);
     }
   }
   return { leaving, kept, withheld };
@@ -168,7 +171,7 @@ function timesOf(
   const replacedFromMs = before === undefined ? Number.NEGATIVE_INFINITY : (before.replacedSinceMs ?? nowMs);
   return {
     sinceMs: before?.sinceMs ?? nowMs,
-    replacedSinceMs: replaced === 'no' ? undefined : replacedFromMs,
+    replacedSinceMs: replaced === 'no' || replaced === 'unhealthy' ? undefined : replacedFromMs,
     drainingSinceMs: draining ? (before?.drainingSinceMs ?? nowMs) : undefined,
   };
 }
@@ -180,8 +183,8 @@ function waitLeftMs(times: LeavingTimes | undefined, replaced: Replacement, maxW
   return replacedSinceMs === undefined ? leftMs : Math.min(leftMs, replacedSinceMs + settleMs - nowMs);
 }
 
-/** Whether those that stay take connections here: `healthy` = the cloud says so. */
-type Replacement = 'no' | 'added' | 'healthy';
+/** Whether those that stay take connections here: `healthy` and `unhealthy` = the cloud says so. */
+type Replacement = 'no' | 'unhealthy' | 'added' | 'healthy';
 
 function replacement(
   set: Membership,
@@ -196,5 +199,5 @@ function replacement(
   if (added === 0 || (trafficPolicy === 'Local' && added < staying.length)) return 'no';
   // With Local, only Nodes that run a pod are healthy: one of them is all that can be asked for.
   if (healthy) return 'healthy';
-  return told ? 'no' : 'added';
+  return told ? 'unhealthy' : 'added';
 }
