@@ -3,6 +3,7 @@ import type { ApiSuite, ApiUnderTest, Check } from '../conformance/api-under-tes
 import { conformanceSuites } from '../conformance/suites.ts';
 import { deploySuite } from '../deploy/deploy-suite.ts';
 import { bootstrapNodeNames, bootstrapSuite } from '../e2e/bootstrap.suite.ts';
+import { networkNodeNames, networkSuite } from '../e2e/network.suite.ts';
 import { scenarioNodeNames, scenariosSuite } from '../e2e/scenarios.suite.ts';
 import { reregisterSuite } from '../kubelet/reregister.suite.ts';
 import { type Binaries, findBinaries } from './binaries.ts';
@@ -30,6 +31,8 @@ const groups: Group[] = [
     suites: () => [bootstrapSuite, scenariosSuite],
     nodeNames: [...new Set([...bootstrapNodeNames, ...scenarioNodeNames])],
   },
+  // A server of its own: it makes 200 Services.
+  { name: 'network', suites: () => [networkSuite(200)], nodeNames: networkNodeNames },
   // A server of its own: it installs the manifests and removes them again.
   { name: 'deploy', suites: ({ kubectl }) => [deploySuite(kubectl)] },
   { name: 'kubelet', suites: () => [reregisterSuite] },

@@ -5,7 +5,8 @@ import { startTraffic } from '../dataplane/traffic.ts';
 import type { Replica } from '../world/replica.ts';
 import { shortened } from '../world/shortened.ts';
 import type { World } from '../world/world.ts';
-import { assertThat, nodeNamed, type Scenario, seconds, taintKeys, until } from './scenario.ts';
+import { audited, restart, sumOf } from './controllers.ts';
+import { assertThat, eventsOf, nodeNamed, type Scenario, seconds, taintKeys, until } from './scenario.ts';
 import {
   answering,
   balancersOf,
@@ -13,6 +14,7 @@ import {
   deleteService,
   ensured,
   haveService,
+  livingNodes,
   loadBalancerServices,
   mutatingCalls,
   mutationsSince,
@@ -83,48 +85,6 @@ export const failover: Scenario = {
   },
 };
 
-async function livingNodes(world: World): Promise<string[]> {
-  const running = new Set(
-    world.vms.filter(({ id }) => world.cloud.model.get(id)?.power === 'running').map(({ name }) => name),
-  );
-  const { items } = await world.rest.must('GET', '/api/v1/nodes');
-  return items
-    .map(({ metadata }: { metadata: { name: string } }) => metadata.name)
-    .filter((name: string) => running.has(name));
-}
-
-/** Both controllers end in order, something may happen, and both come back. Resolves with the leader. */
-async function restart(world: World, meanwhile: () => Promise<void> = async () => {}): Promise<Replica> {
-  await Promise.all(world.replicas.map(({ child }) => child.stop()));
-  await meanwhile();
-  for (const replica of world.replicas) replica.start();
-  return until('somebody leads again', 30_000, () => world.leader());
-}
-
-function sumOf(samples: ReadonlyMap<string, number>, name: string): number {
-  let sum = 0;
-  for (const [sample, value] of samples) if (sample === name || sample.startsWith(`${name}{`)) sum += value;
-  return sum;
-}
-
-/** Waits until the leader has read all load balancers so often, and every Service stands well. */
-async function audited(world: World, leader: Replica, audits: number): Promise<void> {
-  const wanted = (await loadBalancerServices(world)).length;
-  let seen = '';
-  await until(
-    'the leader has looked at everything',
-    40_000,
-    async () => {
-      const samples = await leader.metrics().catch(() => new Map<string, number>());
-      const done = samples.get('mooring_load_balancer_audits_total{outcome="ok"}') ?? 0;
-      const well = samples.get('mooring_services{reason="Ensured"}') ?? 0;
-      seen = `${done} audits, ${well} of ${wanted} Services ensured`;
-      return done >= audits && well >= wanted;
-    },
-    () => seen,
-  );
-}
-
 /** A load balancer whose Service is gone. */
 function orphaned(world: World): SimulatedLoadBalancer | undefined {
   return world.cloud.network.loadBalancers.store
@@ -183,18 +143,22 @@ export const orphan: Scenario = {
       'the sweep counts it',
       30_000,
       async () => {
-        seen = sumOf(await leader.metrics().catch(() => new Map()), 'mooring_load_balancers_without_service');
+        seen = sumOf(await leader.metrics().catch(() => new Map()), 'mooring_orphaned_load_balancers');
         return seen === 1;
       },
       () => `${seen}`,
     );
+    const event = await until('an event names it', 10_000, async () =>
+      (await eventsOf(world, 'kube-system')).find(({ reason }) => reason === 'OrphanedLoadBalancer'),
+    );
+    assertThat(event.message.includes('default/stripped'), event.message);
     await audited(world, leader, 2);
     const changed = mutationsSince(world, before);
     assertThat(changed === '', `something was changed: ${changed}`);
     const balancer = orphaned(world);
     assertThat(balancer, 'the load balancer was deleted');
     world.cloud.network.loadBalancers.delete(balancer.id);
-    return `it was deleted while no controller ran; mooring_load_balancers_without_service = 1, ${balancer.id} (of ${balancer.tags[ownerTags.serviceName]}) still stands, 0 mutating calls`;
+    return `stripped and deleted while no controller ran; mooring_orphaned_load_balancers = 1, event: ${event.message}; it still stands, 0 mutating calls`;
   },
 };
 

@@ -1,6 +1,7 @@
 import { taints } from '../../../common/well-known.ts';
 import { createKubelet } from '../world/kubelet.ts';
 import { shortened } from '../world/shortened.ts';
+import type { World } from '../world/world.ts';
 import { away, failover, orphan, restarted } from './leader-scenarios.ts';
 import { drain, routes, services } from './network-scenarios.ts';
 import {
@@ -15,6 +16,7 @@ import {
   until,
   vm,
 } from './scenario.ts';
+import { addressOf, ensured, loadBalancerServices } from './services.ts';
 
 const join: Scenario = {
   name: 'join',
@@ -104,12 +106,20 @@ const terminate: Scenario = {
   },
 };
 
+/** What every Service shows as its address, in one line. */
+async function serviceAddresses(world: World): Promise<string> {
+  const shown = (await loadBalancerServices(world)).map((service) => `${service.metadata.name} ${addressOf(service)}`);
+  return shown.sort().join(', ');
+}
+
 const credentials: Scenario = {
   name: 'credentials',
   title: 'with wrong credentials the cloud says that nothing exists: nothing is deleted, and it says why',
   async run(world) {
     const { name } = vm(world, 3);
     const { items: before } = await world.rest.must('GET', '/api/v1/nodes');
+    const addressesBefore = await serviceAddresses(world);
+    const balancersBefore = world.cloud.network.loadBalancers.store.all().map(({ id }) => id);
     world.cloud.credentials.setMode(world.cloud.credential, 'sees-nothing');
     await world.powerLoss(name);
     const shown = await until('the Node says why it is kept', 40_000, async () => {
@@ -118,6 +128,7 @@ const credentials: Scenario = {
     });
     const { items: during } = await world.rest.must('GET', '/api/v1/nodes');
     assertThat(during.length === before.length, `${before.length - during.length} Nodes were deleted`);
+    assertThat((await serviceAddresses(world)) === addressesBefore, 'a Service lost its address');
     world.cloud.credentials.setMode(world.cloud.credential, 'ok');
     await world.kubelets.get(name)?.start();
     await world.agents.restart(vm(world, 3));
@@ -126,7 +137,12 @@ const credentials: Scenario = {
       90_000,
       async () => conditionOf(await nodeNamed(world, name), 'CloudInstanceMissing')?.status === 'False',
     );
-    return `all ${during.length} Nodes kept while the cloud denied every instance; ${name} said ${shown.reason}: ${shown.message}`;
+    const services = await loadBalancerServices(world);
+    for (const { metadata } of services) await ensured(world, metadata.name, 60_000);
+    const balancers = world.cloud.network.loadBalancers.store.all().map(({ id }) => id);
+    assertThat(balancers.join() === balancersBefore.join(), `load balancers ${balancersBefore} became ${balancers}`);
+    assertThat((await serviceAddresses(world)) === addressesBefore, 'a Service has another address');
+    return `all ${during.length} Nodes and ${balancers.length} load balancers kept while the cloud denied every instance; ${name} said ${shown.reason}: ${shown.message}`;
   },
 };
 

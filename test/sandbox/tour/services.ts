@@ -162,3 +162,14 @@ export function mutationsSince(world: World, before: ReadonlyMap<string, number>
     .map(([operation, count]) => `${count} ${operation}`)
     .join(', ');
 }
+
+/** Nodes whose VM runs, by name. */
+export async function livingNodes(world: World): Promise<string[]> {
+  const running = new Set(
+    world.vms.filter(({ id }) => world.cloud.model.get(id)?.power === 'running').map(({ name }) => name),
+  );
+  const { items } = await world.rest.must('GET', '/api/v1/nodes');
+  return items
+    .map(({ metadata }: { metadata: { name: string } }) => metadata.name)
+    .filter((name: string) => running.has(name));
+}

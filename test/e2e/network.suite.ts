@@ -1,0 +1,109 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import type { ApiSuite } from '../conformance/api-under-test.ts';
+import { assertThat, type Scenario, until } from '../sandbox/tour/scenario.ts';
+import {
+  createService,
+  ensured,
+  loadBalancerServices,
+  mutatingCalls,
+  mutationsSince,
+} from '../sandbox/tour/services.ts';
+import { controllerMain, shortened } from '../sandbox/world/shortened.ts';
+import { startWorld, type World } from '../sandbox/world/world.ts';
+import { manyServices } from './many-services.ts';
+import { routeLife } from './route-life.ts';
+import { serviceKinds } from './service-kinds.ts';
+import { serviceLife } from './service-life.ts';
+
+const execute = promisify(execFile);
+const nodes = 3;
+
+/** Every node that a scenario registers. */
+export const networkNodeNames: readonly string[] = [
+  ...Array.from({ length: nodes }, (_, index) => `node-000${index + 1}`),
+  'routed-1',
+];
+
+async function command(world: World, words: readonly string[]): Promise<{ code: number; stdout: string }> {
+  const args = [
+    ...words,
+    '--cloud-provider=simulated',
+    `--cloud-config=${world.folder}/cloud.yaml`,
+    `--kubeconfig=${world.kubeconfig}`,
+  ];
+  try {
+    const { stdout } = await execute(process.execPath, [controllerMain, ...args]);
+    return { code: 0, stdout };
+  } catch (error) {
+    const { code, stdout, stderr } = error as { code?: number; stdout?: string; stderr?: string };
+    if (typeof code !== 'number') throw error;
+    return { code, stdout: `${stdout ?? ''}${stderr ?? ''}` };
+  }
+}
+
+const planned: Scenario = {
+  name: 'plan',
+  title: 'plan prints what a run would do and does nothing of it; with all in place it has nothing to print',
+  async run(world) {
+    const plan = ['plan', '--exit-code', `--cluster-cidr=${shortened.clusterCidr}`];
+    await createService(world, { name: 'planned' });
+    await ensured(world, 'planned');
+    const idle = await command(world, plan);
+    assertThat(idle.code === 0, `with all in place it ended with ${idle.code}: ${idle.stdout}`);
+    await Promise.all(world.replicas.map(({ child }) => child.stop()));
+    await createService(world, { name: 'to-be-made' });
+    const before = mutatingCalls(world);
+    const busy = await command(world, plan);
+    assertThat(busy.code === 3, `with something to do it ended with ${busy.code}: ${busy.stdout}`);
+    assertThat(busy.stdout.includes('to-be-made'), busy.stdout);
+    assertThat(mutationsSince(world, before) === '', 'it changed something');
+    for (const replica of world.replicas) replica.start();
+    await ensured(world, 'to-be-made', 40_000);
+    return busy.stdout.split('\n').find((line) => line.includes('to-be-made')) ?? '';
+  },
+};
+
+const tornDown: Scenario = {
+  name: 'teardown',
+  title: 'teardown empties the cloud of what this cluster has there, and of nothing else',
+  async run(world) {
+    const { model, network } = world.cloud;
+    const place = [...model.places.keys()][0] ?? '';
+    const foreign = network.addresses.reserve(place, { family: 'IPv4', scheme: 'external', tags: {} }).address;
+    await Promise.all(world.replicas.map(({ child }) => child.stop()));
+    assertThat((await loadBalancerServices(world)).length === 2, 'the Services of the scenario before are not there');
+    const refused = await command(world, ['teardown', '--yes', `--cluster-cidr=${shortened.clusterCidr}`]);
+    assertThat(refused.code !== 0, 'with Services it did not refuse');
+    const done = await command(world, ['teardown', '--yes', '--force', `--cluster-cidr=${shortened.clusterCidr}`]);
+    assertThat(done.code === 0, `it ended with ${done.code}: ${done.stdout}`);
+    await until('nothing of ours is left', 10_000, async () => {
+      const { loadBalancers, addresses, routes } = network;
+      return loadBalancers.store.all().length + addresses.store.all().length + routes.store.all().length === 1;
+    });
+    assertThat(network.addresses.store.get(foreign.id), "somebody else's address was released");
+    return done.stdout.trim().split('\n').at(-1) ?? '';
+  },
+};
+
+/** Load balancers and routes with the shipped programs as processes, on any API server; nothing of it is left in the cloud afterwards. */
+export function networkSuite(services: number): ApiSuite {
+  return {
+    name: 'network',
+    async run(api, check) {
+      const world = await startWorld({ api, nodes, cloudLatencyMs: 0, agentProcesses: 0, say: () => {} });
+      const prove = (scenario: Scenario) =>
+        check(scenario.title, async () => {
+          const seen = await scenario.run(world);
+          if (process.env['MOORING_SHOW']) process.stderr.write(`${scenario.name}: ${seen}\n`);
+        });
+      try {
+        for (const scenario of [...routeLife, ...serviceLife]) await prove(scenario);
+        for (const scenario of serviceKinds) await prove(scenario);
+        for (const scenario of [manyServices(services), planned, tornDown]) await prove(scenario);
+      } finally {
+        await world.stop();
+      }
+    },
+  };
+}
