@@ -172,6 +172,7 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
           clusterCidrs: options.clusterCidrs,
           enabled: options.routes,
           auditMs: options.routeAuditMs,
+          concurrentRoutes: options.concurrentRoutes,
           budget,
           queueMetrics,
         },
@@ -206,6 +207,9 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
         ]
       : [],
     routesRun: (scope, node) => routes?.routesRun(scope, node) ?? false,
-    deleting: (node) => members?.noteDeletion(node),
+    deleting(node) {
+      members?.noteDeletion(node);
+      routes?.noteDeletion(node);
+    },
   };
 }

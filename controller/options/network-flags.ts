@@ -69,6 +69,7 @@ export const networkFlags = defineFlags({
     help: 'How often the route table is read and compared; changes in the cluster are acted on at once. Below a minute counts as a minute.',
     check: positive,
   },
+  'concurrent-route-syncs': { kind: 'int', default: 32, min: 1, max: 1000, help: 'Routes worked on at once.' },
   'allocate-node-cidrs': {
     kind: 'bool',
     default: false,

@@ -25,6 +25,7 @@ export interface NetworkOptions extends ClusterOptions {
   readonly loadBalancerAuditMs: number;
   readonly deleteOrphans: boolean;
   readonly routeAuditMs: number;
+  readonly concurrentRoutes: number;
   /** Undefined: no pod ranges are given to Nodes. */
   readonly ipam: IpamOptions | undefined;
 }
@@ -58,6 +59,7 @@ export function readNetworkOptions(
     loadBalancerAuditMs: values.loadBalancerAuditPeriod,
     deleteOrphans: values.deleteOrphans,
     routeAuditMs: values.routeReconciliationPeriod,
+    concurrentRoutes: values.concurrentRouteSyncs,
     ipam: loops.ipam && values.allocateNodeCidrs ? ipamOptions(values) : undefined,
   };
 }
