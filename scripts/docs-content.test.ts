@@ -127,6 +127,7 @@ describe('the pages', async () => {
       'CloudInitialized',
       'CloudInstanceMissing',
       'CloudLoadBalancer',
+      'NetworkUnavailable',
     ]);
     for (const { path, text } of prose)
       for (const [, word = ''] of text.matchAll(/`([A-Z][a-z]+(?:[A-Z][A-Za-z]*)+)`/g))
