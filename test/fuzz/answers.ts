@@ -1,10 +1,11 @@
 import type { ReportAnswer } from '../../common/report.ts';
 import { type RefusalCode, refusals } from '../../controller/reports/refusal.ts';
 import { canary } from './evil-values.ts';
+import type { SecureOutcome } from './secure-answers.ts';
 import type { Heard } from './wire.ts';
 
 /** How a case ended, as its sender sees it. */
-export type Outcome = RefusalCode | 'kept' | 'stale' | 'silence';
+export type Outcome = RefusalCode | 'kept' | 'stale' | 'silence' | SecureOutcome;
 
 /** A judgement of one answer: what it says, or what is wrong with it. */
 export type Reading = { readonly outcome: Outcome } | { readonly fault: string };
@@ -17,7 +18,8 @@ interface Response {
 
 /** Longest answer that a refusal may have: it names one field and shows at most 64 characters of its value. */
 const longestAnswer = 2048;
-const leaks = /node:internal|node_modules|\.[cm]?[jt]s:\d+|\n\s+at |\/work\/|Bearer|eyJ[A-Za-z0-9_-]{20}/;
+/** What no answer may hold, whichever port gives it. */
+export const leaks = /node:internal|node_modules|\.[cm]?[jt]s:\d+|\n\s+at |\/work\/|Bearer|eyJ[A-Za-z0-9_-]{20}/;
 
 /** Reads what came back; finds fault with anything but one well-formed answer in the words of the report API. */
 export function readAnswer({ bytes, end }: Heard, options: { readonly headOnly?: boolean } = {}): Reading {

@@ -3,6 +3,7 @@ import { type Speaker, validReport } from './bodies.ts';
 import { type Body, judgeBody, makeBody } from './body-texts.ts';
 import { type Dice, diceOf } from './dice.ts';
 import type { Credential, Lane, Member } from './lane.ts';
+import type { Readers } from './readers.ts';
 import {
   badTypes,
   bytesOf,
@@ -15,10 +16,18 @@ import {
   stalled,
   wildRequest,
 } from './requests.ts';
+import { makeSecureCase } from './secure-cases.ts';
 import type { Delivery } from './wire.ts';
 
-/** The servers under attack: one without limits of pace, one exactly as shipped, and a standby. */
-export type Door = 'open' | 'shipped' | 'standby';
+/** The report servers under attack (one without limits of pace, one exactly as shipped, a standby) and the secure port. */
+export type Door = 'open' | 'shipped' | 'standby' | 'secure';
+
+/** What cases know besides their own lane. */
+export interface Surroundings {
+  /** Names of nodes of all lanes. */
+  readonly others: readonly string[];
+  readonly readers: Readers;
+}
 
 export interface Case {
   readonly number: number;
@@ -55,14 +64,19 @@ interface Draft {
   readonly report?: Body['report'];
 }
 
-export function makeCase(seed: number, number: number, lane: Lane, others: readonly string[]): Case {
+export function makeCase(seed: number, number: number, lane: Lane, { others, readers }: Surroundings): Case {
   const dice = diceOf(seed, number);
   if (dice.chance(0.004)) lane.recreate(dice);
   const door = dice.weighed<Door>([
-    [84, 'open'],
+    [78, 'open'],
     [10, 'shipped'],
     [6, 'standby'],
+    [6, 'secure'],
   ]);
+  if (door === 'secure') {
+    const { outcomes: right, ...secure } = makeSecureCase(dice, lane, readers);
+    return { number, door, ...secure, outcomes: new Set(right), sender: undefined, report: undefined };
+  }
   const speaker: Speaker = { agentId: `agent-${number}`, sequence: dice.below(1_000_000), others };
   const draft = dice.weighed<() => Draft>([
     [62, () => ordinary(dice, lane, speaker)],

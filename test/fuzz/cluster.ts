@@ -26,7 +26,7 @@ export interface Cluster {
   putPod(node: string, account?: string, namespace?: string): BoundObject;
   deletePod(pod: BoundObject): void;
   putSecret(): BoundObject;
-  /** For ten minutes. */
+  /** For longer than any run. */
   issue(wish: TokenWish): string;
   /** The same, so long ago that it has ended. */
   issueLongAgo(wish: TokenWish): string;
@@ -35,6 +35,10 @@ export interface Cluster {
 
 export const otherNamespace = 'default';
 export const otherAccount = 'not-the-agent';
+/** May read metrics and nothing else. */
+export const scrapeAccount = 'prometheus';
+
+const tokenSeconds = 43_200;
 
 export async function startCluster(): Promise<Cluster> {
   const real = systemClock();
@@ -58,9 +62,10 @@ export async function startCluster(): Promise<Cluster> {
     return JSON.parse(answer.body);
   }
 
-  function issue({ account = names.agent, namespace = names.namespace, audience, bound }: TokenWish): string {
+  function issue(wish: TokenWish, expirationSeconds = tokenSeconds): string {
+    const { account = names.agent, namespace = names.namespace, audience, bound } = wish;
     const spec = {
-      expirationSeconds: 600,
+      expirationSeconds,
       audiences: [audience ?? names.audience],
       ...(bound ? { boundObjectRef: { apiVersion: 'v1', ...bound } } : {}),
     };
@@ -71,10 +76,23 @@ export async function startCluster(): Promise<Cluster> {
   for (const [namespace, name] of [
     [names.namespace, names.agent],
     [names.namespace, otherAccount],
+    [names.namespace, scrapeAccount],
     [otherNamespace, names.agent],
   ] as const) {
     ask('POST', path(namespace, 'serviceaccounts'), { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name } });
   }
+
+  const rbac = 'rbac.authorization.k8s.io';
+  const roles = `/apis/${rbac}/v1/clusterroles`;
+  const rules = [{ nonResourceURLs: ['/metrics'], verbs: ['get'] }];
+  ask('POST', roles, { apiVersion: `${rbac}/v1`, kind: 'ClusterRole', metadata: { name: scrapeAccount }, rules });
+  ask('POST', `/apis/${rbac}/v1/clusterrolebindings`, {
+    apiVersion: `${rbac}/v1`,
+    kind: 'ClusterRoleBinding',
+    metadata: { name: scrapeAccount },
+    roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: scrapeAccount },
+    subjects: [{ kind: 'ServiceAccount', namespace: names.namespace, name: scrapeAccount }],
+  });
 
   return {
     server,
@@ -103,11 +121,11 @@ export async function startCluster(): Promise<Cluster> {
       }).metadata;
       return { kind: 'Secret', name, uid };
     },
-    issue,
+    issue: (wish) => issue(wish),
     issueLongAgo(wish) {
       offsetMs = -3_600_000;
       try {
-        return issue(wish);
+        return issue(wish, 600);
       } finally {
         offsetMs = 0;
       }

@@ -58,9 +58,10 @@ async function main(): Promise<number> {
   const kept = count((outcome) => outcome === 'kept');
   const stale = count((outcome) => outcome === 'stale');
   const silent = count((outcome) => outcome === 'silence');
-  const refused = count(() => true) - kept - stale - silent;
+  const secure = count((outcome) => outcome.startsWith('secure'));
+  const refused = count(() => true) - kept - stale - silent - secure;
   process.stdout.write(
-    `cases: ${result.cases}, refused: ${refused}, kept: ${kept}, stale: ${stale}, unanswered: ${silent}, faults: ${faults.length} (${result.seconds.toFixed(0)} s)\n`,
+    `cases: ${result.cases}, refused: ${refused}, kept: ${kept}, stale: ${stale}, secure port: ${secure}, unanswered: ${silent}, faults: ${faults.length} (${result.seconds.toFixed(0)} s)\n`,
   );
   return faults.length === 0 && result.cases > 0 ? 0 : 1;
 }

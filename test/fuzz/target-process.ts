@@ -1,5 +1,5 @@
 /**
- * The report servers under attack, in a process of their own, as the controller builds them. The parent says where the API server is and asks what was kept
+ * The report servers and the secure port under attack, in a process of their own, as the controller builds them. The parent says where the API server is and asks what was kept
  * and logged; see `target.ts`.
  */
 
@@ -14,6 +14,7 @@ import { createIdentity } from '../../controller/reports/identity.ts';
 import { createReportMetrics } from '../../controller/reports/metrics.ts';
 import { createReportServer, type ReportLimits } from '../../controller/reports/server.ts';
 import { createReportStore, type ReportStore } from '../../controller/reports/store.ts';
+import { createSecureServer } from '../../controller/serving/secure-server.ts';
 import type { Door } from './cases.ts';
 import type { FromTarget, TargetConfig, ToTarget } from './target.ts';
 
@@ -23,8 +24,8 @@ const openLimits: Partial<ReportLimits> = {
   perAddress: 1_000_000_000,
   headersTimeoutMs: 600,
   requestTimeoutMs: 900,
-  idleTimeoutMs: 1500,
-  handshakeTimeoutMs: 1000,
+  idleTimeoutMs: 5000,
+  handshakeTimeoutMs: 5000,
   checkIntervalMs: 100,
 };
 /** The monotonic clock of the open door runs so much faster: then nearly every refusal is logged, and kept verdicts age. */
@@ -65,9 +66,10 @@ async function serve(config: TargetConfig): Promise<void> {
     }
   }
 
+  const registry = createMetricRegistry();
+  const metrics = createReportMetrics(registry);
   let asked = 0;
   async function open(door: Door, time: Clock, limits: Partial<ReportLimits>): Promise<number> {
-    const metrics = createReportMetrics(createMetricRegistry());
     const server = await createReportServer({
       clock: time,
       log: createLog({ clock, level: 'debug', format: 'json', write: (line) => lines.push(line) }),
@@ -98,9 +100,21 @@ async function serve(config: TargetConfig): Promise<void> {
     return server.listen({ host: '127.0.0.1', port: 0 });
   }
 
+  const secure = createSecureServer({
+    clock: hurried,
+    log: createLog({ clock, level: 'debug', format: 'json', write: (line) => lines.push(line) }),
+    api,
+    credentials: config.credentials,
+    live: [{ name: 'loops', check: () => undefined }],
+    ready: [{ name: 'nodes-synced', check: () => undefined }],
+    metrics: registry,
+    configz: () => ({ reportAddress: ':10270' }),
+  });
+
   say({
     type: 'ready',
     ports: {
+      secure: await secure.listen({ host: '127.0.0.1', port: 0 }),
       open: await open('open', hurried, openLimits),
       shipped: await open('shipped', clock, {}),
       standby: await open('standby', hurried, openLimits),

@@ -23,11 +23,19 @@ export interface Wire {
   send(port: number, delivery: Delivery): Promise<Heard>;
 }
 
-/** How often a new session is begun rather than an old one taken up: whole handshakes are most of what a case costs. */
-const wholeHandshakeEvery = 10;
+/**
+ * How connections begin, in turn. Handshakes are most of what a case costs, to both sides: most take up an old session of TLS 1.2, which alone needs no new keys; each other way comes often
+ * enough to be attacked too.
+ */
+const manners = [
+  { version: 'TLSv1.3', resumed: false },
+  { version: 'TLSv1.2', resumed: false },
+  { version: 'TLSv1.3', resumed: true },
+  ...Array.from({ length: 9 }, () => ({ version: 'TLSv1.2', resumed: true }) as const),
+] as const;
 
 export interface WireOptions {
-  /** Whether sessions are taken up again; default true. */
+  /** Whether sessions are taken up again; default true. Otherwise each connection begins as a new agent's does. */
   readonly resume?: boolean;
   /** Default 20 s. */
   readonly patienceMs?: number;
@@ -35,18 +43,24 @@ export interface WireOptions {
 
 /** @param ca the one authority that is trusted */
 export function createWire(ca: string, { resume = true, patienceMs = 20_000 }: WireOptions = {}): Wire {
-  const secureContext: SecureContext = createSecureContext({ ca });
-  const sessions = new Map<number, Buffer>();
+  const contexts: Readonly<Record<'TLSv1.2' | 'TLSv1.3', SecureContext>> = {
+    'TLSv1.2': createSecureContext({ ca, maxVersion: 'TLSv1.2' }),
+    'TLSv1.3': createSecureContext({ ca }),
+  };
+  const sessions = new Map<string, Buffer>();
   let opened = 0;
 
   function open(port: number, delivery: Delivery, ready: () => void): Socket {
     const localAddress = delivery.from ?? '127.0.0.1';
     if (delivery.tls === 'plain') return connectPlain({ host: '127.0.0.1', port, localAddress, noDelay: true }, ready);
+    const { version, resumed } = manners[resume ? opened % manners.length : 0] ?? manners[0];
     opened += 1;
-    const session = !resume || opened % wholeHandshakeEvery === 0 ? undefined : sessions.get(port);
+    const key = `${version} ${port}`;
+    const session = resumed ? sessions.get(key) : undefined;
+    const secureContext = contexts[version];
     const options = { host: '127.0.0.1', port, localAddress, secureContext, servername: names.serverName };
     const socket = connect(session === undefined ? options : { ...options, session }, ready);
-    socket.on('session', (fresh) => sessions.set(port, fresh));
+    if (resume) socket.on('session', (fresh) => sessions.set(key, fresh));
     return socket;
   }
 
