@@ -1,9 +1,10 @@
 import type { Clock } from '../../../common/process/clock.ts';
 import type { Random } from '../../../common/process/random.ts';
 import type { AddressModel } from './address-model.ts';
+import { exchangeAddresses, freeAddress, onePerFamily } from './address-use.ts';
 import type { Tags } from './body.ts';
 import { randomHex } from './identifiers.ts';
-import type { AttachedAddress, LoadBalancerState, SimulatedLoadBalancer } from './load-balancer.ts';
+import type { LoadBalancerState, SimulatedLoadBalancer } from './load-balancer.ts';
 import { type LoadBalancerParts, loadBalancerParts, newListener, newPool } from './load-balancer-parts.ts';
 import type { LoadBalancerSpec } from './load-balancer-spec.ts';
 import { type MemberHealth, type MemberRules, memberHealth } from './member-rules.ts';
@@ -148,18 +149,6 @@ export function createLoadBalancerModel(parts: LoadBalancerModelParts): LoadBala
       throw new Refused(409, 'name-taken', `${taken.id} has the name ${JSON.stringify(name)}`, { id: taken.id });
   }
 
-  function staticAddress(place: string, scheme: string, addressId: string, user: string | undefined): AttachedAddress {
-    const address = addresses.store.get(addressId);
-    if (address?.place !== place) throw notFound('address', addressId);
-    const { usedBy, ip, family } = address;
-    if (usedBy !== undefined && usedBy !== user) {
-      throw new Refused(409, 'address-in-use', `${addressId} is used by ${usedBy}`, { id: usedBy });
-    }
-    if (address.scheme !== scheme)
-      throw new Refused(400, 'invalid', `${addressId} is ${address.scheme}, not ${scheme}`);
-    return { id: addressId, ip, family };
-  }
-
   return {
     ...loadBalancerParts({ change, members, newId: id }),
     store: {
@@ -177,7 +166,7 @@ export function createLoadBalancerModel(parts: LoadBalancerModelParts): LoadBala
       if (known) return { loadBalancer: known, made: false };
       nameFree(place, spec.name);
       quotas.demand('load-balancers', records.countIn(place));
-      const given = spec.addresses.map((one) => staticAddress(place, spec.scheme, one, undefined));
+      const given = spec.addresses.map((one) => freeAddress(addresses, { place, scheme: spec.scheme }, one));
       onePerFamily(given);
       const pools = spec.pools.map((pool) => newPool(pool, place, id('pool'), members));
       const listeners = spec.listeners.map((listener) => newListener(listener, pools, id('lsn')));
@@ -213,19 +202,7 @@ export function createLoadBalancerModel(parts: LoadBalancerModelParts): LoadBala
       change(loadBalancer, guard, (before) => {
         if (name !== undefined && name !== before.name) nameFree(before.place, name);
         const after = { ...(name !== undefined && { name }), ...(tags && { tags }) };
-        if (!ids) return after;
-        const wanted = ids.map((one) => staticAddress(before.place, before.scheme, one, loadBalancer));
-        const kept = before.addresses.filter((one) => one.id === undefined || ids.includes(one.id));
-        const joined = wanted.filter((one) => !kept.some(({ id: known }) => known === one.id));
-        if (kept.length === 0) throw new Refused(400, 'address-fixed', 'at least one address stays');
-        if (joined.some((one) => before.addresses.some(({ family }) => family === one.family))) {
-          throw new Refused(400, 'address-fixed', 'an address does not give way to another of its family');
-        }
-        onePerFamily(joined);
-        for (const one of before.addresses)
-          if (one.id !== undefined && !kept.includes(one)) addresses.setUser(one.id, undefined);
-        for (const one of joined) addresses.setUser(one.id!, loadBalancer);
-        return { ...after, addresses: [...kept, ...joined] };
+        return ids ? { ...after, addresses: exchangeAddresses(addresses, before, ids) } : after;
       }),
     delete(loadBalancer, { ifRevision } = {}) {
       const before = mustExist(loadBalancer);
@@ -265,9 +242,4 @@ export function createLoadBalancerModel(parts: LoadBalancerModelParts): LoadBala
 function checkRevision({ id, revision }: SimulatedLoadBalancer, ifRevision: number | undefined): void {
   if (ifRevision === undefined || ifRevision === revision) return;
   throw new Refused(409, 'revision-mismatch', `${id} is at revision ${revision}, not ${ifRevision}`, { revision });
-}
-
-function onePerFamily(given: readonly AttachedAddress[]): void {
-  if (new Set(given.map(({ family }) => family)).size === given.length) return;
-  throw new Refused(400, 'invalid', 'addresses: more than one of a family');
 }

@@ -162,3 +162,30 @@ export async function remove(
 export function does(steps: readonly SimulatedStep[]): string[] {
   return steps.map(({ call }) => call.does);
 }
+
+export const annotation = (name: string) => `service.beta.kubernetes.io/simulated-load-balancer-${name}`;
+
+export function theirs({ network }: World, changes: { name?: string; tags?: Record<string, string> } = {}) {
+  const { loadBalancer } = network.loadBalancers.create(place, {
+    ...{ name: 'theirs', tags: {}, scheme: 'external', families: ['IPv4'], addresses: [], clientToken: undefined },
+    pools: [
+      { name: 'p', tags: {}, healthCheck: undefined, sessionAffinity: undefined, members: [], clientToken: undefined },
+    ],
+    listeners: [
+      {
+        ...{ name: 'l', tags: {}, protocol: 'TCP', port: 80, memberPort: 80, sourceRanges: [], pool: 'p' },
+        ...{ proxyProtocol: false, tls: false, clientToken: undefined },
+      },
+    ],
+    ...changes,
+  });
+  return loadBalancer;
+}
+
+export function reserve(
+  { network }: World,
+  tags: Record<string, string>,
+  scheme: 'external' | 'internal' = 'external',
+) {
+  return network.addresses.reserve(place, { family: 'IPv4', scheme, tags }).address.ip;
+}

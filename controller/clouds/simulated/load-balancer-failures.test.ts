@@ -1,0 +1,177 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { isCloudError } from '../../../common/cloud-error.ts';
+import { type DesiredLoadBalancer, ownerTags } from '../load-balancers.ts';
+import { WithheldError } from '../permit.ts';
+import {
+  cluster,
+  desiredWith,
+  dns,
+  does,
+  http,
+  https,
+  membersOf,
+  newWorld,
+  reach,
+  refOf,
+  reserve,
+} from './testing/world.ts';
+
+test('a refused member is named by its providerID, and nothing is changed', async () => {
+  const world = newWorld();
+  const client = world.connect();
+  const [a, b] = membersOf(world, 2);
+  const { observed } = await reach(world, client, desiredWith({ members: [a!] }));
+  world.network.loadBalancers.members.refuse(b!.providerID.split('/').at(-1)!, true);
+  await assert.rejects(
+    reach(world, client, desiredWith({ members: [a!, b!] }), observed?.id),
+    (error) => isCloudError(error) && error.kind === 'Invalid' && error.subjects.join() === b!.providerID,
+  );
+  assert.equal((await client.observe(refOf(desiredWith(), observed?.id)))?.members.length, 1);
+  const other = desiredWith({ members: [b!], owner: { cluster, service: 'another' } });
+  await assert.rejects(reach(world, client, other), (error) => isCloudError(error) && error.subjects.length === 1);
+});
+
+test('a failed load balancer is made anew with the address it had', async () => {
+  const world = newWorld({ loadBalancerTimings: { provisioningMs: 100 } });
+  const client = world.connect();
+  const { observed } = await reach(world, client, desiredWith());
+  world.network.loadBalancers.setState(observed!.id!, 'failed');
+  const { applied, observed: now } = await reach(world, client, desiredWith(), observed!.id);
+  assert.deepEqual(does(applied), ['delete load balancer', 'create load balancer']);
+  assert.notEqual(now?.id, observed?.id);
+  assert.deepEqual([now?.state, now?.ingress], ['active', observed?.ingress]);
+  assert.equal(world.network.addresses.store.all().length, 1);
+});
+
+test('a failed load balancer whose address would not come back stays until somebody consents', async () => {
+  const world = newWorld();
+  const client = world.connect();
+  const address = reserve(world, { [ownerTags.consent]: cluster });
+  const { observed } = await reach(world, client, desiredWith({ address }));
+  world.network.loadBalancers.setState(observed!.id!, 'failed');
+  const refused = await reach(world, client, desiredWith(), observed!.id);
+  assert.deepEqual([refused.applied, refused.refusals.map(({ reason }) => reason)], [[], ['AddressWouldChange']]);
+  const { observed: now } = await reach(world, client, desiredWith({ mayChangeAddress: true }), observed!.id);
+  assert.equal(now?.state, 'active');
+  assert.notDeepEqual(now?.ingress, observed?.ingress);
+});
+
+test('what is deleted behind our back is made again, and no step insists on it', async () => {
+  const world = newWorld();
+  const client = world.connect();
+  const { observed } = await reach(world, client, desiredWith({ ports: [http, https] }));
+  world.network.loadBalancers.forget(observed!.id!);
+  const { steps } = client.plan(desiredWith(), observed);
+  assert.deepEqual(does(steps), ['delete listener']);
+  assert.equal((await client.apply(steps[0]!, observed, world.permitted))?.id, undefined);
+  const { applied, observed: now } = await reach(world, client, desiredWith(), observed!.id);
+  assert.deepEqual(does(applied), ['create load balancer']);
+  assert.deepEqual(now?.ingress, observed?.ingress);
+});
+
+test('a call that is not permitted is never sent', async () => {
+  const world = newWorld();
+  const client = world.connect();
+  const withheld = new WithheldError('Fenced', 'the lease ends too soon');
+  const permit = () => {
+    throw withheld;
+  };
+  const { steps } = client.plan(desiredWith(), undefined);
+  await assert.rejects(client.apply(steps[0]!, undefined, { permit }), withheld);
+  assert.equal(world.calls.total(), 0);
+});
+
+test('a change that somebody else made in between is a conflict, and seen with the next look', async () => {
+  const world = newWorld();
+  const client = world.connect();
+  const { observed } = await reach(world, client, desiredWith());
+  world.network.loadBalancers.update(observed!.id!, {
+    tags: { ...world.network.loadBalancers.store.get(observed!.id!)!.tags, x: 'y' },
+  });
+  const desired = desiredWith({ ports: [http, https] });
+  const { steps } = client.plan(desired, observed);
+  await assert.rejects(
+    client.apply(steps[0]!, observed, world.permitted),
+    (error) => isCloudError(error) && error.kind === 'Conflict',
+  );
+  assert.deepEqual(does((await reach(world, client, desired, observed!.id)).applied), ['add listener']);
+});
+
+test('every step can be sent again after it has had its effect', async () => {
+  const world = newWorld();
+  const client = world.connect();
+  const members = membersOf(world, 2);
+  const twice = async (desired: DesiredLoadBalancer) => {
+    let observed = await client.observe(refOf(desired));
+    for (;;) {
+      const step = client.plan(desired, observed).steps[0];
+      if (!step) return observed;
+      const first = await client.apply(step, observed, world.permitted);
+      const second = await client.apply(step, observed, world.permitted);
+      assert.deepEqual(second && { ...second, pieces: undefined }, first && { ...first, pieces: undefined });
+      observed = second;
+    }
+  };
+  await twice(desiredWith({ members, ports: [http, https] }));
+  await twice(
+    desiredWith({
+      ...{ members: members.slice(1), ports: [{ ...https, nodePort: 1 }, dns], families: ['IPv4', 'IPv6'] },
+      ...{ sessionAffinity: { timeoutSeconds: 5 }, service: 'default/other' },
+    }),
+  );
+  let observed = await client.observe(refOf(desiredWith()));
+  for (;;) {
+    const step = observed && client.planRemoval(observed, { retain: false }).steps[0];
+    if (!step) break;
+    await client.apply(step, observed, world.permitted);
+    observed = await client.apply(step, observed, world.permitted);
+  }
+  assert.equal(observed, undefined);
+  assert.deepEqual(world.network.addresses.store.all(), []);
+});
+
+const failures = [
+  ['quota-exceeded', 403, 'QuotaExceeded'],
+  ['forbidden', 403, 'Forbidden'],
+  ['unauthorized', 401, 'Unauthorized'],
+  ['simulated-fault', 500, 'Unavailable'],
+  ['path-not-found', 404, 'Invalid'],
+  ['not-ready', 409, 'Conflict'],
+] as const;
+
+for (const [code, status, kind] of failures) {
+  test(`${status} ${code} is ${kind}`, async () => {
+    const world = newWorld();
+    world.sandbox.faults.add({ operation: 'addresses.create', effect: { kind: 'error', status, code } });
+    await assert.rejects(
+      reach(world, world.connect(), desiredWith()),
+      (error) => isCloudError(error) && error.kind === kind && error.operation === 'addresses.create',
+    );
+  });
+}
+
+test('an answer that is not what the cloud documents is Invalid and names the field', async () => {
+  const world = newWorld();
+  const { observed } = await reach(world, world.connect(), desiredWith());
+  for (const field of ['id', 'state', 'listeners', 'tags', 'revision', 'addresses', 'createdAt']) {
+    world.sandbox.faults.add({ operation: 'load-balancers.*', effect: { kind: 'missing-fields', fields: [field] } });
+    for (const look of [
+      () => world.connect().observeAll(cluster),
+      () => world.connect().observe(refOf(desiredWith(), observed?.id)),
+    ]) {
+      await assert.rejects(
+        look(),
+        (error) => isCloudError(error) && error.kind === 'Invalid' && error.message.includes(`${field}: missing`),
+      );
+    }
+    world.sandbox.faults.clear();
+  }
+});
+
+test('a list whose pages lead in a circle is no list', async () => {
+  const world = newWorld();
+  await reach(world, world.connect(), desiredWith());
+  world.sandbox.faults.add({ operation: 'load-balancers.list', effect: { kind: 'chain-loops' } });
+  await assert.rejects(world.connect().observeAll(cluster), /pages lead in a circle/);
+});
