@@ -8,6 +8,8 @@ import { cloudErrorKinds } from '../common/cloud-error.ts';
 import { systemClock } from '../common/process/clock.ts';
 import { parseFlags } from '../common/process/flags.ts';
 import type { ProgramDefinition } from '../common/process/program.ts';
+import { providerIdCodecs } from '../common/provider-id/registry.ts';
+import { cloudModules } from '../controller/clouds/registry.ts';
 import { nodeMetrics } from '../controller/nodes/metrics.ts';
 import { eventReasons, initializedReasons, missingReasons } from '../controller/nodes/reasons.ts';
 import { processMetrics } from '../controller/process-metrics.ts';
@@ -78,6 +80,15 @@ function commandLines(text: string): { line: string; program: string; command: s
 describe('the pages', async () => {
   const pages = await readPages();
   const prose = pages.filter(({ path }) => /^docs\/(guides|explanation)\//.test(path));
+
+  test('say of each cloud without a controller half that it is report-only', () => {
+    const without = [...providerIdCodecs.keys()].filter((cloud) => !cloudModules.has(cloud));
+    assert.ok(without.length > 0);
+    for (const cloud of without) {
+      const page = pages.find(({ path }) => path === `docs/clouds/${cloud}.md`);
+      assert.match(page?.text ?? 'there is no page', /\*\*report-only\*\*[^]*nothing is ever deleted/, cloud);
+    }
+  });
 
   test('link to files and headings that are there', async () => {
     for (const { path, text } of pages) {
