@@ -95,6 +95,31 @@ describe('members on their way in and out', () => {
     assert.deepEqual(seen, ['a b c', 'a b c x y', 'a~ b~ c~ x y', 'x y']);
   });
 
+  it('with Local, those that go wait for a health check of those that come, and look at it', async () => {
+    const { loadBalancers } = world.cloud.network;
+    const tell = (names: readonly string[], healthy: boolean) => {
+      const pool = world.loadBalancerOf('local')?.pools[0];
+      for (const { id, name } of world.cloud.model.all())
+        if (names.includes(name)) loadBalancers.health.set(pool?.id ?? '', id, healthy);
+    };
+    tell(['a', 'b', 'c'], true);
+    const reads = world.readCount();
+    await world.clock.advance(60_000);
+    assert.equal(world.readCount(), reads);
+    for (const name of ['a', 'b', 'c']) world.cluster.mergePatch(name, mark);
+    world.node('x');
+    tell(['x'], false);
+    assert.deepEqual(await watch('local', 40_000), ['a b c', 'a b c x']);
+    tell(['x'], true);
+    assert.deepEqual(await watch('local', 10_000), ['a b c x', 'a~ b~ c~ x']);
+    // Two Services, a look every five seconds, two calls a look.
+    assert.ok(world.readCount() - reads <= 40, `${world.readCount() - reads} reads`);
+    const after = world.readCount();
+    await world.clock.advance(60_000);
+    assert.equal(membersOf(world, 'local'), 'x');
+    assert.equal(world.readCount(), after);
+  });
+
   it('the last ones stay until somebody comes, and no longer than two minutes', async () => {
     for (const name of ['a', 'b', 'c']) world.cluster.mergePatch(name, mark);
     assert.deepEqual(await watch('web', 60_000), ['a b c']);

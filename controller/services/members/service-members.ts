@@ -120,7 +120,7 @@ export function membersOf(
     members: {
       members: extra.length === 0 ? chosen : work.join(chosen, extra),
       recheckAfterMs,
-      lookAgain: waiting > 0 && replaced === 'unhealthy',
+      lookAgain: waiting > 0 && replaced !== 'no',
       available: set.members.length,
       omitted: set.members.length - chosen.length,
       withheld: sorted.withheld,
