@@ -1,10 +1,11 @@
 import type { Explanation } from './explain-node.ts';
+import type { ServiceExplanation } from './explain-service.ts';
 import { table } from './table.ts';
 
 /** For people. */
-export function printExplanation(explanation: Explanation): string {
+export function printExplanation(explanation: Explanation | ServiceExplanation): string {
   const head: string[][] = [
-    ['NODE', explanation.node],
+    'node' in explanation ? ['NODE', explanation.node] : ['SERVICE', explanation.service],
     ['STATE', explanation.reason === '' ? explanation.state : `${explanation.state} (${explanation.reason})`],
     ['WHY', explanation.why],
   ];

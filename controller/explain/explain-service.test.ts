@@ -1,0 +1,93 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { annotations } from '../../common/well-known.ts';
+import { loadBalancerReasons } from '../services/reasons.ts';
+import { exampleService, finalized, recorded } from '../services/testing/example-service.ts';
+import { explainService, type ServiceFacts } from './explain-service.ts';
+
+const nowMs = Date.parse('2026-05-01T12:00:00Z');
+const at = (secondsAgo: number) => new Date(nowMs - secondsAgo * 1000).toISOString();
+const ours = { ...finalized, ...recorded('http://cloud/demo/sim-1 lb-1') };
+const deleted = { deletionTimestamp: '2026-05-01T11:59:00Z' };
+
+function facts(changes: Parameters<typeof exampleService>[0], more: Partial<ServiceFacts> = {}): ServiceFacts {
+  return {
+    service: exampleService(changes),
+    loadBalancerClasses: [],
+    leader: { identity: 'one', renewTime: at(2), annotations: {} },
+    pausedForAll: false,
+    events: [],
+    nowMs,
+    ...more,
+  };
+}
+
+const stands = (reason: string, status = 'False', message = '') => ({
+  status: { conditions: [{ type: 'CloudLoadBalancer', status, reason, message }] },
+});
+
+describe('explain service', () => {
+  for (const [what, given, state, reason] of [
+    ['a served one', facts({ metadata: ours, ...stands('Ensured', 'True') }), 'ensured', 'Ensured'],
+    [
+      'one with refused members',
+      facts({ metadata: ours, ...stands('MembersRefused', 'True') }),
+      'ensured',
+      'MembersRefused',
+    ],
+    ['one that waits for the cloud', facts({ metadata: ours, ...stands('AwaitingCloud') }), 'waiting', 'AwaitingCloud'],
+    [
+      'one that needs a person',
+      facts({ metadata: finalized, ...stands('AdoptionRequired') }),
+      'refused',
+      'AdoptionRequired',
+    ],
+    ['one that nobody has looked at', facts({}), 'waiting', ''],
+    [
+      'one that is being removed',
+      facts({ metadata: { ...ours, ...deleted }, ...stands('Deleting') }),
+      'deleting',
+      'Deleting',
+    ],
+    [
+      'one whose removal fails',
+      facts({ metadata: { ...ours, ...deleted }, ...stands('CredentialRefused') }),
+      'deleting',
+      'CredentialRefused',
+    ],
+    ['a paused one', facts({ metadata: { annotations: { [annotations.paused]: 'true' } } }), 'paused', 'Paused'],
+    ['any while everything is paused', facts({}, { pausedForAll: true }), 'paused', 'Paused'],
+    ['one of another class', facts({ spec: { loadBalancerClass: 'example.com/x' } }), 'foreign', ''],
+    ['one of another type', facts({ spec: { type: 'ClusterIP' } }, { pausedForAll: true }), 'none', ''],
+  ] as const) {
+    it(`${what} is ${state}${reason === '' ? '' : ` (${reason})`}`, () => {
+      const told = explainService(given);
+      assert.deepEqual([told.state, told.reason, told.service], [state, reason, 'default/web']);
+      assert.notEqual(told.why, '');
+    });
+  }
+
+  it('says the message, or else the meaning, and the remedy', () => {
+    const { meaning, remedy } = loadBalancerReasons.ForeignLoadBalancer;
+    const bare = explainService(facts({ metadata: ours, ...stands('ForeignLoadBalancer') }));
+    assert.deepEqual([bare.why, bare.remedy], [meaning, remedy]);
+    const told = explainService(facts({ metadata: ours, ...stands('ForeignLoadBalancer', 'False', 'lb-9 is theirs') }));
+    assert.equal(told.why, 'lb-9 is theirs');
+  });
+
+  it('sends nobody to the log of a leader that there is not', () => {
+    assert.match(explainService(facts({}, { leader: undefined })).why, /no controller holds the Lease/);
+    const late = explainService(facts({}, { leader: { identity: 'one', renewTime: at(90), annotations: {} } }));
+    assert.match(late.why, /last renewed 90 s ago/);
+    assert.match(explainService(facts({})).remedy, /log of the leader for default\/web/);
+  });
+
+  it('lists what is recorded', () => {
+    const told = explainService(facts({ metadata: ours, ...stands('Ensured', 'True') })).facts;
+    assert.equal(told['load balancer'], 'lb-1');
+    assert.equal(told['scope'], 'http://cloud/demo/sim-1');
+    assert.equal(told['when the Service goes'], 'the load balancer goes');
+    const pending = explainService(facts({ metadata: recorded('http://cloud/demo/sim-1 pending') })).facts;
+    assert.match(pending['load balancer'] ?? '', /^pending/);
+  });
+});
