@@ -30,8 +30,6 @@ export interface IdleHourResult {
   readonly calls: CallsMade;
   /** Of the controller, by verb and resource, a minute; most first. */
   readonly apiRequests: readonly { readonly what: string; readonly perMinute: number }[];
-  /** Simulated seconds until every Node, Service and route was as desired. */
-  readonly settledAfterSeconds: number;
   /** Log lines at warning level or above in the time that was counted. */
   readonly complaints: readonly string[];
 }
@@ -99,7 +97,6 @@ export async function measureIdleHour(
       if (clock.monotonic() > patienceMs) throw new Error(`not as desired; ${complaints.slice(-3).join('\n')}`);
       await time.pass(1000);
     }
-    const settledAfterSeconds = clock.monotonic() / 1000;
     const beats = heartbeats(api, clock, names);
     await idle(settleMs);
 
@@ -115,7 +112,6 @@ export async function measureIdleHour(
         .map(([what, count]) => ({ what, perMinute: (count - (before.get(what) ?? 0)) / minutes }))
         .filter(({ perMinute }) => perMinute > 0)
         .sort((a, b) => b.perMinute - a.perMinute),
-      settledAfterSeconds,
       complaints,
     };
     stop.abort();

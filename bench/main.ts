@@ -236,7 +236,7 @@ const benches: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
   async 'idle-hour'() {
     const size = { nodes: nodes ?? 5000, services: serviceCounts?.[0] ?? 500, minutes: minutes ?? 60 };
     const result = await measureIdleHour(size, progress);
-    const { calls, apiRequests, settledAfterSeconds, complaints } = result;
+    const { calls, apiRequests, complaints } = result;
     const anHour = (count: number) => ((count * 60) / size.minutes).toFixed(0);
     printTable(
       `${size.minutes} simulated minutes in which nothing happens: ${size.nodes} nodes with routes, ${size.services} Services`,
@@ -247,7 +247,6 @@ const benches: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
         ['mutating cloud calls', `${calls.mutating}`],
         ['API requests a minute', apiRequests.reduce((sum, { perMinute }) => sum + perMinute, 0).toFixed(1)],
         ...apiRequests.map(({ what, perMinute }) => [`  ${what}`, perMinute.toFixed(1)]),
-        ['simulated seconds until all was as desired', settledAfterSeconds.toFixed(1)],
         ['warnings meanwhile', `${complaints.length}`],
       ],
     );

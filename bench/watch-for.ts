@@ -1,4 +1,4 @@
-import type { Client, KubeObject } from '../test/conformance/client.ts';
+import type { Client, KubeObject, Watch } from '../test/conformance/client.ts';
 
 /** Counts the objects of a collection that fit, as a watch shows them. */
 export interface Watching {
@@ -20,20 +20,28 @@ export async function watchFor(client: Client, path: string, fits: (object: Kube
     else fitting.delete(key);
   }
 
-  const list = await client.call('GET', path);
-  if (list.status !== 200) throw new Error(`GET ${path}: ${list.status}`);
-  for (const object of list.items) note(object, true);
-  const { resourceVersion } = (list.body as { metadata: { resourceVersion: string } }).metadata;
-  const watch = await client.watch(path, { resourceVersion, timeoutSeconds: 3600 });
+  /** Begins with all there is. */
+  async function open(): Promise<Watch> {
+    const list = await client.call('GET', path);
+    if (list.status !== 200) throw new Error(`GET ${path}: ${list.status}`);
+    fitting.clear();
+    for (const object of list.items) note(object, true);
+    const { resourceVersion } = (list.body as { metadata: { resourceVersion: string } }).metadata;
+    return client.watch(path, { resourceVersion, timeoutSeconds: 3600 });
+  }
+
+  let watch = await open();
 
   async function follow(): Promise<void> {
     while (!stopped) {
       // Throws when nothing comes for so long.
       const event = await watch.next(500).catch(() => 'nothing' as const);
-      if (event === 'nothing') continue;
-      if (event === undefined) throw new Error(`the watch of ${path} has ended`);
-      if (event.type === 'ERROR') throw new Error(`the watch of ${path}: ${event.object.message}`);
-      note(event.object, event.type !== 'DELETED');
+      if (stopped || event === 'nothing') continue;
+      if (event === undefined || event.type === 'ERROR') {
+        // A server lets go of watchers that cannot follow.
+        watch.close();
+        watch = await open();
+      } else note(event.object, event.type !== 'DELETED');
       for (const wake of waiting) wake();
     }
   }
