@@ -1,8 +1,6 @@
-import { backoffMs } from '../../common/process/backoff.ts';
-import { errorFields } from '../../common/process/log.ts';
 import { providerIdCodecs } from '../../common/provider-id/registry.ts';
 import { conditions } from '../../common/well-known.ts';
-import { isConflict, isKubeError, isNotFound } from '../kube/api.ts';
+import { isKubeError, isNotFound } from '../kube/api.ts';
 import type { InformerEvent } from '../kube/informer.ts';
 import type { Semaphore } from '../semaphore.ts';
 import { sameAddresses } from './addresses.ts';
@@ -18,15 +16,12 @@ import type { InitializedReason } from './reasons.ts';
 import { resolveInstance } from './resolve.ts';
 import { isOlder } from './resource-version.ts';
 import { createRetryGate, fingerprint } from './retry-gate.ts';
+import { createWait, heldRetryMs } from './wait.ts';
 import { createWaitingNodes, type WaitingNodes } from './waiting.ts';
-import { readNode, type WriteOutcome, writeCondition, writeNode } from './write-node.ts';
+import { type WriteOutcome, writeNode } from './write-node.ts';
 
-/** Waiting nodes are looked up together: their next tries are rounded up to this grid once they are far apart. */
-const retryGridMs = 15_000;
 /** A write that the API server refused is not tried again before this, unless the Node or its report changes. */
 const refusedRetryMs = 30_000;
-/** An initialised node that cannot be kept current is tried again this much later. */
-const heldRetryMs = 60_000;
 /** How soon a node is looked at again while everything is paused. */
 const pausedRetryMs = 5000;
 /** An answer of the API server is ahead of the cache by this at the most; longer, and it is the version that does not compare (a restored backup). */
@@ -46,13 +41,14 @@ export interface NodeReconciler {
 
 /** @param writes bounds how many Nodes are written at once; waiting for a lookup holds no place in it */
 export function createNodeReconciler(context: NodeContext, writes: Semaphore): NodeReconciler {
-  const { api, clock, random, log, nodes, resolver, events, metrics } = context;
+  const { api, clock, log, nodes, resolver, events, metrics } = context;
   const known = createKnownInstances();
   const waiting = createWaitingNodes<InitializedReason>(metrics.uninitialized);
   const claims = createClaims();
   const omissions = createOmissions();
   const again = new Set<string>();
   const gate = createRetryGate(clock);
+  const wait = createWait(context, { writes, waiting, gate, wrote });
   /** What we wrote last: an older Node in the cache is not worth deciding on. */
   const writtenVersion = new Map<string, { readonly version: string; readonly atMs: number }>();
 
@@ -248,62 +244,6 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     metrics.initialSyncDelay.observe(seconds);
     log.info('node initialised', { node: node.name, instance: known.get(node.name, node.uid)?.instance.id, seconds });
     events.emit(eventTarget(node), { type: 'Normal', reason: 'Synced', message: 'Node synced successfully' });
-  }
-
-  /** Says why on the Node, once per reason, and comes back later; what nobody claims yet may be foreign, and is not written to. */
-  async function wait(
-    node: NodeView,
-    reason: InitializedReason,
-    message: string,
-    {
-      retryAfterMs = 0,
-      claimed = true,
-    }: { readonly retryAfterMs?: number | undefined; readonly claimed?: boolean } = {},
-  ) {
-    const shown = conditionOf(node, conditions.cloudInitialized);
-    const known = waiting.get(node.name)?.reason ?? (shown?.status === 'False' ? shown.reason : undefined);
-    const joining = isUninitialized(node);
-    const tries = joining ? waiting.wait(node.name, reason, message) : 1;
-    if (known !== reason) {
-      log.warn('node waits for initialisation', { node: node.name, reason, why: message });
-      events.emit(eventTarget(node), {
-        type: 'Warning',
-        reason: 'CloudInitializedChanged',
-        message: `${reason}: ${message}`,
-      });
-    }
-    const stands = shown?.status === 'False' && shown.reason === reason;
-    // A message may differ at every try; it is written again ever more rarely.
-    if (claimed && (!stands || Number.isInteger(Math.log2(tries)))) {
-      try {
-        await say(node, reason, message);
-      } catch (error) {
-        if (isNotFound(error)) return undefined;
-        if (!isConflict(error)) log.warn('reason not written', { node: node.name, reason, ...errorFields(error) });
-      }
-    }
-    const backoff = joining ? backoffMs(tries, { firstMs: 1000, maxMs: 60_000, random }) : heldRetryMs;
-    const delay = Math.max(retryAfterMs, backoff);
-    const at = clock.monotonic() + delay;
-    const onGrid = delay < retryGridMs ? at : Math.ceil(at / retryGridMs) * retryGridMs;
-    gate.close(node.name, fingerprint(node, reportOf(context, node)?.report), onGrid);
-    return { requeueAfterMs: onGrid - clock.monotonic() };
-  }
-
-  /** The Node as we know it is often one heartbeat behind, above all right after a refused write: then it is read anew, once. */
-  async function say(node: NodeView, reason: InitializedReason, message: string): Promise<void> {
-    const wanted = { type: conditions.cloudInitialized, status: 'False' as const, reason, message };
-    const version = await writes.run(async () => {
-      if (context.paused()) return undefined;
-      try {
-        return await writeCondition({ api, clock }, node, wanted);
-      } catch (error) {
-        if (!isConflict(error)) throw error;
-        const live = await readNode(api, node.name);
-        return live.uid === node.uid && !isPaused(live) ? writeCondition({ api, clock }, live, wanted) : undefined;
-      }
-    });
-    if (version !== undefined) wrote(node, version);
   }
 
   return { reconcile, observe, known, waiting, lookAgain: (name) => again.add(name) };

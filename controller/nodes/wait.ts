@@ -1,0 +1,98 @@
+import { backoffMs } from '../../common/process/backoff.ts';
+import { errorFields } from '../../common/process/log.ts';
+import { conditions } from '../../common/well-known.ts';
+import { isConflict, isNotFound } from '../kube/api.ts';
+import type { Semaphore } from '../semaphore.ts';
+import { eventTarget, type NodeContext, reportOf } from './node-context.ts';
+import { conditionOf, isPaused, isUninitialized, type NodeView } from './node-view.ts';
+import type { InitializedReason } from './reasons.ts';
+import { fingerprint, type RetryGate } from './retry-gate.ts';
+import type { WaitingNodes } from './waiting.ts';
+import { readNode, writeCondition } from './write-node.ts';
+
+/** Waiting nodes are looked up together: their next tries are rounded up to this grid once they are far apart. */
+const retryGridMs = 15_000;
+/** An initialised node that cannot be kept current is tried again this much later. */
+export const heldRetryMs = 60_000;
+
+export interface WaitParts {
+  readonly writes: Semaphore;
+  readonly waiting: WaitingNodes<InitializedReason>;
+  readonly gate: RetryGate;
+  /** The Node was written, and is at this version now. */
+  wrote(node: NodeView, version: string): void;
+}
+
+export interface WaitOptions {
+  /** Not before this; default: by the back-off alone. */
+  readonly retryAfterMs?: number | undefined;
+  /** False while nothing says that the node is ours at all: then it is not written to. Default true. */
+  readonly claimed?: boolean;
+}
+
+/** Makes a node wait: answers when it shall be tried again, undefined when it is gone. Writes at most one condition; throws nothing that the API server answers. */
+export type Wait = (
+  node: NodeView,
+  reason: InitializedReason,
+  message: string,
+  options?: WaitOptions,
+) => Promise<{ readonly requeueAfterMs: number } | undefined>;
+
+export function createWait(context: NodeContext, { writes, waiting, gate, wrote }: WaitParts): Wait {
+  const { api, clock, random, log, events } = context;
+
+  /** Says why on the Node, once per reason, and comes back later; what nobody claims yet may be foreign, and is not written to. */
+  async function wait(
+    node: NodeView,
+    reason: InitializedReason,
+    message: string,
+    { retryAfterMs = 0, claimed = true }: WaitOptions = {},
+  ) {
+    const shown = conditionOf(node, conditions.cloudInitialized);
+    const known = waiting.get(node.name)?.reason ?? (shown?.status === 'False' ? shown.reason : undefined);
+    const joining = isUninitialized(node);
+    const tries = joining ? waiting.wait(node.name, reason, message) : 1;
+    if (known !== reason) {
+      log.warn('node waits for initialisation', { node: node.name, reason, why: message });
+      events.emit(eventTarget(node), {
+        type: 'Warning',
+        reason: 'CloudInitializedChanged',
+        message: `${reason}: ${message}`,
+      });
+    }
+    const stands = shown?.status === 'False' && shown.reason === reason;
+    // A message may differ at every try; it is written again ever more rarely.
+    if (claimed && (!stands || Number.isInteger(Math.log2(tries)))) {
+      try {
+        await say(node, reason, message);
+      } catch (error) {
+        if (isNotFound(error)) return undefined;
+        if (!isConflict(error)) log.warn('reason not written', { node: node.name, reason, ...errorFields(error) });
+      }
+    }
+    const backoff = joining ? backoffMs(tries, { firstMs: 1000, maxMs: 60_000, random }) : heldRetryMs;
+    const delay = Math.max(retryAfterMs, backoff);
+    const at = clock.monotonic() + delay;
+    const onGrid = delay < retryGridMs ? at : Math.ceil(at / retryGridMs) * retryGridMs;
+    gate.close(node.name, fingerprint(node, reportOf(context, node)?.report), onGrid);
+    return { requeueAfterMs: onGrid - clock.monotonic() };
+  }
+
+  /** The Node as we know it is often one heartbeat behind, above all right after a refused write: then it is read anew, once. */
+  async function say(node: NodeView, reason: InitializedReason, message: string): Promise<void> {
+    const wanted = { type: conditions.cloudInitialized, status: 'False' as const, reason, message };
+    const version = await writes.run(async () => {
+      if (context.paused()) return undefined;
+      try {
+        return await writeCondition({ api, clock }, node, wanted);
+      } catch (error) {
+        if (!isConflict(error)) throw error;
+        const live = await readNode(api, node.name);
+        return live.uid === node.uid && !isPaused(live) ? writeCondition({ api, clock }, live, wanted) : undefined;
+      }
+    });
+    if (version !== undefined) wrote(node, version);
+  }
+
+  return wait;
+}
