@@ -12,20 +12,16 @@ export type SimulatedPlan = LoadBalancerPlan<SimulatedStep>;
 /** When to look again while the cloud is at work. */
 export const waitMs = 250;
 
-/** @param accepts whether this scope could hold the providerID */
 export function planLoadBalancer(
   desired: DesiredLoadBalancer,
   observed: SimulatedObserved | undefined,
   sets: MemberSets,
-  accepts: (providerID: string) => boolean,
 ): SimulatedPlan {
   const subject: Subject = { owner: desired.owner, name: desired.name, attachTo: desired.attach?.id };
   const pieces: Pieces = observed?.pieces ?? {
     ...{ subject, own: undefined, hosts: [], foreign: undefined, addresses: [], reserved: [] },
   };
-  const strangers = desired.members.filter(({ providerID }) => !accepts(providerID));
-  const members =
-    strangers.length === 0 ? desired.members : desired.members.filter(({ providerID }) => accepts(providerID));
+  const { members, strangers } = sets.sorted(desired.members);
   const settings = readSettings(desired);
   const refusals: Refusal[] = [
     ...settings.refusals,

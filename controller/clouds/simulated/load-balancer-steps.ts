@@ -1,6 +1,5 @@
 import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
 import { simulated } from '../../../common/provider-id/simulated.ts';
-import type { DesiredMember } from '../load-balancers.ts';
 import type { ApplyOptions } from '../permit.ts';
 import { freeAddress } from './load-balancer-addresses.ts';
 import { type Address, addressName, type LoadBalancer, readAddress, readLoadBalancer } from './load-balancer-answer.ts';
@@ -101,7 +100,7 @@ export function loadBalancerSteps({ transport, reads, region, sets }: StepParts)
       const body = {
         clientToken: `load balancer ${owner.cluster} ${owner.service}`,
         ...{ name, tags, scheme, addresses, families: wish.addresses.map(({ family }) => family) },
-        pools: [{ ...pool, members: toWire(members) }],
+        pools: [{ ...pool, members: sets.wire(members) }],
         listeners: listeners.map((listener) => ({ ...listener, pool: pool.name })),
       };
       const request = { operation, path: '/load-balancers?inlineMembers=0', body };
@@ -118,7 +117,7 @@ export function loadBalancerSteps({ transport, reads, region, sets }: StepParts)
         owner: subject.owner,
         // On a load balancer of somebody else, changes by others are none of ours.
         revision: before && ownedBy(before.tags, subject.owner) ? before.revision : undefined,
-        members: toWire,
+        members: sets.wire,
         addressOf: (family) => reservedFor(family, before?.scheme ?? 'external', id),
       });
       try {
@@ -141,13 +140,6 @@ export function loadBalancerSteps({ transport, reads, region, sets }: StepParts)
       throw new CloudError({ kind: 'Conflict', cloud, operation: call.does, message });
     }
   };
-
-  function toWire(members: readonly DesiredMember[]) {
-    return members.map(({ providerID, draining }) => ({
-      instanceId: simulated.parse(providerID)?.instanceId ?? providerID,
-      weight: draining ? 0 : 1,
-    }));
-  }
 
   /** Tells refused members by their providerIDs. */
   async function namingMembers<T>(run: () => Promise<T>): Promise<T> {

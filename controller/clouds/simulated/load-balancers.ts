@@ -32,7 +32,7 @@ export function createLoadBalancers(
     settleMs,
     observeAll: reads.observeAll,
     observe: reads.observe,
-    plan: (desired, observed) => planLoadBalancer(desired, observed, sets, (id) => idOf(id) !== undefined),
+    plan: (desired, observed) => planLoadBalancer(desired, observed, sets),
     planRemoval: (observed, { retain }) => planRemoval(observed, retain),
     apply: loadBalancerSteps({ transport, reads, region, sets }),
     probe: reads.probe,

@@ -1,11 +1,25 @@
 import { createHash } from 'node:crypto';
 import type { DesiredMember, ObservedMember } from '../load-balancers.ts';
 
+export interface SortedMembers {
+  readonly members: readonly DesiredMember[];
+  readonly strangers: readonly DesiredMember[];
+}
+
+export interface WireMember {
+  readonly instanceId: string;
+  readonly weight: 0 | 1;
+}
+
 /**
  * Sets of members by their digest. Hundreds of Services share one set of thousands of nodes: each is hashed once, listed by its digest and
  * held once.
  */
 export interface MemberSets {
+  /** Those that this scope could hold, and the others. The list itself where it holds them all. */
+  sorted(members: readonly DesiredMember[]): SortedMembers;
+  /** As requests carry them. */
+  wire(members: readonly DesiredMember[]): readonly WireMember[];
   /** As the API computes it: SHA-256 of a line `<instance id> <weight>\n` for each member in the order of ids. */
   digest(members: readonly DesiredMember[]): string;
   /** The one list of this set, with nothing that health checks say. */
@@ -21,15 +35,32 @@ export interface MemberSets {
 /** @param idOf instance id of a providerID of this scope */
 export function memberSets(idOf: (providerID: string) => string | undefined): MemberSets {
   const digests = new WeakMap<readonly DesiredMember[], string>();
+  const sortings = new WeakMap<readonly DesiredMember[], SortedMembers>();
+  const wires = new WeakMap<readonly DesiredMember[], readonly WireMember[]>();
   const sets = new Map<string, readonly ObservedMember[]>();
 
   function digest(members: readonly DesiredMember[]): string {
-    const known = digests.get(members);
-    if (known !== undefined) return known;
-    const lines = members.map(({ providerID, draining }) => `${idOf(providerID)} ${draining ? 0 : 1}\n`);
-    const made = createHash('sha256').update(lines.sort().join('')).digest('hex');
-    digests.set(members, made);
-    return made;
+    return remembered(digests, members, () => {
+      const lines = wire(members).map(({ instanceId, weight }) => `${instanceId} ${weight}\n`);
+      return createHash('sha256').update(lines.sort().join('')).digest('hex');
+    });
+  }
+
+  function wire(members: readonly DesiredMember[]): readonly WireMember[] {
+    return remembered(wires, members, () =>
+      members.map(({ providerID, draining }) => ({
+        instanceId: idOf(providerID) ?? providerID,
+        weight: draining ? 0 : 1,
+      })),
+    );
+  }
+
+  function sorted(members: readonly DesiredMember[]): SortedMembers {
+    return remembered(sortings, members, () => {
+      const held = members.filter(({ providerID }) => idOf(providerID) !== undefined);
+      if (held.length === members.length) return { members, strangers: [] };
+      return { members: held, strangers: members.filter((member) => !held.includes(member)) };
+    });
   }
 
   function learn(set: string, members: readonly ObservedMember[]): readonly ObservedMember[] {
@@ -41,6 +72,8 @@ export function memberSets(idOf: (providerID: string) => string | undefined): Me
   }
 
   return {
+    sorted,
+    wire,
     digest,
     known: (key) => sets.get(key),
     learn,
@@ -56,6 +89,14 @@ export function memberSets(idOf: (providerID: string) => string | undefined): Me
       for (const key of sets.keys()) if (!wanted.has(key.split(' ')[0]!)) sets.delete(key);
     },
   };
+}
+
+function remembered<K extends object, V>(memory: WeakMap<K, V>, key: K, make: () => V): V {
+  const known = memory.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  memory.set(key, made);
+  return made;
 }
 
 function healthOf(healthy: boolean | undefined): string {

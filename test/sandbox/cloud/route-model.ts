@@ -53,6 +53,12 @@ export interface RouteModelParts {
 
 export function createRouteModel({ clock, random, quotas, serves, historyMs }: RouteModelParts): RouteModel {
   const store = resourceStore<SimulatedRoute>(historyMs);
+  const byDestination = new Map<string, SimulatedRoute>();
+  const key = ({ place, destination }: Pick<SimulatedRoute, 'place' | 'destination'>) => `${place} ${destination}`;
+  store.onChange(({ before, after }) => {
+    if (after) byDestination.set(key(after), after);
+    else if (before) byDestination.delete(key(before));
+  });
 
   function change(id: string, fields: Partial<SimulatedRoute>): SimulatedRoute {
     const route = store.get(id);
@@ -65,7 +71,7 @@ export function createRouteModel({ clock, random, quotas, serves, historyMs }: R
     create(place, spec) {
       const known = store.byToken(place, spec.clientToken);
       if (known) return { route: known, made: false };
-      const taken = store.inPlace(place).find(({ destination }) => destination === spec.destination);
+      const taken = byDestination.get(key({ place, destination: spec.destination }));
       if (taken) throw new Refused(409, 'route-exists', `${taken.id} leads to ${spec.destination}`, { id: taken.id });
       if (!serves(place, spec.instanceId)) {
         throw new Refused(
