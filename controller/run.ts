@@ -130,6 +130,13 @@ export async function runController(options: RunOptions, { clock, random, log, e
   });
   const resolver = { configured: clouds, lookupsOf: (scope: string) => lookupsByScope.get(scope) };
   const ledger = options.dryRun ? unwritten(elector) : elector;
+  const { removalBudget } = options.network;
+  // One for all: they share the annotation of the Lease.
+  const budget = createBudgetKeeper(options.deletionBudget, ledger, clock, {
+    member: removalBudget,
+    route: removalBudget,
+    orphan: removalBudget,
+  });
   const network = createNetwork(
     {
       readApi: client.api,
@@ -144,7 +151,7 @@ export async function runController(options: RunOptions, { clock, random, log, e
       registry,
       queueMetrics: metrics.queue,
       leadership: ledger,
-      budget: createBudgetKeeper(options.network.removalBudget, ledger, clock),
+      budget,
       loops: options.loops,
       dryRun: options.dryRun,
       paused: pause.paused,
@@ -165,7 +172,7 @@ export async function runController(options: RunOptions, { clock, random, log, e
     routesRun: network.routesRun,
   };
   const half = createNodeHalf(context, {
-    budget: createBudgetKeeper(options.deletionBudget, ledger, clock),
+    budget,
     concurrentNodeSyncs: options.concurrentNodeSyncs,
     monitorPeriodMs: options.monitorPeriodMs,
     statusUpdateMs: options.statusUpdateMs,

@@ -25,7 +25,7 @@ export interface DesiredMember {
   /** Name of the Node. */
   readonly node: string;
   readonly providerID: string;
-  /** Internal addresses of the Node, in its order. */
+  /** Internal addresses of the Node, in its order. Empty = known by its providerID alone (`node` may be empty, too): what is there of it stays, and nothing is added. */
   readonly addresses: readonly string[];
   /** Empty when unknown. */
   readonly zone: string;
@@ -90,6 +90,7 @@ export interface ObservedLoadBalancer {
   readonly state: 'active' | 'provisioning' | 'failed' | 'deleting';
   /** Empty until an address is certain. */
   readonly ingress: readonly Ingress[];
+  /** Ours only: targets of others would be taken for members whose Nodes vanished. The same array for equal lists of many load balancers saves much work. */
   readonly members: readonly ObservedMember[];
   /** Made by somebody else; ours are only the parts that carry our tags. */
   readonly attached: boolean;
@@ -166,7 +167,7 @@ export interface LoadBalancers<
 > {
   /** Other annotations never cause a reconcile. */
   readonly annotations: readonly AnnotationDefinition[];
-  /** How many members one load balancer takes; undefined = any number. */
+  /** How many members that do not drain one load balancer takes; undefined = any number. Where draining ones count, too, name fewer. */
   readonly maxMembers: number | undefined;
   /** Whether `draining` does anything here. */
   readonly drains: boolean;
