@@ -22,6 +22,7 @@ import { rateLimitStore } from './rate-limit-store.ts';
 import { createReportReader } from './read-report.ts';
 import { type RefusalCode, ReportRefusal } from './refusal.ts';
 import { createRefusalLog } from './refusal-log.ts';
+import { bearerToken, isJsonType, leaderLocation, parseBody, refusalOf } from './request.ts';
 import type { ReportStore, Sender } from './store.ts';
 
 export interface ReportLimits extends ConnectionLimits {
@@ -66,47 +67,6 @@ const unproved: ReadonlySet<RefusalCode> = new Set<RefusalCode>([
   'BindingIncomplete',
   'NodeReplaced',
 ]);
-
-function bearerToken(request: FastifyRequest): string {
-  return /^Bearer +([^\s]+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
-}
-
-function isJsonType(request: FastifyRequest): boolean {
-  return /^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? '');
-}
-
-/** Takes UTF-8 without a byte order mark (RFC 8259): a lenient decoder would keep another text than was sent. */
-function parseBody(body: unknown): unknown {
-  try {
-    return JSON.parse(
-      Buffer.isBuffer(body) ? new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body) : '',
-    );
-  } catch {
-    throw new ReportRefusal('NotJson');
-  }
-}
-
-/** What the framework itself refuses, in our words. */
-function refusalOf(error: unknown): ReportRefusal {
-  if (error instanceof ReportRefusal) return error;
-  const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') {
-    return new ReportRefusal('ReportTooLarge', `The report exceeds ${maxReportBytes} bytes.`);
-  }
-  if (statusCode === 415) return new ReportRefusal('NotJsonType');
-  if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
-    return new ReportRefusal('MalformedRequest');
-  }
-  return new ReportRefusal('InternalError', undefined, { cause: error });
-}
-
-/** Where a standby sends an agent. @throws ReportRefusal when nobody leads, or the leader's URL is not one that agents follow */
-function leaderLocation(leaderUrl: string | undefined): string {
-  if (leaderUrl === undefined || !URL.canParse(leaderUrl)) throw new ReportRefusal('NoLeader');
-  const url = new URL(reportPath, leaderUrl);
-  if (url.protocol !== 'https:') throw new ReportRefusal('NoLeader');
-  return url.href;
-}
 
 /**
  * The report API. The leader takes reports, everybody else says where it is. Every answer closes its connection: held ones cost memory. The body is read before
