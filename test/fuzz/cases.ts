@@ -3,20 +3,11 @@ import { type Speaker, validReport } from './bodies.ts';
 import { type Body, judgeBody, makeBody } from './body-texts.ts';
 import { type Dice, diceOf } from './dice.ts';
 import type { Credential, Lane, Member } from './lane.ts';
+import { oddMethod, oddPath } from './odd-targets.ts';
 import type { Readers } from './readers.ts';
-import {
-  badTypes,
-  bytesOf,
-  goodTypes,
-  inPieces,
-  noTls,
-  oddMethod,
-  oddPath,
-  plainRequest,
-  stalled,
-  wildRequest,
-} from './requests.ts';
+import { badTypes, bytesOf, goodTypes, inPieces, noTls, plainRequest, stalled } from './requests.ts';
 import { makeSecureCase } from './secure-cases.ts';
+import { wildRequest } from './wild-requests.ts';
 import type { Delivery } from './wire.ts';
 
 /** The report servers under attack (one without limits of pace, one exactly as shipped, a standby) and the secure port. */

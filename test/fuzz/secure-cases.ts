@@ -1,18 +1,11 @@
 import type { Dice } from './dice.ts';
 import { canary } from './evil-values.ts';
 import type { Lane } from './lane.ts';
+import { oddMethod, oddPath } from './odd-targets.ts';
 import type { Reader, Readers } from './readers.ts';
-import {
-  bytesOf,
-  type HeaderLines,
-  idleHeaders,
-  inPieces,
-  noTls,
-  oddMethod,
-  oddPath,
-  wildRequest,
-} from './requests.ts';
+import { bytesOf, type HeaderLines, idleHeaders, inPieces, noTls } from './requests.ts';
 import type { SecureOutcome } from './secure-answers.ts';
+import { wildRequest } from './wild-requests.ts';
 import type { Delivery } from './wire.ts';
 
 /** A request to the secure port, and all the ends that are right. */
