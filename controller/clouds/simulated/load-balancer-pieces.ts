@@ -133,7 +133,7 @@ function poolSteps({ desired, settings, subject, members, sets }: Wanted, { id, 
     steps.push(stepOf(subject, pool.id, summary, { does: 'change pool', loadBalancer: id, id: pool.id, change }));
   }
   if (sets.digest(members) !== pool.memberDigest) {
-    const summary = `members of ${name}: ${memberDifferences(pool, members)}`;
+    const summary = `members of ${name}: ${sets.difference(pool.members, members)}`;
     steps.push(stepOf(subject, pool.id, summary, { does: 'set members', loadBalancer: id, id: pool.id, members }));
   }
   return steps;
@@ -198,21 +198,6 @@ function differences(before: object, change: object): string {
   return Object.entries(change)
     .map(([key, value]) => `${key} from ${JSON.stringify(old[key]) ?? 'none'} to ${JSON.stringify(value)}`)
     .join(', ');
-}
-
-function memberDifferences(pool: Pool, members: readonly DesiredMember[]): string {
-  if (!pool.members) return `${count(members)} from now on`;
-  const before = new Map(pool.members.map(({ providerID, draining }) => [providerID, draining]));
-  const after = new Map(members.map(({ providerID, draining }) => [providerID, draining]));
-  const added = members.filter(({ providerID }) => !before.has(providerID)).length;
-  const removed = pool.members.filter(({ providerID }) => !after.has(providerID)).length;
-  const turned = members.filter(({ providerID, draining }) => (before.get(providerID) ?? draining) !== draining);
-  const parts = [
-    added > 0 && `${added} added`,
-    removed > 0 && `${removed} removed`,
-    turned.length > 0 && `${turned.length} of another weight`,
-  ];
-  return `${parts.filter(Boolean).join(', ') || 'set anew'}, ${members.length} in all`;
 }
 
 function count(members: readonly unknown[]): string {

@@ -20,6 +20,8 @@ export interface MemberSets {
   sorted(members: readonly DesiredMember[]): SortedMembers;
   /** As requests carry them. */
   wire(members: readonly DesiredMember[]): readonly WireMember[];
+  /** In words. @param before undefined = not known */
+  difference(before: readonly ObservedMember[] | undefined, after: readonly DesiredMember[]): string;
   /** As the API computes it: SHA-256 of a line `<instance id> <weight>\n` for each member in the order of ids. */
   digest(members: readonly DesiredMember[]): string;
   /** The one list of this set, with nothing that health checks say. */
@@ -37,6 +39,7 @@ export function memberSets(idOf: (providerID: string) => string | undefined): Me
   const digests = new WeakMap<readonly DesiredMember[], string>();
   const sortings = new WeakMap<readonly DesiredMember[], SortedMembers>();
   const wires = new WeakMap<readonly DesiredMember[], readonly WireMember[]>();
+  const differences = new WeakMap<readonly ObservedMember[], WeakMap<readonly DesiredMember[], string>>();
   const sets = new Map<string, readonly ObservedMember[]>();
 
   function digest(members: readonly DesiredMember[]): string {
@@ -74,6 +77,11 @@ export function memberSets(idOf: (providerID: string) => string | undefined): Me
   return {
     sorted,
     wire,
+    difference(before, after) {
+      if (!before) return `${after.length} from now on`;
+      const known = remembered(differences, before, () => new WeakMap<readonly DesiredMember[], string>());
+      return remembered(known, after, () => differenceOf(before, after));
+    },
     digest,
     known: (key) => sets.get(key),
     learn,
@@ -89,6 +97,20 @@ export function memberSets(idOf: (providerID: string) => string | undefined): Me
       for (const key of sets.keys()) if (!wanted.has(key.split(' ')[0]!)) sets.delete(key);
     },
   };
+}
+
+function differenceOf(before: readonly ObservedMember[], after: readonly DesiredMember[]): string {
+  const old = new Map(before.map(({ providerID, draining }) => [providerID, draining]));
+  const wanted = new Set(after.map(({ providerID }) => providerID));
+  const added = after.filter(({ providerID }) => !old.has(providerID)).length;
+  const removed = before.filter(({ providerID }) => !wanted.has(providerID)).length;
+  const turned = after.filter(({ providerID, draining }) => (old.get(providerID) ?? draining) !== draining).length;
+  const parts = [
+    added > 0 && `${added} added`,
+    removed > 0 && `${removed} removed`,
+    turned > 0 && `${turned} of another weight`,
+  ];
+  return `${parts.filter(Boolean).join(', ') || 'set anew'}, ${after.length} in all`;
 }
 
 function remembered<K extends object, V>(memory: WeakMap<K, V>, key: K, make: () => V): V {
