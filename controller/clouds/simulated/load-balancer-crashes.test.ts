@@ -21,7 +21,12 @@ import {
 } from './testing/world.ts';
 
 /** Follows plans to their end; every failure is a crash: nothing is remembered but the id that was recorded before it. */
-async function survive(world: World, desired: DesiredLoadBalancer | undefined, ref = refOf(desired ?? desiredWith())) {
+async function survive(
+  world: World,
+  desired: DesiredLoadBalancer | undefined,
+  ref = refOf(desired ?? desiredWith()),
+  retain = false,
+) {
   let client = world.connect();
   let observed: SimulatedObserved | undefined;
   let recorded = ref.id;
@@ -33,7 +38,7 @@ async function survive(world: World, desired: DesiredLoadBalancer | undefined, r
       fresh = true;
       if (observed?.owner) recorded = observed.id ?? recorded;
       if (!desired && !observed) return { crashes, recorded };
-      const plan = desired ? client.plan(desired, observed) : client.planRemoval(observed!, { retain: false });
+      const plan = desired ? client.plan(desired, observed) : client.planRemoval(observed!, { retain });
       if (plan.steps[0]) {
         observed = await client.apply(plan.steps[0], observed, world.permitted);
       } else if (plan.waitMs !== undefined) {
@@ -57,22 +62,25 @@ function made({ network }: World) {
   const { loadBalancers, addresses } = network;
   return {
     loadBalancers: loadBalancers.store.inPlace(place).filter(({ tags }) => tags[ownerTags.cluster] === cluster),
+    theirs: loadBalancers.store.inPlace(place).filter(({ name }) => name === 'theirs'),
     addresses: addresses.store.inPlace(place).filter(({ tags }) => tags[ownerTags.cluster] === cluster),
   };
 }
 
 /** What counts: without ids, revisions and times. */
 function shapeOf(world: World) {
-  const { loadBalancers, addresses } = made(world);
+  const { loadBalancers, theirs, addresses } = made(world);
   return {
-    loadBalancers: loadBalancers.map(({ name, tags, scheme, addresses: held, state, listeners, pools }) => ({
-      ...{ name, tags, scheme, state },
-      families: held.map(({ family, id }) => [family, id !== undefined]),
-      listeners: listeners
-        .map(({ id: _, pool: __, clientToken: ___, ...shown }) => shown)
-        .toSorted((a, b) => a.port - b.port),
-      pools: pools.map(({ id: _, clientToken: __, ...shown }) => shown),
-    })),
+    loadBalancers: [...loadBalancers, ...theirs].map(
+      ({ name, tags, scheme, addresses: held, state, listeners, pools }) => ({
+        ...{ name, tags, scheme, state },
+        families: held.map(({ family, id }) => [family, id !== undefined]),
+        listeners: listeners
+          .map(({ id: _, pool: __, clientToken: ___, ...shown }) => shown)
+          .toSorted((a, b) => a.port - b.port),
+        pools: pools.map(({ id: _, clientToken: __, ...shown }) => shown),
+      }),
+    ),
     addresses: addresses.map(({ family, scheme, tags }) => ({ family, scheme, tags })),
   };
 }
@@ -88,7 +96,9 @@ const effects: readonly Effect[] = [
 
 interface Life {
   readonly before?: Partial<DesiredLoadBalancer>;
-  readonly after?: Partial<DesiredLoadBalancer> | 'removed';
+  readonly after: Partial<DesiredLoadBalancer> | 'removed' | 'retained';
+  /** Whether it uses the load balancer of somebody else, before and after. */
+  readonly attached?: readonly [boolean, boolean];
 }
 
 const lives: Readonly<Record<string, Life>> = {
@@ -107,26 +117,50 @@ const lives: Readonly<Record<string, Life>> = {
   'a second family': { before: {}, after: { families: ['IPv4', 'IPv6'] } },
   'one family less': { before: { families: ['IPv4', 'IPv6'] }, after: { families: ['IPv6'] } },
   removal: { before: { families: ['IPv4', 'IPv6'] }, after: 'removed' },
+  'giving up': { before: { ports: [http, dns] }, after: 'retained' },
+  attaching: { after: { ports: [https, dns] }, attached: [false, true] },
+  'a change while attached': {
+    before: { ports: [https] },
+    after: { ports: [dns], sessionAffinity: { timeoutSeconds: 60 } },
+    attached: [true, true],
+  },
+  'moving to the load balancer of somebody else': {
+    before: { ports: [https] },
+    after: { ports: [https], mayChangeAddress: true },
+    attached: [false, true],
+  },
+  'moving back': {
+    before: { ports: [https] },
+    after: { ports: [https], mayChangeAddress: true },
+    attached: [true, false],
+  },
+  detaching: { before: { ports: [https, dns] }, after: 'removed', attached: [true, true] },
+  'giving up while attached': { before: { ports: [https] }, after: 'retained', attached: [true, true] },
 };
 
-for (const [what, { before, after }] of Object.entries(lives)) {
+for (const [what, { before, after, attached = [false, false] }] of Object.entries(lives)) {
   for (const effect of effects) {
     const shown = effect.kind === 'error' ? `error ${effect.status}` : effect.kind;
     test(`${what} survives ${shown} at every call`, async () => {
       const run = async (skip: number | undefined) => {
         const world = newWorld({ loadBalancerTimings: { provisioningMs: 300, deletingMs: 300 } });
         const members = membersOf(world, 3);
-        const first = before && desiredWith({ members, ...before });
+        const attach = { id: hostOf(world), allowed: false };
+        await world.clock.advance(300);
+        const first = before && desiredWith({ members, ...before, ...(attached[0] && { attach }) });
         const ref = refOf(first ?? desiredWith());
         const { recorded } = first ? await survive(world, first) : { recorded: undefined };
         if (skip !== undefined) world.sandbox.faults.add({ operation: '*', skip, times: 1, effect });
-        const then = after === 'removed' ? undefined : desiredWith({ members: members.slice(1), ...after });
-        const { crashes } = await survive(world, then, { ...refOf(then ?? desiredWith()), id: recorded ?? ref.id });
+        const fewer = { members: members.slice(1), ...(attached[1] && { attach }) };
+        const then = typeof after === 'string' ? undefined : desiredWith({ ...fewer, ...after });
+        const ends = { ...refOf(then ?? first ?? desiredWith()), id: recorded ?? ref.id };
+        const { crashes } = await survive(world, then, ends, after === 'retained');
         const struck = world.sandbox.faults.list().length === 0;
         return { shape: shapeOf(world), struck, crashes };
       };
       const undisturbed = (await run(undefined)).shape;
-      assert.equal(undisturbed.loadBalancers.length, after === 'removed' ? 0 : 1);
+      const own = typeof after === 'string' ? after === 'retained' && !attached[0] : !attached[1];
+      assert.equal(undisturbed.loadBalancers.length, own ? 2 : 1);
       let struck = 0;
       for (let skip = 0; ; skip += 1) {
         const disturbed = await run(skip);
@@ -226,7 +260,7 @@ test('from any state any other is reached in few steps, one at a time, and remov
         assert.ok(listed.length <= 1);
       }
       await survive(world, undefined, { ...refOf(desiredWith()), id: recorded });
-      assert.deepEqual(made(world), { loadBalancers: [], addresses: [] });
+      assert.deepEqual([made(world).loadBalancers, made(world).addresses], [[], []]);
       const { listeners, pools, tags, state } = world.network.loadBalancers.store.get(theirs)!;
       assert.deepEqual([listeners, pools, tags, state], [hosted.listeners, hosted.pools, hosted.tags, 'active']);
       assert.equal(world.clock.pending, 0);
