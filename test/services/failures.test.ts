@@ -89,6 +89,29 @@ describe('what goes wrong', () => {
     assertConverged(world, 'deleted before its lists showed it');
   });
 
+  for (const [what, deleted] of [
+    ['deleted meanwhile', true],
+    ['still wanted', false],
+  ] as const) {
+    it(`what a leader made in its last moment is found although searches show it late: ${what}`, async () => {
+      const doomed = world.replica({ death: { call: 5, moment: 'unanswered' } });
+      await doomed.start();
+      world.services.create('web');
+      await world.clock.advance(100);
+      assert.match(doomed.life.calls.at(-1) ?? '', /POST .*load-balancers$/);
+      assert.equal(world.loadBalancers().length, 1);
+      if (deleted) world.services.delete('web');
+      for (const operation of ['load-balancers.list', 'load-balancers.find', 'addresses.list'])
+        world.cloud.faults.add({ operation, effect: { kind: 'stale', ageMs: 4500 } });
+      await doomed.stop();
+      await replica.start();
+      await world.clock.advance(120_000);
+      assertConverged(world, what);
+      assert.equal(world.services.get('web') === undefined, deleted);
+      assert.equal(world.cloud.calls.total('load-balancers.create'), 1);
+    });
+  }
+
   it('a status write that meets a conflict is made again on what is there now', async () => {
     await replica.start();
     let conflicts = 0;

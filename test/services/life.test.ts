@@ -260,6 +260,16 @@ describe('the life of a load balancer', () => {
     assert.equal(await replica.gauge('mooring_load_balancers_without_service', `{scope="${world.scope}"}`), 0);
   });
 
+  it('is made for a Service without node ports', async () => {
+    world.services.create('web', { spec: { allocateLoadBalancerNodePorts: false } });
+    await world.clock.advance(1000);
+    assert.equal(world.services.must('web').spec.ports[0]?.nodePort, undefined);
+    assert.equal(world.services.condition('web')?.reason, 'Ensured');
+    world.services.delete('web');
+    await world.clock.advance(5000);
+    assertConverged(world, 'deleted');
+  });
+
   it('does nothing for changes that do not concern it', async () => {
     world.services.create('web');
     await world.clock.advance(1000);
