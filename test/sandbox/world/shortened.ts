@@ -10,6 +10,8 @@ export const shortened = {
   pollInterval: '3s',
   memberDrainTime: '4s',
   loadBalancerAudit: '4s',
+  /** How far the cloud's clock lags: what it has just made looks old enough to be an orphan, for which ten minutes are waited. */
+  cloudLagMs: 900_000,
   /** Not shortened: a range that holds no address of the simulated cloud's VMs. */
   clusterCidr: '100.64.0.0/10',
   /** kubelet: 10 s. */

@@ -1,7 +1,7 @@
 import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { systemClock } from '../../../common/process/clock.ts';
+import { type Clock, systemClock } from '../../../common/process/clock.ts';
 import { names } from '../../../common/well-known.ts';
 import type { SimulatedInstance } from '../cloud/instance.ts';
 import { type RunningCloud, startCloud } from '../cloud/start-cloud.ts';
@@ -71,7 +71,9 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   const kubeconfig = join(folder, 'kubeconfig');
   await writeFile(kubeconfig, api.kubeconfig(), { mode: 0o600 });
 
-  const cloud = await startCloud({ clock: systemClock(), random: Math.random });
+  const clock = systemClock();
+  const cloudClock: Clock = { ...clock, now: () => clock.now() - shortened.cloudLagMs };
+  const cloud = await startCloud({ clock: cloudClock, random: Math.random });
   if (options.cloudLatencyMs > 0)
     cloud.faults.add({ operation: '*', effect: { kind: 'latency', ms: options.cloudLatencyMs } });
   say(`cloud ${cloud.url}, metadata ${cloud.metadataBase}, Kubernetes API ${api.url}`);
