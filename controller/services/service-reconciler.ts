@@ -1,22 +1,21 @@
-import { CloudError, isCloudError } from '../../common/cloud-error.ts';
+import { isCloudError } from '../../common/cloud-error.ts';
 import { errorFields } from '../../common/process/log.ts';
 import { annotations as annotationKeys } from '../../common/well-known.ts';
 import { isKubeError } from '../kube/api.ts';
-import { createPermit } from '../permit.ts';
-import { type ClusterIdentity, refOf } from './desired.ts';
-import { failureOf, mayHaveMade } from './failures.ts';
+import { createCloudCalls, type Done, nothingDone } from './cloud-calls.ts';
+import type { ClusterIdentity } from './desired.ts';
+import { failureOf } from './failures.ts';
 import { createGoneServices, viewOfTags } from './gone-services.ts';
 import { createLatestServices, type LatestServices } from './latest-services.ts';
 import { type Action, nextAction, type Situation } from './next-action.ts';
-import type { Known, Observations } from './observations.ts';
+import type { Observations } from './observations.ts';
 import { planService, unborn } from './plan-service.ts';
 import type { LoadBalancerReason } from './reasons.ts';
-import { parseRecord } from './record.ts';
 import { createRefusedMembers } from './refused-members.ts';
 import { createRetryGate } from './retry-gate.ts';
 import { readsAnnotation, type ServiceContext } from './service-context.ts';
 import type { ServiceChange, Standing } from './service-patches.ts';
-import { isPaused, type ServiceView, wishOf } from './service-view.ts';
+import { isPaused, type ServiceView } from './service-view.ts';
 import { createServiceWork } from './service-work.ts';
 import { createStandings } from './standings.ts';
 import { chooseCloud, type Demand, demandOf, type ServingCloud } from './wants.ts';
@@ -63,13 +62,6 @@ interface Subject {
   now(): ServiceView | undefined;
 }
 
-/** What has been done in a row for one Service. */
-interface Done {
-  observed: number;
-  /** The last step, as text. */
-  step: string | undefined;
-}
-
 type Turn = { readonly kind: 'again' } | { readonly kind: 'rest'; readonly afterMs: number | undefined };
 
 /** With these the work is done. */
@@ -95,6 +87,7 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
   /** Services that we let go of ourselves: that they are gone is no news. */
   const released = new Set<string>();
   const gate = createRetryGate(clock, serviceBackoff);
+  const calls = createCloudCalls(context, { cluster, observations, refused, standings, work, gate });
   /** By scope: why not even the first read of everything has come to an end. */
   const unreadable = new Map<string, Standing>();
   /** In a dry run: what was logged last, by Service. */
@@ -128,7 +121,7 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
       const closedForMs = service === undefined ? 0 : gate.remainingMs(service);
       if (closedForMs > 0) return closedForMs;
       if (subject.gone && (await isBack(subject))) return undefined;
-      const done: Done = { observed: 0, step: undefined };
+      const done = nothingDone();
       for (let round = 0; round < maxRounds && !signal.aborted; round += 1) {
         service = subject.now();
         if (service === undefined || isPaused(service)) return undefined;
@@ -172,28 +165,12 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
       tell(situation);
       return rest();
     }
-    checkProgress(situation, action, done);
+    calls.checkProgress(situation, action, done);
     const turn = await perform(subject, situation, action, signal);
     if (turn.kind === 'rest' && lookAgain) observations.spoil(cloud.scope, service.uid);
     return turn.kind === 'again' || againInMs === undefined
       ? turn
       : rest(Math.min(againInMs, turn.afterMs ?? Number.POSITIVE_INFINITY));
-  }
-
-  /** Whatever a cloud answers, nothing is done over and over without a pause. */
-  function checkProgress({ service, cloud }: Situation, action: Action, done: Done): void {
-    done.observed = action.do === 'observe' ? done.observed + 1 : 0;
-    const step = action.do === 'apply' ? JSON.stringify(action.step) : done.step;
-    const repeats = action.do === 'apply' && step === done.step;
-    done.step = step;
-    if (!repeats && done.observed < 3) return;
-    observations.spoil(cloud.scope, service.uid, { mayHaveMade: true });
-    throw new CloudError({
-      kind: 'Conflict',
-      cloud: cloud.name,
-      operation: action.do === 'apply' ? action.step.summary : 'observe',
-      message: 'what was done does not show',
-    });
   }
 
   async function awaitRead(subject: Subject, service: ServiceView, { scope }: ServingCloud): Promise<Turn> {
@@ -227,13 +204,12 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
       case 'nothing':
         return rest();
       case 'observe':
-        await observe(situation, signal);
+        await calls.observe(situation, signal);
         return again;
       case 'write': {
         if (subject.gone) throw new Error(`${service.key} is gone and cannot be written`);
         if (demand === 'ensure') work.begin(service, 'ensure');
         released.delete(service.uid);
-        if (action.first) observations.put(cloud.scope, service.uid, unborn(clock.monotonic()));
         const holds = (now: ServiceView) =>
           !isPaused(now) &&
           demandOf(now, parts.loadBalancerClasses) === demand &&
@@ -243,76 +219,18 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
         // What is gone the cache will tell.
         if (outcome.kind === 'gone') return rest();
         if (outcome.kind !== 'unchanged') latest.wrote(outcome.service);
+        if (outcome.kind === 'written' && action.first)
+          observations.put(cloud.scope, service.uid, unborn(clock.monotonic()));
         return again;
       }
       case 'apply':
-        return apply(subject, situation, action, signal);
+        await calls.apply(situation, action.step, { gone: subject.gone, signal });
+        return again;
       case 'settle':
         return settle(subject, situation, action);
       case 'release':
         return release(subject, situation, action.change);
     }
-  }
-
-  async function observe(situation: Situation, signal: AbortSignal): Promise<void> {
-    const { service, cloud, known: before } = situation;
-    const askedId = parseRecord(service.annotations[annotationKeys.loadBalancer])?.id;
-    const atMs = clock.monotonic();
-    const observed = await cloud.loadBalancers.observe(refOf(cluster, service, askedId), signal);
-    const ours = observed?.owner?.service === service.uid;
-    const missingSinceMs = ours ? undefined : (before?.missingSinceMs ?? atMs);
-    const askedFor = wishOf(service);
-    const known: Known = { observed, source: 'asked', askedId, askedFor, missingSinceMs, atMs, fresh: true };
-    observations.put(cloud.scope, service.uid, known);
-  }
-
-  async function apply(
-    subject: Subject,
-    situation: Situation,
-    { step }: Action & { do: 'apply' },
-    signal: AbortSignal,
-  ): Promise<Turn> {
-    const { service, cloud, known, demand } = situation;
-    const { scope } = cloud;
-    const begins = work.begin(service, demand === 'ensure' ? 'ensure' : 'remove');
-    if (begins && step.action === 'create' && demand === 'ensure' && isMissing(situation))
-      standings.emit(service, 'LoadBalancerMissing', 'The load balancer was removed by somebody else', 'Warning');
-    const permit = createPermit({
-      fence: context.fence,
-      dryRun: context.dryRun,
-      paused: () => {
-        const now = subject.gone ? undefined : services.get(service.key);
-        return context.paused() || (now?.uid === service.uid && isPaused(now) && `${service.key} is paused`);
-      },
-    });
-    const atMs = clock.monotonic();
-    try {
-      const observed = await cloud.loadBalancers.apply(step, known?.observed, { permit, signal });
-      gate.forget(service.uid);
-      metrics.steps.add({ action: step.action, resource: step.resource });
-      log.info('load balancer step', { service: service.key, step: step.summary, target: step.target });
-      observations.put(scope, service.uid, {
-        observed,
-        source: 'made',
-        askedId: undefined,
-        askedFor: known?.askedFor,
-        missingSinceMs: undefined,
-        atMs,
-        fresh: true,
-      });
-      return again;
-    } catch (error) {
-      observations.spoil(scope, service.uid, { mayHaveMade: mayHaveMade(error) });
-      const subjects = isCloudError(error) ? error.subjects : [];
-      if (subjects.length === 0 || !refused.note(service.uid, subjects, situation.members)) throw error;
-      log.warn('the cloud refuses members', { service: service.key, subjects, ...errorFields(error) });
-      return again;
-    }
-  }
-
-  function isMissing({ service, known }: Situation): boolean {
-    const recorded = parseRecord(service.annotations[annotationKeys.loadBalancer])?.id !== undefined;
-    return recorded && known?.source === 'asked' && known.observed?.id === undefined;
   }
 
   async function settle(subject: Subject, { service, cloud }: Situation, action: Action & { do: 'settle' }) {

@@ -1,0 +1,140 @@
+import { CloudError, isCloudError } from '../../common/cloud-error.ts';
+import { errorFields } from '../../common/process/log.ts';
+import { annotations as annotationKeys } from '../../common/well-known.ts';
+import type { LoadBalancerStep } from '../clouds/load-balancers.ts';
+import { createPermit } from '../permit.ts';
+import { type ClusterIdentity, refOf } from './desired.ts';
+import { mayHaveMade } from './failures.ts';
+import type { Action, Situation } from './next-action.ts';
+import type { Observations } from './observations.ts';
+import { parseRecord } from './record.ts';
+import type { RefusedMembers } from './refused-members.ts';
+import type { RetryGate } from './retry-gate.ts';
+import type { ServiceContext } from './service-context.ts';
+import { isPaused, wishOf } from './service-view.ts';
+import type { ServiceWork } from './service-work.ts';
+import type { Standings } from './standings.ts';
+
+/** What has been done in a row for one Service. */
+export interface Done {
+  observed: number;
+  /** The last step, as text. */
+  step: string | undefined;
+}
+
+export function nothingDone(): Done {
+  return { observed: 0, step: undefined };
+}
+
+export interface CloudCallParts {
+  readonly cluster: ClusterIdentity;
+  readonly observations: Observations;
+  readonly refused: RefusedMembers;
+  readonly standings: Pick<Standings, 'emit'>;
+  readonly work: Pick<ServiceWork, 'begin'>;
+  readonly gate: Pick<RetryGate, 'forget'>;
+}
+
+/** The calls to a cloud for one Service, and what is known after each. All throw a CloudError; `apply` a WithheldError, too. */
+export interface CloudCalls {
+  observe(situation: Situation, signal: AbortSignal): Promise<void>;
+  /** Makes the one call of a step. Members that the cloud refuses are noted and no failure. */
+  apply(
+    situation: Situation,
+    step: LoadBalancerStep,
+    options: { readonly gone: boolean; readonly signal: AbortSignal },
+  ): Promise<void>;
+  /** Whatever a cloud answers, nothing is done over and over without a pause: throws when the action was just done and does not show. */
+  checkProgress(situation: Situation, action: Action, done: Done): void;
+}
+
+export function createCloudCalls(context: ServiceContext, parts: CloudCallParts): CloudCalls {
+  const { clock, log, services, metrics } = context;
+  const { cluster, observations, refused, standings, work, gate } = parts;
+
+  async function observe(situation: Situation, signal: AbortSignal): Promise<void> {
+    const { service, cloud, known: before } = situation;
+    const askedId = recordedId(situation);
+    const atMs = clock.monotonic();
+    const observed = await cloud.loadBalancers.observe(refOf(cluster, service, askedId), signal);
+    const ours = observed?.owner?.service === service.uid;
+    const missingSinceMs = ours ? undefined : (before?.missingSinceMs ?? atMs);
+    const askedFor = wishOf(service);
+    observations.put(cloud.scope, service.uid, {
+      observed,
+      source: 'asked',
+      askedId,
+      askedFor,
+      missingSinceMs,
+      atMs,
+      fresh: true,
+    });
+  }
+
+  async function apply(
+    situation: Situation,
+    step: LoadBalancerStep,
+    { gone, signal }: { readonly gone: boolean; readonly signal: AbortSignal },
+  ): Promise<void> {
+    const { service, cloud, known, demand } = situation;
+    const { scope } = cloud;
+    const begins = work.begin(service, demand === 'ensure' ? 'ensure' : 'remove');
+    if (begins && step.action === 'create' && demand === 'ensure' && isMissing(situation))
+      standings.emit(service, 'LoadBalancerMissing', 'The load balancer was removed by somebody else', 'Warning');
+    const permit = createPermit({
+      fence: context.fence,
+      dryRun: context.dryRun,
+      paused: () => {
+        const now = gone ? undefined : services.get(service.key);
+        return context.paused() || (now?.uid === service.uid && isPaused(now) && `${service.key} is paused`);
+      },
+    });
+    const atMs = clock.monotonic();
+    try {
+      const observed = await cloud.loadBalancers.apply(step, known?.observed, { permit, signal });
+      gate.forget(service.uid);
+      metrics.steps.add({ action: step.action, resource: step.resource });
+      log.info('load balancer step', { service: service.key, step: step.summary, target: step.target });
+      observations.put(scope, service.uid, {
+        observed,
+        source: 'made',
+        askedId: undefined,
+        askedFor: known?.askedFor,
+        missingSinceMs: undefined,
+        atMs,
+        fresh: true,
+      });
+    } catch (error) {
+      observations.spoil(scope, service.uid, { mayHaveMade: mayHaveMade(error) });
+      const subjects = isCloudError(error) ? error.subjects : [];
+      if (subjects.length === 0 || !refused.note(service.uid, subjects, situation.members)) throw error;
+      log.warn('the cloud refuses members', { service: service.key, subjects, ...errorFields(error) });
+    }
+  }
+
+  function isMissing(situation: Situation): boolean {
+    const { known } = situation;
+    return recordedId(situation) !== undefined && known?.source === 'asked' && known.observed?.id === undefined;
+  }
+
+  function recordedId({ service }: Situation): string | undefined {
+    return parseRecord(service.annotations[annotationKeys.loadBalancer])?.id;
+  }
+
+  function checkProgress({ service, cloud }: Situation, action: Action, done: Done): void {
+    done.observed = action.do === 'observe' ? done.observed + 1 : 0;
+    const step = action.do === 'apply' ? JSON.stringify(action.step) : done.step;
+    const repeats = action.do === 'apply' && step === done.step;
+    done.step = step;
+    if (!repeats && done.observed < 3) return;
+    observations.spoil(cloud.scope, service.uid, { mayHaveMade: true });
+    throw new CloudError({
+      kind: 'Conflict',
+      cloud: cloud.name,
+      operation: action.do === 'apply' ? action.step.summary : 'observe',
+      message: 'what was done does not show',
+    });
+  }
+
+  return { observe, apply, checkProgress };
+}
