@@ -4,6 +4,7 @@ import type { Random } from '../common/process/random.ts';
 import { detectCloud } from './detect.ts';
 import { readDmi } from './dmi.ts';
 import { readLocalInterfaces } from './local-interfaces.ts';
+import { askGuestinfo } from './metadata/guestinfo.ts';
 import { sourceKinds } from './metadata/registry.ts';
 import type { Dmi, MetadataSource } from './metadata/source.ts';
 import type { SourceValues } from './options.ts';
@@ -36,6 +37,7 @@ export async function openSource(
     log,
     dmi,
     interfaces: readLocalInterfaces,
+    guestinfo: askGuestinfo,
     regionalProviderId: values.regionalProviderId,
     scheduledEvents: values.scheduledEvents,
     ...(values.metadataUrl === undefined ? {} : { metadataUrl: values.metadataUrl }),

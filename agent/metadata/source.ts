@@ -3,6 +3,7 @@ import type { Clock } from '../../common/process/clock.ts';
 import type { Log } from '../../common/process/log.ts';
 import type { Random } from '../../common/process/random.ts';
 import type { Evidence } from '../../common/report.ts';
+import type { AskGuestinfo } from './guestinfo.ts';
 
 /** What the machine's firmware says of itself: the texts of `/sys/class/dmi/id`, trimmed; absent where not readable (uuid and serial need root). */
 export interface Dmi {
@@ -42,6 +43,8 @@ export interface SourceOptions {
   readonly region?: string;
   /** The machine's own interfaces, for what a metadata service leaves to the kernel; those of pods and the loopback are left out. */
   readonly interfaces?: () => readonly LocalInterface[];
+  /** vSphere: asks the hypervisor for a value that was given to the VM. */
+  readonly guestinfo?: AskGuestinfo;
   /** OpenStack: print `openstack://<region>/<id>`. */
   readonly regionalProviderId?: boolean;
   /** Azure: ask for scheduled events, which switches them on for the VM. */

@@ -2,33 +2,59 @@ import type { Instance } from '../../common/instance.ts';
 import { vsphere as providerId } from '../../common/provider-id/vsphere.ts';
 import { swapped } from '../../common/smbios-uuid.ts';
 import { createAddressList } from './address-list.ts';
-import { invalid } from './fields.ts';
+import { fieldsOf, invalid } from './fields.ts';
+import { readGuestinfo } from './guestinfo.ts';
 import { kernelAddresses } from './kernel-addresses.ts';
 import { isOpenstack } from './openstack.ts';
+import { readTopLevel } from './plain-yaml.ts';
 import type { Dmi, SourceKind, SourceOptions } from './source.ts';
 
 const cloud = 'vsphere';
 const context = { cloud, operation: 'read /sys/class/dmi/id' };
 
 /**
- * vSphere. There is no metadata service; guestinfo needs a program of VMware's. The firmware tells who the VM is, the kernel its addresses; zone, region (save `--region`) and type are
- * vCenter's to tell.
+ * vSphere. There is no metadata service. The firmware tells who the VM is, the kernel its addresses, and guestinfo, where a program of VMware's is there to ask, its host name; zone, region
+ * (save `--region`) and type are vCenter's to tell.
  */
 export const vsphere: SourceKind = {
   cloud,
   detect: (dmi) => /vmware/i.test(dmi.productName ?? '') && !isOpenstack(dmi),
-  open: (options) => ({ cloud, read: async () => instanceOf(options) }),
+  open(options) {
+    const hostname = once((signal) => hostnameOf(options, signal));
+    return { cloud, read: async (signal) => instanceOf(options, await hostname(signal)) };
+  },
 };
 
-function instanceOf({ dmi, region, interfaces }: SourceOptions): Instance {
+/** It is set before the VM boots; a program started every minute to read it again would cost more than all the rest. */
+function once(
+  ask: (signal: AbortSignal) => Promise<string | undefined>,
+): (signal: AbortSignal) => Promise<string | undefined> {
+  let answer: Promise<string | undefined> | undefined;
+  return (signal) => {
+    answer ??= ask(signal).catch(() => undefined);
+    return answer;
+  };
+}
+
+async function hostnameOf({ guestinfo }: SourceOptions, signal: AbortSignal): Promise<string | undefined> {
+  const text = guestinfo && (await readGuestinfo(guestinfo, 'metadata', signal));
+  if (text === undefined) return undefined;
+  const metadata = { cloud, operation: 'info-get guestinfo.metadata' };
+  const fields = fieldsOf(metadata, readTopLevel(metadata, text));
+  return fields.optionalText('local-hostname') ?? fields.optionalText('hostname');
+}
+
+function instanceOf({ dmi, region, interfaces }: SourceOptions, hostname: string | undefined): Instance {
   const id = biosUuid(dmi);
   const addresses = createAddressList();
+  addresses.add('Hostname', hostname);
   for (const address of kernelAddresses(interfaces?.() ?? [])) addresses.add('InternalIP', address);
   return {
     cloud,
     id,
     providerID: providerId.print({ instanceId: id }),
     incarnation: id,
+    ...(hostname === undefined ? {} : { name: hostname }),
     ...(region === undefined ? {} : { region }),
     addresses: addresses.all,
   };

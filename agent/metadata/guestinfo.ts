@@ -1,0 +1,55 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+
+/** Asks VMware's own programs for a value; undefined when neither is there or there is no such value. Never throws. */
+export type AskGuestinfo = (key: string, signal: AbortSignal) => Promise<string | undefined>;
+
+/** Either of the two comes with VMware's tools. An image of ours has none; a host usually does. */
+const programs: readonly (readonly [program: string, argumentsOf: (query: string) => string[]])[] = [
+  ['vmware-rpctool', (query) => [query]],
+  ['vmtoolsd', (query) => ['--cmd', query]],
+];
+const timeoutMs = 2000;
+const maxBytes = 1024 * 1024;
+const unzip = promisify(gunzip);
+
+export const askGuestinfo: AskGuestinfo = async (key, signal) => {
+  for (const [program, argumentsOf] of programs) {
+    const answer = await new Promise<string | undefined>((resolve) => {
+      const options = { timeout: timeoutMs, maxBuffer: maxBytes, signal };
+      execFile(program, argumentsOf(`info-get guestinfo.${key}`), options, (error, stdout) =>
+        resolve(error ? undefined : stdout.trim()),
+      );
+    });
+    if (answer !== undefined) return answer;
+  }
+  return undefined;
+};
+
+/**
+ * The text of a guestinfo document (cloud-init, "VMware"): decoded as its `.encoding` says. Undefined when it is not there, empty (`---`), or not what its encoding
+ * promises.
+ */
+export async function readGuestinfo(ask: AskGuestinfo, key: string, signal: AbortSignal): Promise<string | undefined> {
+  const text = await ask(key, signal);
+  if (text === undefined || text === '' || text === '---') return undefined;
+  const encoding = (await ask(`${key}.encoding`, signal))?.toLowerCase() ?? '';
+  switch (encoding) {
+    case '':
+    case '---':
+      return text;
+    case 'base64':
+    case 'b64':
+      return Buffer.from(text, 'base64').toString('utf8');
+    case 'gzip+base64':
+    case 'gz+b64':
+      try {
+        return (await unzip(Buffer.from(text, 'base64'), { maxOutputLength: maxBytes })).toString('utf8');
+      } catch {
+        return undefined;
+      }
+    default:
+      return undefined;
+  }
+}
