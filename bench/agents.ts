@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AgentsSeen, ToAgents } from './agents-process.ts';
 import type { PreparedAgent } from './fleet.ts';
+import { cpuSecondsOf } from './process-figures.ts';
 
 /** Many agents in few processes. */
 export interface Agents {
@@ -13,6 +14,8 @@ export interface Agents {
   seen(): Promise<AgentsSeen>;
   /** Waits until `share` of them have been accepted since the mark. Throws after `timeoutMs`. */
   allAccepted(timeoutMs: number): Promise<AgentsSeen>;
+  /** User and system time of their processes so far: where it nears the time that passed, they are what is slow. */
+  cpuSeconds(): Promise<number>;
   stop(): void;
 }
 
@@ -71,6 +74,10 @@ export async function startAgents(
         }
         await sleep(500);
       }
+    },
+    async cpuSeconds() {
+      const each = await Promise.all(children.map(({ pid }) => cpuSecondsOf(pid!)));
+      return each.reduce((sum, seconds) => sum + seconds, 0);
     },
     stop() {
       for (const child of children) child.disconnect();

@@ -29,6 +29,8 @@ export interface ScaleMoment {
   readonly outcomes: AgentsSeen['outcomes'];
   readonly seconds: number;
   readonly leaderCpuSeconds: number;
+  /** Of all the agents' processes. */
+  readonly agentsCpuSeconds: number;
   /** Of both replicas, where the server counts. */
   readonly apiRequests: number | undefined;
   readonly memory: MemoryFigures;
@@ -71,9 +73,19 @@ export async function measureScale(
     return counts?.reduce((sum, { count }) => sum + count, 0);
   }
 
-  async function moment(what: string, leader: ShippedController, happen: () => Promise<AgentsSeen>): Promise<void> {
+  async function moment(
+    what: string,
+    leader: ShippedController,
+    crowd: Agents,
+    happen: () => Promise<AgentsSeen>,
+  ): Promise<void> {
     progress(what);
-    const before = { at: performance.now(), cpu: await cpuSecondsOf(leader.pid), api: await apiRequests() };
+    const before = {
+      at: performance.now(),
+      leader: await cpuSecondsOf(leader.pid),
+      agents: await crowd.cpuSeconds(),
+      api: await apiRequests(),
+    };
     const { firstMs, outcomes } = await happen();
     const seconds = (performance.now() - before.at) / 1000;
     const asked = await apiRequests();
@@ -84,7 +96,8 @@ export async function measureScale(
       accepted: all ? { halfMs: at(0.5), mostMs: at(0.99), allMs: at(1) } : undefined,
       outcomes,
       seconds,
-      leaderCpuSeconds: (await cpuSecondsOf(leader.pid)) - before.cpu,
+      leaderCpuSeconds: (await cpuSecondsOf(leader.pid)) - before.leader,
+      agentsCpuSeconds: (await crowd.cpuSeconds()) - before.agents,
       apiRequests: asked === undefined ? undefined : asked - before.api!,
       memory: await memoryOf(leader.pid),
     });
@@ -109,10 +122,10 @@ export async function measureScale(
       urls: [first, second].map(({ reportPort }) => `https://127.0.0.1:${reportPort}`),
     });
     agents = crowd;
-    await moment('all report at once, each token unknown', first, together(crowd));
+    await moment('all report at once, each token unknown', first, crowd, together(crowd));
     await sleep(5000);
-    await moment('all report at once again, each token known', first, together(crowd));
-    await moment(`${minutes} minutes at their own pace`, first, async () => {
+    await moment('all report at once again, each token known', first, crowd, together(crowd));
+    await moment(`${minutes} minutes at their own pace`, first, crowd, async () => {
       await crowd.mark();
       await sleep(minutes * 60_000);
       return crowd.seen();
@@ -120,7 +133,7 @@ export async function measureScale(
     const died = Date.now();
     await first.kill();
     const { at } = await newLeader(rest, holder);
-    await moment('the leader has died, all report at once to the next one', second, together(crowd));
+    await moment('the leader has died, all report at once to the next one', second, crowd, together(crowd));
     return { moments, takeoverMs: at - died };
   } finally {
     agents?.stop();
