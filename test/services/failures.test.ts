@@ -101,7 +101,7 @@ describe('what goes wrong', () => {
       assert.match(doomed.life.calls.at(-1) ?? '', /POST .*load-balancers$/);
       assert.equal(world.loadBalancers().length, 1);
       if (deleted) world.services.delete('web');
-      for (const operation of ['load-balancers.list', 'load-balancers.find', 'addresses.list'])
+      for (const operation of ['load-balancers.*', 'addresses.*'])
         world.cloud.faults.add({ operation, effect: { kind: 'stale', ageMs: 4500 } });
       await doomed.stop();
       await replica.start();

@@ -65,6 +65,39 @@ describe('who may change anything', () => {
     assertConverged(world, 'resumed');
   });
 
+  it('a pause or a lost lease that comes while a call is held back stops that very call', async () => {
+    world.services.create('other');
+    world.services.create('third');
+    world.holdCalls(2000);
+    await world.clock.advance(1000);
+    const before = world.mutationCount();
+    world.services.annotate('other', { [annotations.paused]: 'true' });
+    replica.leaseMs = 100;
+    await world.clock.advance(5000);
+    assert.equal(world.mutationCount(), before);
+    replica.leaseMs = 15_000;
+    await world.clock.advance(10_000);
+    assert.ok(world.loadBalancerOf('third'));
+    assert.equal(world.loadBalancerOf('other'), undefined);
+    world.services.annotate('other', { [annotations.paused]: null });
+    await world.clock.advance(20_000);
+    assertConverged(world, 'resumed');
+  });
+
+  it('a pause that the cache does not show yet stops the claim', async () => {
+    world.services.create('other', { spec: { type: 'ClusterIP' } });
+    await world.clock.advance(1000);
+    world.services.patch('other', { spec: { type: 'LoadBalancer' } });
+    replica.kube.intercept = ({ verb }) => {
+      if (verb !== 'patch') return;
+      replica.kube.intercept = undefined;
+      world.services.annotate('other', { [annotations.paused]: 'true' });
+    };
+    await world.clock.advance(10_000);
+    assert.equal(world.services.must('other').metadata.finalizers, undefined);
+    assert.equal(world.loadBalancers().length, 1);
+  });
+
   it('nobody whose lease is about to run out', async () => {
     replica.leaseMs = 500;
     const before = world.mutationCount();

@@ -162,6 +162,13 @@ describe('what is not provably ours', () => {
         theirs.addresses.map(({ ip }) => ip),
       );
       assert.equal(world.loadBalancers()[0]?.listeners.length, 1);
+      // The id is written down as soon as something of ours is there, before the next step.
+      const sent = replica.life.calls.filter((call) => !call.startsWith('cloud GET'));
+      assert.deepEqual(
+        sent.map((call) => call.replace(/ .*/, '')),
+        ['kube', 'cloud', 'kube', 'cloud', 'kube'],
+        sent.join('; '),
+      );
       await replica.stop();
       const next = world.replica();
       const before = world.mutationCount();

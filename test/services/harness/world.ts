@@ -84,6 +84,8 @@ export interface World {
   readonly scope: string;
   readonly clusterUid: string;
   replica(options?: ReplicaOptions): Replica;
+  /** How long a credential takes, from now on: a call is held back for so long before it is sent. */
+  holdCalls(ms: number): void;
   /** An initialised Node with its VM. */
   node(name: string): SimulatedInstance;
   loadBalancers(): readonly SimulatedLoadBalancer[];
@@ -126,13 +128,17 @@ export function createWorld(options: WorldOptions = {}): World {
   const clusterUid = 'cluster-1';
   const replicas: Replica[] = [];
   const lease = { annotations: {} as Record<string, string> };
+  const held = { credentialMs: 0 };
 
   function open(region: string, life: Life): ConfiguredCloud {
     const api = openSimulated({
       config: { endpoint, project: 'demo', region, credential: { text: cloud.credential } },
       context: { clock, random, log: silentLog, env: {}, onCall: () => {} },
       http: life.http(inProcessHttp(cloud.api, clock)),
-      credential: async () => cloud.credential,
+      async credential() {
+        if (held.credentialMs > 0) await new Promise<void>((resolve) => clock.setTimer(held.credentialMs, resolve));
+        return cloud.credential;
+      },
     });
     return { name: 'simulated', scope: api.scope, accepts: (id) => api.accepts(id), selector: undefined, api };
   }
@@ -278,6 +284,9 @@ export function createWorld(options: WorldOptions = {}): World {
     cloud,
     scope: `${endpoint}/demo/${regions[0]}`,
     clusterUid,
+    holdCalls(ms) {
+      held.credentialMs = ms;
+    },
     replica,
     node(name) {
       const vm = cloud.model.create({ name, region: regions[0]! });
