@@ -1,43 +1,68 @@
+import { defineFlags } from '../../common/process/flags.ts';
 import { type CommandDefinition, defineCommand } from '../../common/process/program.ts';
 import { names } from '../../common/well-known.ts';
 import { explainNode } from '../explain/explain-node.ts';
+import { explainService } from '../explain/explain-service.ts';
 import { printExplanation } from '../explain/print-explanation.ts';
-import { readNodeFacts } from '../explain/read-facts.ts';
+import { readNodeFacts } from '../explain/read-node-facts.ts';
+import { readServiceFacts } from '../explain/read-service-facts.ts';
 import { isNotFound } from '../kube/api.ts';
+import { clusterFlags } from '../options/network-flags.ts';
 import { OptionError } from '../options/options.ts';
 import { commonFlags } from '../options/own-flags.ts';
 import { type ControllerWorld, exitCode, leaseFlags, openLog, outputFlags, printJson, withApi } from './command.ts';
 
+const explainFlags = defineFlags({ 'load-balancer-class': clusterFlags['load-balancer-class'] });
+
 export function explainCommand({ clock }: ControllerWorld): CommandDefinition {
   return defineCommand({
-    summary: 'Says where a node stands and why, from the API server alone.',
-    operands: ['node', 'name'],
-    flags: { ...commonFlags, ...outputFlags, ...leaseFlags },
-    examples: ['mooring-controller explain node worker-1', 'mooring-controller explain node worker-1 -o json'],
+    summary: 'Says where a node or a service stands and why, from the API server alone.',
+    operands: ['node|service', 'name'],
+    flags: { ...commonFlags, ...explainFlags, ...outputFlags, ...leaseFlags },
+    examples: [
+      'mooring-controller explain node worker-1',
+      'mooring-controller explain service default/web',
+      'mooring-controller explain node worker-1 -o json',
+    ],
     run: ({ values, operands, io }) =>
       exitCode(io, 'explain', async () => {
-        const [kind, name = ''] = operands;
-        if (kind !== 'node') throw new OptionError(`${JSON.stringify(kind)}, expected node`);
+        const [kind = '', name = ''] = operands;
+        const subject = subjectOf(kind, name);
         const log = openLog(clock, values, io.stderr);
+        const where = {
+          nowMs: clock.now(),
+          namespace: names.namespace,
+          leaseNamespace: values.leaderElectResourceNamespace,
+          leaseName: values.leaderElectResourceName,
+        };
         try {
           const explanation = await withApi(values.kubeconfig, { clock, log, env: io.env }, async (api) =>
-            explainNode(
-              await readNodeFacts(api, name, {
-                nowMs: clock.now(),
-                namespace: names.namespace,
-                leaseNamespace: values.leaderElectResourceNamespace,
-                leaseName: values.leaderElectResourceName,
-              }),
-            ),
+            'node' in subject
+              ? explainNode(await readNodeFacts(api, subject.node, where))
+              : explainService(
+                  await readServiceFacts(api, subject, { ...where, loadBalancerClasses: values.loadBalancerClass }),
+                ),
           );
           if (values.output === 'json') printJson(io, explanation);
           else io.stdout(printExplanation(explanation));
           return 0;
         } catch (error) {
           if (!isNotFound(error)) throw error;
-          io.stderr(`mooring-controller explain: there is no Node ${JSON.stringify(name)}\n`);
+          const what = 'node' in subject ? 'Node' : 'Service';
+          io.stderr(`mooring-controller explain: there is no ${what} ${JSON.stringify(name)}\n`);
           return 1;
         }
       }),
   });
+}
+
+type Subject = { readonly node: string } | { readonly namespace: string; readonly name: string };
+
+function subjectOf(kind: string, name: string): Subject {
+  if (kind === 'node') return { node: name };
+  if (kind !== 'service') throw new OptionError(`${JSON.stringify(kind)}, expected node or service`);
+  const [namespace = '', service = '', ...more] = name.split('/');
+  if (namespace === '' || service === '' || more.length > 0)
+    throw new OptionError(`service ${JSON.stringify(name)}, expected NAMESPACE/NAME`);
+  return { namespace, name: service };
 }
