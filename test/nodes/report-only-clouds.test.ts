@@ -9,7 +9,7 @@ import { fakeClock } from '../../common/testing/fake-clock.ts';
 import { annotations, conditions, labels, names, taints } from '../../common/well-known.ts';
 import { cloudModules } from '../../controller/clouds/registry.ts';
 import { explainNode } from '../../controller/explain/explain-node.ts';
-import { readNodeFacts } from '../../controller/explain/read-facts.ts';
+import { readNodeFacts } from '../../controller/explain/read-node-facts.ts';
 import type { ConfiguredCloud } from '../../controller/nodes/configured-cloud.ts';
 import { openClouds } from '../../controller/open-clouds.ts';
 import { readCloudRequests } from '../../controller/options/options.ts';
