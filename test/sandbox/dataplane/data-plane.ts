@@ -29,6 +29,8 @@ export interface DataPlane {
   placePods(service: string, nodes: readonly string[] | undefined): void;
   /** Connections that are open through this load balancer to this instance. */
   readonly open: Balancers['open'];
+  /** VMs that run and are part of the network, by name. */
+  nodes(): string[];
   /** A loopback address for a client of this name, for source ranges. */
   clientAddress(name: string): string;
   stop(): Promise<void>;
@@ -76,9 +78,12 @@ export async function startDataPlane(options: DataPlaneOptions): Promise<DataPla
     });
   }
 
+  const members = () => instances.all().filter(isPartOfNetwork).slice(0, maxNodes);
+  const runningOf = (nodes: readonly SimulatedInstance[]) => nodes.filter(({ power }) => power === 'running');
+
   function pass(): void {
-    const nodes = instances.all().filter(isPartOfNetwork).slice(0, maxNodes);
-    const running = nodes.filter(({ power }) => power === 'running');
+    const nodes = members();
+    const running = runningOf(nodes);
     hosts.clear();
     for (const { id } of nodes) hosts.set(id, block.addressOf(`instance ${id}`));
     balancers.update(loadBalancers.store.all());
@@ -101,6 +106,7 @@ export async function startDataPlane(options: DataPlaneOptions): Promise<DataPla
       schedule();
     },
     open: balancers.open,
+    nodes: () => runningOf(members()).map(({ name }) => name),
     clientAddress: (name) => block.addressOf(`client ${name}`),
     async stop() {
       for (const end of unsubscribe) end();

@@ -3,10 +3,7 @@ import { ask, startTraffic } from '../dataplane/traffic.ts';
 import { mergePatch } from '../world/kube-rest.ts';
 import type { World } from '../world/world.ts';
 import { assertThat, conditionOf, nodeNamed, type Scenario, seconds, until, vm } from './scenario.ts';
-import { answering, balancersOf, createService, ensured, targetOf, weightOf } from './services.ts';
-
-/** VMs beyond these are no part of the sandbox's network. */
-const servingVms = 50;
+import { answering, balancersOf, createService, ensured, livingNodes, targetOf, weightOf } from './services.ts';
 
 export const routes: Scenario = {
   name: 'routes',
@@ -50,7 +47,7 @@ export const services: Scenario = {
   async run(world) {
     const startedMs = Date.now();
     const { dataPlane } = world;
-    const everyone = world.vms.slice(0, servingVms).map(({ name }) => name);
+    const everyone = await livingNodes(world);
     const some = [vm(world, 0).name, vm(world, 3).name];
     const friend = dataPlane.clientAddress('friend');
     dataPlane.placePods('default/local', some);

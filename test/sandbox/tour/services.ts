@@ -163,11 +163,9 @@ export function mutationsSince(world: World, before: ReadonlyMap<string, number>
     .join(', ');
 }
 
-/** Nodes whose VM runs, by name. */
+/** Nodes whose VM runs and is part of the sandbox's network, by name. */
 export async function livingNodes(world: World): Promise<string[]> {
-  const running = new Set(
-    world.vms.filter(({ id }) => world.cloud.model.get(id)?.power === 'running').map(({ name }) => name),
-  );
+  const running = new Set(world.dataPlane.nodes());
   const { items } = await world.rest.must('GET', '/api/v1/nodes');
   return items
     .map(({ metadata }: { metadata: { name: string } }) => metadata.name)
