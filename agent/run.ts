@@ -6,6 +6,7 @@ import { healthHandler } from '../common/process/health.ts';
 import type { Log } from '../common/process/log.ts';
 import { createMetricRegistry } from '../common/process/metrics.ts';
 import type { Random } from '../common/process/random.ts';
+import { untilAborted } from '../common/process/until.ts';
 import { version } from '../common/version.ts';
 import { createControllerAccess } from './controller-access.ts';
 import { type Deliverer, deliver } from './deliver.ts';
@@ -84,7 +85,7 @@ export async function runAgent(values: RunValues, { clock, random, log, signal }
   watchAge(metrics, observer);
   const server = await serveHealth(values.healthAddress, registry, observer, deliverer);
   named.info('serving health', { address: `http://${textOf(server.address() as AddressInfo)}` });
-  await aborted(signal);
+  await untilAborted(signal);
   const accepted = await deliverer.leave(leaveTimeoutMs);
   named.info('stopped', { leavingAccepted: accepted });
   server.close();
@@ -120,11 +121,6 @@ async function serveHealth(
 
 function textOf({ address, family, port }: AddressInfo): string {
   return family === 'IPv6' ? `[${address}]:${port}` : `${address}:${port}`;
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
 /** 128 random bits; tells processes apart and guards nothing. */

@@ -5,6 +5,7 @@ import type { HealthCheck } from '../common/process/health.ts';
 import { errorFields, type Log } from '../common/process/log.ts';
 import { createMetricRegistry } from '../common/process/metrics.ts';
 import type { Random } from '../common/process/random.ts';
+import { untilAborted } from '../common/process/until.ts';
 import { version } from '../common/version.ts';
 import { annotations, names } from '../common/well-known.ts';
 import { connectTo } from './connect.ts';
@@ -236,7 +237,7 @@ export async function runController(options: RunOptions, { clock, random, log, e
   network.start();
   pause.start();
   const electing = elector.run(ending.signal);
-  await aborted(ending.signal);
+  await untilAborted(ending.signal);
   log.info('stopping: draining, then releasing the lease');
   await electing;
   await terms;
@@ -247,13 +248,6 @@ export async function runController(options: RunOptions, { clock, random, log, e
   client.close();
   log.info('stopped');
   if (failure !== undefined) throw failure;
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }
 
 export type NodeListWatch = ListWatch<ReturnType<typeof viewNode>>;

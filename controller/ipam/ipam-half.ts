@@ -3,6 +3,7 @@ import { type Clock, sleep } from '../../common/process/clock.ts';
 import { errorFields, type Log } from '../../common/process/log.ts';
 import type { MetricsOf } from '../../common/process/metrics.ts';
 import type { Random } from '../../common/process/random.ts';
+import { untilAborted } from '../../common/process/until.ts';
 import type { Half } from '../half.ts';
 import type { KubeApi } from '../kube/api.ts';
 import type { EventSink } from '../kube/event-sink.ts';
@@ -93,7 +94,7 @@ export function createIpamHalf(context: IpamContext, options: IpamHalfOptions): 
   }
 
   async function lead(signal: AbortSignal): Promise<void> {
-    await Promise.race([nodes.whenSynced(), aborted(signal)]);
+    await Promise.race([nodes.whenSynced(), untilAborted(signal)]);
     if (signal.aborted) return;
     const ranges = createNodeRanges(context, createRangeAllocator(options, context.metrics));
     const queue = createReconciler({
@@ -139,11 +140,4 @@ function concernsRanges(old: NodeView, node: NodeView): boolean {
     isUninitialized(old) !== isUninitialized(node) ||
     isPaused(old) !== isPaused(node)
   );
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

@@ -1,4 +1,5 @@
 import { errorFields } from '../../common/process/log.ts';
+import { restOrAbort, untilAborted } from '../../common/process/until.ts';
 import { comparableId } from '../../common/provider-id/comparable-id.ts';
 import type { ReportReason } from '../../common/report.ts';
 import { conditions } from '../../common/well-known.ts';
@@ -163,25 +164,12 @@ export function createNodeHalf(context: NodeContext, options: NodeHalfOptions): 
         log.error('instances not refreshed', errorFields(error));
       }
       const restMs = startedMs + options.statusUpdateMs - clock.monotonic();
-      await pause(Math.max(restMs, 1000), signal);
+      await restOrAbort(clock, Math.max(restMs, 1000), signal);
     }
   }
 
-  function pause(ms: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      if (signal.aborted) return resolve();
-      const timer = clock.setTimer(ms, finish);
-      function finish() {
-        timer.cancel();
-        signal.removeEventListener('abort', finish);
-        resolve();
-      }
-      signal.addEventListener('abort', finish, { once: true });
-    });
-  }
-
   async function lead(signal: AbortSignal): Promise<void> {
-    await Promise.race([nodes.whenSynced(), aborted(signal)]);
+    await Promise.race([nodes.whenSynced(), untilAborted(signal)]);
     if (signal.aborted) return;
     const current = startTerm();
     term = current;
@@ -222,13 +210,6 @@ export function createNodeHalf(context: NodeContext, options: NodeHalfOptions): 
   }
 
   return { lead, status, progress };
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }
 
 /** The cache of Nodes, trimmed to what decisions need. */

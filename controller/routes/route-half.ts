@@ -1,3 +1,4 @@
+import { untilAborted } from '../../common/process/until.ts';
 import { conditions } from '../../common/well-known.ts';
 import type { Half } from '../half.ts';
 import type { InformerEvent } from '../kube/informer.ts';
@@ -117,15 +118,15 @@ export function createRouteHalf(context: RouteContext, options: RouteHalfOptions
   async function lead(signal: AbortSignal): Promise<void> {
     if (!runs) {
       log.info('routes are off', { why: whyOff() });
-      return aborted(signal);
+      return untilAborted(signal);
     }
-    await Promise.race([nodes.whenSynced(), aborted(signal)]);
+    await Promise.race([nodes.whenSynced(), untilAborted(signal)]);
     if (signal.aborted) return;
     const current = startTerm();
     term = current;
     for (const scope of current.scopes.keys()) current.rounds.enqueue(scope);
     for (const queue of [current.rounds, current.routes, current.conditions]) queue.start();
-    await aborted(signal);
+    await untilAborted(signal);
     term = undefined;
     await Promise.all([current.rounds.stop(), current.routes.stop(), current.conditions.stop()]);
     for (const gauge of [context.metrics.routes, context.metrics.blocked, context.metrics.withheld]) gauge.reset();
@@ -168,11 +169,4 @@ export function concernsRoutes(old: NodeView, node: NodeView): boolean {
     before?.status !== now?.status ||
     before?.reason !== now?.reason
   );
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

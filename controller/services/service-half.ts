@@ -1,6 +1,7 @@
 import { isCloudError } from '../../common/cloud-error.ts';
 import { backoffMs } from '../../common/process/backoff.ts';
 import { errorFields } from '../../common/process/log.ts';
+import { restOrAbort, untilAborted } from '../../common/process/until.ts';
 import type { Half } from '../half.ts';
 import type { InformerEvent } from '../kube/informer.ts';
 import { createReconciler, type QueueMetrics, type Reconciler } from '../reconciler.ts';
@@ -54,6 +55,7 @@ export function createServiceHalf(context: ServiceContext, options: ServiceHalfO
   members.onChange(() => {
     if (!term) return;
     const keys = [...services.values()].filter(wants).map(({ key }) => key);
+    if (keys.length === 0) return;
     term.pass = { startedMs: term.pass?.startedMs ?? clock.monotonic(), left: new Set(keys) };
     for (const key of keys) term.queue.enqueue(key);
   });
@@ -136,7 +138,7 @@ export function createServiceHalf(context: ServiceContext, options: ServiceHalfO
       current.auditedMs = clock.monotonic();
       const pauseMs =
         failures === 0 ? options.auditMs : Math.min(options.auditMs, backoffMs(failures, { ...auditRetry, random }));
-      await pause(pauseMs, signal);
+      await restOrAbort(clock, pauseMs, signal);
     }
   }
 
@@ -155,32 +157,12 @@ export function createServiceHalf(context: ServiceContext, options: ServiceHalfO
       if (concerns(service) && service.condition?.status !== 'True') queue.enqueue(service.key, { priority: 'low' });
   }
 
-  function pause(ms: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      if (signal.aborted) return resolve();
-      const timer = clock.setTimer(ms, finish);
-      function finish() {
-        timer.cancel();
-        signal.removeEventListener('abort', finish);
-        resolve();
-      }
-      signal.addEventListener('abort', finish, { once: true });
-    });
-  }
-
-  function aborted(signal: AbortSignal): Promise<void> {
-    return new Promise((resolve) => {
-      if (signal.aborted) resolve();
-      else signal.addEventListener('abort', () => resolve(), { once: true });
-    });
-  }
-
   async function lead(signal: AbortSignal): Promise<void> {
     if (clouds.length === 0) {
       log.info('no configured cloud has load balancers');
-      return aborted(signal);
+      return untilAborted(signal);
     }
-    await Promise.race([services.whenSynced(), aborted(signal)]);
+    await Promise.race([services.whenSynced(), untilAborted(signal)]);
     if (signal.aborted) return;
     const current = await startTerm();
     if (signal.aborted) return;

@@ -1,3 +1,4 @@
+import { untilAborted } from '../../../common/process/until.ts';
 import type { Half } from '../../half.ts';
 import type { Informer } from '../../kube/informer.ts';
 import type { NodeView } from '../../nodes/node-view.ts';
@@ -24,7 +25,7 @@ export function withMembers(half: Half, sets: MemberSets, nodes: Informer<NodeVi
   return {
     progress: half.progress,
     async lead(signal) {
-      await Promise.race([nodes.whenSynced(), aborted(signal)]);
+      await Promise.race([nodes.whenSynced(), untilAborted(signal)]);
       if (signal.aborted) return;
       sets.start();
       try {
@@ -34,11 +35,4 @@ export function withMembers(half: Half, sets: MemberSets, nodes: Informer<NodeVi
       }
     },
   };
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }
