@@ -13,6 +13,28 @@ interface Operation {
   /** What is there, settled, before it. */
   prepare(world: World): void;
   perform(world: World): void;
+  /** Instead of: everything is as the Services ask. */
+  check?(world: World, what: string): void;
+}
+
+/** A load balancer that a person made, with consent. */
+function lend(world: World): string {
+  const { loadBalancer } = world.cloud.network.loadBalancers.create('demo/sim-1', {
+    name: 'theirs',
+    tags: { 'mooring.dev/attachable-by': world.clusterUid },
+    scheme: 'external',
+    families: ['IPv4'],
+    addresses: [],
+    listeners: [],
+    pools: [],
+    clientToken: undefined,
+  });
+  return loadBalancer.id;
+}
+
+function attach(world: World): void {
+  const lent = world.loadBalancers().find(({ name }) => name === 'theirs')?.id ?? lend(world);
+  world.services.create('web', { spec: { ports: two }, annotations: { 'mooring.dev/load-balancer-id': lent } });
 }
 
 const operations: readonly Operation[] = [
@@ -69,6 +91,44 @@ const operations: readonly Operation[] = [
     },
   },
   {
+    name: 'delete and retain',
+    prepare: (world) => world.services.create('web', { annotations: { 'mooring.dev/load-balancer-retain': 'true' } }),
+    perform: (world) => world.services.delete('web'),
+    check(world, what) {
+      assert.equal(world.services.get('web'), undefined, what);
+      const [kept, ...others] = world.loadBalancers();
+      const pieces = [kept, ...(kept?.listeners ?? []), ...(kept?.pools ?? [])];
+      const owners = pieces.map((piece) => piece?.tags['mooring.dev/service-uid']);
+      assert.deepEqual([others, owners.filter((owner) => owner !== undefined)], [[], []], what);
+      assert.equal(kept?.tags['mooring.dev/retained'], 'default/web', what);
+    },
+  },
+  {
+    name: 'attach',
+    prepare: (world) => void lend(world),
+    perform: attach,
+    check(world, what) {
+      const [lent, ...others] = world.loadBalancers();
+      assert.deepEqual([others, lent?.listeners.length, lent?.pools.length], [[], 2, 1], what);
+      assert.deepEqual(
+        world.services.addresses('web'),
+        lent?.addresses.map(({ ip }) => ip),
+        what,
+      );
+      assert.equal(world.services.condition('web')?.reason, 'Ensured', what);
+    },
+  },
+  {
+    name: 'detach',
+    prepare: attach,
+    perform: (world) => world.services.delete('web'),
+    check(world, what) {
+      const [lent, ...others] = world.loadBalancers();
+      assert.deepEqual([others, lent?.listeners, lent?.pools, lent?.name], [[], [], [], 'theirs'], what);
+      assert.equal(world.services.get('web'), undefined, what);
+    },
+  },
+  {
     name: 'delete while it is being made',
     prepare: () => {},
     perform(world) {
@@ -109,7 +169,7 @@ async function crash(
   const next = world.replica();
   await next.start();
   await world.clock.advance(120_000);
-  assertConverged(world, `${operation.name}: died ${moment} ${call} (${at})`);
+  (operation.check ?? assertConverged)(world, `${operation.name}: died ${moment} ${call} (${at})`);
   const before = world.mutationCount();
   next.kube.forgetCalls();
   await world.clock.advance(1_300_000);

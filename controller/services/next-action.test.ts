@@ -1,0 +1,244 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type {
+  LoadBalancerPlan,
+  LoadBalancerStep,
+  LoadBalancers,
+  ObservedLoadBalancer,
+} from '../clouds/load-balancers.ts';
+import { type Action, nextAction, type Situation } from './next-action.ts';
+import type { Known } from './observations.ts';
+import { exampleService, finalized, recorded } from './testing/example-service.ts';
+
+const scope = 'x/1';
+const nothing: LoadBalancerPlan = { steps: [], refusals: [], waitMs: undefined };
+const create: LoadBalancerStep = { action: 'create', resource: 'load balancer', target: 'a', summary: 'create' };
+const remove: LoadBalancerStep = { action: 'delete', resource: 'load balancer', target: 'a', summary: 'delete' };
+
+const observed = (changes: Partial<ObservedLoadBalancer> = {}): ObservedLoadBalancer => ({
+  id: 'lb-1',
+  name: 'a',
+  owner: { cluster: 'c', service: exampleService().uid },
+  state: 'active',
+  ingress: [{ ip: '192.0.2.1' }],
+  members: [],
+  attached: false,
+  consent: false,
+  retained: false,
+  createdAtMs: undefined,
+  service: undefined,
+  ...changes,
+});
+
+const known = (changes: Partial<Known> = {}): Known => ({
+  observed: undefined,
+  source: 'asked',
+  askedId: undefined,
+  askedFor: undefined,
+  missingSinceMs: 0,
+  atMs: 0,
+  fresh: true,
+  ...changes,
+});
+
+interface Given {
+  readonly metadata?: object;
+  readonly spec?: object;
+  readonly demand?: Situation['demand'];
+  readonly known?: Known | undefined;
+  readonly plan?: LoadBalancerPlan;
+  readonly removal?: LoadBalancerPlan;
+  readonly nowMs?: number;
+}
+
+function next({
+  metadata = {},
+  spec = {},
+  demand = 'ensure',
+  plan = nothing,
+  removal = nothing,
+  nowMs = 0,
+  ...given
+}: Given) {
+  const loadBalancers = {
+    annotations: [],
+    settleMs: 5000,
+    plan: () => plan,
+    planRemoval: () => removal,
+  } as unknown as LoadBalancers;
+  const action: Action = nextAction({
+    service: exampleService({ metadata, spec }),
+    demand,
+    cloud: { name: 'x', scope, loadBalancers },
+    cluster: { uid: 'c', name: 'blue' },
+    known: given.known,
+    members: [{ node: 'n0', providerID: 'x:///0', addresses: [], zone: '', draining: false }],
+    refused: [],
+    attachable: new Set(),
+    nowMs,
+  });
+  if (action.do === 'settle') return `settle ${action.standing.reason} ${action.againInMs ?? ''}`.trim();
+  if (action.do === 'write') return `write ${action.what}${action.first ? ', first' : ''}`;
+  return action.do === 'apply' ? `apply ${action.step.action}` : action.do;
+}
+
+const pending = { ...finalized, ...recorded(`${scope} pending`) };
+const ours = { ...finalized, ...recorded(`${scope} lb-1`) };
+const steps = (...list: LoadBalancerStep[]): LoadBalancerPlan => ({ ...nothing, steps: list });
+
+describe('the next thing to do for a Service that wants a load balancer', () => {
+  for (const [what, given, expected] of [
+    ['nothing has been read yet', {}, 'observe'],
+    ['new', { known: known({ source: 'all' }) }, 'write finalizer and record, first'],
+    ['new, and ours is there', { known: known({ source: 'all', observed: observed() }) }, 'write finalizer and record'],
+    [
+      'an address is asked for',
+      { known: known({ source: 'all' }), spec: { loadBalancerIP: '192.0.2.9' } },
+      'write finalizer and record',
+    ],
+    ['a foreign finalizer, a search', { metadata: finalized, known: known({ source: 'all' }) }, 'observe'],
+    ['a foreign finalizer, asked', { metadata: finalized, known: known() }, 'settle AdoptionRequired'],
+    [
+      'the finalizer was taken off',
+      { metadata: recorded(`${scope} lb-1`), known: known() },
+      'write finalizer and record',
+    ],
+    [
+      'claimed just now',
+      { metadata: pending, known: known({ source: 'unborn' }), plan: steps(create) },
+      'apply create',
+    ],
+    [
+      'claimed earlier, a search',
+      { metadata: pending, known: known({ source: 'all' }), plan: steps(create) },
+      'observe',
+    ],
+    [
+      'claimed earlier, asked once',
+      { metadata: pending, known: known(), plan: steps(create) },
+      'settle Provisioning 5000',
+    ],
+    [
+      'claimed earlier, asked 3 s ago',
+      { metadata: pending, known: known(), plan: steps(create), nowMs: 3000 },
+      'settle Provisioning 2000',
+    ],
+    [
+      'claimed earlier, asked again',
+      { metadata: pending, known: known({ atMs: 5000 }), plan: steps(create), nowMs: 5000 },
+      'apply create',
+    ],
+    ['spoilt', { metadata: ours, known: known({ observed: observed(), fresh: false }) }, 'observe'],
+    [
+      'recorded, and a search misses it',
+      { metadata: ours, known: known({ source: 'all' }), plan: steps(create) },
+      'observe',
+    ],
+    [
+      'recorded, and a search finds its address alone',
+      { metadata: ours, known: known({ source: 'all', observed: observed({ id: undefined }) }) },
+      'observe',
+    ],
+    [
+      'recorded, and asked for by another id',
+      { metadata: ours, known: known({ askedId: 'lb-0' }), plan: steps(create) },
+      'observe',
+    ],
+    [
+      'recorded, and gone by its id',
+      { metadata: ours, known: known({ askedId: 'lb-1' }), plan: steps(create) },
+      'apply create',
+    ],
+    [
+      'made, its id not recorded, more to do',
+      { metadata: pending, known: known({ source: 'made', observed: observed() }), plan: steps(create) },
+      'write its id',
+    ],
+    [
+      'made, its id not recorded, nothing to do',
+      { metadata: pending, known: known({ source: 'made', observed: observed() }) },
+      'settle Ensured',
+    ],
+    [
+      'a forged record of somebody else’s',
+      {
+        metadata: ours,
+        known: known({ askedId: 'lb-1', observed: observed({ owner: undefined }) }),
+        plan: steps(create),
+      },
+      'apply create',
+    ],
+    [
+      'the cloud is at work',
+      { metadata: ours, known: known({ observed: observed({ ingress: [] }) }), plan: { ...nothing, waitMs: 700 } },
+      'settle Provisioning 700',
+    ],
+    [
+      'no address yet',
+      { metadata: ours, known: known({ observed: observed({ ingress: [] }) }) },
+      'settle Provisioning 15000',
+    ],
+    ['done', { metadata: ours, known: known({ source: 'all', observed: observed() }) }, 'settle Ensured'],
+    ['bad ranges', { metadata: ours, spec: { loadBalancerSourceRanges: ['x'] } }, 'settle InvalidSourceRanges'],
+  ] as const satisfies readonly (readonly [string, Given, string])[]) {
+    it(`${what}: ${expected}`, () => {
+      assert.equal(next(given), expected);
+    });
+  }
+});
+
+describe('the next thing to do for a Service that wants none any more', () => {
+  const gone = { metadata: ours, demand: 'remove' } as const;
+  const halfway = { metadata: pending, demand: 'remove' } as const;
+  for (const [what, given, expected] of [
+    ['nothing has been read yet', gone, 'observe'],
+    [
+      'it is there',
+      { ...gone, known: known({ source: 'all', observed: observed() }), removal: steps(remove) },
+      'apply delete',
+    ],
+    [
+      'the cloud is at work',
+      { ...gone, known: known({ observed: observed() }), removal: { ...nothing, waitMs: 9 } },
+      'settle Deleting 9',
+    ],
+    [
+      'nothing of ours is left, says the last call',
+      { ...gone, known: known({ source: 'made', observed: observed() }) },
+      'observe',
+    ],
+    ['nothing of ours is left, asked', { ...gone, known: known({ observed: observed(), askedId: 'lb-1' }) }, 'release'],
+    ['deleted, says the last call', { ...gone, known: known({ source: 'made' }) }, 'observe'],
+    ['missed by a search', { ...gone, known: known({ source: 'all' }) }, 'observe'],
+    ['gone by its id', { ...gone, known: known({ askedId: 'lb-1' }) }, 'release'],
+    ['gone by its id, long ago', { ...gone, known: known({ askedId: 'lb-1' }), nowMs: 60_000 }, 'observe'],
+    ['gone by another id', { ...gone, known: known({ askedId: 'lb-0' }) }, 'observe'],
+    [
+      'somebody else’s by its id',
+      { ...gone, known: known({ askedId: 'lb-1', observed: observed({ owner: undefined }) }), removal: steps(remove) },
+      'release',
+    ],
+    ['never recorded, asked once', { ...halfway, known: known() }, 'settle Deleting 5000'],
+    ['never recorded, asked again', { ...halfway, known: known({ atMs: 5000 }), nowMs: 5000 }, 'release'],
+    [
+      'never recorded, and found',
+      { ...halfway, known: known({ observed: observed() }), removal: steps(remove) },
+      'apply delete',
+    ],
+    ['a foreign finalizer', { metadata: finalized, demand: 'remove', known: known() }, 'settle AdoptionRequired'],
+    [
+      'a foreign finalizer on another type',
+      { metadata: finalized, spec: { type: 'NodePort' }, demand: 'remove', known: known() },
+      'nothing',
+    ],
+    [
+      'the record was taken off',
+      { metadata: finalized, demand: 'remove', known: known({ observed: observed() }) },
+      'write its record',
+    ],
+  ] as const satisfies readonly (readonly [string, Given, string])[]) {
+    it(`${what}: ${expected}`, () => {
+      assert.equal(next(given), expected);
+    });
+  }
+});
