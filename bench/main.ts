@@ -13,13 +13,14 @@ import { joinBudget, joinWays, measureJoin } from './join.ts';
 import { measureRoutes } from './measures/routes.ts';
 import { measureServices } from './measures/services.ts';
 import { measureMemory, memoryBudgetMiB } from './memory.ts';
+import { printIdleHour, printRoutes, printScale, printServices, printSideBySide } from './network-tables.ts';
 import { median } from './process-figures.ts';
 import { measureScale } from './scale.ts';
 import { buildShipped } from './shipped-controller.ts';
-import { contenderNames, measureSideBySide, type SideBySideRow, sideBySideParts } from './side-by-side.ts';
+import { contenderNames, measureSideBySide, sideBySideParts } from './side-by-side.ts';
 import { onStage } from './stage.ts';
 import { type BenchApi, startBenchApi } from './start-bench-api.ts';
-import { printTable } from './table.ts';
+import { printTable, seconds } from './table.ts';
 
 const usage = `npm run -s bench -- [join|memory|idle|idle-hour|agent|bare|services|routes|scale|upstream|all] [flags]
   --api embedded|real     API server, in a process of its own (embedded; real for upstream)
@@ -170,167 +171,63 @@ const benches: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
 
   async services({ bench, dist }) {
     const on = nodes ?? 20;
-    const rows = [];
-    const kinds = [];
+    const results = [];
     for (const services of serviceCounts ?? [1, 200, 500]) {
       progress(`${services} Services`);
-      const { ready, join, leave, restart } = await onStage(bench.api, ours(dist), { latencyMs }, (stage) =>
-        measureServices(stage, { services, nodes: on }),
-      );
-      const effort = ({ wallMs, calls }: typeof ready) => `${seconds(wallMs)}, ${calls.total}`;
-      rows.push([
-        `${services}`,
-        seconds(ready.wallMs),
-        (ready.calls.total / services).toFixed(2),
-        effort(join),
-        effort(leave),
-        seconds(leave.goneMs),
-        `${restart.calls.total}`,
-        `${restart.calls.mutating}`,
-      ]);
-      kinds.push(
-        ...(
-          [
-            ['made', ready],
-            ['a node joins', join],
-            ['a node leaves', leave],
-            ['restart', restart],
-          ] as const
-        ).map(([what, { calls }]) => [`${services}: ${what}`, callsByOperation(calls.byOperation)]),
-      );
+      const size = { services, nodes: on };
+      const result = await onStage(bench.api, ours(dist), { latencyMs }, (stage) => measureServices(stage, size));
+      results.push({ services, result });
     }
-    printTable(
-      `Services on ${on} nodes, ${latencyMs} ms a call to the cloud (${bench.api.kind} API server)`,
-      [
-        'Services',
-        'last address',
-        'calls each',
-        'node joins: s, calls',
-        'leaves: s, calls',
-        'restart: calls',
-        'mutating',
-      ],
-      rows,
-    );
-    printTable('Calls to the cloud by kind', ['Services: when', 'calls'], kinds);
+    printServices(`on ${on} nodes, ${whereOf(bench)}`, results);
   },
 
   async routes({ bench, dist }) {
     const count = routes ?? 1000;
     const preparer = ours(dist);
-    const result = await onStage(bench.api, preparer, { latencyMs }, (stage) =>
-      measureRoutes(stage, { routes: count, preparer, idleSeconds: 60 }),
-    );
-    printTable(
-      `${count} routes, ${latencyMs} ms a call to the cloud (${bench.api.kind} API server)`,
-      ['what', 'measured'],
-      [
-        ['last route made', seconds(result.madeMs)],
-        ['last condition written', seconds(result.toldMs)],
-        ['cloud calls', callsByOperation(result.calls.byOperation)],
-        ['cloud calls in the idle minute after', result.idleCallsPerMinute.toFixed(0)],
-      ],
-    );
+    const size = { routes: count, preparer, idleSeconds: 60 };
+    const result = await onStage(bench.api, preparer, { latencyMs }, (stage) => measureRoutes(stage, size));
+    printRoutes(whereOf(bench), count, result);
   },
 
   async 'idle-hour'() {
     const size = { nodes: nodes ?? 5000, services: serviceCounts?.[0] ?? 500, minutes: minutes ?? 60 };
-    const result = await measureIdleHour(size, progress);
-    const { calls, apiRequests, complaints } = result;
-    const anHour = (count: number) => ((count * 60) / size.minutes).toFixed(0);
-    printTable(
-      `${size.minutes} simulated minutes in which nothing happens: ${size.nodes} nodes with routes, ${size.services} Services`,
-      ['what', 'measured'],
-      [
-        ['cloud calls an hour', anHour(calls.total)],
-        ...Object.entries(calls.byOperation).map(([operation, count]) => [`  ${operation}`, anHour(count)]),
-        ['mutating cloud calls', `${calls.mutating}`],
-        ['API requests a minute', apiRequests.reduce((sum, { perMinute }) => sum + perMinute, 0).toFixed(1)],
-        ...apiRequests.map(({ what, perMinute }) => [`  ${what}`, perMinute.toFixed(1)]),
-        ['warnings meanwhile', `${complaints.length}`],
-      ],
-    );
-    for (const line of complaints.slice(0, 5)) console.log(line);
+    printIdleHour(size, await measureIdleHour(size, progress));
   },
 
   async scale({ bench, dist }) {
-    const count = nodes ?? 5000;
-    const { moments, takeoverMs } = await measureScale(bench, dist, { nodes: count, minutes: minutes ?? 1 }, progress);
-    printTable(
-      `${count} nodes, each with an agent at an address of its own, two replicas (${bench.api.kind} API server)`,
-      ['what', 'half accepted', '99 %', 'all', 'processor: leader, agents', 'API requests', 'RSS, peak MiB', 'met'],
-      moments.map(
-        ({ what, accepted, leaderCpuSeconds, agentsCpuSeconds, apiRequests, memory, outcomes, seconds: took }) => [
-          what,
-          ...(accepted ? [accepted.halfMs, accepted.mostMs, accepted.allMs].map(seconds) : ['', '', '']),
-          `${leaderCpuSeconds.toFixed(1)}, ${agentsCpuSeconds.toFixed(1)} s of ${took.toFixed(0)}`,
-          `${apiRequests ?? 'not counted'}`,
-          `${memory.rssMiB}, ${memory.peakMiB}`,
-          callsByOperation(outcomes),
-        ],
-      ),
-    );
-    console.log(`The next replica led ${seconds(takeoverMs)} after the death of the leader.\n`);
+    const size = { nodes: nodes ?? 5000, minutes: minutes ?? 1 };
+    const result = await measureScale(bench, dist, size, progress);
+    printScale(`${size.nodes} nodes (${bench.api.kind} API server)`, result);
   },
 
   async upstream({ bench, dist }) {
-    const { path: program, ...not } = await findUpstream(process.env, progress);
-    if (program === undefined) return console.error(`upstream: SKIPPED, ${'reason' in not ? not.reason : ''}`);
-    const rows = await measureSideBySide(
-      bench.api,
-      dist,
-      {
-        program,
-        parts,
-        contenders,
-        latencyMs,
-        nodes: nodes ?? 200,
-        services: serviceCounts?.[0] ?? 200,
-        routes: routes ?? 300,
-        memoryNodes,
-      },
-      progress,
-    );
-    printTable(
-      `Beside upstream's controllers, ${latencyMs} ms a call to the cloud (${bench.api.kind} API server)`,
-      ['what', 'ours', 'theirs', 'theirs, tuned', 'theirs : ours', 'tuned : ours'],
-      rows.map(({ what, unit, values: { ours: own, defaults, tuned } }) => [
-        unit === 'calls' || unit === '/s' ? what : `${what}, ${unit}`,
-        figure(own),
-        figure(defaults),
-        figure(tuned),
-        ratio(defaults, own),
-        ratio(tuned, own),
-      ]),
-    );
+    const found = await findUpstream(process.env, progress);
+    if (found.path === undefined) return console.error(`upstream: SKIPPED, ${found.reason}`);
+    const size = {
+      program: found.path,
+      parts,
+      contenders,
+      latencyMs,
+      nodes: nodes ?? 200,
+      services: serviceCounts?.[0] ?? 200,
+      routes: routes ?? 300,
+      memoryNodes,
+    };
+    printSideBySide(whereOf(bench), await measureSideBySide(bench.api, dist, size, progress));
   },
 };
 
 /** Not part of `all`: it needs a real API server, and go. */
 const onlyWhenNamed = new Set(['upstream']);
 
-function callsByOperation(counts: Readonly<Record<string, number>>): string {
-  const texts = Object.entries(counts).map(([operation, count]) => `${count} ${operation}`);
-  return texts.length === 0 ? 'none' : texts.join(', ');
-}
-
-function figure(value: SideBySideRow['values']['ours']): string {
-  if (value === undefined) return '';
-  return Number.isInteger(value) ? `${value}` : value.toFixed(value < 10 ? 2 : 1);
-}
-
-function ratio(theirs: number | undefined, own: number | undefined): string {
-  return theirs === undefined || own === undefined || own === 0 ? '' : (theirs / own).toFixed(1);
+function whereOf({ api }: BenchApi): string {
+  return `${latencyMs} ms a call to the cloud (${api.kind} API server)`;
 }
 
 async function repeated<T>(measure: () => Promise<T>): Promise<T[]> {
   const results: T[] = [];
   for (let round = 0; round < rounds; round += 1) results.push(await measure());
   return results;
-}
-
-function seconds(ms: number): string {
-  return `${(ms / 1000).toFixed(2)} s`;
 }
 
 function percent(share: number): string {

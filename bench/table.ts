@@ -6,3 +6,7 @@ export function printTable(title: string, head: readonly string[], rows: readonl
   const rule = `|${widths.map((width, at) => (at === 0 ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|`;
   console.log([title, '', line(head), rule, ...rows.map(line), ''].join('\n'));
 }
+
+export function seconds(ms: number): string {
+  return `${(ms / 1000).toFixed(2)} s`;
+}

@@ -1,0 +1,129 @@
+import type { IdleHourOptions, IdleHourResult } from './idle-hour.ts';
+import type { RoutesResult } from './measures/routes.ts';
+import type { ServicesResult } from './measures/services.ts';
+import type { ScaleResult } from './scale.ts';
+import type { SideBySideRow } from './side-by-side.ts';
+import { printTable, seconds } from './table.ts';
+
+/** @param where ends the title: the latency of the cloud, the kind of API server */
+export function printServices(
+  where: string,
+  results: readonly { readonly services: number; readonly result: ServicesResult }[],
+): void {
+  const effort = ({ wallMs, calls }: ServicesResult['join']) => `${seconds(wallMs)}, ${calls.total}`;
+  printTable(
+    `Services of type LoadBalancer ${where}`,
+    [
+      'Services',
+      'last address',
+      'calls each',
+      'node joins: time, calls',
+      'leaves: time, calls',
+      'drained after',
+      'restart: calls',
+      'mutating',
+    ],
+    results.map(({ services, result: { ready, join, leave, restart } }) => [
+      `${services}`,
+      seconds(ready.wallMs),
+      (ready.calls.total / services).toFixed(2),
+      effort(join),
+      effort(leave),
+      seconds(leave.goneMs),
+      `${restart.calls.total}`,
+      `${restart.calls.mutating}`,
+    ]),
+  );
+  printTable(
+    'Calls to the cloud by kind',
+    ['Services: when', 'calls'],
+    results.flatMap(({ services, result: { ready, join, leave, restart } }) =>
+      (
+        [
+          ['made', ready],
+          ['a node joins', join],
+          ['a node leaves', leave],
+          ['restart', restart],
+        ] as const
+      ).map(([when, { calls }]) => [`${services}: ${when}`, listed(calls.byOperation)]),
+    ),
+  );
+}
+
+export function printRoutes(where: string, routes: number, result: RoutesResult): void {
+  printTable(
+    `${routes} routes ${where}`,
+    ['what', 'measured'],
+    [
+      ['last route made', seconds(result.madeMs)],
+      ['last condition written', seconds(result.toldMs)],
+      ['cloud calls', listed(result.calls.byOperation)],
+      ['cloud calls in the idle minute after', result.idleCallsPerMinute.toFixed(0)],
+    ],
+  );
+}
+
+export function printIdleHour(
+  { nodes, services, minutes }: IdleHourOptions,
+  { calls, apiRequests, complaints }: IdleHourResult,
+): void {
+  const anHour = (count: number) => ((count * 60) / minutes).toFixed(0);
+  printTable(
+    `${minutes} simulated minutes in which nothing happens: ${nodes} nodes with routes, ${services} Services`,
+    ['what', 'measured'],
+    [
+      ['cloud calls an hour', anHour(calls.total)],
+      ...Object.entries(calls.byOperation).map(([operation, count]) => [`  ${operation}`, anHour(count)]),
+      ['mutating cloud calls', `${calls.mutating}`],
+      ['API requests a minute', apiRequests.reduce((sum, { perMinute }) => sum + perMinute, 0).toFixed(1)],
+      ...apiRequests.map(({ what, perMinute }) => [`  ${what}`, perMinute.toFixed(1)]),
+      ['warnings meanwhile', `${complaints.length}`],
+    ],
+  );
+  for (const line of complaints.slice(0, 5)) console.log(line);
+}
+
+export function printScale(where: string, { moments, takeoverMs }: ScaleResult): void {
+  printTable(
+    `Agents at addresses of their own, two replicas, ${where}`,
+    ['what', 'half accepted', '99 %', 'all', 'processor: leader, agents', 'API requests', 'RSS, peak MiB', 'met'],
+    moments.map(({ what, accepted, memory, outcomes, ...moment }) => [
+      what,
+      ...(accepted ? [accepted.halfMs, accepted.mostMs, accepted.allMs].map(seconds) : ['', '', '']),
+      `${moment.leaderCpuSeconds.toFixed(1)}, ${moment.agentsCpuSeconds.toFixed(1)} s of ${moment.seconds.toFixed(0)}`,
+      `${moment.apiRequests ?? 'not counted'}`,
+      `${memory.rssMiB}, ${memory.peakMiB}`,
+      listed(outcomes),
+    ]),
+  );
+  console.log(`The next replica led ${seconds(takeoverMs)} after the death of the leader.\n`);
+}
+
+export function printSideBySide(where: string, rows: readonly SideBySideRow[]): void {
+  printTable(
+    `Beside upstream's controllers, ${where}`,
+    ['what', 'ours', 'theirs', 'theirs, tuned', 'theirs : ours', 'tuned : ours'],
+    rows.map(({ what, unit, values: { ours, defaults, tuned } }) => [
+      unit === 'calls' || unit === '/s' ? what : `${what}, ${unit}`,
+      figure(ours),
+      figure(defaults),
+      figure(tuned),
+      ratio(defaults, ours),
+      ratio(tuned, ours),
+    ]),
+  );
+}
+
+function listed(counts: Readonly<Record<string, number>>): string {
+  const texts = Object.entries(counts).map(([what, count]) => `${count} ${what}`);
+  return texts.length === 0 ? 'none' : texts.join(', ');
+}
+
+function figure(value: number | undefined): string {
+  if (value === undefined) return '';
+  return Number.isInteger(value) ? `${value}` : value.toFixed(value < 10 ? 2 : 1);
+}
+
+function ratio(theirs: number | undefined, ours: number | undefined): string {
+  return theirs === undefined || ours === undefined || ours === 0 ? '' : (theirs / ours).toFixed(1);
+}
