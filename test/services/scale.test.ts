@@ -14,8 +14,9 @@ it('200 Services at 100 ms a call take the calls that they need, and no more', a
   await world.clock.advance(1000);
   const reads = world.readCount();
   const startedMs = world.clock.monotonic();
-  for (let index = 0; index < services; index += 1) world.services.create(`s${index}`);
-  const done = () => world.services.names().every((name) => world.services.condition(name)?.reason === 'Ensured');
+  const made = Array.from({ length: services }, (_, index) => `s${index}`);
+  for (const name of made) world.services.create(name);
+  const done = () => made.every((name) => world.services.condition(name)?.reason === 'Ensured');
   while (!done() && world.clock.monotonic() - startedMs < 120_000) await world.clock.advance(100);
   t.diagnostic(`all ready after ${(world.clock.monotonic() - startedMs) / 1000} simulated seconds`);
   assertConverged(world, '200 Services');
@@ -26,12 +27,21 @@ it('200 Services at 100 ms a call take the calls that they need, and no more', a
   const before = world.mutationCount();
   const joinedMs = world.clock.monotonic();
   world.node('n9');
+  const joined = () => world.mutationCount() - before >= services;
+  while (!joined() && world.clock.monotonic() - joinedMs < 60_000) await world.clock.advance(100);
+  const joinedAfter = (world.clock.monotonic() - joinedMs) / 1000;
   await world.clock.advance(20_000);
   assertConverged(world, 'one more Node');
   assert.equal(world.mutationCount() - before, services);
   assert.equal(world.readCount(), reads);
-  t.diagnostic(
-    `one more node: ${services} calls within ${(world.clock.monotonic() - joinedMs) / 1000} simulated seconds`,
-  );
+  t.diagnostic(`one more node: ${services} calls within ${joinedAfter} simulated seconds`);
+
+  const goneMs = world.clock.monotonic();
+  for (const name of made) world.services.delete(name);
+  while (made.some((name) => world.services.get(name)) && world.clock.monotonic() - goneMs < 120_000)
+    await world.clock.advance(100);
+  assertConverged(world, 'all deleted');
+  assert.equal(world.mutationCount() - before, 3 * services);
+  t.diagnostic(`all deleted after ${(world.clock.monotonic() - goneMs) / 1000} simulated seconds`);
   await world.close();
 });
