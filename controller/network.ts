@@ -30,6 +30,7 @@ import { createOrphanSweep } from './services/orphans/orphan-sweep.ts';
 import { readsAnnotation } from './services/service-context.ts';
 import { createServiceHalf } from './services/service-half.ts';
 import { viewService } from './services/service-view.ts';
+import { createSight } from './services/sight.ts';
 import { servingClouds } from './services/wants.ts';
 
 export interface NetworkContext {
@@ -110,6 +111,7 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
         services,
         clouds,
         members: memberSourceOf(members),
+        proveSight: createSight({ nodes, resolver, clock }),
         events,
         metrics: registry.define(serviceMetrics),
         paused,

@@ -84,7 +84,7 @@ export interface ObservedLoadBalancer {
   /** Undefined while only side resources (an address, a security group) are there. */
   readonly id: string | undefined;
   readonly name: string;
-  /** By the tags; undefined for one that is not ours (named by a person or in the way by its name). */
+  /** By the tags, once any piece of it is ours; undefined for one that is not (named by a person or in the way by its name). */
   readonly owner: Owner | undefined;
   /** `provisioning` and `deleting`: the cloud is at work, and refuses changes or not. */
   readonly state: 'active' | 'provisioning' | 'failed' | 'deleting';
@@ -125,6 +125,8 @@ export interface Refusal {
    */
   readonly reason: 'ForeignLoadBalancer' | 'AddressWouldChange' | 'Unsupported' | 'Conflict';
   readonly message: string;
+  /** The ports that are not served for it; they show it in the Service's status. */
+  readonly ports?: readonly { readonly port: number; readonly protocol: Protocol }[];
 }
 
 export interface LoadBalancerPlan<S extends LoadBalancerStep = LoadBalancerStep> {

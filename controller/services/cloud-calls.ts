@@ -15,6 +15,10 @@ import { isPaused, wishOf } from './service-view.ts';
 import type { ServiceWork } from './service-work.ts';
 import type { Standings } from './standings.ts';
 
+/** Where nothing can prove that the cloud shows us anything, what is missing must be so for this long. */
+const unprovedMs = 300_000;
+const unprovedRetryMs = 60_000;
+
 /** What has been done in a row for one Service. */
 export interface Done {
   observed: number;
@@ -60,6 +64,7 @@ export function createCloudCalls(context: ServiceContext, parts: CloudCallParts)
     const ours = observed?.owner?.service === service.uid;
     const missingSinceMs = ours ? undefined : (before?.missingSinceMs ?? atMs);
     const askedFor = wishOf(service);
+    const blind = missingSinceMs === undefined ? undefined : await blindness(situation, atMs, missingSinceMs);
     observations.put(cloud.scope, service.uid, {
       observed,
       source: 'asked',
@@ -67,7 +72,33 @@ export function createCloudCalls(context: ServiceContext, parts: CloudCallParts)
       askedFor,
       missingSinceMs,
       atMs,
-      fresh: true,
+      fresh: blind === undefined,
+    });
+    if (blind) throw blind;
+  }
+
+  /** What was recorded and does not show is gone only if the cloud shows what is certainly there; else it would be made twice, or left behind. */
+  async function blindness(
+    { service, cloud }: Situation,
+    atMs: number,
+    missingSinceMs: number,
+  ): Promise<CloudError | undefined> {
+    if (parseRecord(service.annotations[annotationKeys.loadBalancer]) === undefined) return undefined;
+    const sight = await context.proveSight(cloud.scope, atMs);
+    if (sight === 'sees' || (sight === 'unproved' && atMs - missingSinceMs >= unprovedMs)) return undefined;
+    const operation = 'look for its load balancer';
+    if (sight === 'blind') {
+      const message =
+        'it does not show, but neither do the instances of living Nodes: the credential may be of another project';
+      return new CloudError({ kind: 'Forbidden', cloud: cloud.name, operation, message });
+    }
+    const message = 'it does not show, and there is no living Node whose instance could tell whether anything would';
+    return new CloudError({
+      kind: 'Unavailable',
+      cloud: cloud.name,
+      operation,
+      message,
+      retryAfterMs: unprovedRetryMs,
     });
   }
 

@@ -8,6 +8,7 @@ import type { Informer } from '../kube/informer.ts';
 import type { MemberSource } from './member-source.ts';
 import type { serviceMetrics } from './metrics.ts';
 import type { ServiceView } from './service-view.ts';
+import type { ProveSight } from './sight.ts';
 import type { ServingCloud } from './wants.ts';
 
 /** What every part of the service half works with. */
@@ -24,6 +25,7 @@ export interface ServiceContext {
   /** From `servingClouds`. */
   readonly clouds: readonly ServingCloud[];
   readonly members: MemberSource;
+  readonly proveSight: ProveSight;
   readonly events: EventSink;
   readonly metrics: MetricsOf<typeof serviceMetrics>;
   /** True while everything is paused. */

@@ -44,6 +44,43 @@ describe('what goes wrong', () => {
     assert.deepEqual(replica.reasons('web'), ['EnsuringLoadBalancer', 'EnsuredLoadBalancer']);
   });
 
+  it('a credential that sees nothing makes nothing anew, and takes no finalizer off', async () => {
+    await replica.start();
+    world.services.create('stays');
+    world.services.create('goes');
+    await world.clock.advance(10_000);
+    assertConverged(world, 'served');
+    await replica.stop();
+    world.cloud.credentials.setMode(world.cloud.credential, 'sees-nothing');
+    const changes = world.mutationCount();
+    const next = world.replica();
+    await next.start();
+    world.services.delete('goes');
+    await world.clock.advance(1_200_000);
+    assert.equal(world.mutationCount(), changes);
+    assert.ok(world.services.must('goes').metadata.finalizers);
+    assert.equal(world.services.condition('goes')?.reason, 'CredentialRefused');
+    world.cloud.credentials.setMode(world.cloud.credential, 'ok');
+    await world.clock.advance(700_000);
+    assertConverged(world, 'seen again');
+    assert.equal(world.services.get('goes'), undefined);
+    assert.equal(world.loadBalancers().length, 1);
+  });
+
+  it('where no Node can tell, what is missing is believed after five minutes', async () => {
+    await replica.start();
+    world.services.create('web');
+    await world.clock.advance(10_000);
+    for (const name of world.cluster.names()) world.cluster.remove(name);
+    await world.clock.advance(60_000);
+    world.services.delete('web');
+    await world.clock.advance(200_000);
+    assert.ok(world.services.get('web'));
+    await world.clock.advance(400_000);
+    assert.equal(world.services.get('web'), undefined);
+    assert.deepEqual(world.loadBalancers(), []);
+  });
+
   it('a refused credential spams nobody with events, and is told by the condition', async () => {
     await replica.start();
     for (let index = 0; index < 5; index += 1) world.services.create(`s${index}`);

@@ -104,7 +104,7 @@ export function planPieces(wanted: Wanted, loadBalancer: LoadBalancer, mayAdd: b
       );
     } else if (there) {
       const message = `${shown} of load balancer ${name} (${id}) is taken by listener ${there.id}, which is not of ${desired.service}`;
-      refusals.push({ reason: 'Conflict', message });
+      refusals.push({ reason: 'Conflict', message, ports: [port] });
     } else if (mayAddListener) {
       const listener = newListener(wanted, port);
       const summary = `add listener ${shown} to port ${listener.memberPort} of the members to ${name}`;

@@ -3,6 +3,7 @@ import { createMetricRegistry, type MetricRegistry } from '../../../common/proce
 import { seededRandom } from '../../../common/process/random.ts';
 import { type FakeClock, fakeClock } from '../../../common/testing/fake-clock.ts';
 import { createSimulatedCloud as openSimulated } from '../../../controller/clouds/simulated/simulated-cloud.ts';
+import { createLookups } from '../../../controller/instances/lookups.ts';
 import type { KubeApi, KubeCall } from '../../../controller/kube/api.ts';
 import type { EventTarget, KubeEvent } from '../../../controller/kube/event-sink.ts';
 import { fencedApi } from '../../../controller/kube/fence.ts';
@@ -21,6 +22,7 @@ import {
   type ServiceHalfOptions,
 } from '../../../controller/services/service-half.ts';
 import { type ServiceView, viewService } from '../../../controller/services/service-view.ts';
+import { createSight } from '../../../controller/services/sight.ts';
 import { servingClouds } from '../../../controller/services/wants.ts';
 import { loopApi } from '../../../controller/write-api.ts';
 import { type Cluster, createCluster } from '../../nodes/harness/cluster.ts';
@@ -161,6 +163,9 @@ export function createWorld(options: WorldOptions = {}): World {
     });
     const configured = regions.map((region) => open(region, life));
     const clouds = servingClouds(configured);
+    const lookups = new Map(
+      configured.flatMap(({ api, scope }) => (api ? [[scope, createLookups({ cloud: api, clock })] as const] : [])),
+    );
     const fence = { timeLeftMs: () => (life.dead ? 0 : self.leaseMs) };
     const common = { clock, random, log: silentLog };
     const nodes = createListWatch<NodeView>({ api, path: '/api/v1/nodes', trim: (raw) => viewNode(raw), ...common });
@@ -202,6 +207,7 @@ export function createWorld(options: WorldOptions = {}): World {
         services: cache,
         clouds,
         members: memberSourceOf(sets),
+        proveSight: createSight({ nodes, resolver: { configured, lookupsOf: (scope) => lookups.get(scope) }, clock }),
         events: {
           emit: (target: EventTarget, event: KubeEvent) => {
             if (!life.dead) events.push({ service: target.name, ...event });
@@ -295,6 +301,7 @@ export function createWorld(options: WorldOptions = {}): World {
         tainted: false,
         providerID: `simulated://${vm.region}/${vm.id}`,
         labels: { 'topology.kubernetes.io/zone': vm.zone },
+        annotations: { 'mooring.dev/instance': `${endpoint}/demo/${vm.region} ${vm.incarnation}` },
         addresses: (first?.internal ?? []).map((address) => ({ type: 'InternalIP', address })),
       });
       return vm;
