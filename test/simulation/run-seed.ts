@@ -4,6 +4,7 @@ import { createAgents } from './actors/agents.ts';
 import { createCluster } from './actors/cluster.ts';
 import { createMachines } from './actors/machines.ts';
 import { createPeople } from './actors/people.ts';
+import { createServices } from './actors/services.ts';
 import { createTroubles } from './actors/troubles.ts';
 import { createTruth } from './actors/truth.ts';
 import { createVms } from './actors/vms.ts';
@@ -14,10 +15,13 @@ import { drawScenario } from './engine/scenario.ts';
 import { createTimeline } from './engine/timeline.ts';
 import { judgeDeletions } from './judge/deletions.ts';
 import { inMotion, silentWaits, unmetNodes } from './judge/desired.ts';
+import { silentServices, unmetNetwork } from './judge/desired-network.ts';
 import { collectEvidence } from './judge/evidence.ts';
+import { judgeNetwork } from './judge/network.ts';
 import type { Broken, Observer } from './judge/observer.ts';
 import { judgeQuiet } from './judge/quiet.ts';
 import { judgeWrites } from './judge/writes.ts';
+import type { Acting } from './wires/wire.ts';
 
 export interface SeedResult {
   readonly seed: number;
@@ -66,7 +70,13 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
     clock,
     random: createDice(seed, 'cloud').random,
     projects: { demo: { 'sim-1': ['sim-1a', 'sim-1b'], 'sim-2': ['sim-2a'], elsewhere: ['elsewhere-1a'] } },
-    timings: { pendingMs: 3000, stoppingMs: 4000, shuttingDownMs: 4000, forgetAfterMs: scenario.forgetAfterMs },
+    timings: {
+      pendingMs: scenario.powerMs,
+      stoppingMs: scenario.powerMs,
+      shuttingDownMs: scenario.powerMs,
+      forgetAfterMs: scenario.forgetAfterMs,
+    },
+    loadBalancerTimings: { provisioningMs: scenario.provisioningMs, deletingMs: scenario.provisioningMs / 2 },
   });
   const truth = createTruth(clock, cloud, core);
   const cluster = createCluster(core, clock);
@@ -75,12 +85,14 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
   const counts = new Map<string, number>();
   const evidence = collectEvidence();
   const observers: Observer[] = [evidence];
+  const acting: Acting = { current: undefined };
   const fleet = createFleet({
     timeline,
     core,
     cloud,
     scenario,
     observers,
+    acting,
     dice: createDice(seed, 'fleet'),
     rates,
     counts,
@@ -91,6 +103,7 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
   observers.push(
     judgeDeletions(truth, evidence, scenario, fleet.wallOffsetOf, breaks),
     judgeWrites(truth, evidence, breaks),
+    judgeNetwork(truth, acting, fleet.holder, scenario, breaks),
     quiet,
   );
   const agents = createAgents(truth, machines, {
@@ -102,6 +115,7 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
   });
   const regions = scenario.clouds.filter(({ reportOnly }) => reportOnly === undefined).map(({ region }) => region);
   const people = createPeople(truth, cluster, machines, createDice(seed, 'people'));
+  const services = createServices(truth, cluster, createDice(seed, 'services'), regions);
   const vms = createVms(truth, machines, agents, createDice(seed, 'vms'), regions);
   const troubles = createTroubles({
     clock,
@@ -152,6 +166,7 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
   }
   await pass(15_000);
   olderMs = 0;
+  for (let index = 0; index < scenario.services; index += 1) services.create(`s${index}`);
   fleet.start();
   checkLoops();
 
@@ -163,7 +178,7 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
   const act = () => {
     if (clock.monotonic() >= chaosEnds) return;
     const drawn = dice.random();
-    const what = drawn < 0.4 ? vms.act() : drawn < 0.65 ? people.act() : troubles.act();
+    const what = drawn < 0.3 ? vms.act() : drawn < 0.5 ? people.act() : drawn < 0.72 ? services.act() : troubles.act();
     say?.(`world  ${what}`);
     clock.setTimer(dice.wait(scenario.actionMeanMs), act);
   };
@@ -177,21 +192,24 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
   for (const machine of machines.all) {
     machine.kubeletHangs = false;
     machine.agentSilent = false;
+    if (cloud.model.get(machine.vmId)?.power === 'stopped' && dice.chance(0.5)) cloud.model.start(machine.vmId);
   }
   people.unpause();
+  services.unpause();
+  services.mend();
   const calmFrom = clock.monotonic();
   let unmet: string[] = [];
   while (broken === undefined && clock.monotonic() - calmFrom < convergenceMs) {
     await pass(checkMs);
     people.mend();
-    unmet = unmetNodes(truth, machines, scenario);
+    unmet = [...unmetNodes(truth, machines, scenario), ...unmetNetwork(truth, scenario, services.stripped)];
     const still = !inMotion(truth, machines, scenario);
     const heard = clock.monotonic() - calmFrom > leastCalmMs;
     if (unmet.length === 0 && still && heard && fleet.places.every(({ replica }) => replica !== undefined)) break;
   }
   const convergedIn = (clock.monotonic() - calmFrom) / 1000;
   if (broken === undefined && unmet.length > 0) breaks('convergence', unmet.join('; '));
-  const silent = silentWaits(truth, scenario);
+  const silent = [...silentWaits(truth, scenario), ...silentServices(truth)];
   if (silent.length > 0) breaks(12, `nothing says why ${silent.join(', ')} wait`);
   await pass(checkMs);
 
@@ -203,6 +221,8 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
     quiet.begin();
     await pass(restartMs);
   }
+  const still = unmetNetwork(truth, scenario, services.stripped);
+  if (broken === undefined && still.length > 0) breaks(4, `after a change of leader: ${still.join('; ')}`);
   fleet.end();
   machines.stop();
   agents.stop();

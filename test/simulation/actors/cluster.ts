@@ -22,6 +22,8 @@ export interface NewNode {
   readonly systemUuid: string;
   readonly providerID?: string;
   readonly uninitialized?: boolean;
+  /** Given by the range allocator. */
+  readonly podCIDR?: string;
   readonly addresses?: readonly { readonly type: string; readonly address: string }[];
 }
 
@@ -74,7 +76,7 @@ export function createCluster(core: KubeApiCore, clock: Clock): Cluster {
 
   return {
     ask,
-    register(name, { systemUuid, providerID, uninitialized = true, addresses = [] }) {
+    register(name, { systemUuid, providerID, podCIDR, uninitialized = true, addresses = [] }) {
       const made = ask('POST', nodesPath, {
         apiVersion: 'v1',
         kind: 'Node',
@@ -82,6 +84,7 @@ export function createCluster(core: KubeApiCore, clock: Clock): Cluster {
         spec: {
           taints: uninitialized ? [{ key: taintKeys.uninitialized, value: 'true', effect: 'NoSchedule' }] : [],
           ...(providerID === undefined ? {} : { providerID }),
+          ...(podCIDR === undefined ? {} : { podCIDR, podCIDRs: [podCIDR] }),
         },
         status: { addresses, conditions: [readyCondition('True')], nodeInfo: { ...blank, systemUUID: systemUuid } },
       });

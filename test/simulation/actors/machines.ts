@@ -59,6 +59,7 @@ export function createMachines(truth: Truth, cluster: Cluster, dice: Dice): Mach
         systemUuid: vm.smbiosUuid ?? '',
         addresses: [{ type: 'Hostname', address: machine.name }],
         ...(machine.knowsProviderID ? { providerID } : {}),
+        podCIDR: freeRange(),
       });
     } else {
       machine.nodeUid = node.uid;
@@ -70,6 +71,12 @@ export function createMachines(truth: Truth, cluster: Cluster, dice: Dice): Mach
     if (vms.at(-1) !== vm.id) vms.push(vm.id);
     machine.agent = { id: `${machine.name}-${vm.incarnation}-${machine.nodeUid}`, sequence: 0 };
     renew(machine);
+  }
+
+  /** The lowest that no Node has: one that a Node had before comes round again soon. */
+  function freeRange(): string {
+    const taken = new Set(truth.nodes().map((value) => nodeOf(value).podCIDR));
+    for (let index = 0; ; index += 1) if (!taken.has(`10.244.${index}.0/24`)) return `10.244.${index}.0/24`;
   }
 
   function renew(machine: Machine): void {

@@ -82,7 +82,6 @@ export function createPeople(truth: Truth, cluster: Cluster, machines: Machines,
       if (truth.allPausedSince !== undefined) pauseAll();
       for (const { name, uid } of truth.nodes().map((value) => nodeOf(value)))
         if (truth.pausedSince.has(uid)) pauseNode(name, uid);
-      truth.pausedSince.clear();
     },
     mend() {
       for (const machine of machines.all) {

@@ -40,7 +40,14 @@ export function createTroubles(parts: {
       });
       return `the API server gives ${place.name} ${place.outage.kube}`;
     }
-    place.outage.cloud = dice.pick(['lost request', 'timeout', 'server error', 'throttled', 'empty answer'] as const);
+    place.outage.cloud = dice.pick([
+      'lost request',
+      'timeout',
+      'server error',
+      'throttled',
+      'empty answer',
+      'slow',
+    ] as const);
     count('world cloud unreachable', place.outage.cloud);
     clock.setTimer(lasts, () => {
       place.outage.cloud = undefined;

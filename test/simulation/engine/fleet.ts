@@ -4,7 +4,7 @@ import type { SimulatedCloud } from '../../sandbox/cloud/cloud.ts';
 import type { KubeApiCore } from '../../sandbox/kube/kube-api-core.ts';
 import { largestStepMs } from '../judge/deletions.ts';
 import type { Observer } from '../judge/observer.ts';
-import type { Wire } from '../wires/wire.ts';
+import type { Acting, Wire } from '../wires/wire.ts';
 import { createDice, type Dice } from './dice.ts';
 import { createFaults, type Faults } from './faults.ts';
 import { type Replica, startReplica, traceLog } from './replica.ts';
@@ -36,6 +36,8 @@ export interface Fleet {
   /** No more troubles: whoever is paused goes on, clocks are right. */
   calm(): void;
   wallOffsetOf(identity: string): number;
+  /** Whom the Lease names. */
+  holder(): string;
   end(): void;
 }
 
@@ -45,6 +47,7 @@ export interface FleetParts {
   readonly cloud: SimulatedCloud;
   readonly scenario: Scenario;
   readonly observers: readonly Observer[];
+  readonly acting: Acting;
   readonly dice: Dice;
   readonly rates: Faults['rates'];
   readonly counts: Map<string, number>;
@@ -97,6 +100,7 @@ export function createFleet(parts: FleetParts): Fleet {
       world,
       process: { identity },
       observers,
+      acting: parts.acting,
       holder,
       lastEvents: new Map(),
       crash() {
@@ -198,6 +202,7 @@ export function createFleet(parts: FleetParts): Fleet {
         if (clock !== undefined) clock.stepWall(-clock.wallOffsetMs);
       }
     },
+    holder,
     wallOffsetOf: (identity) => offsets.get(identity) ?? 0,
     end() {
       ended = true;

@@ -9,6 +9,7 @@ import type { KubeApi } from '../../../controller/kube/api.ts';
 import { createElector, type Elector } from '../../../controller/kube/elector.ts';
 import { createEventSink } from '../../../controller/kube/events.ts';
 import { createListWatch, type ListWatch } from '../../../controller/kube/list-watch.ts';
+import { createNetwork } from '../../../controller/network.ts';
 import { createBudgetKeeper } from '../../../controller/nodes/budget-keeper.ts';
 import type { ConfiguredCloud } from '../../../controller/nodes/configured-cloud.ts';
 import { type Budget, parseBudget } from '../../../controller/nodes/deletion-budget.ts';
@@ -16,8 +17,10 @@ import { nodeMetrics } from '../../../controller/nodes/metrics.ts';
 import { createNodeHalf } from '../../../controller/nodes/node-half.ts';
 import { type NodeView, viewNode } from '../../../controller/nodes/node-view.ts';
 import { reportScope } from '../../../controller/nodes/scope-record.ts';
+import type { NetworkOptions } from '../../../controller/options/network-options.ts';
 import { watchPause } from '../../../controller/pause.ts';
 import { createReportStore, type Sender } from '../../../controller/reports/store.ts';
+import { parseClusterCidrs } from '../../../controller/routes/cluster-cidrs.ts';
 import { leaderApi, loopApi, writeTimeoutMs } from '../../../controller/write-api.ts';
 import type { SimulatedCloud } from '../../sandbox/cloud/cloud.ts';
 import { cloudHttp } from '../wires/cloud-wire.ts';
@@ -96,6 +99,28 @@ export function startReplica(wire: Wire, cloud: SimulatedCloud, scenario: Scenar
   const writing = loopApi(leading, pause.paused, false, log);
   const events = createEventSink({ api: writing, clock, random, log, component: names.controller, host: identity });
   const budget = createBudgetKeeper(mustBudget(scenario.budget), elector, clock);
+  const resolver = { configured, lookupsOf: (scope: string) => lookups.get(scope) };
+  const network = createNetwork(
+    {
+      readApi: api,
+      api: writing,
+      fence: elector,
+      clock,
+      random,
+      log,
+      nodes,
+      resolver,
+      events,
+      registry,
+      queueMetrics: { added() {}, depth() {}, waited() {}, worked() {}, retried() {} },
+      leadership: elector,
+      budget: createBudgetKeeper(mustBudget(scenario.removalBudget), elector, clock),
+      loops: { node: true, lifecycle: true, service: true, route: true, ipam: false },
+      dryRun: false,
+      paused: pause.paused,
+    },
+    networkOptions(scenario),
+  );
   const nodeContext = {
     api: writing,
     clock,
@@ -103,10 +128,11 @@ export function startReplica(wire: Wire, cloud: SimulatedCloud, scenario: Scenar
     log,
     nodes,
     reports,
-    resolver: { configured, lookupsOf: (scope: string) => lookups.get(scope) },
+    resolver,
     events,
     metrics: registry.define(nodeMetrics),
     paused: pause.paused,
+    routesRun: network.routesRun,
   };
   const nodeHalf = createNodeHalf(nodeContext, {
     budget,
@@ -116,10 +142,12 @@ export function startReplica(wire: Wire, cloud: SimulatedCloud, scenario: Scenar
     outOfServiceTaint: scenario.outOfServiceTaint,
     interruptionTaint: scenario.interruptionTaint,
     loops: { node: true, lifecycle: true },
+    deleting: network.deleting,
   });
-  const half = together([nodeHalf]);
+  const half = together([nodeHalf, ...network.halves]);
 
   nodes.start();
+  network.start();
   pause.start();
   const electing = elector.run(ending.signal);
 
@@ -130,7 +158,14 @@ export function startReplica(wire: Wire, cloud: SimulatedCloud, scenario: Scenar
     }
     const opened = openSimulated({
       config: { endpoint, project: 'demo', region, credential: { text: cloud.credential } },
-      context: { clock, random, log, env: {}, onCall: () => {} },
+      context: {
+        clock,
+        random,
+        log,
+        env: {},
+        mutationTimeoutMs: writeTimeoutMs(leaseDurationMs),
+        onCall: () => {},
+      },
       http: cloudHttp(wire, cloud),
       credential: async () => cloud.credential,
     });
@@ -161,9 +196,32 @@ export function startReplica(wire: Wire, cloud: SimulatedCloud, scenario: Scenar
       await terms;
       await events.stop();
       await elector.release();
-      await Promise.all([nodes.stop(), pause.stop()]);
+      await Promise.all([nodes.stop(), network.stop(), pause.stop()]);
       for (const { api: opened } of configured) opened?.close();
     },
+  };
+}
+
+/** Where the pods of all Nodes are. */
+export const clusterCidr = '10.244.0.0/16';
+
+function networkOptions(scenario: Scenario): NetworkOptions {
+  const clusterCidrs = parseClusterCidrs(clusterCidr);
+  if ('expected' in clusterCidrs) throw new Error(clusterCidrs.expected);
+  return {
+    clusterName: 'simulated',
+    loadBalancerClasses: [],
+    attachable: [],
+    clusterCidrs,
+    routes: true,
+    concurrentServiceSyncs: 10,
+    drainMs: scenario.drainMs,
+    removalBudget: mustBudget(scenario.removalBudget),
+    loadBalancerAuditMs: 60_000,
+    deleteOrphans: false,
+    routeAuditMs: 60_000,
+    concurrentRoutes: 32,
+    ipam: undefined,
   };
 }
 

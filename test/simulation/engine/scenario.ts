@@ -11,6 +11,13 @@ export interface Scenario {
   readonly clouds: readonly { readonly region: string; readonly reportOnly?: string }[];
   readonly foreignNodes: number;
   readonly budget: string;
+  /** Of members and routes whose Nodes vanished. */
+  readonly removalBudget: string;
+  /** How long a member drains. */
+  readonly drainMs: number;
+  readonly services: number;
+  /** How long the cloud works on a load balancer. */
+  readonly provisioningMs: number;
   readonly outOfServiceTaint: boolean;
   readonly interruptionTaint: boolean;
   /** Of lists of the API server. */
@@ -24,6 +31,8 @@ export interface Scenario {
   readonly earlyFaults: boolean;
   /** Wall clocks jump by minutes rather than seconds. */
   readonly wildClocks: boolean;
+  /** How long VMs take on their way from one state to the next. */
+  readonly powerMs: number;
   /** How long a terminated VM is still shown. */
   readonly forgetAfterMs: number;
 }
@@ -44,6 +53,10 @@ export function drawScenario(seed: number): Scenario {
     ],
     foreignNodes: dice.whole(0, 2),
     budget: dice.pick(['1/1m', '2/2m', '10%/2m', '50%/1m', '100%/1m', '100%/1m']),
+    removalBudget: dice.pick(['1/1m', '50%/1m', '100%/1m']),
+    drainMs: dice.pick([0, 5000, 15_000]),
+    services: dice.whole(1, 3),
+    provisioningMs: dice.pick([0, 3000, 20_000]),
     outOfServiceTaint: dice.chance(0.3),
     interruptionTaint: dice.chance(0.3),
     pageSize: dice.pick([2, 3, 50]),
@@ -57,6 +70,7 @@ export function drawScenario(seed: number): Scenario {
     chaosMs: dice.whole(60_000, 180_000),
     earlyFaults: dice.chance(0.3),
     wildClocks: dice.chance(0.1),
+    powerMs: dice.pick([2000, 4000, 40_000]),
     forgetAfterMs: dice.pick([5000, 30_000, 3_600_000]),
   };
 }

@@ -197,7 +197,8 @@ export function judgeDeletions(
 /** Of wall clocks, where they are not wild. */
 export const largestStepMs = 8000;
 
-function readBudget(text: string) {
+/** Of the scenario: `1/2m` or `10%/2m`. */
+export function readBudget(text: string) {
   const [, amount, percent, minutes] = /^(\d+)(%?)\/(\d+)m$/.exec(text) ?? [];
   const windowMs = Number(minutes) * 60_000;
   return percent === '%' ? { share: Number(amount) / 100, windowMs } : { count: Number(amount), windowMs };

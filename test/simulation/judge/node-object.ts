@@ -20,6 +20,7 @@ export interface NodeObject {
   readonly outOfService: boolean;
   readonly ready: string;
   readonly systemUuid: string;
+  readonly podCIDR: string;
   readonly conditions: ReadonlyMap<string, Condition>;
 }
 
@@ -39,7 +40,7 @@ interface Raw {
     readonly labels?: Record<string, string>;
     readonly annotations?: Record<string, string>;
   };
-  readonly spec?: { readonly providerID?: string; readonly taints?: NodeObject['taints'] };
+  readonly spec?: { readonly providerID?: string; readonly podCIDR?: string; readonly taints?: NodeObject['taints'] };
   readonly status?: {
     readonly addresses?: NodeObject['addresses'];
     readonly conditions?: readonly Condition[];
@@ -71,6 +72,7 @@ export function nodeOf(value: JsonObject | undefined): NodeObject | undefined {
     shutdown: taints.some(({ key }) => key === taintKeys.shutdown),
     outOfService: taints.some(({ key, value: text }) => key === taintKeys.outOfService && text === 'mooring'),
     ready: shown.get('Ready')?.status ?? '',
+    podCIDR: spec?.podCIDR ?? '',
     systemUuid: status?.nodeInfo?.systemUUID ?? '',
     conditions: shown,
   };

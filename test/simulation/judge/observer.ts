@@ -72,6 +72,8 @@ export interface Told {
   readonly resource: string;
   readonly key: string;
   readonly object: JsonObject | undefined;
+  /** By a list rather than a watch. */
+  readonly list: boolean;
 }
 
 /** One who follows what happens and says when a promise is broken. */

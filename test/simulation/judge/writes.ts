@@ -63,6 +63,9 @@ export function judgeWrites(truth: Truth, evidence: Evidence, breaks: Break): Ob
         breaks(3, `${what}: it took off the taint ${key}`);
     }
     if (before.providerID !== after.providerID || before.scope !== after.scope) judgeIdentity(after, what);
+    if (before.incarnation !== '' && after.incarnation !== before.incarnation)
+      breaks(7, `${what}: it took ${after.incarnation} for ${before.incarnation}, another machine`);
+    judgeInterruption(process, before, after, what);
     judgeAddresses(process, before, after, what);
   }
 
@@ -77,8 +80,21 @@ export function judgeWrites(truth: Truth, evidence: Evidence, breaks: Break): Ob
     if (lacks.length > 0) breaks(9, `${what}: the uninitialized taint went without ${lacks.join(', ')}`);
   }
 
+  /** An end that is announced stands on the Node whose own agent said so, and on no other. */
+  function judgeInterruption(process: ProcessRef, before: NodeObject, after: NodeObject, what: string): void {
+    const [was, is] = [before, after].map((node) => conditionOf(node, 'interruption'));
+    if (is?.status !== 'True' || (was?.status === 'True' && was.reason === is.reason)) return;
+    if (is.reason !== 'Preemption' && is.reason !== 'Termination') return;
+    if (!evidence.reports(process.identity, after.uid).some(({ announcesEnd }) => announcesEnd))
+      breaks(7, `${what}: the end of ${after.name} is announced, though its own agent never said so`);
+  }
+
   /** A report, whoever's it is, never makes a Node stand for another machine than its own; the Node of a liar alone is no worry. */
   function judgeIdentity(node: NodeObject, what: string): void {
+    const vm = truth.vm(node.providerID.split('/').at(-1) ?? '');
+    const [kubelet, told] = [node.systemUuid, vm?.incarnation === node.incarnation ? (vm?.smbiosUuid ?? '') : ''];
+    if (kubelet !== '' && told !== '' && kubelet !== told)
+      breaks(7, `${what}: the kubelet of ${node.name} runs on ${kubelet}, and it was made to stand for ${told}`);
     const vms = truth.vmsOfNode.get(node.uid);
     if (node.providerID === '' || vms === undefined || truth.liars.has(node.uid)) return;
     if (!vms.some((id) => node.providerID.endsWith(`/${id}`)))

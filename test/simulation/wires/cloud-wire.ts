@@ -80,9 +80,11 @@ function handlerFor(wire: Wire, cloud: SimulatedCloud, timeoutMs: number): WireH
     // Both are read at the start of the call, so they strike this one alone.
     const added = effect === undefined ? undefined : cloud.faults.add({ operation: '*', effect });
     const holder = wire.holder();
+    if (site.mutating) wire.acting.current = { process, sentAt, what: `${request.method} ${request.path}` };
     const answering = cloud.api(request, new AbortController().signal);
     if (added !== undefined) cloud.faults.remove(added);
     const reply = await answering;
+    wire.acting.current = undefined;
     const { operation, mutating } = site;
     const { method, path, body } = request;
     const [status, answer] = reply.kind === 'answer' ? [reply.status, reply.body] : [0, ''];

@@ -180,7 +180,7 @@ export function kubeWire(wire: Wire): KubeApi {
     const at = world.monotonic();
     for (const object of items ?? []) {
       const key = keyIn(object.metadata.namespace ?? '', object.metadata.name);
-      for (const observer of observers) observer.told?.({ at, process, resource, key, object });
+      for (const observer of observers) observer.told?.({ at, process, resource, key, object, list: true });
     }
     if (metadata.continue) return;
     for (const observer of observers) observer.listed?.(process, resource);

@@ -65,10 +65,11 @@ export function openWatch(wire: Wire, request: WatchCall): Promise<void> {
     function tell(event: ObjectEvent): void {
       deliver(() => {
         const { metadata } = event.object;
-        if (metadata !== undefined && event.type !== 'BOOKMARK') {
+        if (metadata !== undefined && event.type !== 'BOOKMARK' && event.type !== 'ERROR') {
           const key = keyIn(metadata.namespace ?? '', metadata.name);
           const object = event.type === 'DELETED' ? undefined : (event.object as JsonObject);
-          for (const observer of observers) observer.told?.({ at: world.monotonic(), process, resource, key, object });
+          for (const observer of observers)
+            observer.told?.({ at: world.monotonic(), process, resource, key, object, list: false });
           memory.set(request.path, event);
         }
         hand(event as WatchEvent);

@@ -6,6 +6,11 @@ import type { ProcessClock } from '../engine/timeline.ts';
 import type { Observer, ProcessRef } from '../judge/observer.ts';
 import type { ObjectEvent } from './watch-wire.ts';
 
+/** Who changes the cloud at this very moment; undefined = nobody of ours. */
+export interface Acting {
+  current: { readonly process: ProcessRef; readonly sentAt: number; readonly what: string } | undefined;
+}
+
 /** What connects one process to the world. */
 export interface Wire {
   readonly core: KubeApiCore;
@@ -16,6 +21,7 @@ export interface Wire {
   readonly world: Clock;
   readonly process: ProcessRef;
   readonly observers: readonly Observer[];
+  readonly acting: Acting;
   /** Whom the Lease names now; empty when nobody. */
   holder(): string;
   /** Ends the process at once. Never resolves. */

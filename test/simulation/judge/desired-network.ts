@@ -1,0 +1,110 @@
+import { conditions } from '../../../common/well-known.ts';
+import type { Truth } from '../actors/truth.ts';
+import { endpoint } from '../engine/replica.ts';
+import type { Scenario } from '../engine/scenario.ts';
+import { clusterUid, isOurRoute, isPlainMember, nodesIn, serviceUidOf } from './network-truth.ts';
+import { type ServiceObject, serviceOf } from './service-object.ts';
+
+/** Everything in which load balancers, routes and Services still differ from what they should be, in words. */
+export function unmetNetwork(truth: Truth, scenario: Scenario, stripped: ReadonlySet<string>): string[] {
+  return [...unmetServices(truth, stripped), ...unmetRoutes(truth, scenario)];
+}
+
+function unmetServices(truth: Truth, stripped: ReadonlySet<string>): string[] {
+  const unmet: string[] = [];
+  const cluster = clusterUid(truth);
+  const services = [...truth.core.store.collection('services').items.values()].map(({ value }) => serviceOf(value));
+  const wanting = new Map(services.filter(({ wants }) => wants).map((service) => [service.uid, service]));
+  const own = truth.cloud.network.loadBalancers.store.all().filter((each) => serviceUidOf(each, cluster) !== undefined);
+  for (const each of own) {
+    const uid = serviceUidOf(each, cluster)!;
+    if (!wanting.has(uid) && !stripped.has(uid)) unmet.push(`load balancer ${each.id} of Service ${uid} is left over`);
+  }
+  for (const service of services) {
+    if (service.deleting) unmet.push(`Service ${service.name} is still being deleted (${service.reason})`);
+    else if (
+      service.type !== 'LoadBalancer' &&
+      (service.finalizer || service.record !== '' || service.ingress.length > 0)
+    )
+      unmet.push(`Service ${service.name} wants none any more, and something of ours is left on it`);
+  }
+  for (const service of wanting.values()) {
+    const mine = own.filter((each) => serviceUidOf(each, cluster) === service.uid);
+    if (mine.length !== 1) unmet.push(`Service ${service.name} has ${mine.length} load balancers (${service.reason})`);
+    else unmet.push(...unmetLoadBalancer(truth, service, mine[0]!).map((what) => `Service ${service.name}: ${what}`));
+  }
+  return unmet;
+}
+
+type LoadBalancer = ReturnType<Truth['cloud']['network']['loadBalancers']['store']['all']>[number];
+
+function unmetLoadBalancer(truth: Truth, service: ServiceObject, one: LoadBalancer): string[] {
+  const unmet: string[] = [];
+  const differ = (what: string, found: readonly string[], wanted: readonly string[]) => {
+    const [a, b] = [found, wanted].map((texts) => [...texts].sort().join(' '));
+    if (a !== b) unmet.push(`${what}: ${a || 'none'}, expected ${b || 'none'}`);
+  };
+  const region = one.place.split('/')[1]!;
+  if (one.state !== 'active') unmet.push(`its load balancer is ${one.state}`);
+  differ(
+    'listeners',
+    one.listeners.map(({ protocol, port, memberPort }) => `${protocol}/${port}:${memberPort}`),
+    service.ports.map(({ protocol, port, nodePort }) => `${protocol}/${port}:${nodePort}`),
+  );
+  for (const { sourceRanges, port } of one.listeners) differ(`sources of ${port}`, sourceRanges, service.sourceRanges);
+  const members = nodesIn(truth, region)
+    .filter(({ node }) => isPlainMember(node))
+    .map(({ instance }) => instance);
+  for (const pool of one.pools)
+    differ(
+      'members',
+      pool.members.map(({ instanceId, weight }) => (weight === 1 ? instanceId : `(${instanceId})`)),
+      members,
+    );
+  differ(
+    'status',
+    service.ingress,
+    one.addresses.map(({ ip }) => ip),
+  );
+  differ('record', [service.record], [`${endpoint}/demo/${region} ${one.id}`]);
+  if (!service.finalizer) unmet.push('no finalizer');
+  const reason = members.length === 0 ? 'NoMembers' : 'Ensured';
+  if (service.reason !== reason) unmet.push(`condition ${service.reason}, expected ${reason}`);
+  return unmet;
+}
+
+function unmetRoutes(truth: Truth, scenario: Scenario): string[] {
+  const unmet: string[] = [];
+  const cluster = clusterUid(truth);
+  const { routes } = truth.cloud.network;
+  for (const { region, reportOnly } of scenario.clouds) {
+    if (reportOnly !== undefined) continue;
+    const table = routes.store.inPlace(`demo/${region}`);
+    const nodes = nodesIn(truth, region).filter(({ node }) => !node.uninitialized && !node.deleting);
+    const wanted = new Map(nodes.map(({ node, instance }) => [node.podCIDR, instance]));
+    for (const { node, instance } of nodes) {
+      const route = table.find(({ destination }) => destination === node.podCIDR);
+      if (route?.instanceId !== instance) {
+        unmet.push(`Node ${node.name}: the route to ${node.podCIDR} leads to ${route?.instanceId ?? 'nowhere'}`);
+        continue;
+      }
+      const condition = node.conditions.get(conditions.networkUnavailable);
+      if (condition?.status !== 'False')
+        unmet.push(
+          `Node ${node.name}: its route is there, NetworkUnavailable is ${condition?.status} ${condition?.reason}`,
+        );
+    }
+    for (const route of table)
+      if (isOurRoute(route, cluster) && wanted.get(route.destination) !== route.instanceId)
+        unmet.push(`route ${route.id} to ${route.destination} by ${route.instanceId} is left over`);
+  }
+  return unmet;
+}
+
+/** Services that wait although nothing says why: promise 12. */
+export function silentServices(truth: Truth): string[] {
+  return [...truth.core.store.collection('services').items.values()]
+    .map(({ value }) => serviceOf(value))
+    .filter(({ wants, reason }) => wants && reason === '')
+    .map(({ name }) => name);
+}

@@ -1,0 +1,281 @@
+import { conditions, names } from '../../../common/well-known.ts';
+import type { Member, SimulatedLoadBalancer } from '../../sandbox/cloud/load-balancer.ts';
+import type { ResourceEvent } from '../../sandbox/cloud/resource-store.ts';
+import type { SimulatedRoute } from '../../sandbox/cloud/route-model.ts';
+import type { Truth } from '../actors/truth.ts';
+import type { Scenario } from '../engine/scenario.ts';
+import type { Acting } from '../wires/wire.ts';
+import { largestStepMs, readBudget } from './deletions.ts';
+import { clusterUid, instanceIn, isOurRoute, isPlainMember, serviceUidOf } from './network-truth.ts';
+import { type NodeObject, nodeOf } from './node-object.ts';
+import type { Break, KubeEffect, Observer, ProcessRef } from './observer.ts';
+import { type ServiceObject, serviceOf } from './service-object.ts';
+
+/** What one process was told of the cluster, as it stands for it now. */
+interface View {
+  readonly nodes: Map<string, { readonly node: NodeObject; readonly plainSince: number | undefined }>;
+  readonly services: Map<string, { readonly service: ServiceObject; readonly sinceMs: number }>;
+  /** Names seen since the list began. */
+  listing: Map<string, Set<string>>;
+  allPausedSince: number | undefined;
+  /** Nodes that it knew and that went: whether anything on them had foretold it. By instance. */
+  readonly gone: Map<string, { readonly foretold: boolean }>;
+}
+
+const pauseMs = 2000;
+/** A batch of changes, and a call that was on its way. */
+const reactMs = 20_000;
+/** Two looks at the route table and what lies between them. */
+const lookMs = 75_000;
+/** Those that were let go together may be removed one after the other. */
+const drainMs = 20_000;
+
+/** What load balancers, routes and Services have to hold: promises 2, 3, 5, 6 and 14 in the cloud. Goes by every change of the cloud itself, and who made it. */
+export function judgeNetwork(
+  truth: Truth,
+  acting: Acting,
+  holder: () => string,
+  scenario: Scenario,
+  breaks: Break,
+): Observer {
+  const budget = readBudget(scenario.removalBudget);
+  const spent: { readonly at: number; readonly instance: string }[] = [];
+  let mostMembers = 0;
+  /** Nodes that a process of ours deleted, by instance. */
+  const deletedByUs = new Set<string>();
+  const { clock, cloud, core } = truth;
+  const { loadBalancers, routes } = cloud.network;
+  const cluster = clusterUid(truth);
+  const views = new Map<string, View>();
+  const services = core.store.collection('services');
+  const configMap = `${names.namespace}/${names.certificates}`;
+  /** Since when a Node claims a range for an instance, by both. */
+  const claims = new Map<string, number>();
+  /** Since when a route leads there, and when the last one went. */
+  const routed = new Map<string, { since: number | undefined; until: number }>();
+
+  core.store.watch(core.store.collection('nodes'), ({ type, object, previous }) => {
+    const now = type === 'DELETED' ? undefined : nodeOf(object.value);
+    const before = previous && nodeOf(previous.value);
+    if (before !== undefined && claimOf(before) !== (now && claimOf(now))) claims.delete(claimOf(before));
+    if (now !== undefined && now.podCIDR !== '' && now.providerID !== '' && !claims.has(claimOf(now)))
+      claims.set(claimOf(now), clock.monotonic());
+  });
+  loadBalancers.onChange(judgeLoadBalancer);
+  routes.onChange(judgeRoute);
+
+  function claimOf({ podCIDR, providerID }: NodeObject): string {
+    return `${podCIDR} ${providerID.split('/').at(-1)}`;
+  }
+
+  function viewOf({ identity }: ProcessRef): View {
+    const known = views.get(identity);
+    if (known !== undefined) return known;
+    const made: View = {
+      nodes: new Map(),
+      services: new Map(),
+      listing: new Map(),
+      allPausedSince: undefined,
+      gone: new Map(),
+    };
+    views.set(identity, made);
+    return made;
+  }
+
+  function forgetNode(view: View, key: string): void {
+    const held = view.nodes.get(key);
+    view.nodes.delete(key);
+    if (held === undefined) return;
+    view.gone.set(held.node.providerID.split('/').at(-1) ?? '', { foretold: held.plainSince === undefined });
+  }
+
+  function judgeAct(process: ProcessRef, sentAt: number, what: string): void {
+    const held = holder();
+    if (held !== process.identity) breaks(6, `${what} while the Lease was ${held === '' ? 'free' : `held by ${held}`}`);
+    const since = viewOf(process).allPausedSince;
+    if (since !== undefined && sentAt > since + pauseMs)
+      breaks(14, `${what} ${Math.round(sentAt - since)} ms after it knew that everything is paused`);
+  }
+
+  function judgeLoadBalancer({ before, after }: ResourceEvent<SimulatedLoadBalancer>): void {
+    const actor = acting.current;
+    // What is being deleted goes by itself.
+    if (actor === undefined || (before?.state === 'deleting' && after === undefined)) return;
+    const { process, sentAt, what: call } = actor;
+    const one = (after ?? before)!;
+    const what = `${process.identity} did ${call} (${one.id})`;
+    judgeAct(process, sentAt, what);
+    const uid = serviceUidOf(before ?? one, cluster);
+    if (uid === undefined) {
+      breaks(3, `${what}: it is not ours`);
+      return;
+    }
+    const told = [...viewOf(process).services.values()].find(({ service }) => service.uid === uid);
+    if (told?.service.paused && sentAt > told.sinceMs + pauseMs)
+      breaks(14, `${what} after it knew that Service ${told.service.name} is paused`);
+    if (before === undefined) judgeMade(uid, what);
+    if (after === undefined || after.state === 'deleting') {
+      if (told?.service.wants && sentAt > told.sinceMs + reactMs)
+        breaks(5, `${what}: it deletes the load balancer of Service ${told.service.name}, which wants it`);
+      return;
+    }
+    if (before !== undefined) judgeMembers(process, before, after, what);
+  }
+
+  function judgeMade(uid: string, what: string): void {
+    const same = loadBalancers.store
+      .all()
+      .filter((each) => each.state !== 'deleting' && serviceUidOf(each, cluster) === uid);
+    if (same.length > 1) breaks(5, `${what}: ${same.map(({ id }) => id).join(' and ')} are of one Service`);
+    const service = [...services.items.values()].map(({ value }) => serviceOf(value)).find((each) => each.uid === uid);
+    if (service !== undefined && !service.finalizer) breaks(5, `${what}: Service ${service.name} has no finalizer yet`);
+  }
+
+  function judgeMembers(
+    process: ProcessRef,
+    before: SimulatedLoadBalancer,
+    after: SimulatedLoadBalancer,
+    what: string,
+  ): void {
+    const region = after.place.split('/')[1]!;
+    const { nodes } = viewOf(process);
+    mostMembers = Math.max(mostMembers, nodes.size);
+    for (const pool of before.pools) {
+      const left = after.pools.find(({ id }) => id === pool.id)?.members ?? [];
+      const serving = new Set(left.filter(({ weight }) => weight === 1).map(({ instanceId }) => instanceId));
+      const lost = pool.members.filter(({ weight, instanceId }: Member) => weight === 1 && !serving.has(instanceId));
+      for (const { instanceId } of lost) {
+        const held = [...nodes.values()].find(({ node }) => instanceIn(node, region) === instanceId);
+        if (held === undefined) spend(process, instanceId, what);
+        if (held?.plainSince === undefined || clock.monotonic() - held.plainSince < reactMs) continue;
+        // The cloud itself refuses what has ended.
+        const power = truth.vm(instanceId)?.power;
+        if (power === undefined || power === 'terminated' || power === 'shutting-down') continue;
+        breaks(2, `${what}: member ${instanceId} goes, though nothing on Node ${held.node.name} says that it should`);
+      }
+    }
+  }
+
+  /** A member whose Node vanished without a word goes within the budget, once for all load balancers. */
+  function spend(process: ProcessRef, instance: string, what: string): void {
+    const known = viewOf(process).gone.get(instance);
+    const ended = truth.vm(instance)?.power;
+    if (known?.foretold === true || deletedByUs.has(instance) || ended === undefined || ended === 'terminated') return;
+    if (scenario.wildClocks || spent.some((each) => each.instance === instance)) return;
+    const now = clock.monotonic();
+    spent.push({ at: now, instance });
+    const limit = Math.max(1, 'count' in budget ? budget.count : Math.floor(budget.share * mostMembers));
+    const from = now - budget.windowMs * 0.98 + 2000 + 2 * largestStepMs + drainMs;
+    const within = spent.filter(({ at }) => at > from);
+    if (within.length > limit)
+      breaks(
+        2,
+        `${what}: ${within.map((each) => each.instance).join(', ')} went in one window of ${scenario.removalBudget}`,
+      );
+  }
+
+  function judgeRoute({ before, after }: ResourceEvent<SimulatedRoute>): void {
+    const one = (after ?? before)!;
+    const key = `${one.destination} ${one.instanceId}`;
+    const now = clock.monotonic();
+    if (after === undefined) routed.set(key, { since: undefined, until: now });
+    else if (before === undefined) routed.set(key, { since: now, until: Number.POSITIVE_INFINITY });
+    const actor = acting.current;
+    if (actor === undefined) return;
+    const { process, sentAt, what: call } = actor;
+    const what = `${process.identity} did ${call} (${one.id} to ${one.destination})`;
+    judgeAct(process, sentAt, what);
+    if (!isOurRoute(one, cluster)) {
+      breaks(3, `${what}: it is not ours`);
+      return;
+    }
+    if (after !== undefined || one.broken || routes.blackhole(one)) return;
+    const since = claims.get(key);
+    if (since !== undefined && now - since > reactMs)
+      breaks(2, `${what}: a Node has had that range on ${one.instanceId} for ${Math.round(now - since)} ms`);
+  }
+
+  function kubeEffect(effect: KubeEffect): void {
+    if (!effect.mutating || effect.status > 299 || effect.before === undefined) return;
+    if (effect.resource === 'nodes' && effect.call.verb === 'delete')
+      deletedByUs.add(nodeOf(effect.before).providerID.split('/').at(-1) ?? '');
+    if (effect.resource === 'services' || effect.resource === 'services/status') judgeService(effect);
+    if (effect.resource === 'nodes/status') judgeCondition(effect);
+  }
+
+  function judgeService({ process, call, before, after, sentAt }: KubeEffect): void {
+    const [old, now] = [serviceOf(before!), serviceOf(after)];
+    const what = `${process.identity} did ${call.verb} ${call.path}`;
+    const body = call.body as { metadata?: { resourceVersion?: string } } | undefined;
+    if (body?.metadata?.resourceVersion === undefined) breaks(6, `${what} without a resourceVersion`);
+    if (old.type === 'LoadBalancer' && !old.wants && !old.deleting && old.record === '' && !old.finalizer)
+      breaks(3, `${what}: the Service is of another class`);
+    if (old.paused && truth.pausedSince.has(old.uid) && sentAt > truth.pausedSince.get(old.uid)! + pauseMs)
+      breaks(14, `${what}: a person had paused it`);
+    if (!old.finalizer || now?.finalizer === true) return;
+    const left = loadBalancers.store.all().filter((each) => serviceUidOf(each, cluster) === old.uid);
+    if (left.length > 0)
+      breaks(5, `${what}: the finalizer went while ${left.map(({ id, state }) => `${id} is ${state}`).join(', ')}`);
+  }
+
+  /** The network of a Node is called good or bad on what the cloud really has, or had when it was last looked at. */
+  function judgeCondition({ process, call, before, after }: KubeEffect): void {
+    const [old, node] = [nodeOf(before!), nodeOf(after)];
+    const [was, is] = [old, node].map((each) => each?.conditions.get(conditions.networkUnavailable));
+    if (node === undefined || was?.status === is?.status) return;
+    const seen = routed.get(claimOf(node));
+    const now = clock.monotonic();
+    const what = `${process.identity} did ${call.verb} ${call.path}: NetworkUnavailable is ${is?.status} (${is?.reason})`;
+    if (is?.status === 'False' && (seen === undefined || seen.until < now - lookMs))
+      breaks(2, `${what}, and there is no route to ${node.podCIDR}`);
+    const stands = seen?.since !== undefined && seen.since < now - lookMs;
+    const vm = truth.vm(node.providerID.split('/').at(-1) ?? '');
+    if (was?.status === 'False' && is?.status === 'True' && stands && vm !== undefined && vm.power !== 'terminated')
+      breaks(2, `${what}, and the route to ${node.podCIDR} has been there for ${Math.round(now - seen.since!)} ms`);
+  }
+
+  return {
+    kubeEffect,
+    told({ process, resource, key, object, at, list }) {
+      const view = viewOf(process);
+      if (list) {
+        const names = view.listing.get(resource) ?? new Set();
+        view.listing.set(resource, names);
+        names.add(key);
+      }
+      if (resource === 'nodes') {
+        const node = nodeOf(object);
+        const held = view.nodes.get(key);
+        if (node === undefined) forgetNode(view, key);
+        else {
+          const before = held?.node.uid === node.uid && held.node.providerID === node.providerID ? held : undefined;
+          const plainSince = isPlainMember(node) ? (before?.plainSince ?? at) : undefined;
+          view.nodes.set(key, { node, plainSince });
+        }
+      } else if (resource === 'services') {
+        const service = serviceOf(object);
+        const held = view.services.get(key);
+        if (service === undefined) view.services.delete(key);
+        else {
+          const { uid, wants, paused } = service;
+          const same = held?.service.uid === uid && held.service.wants === wants && held.service.paused === paused;
+          view.services.set(key, { service, sinceMs: same ? held.sinceMs : at });
+        }
+      } else if (resource === 'configmaps' && key === configMap) {
+        const data = (object as { data?: Record<string, string> } | undefined)?.data;
+        view.allPausedSince = data?.[names.pausedKey] === 'true' ? (view.allPausedSince ?? at) : undefined;
+      }
+    },
+    listed(process, resource) {
+      const view = viewOf(process);
+      const seen = view.listing.get(resource) ?? new Set();
+      view.listing.delete(resource);
+      const held = resource === 'nodes' ? view.nodes : resource === 'services' ? view.services : undefined;
+      for (const key of [...(held?.keys() ?? [])]) {
+        if (seen.has(key)) continue;
+        if (held === view.nodes) forgetNode(view, key);
+        else held?.delete(key);
+      }
+    },
+  };
+}

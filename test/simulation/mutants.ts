@@ -1,0 +1,127 @@
+// Proves that the simulation finds bugs: breaks a copy of the product in one way after another, and runs seeds until one of them notices.
+import { spawn } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import type { Mutant } from './mutation/mutant.ts';
+import { nodeMutants } from './mutation/node-mutants.ts';
+
+const usage = `usage: node test/simulation/mutants.ts [--seeds N] [--only TEXT]
+  --seeds N     how many seeds a mutant may survive before it counts as not found (400)
+  --only TEXT   those alone whose name has this text
+`;
+
+const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
+const all: readonly Mutant[] = [...nodeMutants];
+
+interface Outcome {
+  readonly mutant: Mutant;
+  readonly seed: number | undefined;
+  readonly promise: string;
+  readonly message: string;
+  readonly seconds: number;
+}
+
+async function copyProduct(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'mooring-mutants-'));
+  for (const part of ['common', 'controller', 'test/sandbox', 'test/simulation', 'package.json']) {
+    await mkdir(dirname(join(folder, part)), { recursive: true });
+    await cp(join(root, part), join(folder, part), { recursive: true });
+  }
+  await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
+  return folder;
+}
+
+/** Throws when a text to be replaced is not there exactly once: then the code has moved on, and the mutant must follow. */
+function edited(text: string, find: string, replace: string, where: string): string {
+  const parts = text.split(find);
+  if (parts.length !== 2) throw new Error(`${where}: expected once, found ${parts.length - 1} times: ${find}`);
+  return parts.join(replace);
+}
+
+async function edit(folder: string, { name, edits }: Mutant): Promise<Map<string, string>> {
+  const originals = new Map<string, string>();
+  for (const [file, find, replace] of edits) {
+    const path = join(folder, file);
+    const text = await readFile(path, 'utf8');
+    if (!originals.has(path)) originals.set(path, text);
+    await writeFile(path, edited(text, find, replace, `mutant "${name}", ${file}`));
+  }
+  return originals;
+}
+
+async function restore(originals: ReadonlyMap<string, string>): Promise<void> {
+  for (const [path, text] of originals) await writeFile(path, text);
+}
+
+function simulate(folder: string, seeds: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const words = ['test/simulation/main.ts', '--seeds', String(seeds), '--until-broken', '--no-coverage'];
+    const child = spawn(process.execPath, words, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
+    let output = '';
+    child.stdout.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+    });
+    child.stderr.on('data', (chunk: Buffer) => {
+      output += chunk.toString();
+    });
+    child.on('error', reject);
+    child.on('close', () => resolve(output));
+  });
+}
+
+async function run(folder: string, mutant: Mutant, seeds: number): Promise<Outcome> {
+  const startedAt = performance.now();
+  const originals = await edit(folder, mutant);
+  const output = await simulate(folder, seeds);
+  await restore(originals);
+  const seconds = (performance.now() - startedAt) / 1000;
+  const [, seed, promise = '', message = ''] = /^seed (\d+): promise (.+?) broken at [\d.]+: (.*)$/m.exec(output) ?? [];
+  if (seed === undefined && !/seeds, 0 broke a promise/.test(output)) throw new Error(`"${mutant.name}": ${output}`);
+  return { mutant, seed: seed === undefined ? undefined : Number(seed), promise, message, seconds };
+}
+
+async function main(): Promise<number> {
+  const { values } = parseArgs({
+    options: {
+      seeds: { type: 'string', default: '400' },
+      only: { type: 'string' },
+      help: { type: 'boolean', short: 'h' },
+    },
+  });
+  if (values.help) {
+    process.stdout.write(usage);
+    return 0;
+  }
+  const chosen = all.filter(({ name }) => values.only === undefined || name.includes(values.only));
+  const folder = await copyProduct();
+  const outcomes: Outcome[] = [];
+  try {
+    // All texts first: a mutant that no longer fits is said at once, and not after minutes.
+    for (const mutant of all) await restore(await edit(folder, mutant));
+    for (const mutant of chosen) {
+      const outcome = await run(folder, mutant, Number(values.seeds));
+      outcomes.push(outcome);
+      const found = outcome.seed === undefined ? 'NOT FOUND' : `seed ${outcome.seed}, promise ${outcome.promise}`;
+      process.stdout.write(`${mutant.name.padEnd(52)} ${found.padEnd(32)} ${outcome.seconds.toFixed(1)} s\n`);
+      if (outcome.seed !== undefined) process.stdout.write(`    ${outcome.message.slice(0, 160)}\n`);
+    }
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+  const missed = outcomes.filter(({ seed }) => seed === undefined);
+  process.stdout.write(`${outcomes.length} mutants, ${outcomes.length - missed.length} found, ${missed.length} not\n`);
+  return missed.length === 0 && outcomes.length > 0 ? 0 : 1;
+}
+
+main().then(
+  (code) => {
+    process.exitCode = code;
+  },
+  (error: unknown) => {
+    process.stderr.write(`mutants: ${error instanceof Error ? error.message : String(error)}\n`);
+    process.exitCode = 2;
+  },
+);

@@ -1,0 +1,6 @@
+/** A break of the product's code, as text. */
+export interface Mutant {
+  readonly name: string;
+  /** File, what stands there exactly once, and what is put in its place. */
+  readonly edits: readonly (readonly [file: string, find: string, replace: string])[];
+}

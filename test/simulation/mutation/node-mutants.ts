@@ -1,0 +1,307 @@
+import type { Mutant } from './mutant.ts';
+
+/** Breaks of election, fencing, pauses, caches and everything about Nodes. */
+export const nodeMutants: readonly Mutant[] = [
+  {
+    name: 'delete on one absence',
+    edits: [['controller/nodes/absence.ts', 'if (confirmed > 0) return', 'if (confirmed > 1e9) return']],
+  },
+  {
+    name: 'second answer after five seconds',
+    edits: [['controller/nodes/absence.ts', 'secondAnswerMs = 15_000', 'secondAnswerMs = 5_000']],
+  },
+  {
+    name: 'second answer without a canary after 15 s',
+    edits: [
+      [
+        'controller/nodes/absence.ts',
+        'secondAnswerWithoutCanaryMs = 5 * 60_000',
+        'secondAnswerWithoutCanaryMs = 15_000',
+      ],
+    ],
+  },
+  {
+    name: 'answers told apart by when their pass ended',
+    edits: [['controller/nodes/examine.ts', '    askedMs,\n    firstMs', '    askedMs: nowMs,\n    firstMs']],
+  },
+  {
+    name: 'no UID precondition',
+    edits: [
+      [
+        'controller/nodes/delete-node.ts',
+        'preconditions: { uid: node.uid, resourceVersion: node.resourceVersion }',
+        'preconditions: { resourceVersion: node.resourceVersion }',
+      ],
+    ],
+  },
+  {
+    name: 'no resourceVersion precondition',
+    edits: [
+      [
+        'controller/nodes/delete-node.ts',
+        'preconditions: { uid: node.uid, resourceVersion: node.resourceVersion }',
+        'preconditions: { uid: node.uid }',
+      ],
+    ],
+  },
+  {
+    name: 'canary ignored',
+    edits: [
+      [
+        'controller/nodes/lifecycle.ts',
+        "return seen.some((lookup) => lookup?.state === 'found' && lookup.request === 'id') ? 'found' : 'not-found';",
+        "return seen.length > 0 ? 'found' : 'not-found';",
+      ],
+    ],
+  },
+  {
+    name: 'sign of life ignored: how long it is ago',
+    edits: [['controller/nodes/absence.ts', 'if (at.sinceLifeMs < quietMs)', 'if (at.sinceLifeMs < 0)']],
+  },
+  {
+    name: 'sign of life ignored: the lease',
+    edits: [
+      [
+        'controller/nodes/examine.ts',
+        'const sinceLifeMs = Math.min(sinceLeaseMs, reportAgeMs);',
+        'const sinceLifeMs = reportAgeMs;',
+      ],
+      ['controller/nodes/absence.ts', 'if (at.leaseUnchangedMs < observedQuietMs)', 'if (at.leaseUnchangedMs < 0)'],
+    ],
+  },
+  {
+    name: 'sign of life ignored: reports',
+    edits: [
+      [
+        'controller/nodes/examine.ts',
+        'const sinceLifeMs = Math.min(sinceLeaseMs, reportAgeMs);',
+        'const sinceLifeMs = sinceLeaseMs;',
+      ],
+    ],
+  },
+  {
+    name: 'Ready ignored for the absent',
+    edits: [
+      ['controller/nodes/absence.ts', "if (at.ready) return wait('SignOfLife'", "if (false) return wait('SignOfLife'"],
+    ],
+  },
+  {
+    name: 'no age needed',
+    edits: [['controller/nodes/absence.ts', 'at.nodeAgeMs < minimumAgeMs', 'at.nodeAgeMs < 0']],
+  },
+  {
+    name: 'no record of scope needed',
+    edits: [['controller/nodes/absence.ts', 'if (!at.recorded) return', 'if (false) return']],
+  },
+  {
+    name: 'budget ignored',
+    edits: [
+      [
+        'controller/nodes/budget-keeper.ts',
+        'const granted = Math.min(wanted, room(limit, kind, ownedNodes, ledger, now));',
+        'const granted = wanted;',
+      ],
+    ],
+  },
+  {
+    name: 'budget not written down',
+    edits: [
+      [
+        'controller/nodes/budget-keeper.ts',
+        'await leadership.annotate({ [annotations.deletionLedger]: printLedger(next) });',
+        'void next;',
+      ],
+    ],
+  },
+  {
+    name: 'an error is an absence',
+    edits: [
+      [
+        'controller/clouds/simulated/client.ts',
+        "if (error instanceof CloudError && error.kind === 'NotFound') return undefined;",
+        'if (error instanceof CloudError) return undefined;',
+      ],
+    ],
+  },
+  {
+    name: 'what a list leaves out is absent',
+    edits: [
+      [
+        'controller/clouds/lookup-pass.ts',
+        'for (const [id, proof] of await ask(missing.slice(0, maxAbsenceProofs), reader.get)) answers.set(id, proof);',
+        "for (const id of missing) answers.set(id, { state: 'absent' });",
+      ],
+    ],
+  },
+  {
+    name: 'no fencing',
+    edits: [['controller/write-api.ts', 'const fenced = fencedApi(api, leadership);', 'const fenced = api;']],
+  },
+  {
+    name: 'lease time counted by clocks that sleep',
+    edits: [
+      [
+        'controller/kube/elector.ts',
+        "leaseDurationMs - marginMs - elapsedMs(clock, term.renewedAt, 'any');",
+        'leaseDurationMs - marginMs - (clock.monotonic() - term.renewedAt.monotonic);',
+      ],
+    ],
+  },
+  {
+    name: 'a held lease is taken',
+    edits: [['controller/kube/elector.ts', 'return !heldByOther();', 'return true;']],
+  },
+  {
+    name: 'taint before addresses',
+    edits: [
+      [
+        'controller/nodes/patches.ts',
+        'desired.addresses !== undefined && !sameAddresses(',
+        'desired.addresses !== undefined && !isUninitialized(node) && !sameAddresses(',
+      ],
+    ],
+  },
+  {
+    name: 'taint before providerID',
+    edits: [
+      [
+        'controller/nodes/patches.ts',
+        '...(desired.providerID === undefined ? {}',
+        '...(desired.providerID === undefined || untaint ? {}',
+      ],
+    ],
+  },
+  {
+    name: 'main patch without resourceVersion',
+    edits: [
+      [
+        'controller/nodes/patches.ts',
+        'return { metadata: { resourceVersion, ...metadata }, ',
+        'return { metadata: { ...metadata, ...(resourceVersion ? {} : {}) }, ',
+      ],
+    ],
+  },
+  {
+    name: 'report from another node believed',
+    edits: [
+      [
+        'controller/nodes/node-context.ts',
+        'return stored?.nodeUid === node.uid ? stored : undefined;',
+        'return stored;',
+      ],
+      [
+        'controller/reports/store.ts',
+        'reports.set(sender.nodeName, {',
+        'reports.set(report.instance?.name ?? sender.nodeName, {',
+      ],
+    ],
+  },
+  {
+    name: 'report of an earlier term believed',
+    edits: [
+      [
+        'controller/nodes/node-half.ts',
+        'for (const { name } of nodes.values()) reports.forget(name);',
+        'void reports;',
+      ],
+    ],
+  },
+  {
+    name: 'contradicted identity written',
+    edits: [
+      [
+        'controller/nodes/write-node.ts',
+        'const contradicted = contradiction(node, found.instance, found.report);',
+        'const contradicted = contradiction(node, found.instance, found.report) && undefined;',
+      ],
+    ],
+  },
+  {
+    name: 'addresses shrunk by one answer',
+    edits: [['controller/nodes/omissions.ts', 'if (readAtMs - firstAt >= secondReadMs || ', 'if (readAtMs >= 0 || ']],
+  },
+  {
+    name: 'pause of everything ignored',
+    edits: [['controller/pause.ts', 'const paused = () => informer.get(key) === true;', 'const paused = () => false;']],
+  },
+  {
+    name: 'pause of a Node ignored',
+    edits: [
+      [
+        'controller/nodes/node-view.ts',
+        'return isPauseValue(node.annotations[annotationKeys.paused]);',
+        'return isPauseValue(undefined) && node.deleting;',
+      ],
+    ],
+  },
+  {
+    name: 'foreign Node written to',
+    edits: [['controller/nodes/ownership.ts', 'if (clouds.size === 0)\n', 'if (clouds.size < 0)\n']],
+  },
+  {
+    name: 'decisions from an unsynced cache',
+    edits: [
+      [
+        'controller/nodes/node-half.ts',
+        'await Promise.race([nodes.whenSynced(), aborted(signal)]);',
+        'await Promise.resolve();',
+      ],
+    ],
+  },
+  {
+    name: "a person's type overwritten",
+    edits: [
+      ['controller/nodes/desired.ts', 'const setByPerson = !joining &&', 'const setByPerson = false && !joining &&'],
+    ],
+  },
+  {
+    name: 'shutdown taint while still running down',
+    edits: [
+      [
+        'controller/nodes/lifecycle.ts',
+        "if (lookup.state === 'found' && lookup.power !== 'stopped') return foundAlive",
+        "if (lookup.state === 'found' && lookup.power === 'running') return foundAlive",
+      ],
+    ],
+  },
+  {
+    name: 'shutdown taint never taken back',
+    edits: [
+      [
+        'controller/nodes/effects.ts',
+        'const untainted = await taint(node, { shutdown: false, outOfService: false });',
+        'const untainted: NodeView | undefined = node;',
+      ],
+    ],
+  },
+  {
+    name: 'a failed key is not repeated',
+    edits: [
+      [
+        'controller/reconciler.ts',
+        "queue.add(key, now + delay, run.priority === 'high' ? 'normal' : run.priority);",
+        'void delay;',
+      ],
+    ],
+  },
+  {
+    name: 'lost history is not listed again',
+    edits: [['controller/kube/list-watch.ts', "why = 'expired';", 'why = undefined;']],
+  },
+  {
+    name: 'what a new list leaves out stays in the cache',
+    edits: [
+      [
+        'controller/kube/object-cache.ts',
+        'for (const [key, entry] of entries) if (entry.generation !== generation) drop(key, entry);',
+        'void drop;',
+      ],
+    ],
+  },
+  {
+    name: 'waits without a reason',
+    edits: [
+      ['controller/nodes/node-reconciler.ts', '        await say(node, reason, message);\n', '        void say;\n'],
+    ],
+  },
+];
