@@ -10,6 +10,8 @@ export interface MemberOptions {
   readonly drains: boolean;
   /** What the load balancer has now; undefined while there is none. */
   readonly observed: readonly ObservedMember[] | undefined;
+  /** providerIDs that the cloud refuses for now. */
+  readonly refused?: ReadonlySet<string> | undefined;
 }
 
 /** The members of one Service, decided by durable facts. */

@@ -216,7 +216,8 @@ function settled(situation: Situation, plan: LoadBalancerPlan, change: ServiceCh
 function portFaults(refusals: readonly Refusal[]): ReadonlyMap<string, string> {
   const faults = new Map<string, string>();
   for (const refusal of refusals) {
-    for (const { protocol, port } of refusal.ports ?? []) faults.set(`${protocol}/${port}`, `mooring.dev/${refusal.reason}`);
+    for (const { protocol, port } of refusal.ports ?? [])
+      faults.set(`${protocol}/${port}`, `mooring.dev/${refusal.reason}`);
   }
   return faults;
 }

@@ -13,6 +13,8 @@ export interface RefusedMembers {
     readonly refused: readonly string[];
     readonly againInMs: number | undefined;
   };
+  /** providerIDs, as of the last `note` or `split`; undefined when there is none. */
+  of(uid: string): ReadonlySet<string> | undefined;
   forget(uid: string): void;
 }
 
@@ -47,6 +49,10 @@ export function createRefusedMembers(monotonic: () => number): RefusedMembers {
         refused: out.map(({ node }) => node),
         againInMs: Math.min(...out.map(({ providerID }) => until.get(providerID) ?? now)) - now,
       };
+    },
+    of(uid) {
+      const until = held.get(uid);
+      return until && new Set(until.keys());
     },
     forget: (uid) => held.delete(uid),
   };

@@ -188,7 +188,11 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
       return { situation: { ...base, members: [], refused: [] }, againInMs: undefined, lookAgain: false };
     const { scope, loadBalancers } = cloud;
     const { maxMembers, drains } = loadBalancers;
-    const set = context.members.membersFor(service, { scope, maxMembers, drains, observed: known?.observed?.members });
+    const set = context.members.membersFor(service, {
+      ...{ scope, maxMembers, drains },
+      observed: known?.observed?.members,
+      refused: refused.of(service.uid),
+    });
     const split = refused.split(service.uid, set.members);
     const waits = [set.againInMs, split.againInMs].filter((ms) => ms !== undefined);
     return {

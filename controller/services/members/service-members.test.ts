@@ -216,6 +216,13 @@ describe('make before break', () => {
     assert.equal(ask({ active: ['a', 'n'], leaving: ['l'] }, 'a l'), 'a l~ n');
   });
 
+  it('with Local, nobody waits for one that the cloud refuses', () => {
+    const local = { trafficPolicy: 'Local' } as const;
+    const fleet = { active: ['a', 'r'], leaving: ['l'] };
+    assert.equal(ask(fleet, 'a+ l+', local), 'a l r');
+    assert.equal(ask(fleet, 'a+ l+', { ...local, refused: new Set([idOf('r')]) }), 'a l~ r');
+  });
+
   it('with Local, every new one is added before the first old one drains', () => {
     const local = { trafficPolicy: 'Local' } as const;
     assert.equal(ask({ active: ['a', 'n'], leaving: ['l'] }, 'a l', local), 'a l n');

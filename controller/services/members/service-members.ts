@@ -15,6 +15,8 @@ export interface MembersRequest {
   readonly maxMembers: number | undefined;
   /** Of the cloud: whether `draining` does anything. */
   readonly drains: boolean;
+  /** providerIDs that the cloud refuses for now: nobody waits for them to be added. */
+  readonly refused?: ReadonlySet<string> | undefined;
 }
 
 export interface ServiceMembers {
@@ -189,14 +191,15 @@ type Replacement = 'no' | 'unhealthy' | 'added' | 'healthy';
 function replacement(
   set: Membership,
   staying: readonly DesiredMember[],
-  { observed = noMembers, trafficPolicy }: MembersRequest,
+  { observed = noMembers, trafficPolicy, refused }: MembersRequest,
   work: SharedWork,
 ): Replacement {
   const { added, healthy, told } =
     staying === set.members
       ? work.serving(set, observed)
       : servingAmong(set, observed, new Set(staying.map(({ providerID }) => instanceIn(set, providerID))));
-  if (added === 0 || (trafficPolicy === 'Local' && added < staying.length)) return 'no';
+  const refusals = refused ? staying.filter(({ providerID }) => refused.has(providerID)).length : 0;
+  if (added === 0 || (trafficPolicy === 'Local' && added < staying.length - refusals)) return 'no';
   // With Local, only Nodes that run a pod are healthy: one of them is all that can be asked for.
   if (healthy) return 'healthy';
   return told ? 'unhealthy' : 'added';
