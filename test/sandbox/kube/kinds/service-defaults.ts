@@ -34,7 +34,7 @@ export function prepareService(value: JsonObject, write: Write, held: ServiceAll
   setDefaults(spec);
   const owner = `${write.namespace}/${textOf(at(value, 'metadata', 'name'))}`;
   allocate(spec, owner, textOf(at(value, 'metadata', 'name')), write, held);
-  const status: Record<string, unknown> = write.old ? { ...objectOf(value['status']) } : { loadBalancer: {} };
+  const status: JsonObject = write.old ? { ...objectOf(value['status']) } : { loadBalancer: {} };
   if (!isBalancer(spec)) status['loadBalancer'] = {};
   return { ...value, spec, status };
 }
