@@ -8,6 +8,8 @@ import { describeFlags, type FlagDescription } from '../common/process/flags.ts'
 import type { MetricDefinition } from '../common/process/metrics.ts';
 import type { CommandDefinition, ProgramDefinition } from '../common/process/program.ts';
 import { annotations, labels, ownKeys, taints } from '../common/well-known.ts';
+import type { AnnotationDefinition } from '../controller/clouds/load-balancers.ts';
+import { annotationDefinitions as simulatedAnnotations } from '../controller/clouds/simulated/load-balancer-annotations.ts';
 import { ipamMetrics } from '../controller/ipam/metrics.ts';
 import { nodeMetrics } from '../controller/nodes/metrics.ts';
 import {
@@ -42,6 +44,7 @@ export async function referencePages(): Promise<ReadonlyMap<string, string>> {
     ['metrics.md', metricsPage()],
     ['reasons.md', reasonsPage()],
     ['keys.md', keysPage()],
+    ['service-annotations.md', serviceAnnotationsPage()],
     ['report-refusals.md', refusalsPage()],
     ['cloud-errors.md', await cloudErrorsPage()],
     ['report.schema.json', formatted(reportJsonSchema())],
@@ -268,6 +271,26 @@ function keysPage(): string {
         [code(annotations.clusterApiDelete), "Read: the Node's deletion is expected and needs no budget."],
       ],
     ),
+  );
+}
+
+/** By cloud; those of the product itself stand among its keys. */
+const serviceAnnotations: ReadonlyMap<string, readonly AnnotationDefinition[]> = new Map([
+  ['simulated', simulatedAnnotations],
+]);
+
+function serviceAnnotationsPage(): string {
+  const sections = [...serviceAnnotations].flatMap(([cloud, definitions]) => [
+    `## ${cloud}`,
+    table(
+      ['annotation', 'values', 'meaning'],
+      definitions.map(({ key, values, meaning }) => [code(key), values, meaning]),
+    ),
+  ]);
+  return page(
+    'Annotations on Services, by cloud',
+    "What a cloud's load balancers read beside [Mooring's own keys](keys.md). A value that is none of these is refused with the reason `Unsupported`, and what stands stays.",
+    ...sections,
   );
 }
 
