@@ -6,6 +6,8 @@ export interface KnownTable<R extends ObservedRoute> {
   readonly table: RouteTable<R> | undefined;
   /** Monotonic time from which on the last read began; minus infinity before the first, or when something happened that it cannot know of. */
   readonly readAtMs: number;
+  /** The last read showed some route that is or may be ours: it was not that of somebody who sees nothing. */
+  readonly sawOurs: boolean;
   /** Reads the table anew. A failure leaves what is known. Throws a CloudError. */
   read(cluster: string, signal: AbortSignal | undefined): Promise<void>;
   /** A change of ours that succeeded. */
@@ -30,6 +32,7 @@ export function createKnownTable<R extends ObservedRoute>(routes: Routes<R>, now
   /** Changes of ours while a read was under way: its answer may be from before them. */
   let meanwhile: ((held: Held<R>) => void)[] = [];
   let doubts = 0;
+  let sawOurs = false;
 
   async function readOnce(cluster: string, signal: AbortSignal | undefined): Promise<void> {
     const startedMs = now();
@@ -37,6 +40,7 @@ export function createKnownTable<R extends ObservedRoute>(routes: Routes<R>, now
     meanwhile = [];
     const answer = await routes.observe(cluster, signal);
     const next: Held<R> = { byId: new Map(answer.routes.map((route) => [route.id, route])), quota: answer.quota };
+    sawOurs = answer.routes.some(({ ours }) => ours !== false);
     for (const repeat of meanwhile) repeat(next);
     held = next;
     table = undefined;
@@ -53,6 +57,9 @@ export function createKnownTable<R extends ObservedRoute>(routes: Routes<R>, now
     get table() {
       if (held) table ??= { routes: [...held.byId.values()], quota: held.quota };
       return table;
+    },
+    get sawOurs() {
+      return sawOurs;
     },
     get readAtMs() {
       return readAtMs;

@@ -1,8 +1,9 @@
 import { type CloudErrorKind, isCloudError } from '../../common/cloud-error.ts';
 import type { Log } from '../../common/process/log.ts';
+import { conditions } from '../../common/well-known.ts';
 import { WithheldError } from '../clouds/permit.ts';
 import type { ObservedRoute, Routes } from '../clouds/routes.ts';
-import { isPaused } from '../nodes/node-view.ts';
+import { conditionOf, isPaused } from '../nodes/node-view.ts';
 import type { KnownTable } from './known-table.ts';
 import type { RouteCreation, RoutePlan, RouteRemoval } from './plan.ts';
 import type { RouteContext } from './route-context.ts';
@@ -53,6 +54,8 @@ const fencedMs = 1000;
 const quotaMs = 60_000;
 /** Failures after which the table may be other than we think. */
 const unsettling: ReadonlySet<CloudErrorKind> = new Set(['Conflict', 'Timeout', 'Unavailable', 'NotFound', 'Invalid']);
+/** Failures that speak of the route itself: it is not there. */
+const decided: ReadonlySet<CloudErrorKind> = new Set(['QuotaExceeded', 'NotFound']);
 /** Failures after which the route may be there nevertheless. */
 const undecided: ReadonlySet<CloudErrorKind> = new Set(['Conflict', 'Timeout']);
 
@@ -170,7 +173,7 @@ export function createRouteSteps<R extends ObservedRoute>(
     if (error.kind === 'Throttled')
       throttledUntilMs = Math.max(throttledUntilMs, clock.monotonic() + (error.retryAfterMs ?? 1000));
     const proved = step.kind === 'create' && isProof(step, error.kind);
-    if (unsettling.has(error.kind)) {
+    if (unsettling.has(error.kind) || (step.kind === 'create' && !proved && hadRoute(step.desired.node))) {
       table.doubt();
       signals.doubted();
     }
@@ -189,10 +192,24 @@ export function createRouteSteps<R extends ObservedRoute>(
   /** Whether there is no route, as far as anybody can know: an answer that left it open counts once the table was read since and the next try ended so too. */
   function isProof(step: Creation<R>, kind: CloudErrorKind): boolean {
     if (kind === 'Throttled') return false;
-    if (!undecided.has(kind)) return true;
+    // A Node that had its route keeps saying so until the cloud has spoken of it: a table that is read with the wrong credential, or cut short, shows it to nobody.
+    const had = hadRoute(step.desired.node);
+    if (had ? decided.has(kind) : !undecided.has(kind)) return true;
     const before = unsure.get(keyOf(step));
     unsure.set(keyOf(step), before ?? clock.monotonic());
-    return before !== undefined && table.readAtMs >= before;
+    return (
+      before !== undefined && table.readAtMs >= before && (!had || table.sawOurs || !othersHadRoutes(step.desired.node))
+    );
+  }
+
+  /** Then a table without any of them is not to be believed. */
+  function othersHadRoutes(name: string): boolean {
+    return [...nodes.values()].some((node) => node.name !== name && hadRoute(node.name));
+  }
+
+  function hadRoute(name: string): boolean {
+    const node = nodes.get(name);
+    return node !== undefined && conditionOf(node, conditions.networkUnavailable)?.status === 'False';
   }
 
   return {

@@ -134,6 +134,18 @@ describe('pod routes while the cloud fails', () => {
     assert.deepEqual(replica.writes(), []);
   });
 
+  it('flip no Node while the credential is one that sees nothing', async () => {
+    begin();
+    for (let at = 0; at < 3; at += 1) world.add(`n${at}`, [`10.244.${at}.0/24`]);
+    await replica.start();
+    await world.clock.advance(5000);
+    replica.base.kube.forgetCalls();
+    world.cloud.credentials.setMode(world.cloud.credential, 'sees-nothing');
+    await world.clock.advance(900_000);
+    for (let at = 0; at < 3; at += 1) assert.equal(world.network(`n${at}`), 'False RouteCreated');
+    assert.deepEqual(events(), []);
+  });
+
   it('wait as long as the cloud asks', async () => {
     begin();
     for (let at = 0; at < 20; at += 1) world.add(`n${at}`, [`10.244.${at}.0/24`]);
@@ -180,7 +192,7 @@ describe('pod routes while the cloud fails', () => {
     world.cloud.faults.add({ operation: 'routes.create', effect: { kind: 'error', status: 403 } });
     await world.clock.advance(290_000);
     assert.equal(world.network('a'), 'False RouteCreated');
-    await world.clock.advance(10_000);
+    await world.clock.advance(30_000);
     assert.equal(world.network('a'), 'True NoRouteCreated');
     assert.deepEqual(events(), ['FailedToCreateRoute a']);
     world.cloud.faults.clear();
