@@ -38,6 +38,12 @@ interface Source {
   fire(): void;
 }
 
+/**
+ * Times stand on a grid of 1/1024 ms, on which sums are exact: else a timer could be due a billionth of a millisecond before its moment, for ever.
+ */
+const grid = 1024;
+const down = (ms: number) => Math.floor(ms * grid) / grid;
+const up = (ms: number) => Math.ceil(ms * grid) / grid;
 const startMs = Date.parse('2026-01-01T00:00:00Z');
 
 export function createTimeline(): Timeline {
@@ -47,10 +53,10 @@ export function createTimeline(): Timeline {
   const world = timerHeap();
   sources.push({ nextAt: () => world.nextAt, fire: () => world.take()?.run() });
   const clock: Clock = {
-    now: () => startMs + now,
-    monotonic: () => now,
-    uptime: () => now,
-    setTimer: (ms, run): Timer => ({ cancel: world.add(now + Math.max(0, ms), run) }),
+    now: () => startMs + down(now),
+    monotonic: () => down(now),
+    uptime: () => down(now),
+    setTimer: (ms, run): Timer => ({ cancel: world.add(up(now + Math.max(0, ms)), run) }),
   };
 
   const timeline: Timeline = { clock, process: create, step, onTimer: undefined };
@@ -70,10 +76,10 @@ export function createTimeline(): Timeline {
     const passed = () => (now - base.world) * rate;
     function monotonic(): number {
       const local = base.monotonic + (pausedAs === 'suspended' || pausedAs === 'frozen' ? 0 : passed());
-      floor = Math.max(floor, local);
+      floor = Math.max(floor, down(local));
       return floor;
     }
-    const uptime = () => base.uptime + (pausedAs === 'frozen' ? 0 : passed());
+    const uptime = () => down(base.uptime + (pausedAs === 'frozen' ? 0 : passed()));
 
     const source: Source = {
       nextAt() {
@@ -91,12 +97,12 @@ export function createTimeline(): Timeline {
     sources.push(source);
 
     const self: ProcessClock = {
-      now: () => startMs + now + wallOffsetMs,
+      now: () => startMs + down(now) + wallOffsetMs,
       monotonic,
       uptime,
-      setTimer: (ms, run): Timer => ({ cancel: timers.add(monotonic() + Math.max(0, ms), run) }),
+      setTimer: (ms, run): Timer => ({ cancel: timers.add(up(monotonic() + Math.max(0, ms)), run) }),
       deliver(ms, run) {
-        world.add(now + Math.max(0, ms), () => {
+        world.add(up(now + Math.max(0, ms)), () => {
           if (dead) return;
           if (pausedAs === undefined) run();
           else held.push(run);
