@@ -2,8 +2,11 @@ import { type CloudErrorKind, isCloudError } from '../../common/cloud-error.ts';
 import type { Log } from '../../common/process/log.ts';
 import { conditions } from '../../common/well-known.ts';
 import { WithheldError } from '../clouds/permit.ts';
-import type { ObservedRoute, Routes } from '../clouds/routes.ts';
+import type { DesiredRoute, ObservedRoute, Routes } from '../clouds/routes.ts';
+import { isNotFound } from '../kube/api.ts';
 import { conditionOf, isPaused } from '../nodes/node-view.ts';
+import { readNode } from '../nodes/write-node.ts';
+import { parseCidr } from './cidr.ts';
 import type { KnownTable } from './known-table.ts';
 import type { RouteCreation, RoutePlan, RouteRemoval } from './plan.ts';
 import type { RouteContext } from './route-context.ts';
@@ -52,6 +55,8 @@ type Removal<R extends ObservedRoute> = { readonly kind: 'remove' } & RouteRemov
 const pausedMs = 1500;
 const fencedMs = 1000;
 const quotaMs = 60_000;
+/** A cache that is behind gets this long to catch up. */
+const staleMs = 5000;
 /** Failures after which the table may be other than we think. */
 const unsettling: ReadonlySet<CloudErrorKind> = new Set(['Conflict', 'Timeout', 'Unavailable', 'NotFound', 'Invalid']);
 /** Failures that speak of the route itself: it is not there. */
@@ -120,7 +125,13 @@ export function createRouteSteps<R extends ObservedRoute>(
       const now = nodes.get(desired.node);
       return now === undefined || isPaused(now);
     });
-    for (const old of instead) {
+    const others = instead.filter(({ id }) => table.has(id));
+    // The cache may be minutes old, above all a new leader's: a route that another instance lives by goes only if this Node has the range at this moment.
+    if (others.length > 0 && !(await stillWants(desired))) {
+      signals.round(staleMs);
+      return;
+    }
+    for (const old of others) {
       if (!table.has(old.id)) continue;
       await routes.remove(old, { permit, signal });
       forgotten(old);
@@ -136,6 +147,18 @@ export function createRouteSteps<R extends ObservedRoute>(
     metrics.changes.add({ action: 'created' });
     log.info('route made', { node: desired.node, destination: desired.destination, route: route.id });
     signals.node(desired.node);
+  }
+
+  /** Read live. Throws a KubeError. */
+  async function stillWants({ node, nodeUid, providerID, destination }: DesiredRoute): Promise<boolean> {
+    try {
+      const live = await readNode(context.api, node);
+      const has = live.podCIDRs.some((text) => (parseCidr(text)?.text ?? text) === destination);
+      return live.uid === nodeUid && !live.deleting && live.providerID === providerID && has;
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      throw error;
+    }
   }
 
   /** Now that this cloud shows that it cannot tag: all that is about to be made, in one write. */

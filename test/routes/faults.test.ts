@@ -2,7 +2,14 @@ import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import { annotations } from '../../common/well-known.ts';
 import { admin } from '../sandbox/kube/auth/user.ts';
-import { createRouteWorld, type RouteReplica, type RouteWorld, type RouteWorldOptions } from './harness/route-world.ts';
+import {
+  clusterUid,
+  createRouteWorld,
+  place,
+  type RouteReplica,
+  type RouteWorld,
+  type RouteWorldOptions,
+} from './harness/route-world.ts';
 
 const a4 = '10.244.0.0/24';
 const b4 = '10.244.1.0/24';
@@ -144,6 +151,25 @@ describe('pod routes while the cloud fails', () => {
     await world.clock.advance(900_000);
     for (let at = 0; at < 3; at += 1) assert.equal(world.network(`n${at}`), 'False RouteCreated');
     assert.deepEqual(events(), []);
+  });
+
+  it('keep the route of a Node that a stale cache does not know: another has its range there', async () => {
+    begin();
+    world.add('a', [a4]);
+    await replica.start();
+    await world.clock.advance(5000);
+    await replica.stopLeading();
+    replica.base.kube.hold();
+    world.cluster.remove('a');
+    const vm = world.add('b', [a4]);
+    for (const { id } of world.routes()) world.cloud.network.routes.delete(id);
+    const tags = { 'mooring.dev/cluster': clusterUid };
+    const spec = { destination: a4, instanceId: vm.id, description: '', tags, clientToken: undefined };
+    world.cloud.network.routes.create(place, spec);
+    await replica.start();
+    await world.clock.advance(120_000);
+    assert.deepEqual(world.table(), [`${a4} -> b`]);
+    replica.base.kube.release();
   });
 
   it('wait as long as the cloud asks', async () => {
