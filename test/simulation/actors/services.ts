@@ -201,6 +201,7 @@ export function createServices(truth: Truth, cluster: Cluster, dice: Dice, regio
   /** Or takes it in again. */
   function exclude(): string {
     const nodes = core.store.collection('nodes');
+    if (nodes.items.size === 0) return 'nothing happens';
     const name = dice.pick([...nodes.items.keys()]);
     const key = labels.excludeFromLoadBalancers;
     const held = (nodes.items.get(name)!.value as { metadata: { labels?: Record<string, string> } }).metadata.labels;

@@ -3,6 +3,7 @@ import type { Truth } from '../actors/truth.ts';
 import { endpoint } from '../engine/replica.ts';
 import type { Scenario } from '../engine/scenario.ts';
 import { clusterUid, isOurRoute, isPlainMember, nodesIn, serviceUidOf } from './network-truth.ts';
+import { nodeOf } from './node-object.ts';
 import { type ServiceObject, serviceOf } from './service-object.ts';
 
 /** Everything in which load balancers, routes and Services still differ from what they should be, in words. */
@@ -94,8 +95,19 @@ function unmetRoutes(truth: Truth, scenario: Scenario): string[] {
           `Node ${node.name}: its route is there, NetworkUnavailable is ${condition?.status} ${condition?.reason}`,
         );
     }
+    // The range of a Node whose instance is not known yet may be this route's.
+    const undecided = new Set(
+      truth
+        .nodes()
+        .map((value) => nodeOf(value))
+        .flatMap(({ podCIDR, uninitialized, providerID }) => (uninitialized || providerID === '' ? [podCIDR] : [])),
+    );
     for (const route of table)
-      if (isOurRoute(route, cluster) && wanted.get(route.destination) !== route.instanceId)
+      if (
+        isOurRoute(route, cluster) &&
+        wanted.get(route.destination) !== route.instanceId &&
+        !undecided.has(route.destination)
+      )
         unmet.push(`route ${route.id} to ${route.destination} by ${route.instanceId} is left over`);
   }
   return unmet;

@@ -230,7 +230,8 @@ export function judgeNetwork(
       breaks(2, `${what}, and there is no route to ${node.podCIDR}`);
     const stands = seen?.since !== undefined && seen.since < now - lookMs;
     const vm = truth.vm(node.providerID.split('/').at(-1) ?? '');
-    if (was?.status === 'False' && is?.status === 'True' && stands && vm !== undefined && vm.power !== 'terminated')
+    const ending = vm === undefined || vm.power === 'terminated' || vm.power === 'shutting-down';
+    if (was?.status === 'False' && is?.status === 'True' && stands && !ending)
       breaks(2, `${what}, and the route to ${node.podCIDR} has been there for ${Math.round(now - seen.since!)} ms`);
   }
 
