@@ -5,8 +5,12 @@ import { errorFields, type Log } from '../../common/process/log.ts';
 import { type CommandDefinition, defineCommand, type ProgramIo } from '../../common/process/program.ts';
 import { readClusterUid } from '../cluster-identity.ts';
 import { table } from '../explain/table.ts';
+import { createLookups, type Lookups } from '../instances/lookups.ts';
 import type { KubeApi } from '../kube/api.ts';
 import { createElector, type Elector } from '../kube/elector.ts';
+import { createListWatch } from '../kube/list-watch.ts';
+import type { ConfiguredCloud } from '../nodes/configured-cloud.ts';
+import { unreadOfNode, viewNode } from '../nodes/node-view.ts';
 import { clusterFlags } from '../options/network-flags.ts';
 import { readClusterOptions } from '../options/network-options.ts';
 import { OptionError } from '../options/options.ts';
@@ -15,6 +19,7 @@ import { watchPause } from '../pause.ts';
 import { createPermit } from '../permit.ts';
 import { instanceOf } from '../routes/route-context.ts';
 import { createRouteRecords } from '../routes/route-records.ts';
+import { createSight, type ProveSight } from '../services/sight.ts';
 import { planTeardown, type TeardownContext, type TeardownPlan } from '../services/teardown/plan-teardown.ts';
 import { ServicesRemainError, teardown } from '../services/teardown/teardown.ts';
 import {
@@ -60,6 +65,7 @@ export function teardownCommand(world: ControllerWorld): CommandDefinition {
             ...{ api, clock, log, clouds },
             cluster: { uid: await readClusterUid(api), name: options.clusterName },
             loadBalancerClasses: options.loadBalancerClasses,
+            proveSight: await sightOf(world, api, clouds, log),
             recordedRoute: (scope, { destination, providerID }) => {
               const cloud = clouds.find((each) => each.scope === scope)?.name ?? '';
               return records.has(scope, destination, providerID && instanceOf(cloud, providerID));
@@ -67,16 +73,17 @@ export function teardownCommand(world: ControllerWorld): CommandDefinition {
           };
           const plan = await planTeardown(context, world.signal);
           showPlan(io, plan);
+          if (plan.services.length > 0 && !values.force) throw new ServicesRemainError(plan.services);
           if (plan.items.length === 0) {
             if (values.output === 'json') printJson(io, { removed: 0, failed: [], left: 0, kept: shown(plan.kept) });
             return 0;
           }
-          if (plan.services.length > 0 && !values.force) throw new ServicesRemainError(plan.services);
           if (!values.yes && !(await confirmed(world, options.clusterName))) {
             io.stderr('nothing was removed\n');
             return 1;
           }
           const lease = { namespace: values.leaderElectResourceNamespace, name: values.leaderElectResourceName };
+          io.stderr(`waiting for the Lease ${lease.namespace}/${lease.name}, ${leaseWaitMs / 1000} s at the most\n`);
           return whileLeading(world, api, log, lease, async (elector, paused) => {
             const result = await teardown(context, {
               permit: createPermit({ fence: elector, paused, dryRun: false }),
@@ -120,6 +127,7 @@ async function whileLeading<T>(
   lease: { readonly namespace: string; readonly name: string },
   work: (elector: Elector, paused: () => boolean) => Promise<T>,
 ): Promise<T> {
+  signal.throwIfAborted();
   const pause = watchPause({ api, clock, random, log });
   pause.start();
   const ending = new AbortController();
@@ -150,4 +158,28 @@ async function whileLeading<T>(
     await Promise.all([running, pause.stop()]);
     await elector.release().catch((error: unknown) => log.warn('the Lease is not freed', errorFields(error)));
   }
+}
+
+/** From one read of the Nodes. */
+async function sightOf(
+  { clock, random }: ControllerWorld,
+  api: KubeApi,
+  clouds: readonly ConfiguredCloud[],
+  log: Log,
+): Promise<ProveSight> {
+  const nodes = createListWatch({
+    api,
+    clock,
+    random,
+    log,
+    path: '/api/v1/nodes',
+    trim: viewNode,
+    unread: unreadOfNode,
+  });
+  nodes.start();
+  await nodes.whenSynced();
+  await nodes.stop();
+  const lookups = new Map<string, Lookups>();
+  for (const { scope, api: cloud } of clouds) if (cloud) lookups.set(scope, createLookups({ cloud, clock }));
+  return createSight({ nodes, clock, resolver: { configured: clouds, lookupsOf: (scope) => lookups.get(scope) } });
 }

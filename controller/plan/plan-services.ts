@@ -7,6 +7,7 @@ import { createObservations, type Known, type Observations } from '../services/o
 import { planService, type ServicePlan } from '../services/plan-service.ts';
 import { parseRecord } from '../services/record.ts';
 import { isPaused, type ServiceView, wishOf } from '../services/service-view.ts';
+import type { ProveSight } from '../services/sight.ts';
 import { chooseCloud, demandOf, type ServingCloud } from '../services/wants.ts';
 import type { Plan, PlannedChange } from './planned-change.ts';
 
@@ -17,6 +18,7 @@ export interface ServicePlanParts {
   readonly members: MemberSource;
   readonly loadBalancerClasses: readonly string[];
   readonly attachable: readonly string[];
+  readonly proveSight: ProveSight;
   /** Monotonic milliseconds. */
   now(): number;
 }
@@ -94,6 +96,9 @@ async function asked(parts: ServicePlanParts, service: ServiceView, cloud: Servi
   const id = parseRecord(service.annotations[annotationKeys.loadBalancer])?.id;
   const atMs = parts.now();
   const observed = await cloud.loadBalancers.observe(refOf(parts.cluster, service, id));
+  const missing = id !== undefined && observed?.owner?.service !== service.uid;
+  if (missing && (await parts.proveSight(cloud.scope, atMs)) !== 'sees')
+    throw new Error(`${id} does not show, and nothing proves that ${cloud.scope} shows this credential anything`);
   return {
     observed,
     source: 'asked',

@@ -20,6 +20,7 @@ import { memberSourceOf } from '../services/members/member-source.ts';
 import { memberMetrics } from '../services/members/metrics.ts';
 import { readsAnnotation } from '../services/service-context.ts';
 import { unreadOfService, viewService } from '../services/service-view.ts';
+import { createSight } from '../services/sight.ts';
 import { servingClouds } from '../services/wants.ts';
 import { planNodes } from './plan-nodes.ts';
 import { planRouteTables } from './plan-routes.ts';
@@ -72,6 +73,7 @@ export async function makePlan(parts: PlanParts): Promise<Plan> {
     say(`planning for ${nodes.size} nodes and ${services.size} services`);
     const lookups = new Map<string, Lookups>();
     for (const { scope, api: cloud } of clouds) if (cloud) lookups.set(scope, createLookups({ cloud, clock }));
+    const resolver = { configured: clouds, lookupsOf: (scope: string) => lookups.get(scope) };
     const routed = options.routes && options.clusterCidrs.length > 0;
     members.start();
     const plans = await Promise.all([
@@ -80,7 +82,7 @@ export async function makePlan(parts: PlanParts): Promise<Plan> {
           ...common,
           nodes,
           reports: createReportStore(clock),
-          resolver: { configured: clouds, lookupsOf: (scope) => lookups.get(scope) },
+          resolver,
           events: { emit: () => {} },
           metrics: registry.define(nodeMetrics),
           paused: () => false,
@@ -94,6 +96,7 @@ export async function makePlan(parts: PlanParts): Promise<Plan> {
         services: services.values(),
         clouds: serving,
         members: memberSourceOf(members),
+        proveSight: createSight({ nodes, resolver, clock }),
         loadBalancerClasses: options.loadBalancerClasses,
         attachable: options.attachable,
         now: () => clock.monotonic(),

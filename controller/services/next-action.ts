@@ -185,8 +185,10 @@ function settled(situation: Situation, plan: LoadBalancerPlan, change: ServiceCh
   const [refusal] = plan.refusals;
   if (refusal !== undefined) {
     const message = plan.refusals.map((each) => each.message).join('; ');
-    // Others may take away what stands in the way, or give consent, without a word to us.
-    const mayPass = plan.refusals.some(({ reason }) => reason === 'ForeignLoadBalancer' || reason === 'Conflict');
+    // Others may take away what stands in the way, make what the Service names, or give consent, without a word to us.
+    const mayPass =
+      wishOf(service) !== undefined ||
+      plan.refusals.some(({ reason }) => reason === 'ForeignLoadBalancer' || reason === 'Conflict');
     const againInMs = plan.waitMs ?? (mayPass ? refusedRetryMs : undefined);
     return settle(refusal.reason, message, { change: all, againInMs });
   }

@@ -100,7 +100,8 @@ export const serviceEventReasons = {
   UpdatedLoadBalancer: 'The load balancer has other members.',
   UnAvailableLoadBalancer: 'There is no Node that may serve.',
   DeletingLoadBalancer: 'The load balancer is being removed.',
-  DeletedLoadBalancer: 'The load balancer is gone, as the cloud was asked to prove; the finalizer is off.',
+  DeletedLoadBalancer:
+    'The load balancer is gone, as the cloud was asked to prove, or was given up and stays, as the message says; the finalizer is off.',
   SyncLoadBalancerFailed:
     'A call failed, or what is asked for is refused; the message begins with the reason of the condition.',
   DeleteLoadBalancerFailed: 'The load balancer of a Service that is gone could not be removed; tried again.',

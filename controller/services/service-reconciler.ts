@@ -15,7 +15,7 @@ import { createRefusedMembers } from './refused-members.ts';
 import { createRetryGate } from './retry-gate.ts';
 import { readsAnnotation, type ServiceContext } from './service-context.ts';
 import type { ServiceChange, Standing } from './service-patches.ts';
-import { isPaused, type ServiceView } from './service-view.ts';
+import { attachTo, isPaused, isRetained, type ServiceView } from './service-view.ts';
 import { createServiceWork } from './service-work.ts';
 import { createStandings } from './standings.ts';
 import { chooseCloud, type Demand, demandOf, type ServingCloud } from './wants.ts';
@@ -291,7 +291,7 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
       }
     }
     log.info('load balancer gone', { service: service.key, uid: service.uid, scope: cloud.scope });
-    work.removed(service);
+    work.removed(service, isRetained(service) || attachTo(service) !== undefined);
     forget(service);
     return rest();
   }

@@ -10,7 +10,8 @@ export interface ServiceWork {
   begin(service: ServiceView, kind: 'ensure' | 'remove'): boolean;
   /** The Service stands as it asks. */
   ensured(service: ServiceView): void;
-  removed(service: ServiceView): void;
+  /** @param stays that it was given up and not deleted */
+  removed(service: ServiceView, stays: boolean): void;
   /** A try failed. */
   failed(service: ServiceView): void;
   forget(uid: string): void;
@@ -60,10 +61,11 @@ export function createServiceWork(
         standings.emit(service, 'EnsuredLoadBalancer', 'Ensured load balancer');
       }
     },
-    removed(service) {
+    removed(service, stays) {
       const done = end(service.uid);
       metrics.deleteLatency.observe(done?.seconds ?? 0);
-      standings.emit(service, 'DeletedLoadBalancer', 'Deleted load balancer');
+      const message = stays ? 'Gave up the load balancer, which stays' : 'Deleted load balancer';
+      standings.emit(service, 'DeletedLoadBalancer', message);
     },
     failed(service) {
       if (under.get(service.uid)?.membersOnly) metrics.nodeSyncErrors.add();

@@ -225,6 +225,23 @@ describe('what is not provably ours', () => {
     });
   });
 
+  it('an address that it names and that is there only later is used then', async () => {
+    // The first one that the cloud gives away.
+    const ip = '198.19.0.1';
+    world.services.create('web', { spec: { loadBalancerIP: ip } });
+    await world.clock.advance(60_000);
+    assert.equal(world.services.condition('web')?.reason, 'Unsupported');
+    assert.deepEqual(world.loadBalancers(), []);
+    const { address } = world.cloud.network.addresses.reserve('demo/sim-1', {
+      scheme: 'external',
+      family: 'IPv4',
+      tags: { 'mooring.dev/attachable-by': world.clusterUid },
+    });
+    assert.equal(address.ip, ip);
+    await world.clock.advance(400_000);
+    assert.deepEqual(world.services.addresses('web'), [ip]);
+  });
+
   it('an address changes only with consent', async () => {
     const internal = 'service.beta.kubernetes.io/simulated-load-balancer-internal';
     world.services.create('web');

@@ -23,6 +23,7 @@ describe('teardown', () => {
   let context: TeardownContext;
   let progress: TeardownProgress[];
   let permits: number;
+  let sees: boolean;
 
   beforeEach(() => {
     world = createWorld({ deletingMs: 20_000 });
@@ -41,7 +42,9 @@ describe('teardown', () => {
       clouds: [{ name: 'simulated', scope: api.scope, accepts, selector: undefined, api }],
       cluster: { uid: world.clusterUid, name: 'blue' },
       loadBalancerClasses: [],
+      proveSight: async () => (sees ? 'sees' : 'blind'),
     };
+    sees = true;
     progress = [];
     permits = 0;
   });
@@ -146,6 +149,20 @@ describe('teardown', () => {
       return true;
     });
     assert.equal(world.mutationCount(), before);
+  });
+
+  it('never takes a cloud for empty that shows the credential nothing', async () => {
+    await populate();
+    sees = false;
+    await assert.rejects(planTeardown(context, new AbortController().signal), /credential may be of another project/);
+  });
+
+  it('leaves what a paused Service has, and lists it', async () => {
+    await populate();
+    world.services.annotate('one', { 'mooring.dev/paused': 'true' });
+    const { items, kept } = await planTeardown(context, new AbortController().signal);
+    assert.ok(kept.some(({ what, why }) => what.includes('default/one') && why === 'its Service is paused'));
+    assert.ok(!items.some(({ what }) => what.includes('default/one')));
   });
 
   it('empties the cloud of everything of this cluster, waits until it is gone, and leaves the rest', async () => {

@@ -1,3 +1,4 @@
+import { CloudError } from '../../../common/cloud-error.ts';
 import type { Clock } from '../../../common/process/clock.ts';
 import type { Log } from '../../../common/process/log.ts';
 import type { ObservedLoadBalancer } from '../../clouds/load-balancers.ts';
@@ -6,7 +7,8 @@ import type { KubeApi } from '../../kube/api.ts';
 import type { ConfiguredCloud } from '../../nodes/configured-cloud.ts';
 import type { ClusterIdentity } from '../desired.ts';
 import { liveServiceUids } from '../orphans/live-services.ts';
-import { isRetained, type ServiceView, viewService } from '../service-view.ts';
+import { isPaused, isRetained, type ServiceView, viewService } from '../service-view.ts';
+import type { ProveSight } from '../sight.ts';
 import { demandOf, type ServingCloud, servingClouds } from '../wants.ts';
 
 /** What a teardown works with. Nothing in the cluster is written through `api`. */
@@ -18,6 +20,8 @@ export interface TeardownContext {
   readonly cluster: ClusterIdentity;
   /** `--load-balancer-class`. */
   readonly loadBalancerClasses: readonly string[];
+  /** A credential that sees nothing would have a full cloud taken for an empty one. */
+  readonly proveSight: ProveSight;
   /** Whether a route of a cloud that cannot tag routes is recorded as ours. Default: none is. */
   recordedRoute?(scope: string, route: ObservedRoute): boolean;
 }
@@ -53,7 +57,7 @@ export interface TeardownPlan {
 /**
  * Everything in the clouds that this cluster owns by its tags, orphans too, and what would be done to it. Complete, or throws a CloudError or KubeError. Reads only.
  *
- * Stays: what is retained already, what somebody else made (our parts of it go), routes that are not provably ours.
+ * Stays: what is retained already, what somebody else made (our parts of it go), what a paused Service has, routes that are not provably ours.
  */
 export async function planTeardown(context: TeardownContext, signal: AbortSignal): Promise<TeardownPlan> {
   const { api, clouds, cluster } = context;
@@ -66,6 +70,11 @@ export async function planTeardown(context: TeardownContext, signal: AbortSignal
     .filter((service) => demandOf(service, context.loadBalancerClasses) !== 'none')
     .map(({ key }) => key)
     .sort();
+  for (const { name, scope, api: cloud } of clouds) {
+    if (cloud === undefined || (await context.proveSight(scope, Number.NEGATIVE_INFINITY)) !== 'blind') continue;
+    const message = `the instances of living Nodes do not show in ${scope}: the credential may be of another project`;
+    throw new CloudError({ kind: 'Forbidden', cloud: name, operation: 'look for what is ours', message });
+  }
   const items: TeardownItem[] = [];
   const kept: TeardownPlan['kept'][number][] = [];
   for (const cloud of servingClouds(clouds)) {
@@ -105,6 +114,7 @@ function loadBalancerItem(
   if (observed.retained) return { scope, what, why: 'it is retained: a Service asked that it stays' };
   if (owner?.cluster !== cluster.uid) return { scope, what, why: 'its tags do not say that it is of this cluster' };
   const wanted = services.get(owner.service);
+  if (wanted && isPaused(wanted)) return { scope, what, why: 'its Service is paused' };
   const retain = wanted !== undefined && isRetained(wanted);
   const { steps } = loadBalancers.planRemoval(observed, { retain });
   return {
