@@ -181,7 +181,7 @@ export function createNodeHalf(context: NodeContext, options: NodeHalfOptions): 
       term = undefined;
       await current.queue.stop();
       // From now on agents report to another leader: what was heard last is out of date when this replica leads again.
-      for (const { name } of nodes.values()) reports.forget(name);
+      for (const { name } of nodes.values()) reports.outdate(name);
       context.metrics.uninitialized.reset();
       context.metrics.deletionsWithheld.reset();
     }

@@ -40,6 +40,25 @@ describe('report store', () => {
     );
   });
 
+  it('keeps of an outdated report that and when it was heard; the next one is the first', async () => {
+    store.put(sender, exampleReport({ notices: [{ kind: 'preemption' }] }));
+    await clock.advance(5000);
+    store.outdate('a');
+    assert.equal(store.get('a')?.receivedMonotonicMs, 0);
+    assert.deepEqual([store.get('a')?.report.instance, store.get('a')?.report.notices], [undefined, undefined]);
+    assert.equal(store.put(sender, exampleReport({ notices: [{ kind: 'preemption' }] })), 'stale');
+    store.put(sender, exampleReport({ sequence: 2, notices: [{ kind: 'preemption' }] }));
+    assert.deepEqual(
+      arrivals.map(({ first, changed }) => [first, changed]),
+      [
+        [true, true],
+        [true, true],
+      ],
+    );
+    store.outdate('nobody');
+    assert.equal(store.size, 1);
+  });
+
   it('turns an older or repeated report of the same agent process away, silently', () => {
     store.put(sender, exampleReport({ sequence: 7 }));
     for (const sequence of [6, 7]) assert.equal(store.put(sender, exampleReport({ sequence })), 'stale');

@@ -16,6 +16,8 @@ export interface StoredReport {
   /** By the controller's clocks. */
   readonly receivedAtMs: number;
   readonly receivedMonotonicMs: number;
+  /** `report` says nothing any more: newer ones may have gone to another leader. */
+  readonly outdated?: boolean;
 }
 
 export interface ReportArrival {
@@ -33,6 +35,8 @@ export interface ReportStore {
   /** Keeps it if it is newer than what is there; answers `stale` for an older sequence of the same agent process. */
   put(sender: Sender, report: Report): 'kept' | 'stale';
   forget(nodeName: string): void;
+  /** Forgets what the report says, and keeps that and when it was heard: a sign of life. The next one counts as the first. */
+  outdate(nodeName: string): void;
   readonly size: number;
   subscribe(handler: (arrival: ReportArrival) => void): void;
 }
@@ -60,11 +64,12 @@ export function createReportStore(clock: Clock): ReportStore {
         receivedAtMs: clock.now(),
         receivedMonotonicMs: clock.monotonic(),
       });
-      const changed = !before || !sameNode || substance(before.report) !== substance(report);
+      const first = !before || !sameNode || before.outdated === true;
+      const changed = first || substance(before.report) !== substance(report);
       const arrival = {
         nodeName: sender.nodeName,
         changed,
-        first: !before || !sameNode,
+        first,
         leaving: report.leaving === true,
       };
       for (const handler of handlers) handler(arrival);
@@ -72,6 +77,14 @@ export function createReportStore(clock: Clock): ReportStore {
     },
     forget(nodeName) {
       reports.delete(nodeName);
+    },
+    outdate(nodeName) {
+      const stored = reports.get(nodeName);
+      if (stored === undefined) return;
+      const { version, agentVersion, agentId, sequence, observedAt } = stored.report;
+      const metadata = { ok: false, ageSeconds: 0, failures: 0 };
+      const report: Report = { version, agentVersion, agentId, sequence, observedAt, metadata };
+      reports.set(nodeName, { ...stored, report, outdated: true });
     },
     get size() {
       return reports.size;
