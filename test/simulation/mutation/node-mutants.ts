@@ -201,7 +201,7 @@ export const nodeMutants: readonly Mutant[] = [
     edits: [
       [
         'controller/nodes/node-half.ts',
-        'for (const { name } of nodes.values()) reports.forget(name);',
+        'for (const { name } of nodes.values()) reports.outdate(name);',
         'void reports;',
       ],
     ],
