@@ -18,7 +18,8 @@ export const cloudModule: CloudModule = {
     } catch (error) {
       throw new CloudConfigError(`${file.path}: credentialFile: ${error instanceof Error ? error.message : error}`);
     }
-    const pool = { keepAlive: true, maxSockets: 8 };
+    // As many as Services and routes are worked on at once: a call that waits here was permitted too early.
+    const pool = { keepAlive: true, maxSockets: 64 };
     const { http, close } = createHttp({ clock: context.clock, plain: pool, tls: pool });
     return createSimulatedCloud({ config, context, http, credential, close });
   },

@@ -7,7 +7,8 @@ import { isObject } from './answer-fields.ts';
 import { readQuota, readRoute } from './route-answer.ts';
 import { cloud, everyPage, invalid, reading, refusalOf, type Transport } from './transport.ts';
 
-const pageSize = 1000;
+/** As many as the API gives at once. */
+const pageSize = 20_000;
 
 export interface RouteOptions {
   readonly transport: Transport;

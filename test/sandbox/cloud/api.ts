@@ -56,7 +56,7 @@ const maxIds = 1000;
  * | `GET /addresses?ip=` | `addresses.find` |
  * | `POST /addresses {clientToken?, name?, family?, scheme?, tags?}` | `addresses.create` |
  * | `GET`, `PATCH {tags}`, `DELETE /addresses/{id}` | `addresses.get`, `.update`, `.delete` |
- * | `GET /routes?limit=&pageToken=&tag=` | `routes.list`; answers `quota {limit, used}` beside the items when there is one |
+ * | `GET /routes?limit=&pageToken=&tag=` | `routes.list`, up to 20,000 a page; answers `quota {limit, used}` beside the items when there is one |
  * | `POST /routes {clientToken?, destination, instanceId, description?, tags?}` | `routes.create` |
  * | `GET`, `DELETE /routes/{id}` | `routes.get`, `routes.delete` |
  *

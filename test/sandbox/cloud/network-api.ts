@@ -9,6 +9,9 @@ import { notFound, Refused } from './refused.ts';
 import { routeSpec, type SimulatedRoute } from './route-model.ts';
 import type { Answer, WireRequest } from './wire.ts';
 
+/** A route table is one resource: clouds answer it whole, or nearly. */
+const maxRoutePage = 20_000;
+
 /** What one caller can see beside the VMs of one region at one moment. */
 export interface NetworkView {
   readonly loadBalancers: ResourceView<SimulatedLoadBalancer>;
@@ -117,12 +120,12 @@ function recogniseRoutes(
     const run = (view: NetworkView) => {
       const filter = tagFilter(query);
       const limit = quotas.limit('routes');
-      const quota = limit === undefined || view.blind ? {} : { quota: { limit, used: routes.store.countIn(place) } };
+      const more = limit === undefined || view.blind ? {} : { quota: { limit, used: routes.store.countIn(place) } };
       return pageOf(
         view.routes.list().filter(({ tags }) => hasTag(tags, filter)),
         query,
         toWire,
-        quota,
+        { more, most: maxRoutePage },
       );
     };
     return { operation: 'routes.list', run };

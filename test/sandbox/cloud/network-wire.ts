@@ -68,10 +68,10 @@ export function pageOf<R extends Resource>(
   records: readonly R[],
   query: URLSearchParams,
   toWire: (record: R) => unknown,
-  more: object = {},
+  { more = {}, most = maxPage }: { readonly more?: object; readonly most?: number } = {},
 ): Answer {
   const limit = wholeNumber(query, 'limit', 100);
-  if (limit < 1 || limit > maxPage) throw new Refused(400, 'invalid', `limit: ${limit}, expected 1 to ${maxPage}`);
+  if (limit < 1 || limit > most) throw new Refused(400, 'invalid', `limit: ${limit}, expected 1 to ${most}`);
   const after = wholeNumber(query, 'pageToken', 0);
   const rest = records.filter(({ serial }) => serial > after);
   const items = rest.slice(0, limit);
