@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import type { Mutant } from './mutation/mutant.ts';
+import { networkMutants } from './mutation/network-mutants.ts';
 import { nodeMutants } from './mutation/node-mutants.ts';
 
 const usage = `usage: node test/simulation/mutants.ts [--seeds N] [--only TEXT]
@@ -14,7 +15,7 @@ const usage = `usage: node test/simulation/mutants.ts [--seeds N] [--only TEXT]
 `;
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
-const all: readonly Mutant[] = [...nodeMutants];
+const all: readonly Mutant[] = [...nodeMutants, ...networkMutants];
 
 interface Outcome {
   readonly mutant: Mutant;

@@ -162,7 +162,7 @@ export function createServices(truth: Truth, cluster: Cluster, dice: Dice, regio
       return `somebody makes a load balancer of the name that Service ${waiting.name} needs`;
     }
     const vm = cloud.model.list('demo', 'sim-1').find(({ power }) => power === 'running');
-    const destination = `10.${dice.whole(90, 99)}.0.0/16`;
+    const destination = dice.chance(0.5) ? `10.${dice.whole(90, 99)}.0.0/16` : `10.244.${dice.whole(200, 250)}.0/24`;
     const taken = routes.store.inPlace(foreignPlace).some((route) => route.destination === destination);
     if (vm === undefined || taken) return 'nothing happens';
     const description = 'of somebody else';

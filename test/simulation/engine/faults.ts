@@ -138,9 +138,12 @@ export interface Faults {
 /** Ends of processes are rarer than other faults: a process that never lives long does nothing worth watching. */
 const rare: ReadonlySet<string> = new Set(['crash before', 'crash after', 'crash', 'pause', 'silent', 'oversized']);
 const rareShare = 0.15;
+const seldomCalls = 4;
 
 /** @param counts shared by all that draw */
 export function createFaults(dice: Dice, rates: FaultRates, counts: Map<string, number>): Faults {
+  const seen = new Map<string, number>();
+
   function count(site: string, kind: string): void {
     const key = `${site}\t${kind}`;
     counts.set(key, (counts.get(key) ?? 0) + 1);
@@ -148,14 +151,18 @@ export function createFaults(dice: Dice, rates: FaultRates, counts: Map<string, 
 
   function draw<K extends string>(site: string, rate: number, kinds: readonly K[], forced?: K): K | undefined {
     count(site, '');
-    const struck = rate > 0 && dice.chance(rate);
+    // What is seldom called goes wrong more often, or it never would.
+    const calls = (seen.get(site) ?? 0) + 1;
+    seen.set(site, calls);
+    const seldom = calls <= seldomCalls;
+    const struck = rate > 0 && dice.chance(seldom ? Math.min(0.5, rate * 3) : rate);
     if (forced !== undefined && kinds.includes(forced)) {
       count(site, forced);
       return forced;
     }
     if (!struck) return undefined;
     const kind = dice.pick(kinds);
-    if (rare.has(kind) && !dice.chance(rareShare)) return undefined;
+    if (rare.has(kind) && !seldom && !dice.chance(rareShare)) return undefined;
     count(site, kind);
     return kind;
   }

@@ -105,6 +105,10 @@ export function createFleet(parts: FleetParts): Fleet {
       lastEvents: new Map(),
       crash() {
         trace?.(`${identity}  !! crashes`);
+        // Also in the middle of its start.
+        world.setTimer(0, () => {
+          if (place.replica?.identity === identity) crash(place);
+        });
         if (place.replica?.identity === identity) crash(place);
         return new Promise<never>(() => {});
       },

@@ -6,7 +6,7 @@ import type { Truth } from '../actors/truth.ts';
 import type { Scenario } from '../engine/scenario.ts';
 import type { Acting } from '../wires/wire.ts';
 import { largestStepMs, readBudget } from './deletions.ts';
-import { clusterUid, instanceIn, isOurRoute, isPlainMember, serviceUidOf } from './network-truth.ts';
+import { clusterUid, instanceIn, isOurRoute, isPlainMember, nodesIn, serviceUidOf } from './network-truth.ts';
 import { type NodeObject, nodeOf } from './node-object.ts';
 import type { Break, KubeEffect, Observer, ProcessRef } from './observer.ts';
 import { type ServiceObject, serviceOf } from './service-object.ts';
@@ -115,7 +115,9 @@ export function judgeNetwork(
       breaks(14, `${what} after it knew that Service ${told.service.name} is paused`);
     if (before === undefined) judgeMade(uid, what);
     if (after === undefined || after.state === 'deleting') {
-      if (told?.service.wants && sentAt > told.sinceMs + reactMs)
+      const real = [...services.items.values()].map(({ value }) => serviceOf(value)).find((each) => each.uid === uid);
+      // It may have been read live since.
+      if (told?.service.wants && real?.wants && sentAt > told.sinceMs + reactMs)
         breaks(5, `${what}: it deletes the load balancer of Service ${told.service.name}, which wants it`);
       return;
     }
@@ -229,9 +231,15 @@ export function judgeNetwork(
     if (is?.status === 'False' && (seen === undefined || seen.until < now - lookMs))
       breaks(2, `${what}, and there is no route to ${node.podCIDR}`);
     const stands = seen?.since !== undefined && seen.since < now - lookMs;
-    const vm = truth.vm(node.providerID.split('/').at(-1) ?? '');
+    const [, region = '', id = ''] = /^simulated:\/\/([^/]+)\/([^/]+)$/.exec(node.providerID) ?? [];
+    const vm = truth.vm(id);
     const ending = vm === undefined || vm.power === 'terminated' || vm.power === 'shutting-down';
-    if (was?.status === 'False' && is?.status === 'True' && stands && !ending)
+    // Where no other Node has a route, a table without any is no sign of a wrong credential.
+    const others = nodesIn(truth, region).some(
+      (other) =>
+        other.node.uid !== node.uid && other.node.conditions.get(conditions.networkUnavailable)?.status === 'False',
+    );
+    if (was?.status === 'False' && is?.status === 'True' && stands && !ending && others)
       breaks(2, `${what}, and the route to ${node.podCIDR} has been there for ${Math.round(now - seen.since!)} ms`);
   }
 

@@ -243,7 +243,7 @@ export const nodeMutants: readonly Mutant[] = [
     edits: [
       [
         'controller/nodes/node-half.ts',
-        'await Promise.race([nodes.whenSynced(), aborted(signal)]);',
+        'await Promise.race([nodes.whenSynced(), untilAborted(signal)]);',
         'await Promise.resolve();',
       ],
     ],
@@ -300,8 +300,6 @@ export const nodeMutants: readonly Mutant[] = [
   },
   {
     name: 'waits without a reason',
-    edits: [
-      ['controller/nodes/node-reconciler.ts', '        await say(node, reason, message);\n', '        void say;\n'],
-    ],
+    edits: [['controller/nodes/wait.ts', '        await say(node, reason, message);\n', '        void say;\n']],
   },
 ];

@@ -85,6 +85,20 @@ export function openWatch(wire: Wire, request: WatchCall): Promise<void> {
       }
     }
 
+    /** Nothing is heard on it any more, until the client gives it up, or the network is well again and breaks it off. */
+    function fallSilent(): void {
+      silent = true;
+      const check = () => {
+        if (over) return;
+        if (faults.rates.watch > 0) world.setTimer(5000, check);
+        else {
+          silent = false;
+          deliver(() => fail('Unreachable', 'the watch was cut'));
+        }
+      };
+      check();
+    }
+
     function receive(event: ObjectEvent): void {
       const held = late;
       late = undefined;
@@ -111,10 +125,7 @@ export function openWatch(wire: Wire, request: WatchCall): Promise<void> {
       if (fault === 'duplicate') tell(event);
       if (fault === 'cut') deliver(() => fail('Unreachable', 'the watch was cut'));
       if (fault === 'ended') deliver(() => finish(resolve));
-      if (fault === 'silent')
-        deliver(() => {
-          silent = true;
-        });
+      if (fault === 'silent') deliver(fallSilent);
       if (fault === 'crash') deliver(() => void wire.crash());
       if (fault === 'pause') deliver(() => wire.pause());
     }
@@ -158,7 +169,7 @@ export function openWatch(wire: Wire, request: WatchCall): Promise<void> {
         end: (cut) => deliver(() => (cut ? fail('Unreachable', 'the watch was cut') : finish(resolve))),
       });
       if (fault === 'expired') deliver(() => hand(expired));
-      if (fault === 'silent') silent = true;
+      if (fault === 'silent') fallSilent();
       if (fault === 'ended') deliver(() => finish(resolve));
       if (fault === 'cut') deliver(() => fail('Unreachable', 'the watch was cut'));
       if (fault === 'pause') wire.pause();

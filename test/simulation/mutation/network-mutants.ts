@@ -1,0 +1,140 @@
+import type { Mutant } from './mutant.ts';
+
+/** Breaks of permits, Services, members of load balancers, and routes. */
+export const networkMutants: readonly Mutant[] = [
+  {
+    name: 'cloud calls without fencing',
+    edits: [
+      ['controller/permit.ts', 'if (leftMs > timeoutMs) return;', 'if (leftMs > Number.NEGATIVE_INFINITY) return;'],
+    ],
+  },
+  {
+    name: 'cloud calls while paused',
+    edits: [['controller/permit.ts', 'const pause = paused();', 'const pause = paused() && false;']],
+  },
+  {
+    name: 'finalizer removed first',
+    edits: [
+      [
+        'controller/services/next-action.ts',
+        "    if (step !== undefined) return { do: 'apply', step, steps: plan.steps };\n    if (plan.waitMs !== undefined)",
+        '    if (step !== undefined) return release(situation);\n    if (plan.waitMs !== undefined)',
+      ],
+    ],
+  },
+  {
+    name: 'load balancer made before the finalizer',
+    edits: [
+      [
+        'controller/services/next-action.ts',
+        'if (record === undefined || !hasFinalizer(service)) return claimAction(situation, record);',
+        'if (record === undefined) return claimAction(situation, record);',
+      ],
+      ['controller/services/next-action.ts', "    change: {\n      finalizer: 'add',\n", '    change: {\n'],
+    ],
+  },
+  {
+    name: 'ownership of load balancers not asked for',
+    edits: [
+      [
+        'controller/services/next-action.ts',
+        'return observed?.owner?.cluster === cluster.uid && observed.owner.service === service.uid;',
+        'return observed !== undefined && cluster.uid !== service.uid;',
+      ],
+      [
+        'controller/clouds/simulated/observed.ts',
+        'return tags[ownerTags.cluster] === cluster && tags[ownerTags.service] === service;',
+        'return tags[ownerTags.cluster] !== service || cluster === service;',
+      ],
+    ],
+  },
+  {
+    name: 'members set from an unsynced cache',
+    edits: [
+      [
+        'controller/services/members/member-source.ts',
+        'await Promise.race([nodes.whenSynced(), untilAborted(signal)]);',
+        'await Promise.resolve(nodes);',
+      ],
+      [
+        'controller/services/members/member-sets.ts',
+        "if (!nodes.synced) throw new Error('the cache of Nodes is not synced');",
+        '',
+      ],
+    ],
+  },
+  {
+    name: 'a member whose Node vanished goes at once',
+    edits: [['controller/services/members/membership.ts', ": 'unexplained';", ": 'out';"]],
+  },
+  {
+    name: 'a Node that is not ready is no member',
+    edits: [
+      [
+        'controller/services/members/facts.ts',
+        "return { kind: isUninitialized(node) ? 'waiting' : 'member', scope, facts };",
+        "const ready = node.conditions.some(({ type, status }) => type === 'Ready' && status === 'True');\n  return { kind: isUninitialized(node) ? 'waiting' : ready ? 'member' : 'off', scope, facts };",
+      ],
+    ],
+  },
+  {
+    name: 'one refused member keeps all others out',
+    edits: [
+      [
+        'controller/services/refused-members.ts',
+        'if (until === undefined) return { members, refused: [], againInMs: undefined };',
+        'if (members.length > 0 || until === undefined) return { members, refused: [], againInMs: undefined };',
+      ],
+    ],
+  },
+  {
+    name: 'a route of a living Node is removed',
+    edits: [
+      [
+        'controller/routes/vanished.ts',
+        'if (isClaimed(removal, live)) waiting',
+        'if (isClaimed(removal, live) && live.length < 0) waiting',
+      ],
+    ],
+  },
+  {
+    name: 'routes of others are removed',
+    edits: [
+      [
+        'controller/routes/plan.ts',
+        'route.ours ?? (inRange(route) && recorded(',
+        'inRange(route) || (inRange(route) && recorded(',
+      ],
+    ],
+  },
+  {
+    name: 'a shorter route table closes Nodes for pods',
+    edits: [
+      [
+        'controller/routes/route-steps.ts',
+        'if (had ? decided.has(kind) : !undecided.has(kind)) return true;',
+        'if (had || !undecided.has(kind)) return true;',
+      ],
+    ],
+  },
+  {
+    name: 'a route is replaced on a stale cache',
+    edits: [
+      [
+        'controller/routes/route-steps.ts',
+        'if (others.length > 0 && !(await stillWants(desired))) {',
+        'if (others.length < 0 && !(await stillWants(desired))) {',
+      ],
+    ],
+  },
+  {
+    name: 'a Node is opened before its routes are there',
+    edits: [
+      [
+        'controller/routes/condition.ts',
+        "if (standings.length === 0 || standings.some(({ kind }) => kind === 'pending')) return undefined;",
+        'if (standings.length === 0) return undefined;',
+      ],
+    ],
+  },
+];
