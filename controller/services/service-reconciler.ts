@@ -250,6 +250,8 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
 
   /** Writes where it stands, if that is news. */
   async function show(service: ServiceView, change: ServiceChange, standing: Standing): Promise<Turn> {
+    // It may have been paused while the cloud was asked.
+    if (isPaused(service)) return rest();
     if (context.dryRun) {
       standings.note(service, standing, { quiet: true });
       return rest();

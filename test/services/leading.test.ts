@@ -65,6 +65,16 @@ describe('who may change anything', () => {
     assertConverged(world, 'resumed');
   });
 
+  it('a pause that comes while the cloud is asked leaves the Service unwritten though the call fails', async () => {
+    world.cloud.faults.add({ operation: 'addresses.create', effect: { kind: 'silence' } });
+    world.services.create('slow');
+    await world.clock.advance(2000);
+    world.services.annotate('slow', { [annotations.paused]: 'true' });
+    const before = world.services.must('slow').metadata.resourceVersion;
+    await world.clock.advance(60_000);
+    assert.equal(world.services.must('slow').metadata.resourceVersion, before);
+  });
+
   it('a pause or a lost lease that comes while a call is held back stops that very call', async () => {
     world.services.create('other');
     world.services.create('third');
