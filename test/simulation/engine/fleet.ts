@@ -203,7 +203,10 @@ export function createFleet(parts: FleetParts): Fleet {
         place.outage.cloud = undefined;
         const clock = place.replica?.wire.clock;
         clock?.resume();
-        if (clock !== undefined) clock.stepWall(-clock.wallOffsetMs);
+        // Set right once nobody needs it any more to tell how long he was held.
+        world.setTimer(20_000, () => {
+          if (clock?.dead === false) clock.stepWall(-clock.wallOffsetMs);
+        });
       }
     },
     holder,

@@ -129,6 +129,14 @@ export function judgeWrites(truth: Truth, evidence: Evidence, breaks: Break): Ob
           breaks(10, `${process.identity} sent ${call.verb} ${name} before its cache of ${needed} was complete`);
       }
     },
+    cloudSent(process, operation, mutating) {
+      if (!mutating) return;
+      const known = synced.get(process.identity);
+      for (const needed of ['nodes', 'services', 'configmaps']) {
+        if (known?.has(needed) !== true && (needed !== 'services' || !operation.includes('routes')))
+          breaks(10, `${process.identity} sent ${operation} before its cache of ${needed} was complete`);
+      }
+    },
     listed(process, resource) {
       const known = synced.get(process.identity) ?? new Set();
       synced.set(process.identity, known);

@@ -9,10 +9,6 @@ export const networkMutants: readonly Mutant[] = [
     ],
   },
   {
-    name: 'cloud calls while paused',
-    edits: [['controller/permit.ts', 'const pause = paused();', 'const pause = paused() && false;']],
-  },
-  {
     name: 'finalizer removed first',
     edits: [
       [
@@ -88,16 +84,6 @@ export const networkMutants: readonly Mutant[] = [
     ],
   },
   {
-    name: 'a route of a living Node is removed',
-    edits: [
-      [
-        'controller/routes/vanished.ts',
-        'if (isClaimed(removal, live)) waiting',
-        'if (isClaimed(removal, live) && live.length < 0) waiting',
-      ],
-    ],
-  },
-  {
     name: 'routes of others are removed',
     edits: [
       [
@@ -114,26 +100,6 @@ export const networkMutants: readonly Mutant[] = [
         'controller/routes/route-steps.ts',
         'if (had ? decided.has(kind) : !undecided.has(kind)) return true;',
         'if (had || !undecided.has(kind)) return true;',
-      ],
-    ],
-  },
-  {
-    name: 'a route is replaced on a stale cache',
-    edits: [
-      [
-        'controller/routes/route-steps.ts',
-        'if (others.length > 0 && !(await stillWants(desired))) {',
-        'if (others.length < 0 && !(await stillWants(desired))) {',
-      ],
-    ],
-  },
-  {
-    name: 'a Node is opened before its routes are there',
-    edits: [
-      [
-        'controller/routes/condition.ts',
-        "if (standings.length === 0 || standings.some(({ kind }) => kind === 'pending')) return undefined;",
-        'if (standings.length === 0) return undefined;',
       ],
     ],
   },

@@ -21,10 +21,6 @@ export const nodeMutants: readonly Mutant[] = [
     ],
   },
   {
-    name: 'answers told apart by when their pass ended',
-    edits: [['controller/nodes/examine.ts', '    askedMs,\n    firstMs', '    askedMs: nowMs,\n    firstMs']],
-  },
-  {
     name: 'no UID precondition',
     edits: [
       [

@@ -91,10 +91,7 @@ export function openWatch(wire: Wire, request: WatchCall): Promise<void> {
       const check = () => {
         if (over) return;
         if (faults.rates.watch > 0) world.setTimer(5000, check);
-        else {
-          silent = false;
-          deliver(() => fail('Unreachable', 'the watch was cut'));
-        }
+        else clock.deliver(1, () => fail('Unreachable', 'the watch was cut'));
       };
       check();
     }
@@ -133,6 +130,9 @@ export function openWatch(wire: Wire, request: WatchCall): Promise<void> {
     function begin(): void {
       if (over) return;
       const fault = faults.watch(`${site} (start)`, true);
+      wire.trace?.(
+        `${process.identity}  watch ${resource} from ${request.query['resourceVersion']}${fault === undefined ? '' : `  !! ${fault}`}`,
+      );
       if (fault === 'refused') {
         const status = dice.pick([429, 500, 503]);
         deliver(() =>
