@@ -169,6 +169,15 @@ export function createNodeHalf(context: NodeContext, options: NodeHalfOptions): 
   }
 
   async function lead(signal: AbortSignal): Promise<void> {
+    try {
+      await leadTerm(signal);
+    } finally {
+      // From now on agents report to another leader: what was heard last is out of date when this replica leads again.
+      reports.outdate();
+    }
+  }
+
+  async function leadTerm(signal: AbortSignal): Promise<void> {
     await Promise.race([nodes.whenSynced(), untilAborted(signal)]);
     if (signal.aborted) return;
     const current = startTerm();
@@ -180,8 +189,6 @@ export function createNodeHalf(context: NodeContext, options: NodeHalfOptions): 
     } finally {
       term = undefined;
       await current.queue.stop();
-      // From now on agents report to another leader: what was heard last is out of date when this replica leads again.
-      for (const { name } of nodes.values()) reports.outdate(name);
       context.metrics.uninitialized.reset();
       context.metrics.deletionsWithheld.reset();
     }

@@ -35,8 +35,8 @@ export interface ReportStore {
   /** Keeps it if it is newer than what is there; answers `stale` for an older sequence of the same agent process. */
   put(sender: Sender, report: Report): 'kept' | 'stale';
   forget(nodeName: string): void;
-  /** Forgets what the report says, and keeps that and when it was heard: a sign of life. The next one counts as the first. */
-  outdate(nodeName: string): void;
+  /** Forgets what all reports say, and keeps that and when they were heard: a sign of life. The next one of each node counts as the first. */
+  outdate(): void;
   readonly size: number;
   subscribe(handler: (arrival: ReportArrival) => void): void;
 }
@@ -78,13 +78,13 @@ export function createReportStore(clock: Clock): ReportStore {
     forget(nodeName) {
       reports.delete(nodeName);
     },
-    outdate(nodeName) {
-      const stored = reports.get(nodeName);
-      if (stored === undefined) return;
-      const { version, agentVersion, agentId, sequence, observedAt } = stored.report;
-      const metadata = { ok: false, ageSeconds: 0, failures: 0 };
-      const report: Report = { version, agentVersion, agentId, sequence, observedAt, metadata };
-      reports.set(nodeName, { ...stored, report, outdated: true });
+    outdate() {
+      for (const [nodeName, stored] of reports) {
+        const { version, agentVersion, agentId, sequence, observedAt } = stored.report;
+        const metadata = { ok: false, ageSeconds: 0, failures: 0 };
+        const report: Report = { version, agentVersion, agentId, sequence, observedAt, metadata };
+        reports.set(nodeName, { ...stored, report, outdated: true });
+      }
     },
     get size() {
       return reports.size;
