@@ -108,7 +108,7 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
   );
   const agents = createAgents(truth, machines, {
     dice: createDice(seed, 'agents'),
-    faults: createFaults(createDice(seed, 'report faults'), rates, counts),
+    faults: createFaults(createDice(seed, 'report faults'), rates, counts, seed),
     observers,
     trace: say,
     leader: () => fleet.leaders()[0],
@@ -218,7 +218,7 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
     const place = fleet.places.find(({ replica }) => replica === fleet.leaders()[0]) ?? fleet.places[0]!;
     if (dice.chance(0.5)) fleet.crash(place);
     else fleet.stop(place);
-    quiet.begin();
+    quiet.begin({ deadMembers: machines.all.some(({ vmId }) => !isServing(truth.vm(vmId)?.power)) });
     await pass(restartMs);
   }
   const still = unmetNetwork(truth, scenario, services.stripped);
@@ -228,4 +228,8 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
   agents.stop();
   cloud.close();
   return { seed, broken, seconds: clock.monotonic() / 1000, convergedIn, counts };
+}
+
+function isServing(power: string | undefined): boolean {
+  return power === 'running' || power === 'stopped';
 }

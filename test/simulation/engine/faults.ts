@@ -140,8 +140,8 @@ const rare: ReadonlySet<string> = new Set(['crash before', 'crash after', 'crash
 const rareShare = 0.15;
 const seldomCalls = 4;
 
-/** @param counts shared by all that draw */
-export function createFaults(dice: Dice, rates: FaultRates, counts: Map<string, number>): Faults {
+/** @param counts shared by all that draw @param turn of the kinds: the seed */
+export function createFaults(dice: Dice, rates: FaultRates, counts: Map<string, number>, turn: number): Faults {
   const seen = new Map<string, number>();
 
   function count(site: string, kind: string): void {
@@ -159,6 +159,12 @@ export function createFaults(dice: Dice, rates: FaultRates, counts: Map<string, 
     if (forced !== undefined && kinds.includes(forced)) {
       count(site, forced);
       return forced;
+    }
+    if (rate > 0 && calls === 1 && forced === undefined && dice.chance(0.35)) {
+      // Kinds take turns at the first call of each site, seed by seed: what is called once in a while meets every one of them.
+      const kind = kinds[(turn + site.length) % kinds.length]!;
+      count(site, kind);
+      return kind;
     }
     if (!struck) return undefined;
     const kind = dice.pick(kinds);

@@ -68,7 +68,7 @@ export function createFleet(parts: FleetParts): Fleet {
 
   const places: Place[] = Array.from({ length: scenario.replicas }, (_, index) => {
     const name = 'abc'[index]!;
-    const faults = createFaults(createDice(scenario.seed, `faults ${name}`), parts.rates, parts.counts);
+    const faults = createFaults(createDice(scenario.seed, `faults ${name}`), parts.rates, parts.counts, scenario.seed);
     return {
       name,
       rate: scenario.clockRates[index]!,

@@ -56,10 +56,16 @@ function unmetLoadBalancer(truth: Truth, service: ServiceObject, one: LoadBalanc
   const members = nodesIn(truth, region)
     .filter(({ node }) => isPlainMember(node))
     .map(({ instance }) => instance);
+  // A Node that waits for its initialisation joins nowhere and stays where it is.
+  const waiting = new Set(
+    nodesIn(truth, region).flatMap(({ node, instance }) => (node.uninitialized ? [instance] : [])),
+  );
   for (const pool of one.pools)
     differ(
       'members',
-      pool.members.map(({ instanceId, weight }) => (weight === 1 ? instanceId : `(${instanceId})`)),
+      pool.members
+        .filter(({ instanceId }) => !waiting.has(instanceId))
+        .map(({ instanceId, weight }) => (weight === 1 ? instanceId : `(${instanceId})`)),
       members,
     );
   differ(
