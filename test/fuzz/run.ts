@@ -109,7 +109,8 @@ export async function run(options: RunOptions): Promise<RunResult> {
     const heard = await wire.send(target.ports[one.door], one.delivery);
     const death = target.death();
     if (death !== undefined) return blame(one, death);
-    const headOnly = one.headOnly || one.delivery.parts[0]?.subarray(0, 5).toString() === 'HEAD ';
+    // It may be sent in pieces of a few bytes.
+    const headOnly = one.headOnly || Buffer.concat(one.delivery.parts).subarray(0, 5).toString() === 'HEAD ';
     const alert = one.delivery.tls === 'plain' && heard.bytes[0] === 0x15;
     const read = one.door === 'secure' ? readSecureAnswer : readAnswer;
     const reading = read(alert ? { ...heard, bytes: Buffer.alloc(0) } : heard, { headOnly });
