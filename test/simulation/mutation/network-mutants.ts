@@ -60,10 +60,6 @@ export const networkMutants: readonly Mutant[] = [
     ],
   },
   {
-    name: 'a member whose Node vanished goes at once',
-    edits: [['controller/services/members/membership.ts', ": 'unexplained';", ": 'out';"]],
-  },
-  {
     name: 'a Node that is not ready is no member',
     edits: [
       [
