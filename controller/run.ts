@@ -242,6 +242,8 @@ export async function runController(options: RunOptions, { clock, random, log, e
   await electing;
   await terms;
   await events.stop();
+  // Each has a deadline well within the lease.
+  await leading.settled();
   await elector.release();
   await Promise.all([service?.stop(), nodes.stop(), network.stop(), pause.stop(), secure?.close()]);
   for (const { api } of clouds) api?.close();

@@ -54,6 +54,36 @@ describe('what a leader writes through', () => {
   });
 });
 
+describe('a leader that makes way', () => {
+  it('waits for the writes under way, whether they succeed or not, and for no read', async () => {
+    const answers: ((fail: boolean) => void)[] = [];
+    const api: KubeApi = {
+      call: <T>() =>
+        new Promise<T>((resolve, reject) =>
+          answers.push((fail) => (fail ? reject(new Error('cut')) : resolve({} as T))),
+        ),
+      async watch() {},
+    };
+    const leading = leaderApi(api, leadershipWith(15_000), 5000);
+    await leading.settled();
+    void leading.call(read);
+    await leading.settled();
+    const first = leading.call(write);
+    const second = leading.call(write);
+    let settled = false;
+    const waiting = leading.settled().then(() => {
+      settled = true;
+    });
+    answers[1]?.(false);
+    await first;
+    assert.equal(settled, false);
+    answers[2]?.(true);
+    await assert.rejects(second);
+    await waiting;
+    assert.equal(settled, true);
+  });
+});
+
 describe('what the loops write through', () => {
   it('sends no write while everything is paused, goes on afterwards, and reads all the time', async () => {
     const { api, sent } = recordingApi();

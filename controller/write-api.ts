@@ -9,15 +9,30 @@ export function writeTimeoutMs(leaseDurationMs: number): number {
   return Math.min(10_000, Math.floor(leaseDurationMs / 3));
 }
 
+export interface LeaderApi extends KubeApi {
+  /** Resolves when no write is under way any more. The lease is not freed before: a write that lands later would be one of a replica that does not lead. */
+  settled(): Promise<void>;
+}
+
 /** Reads as they are; writes only while leading, each with a deadline that the lease outlives. */
-export function leaderApi(api: KubeApi, leadership: Leadership, timeoutMs: number): KubeApi {
+export function leaderApi(api: KubeApi, leadership: Leadership, timeoutMs: number): LeaderApi {
   const fenced = fencedApi(api, leadership);
+  const writes = new Set<Promise<unknown>>();
   return {
     watch: (call) => fenced.watch(call),
-    call: <T>(call: KubeCall) =>
-      fenced.call<T>(
-        isMutating(call) ? { ...call, timeoutMs: Math.min(call.timeoutMs ?? timeoutMs, timeoutMs) } : call,
-      ),
+    async call<T>(call: KubeCall) {
+      if (!isMutating(call)) return fenced.call<T>(call);
+      const write = fenced.call<T>({ ...call, timeoutMs: Math.min(call.timeoutMs ?? timeoutMs, timeoutMs) });
+      writes.add(write);
+      try {
+        return await write;
+      } finally {
+        writes.delete(write);
+      }
+    },
+    async settled() {
+      while (writes.size > 0) await Promise.allSettled(writes);
+    },
   };
 }
 

@@ -195,6 +195,7 @@ export function startReplica(wire: Wire, cloud: SimulatedCloud, scenario: Scenar
       await electing;
       await terms;
       await events.stop();
+      await leading.settled();
       await elector.release();
       await Promise.all([nodes.stop(), network.stop(), pause.stop()]);
       for (const { api: opened } of configured) opened?.close();
