@@ -93,12 +93,15 @@ function membersOf(parts: ServicePlanParts, service: ServiceView, cloud: Serving
 }
 
 async function asked(parts: ServicePlanParts, service: ServiceView, cloud: ServingCloud): Promise<Known> {
-  const id = parseRecord(service.annotations[annotationKeys.loadBalancer])?.id;
+  const record = parseRecord(service.annotations[annotationKeys.loadBalancer]);
+  const id = record?.id;
   const atMs = parts.now();
   const observed = await cloud.loadBalancers.observe(refOf(parts.cluster, service, id));
-  const missing = id !== undefined && observed?.owner?.service !== service.uid;
+  const missing = record !== undefined && observed?.owner?.service !== service.uid;
   if (missing && (await parts.proveSight(cloud.scope, atMs)) !== 'sees')
-    throw new Error(`${id} does not show, and nothing proves that ${cloud.scope} shows this credential anything`);
+    throw new Error(
+      `${id ?? 'what was begun'} does not show, and nothing proves that ${cloud.scope} shows this credential anything`,
+    );
   return {
     observed,
     source: 'asked',

@@ -157,6 +157,22 @@ describe('teardown', () => {
     await assert.rejects(planTeardown(context, new AbortController().signal), /credential may be of another project/);
   });
 
+  it('asks anew for each look, and after it, whether the cloud shows anything', async () => {
+    await populate();
+    dropServices();
+    const looks: { readonly sinceMs: number; readonly atMs: number }[] = [];
+    context = {
+      ...context,
+      async proveSight(_scope, sinceMs) {
+        looks.push({ sinceMs, atMs: world.clock.monotonic() });
+        return 'sees';
+      },
+    };
+    await run();
+    assert.equal(looks.length, 2);
+    assert.ok((looks[1]?.sinceMs ?? 0) > (looks[0]?.atMs ?? 0));
+  });
+
   it('leaves what a paused Service has, and lists it', async () => {
     await populate();
     world.services.annotate('one', { 'mooring.dev/paused': 'true' });

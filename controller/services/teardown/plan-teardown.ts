@@ -61,6 +61,7 @@ export interface TeardownPlan {
  */
 export async function planTeardown(context: TeardownContext, signal: AbortSignal): Promise<TeardownPlan> {
   const { api, clouds, cluster } = context;
+  const askedMs = context.clock.monotonic();
   const byUid = new Map<string, ServiceView>();
   await liveServiceUids(api, signal, (raw) => {
     const service = viewService(raw, () => false);
@@ -70,11 +71,6 @@ export async function planTeardown(context: TeardownContext, signal: AbortSignal
     .filter((service) => demandOf(service, context.loadBalancerClasses) !== 'none')
     .map(({ key }) => key)
     .sort();
-  for (const { name, scope, api: cloud } of clouds) {
-    if (cloud === undefined || (await context.proveSight(scope, Number.NEGATIVE_INFINITY)) !== 'blind') continue;
-    const message = `the instances of living Nodes do not show in ${scope}: the credential may be of another project`;
-    throw new CloudError({ kind: 'Forbidden', cloud: name, operation: 'look for what is ours', message });
-  }
   const items: TeardownItem[] = [];
   const kept: TeardownPlan['kept'][number][] = [];
   for (const cloud of servingClouds(clouds)) {
@@ -95,7 +91,17 @@ export async function planTeardown(context: TeardownContext, signal: AbortSignal
         kept.push({ scope, what, why: 'this cloud cannot tag routes, and nothing recorded says that it is ours' });
     }
   }
+  await assertSight(context, askedMs);
   return { items, kept, services };
+}
+
+/** Asked after everything was read, since it judges just that. */
+async function assertSight({ clouds, proveSight }: TeardownContext, askedMs: number): Promise<void> {
+  for (const { name, scope, api: cloud } of clouds) {
+    if (cloud === undefined || (await proveSight(scope, askedMs)) !== 'blind') continue;
+    const message = `the instances of living Nodes do not show in ${scope}: the credential may be of another project`;
+    throw new CloudError({ kind: 'Forbidden', cloud: name, operation: 'look for what is ours', message });
+  }
 }
 
 function loadBalancerItem(
