@@ -11,6 +11,7 @@ import { annotations, labels, ownKeys, taints } from '../common/well-known.ts';
 import type { AnnotationDefinition } from '../controller/clouds/load-balancers.ts';
 import { annotationDefinitions as simulatedAnnotations } from '../controller/clouds/simulated/load-balancer-annotations.ts';
 import { ipamMetrics } from '../controller/ipam/metrics.ts';
+import { ipamEventReasons } from '../controller/ipam/reasons.ts';
 import { nodeMetrics } from '../controller/nodes/metrics.ts';
 import {
   eventReasons,
@@ -25,7 +26,7 @@ import { reportMetrics } from '../controller/reports/metrics.ts';
 import { type RefusalRule, refusals } from '../controller/reports/refusal.ts';
 import { reportJsonSchema } from '../controller/reports/report-schema.ts';
 import { routeMetrics } from '../controller/routes/metrics.ts';
-import { removalReasons, routeReasons } from '../controller/routes/reasons.ts';
+import { removalReasons, routeEventReasons, routeReasons } from '../controller/routes/reasons.ts';
 import { memberMetrics } from '../controller/services/members/metrics.ts';
 import { serviceMetrics } from '../controller/services/metrics.ts';
 import { orphanMetrics } from '../controller/services/orphans/metrics.ts';
@@ -213,7 +214,7 @@ function reasonsPage(): string {
     'On Services: `True` once the load balancer is as the Service asks.',
     rows(loadBalancerReasons),
     '## Events about Nodes',
-    events(eventReasons),
+    events({ ...eventReasons, ...routeEventReasons, ...ipamEventReasons }),
     '## Events about Services',
     events(serviceEventReasons),
     '## Events about the cluster',

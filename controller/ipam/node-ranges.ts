@@ -7,6 +7,7 @@ import { nodePath, readNode } from '../nodes/write-node.ts';
 import type { Cidr } from '../routes/cidr.ts';
 import type { IpamContext } from './ipam-half.ts';
 import type { Owner, RangeAllocator } from './range-allocator.ts';
+import type { IpamEventReason } from './reasons.ts';
 
 /** Which pod ranges Nodes have, and giving them to those without. */
 export interface NodeRanges {
@@ -45,7 +46,7 @@ export function createNodeRanges(context: IpamContext, allocator: RangeAllocator
   function tell(
     node: NodeView,
     fault: keyof typeof strange,
-    reason: string,
+    reason: IpamEventReason,
     cidrs: readonly string[],
     what: string,
   ): void {
@@ -156,7 +157,11 @@ export function createNodeRanges(context: IpamContext, allocator: RangeAllocator
       metrics.waiting.set(without.size);
       log.warn('no pod range is left', { node: node.name, range });
       const message = `Node ${node.name} gets no pod range: none is left in ${range}`;
-      events.emit(eventTarget(node), { type: 'Warning', reason: 'CIDRNotAvailable', message });
+      events.emit(eventTarget(node), {
+        type: 'Warning',
+        reason: 'CIDRNotAvailable' satisfies IpamEventReason,
+        message,
+      });
     }
     return { requeueAfterMs: waitMs };
   }
@@ -166,7 +171,11 @@ export function createNodeRanges(context: IpamContext, allocator: RangeAllocator
     told.add(node.uid);
     const why = error instanceof Error ? error.message : String(error);
     const message = `Node ${node.name} was not given its pod range: ${why}`;
-    events.emit(eventTarget(node), { type: 'Warning', reason: 'CIDRAssignmentFailed', message });
+    events.emit(eventTarget(node), {
+      type: 'Warning',
+      reason: 'CIDRAssignmentFailed' satisfies IpamEventReason,
+      message,
+    });
   }
 
   async function audit(): Promise<boolean> {

@@ -42,3 +42,10 @@ export const removalReasons = {
   LifeUnknown: { meaning: 'The API server did not answer when the Node was looked for once more.', remedy: '' },
 } as const satisfies Record<string, ReasonInfo>;
 export type RemovalReason = keyof typeof removalReasons;
+
+/** Reasons of events on Nodes; upstream's. */
+export const routeEventReasons = {
+  FailedToCreateRoute:
+    'A route to the pods of the Node could not be made; the message has the reason of `NetworkUnavailable`.',
+} as const;
+export type RouteEventReason = keyof typeof routeEventReasons;

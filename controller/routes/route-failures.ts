@@ -3,7 +3,7 @@ import { eventTarget } from '../nodes/node-context.ts';
 import { conditionOf, type NodeView } from '../nodes/node-view.ts';
 import { waitsForRoutes } from '../nodes/patches.ts';
 import type { Standing } from './condition.ts';
-import type { RouteReason } from './reasons.ts';
+import type { RouteEventReason, RouteReason } from './reasons.ts';
 import type { RouteContext } from './route-context.ts';
 
 type Missing = Extract<Standing, { kind: 'missing' }>;
@@ -43,7 +43,7 @@ export function createRouteFailures({ events, log }: Pick<RouteContext, 'events'
       log.warn('no route to the pods of a Node', { node: node.name, destination, reason, why: message });
       events.emit(eventTarget(node), {
         type: 'Warning',
-        reason: 'FailedToCreateRoute',
+        reason: 'FailedToCreateRoute' satisfies RouteEventReason,
         message: `Could not create route to ${destination} for Node ${node.name}: ${reason}: ${message}`,
       });
     },

@@ -187,7 +187,11 @@ export function createRouteSteps<R extends ObservedRoute>(
   function failed(step: Creation<R> | Removal<R>, error: unknown): Requeue | undefined {
     if (error instanceof WithheldError) {
       if (error.reason === 'DryRun') {
-        log.info(step.kind === 'create' ? 'would make a route' : 'would remove a route', shown(step));
+        log.info('would change', {
+          action: step.kind === 'create' ? 'create' : 'delete',
+          resource: 'route',
+          ...shown(step),
+        });
         return undefined;
       }
       return { requeueAfterMs: error.reason === 'Paused' ? pausedMs : fencedMs };

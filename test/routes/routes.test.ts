@@ -414,7 +414,7 @@ describe('pod routes', () => {
     await world.clock.advance(1_200_000);
     assert.equal(world.mutations(), 0);
     assert.deepEqual(replica.writes(), []);
-    assert.equal(replica.logged.filter((line) => line.includes('would make a route')).length, 1);
+    assert.equal(replica.logged.filter((line) => line.includes('would change')).length, 1);
   });
 
   for (const [why, options] of [
