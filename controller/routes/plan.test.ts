@@ -223,6 +223,11 @@ describe('the plan of routes', () => {
       [`create ${a4} n1 instead of r ${a4} n1`],
     ],
     [
+      'a blackhole beside a route that leads astray: both make way at once',
+      { nodes: [n1], routes: [route(a4, 'n2'), route(a4, 'n1', { blackhole: true })] },
+      [`create ${a4} n1 instead of r ${a4} n1 instead of r ${a4} n2`],
+    ],
+    [
       'a route that drops packets because its machine is off: kept',
       { nodes: [{ ...n1, ready: false }], routes: [route(a4, 'n1', { blackhole: true })] },
       [`keep ${a4} n1`],

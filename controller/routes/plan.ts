@@ -142,7 +142,12 @@ export function planRoutes<R extends ObservedRoute>(input: RoutesInput<R>): Rout
       isOurs(right, destination) &&
       mayMend(destination)
     ) {
-      missing.push({ desired: desiredRoute(input.cluster, holder.node, destination), instead: [right] });
+      const held = new Set(wanting.map(({ instance }) => instance));
+      const astray = routes.filter((route) => isOurs(route, destination) && !held.has(leadsTo(route) ?? ''));
+      missing.push({
+        desired: desiredRoute(input.cluster, holder.node, destination),
+        instead: [right, ...astray],
+      });
       continue;
     }
     if (right) {
