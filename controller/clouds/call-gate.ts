@@ -13,13 +13,26 @@ export interface CallGateOptions {
   readonly maxMs?: number;
 }
 
+/**
+ * Which call goes first where not all may go at once: `change` = removals and changes of load balancers and routes, and what has to be read right before one; `need` =
+ * reads that a decision about one object waits for; `refresh` = reads of everything, which lose nothing by waiting.
+ */
+export type Urgency = 'change' | 'need' | 'refresh';
+
+export interface GateCall {
+  /** Default `need`. */
+  readonly urgency?: Urgency;
+  /** Ends the wait for a turn; the call is not made then. */
+  readonly signal?: AbortSignal | undefined;
+}
+
 /** One scope's rest after the cloud said that there are too many calls. */
 export interface CallGate {
   /**
    * Makes the call, or fails at once with `Throttled` and the time left while the scope rests. A call that ends in `Throttled` starts the
    * rest: as long as the cloud asked for, at least a delay that doubles with every refusal in a row.
    */
-  run<T>(operation: string, call: () => Promise<T>): Promise<T>;
+  run<T>(operation: string, call: () => Promise<T>, options?: GateCall): Promise<T>;
 }
 
 export function createCallGate({ cloud, clock, random, firstMs = 1000, maxMs = 120_000 }: CallGateOptions): CallGate {

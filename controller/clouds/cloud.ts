@@ -82,6 +82,13 @@ export interface Cloud {
   /** Undefined: this cloud has none here, or its configuration leaves them out. */
   readonly loadBalancers?: LoadBalancers | undefined;
   readonly routes?: Routes | undefined;
+  /**
+   * Files besides the cloud config that carry or choose the credential (clouds.yaml, the shared credentials file, a CA bundle), as they were when it opened. When one
+   * of them or the cloud config changes, the cloud is opened anew and takes over once `prove` has answered; until then this one goes on.
+   */
+  readonly files?: readonly string[];
+  /** One harmless read with the credential. Throws a CloudError. Undefined: nothing here can change while the process runs. */
+  prove?(signal?: AbortSignal): Promise<void>;
   /** Proves credentials, region, permissions and reachability by harmless reads. Does not throw for a refusal. */
   check(signal?: AbortSignal): Promise<readonly CheckResult[]>;
   /** Closes connections. The cloud is not used afterwards. */

@@ -94,6 +94,8 @@ export interface ObservedLoadBalancer {
   readonly members: readonly ObservedMember[];
   /** Made by somebody else; ours are only the parts that carry our tags. */
   readonly attached: boolean;
+  /** Ours by adoption: `owner` is the Service's although it does not carry our tags. They are added together with the first change that it needs anyway. */
+  readonly adopted?: boolean;
   /** It carries the consent tag for this cluster. */
   readonly consent: boolean;
   /** Kept on purpose when its Service went; no orphan. */
@@ -157,6 +159,19 @@ export interface LoadBalancerRef {
   readonly attachTo: string | undefined;
   /** `spec.loadBalancerIP`, where it is set: whether that address is there, and whose it is, is looked up too. */
   readonly address?: string | undefined;
+  /** Set with `--adopt` alone, for a Service that the cloud's classic controller has served: what it made for it counts as ours. */
+  readonly adopt?: AdoptionProof | undefined;
+}
+
+/**
+ * What has to agree before something that carries another controller's marks is taken over: its name and tags as the cloud's classic controller gives them to this
+ * Service of this cluster, and its address as the Service's status shows it. Where a status shows none, nothing is taken over.
+ */
+export interface AdoptionProof {
+  /** `--cluster-name`. */
+  readonly clusterName: string;
+  /** IPs and hostnames of `status.loadBalancer.ingress`. */
+  readonly addresses: readonly string[];
 }
 
 /**
@@ -175,8 +190,12 @@ export interface LoadBalancers<
   readonly drains: boolean;
   /** For how long a search may still miss what a create has made. */
   readonly settleMs: number;
-  /** Everything of this cluster, one for each owner, in few calls. Complete, or throws a CloudError. Reads only. */
-  observeAll(cluster: string, signal?: AbortSignal): Promise<readonly O[]>;
+  /**
+   * Everything of this cluster, one for each owner, in few calls. Complete, or throws a CloudError. Reads only.
+   *
+   * @param adoptable Services with an `adopt`: what the classic controller made for them is found, too, in the same few calls
+   */
+  observeAll(cluster: string, signal?: AbortSignal, adoptable?: readonly LoadBalancerRef[]): Promise<readonly O[]>;
   /**
    * Everything of one Service: by the recorded id and by search, also what stands in the way by its name. Undefined when nothing is there: proved by a read of that
    * very id where there is one; a search alone proves it only after `settleMs`. Throws a CloudError. Reads only.

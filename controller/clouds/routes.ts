@@ -35,6 +35,8 @@ export interface RouteTable<R extends ObservedRoute = ObservedRoute> {
 
 /** The pod routes of one configured cloud. */
 export interface Routes<R extends ObservedRoute = ObservedRoute> {
+  /** False where this cloud cannot tag routes: then every route is recorded before it is made, so that what was ours can be told from what others made. */
+  readonly tagged: boolean;
   /** Every route of the table(s) that this cluster uses, in few calls. Complete, or throws a CloudError. Reads only. */
   observe(cluster: string, signal?: AbortSignal): Promise<RouteTable<R>>;
   /**

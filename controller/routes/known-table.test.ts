@@ -12,6 +12,7 @@ function route(id: string): ObservedRoute {
 function cloud() {
   const answers: { give(table: RouteTable): void; fail(error: Error): void }[] = [];
   const routes: Routes = {
+    tagged: true,
     observe: () => new Promise((resolve, reject) => answers.push({ give: resolve, fail: reject })),
     create: () => Promise.reject(new Error('not here')),
     remove: () => Promise.reject(new Error('not here')),

@@ -26,7 +26,11 @@ export function createRoutes({ transport, region, idOf }: RouteOptions): Routes 
     };
     const items = await everyPage(transport, { operation, path: `/routes?limit=${pageSize}`, signal }, eachPage);
     const routes = reading(operation, () => items.map((item) => readRoute(item, region, cluster)));
-    return { routes, quota };
+    return {
+      tagged: true,
+      routes,
+      quota,
+    };
   }
 
   async function create(route: DesiredRoute, { permit, signal }: ApplyOptions): Promise<ObservedRoute> {
