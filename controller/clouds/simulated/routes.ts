@@ -27,7 +27,6 @@ export function createRoutes({ transport, region, idOf }: RouteOptions): Routes 
     const items = await everyPage(transport, { operation, path: `/routes?limit=${pageSize}`, signal }, eachPage);
     const routes = reading(operation, () => items.map((item) => readRoute(item, region, cluster)));
     return {
-      tagged: true,
       routes,
       quota,
     };
@@ -72,7 +71,7 @@ export function createRoutes({ transport, region, idOf }: RouteOptions): Routes 
     await unlessGone(() => transport({ operation: 'routes.delete', method: 'DELETE', path, permit, signal }));
   }
 
-  return { observe, create, remove };
+  return { tagged: true, observe, create, remove };
 }
 
 function leadsTo(route: ObservedRoute, { destination, providerID }: DesiredRoute): boolean {

@@ -86,6 +86,7 @@ export interface RouteWorld extends World {
 /** A cloud that cannot tag routes. */
 export function untagged(routes: Routes): Routes {
   return {
+    tagged: false,
     async observe(cluster, signal) {
       const table = await routes.observe(cluster, signal);
       return { ...table, routes: table.routes.map((route) => ({ ...route, ours: undefined })) };
