@@ -132,7 +132,14 @@ describe(`OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
   it('pages of one hold what one page holds', async () => {
     const { http, close } = createHttp({ clock: systemClock() });
     const gate = createCallGate({ cloud: 'openstack', clock: systemClock(), random: Math.random });
-    const client = createClient({ ...servers.config, http, clock: systemClock(), gate, onCall: () => {} });
+    const client = createClient({
+      ...servers.config,
+      http,
+      clock: systemClock(),
+      gate,
+      onCall: () => {},
+      mutationTimeoutMs: 10_000,
+    });
     for (const [service, path, collection] of [
       ['compute', '/servers/detail', 'servers'],
       ['network', '/ports', 'ports'],

@@ -1,12 +1,13 @@
 import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
 import type { Clock } from '../../../common/process/clock.ts';
 import { type Http, type HttpAnswer, HttpFailure, type HttpRequest } from '../../../common/process/http.ts';
-import type { CallGate } from '../call-gate.ts';
+import type { CallGate, Urgency } from '../call-gate.ts';
 import type { CloudCall } from '../cloud.ts';
+import type { Permit } from '../permit.ts';
 import { authRequest, type Credential } from './credential.ts';
 import { errorOf, isKeystoneNotFound, jsonOf } from './fault.ts';
 import { listOf, objectOf, textOf } from './json.ts';
-import { endpointOf, readSession, type ServiceType, type Session } from './session.ts';
+import { endpointOf, readSession, rootOf, type ServiceType, type Session } from './session.ts';
 
 /** Name and values of a query; a name may repeat. */
 export type Query = readonly (readonly [string, string])[];
@@ -18,15 +19,35 @@ export interface GetRequest {
   /** For metrics and errors: the path with `{id}` in place of ids. */
   readonly operation: string;
   readonly query?: Query;
+  /** Default `need`. */
+  readonly urgency?: Urgency | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
+/** One request that changes something. */
+export interface ChangeRequest extends GetRequest {
+  readonly method: 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  /** `if-match: revision_number=7`. */
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** Asked right before each sending: after the token and every wait, and anew when a 401 makes it two. */
+  readonly permit: Permit;
+  /** Less than the usual time of a change. */
+  readonly timeoutMs?: number | undefined;
+}
+
 /**
- * The reads that nodes need. Each is one HTTP exchange with a deadline; a 401 renews the token once and repeats. Fails with a CloudError.
- * No redirect is followed, no proxy used.
+ * Calls to the services of one project and region. Each is one HTTP exchange with a deadline; a 401 renews the token once and repeats. Fails
+ * with a CloudError, whose `cause` is what the service said (`faultOf`). No redirect is followed, no proxy used.
  */
 export interface OpenStackClient {
   get(request: GetRequest): Promise<unknown>;
+  /**
+   * One mutating exchange, never repeated but for a 401 (which changed nothing). Answers the document, undefined for an empty one. Also throws
+   * what the permit throws.
+   */
+  change(request: ChangeRequest): Promise<unknown>;
   /** All pages of a collection; `failure` ends them early. */
   list(
     request: GetRequest,
@@ -35,7 +56,12 @@ export interface OpenStackClient {
   /** A token and its catalog, from Keystone if need be. */
   session(): Promise<Session>;
   endpoint(service: ServiceType): Promise<string>;
+  /** The ids of the versions a service lists at its root (`v2.0` ... `v2.27`), read once. */
+  versions(service: ServiceType, signal?: AbortSignal): Promise<readonly string[]>;
 }
+
+type Asked = Pick<GetRequest, 'operation' | 'urgency' | 'signal'> &
+  Partial<Pick<ChangeRequest, 'permit' | 'timeoutMs'>>;
 
 export interface ClientOptions {
   readonly http: Http;
@@ -48,6 +74,8 @@ export interface ClientOptions {
   readonly interface: string;
   readonly region: string | undefined;
   readonly timeoutMs: number;
+  /** Of calls that change something. */
+  readonly mutationTimeoutMs: number;
 }
 
 /** From here on Nova puts the flavour's name and properties into the server, so no flavour has to be read. */
@@ -58,21 +86,29 @@ const refusalHoldsMs = 10_000;
 const renewalRetryMs = 10_000;
 
 export function createClient(options: ClientOptions): OpenStackClient {
-  const { http, clock, gate, onCall, credential, timeoutMs } = options;
+  const { http, clock, gate, onCall, credential } = options;
   let current: Session | undefined;
   let asking: Promise<Session> | undefined;
   let refused: { readonly until: number; readonly error: CloudError } | undefined;
   let microversions = true;
 
-  /** One exchange, counted and gated. Answers 2xx, 401, 404 and 406; throws for everything else. */
-  function exchange(operation: string, request: Omit<HttpRequest, 'timeoutMs'>): Promise<HttpAnswer> {
-    return gate.run(operation, async () => {
+  const listed = new Map<ServiceType, Promise<readonly string[]>>();
+
+  /** One exchange, counted and gated. Answers 2xx, 300, 401, 404 and 406; throws for everything else. */
+  function exchange(
+    { operation, urgency, signal, permit, timeoutMs: asked }: Asked,
+    request: Omit<HttpRequest, 'timeoutMs' | 'signal'>,
+  ): Promise<HttpAnswer> {
+    const longest = permit === undefined ? options.timeoutMs : options.mutationTimeoutMs;
+    const timeoutMs = Math.min(longest, asked ?? longest);
+    const send = async () => {
+      permit?.(timeoutMs);
       const startedAt = clock.monotonic();
       let code = 'unreachable';
       try {
-        const answer = await http({ ...request, timeoutMs, maxBytes });
+        const answer = await http({ ...request, timeoutMs, maxBytes, signal });
         code = answer.status < 300 ? 'ok' : String(answer.status);
-        if (answer.status < 300 || [401, 404, 406].includes(answer.status)) return answer;
+        if (answer.status <= 300 || [401, 404, 406].includes(answer.status)) return answer;
         throw errorOf(operation, answer);
       } catch (error) {
         if (!(error instanceof HttpFailure)) throw error;
@@ -82,18 +118,22 @@ export function createClient(options: ClientOptions): OpenStackClient {
       } finally {
         onCall({ cloud: 'openstack', operation, code, seconds: (clock.monotonic() - startedAt) / 1000 });
       }
-    });
+    };
+    return gate.run(operation, send, { ...(urgency === undefined ? {} : { urgency }), signal });
   }
 
   async function authenticate(): Promise<Session> {
     const operation = 'POST /auth/tokens';
     if (refused !== undefined && clock.monotonic() < refused.until) throw refused.error;
-    const answer = await exchange(operation, {
-      method: 'POST',
-      url: `${options.authUrl}/auth/tokens`,
-      headers: { 'content-type': 'application/json', accept: 'application/json' },
-      body: JSON.stringify(authRequest(credential)),
-    });
+    const answer = await exchange(
+      { operation, urgency: 'change' },
+      {
+        method: 'POST',
+        url: `${options.authUrl}/auth/tokens`,
+        headers: { 'content-type': 'application/json', accept: 'application/json' },
+        body: JSON.stringify(authRequest(credential)),
+      },
+    );
     if (answer.status >= 300) {
       // Keystone's own 404 is an application credential it does not know; any other is no Keystone.
       if (answer.status !== 401 && !isKeystoneNotFound(errorOf(operation, answer))) {
@@ -124,11 +164,14 @@ export function createClient(options: ClientOptions): OpenStackClient {
     return asking;
   }
 
-  async function fetchOnce(request: GetRequest, known: Session): Promise<HttpAnswer> {
+  function sendOnce(request: GetRequest | ChangeRequest, known: Session): Promise<HttpAnswer> {
     const url = new URL(endpointOf(known, request.service, options) + request.path);
     for (const [name, value] of request.query ?? []) url.searchParams.append(name, value);
     const microversion = microversions && request.service === 'compute';
-    return exchange(request.operation, {
+    const change = 'permit' in request ? request : undefined;
+    const body = change?.body === undefined ? undefined : JSON.stringify(change.body);
+    return exchange(request, {
+      ...(change === undefined ? {} : { method: change.method }),
       url: url.href,
       headers: {
         accept: 'application/json',
@@ -139,26 +182,64 @@ export function createClient(options: ClientOptions): OpenStackClient {
               'x-openstack-nova-api-version': computeMicroversion,
             }
           : {}),
+        ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...change?.headers,
       },
-      signal: request.signal,
+      ...(body === undefined ? {} : { body }),
     });
   }
 
-  async function get(request: GetRequest): Promise<unknown> {
+  /** A 2xx answer; a token that is refused is renewed once. */
+  async function answered(request: GetRequest | ChangeRequest): Promise<HttpAnswer> {
     let known = await orAborted(session(), request);
-    let answer = await fetchOnce(request, known);
+    let answer = await sendOnce(request, known);
     if (answer.status === 406 && request.service === 'compute' && microversions) {
       microversions = false;
-      answer = await fetchOnce(request, known);
+      answer = await sendOnce(request, known);
     }
     if (answer.status === 401) {
       // Another request may have renewed it meanwhile.
       if (current?.token === known.token) current = undefined;
       known = await orAborted(session(), request);
-      answer = await fetchOnce(request, known);
+      answer = await sendOnce(request, known);
     }
     if (answer.status >= 300) throw errorOf(request.operation, answer);
-    return jsonOf(answer, request.operation);
+    return answer;
+  }
+
+  async function get(request: GetRequest): Promise<unknown> {
+    return jsonOf(await answered(request), request.operation);
+  }
+
+  async function change(request: ChangeRequest): Promise<unknown> {
+    const answer = await answered(request);
+    return answer.text === '' ? undefined : jsonOf(answer, request.operation);
+  }
+
+  async function readVersions(service: ServiceType, signal: AbortSignal | undefined): Promise<readonly string[]> {
+    const operation = `GET ${service} versions`;
+    const known = await orAborted(session(), { operation, signal });
+    const url = rootOf(endpointOf(known, service, options));
+    const headers = { accept: 'application/json', 'x-auth-token': known.token };
+    const answer = await exchange({ operation, signal }, { url, headers });
+    if (answer.status > 300) throw errorOf(operation, answer);
+    const versions = listOf(objectOf(jsonOf(answer, operation))?.['versions']);
+    const ids = (versions ?? []).flatMap((version) => textOf(objectOf(version)?.['id']) ?? []);
+    if (ids.length > 0) return ids;
+    const message = `${url} lists no versions`;
+    throw new CloudError({ kind: 'Unavailable', cloud: 'openstack', operation, message });
+  }
+
+  function versions(service: ServiceType, signal?: AbortSignal): Promise<readonly string[]> {
+    let answer = listed.get(service);
+    if (answer === undefined) {
+      answer = readVersions(service, signal).catch((error: unknown) => {
+        listed.delete(service);
+        throw error;
+      });
+      listed.set(service, answer);
+    }
+    return answer;
   }
 
   async function list(
@@ -191,7 +272,14 @@ export function createClient(options: ClientOptions): OpenStackClient {
     }
   }
 
-  return { get, list, session, endpoint: async (service) => endpointOf(await session(), service, options) };
+  return {
+    get,
+    change,
+    list,
+    versions,
+    session,
+    endpoint: async (service) => endpointOf(await session(), service, options),
+  };
 }
 
 function nextLink(links: unknown): string | undefined {
@@ -203,7 +291,10 @@ function nextLink(links: unknown): string | undefined {
 }
 
 /** A wait for a token that others wait for too, given up alone. */
-async function orAborted<Value>(promise: Promise<Value>, { signal, operation }: GetRequest): Promise<Value> {
+async function orAborted<Value>(
+  promise: Promise<Value>,
+  { signal, operation }: Pick<GetRequest, 'signal' | 'operation'>,
+): Promise<Value> {
   if (signal === undefined) return promise;
   const aborted = Promise.withResolvers<never>();
   const onAbort = () =>

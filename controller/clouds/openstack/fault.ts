@@ -12,36 +12,81 @@ export function jsonOf(answer: HttpAnswer, operation: string): unknown {
   }
 }
 
-/** What the services say on a failure: `{"<fault>": {"code": 404, "message": "…"}}`, Neutron with `type` and `message`. */
-interface Fault {
+/**
+ * What the services say on a failure: `{"<fault>": {"code": 404, "message": "…"}}`, Neutron with `type` and `message`, Octavia
+ * `{"faultcode": "Client", "faultstring": "…"}`, Barbican `{"code", "title", "description"}`. The cause of the CloudError.
+ */
+export interface Fault {
   readonly status: number;
-  /** `itemNotFound`, `NeutronError`, `error`; undefined when the body is somebody else's. */
+  /** `itemNotFound`, `NeutronError`, `error`, `faultcode`; undefined when the body is somebody else's. */
   readonly name: string | undefined;
+  /** Neutron's own type: `RouterNotFound`, `OverQuota`. */
+  readonly type: string | undefined;
+  readonly message: string | undefined;
+}
+
+/** What a service said, of an error that is its answer. */
+export function faultOf(error: unknown): Fault | undefined {
+  if (!isCloudError(error)) return undefined;
+  const cause = error.cause as Partial<Fault> | undefined;
+  return typeof cause?.status === 'number' ? (cause as Fault) : undefined;
+}
+
+/**
+ * "The account is full" comes as 403 (Nova, Octavia), 409 (Neutron's quotas and subnets without a free address) or 400 (a router's routes, a
+ * port's address pairs).
+ */
+const fullTypes: ReadonlySet<string> = new Set([
+  'OverQuota',
+  'RoutesExhausted',
+  'AllowedAddressPairExhausted',
+  'IpAddressGenerationFailure',
+  'IpAddressGenerationFailureAllSubnets',
+  'IpAddressGenerationFailureNoMatchingSubnet',
+  'ExternalIpAddressExhausted',
+]);
+const fullWords = /quota (has been met|exceeded)|exceeds the maximum/i;
+
+function kindOf({ status, type, message }: Fault): CloudError['kind'] {
+  const full = fullTypes.has(type ?? '') || fullWords.test(message ?? '');
+  return full && [400, 403, 409, 413].includes(status) ? 'QuotaExceeded' : kindOfHttpStatus(status);
 }
 
 /** An answer that is no success as a CloudError; `kind` where the status alone would say too much. */
 export function errorOf(operation: string, answer: HttpAnswer, kind?: CloudError['kind']): CloudError {
-  let name: string | undefined;
-  let message: string | undefined;
-  try {
-    const [first] = Object.entries(objectOf(JSON.parse(answer.text)) ?? {});
-    const fault = objectOf(first?.[1]);
-    message = textOf(fault?.['message']) ?? textOf(first?.[1]);
-    if (fault !== undefined) name = first?.[0];
-  } catch {
-    // A proxy's page, or a body that was cut: the status says enough.
-  }
+  const cause = readFault(answer);
   // Nova of old answers 413 with Retry-After when a rate limit is hit.
   const throttled = answer.status === 429 || (answer.status === 413 && answer.header('retry-after') !== null);
-  const cause: Fault = { status: answer.status, name };
   return new CloudError({
-    kind: throttled ? 'Throttled' : (kind ?? kindOfHttpStatus(answer.status)),
+    kind: throttled ? 'Throttled' : (kind ?? kindOf(cause)),
     cloud: 'openstack',
     operation,
-    message: `${answer.status}${message === undefined ? '' : ` ${message.slice(0, 300)}`}`,
+    message: `${answer.status}${cause.message === undefined ? '' : ` ${cause.message.slice(0, 300)}`}`,
     retryAfterMs: retryAfterMs(answer),
     cause,
   });
+}
+
+function readFault({ status, text }: HttpAnswer): Fault {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    // A proxy's page, or a body that was cut: the status says enough.
+  }
+  const entries = Object.entries(objectOf(body) ?? {});
+  const [first] = entries;
+  const inner = objectOf(first?.[1]);
+  const flat = objectOf(body) ?? {};
+  if (inner === undefined && textOf(flat['faultstring']) !== undefined) {
+    return { status, name: 'faultcode', type: textOf(flat['faultcode']), message: textOf(flat['faultstring']) };
+  }
+  return {
+    status,
+    name: inner === undefined ? undefined : first?.[0],
+    type: textOf(inner?.['type']),
+    message: textOf(inner?.['message']) ?? textOf(flat['description']) ?? textOf(flat['message']) ?? textOf(first?.[1]),
+  };
 }
 
 /** Nova's own word that a server does not exist: a 404 with its `itemNotFound`. Any other 404 may be a proxy's. */
@@ -49,15 +94,31 @@ export function isItemNotFound(error: unknown): boolean {
   return isNotFound(error, 'itemNotFound');
 }
 
+/**
+ * A service's own word that the thing asked for is not there: Neutron and Octavia name it. A 404 of a proxy, or of a path that the service
+ * does not have (`HTTPNotFound`), is none.
+ */
+export function isThingNotFound(error: unknown): boolean {
+  const fault = notFound(error);
+  if (fault === undefined) return false;
+  if (fault.name === 'NeutronError') return fault.type !== undefined && fault.type !== 'HTTPNotFound';
+  return fault.name === 'faultcode' && / not found/i.test(fault.message ?? '');
+}
+
 /** Keystone's own word that it does not know what was shown. */
 export function isKeystoneNotFound(error: unknown): boolean {
   return isNotFound(error, 'error');
 }
 
+/** What was said with a 404; undefined too where the 404 was of another service (Keystone on the way), which has a kind of its own. */
+function notFound(error: unknown): Fault | undefined {
+  if (!isCloudError(error) || error.kind !== 'NotFound') return undefined;
+  const fault = faultOf(error);
+  return fault?.status === 404 ? fault : undefined;
+}
+
 function isNotFound(error: unknown, name: string): boolean {
-  if (!isCloudError(error) || error.kind !== 'NotFound') return false;
-  const fault = error.cause as Fault | undefined;
-  return fault?.status === 404 && fault.name === name;
+  return notFound(error)?.name === name;
 }
 
 function retryAfterMs(answer: HttpAnswer): number | undefined {

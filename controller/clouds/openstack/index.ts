@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { AgentOptions } from 'node:https';
-import { createHttp } from '../../../common/process/http.ts';
+import { createHttp, type Http } from '../../../common/process/http.ts';
 import { openstack } from '../../../common/provider-id/openstack.ts';
 import { createCallGate } from '../call-gate.ts';
 import {
@@ -25,20 +25,38 @@ export const cloudModule: CloudModule = { name: 'openstack', open };
 /** Up to so many servers are asked for one by one; more, and all of the project's are listed. */
 const listAbove = 5;
 
+/** As many as Services and routes are worked on at once, and lookups beside them: a call that waits here was permitted too early. */
+const maxSockets = 48;
+
+export interface OpenStackParts {
+  readonly config: OpenStackConfig;
+  readonly context: CloudContext;
+  /** Around every exchange, for worlds that lose answers or count calls. */
+  readonly wrapHttp?: (http: Http) => Http;
+}
+
 async function open(
   file: CloudConfigFile | undefined,
   context: CloudContext,
 ): Promise<Cloud | { readonly reportOnly: string }> {
-  const { clock, random, env, onCall } = context;
-  const config = await readConfig(file, env, readText);
+  const config = await readConfig(file, context.env, readText);
   if ('reportOnly' in config) return config;
   const log = context.log.with({ cloud: 'openstack' });
   for (const warning of config.warnings) log.warn(warning);
+  return openOpenStack({ config, context });
+}
 
-  const pool = { keepAlive: true, maxSockets: 8 };
-  const { http, close } = createHttp({ clock, plain: pool, tls: { ...pool, ...(await tlsOptions(config.tls)) } });
+/** One project and region. Makes no call. @throws CloudConfigError for TLS files that cannot be read */
+export async function openOpenStack({ config, context, wrapHttp = (http) => http }: OpenStackParts): Promise<Cloud> {
+  const { clock, random, env, onCall, mutationTimeoutMs = 10_000 } = context;
+  const pool = { keepAlive: true, maxSockets };
+  const { http: bare, close } = createHttp({ clock, plain: pool, tls: { ...pool, ...(await tlsOptions(config.tls)) } });
+  const http = wrapHttp(bare);
   const gate = createCallGate({ cloud: 'openstack', clock, random });
-  const client = createClient({ ...config, http, clock, gate, onCall });
+  const client = createClient({
+    ...{ ...config, http, clock, gate, onCall },
+    mutationTimeoutMs: Math.min(config.timeoutMs, mutationTimeoutMs),
+  });
   const flavors = createFlavors(client, clock);
   const { region, networking } = config;
   const regionalIds = env['OS_CCM_REGIONAL'] === 'true';

@@ -2,7 +2,17 @@ import { CloudError } from '../../../common/cloud-error.ts';
 import type { Clock } from '../../../common/process/clock.ts';
 import { listOf, objectOf, textOf } from './json.ts';
 
-export type ServiceType = 'compute' | 'network';
+export type ServiceType = 'compute' | 'network' | 'load-balancer' | 'key-manager';
+
+/** What a catalog may call a service, and the version that follows a URL without one. */
+const services: Readonly<Record<ServiceType, { readonly types: readonly string[]; readonly version: string }>> = {
+  compute: { types: ['compute'], version: 'v2.1' },
+  network: { types: ['network'], version: 'v2.0' },
+  'load-balancer': { types: ['load-balancer', 'octavia'], version: 'v2.0' },
+  'key-manager': { types: ['key-manager', 'barbican'], version: 'v1' },
+};
+
+const versionInPath = /\/v\d+(\.\d+)?(\/|$)/;
 
 interface Endpoint {
   readonly service: string;
@@ -72,8 +82,11 @@ export function endpointOf(
   service: ServiceType,
   wanted: { readonly interface: string; readonly region: string | undefined },
 ): string {
-  const ofService = session.endpoints.filter((endpoint) => endpoint.service === service);
-  const matching = ofService.filter(
+  const { types, version } = services[service];
+  const ofService = types
+    .map((type) => session.endpoints.filter((endpoint) => endpoint.service === type))
+    .find((endpoints) => endpoints.length > 0);
+  const matching = (ofService ?? []).filter(
     (endpoint) =>
       endpoint.interface === wanted.interface && (wanted.region === undefined || endpoint.region === wanted.region),
   );
@@ -82,7 +95,8 @@ export function endpointOf(
   const what = `${wanted.interface} ${service} endpoint${wanted.region === undefined ? '' : ` in region ${wanted.region}`}`;
   const operation = 'catalog';
   if (endpoint === undefined) {
-    const there = ofService.map((other) => `${other.interface} in ${other.region || 'no region'}`).join(', ') || 'none';
+    const there =
+      (ofService ?? []).map((other) => `${other.interface} in ${other.region || 'no region'}`).join(', ') || 'none';
     const message = `no ${what}; the catalog has of ${service}: ${there}`;
     throw new CloudError({ kind: 'Invalid', cloud: 'openstack', operation, message });
   }
@@ -91,6 +105,12 @@ export function endpointOf(
     throw new CloudError({ kind: 'Invalid', cloud: 'openstack', operation, message });
   }
   const base = endpoint.url.replace(/\/+$/, '');
-  if (/\/v\d+(\.\d+)?(\/|$)/.test(new URL(base).pathname)) return base;
-  return `${base}/${service === 'compute' ? 'v2.1' : 'v2.0'}`;
+  return versionInPath.test(new URL(base).pathname) ? base : `${base}/${version}`;
+}
+
+/** The URL at which a service lists its versions: its base URL without the version and what follows that. */
+export function rootOf(endpoint: string): string {
+  const url = new URL(endpoint);
+  url.pathname = url.pathname.replace(/\/v\d+(\.\d+)?(\/.*)?$/, '/');
+  return url.href;
 }
