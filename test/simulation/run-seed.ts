@@ -139,12 +139,12 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
   }
 
   function checkLoops(): void {
-    for (const { replica } of fleet.places) {
-      if (replica === undefined || replica.wire.clock.paused !== undefined) continue;
-      const now = replica.wire.clock.monotonic();
-      for (const [loop, at] of replica.progress()) {
+    for (const { process } of fleet.places) {
+      if (process === undefined || process.wire.clock.paused !== undefined) continue;
+      const now = process.wire.clock.monotonic();
+      for (const [loop, at] of process.progress()) {
         if (now - at > 120_000)
-          breaks('liveness', `${loop} of ${replica.identity} has not come round for ${Math.round(now - at)} ms`);
+          breaks('liveness', `${loop} of ${process.identity} has not come round for ${Math.round(now - at)} ms`);
       }
     }
     if (!broken) clock.setTimer(10_000, checkLoops);
@@ -205,7 +205,7 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
     unmet = [...unmetNodes(truth, machines, scenario), ...unmetNetwork(truth, scenario, services.stripped)];
     const still = !inMotion(truth, machines, scenario);
     const heard = clock.monotonic() - calmFrom > leastCalmMs;
-    if (unmet.length === 0 && still && heard && fleet.places.every(({ replica }) => replica !== undefined)) break;
+    if (unmet.length === 0 && still && heard && fleet.places.every(({ process }) => process !== undefined)) break;
   }
   const convergedIn = (clock.monotonic() - calmFrom) / 1000;
   if (broken === undefined && unmet.length > 0) breaks('convergence', unmet.join('; '));
@@ -215,7 +215,7 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
 
   say?.('a change of leader, with nothing changed');
   if (broken === undefined) {
-    const place = fleet.places.find(({ replica }) => replica === fleet.leaders()[0]) ?? fleet.places[0]!;
+    const place = fleet.places.find(({ process }) => process === fleet.leaders()[0]) ?? fleet.places[0]!;
     if (dice.chance(0.5)) fleet.crash(place);
     else fleet.stop(place);
     quiet.begin({ deadMembers: machines.all.some(({ vmId }) => !isServing(truth.vm(vmId)?.power)) });

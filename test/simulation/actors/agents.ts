@@ -3,7 +3,7 @@ import type { Report, ReportedInstance } from '../../../common/report.ts';
 import type { SimulatedInstance } from '../../sandbox/cloud/instance.ts';
 import type { Dice } from '../engine/dice.ts';
 import type { Faults } from '../engine/faults.ts';
-import type { Replica } from '../engine/replica.ts';
+import type { Process } from '../engine/process.ts';
 import type { Observer } from '../judge/observer.ts';
 import type { Machine, Machines } from './machines.ts';
 import type { Truth } from './truth.ts';
@@ -25,7 +25,7 @@ export function createAgents(
     readonly faults: Faults;
     readonly observers: readonly Observer[];
     readonly trace: ((line: string) => void) | undefined;
-    leader(): Replica | undefined;
+    leader(): Process | undefined;
   },
 ): Agents {
   const { clock } = truth;
@@ -64,18 +64,18 @@ export function createAgents(
     };
     const arrive = () => {
       // Whom an agent takes for the leader may be one no more.
-      const replica = parts.leader();
-      if (replica === undefined || replica.wire.clock.dead) return;
-      replica.wire.clock.deliver(dice.between(1, 20), () => {
-        const outcome = replica.takeReport(sender, report);
+      const leader = parts.leader();
+      if (leader === undefined || leader.wire.clock.dead) return;
+      leader.wire.clock.deliver(dice.between(1, 20), () => {
+        const outcome = leader.takeReport(sender, report);
         trace?.(
-          `${replica.identity}  report of ${machine.name}${fault === undefined ? '' : `  !! ${fault}`}: ${outcome} ${JSON.stringify(report)}`,
+          `${leader.identity}  report of ${machine.name}${fault === undefined ? '' : `  !! ${fault}`}: ${outcome} ${JSON.stringify(report)}`,
         );
         if (outcome !== 'kept') return;
         const announcesEnd =
           report.notices?.some(({ kind }) => kind === 'preemption' || kind === 'termination') === true;
         const addresses = report.instance?.addresses.map(({ address }) => address);
-        const { process } = replica.wire;
+        const { process } = leader.wire;
         const at = clock.monotonic();
         for (const observer of observers)
           observer.report?.({ at, process, nodeName: machine.name, nodeUid: sender.nodeUid, addresses, announcesEnd });

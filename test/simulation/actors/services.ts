@@ -1,6 +1,6 @@
 import { annotations, labels } from '../../../common/well-known.ts';
 import type { Dice } from '../engine/dice.ts';
-import { endpoint } from '../engine/replica.ts';
+import { endpoint } from '../engine/process.ts';
 import { clusterUid, serviceUidOf } from '../judge/network-truth.ts';
 import { serviceOf } from '../judge/service-object.ts';
 import type { Cluster } from './cluster.ts';

@@ -7,7 +7,7 @@ import type { Observer } from '../judge/observer.ts';
 import type { Acting, Wire } from '../wires/wire.ts';
 import { createDice, type Dice } from './dice.ts';
 import { createFaults, type Faults } from './faults.ts';
-import { type Replica, startReplica, traceLog } from './replica.ts';
+import { type Process, startProcess, traceLog } from './process.ts';
 import type { Scenario } from './scenario.ts';
 import type { PauseKind, ProcessClock, Timeline } from './timeline.ts';
 
@@ -17,16 +17,15 @@ export interface Place {
   readonly rate: number;
   readonly outage: Faults['outage'];
   readonly faults: Faults;
-  replica: Replica | undefined;
+  process: Process | undefined;
   processes: number;
-  stopping: boolean;
 }
 
 export interface Fleet {
   readonly places: readonly Place[];
   start(): void;
   /** Whoever believes that it leads and runs. */
-  leaders(): Replica[];
+  leaders(): Process[];
   crash(place: Place): void;
   /** SIGTERM; it is started again when it has ended. */
   stop(place: Place): void;
@@ -74,9 +73,8 @@ export function createFleet(parts: FleetParts): Fleet {
       rate: scenario.clockRates[index]!,
       faults,
       outage: faults.outage,
-      replica: undefined,
+      process: undefined,
       processes: 0,
-      stopping: false,
     };
   });
 
@@ -86,9 +84,8 @@ export function createFleet(parts: FleetParts): Fleet {
   }
 
   function startAt(place: Place): void {
-    if (ended || place.replica !== undefined) return;
+    if (ended || place.process !== undefined) return;
     place.processes += 1;
-    place.stopping = false;
     const identity = `${place.name}.${place.processes}`;
     const clock = timeline.process(place.rate);
     owners.set(clock, place);
@@ -107,18 +104,25 @@ export function createFleet(parts: FleetParts): Fleet {
         trace?.(`${identity}  !! crashes`);
         // Also in the middle of its start.
         world.setTimer(0, () => {
-          if (place.replica?.identity === identity) crash(place);
+          if (place.process?.identity === identity) crash(place);
         });
-        if (place.replica?.identity === identity) crash(place);
+        if (place.process?.identity === identity) crash(place);
         return new Promise<never>(() => {});
       },
       pause() {
-        if (place.replica?.identity === identity) pause(place);
+        if (place.process?.identity === identity) pause(place);
       },
       trace,
     };
     trace?.(`${identity}  starts`);
-    place.replica = startReplica(wire, cloud, scenario, trace === undefined ? silentLog : traceLog(wire, trace));
+    const started = startProcess(wire, cloud, scenario, trace === undefined ? silentLog : traceLog(wire, trace));
+    place.process = started;
+    void started.ended.then((failure) => {
+      if (place.process !== started) return;
+      if (failure !== undefined) parts.failed(identity, failure);
+      trace?.(`${identity}  has stopped`);
+      crash(place);
+    });
   }
 
   function startLater(place: Place, ms: number): void {
@@ -126,31 +130,24 @@ export function createFleet(parts: FleetParts): Fleet {
   }
 
   function crash(place: Place): void {
-    const { replica } = place;
-    if (replica === undefined) return;
-    replica.wire.clock.kill();
-    owners.delete(replica.wire.clock);
-    place.replica = undefined;
+    const { process } = place;
+    if (process === undefined) return;
+    process.wire.clock.kill();
+    owners.delete(process.wire.clock);
+    place.process = undefined;
     startLater(place, dice.between(500, 20_000));
   }
 
   function stop(place: Place): void {
-    const { replica } = place;
-    if (replica === undefined || place.stopping) return;
-    place.stopping = true;
-    void replica.stop().then(() => {
-      if (place.replica !== replica) return;
-      trace?.(`${replica.identity}  has stopped`);
-      crash(place);
-    });
+    place.process?.stop();
   }
 
   function pause(place: Place): PauseKind | undefined {
-    const clock = place.replica?.wire.clock;
+    const clock = place.process?.wire.clock;
     if (clock === undefined || clock.paused !== undefined) return undefined;
     const kind = dice.pick(['stopped', 'suspended', 'frozen'] as const);
     const lasts = dice.chance(0.5) ? dice.between(200, 8000) : dice.between(8000, 45_000);
-    trace?.(`${place.replica!.identity}  !! ${kind} for ${Math.round(lasts)} ms`);
+    trace?.(`${place.process!.identity}  !! ${kind} for ${Math.round(lasts)} ms`);
     clock.pause(kind);
     world.setTimer(lasts, () => {
       if (clock.paused !== undefined) trace?.(`${place.name}  goes on`);
@@ -160,13 +157,13 @@ export function createFleet(parts: FleetParts): Fleet {
   }
 
   function stepWall(place: Place, ms: number): void {
-    const clock = place.replica?.wire.clock;
+    const clock = place.process?.wire.clock;
     // A clock that is set back while it is the only one that goes on hides the pause: nothing can tell it then.
     if (clock === undefined || clock.paused !== undefined) return;
     const limit = scenario.wildClocks ? Number.POSITIVE_INFINITY : largestStepMs;
     if (Math.abs(clock.wallOffsetMs + ms) > limit) return;
     clock.stepWall(ms);
-    const { identity } = place.replica!;
+    const { identity } = place.process!;
     offsets.set(identity, Math.max(offsets.get(identity) ?? 0, clock.wallOffsetMs));
   }
 
@@ -175,11 +172,7 @@ export function createFleet(parts: FleetParts): Fleet {
   timeline.onTimer = (clock) => {
     const place = owners.get(clock);
     if (place === undefined) return false;
-    const { faults, replica } = place;
-    if (replica?.failure() !== undefined && !place.stopping) {
-      parts.failed(replica.identity, replica.failure());
-      stop(place);
-    }
+    const { faults } = place;
     if (faults.rates.kube === 0 || !dice.chance(crashAtTimer)) return false;
     faults.count('timer', 'crash');
     trace?.(`${place.name}  !! crashes at a timer`);
@@ -192,7 +185,7 @@ export function createFleet(parts: FleetParts): Fleet {
     start() {
       for (const place of places) startLater(place, dice.between(0, 3000));
     },
-    leaders: () => places.flatMap(({ replica }) => (replica?.elector.leading ? [replica] : [])),
+    leaders: () => places.flatMap(({ process }) => (process?.elector.leading ? [process] : [])),
     crash,
     stop,
     pause,
@@ -201,7 +194,7 @@ export function createFleet(parts: FleetParts): Fleet {
       for (const place of places) {
         place.outage.kube = undefined;
         place.outage.cloud = undefined;
-        const clock = place.replica?.wire.clock;
+        const clock = place.process?.wire.clock;
         clock?.resume();
         // Set right once nobody needs it any more to tell how long he was held.
         world.setTimer(20_000, () => {
@@ -213,7 +206,7 @@ export function createFleet(parts: FleetParts): Fleet {
     wallOffsetOf: (identity) => offsets.get(identity) ?? 0,
     end() {
       ended = true;
-      for (const { replica } of places) replica?.wire.clock.kill();
+      for (const { process } of places) process?.wire.clock.kill();
     },
   };
 }

@@ -1,6 +1,6 @@
 import { conditions } from '../../../common/well-known.ts';
 import type { Truth } from '../actors/truth.ts';
-import { endpoint } from '../engine/replica.ts';
+import { endpoint } from '../engine/process.ts';
 import type { Scenario } from '../engine/scenario.ts';
 import { clusterUid, isOurRoute, isPlainMember, nodesIn, serviceUidOf } from './network-truth.ts';
 import { nodeOf } from './node-object.ts';

@@ -1,0 +1,172 @@
+import { createLog, silentLog } from '../../../common/process/log.ts';
+import { createMetricRegistry } from '../../../common/process/metrics.ts';
+import type { Report } from '../../../common/report.ts';
+import { names } from '../../../common/well-known.ts';
+import { createSimulatedCloud as openSimulated } from '../../../controller/clouds/simulated/simulated-cloud.ts';
+import type { Elector } from '../../../controller/kube/elector.ts';
+import type { ConfiguredCloud } from '../../../controller/nodes/configured-cloud.ts';
+import { type Budget, parseBudget } from '../../../controller/nodes/deletion-budget.ts';
+import { reportScope } from '../../../controller/nodes/scope-record.ts';
+import type { NetworkOptions } from '../../../controller/options/network-options.ts';
+import { createProcessMetrics } from '../../../controller/process-metrics.ts';
+import { createReplica, type ReplicaOptions } from '../../../controller/replica.ts';
+import type { Sender } from '../../../controller/reports/store.ts';
+import { parseClusterCidrs } from '../../../controller/routes/cluster-cidrs.ts';
+import { writeTimeoutMs } from '../../../controller/write-api.ts';
+import type { SimulatedCloud } from '../../sandbox/cloud/cloud.ts';
+import { cloudHttp } from '../wires/cloud-wire.ts';
+import { kubeWire } from '../wires/kube-wire.ts';
+import type { Wire } from '../wires/wire.ts';
+import type { Scenario } from './scenario.ts';
+
+export const endpoint = 'http://cloud';
+export const leaseDurationMs = 15_000;
+
+/** One process of the controller as `createReplica` puts it together, with the world where its sockets are. */
+export interface Process {
+  readonly identity: string;
+  readonly wire: Wire;
+  readonly elector: Elector;
+  /** What the report API does with a report whose token proved this sender. */
+  takeReport(sender: Sender, report: Report): 'kept' | 'stale' | 'refused';
+  /** Loops by name, and when each came round last. */
+  progress(): ReadonlyMap<string, number>;
+  /** SIGTERM: drains, then releases the lease. */
+  stop(): void;
+  /** Resolves when it has ended in order, with why it did so by itself. Never when it was killed. */
+  readonly ended: Promise<unknown>;
+}
+
+export function startProcess(wire: Wire, cloud: SimulatedCloud, scenario: Scenario, log = silentLog): Process {
+  const { clock } = wire;
+  const { random } = wire.dice;
+  const { identity } = wire.process;
+  const registry = createMetricRegistry();
+  const configured = scenario.clouds.map((spec) => openCloud(spec));
+  const stopping = new AbortController();
+  const { elector, nodes, context, progress, run } = createReplica(
+    {
+      api: kubeWire(wire),
+      clouds: configured,
+      clock,
+      random,
+      log,
+      registry,
+      metrics: createProcessMetrics(registry),
+      identity,
+      host: identity,
+      pageSize: scenario.pageSize,
+      onStartedLeading() {},
+    },
+    replicaOptions(scenario, identity),
+  );
+  const ended = run(stopping.signal)
+    .catch((error: unknown) => error)
+    .then((failure) => {
+      for (const { api: opened } of configured) opened?.close();
+      return failure;
+    });
+
+  function openCloud({ region, reportOnly }: Scenario['clouds'][number]): ConfiguredCloud {
+    if (reportOnly !== undefined) {
+      const accepts = (id: string) => id.startsWith(`${reportOnly}://`);
+      return { name: reportOnly, scope: reportScope(reportOnly), accepts, selector: undefined, api: undefined };
+    }
+    const opened = openSimulated({
+      config: { endpoint, project: 'demo', region, credential: { text: cloud.credential } },
+      context: {
+        clock,
+        random,
+        log,
+        env: {},
+        mutationTimeoutMs: writeTimeoutMs(leaseDurationMs),
+        onCall: () => {},
+      },
+      http: cloudHttp(wire, cloud),
+      credential: async () => cloud.credential,
+    });
+    return {
+      name: 'simulated',
+      scope: opened.scope,
+      accepts: (id) => opened.accepts(id),
+      selector: undefined,
+      api: opened,
+    };
+  }
+
+  return {
+    identity,
+    wire,
+    elector,
+    progress,
+    ended,
+    takeReport(sender, report) {
+      // As the report API proves a sender: its token was issued to this very Node, which must still be there.
+      if (!nodes.synced || nodes.get(sender.nodeName)?.uid !== sender.nodeUid) return 'refused';
+      return context.reports.put(sender, report);
+    },
+    stop: () => stopping.abort(),
+  };
+}
+
+function replicaOptions(scenario: Scenario, identity: string): ReplicaOptions {
+  return {
+    lease: {
+      elect: true,
+      namespace: names.namespace,
+      name: names.lease,
+      durationMs: leaseDurationMs,
+      renewDeadlineMs: 10_000,
+      retryPeriodMs: 2000,
+    },
+    reportUrl: `https://${identity}`,
+    dryRun: false,
+    deletionBudget: mustBudget(scenario.budget),
+    loops: { node: true, lifecycle: true, service: true, route: true, ipam: false },
+    concurrentNodeSyncs: 16,
+    monitorPeriodMs: 5000,
+    statusUpdateMs: 60_000,
+    outOfServiceTaint: scenario.outOfServiceTaint,
+    interruptionTaint: scenario.interruptionTaint,
+    network: networkOptions(scenario),
+  };
+}
+
+/** Where the pods of all Nodes are. */
+export const clusterCidr = '10.244.0.0/16';
+
+function networkOptions(scenario: Scenario): NetworkOptions {
+  const clusterCidrs = parseClusterCidrs(clusterCidr);
+  if ('expected' in clusterCidrs) throw new Error(clusterCidrs.expected);
+  return {
+    clusterName: 'simulated',
+    loadBalancerClasses: [],
+    attachable: [],
+    clusterCidrs,
+    routes: true,
+    concurrentServiceSyncs: 10,
+    drainMs: scenario.drainMs,
+    removalBudget: mustBudget(scenario.removalBudget),
+    loadBalancerAuditMs: 60_000,
+    deleteOrphans: false,
+    routeAuditMs: 60_000,
+    concurrentRoutes: 32,
+    ipam: undefined,
+  };
+}
+
+function mustBudget(text: string): Budget {
+  const budget = parseBudget(text);
+  if ('expected' in budget) throw new Error(`${text}: expected ${budget.expected}`);
+  return budget;
+}
+
+/** For a readable trace: what the process itself says. */
+export function traceLog(wire: Wire, trace: (line: string) => void) {
+  return createLog({
+    clock: wire.clock,
+    level: 'debug',
+    format: 'text',
+    write: (line) => trace(`${wire.process.identity}  log ${line.slice(25).trimEnd()}`),
+  });
+}
