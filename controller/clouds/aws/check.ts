@@ -29,12 +29,12 @@ export async function checkAws({
   results.push(
     await permission(
       'ec2:DescribeInstances',
-      ec2.describeInstances({ DryRun: true }, signal),
+      ec2.describeInstances({ DryRun: true }, { signal }),
       'nodes cannot be looked up',
     ),
     await permission(
       'ec2:DescribeAvailabilityZones',
-      ec2.describeZones(true, signal),
+      ec2.describeZones(true, { signal }),
       'nodes go without the zone-id label',
     ),
   );

@@ -8,6 +8,17 @@ const parse = (text: string) => parseAwsConfig({ path: 'aws.conf', text });
 describe('parseAwsConfig', () => {
   it('has defaults without a file', () => {
     assert.deepEqual(parseAwsConfig(undefined), {
+      vpc: undefined,
+      subnetId: undefined,
+      routeTableId: undefined,
+      clusterId: undefined,
+      allowUntagged: false,
+      legacyClusterTag: false,
+      disableSecurityGroupIngress: false,
+      elbSecurityGroup: undefined,
+      managedNlbSecurityGroups: false,
+      healthProbe: { mode: 'ServiceNodePort' },
+      topologyTypes: /^(hpc|trn|p)[0-9]+[a-z]*(-[a-z0-9]+)?(\.[0-9a-z]*)$/,
       region: undefined,
       roleArn: undefined,
       sourceArn: undefined,

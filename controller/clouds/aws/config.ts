@@ -1,5 +1,6 @@
 import type { CloudConfigError, CloudConfigFile } from '../cloud.ts';
 import { type GcfgFile, parseGcfg, readSection, unknownKeys } from '../gcfg.ts';
+import { type HealthProbe, healthProbeOf, idOf, managedSecurityGroupsOf, topologyTypesOf } from './config-values.ts';
 
 export type IpFamily = 'ipv4' | 'ipv6';
 
@@ -13,13 +14,33 @@ export interface ServiceOverride {
   readonly signingName: string | undefined;
 }
 
-/** What the cloud config says that concerns nodes. */
+/** The cloud config of the classic AWS controller, complete with its defaults. */
 export interface AwsConfig {
   readonly region: { readonly name: string; readonly from: string } | undefined;
   readonly roleArn: string | undefined;
   readonly sourceArn: string | undefined;
   /** In the order in which their addresses stand on the Node. */
   readonly nodeIpFamilies: readonly IpFamily[];
+  /** Where load balancers stand, with `subnetId`; undefined = where this machine stands. */
+  readonly vpc: string | undefined;
+  readonly subnetId: string | undefined;
+  /** The one table for pod routes; undefined = the one with the cluster's tag. */
+  readonly routeTableId: string | undefined;
+  /** Of the tag `kubernetes.io/cluster/<id>`; undefined = as this machine's own instance carries it. */
+  readonly clusterId: string | undefined;
+  /** Work goes on where no cluster id is found; by default load balancers and routes are refused then. */
+  readonly allowUntagged: boolean;
+  /** The legacy tag `KubernetesCluster=<id>` is written beside it. */
+  readonly legacyClusterTag: boolean;
+  /** The nodes' security groups are left alone. */
+  readonly disableSecurityGroupIngress: boolean;
+  /** One security group that all classic load balancers share; never edited, never deleted. */
+  readonly elbSecurityGroup: string | undefined;
+  /** Each network load balancer gets a security group of its own. */
+  readonly managedNlbSecurityGroups: boolean;
+  readonly healthProbe: HealthProbe;
+  /** Types of which the place in the network has to be known before a Node is initialised. */
+  readonly topologyTypes: RegExp;
   readonly serviceOverrides: readonly ServiceOverride[];
   /** `[section] key` of what nobody knows; for a warning. */
   readonly unknown: readonly string[];
@@ -34,7 +55,7 @@ const knownKeys: ReadonlyMap<string, ReadonlySet<string>> = new Map([
         ...['KubernetesClusterID', 'DisableSecurityGroupIngress', 'ElbSecurityGroup', 'NodeIPFamilies'],
         ...['ClusterServiceLoadBalancerHealthProbeMode', 'ClusterServiceSharedLoadBalancerHealthProbePort'],
         ...['ClusterServiceSharedLoadBalancerHealthProbePath', 'SupportedTopologyInstanceTypePattern'],
-        ...['NLBSecurityGroupMode', 'DisableStrictZoneCheck'],
+        ...['NLBSecurityGroupMode', 'DisableStrictZoneCheck', 'AllowUntaggedCloud'],
       ].map((key) => key.toLowerCase()),
     ),
   ],
@@ -58,7 +79,19 @@ export function parseAwsConfig(file: CloudConfigFile | undefined): AwsConfig {
   const sourceArn = global.text('sourcearn');
   if (sourceArn !== undefined && roleArn === undefined)
     throw global.error('sourcearn', 'has no meaning without RoleARN');
+  const legacyTag = global.text('kubernetesclustertag');
   return {
+    vpc: idOf(global, 'vpc', 'vpc'),
+    subnetId: idOf(global, 'subnetid', 'subnet'),
+    routeTableId: idOf(global, 'routetableid', 'rtb'),
+    clusterId: global.text('kubernetesclusterid') ?? legacyTag,
+    allowUntagged: global.boolean('allowuntaggedcloud') ?? false,
+    legacyClusterTag: legacyTag !== undefined,
+    disableSecurityGroupIngress: global.boolean('disablesecuritygroupingress') ?? false,
+    elbSecurityGroup: idOf(global, 'elbsecuritygroup', 'sg'),
+    managedNlbSecurityGroups: managedSecurityGroupsOf(global),
+    healthProbe: healthProbeOf(global),
+    topologyTypes: topologyTypesOf(global),
     region: regionOf(global.text('zone'), global.text('region'), (problem) => global.error('zone', problem)),
     roleArn,
     sourceArn,

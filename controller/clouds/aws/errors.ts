@@ -1,6 +1,6 @@
 import { CloudError, type CloudErrorKind, kindOfHttpStatus } from '../../../common/cloud-error.ts';
 
-/** EC2's error codes by what they mean to us; see "Error codes for the Amazon EC2 API". */
+/** Error codes of EC2 and both Elastic Load Balancing APIs by what they mean to us; see "Error codes for the Amazon EC2 API" and "Common errors" of the others. */
 const kindOfCode: ReadonlyMap<string, CloudErrorKind> = new Map<string, CloudErrorKind>([
   ...[
     ...['AuthFailure', 'InvalidClientTokenId', 'UnrecognizedClientException', 'SignatureDoesNotMatch', 'ExpiredToken'],
@@ -18,18 +18,29 @@ const kindOfCode: ReadonlyMap<string, CloudErrorKind> = new Map<string, CloudErr
   ...[
     ...['RequestLimitExceeded', 'Throttling', 'ThrottlingException', 'ThrottledException', 'RequestThrottled'],
     ...['RequestThrottledException', 'TooManyRequestsException', 'EC2ThrottledException', 'SlowDown'],
-    ...['BandwidthLimitExceeded', 'PriorRequestNotComplete'],
+    ...['BandwidthLimitExceeded', 'ThrottledRequest'],
   ].map((code) => [code, 'Throttled'] as const),
   ...['InternalError', 'InternalFailure', 'InternalServerError', 'ServiceUnavailable', 'Unavailable'].map(
     (code) => [code, 'Unavailable'] as const,
+  ),
+  ...[
+    ...['DependencyViolation', 'ResourceInUse', 'OperationNotPermitted', 'IncorrectState', 'IncorrectInstanceState'],
+    ...['DuplicateLoadBalancerName', 'DuplicateAccessPointName', 'DuplicateTargetGroupName', 'DuplicateListener'],
+    ...['DuplicatePolicyName', 'DuplicateTagKeys', 'RouteAlreadyExists', 'PriorRequestNotComplete'],
+    ...['IdempotentParameterMismatch', 'ConcurrentModification', 'Resource.AlreadyAssociated'],
+  ].map((code) => [code, 'Conflict'] as const),
+  ...['InsufficientFreeAddressesInSubnet', 'InsufficientAddressCapacity', 'InsufficientCapacity'].map(
+    (code) => [code, 'QuotaExceeded'] as const,
   ),
   ['RequestTimeout', 'Timeout'],
   ['TimeoutError', 'Timeout'],
 ]);
 
-/** The code EC2 gave, or the SDK's own name for the failure. */
+/** The code as it came over the wire, or the SDK's own name for the failure. */
 export function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
+  const wire = (error as { Error?: { Code?: unknown } }).Error?.Code;
+  if (typeof wire === 'string') return wire;
   if ('Code' in error && typeof error.Code === 'string') return error.Code;
   return error.name;
 }
@@ -54,8 +65,9 @@ function kindOf(code: string, status: number | undefined, cut: boolean): CloudEr
   if (code === 'TimeoutError' && cut) return 'Unavailable';
   const known = kindOfCode.get(code);
   if (known !== undefined) return known;
-  if (code.endsWith('.NotFound')) return 'NotFound';
-  if (code.endsWith('LimitExceeded')) return 'QuotaExceeded';
+  if (/.NotFound$/.test(code)) return 'NotFound';
+  if (/\.(Duplicate|InUse)$/.test(code)) return 'Conflict';
+  if (code.endsWith('LimitExceeded') || code.startsWith('TooMany')) return 'QuotaExceeded';
   // No status: nothing came back. 2xx: the answer could not be read.
   if (status === undefined || status < 400 || status === 404) return 'Unavailable';
   return kindOfHttpStatus(status);

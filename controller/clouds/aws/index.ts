@@ -6,10 +6,12 @@ import { checkAws } from './check.ts';
 import { type AwsConfig, accountOfRole, parseAwsConfig } from './config.ts';
 import { findCredentials, regionOfSurroundings } from './credentials.ts';
 import { createEc2 } from './ec2.ts';
+import { createElb } from './elb.ts';
+import { createElbV2 } from './elbv2.ts';
+import { endpointOf, type ServiceId } from './endpoints.ts';
 import { createReader } from './reader.ts';
 import { createZoneIds } from './zone-ids.ts';
 
-const callTimeoutMs = 30_000;
 const surroundingsTimeoutMs = 5_000;
 
 /**
@@ -39,8 +41,7 @@ async function open(
     throw new CloudConfigError(`aws: no region; ${expected}`);
   }
 
-  const override = config.serviceOverrides.find(({ service, region: of }) => service === 'EC2' && of === region.name);
-  const endpoint = override?.url ?? endpointFrom(env, 'EC2');
+  const endpoint = (service: ServiceId) => endpointOf(service, region.name, config, env);
   const credentials =
     config.roleArn === undefined
       ? source.provider
@@ -48,21 +49,16 @@ async function open(
           roleArn: config.roleArn,
           sourceArn: config.sourceArn,
           region: region.name,
-          endpoint: endpointFrom(env, 'STS'),
+          endpoint: endpoint('STS').endpoint,
           master: source.provider,
         });
-  const ec2 = createEc2({
-    client: {
-      region: region.name,
-      credentials,
-      ...(endpoint ? { endpoint } : {}),
-      ...(override ? { signingRegion: override.signingRegion } : {}),
-      ...(override?.signingName ? { signingName: override.signingName } : {}),
-    },
-    context,
-    gate: createCallGate({ cloud: 'aws', clock, random }),
-    timeoutMs: callTimeoutMs,
-  });
+  const client = (service: ServiceId) => ({ region: region.name, credentials, ...endpoint(service) });
+  const gate = () => createCallGate({ cloud: 'aws', clock, random });
+  const gates = { read: gate(), change: gate() };
+  const elbGates = { read: gate(), change: gate() };
+  const ec2 = createEc2(client('EC2'), { context, gates });
+  const elb = once(() => createElb(client('Elastic Load Balancing'), { context, gates: elbGates }));
+  const elbv2 = once(() => createElbV2(client('Elastic Load Balancing v2'), { context, gates: elbGates }));
   const reader = createReader(ec2, createZoneIds(ec2, clock, log), {
     region: region.name,
     nodeIpFamilies: config.nodeIpFamilies,
@@ -95,8 +91,20 @@ async function open(
         credentialsFrom: config.roleArn === undefined ? source.from : `${source.from}, as ${config.roleArn}`,
         signal,
       }),
-    close: () => ec2.close(),
+    close() {
+      for (const calls of [ec2, elb.made(), elbv2.made()]) calls?.close();
+    },
   };
+}
+
+/** Made at the first call; `made` answers it without making it. */
+function once<Made>(make: () => Made): { (): Made; made(): Made | undefined } {
+  let made: Made | undefined;
+  const get = () => {
+    made ??= make();
+    return made;
+  };
+  return Object.assign(get, { made: () => made });
 }
 
 async function findRegion(
@@ -110,12 +118,6 @@ async function findRegion(
   }
   const name = await regionOfSurroundings(clock, surroundingsTimeoutMs);
   return name === undefined ? undefined : { name, from: 'the shared config or the instance metadata service' };
-}
-
-/** As the SDKs do it; endpoints of the shared config are the SDK's own matter. */
-function endpointFrom(env: CloudContext['env'], service: 'EC2' | 'STS'): string | undefined {
-  if (env['AWS_IGNORE_CONFIGURED_ENDPOINT_URLS']?.toLowerCase() === 'true') return undefined;
-  return env[`AWS_ENDPOINT_URL_${service}`] || env['AWS_ENDPOINT_URL'] || undefined;
 }
 
 /**

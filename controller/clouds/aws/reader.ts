@@ -53,7 +53,7 @@ export function createReader(ec2: Ec2, zoneIds: ZoneIds, view: Omit<InstanceView
       for (let some = queue.shift(); some !== undefined; some = queue.shift()) {
         if (some.length === 0) continue;
         try {
-          const { Reservations } = await ec2.describeInstances({ InstanceIds: [...some] }, signal);
+          const { Reservations } = await ec2.describeInstances({ InstanceIds: [...some] }, { signal });
           const instances = (Reservations ?? []).flatMap(({ Instances }) => Instances ?? []);
           for (const [id, lookup] of await lookups(instances, 'id', signal)) answers.set(id, lookup);
         } catch (error) {
@@ -109,7 +109,7 @@ async function pages(
     do {
       const answer = await ec2.describeInstances(
         { Filters: filters, MaxResults: 1000, ...(token ? { NextToken: token } : {}) },
-        signal,
+        { signal },
       );
       for (const { Instances } of answer.Reservations ?? []) instances.push(...(Instances ?? []));
       token = answer.NextToken || undefined;

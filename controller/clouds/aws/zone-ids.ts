@@ -18,7 +18,7 @@ export function createZoneIds(ec2: Ec2, clock: Clock, log: Log): ZoneIds {
   async function read(signal: AbortSignal | undefined): Promise<void> {
     triedAt = clock.monotonic();
     try {
-      for (const { ZoneName, ZoneId } of await ec2.describeZones(false, signal)) {
+      for (const { ZoneName, ZoneId } of await ec2.describeZones(false, { signal })) {
         if (ZoneName && ZoneId) known.set(ZoneName, ZoneId);
       }
     } catch (error) {

@@ -1,0 +1,167 @@
+import { CloudError } from '../../../common/cloud-error.ts';
+import type { CallGate, Urgency } from '../call-gate.ts';
+import type { CloudContext } from '../cloud.ts';
+import { type ApplyOptions, type Permit, WithheldError } from '../permit.ts';
+import { codeOf, toCloudError } from './errors.ts';
+
+export interface ReadOptions {
+  /** Default `need`. */
+  readonly urgency?: Urgency | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * The calls of one AWS service. Each is one HTTP exchange: no retry, one deadline, counted, in turn with the others of its class; fails with a CloudError whose cause is
+ * the SDK's error.
+ *
+ * @param operation the API's own name of it, without `Command`
+ */
+export interface ServiceCalls {
+  read<Out>(operation: string, command: SdkCommand<Out>, options?: ReadOptions): Promise<Out>;
+  /** The permit is asked when everything else is done and the signed request is about to be sent. Throws what the permit throws, and then has sent nothing. */
+  change<Out>(operation: string, command: SdkCommand<Out>, options: ApplyOptions): Promise<Out>;
+  /** Resolves as soon as there is a credential; makes no call to the service. */
+  credential(signal?: AbortSignal): Promise<void>;
+  close(): void;
+}
+
+/** What is needed of a command of any client of the SDK. */
+export interface SdkCommand<Out> {
+  readonly middlewareStack: object;
+  resolveMiddleware(
+    stack: never,
+    configuration: never,
+    options: never,
+  ): (args: never) => Promise<{ readonly output: Out }>;
+}
+
+/** What is needed of any client of the SDK. */
+export interface SdkClient {
+  readonly config: { readonly credentials: () => Promise<unknown> };
+  send(command: never, options: { readonly abortSignal: AbortSignal }): Promise<unknown>;
+  destroy(): void;
+}
+
+export interface ServiceCallsOptions {
+  readonly context: Pick<CloudContext, 'clock' | 'onCall' | 'mutationTimeoutMs'>;
+  /** The account's rate limits know these two classes of calls. */
+  readonly gates: { readonly read: CallGate; readonly change: CallGate };
+  /** From a read's start to the end of its answer; for a change, until it is about to be sent. Default 30 s. */
+  readonly timeoutMs?: number;
+}
+
+/** What every client of the SDK is made with: retrying is the controller's business, which knows what else waits; and a connection for each call that may be under way. */
+export const clientDefaults = {
+  maxAttempts: 1,
+  requestHandler: { httpAgent: { keepAlive: true, maxSockets: 32 }, httpsAgent: { keepAlive: true, maxSockets: 32 } },
+} as const;
+
+export function createServiceCalls(client: SdkClient, options: ServiceCallsOptions): ServiceCalls {
+  const { context, gates, timeoutMs = 30_000 } = options;
+  const { clock, onCall, mutationTimeoutMs = 10_000 } = context;
+
+  /** The SDK hands no signal to its credential sources, so the deadline is the promise's and not only the exchange's. */
+  async function withDeadline<Answer>(
+    operation: string,
+    signal: AbortSignal | undefined,
+    work: (deadline: Deadline) => Promise<Answer>,
+  ): Promise<Answer> {
+    const cancel = new AbortController();
+    const ended = Promise.withResolvers<never>();
+    const end = (kind: 'Timeout' | 'Unavailable', message: string) => {
+      ended.reject(new CloudError({ kind, cloud: 'aws', operation, message }));
+      cancel.abort();
+    };
+    const start = (ms: number) => clock.setTimer(ms, () => end('Timeout', `no answer within ${ms} ms`));
+    const onAbort = () => end('Unavailable', 'given up');
+    let timer = start(timeoutMs);
+    signal?.addEventListener('abort', onAbort, { once: true });
+    const restart = (ms: number) => {
+      cancel.signal.throwIfAborted();
+      timer.cancel();
+      timer = start(ms);
+    };
+    try {
+      if (signal?.aborted) onAbort();
+      return await Promise.race([ended.promise, work({ signal: cancel.signal, restart })]);
+    } finally {
+      timer.cancel();
+      signal?.removeEventListener('abort', onAbort);
+    }
+  }
+
+  async function exchange<Out>(
+    operation: string,
+    command: SdkCommand<Out>,
+    signal: AbortSignal | undefined,
+    permit: Permit | undefined,
+  ): Promise<Out> {
+    const startedAt = clock.monotonic();
+    let code: string | undefined = 'ok';
+    try {
+      return await withDeadline(operation, signal, async (deadline) => {
+        if (permit !== undefined) {
+          askBeforeSending(command, () => {
+            deadline.signal.throwIfAborted();
+            permit(mutationTimeoutMs);
+            deadline.restart(mutationTimeoutMs);
+          });
+        }
+        return (await client.send(command as never, { abortSignal: deadline.signal })) as Out;
+      });
+    } catch (error) {
+      code = error instanceof WithheldError ? undefined : codeForMetrics(error);
+      throw error instanceof WithheldError ? error : toCloudError(error, operation);
+    } finally {
+      const seconds = (clock.monotonic() - startedAt) / 1000;
+      if (code !== undefined) onCall({ cloud: 'aws', operation, code, seconds });
+    }
+  }
+
+  return {
+    read: (operation, command, { urgency = 'need', signal } = {}) =>
+      gates.read.run(operation, () => exchange(operation, command, signal, undefined), { urgency, signal }),
+    change: (operation, command, { permit, signal }) =>
+      gates.change.run(operation, () => exchange(operation, command, signal, permit), { urgency: 'change', signal }),
+    async credential(signal) {
+      try {
+        await withDeadline('credentials', signal, () => client.config.credentials());
+      } catch (error) {
+        throw toCloudError(error, 'credentials');
+      }
+    },
+    close: () => client.destroy(),
+  };
+}
+
+interface Deadline {
+  readonly signal: AbortSignal;
+  /** Throws where it has passed already. */
+  restart(ms: number): void;
+}
+
+/** Of the SDK's overloads, the one used here. */
+interface MiddlewareStack {
+  add(
+    middleware: (next: (args: unknown) => Promise<unknown>) => (args: unknown) => Promise<unknown>,
+    options: { step: 'deserialize'; priority: 'low'; name: string; override: true },
+  ): void;
+}
+
+/** The step beside the connection itself: the credential is there by then, and the request is signed. */
+function askBeforeSending(command: SdkCommand<unknown>, ask: () => void): void {
+  const stack = command.middlewareStack as MiddlewareStack;
+  stack.add(
+    (next) => async (args) => {
+      ask();
+      return next(args);
+    },
+    { step: 'deserialize', priority: 'low', name: 'permit', override: true },
+  );
+}
+
+function codeForMetrics(error: unknown): string {
+  if (error instanceof CloudError) return error.kind === 'Timeout' ? 'timeout' : 'unreachable';
+  const status = (error as { $metadata?: { httpStatusCode?: number } }).$metadata?.httpStatusCode;
+  return status === undefined ? 'unreachable' : codeOf(error);
+}
