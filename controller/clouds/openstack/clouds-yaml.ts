@@ -19,15 +19,21 @@ export interface CloudsYamlRequest {
   readonly cloud?: string | undefined;
 }
 
+export interface CloudsYaml {
+  readonly name: string;
+  readonly path: string;
+  readonly settings: RawSettings;
+  /** Those that were read. */
+  readonly files: readonly string[];
+}
+
 /**
  * One cloud of a clouds.yaml as flat settings, found and merged as the OpenStack clients do: the profile of clouds-public.yaml below it,
  * secure.yaml on top. `verify: false` and `interface` are honoured. Undefined when there is no such file and none was asked for.
  *
  * @throws CloudConfigError
  */
-export async function readCloudsYaml(
-  request: CloudsYamlRequest,
-): Promise<{ name: string; path: string; settings: RawSettings } | undefined> {
+export async function readCloudsYaml(request: CloudsYamlRequest): Promise<CloudsYaml | undefined> {
   const { env, readText } = request;
   const asked = request.file ?? env['OS_CLIENT_CONFIG_FILE'];
   const found =
@@ -72,6 +78,7 @@ export async function readCloudsYaml(
     name,
     path: found.path,
     settings: flatten(merged, `openstack: ${found.path}, cloud ${JSON.stringify(name)}`),
+    files: [found, publicFile, secureFile].flatMap((file) => file?.path ?? []),
   };
 }
 

@@ -3,6 +3,12 @@ import { CloudConfigError, type CloudConfigFile } from '../cloud.ts';
 import { type GcfgFile, type GcfgReader, parseGcfg, readSection, unknownKeys } from '../gcfg.ts';
 import { type ReadText, readCloudsYaml } from './clouds-yaml.ts';
 import { type Credential, credentialOf, hasCredential, type RawSettings, type SettingName } from './credential.ts';
+import {
+  type LoadBalancerConfig,
+  loadBalancerClassKeys,
+  loadBalancerConfigOf,
+  loadBalancerKeys,
+} from './load-balancer-config.ts';
 
 export interface NetworkingOptions {
   readonly ipv6SupportDisabled: boolean;
@@ -28,6 +34,11 @@ export interface OpenStackConfig {
   };
   readonly timeoutMs: number;
   readonly networking: NetworkingOptions;
+  readonly loadBalancer: LoadBalancerConfig;
+  /** Whose routes lead to pods; undefined = no routes. */
+  readonly routerId: string | undefined;
+  /** Every file that was read, but for the cloud config itself; TLS files included. */
+  readonly files: readonly string[];
   /** For the log: what was ignored. */
   readonly warnings: readonly string[];
 }
@@ -67,8 +78,11 @@ const knownKeys: ReadonlyMap<string, ReadonlySet<string> | 'any'> = new Map<stri
     new Set(['ipv6-support-disabled', 'public-network-name', 'internal-network-name', 'address-sort-order']),
   ],
   ['metadata', new Set(['search-order', 'request-timeout'])],
-  // Other halves of the cloud, and the volume plugins that share the file.
-  ...['loadbalancer', 'loadbalancerclass', 'route', 'blockstorage'].map((name) => [name, 'any'] as const),
+  ['loadbalancer', loadBalancerKeys],
+  ['loadbalancerclass', loadBalancerClassKeys],
+  ['route', new Set(['router-id'])],
+  // Of the volume plugins, which share the file.
+  ['blockstorage', 'any'],
 ]);
 
 /**
@@ -112,16 +126,35 @@ export async function readConfig(
   const authUrl = authUrlOf(settings.auth_url, where);
   const { order, warnings } = sortOrder(readSection(gcfg, 'Networking').text('address-sort-order'));
   const unknown = unknownKeys(gcfg, knownKeys);
+  const loadBalancer = loadBalancerConfigOf(gcfg);
+  const tls = tlsOf(settings, where);
   return {
     authUrl,
     credential: credentialOf(settings, where),
     region: settings.region_name,
     interface: interfaceOf(settings.interface, where),
-    tls: tlsOf(settings, where),
-    timeoutMs: readSection(gcfg, 'Metadata').durationMs('request-timeout') || 60_000,
+    tls,
+    timeoutMs: metadataTimeoutMs(readSection(gcfg, 'Metadata')),
     networking: networkingOf(readSection(gcfg, 'Networking'), order),
-    warnings: [...(unknown.length > 0 ? [`unknown in the cloud config: ${unknown.join(', ')}`] : []), ...warnings],
+    loadBalancer: loadBalancer.config,
+    routerId: readSection(gcfg, 'Route').text('router-id'),
+    files: [...(clouds?.files ?? []), ...[tls.caFile, tls.certFile, tls.keyFile].filter((path) => path !== undefined)],
+    warnings: [
+      ...(unknown.length > 0 ? [`unknown in the cloud config: ${unknown.join(', ')}`] : []),
+      ...warnings,
+      ...loadBalancer.warnings,
+    ],
   };
+}
+
+/** How long a read may take; `search-order` is checked and otherwise unused, as upstream does. */
+function metadataTimeoutMs(metadata: GcfgReader): number {
+  const order = metadata.text('search-order');
+  for (const word of (order ?? '').split(',').map((part) => part.trim())) {
+    if (word === '' || word === 'configDrive' || word === 'metadataService') continue;
+    throw metadata.error('search-order', `${JSON.stringify(order)}, expected configDrive, metadataService or both`);
+  }
+  return metadata.durationMs('request-timeout') || 60_000;
 }
 
 function globalSettings(global: GcfgReader): RawSettings {

@@ -74,6 +74,11 @@ export async function openOpenStack({ config, context, wrapHttp = (http) => http
         return lookupPass({ ...options, cloud: 'openstack', refs, reader, listAbove, targetOf });
       },
     },
+    files: config.files,
+    prove: async (signal) => {
+      const operation = 'GET /servers';
+      await client.get({ service: 'compute', path: '/servers', operation, query: [['limit', '1']], signal });
+    },
     check: (signal) => checkOpenStack(client, region, signal),
     close,
   };
