@@ -1,4 +1,5 @@
 import { defineMetrics, type MetricRegistry } from '../common/process/metrics.ts';
+import type { CallWait } from './clouds/call-gate.ts';
 import type { CloudCall } from './clouds/cloud.ts';
 import type { CallRecord } from './kube/client.ts';
 import type { QueueMetrics } from './reconciler.ts';
@@ -74,6 +75,13 @@ export const processMetrics = defineMetrics({
     labels: ['cloud', 'operation'],
     buckets: latency,
   },
+  cloudWaiting: {
+    name: 'mooring_cloud_call_waiting_seconds',
+    type: 'histogram',
+    help: "Seconds a call waited for its turn under the account's rate limit, by urgency: change, need, refresh.",
+    labels: ['cloud', 'urgency'],
+    buckets: latency,
+  },
   loopAge: {
     name: 'mooring_loop_progress_age_seconds',
     type: 'gauge',
@@ -120,6 +128,9 @@ export function createProcessMetrics(registry: MetricRegistry) {
     onCloudCall({ cloud, operation, code, seconds }: CloudCall) {
       metrics.cloudCalls.add({ cloud, operation, code });
       metrics.cloudSeconds.observe({ cloud, operation }, seconds);
+    },
+    onCloudWait({ cloud, urgency, seconds }: CallWait) {
+      metrics.cloudWaiting.observe({ cloud, urgency }, seconds);
     },
   };
 }

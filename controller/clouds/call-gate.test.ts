@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { CloudError } from '../../common/cloud-error.ts';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
-import { createCallGate } from './call-gate.ts';
+import { type CallWait, createCallGate, type GateCall } from './call-gate.ts';
 
 const throttled = (retryAfterMs?: number) =>
   new CloudError({ kind: 'Throttled', cloud: 'aws', operation: 'Describe', message: 'slow down', retryAfterMs });
@@ -85,5 +85,83 @@ describe('createCallGate', () => {
     const world = setUp();
     world.answer(() => Promise.reject(throttled(86_400_000)));
     assert.equal(await restOf(world.run), 120_000);
+  });
+
+  describe('with limits', () => {
+    function limited() {
+      const clock = fakeClock();
+      const waits: CallWait[] = [];
+      const gate = createCallGate({
+        cloud: 'aws',
+        clock,
+        random: () => 0.5,
+        limits: { perSecond: 2, burst: 1 },
+        onWait: (wait) => waits.push(wait),
+      });
+      const started: string[] = [];
+      const ended: string[] = [];
+      const ask = (name: string, options?: GateCall, answer: () => Promise<string> = async () => 'ok') => {
+        const call = () => {
+          started.push(name);
+          return answer();
+        };
+        gate.run('Describe', call, options).then(
+          () => ended.push(`${name} ok`),
+          (error: CloudError) => ended.push(`${name} ${error.kind}`),
+        );
+      };
+      return { clock, waits, started, ended, ask };
+    }
+
+    it('makes a change before the reads that came earlier, and tells how long each waited', async () => {
+      const { clock, waits, started, ask } = limited();
+      ask('one');
+      ask('list', { urgency: 'refresh' });
+      ask('read');
+      ask('change', { urgency: 'change' });
+      await clock.advance(1500);
+      assert.deepEqual(started, ['one', 'change', 'read', 'list']);
+      assert.deepEqual(
+        waits.map(({ urgency, seconds }) => [urgency, seconds]),
+        [
+          ['need', 0],
+          ['change', 0.5],
+          ['need', 1],
+          ['refresh', 1.5],
+        ],
+      );
+      assert.equal(clock.pending, 0);
+    });
+
+    it('fails everybody who waits as soon as the cloud wants rest, and makes half as many calls after it', async () => {
+      const { clock, started, ended, ask } = limited();
+      ask('one', {}, () => Promise.reject(throttled(5000)));
+      ask('two');
+      ask('three', { urgency: 'change' });
+      await clock.advance(0);
+      assert.deepEqual(started, ['one']);
+      assert.deepEqual(ended.toSorted(), ['one Throttled', 'three Throttled', 'two Throttled']);
+      assert.equal(clock.pending, 0);
+      await clock.advance(5000);
+      for (const name of ['a', 'b', 'c']) ask(name);
+      await clock.advance(900);
+      assert.deepEqual(started, ['one', 'a']);
+      await clock.advance(200);
+      assert.deepEqual(started, ['one', 'a', 'b']);
+      await clock.advance(2000);
+    });
+
+    it('gives up a call that waits for its turn, and does not make it', async () => {
+      const { clock, started, ended, ask } = limited();
+      const stop = new AbortController();
+      ask('one');
+      ask('two', { signal: stop.signal });
+      await clock.advance(100);
+      stop.abort();
+      await clock.advance(1000);
+      assert.deepEqual(started, ['one']);
+      assert.deepEqual(ended, ['one ok', 'two Unavailable']);
+      assert.equal(clock.pending, 0);
+    });
   });
 });

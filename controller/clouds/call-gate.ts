@@ -2,6 +2,8 @@ import { CloudError, isCloudError } from '../../common/cloud-error.ts';
 import { backoffMs } from '../../common/process/backoff.ts';
 import type { Clock } from '../../common/process/clock.ts';
 import type { Random } from '../../common/process/random.ts';
+import { type CallLimits, createTokenBucket } from './token-bucket.ts';
+import { createTurns, type Turns } from './turns.ts';
 
 export interface CallGateOptions {
   readonly cloud: string;
@@ -11,6 +13,10 @@ export interface CallGateOptions {
   readonly firstMs?: number;
   /** The longest rest, also where the cloud asks for more. Default 2 minutes. */
   readonly maxMs?: number;
+  /** How many calls may start. Default: as many as are asked for. */
+  readonly limits?: CallLimits | undefined;
+  /** Called once for every call that had to pass `limits`, when its turn has come or its wait has ended without. */
+  readonly onWait?: ((wait: CallWait) => void) | undefined;
 }
 
 /**
@@ -19,6 +25,13 @@ export interface CallGateOptions {
  */
 export type Urgency = 'change' | 'need' | 'refresh';
 
+/** How long one call waited for its turn, for the metric `mooring_cloud_call_waiting_seconds{cloud,urgency}`. */
+export interface CallWait {
+  readonly cloud: string;
+  readonly urgency: Urgency;
+  readonly seconds: number;
+}
+
 export interface GateCall {
   /** Default `need`. */
   readonly urgency?: Urgency;
@@ -26,26 +39,49 @@ export interface GateCall {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** One scope's rest after the cloud said that there are too many calls. */
+/** The calls to one account and class of API: so many at a time as the cloud takes, the urgent ones first, none while it wants rest. */
 export interface CallGate {
   /**
-   * Makes the call, or fails at once with `Throttled` and the time left while the scope rests. A call that ends in `Throttled` starts the
-   * rest: as long as the cloud asked for, at least a delay that doubles with every refusal in a row.
+   * Makes the call when its turn has come, or fails with `Throttled` and the time left as soon as the scope rests; with `Unavailable` when `signal` ends the wait. A call
+   * that ends in `Throttled` starts the rest: as long as the cloud asked for, at least a delay that doubles with every refusal in a row. It also halves the rate of
+   * `limits`, which comes back bit by bit.
    */
   run<T>(operation: string, call: () => Promise<T>, options?: GateCall): Promise<T>;
 }
 
-export function createCallGate({ cloud, clock, random, firstMs = 1000, maxMs = 120_000 }: CallGateOptions): CallGate {
+export function createCallGate(options: CallGateOptions): CallGate {
+  const { cloud, clock, random, firstMs = 1000, maxMs = 120_000, limits, onWait } = options;
   let refusals = 0;
   let closedUntil = 0;
+  const bucket = limits && createTokenBucket(limits, clock);
+  const turns = bucket && createTurns(bucket, clock);
+
+  function failWhileResting(operation: string): void {
+    const leftMs = closedUntil - clock.monotonic();
+    if (leftMs <= 0) return;
+    const message = 'not called: the cloud asked for fewer calls';
+    throw new CloudError({ kind: 'Throttled', cloud, operation, message, retryAfterMs: leftMs });
+  }
+
+  /** Until the call may start. */
+  async function pass(turns: Turns, operation: string, { urgency = 'need', signal }: GateCall): Promise<void> {
+    const askedAt = clock.monotonic();
+    try {
+      await turns.wait(urgency, signal);
+    } catch (cause) {
+      const message = 'given up before its turn came';
+      throw new CloudError({ kind: 'Unavailable', cloud, operation, message, cause });
+    } finally {
+      onWait?.({ cloud, urgency, seconds: (clock.monotonic() - askedAt) / 1000 });
+    }
+    failWhileResting(operation);
+  }
+
   return {
-    async run(operation, call) {
+    async run(operation, call, options = {}) {
+      failWhileResting(operation);
+      if (turns) await pass(turns, operation, options);
       const startedAt = clock.monotonic();
-      const leftMs = closedUntil - startedAt;
-      if (leftMs > 0) {
-        const message = 'not called: the cloud asked for fewer calls';
-        throw new CloudError({ kind: 'Throttled', cloud, operation, message, retryAfterMs: leftMs });
-      }
       try {
         const answer = await call();
         if (startedAt >= closedUntil) refusals = 0;
@@ -53,12 +89,17 @@ export function createCallGate({ cloud, clock, random, firstMs = 1000, maxMs = 1
       } catch (error) {
         if (!isCloudError(error) || error.kind !== 'Throttled') throw error;
         // Calls that were under way together are refused together: one refusal.
-        if (startedAt >= closedUntil) refusals += 1;
+        if (startedAt >= closedUntil) {
+          refusals += 1;
+          bucket?.halve();
+        }
         const restMs = Math.min(
           maxMs,
           Math.max(error.retryAfterMs ?? 0, backoffMs(refusals, { firstMs, maxMs, random })),
         );
         closedUntil = Math.max(closedUntil, clock.monotonic() + restMs);
+        // They fail at once, as a call that comes now would.
+        turns?.release();
         const message = error.message.replace(`${cloud} ${error.operation}: `, '');
         throw new CloudError({ kind: 'Throttled', cloud, operation, message, retryAfterMs: restMs, cause: error });
       }

@@ -3,6 +3,7 @@ import type { Instance, PowerState } from '../../common/instance.ts';
 import type { Clock } from '../../common/process/clock.ts';
 import type { Log } from '../../common/process/log.ts';
 import type { Random } from '../../common/process/random.ts';
+import type { CallWait } from './call-gate.ts';
 import type { LoadBalancers } from './load-balancers.ts';
 import type { Routes } from './routes.ts';
 
@@ -115,6 +116,8 @@ export interface CloudContext {
   readonly mutationTimeoutMs?: number;
   /** Called once per call, after it ended. */
   onCall(call: CloudCall): void;
+  /** Called once per call that had to wait for its turn or could have had to: what `createCallGate` takes as `onWait`. */
+  readonly onWait?: ((wait: CallWait) => void) | undefined;
 }
 
 /** The text of a `--cloud-config` file and where it came from. */
