@@ -36,8 +36,9 @@ const kindOfCode: ReadonlyMap<string, CloudErrorKind> = new Map<string, CloudErr
   ['TimeoutError', 'Timeout'],
 ]);
 
-/** The code as it came over the wire, or the SDK's own name for the failure. */
+/** The code as it came over the wire, or the SDK's own name for the failure; also of the CloudError made of it. */
 export function codeOf(error: unknown): string {
+  if (error instanceof CloudError && error.cause !== undefined) return codeOf(error.cause);
   if (!(error instanceof Error)) return 'unknown';
   const wire = (error as { Error?: { Code?: unknown } }).Error?.Code;
   if (typeof wire === 'string') return wire;
