@@ -14,7 +14,7 @@ export interface RecordKeeper<R extends ObservedRoute> {
 
 export function createRecordKeeper<R extends ObservedRoute>(
   records: RouteRecords,
-  scope: string,
+  { scope, tagged }: { readonly scope: string; readonly tagged: boolean },
   instanceOf: (providerID: string) => string,
   textOf: (destination: string) => string,
 ): RecordKeeper<R> {
@@ -27,8 +27,8 @@ export function createRecordKeeper<R extends ObservedRoute>(
     instance: providerID === undefined ? '' : instanceOf(providerID),
   });
 
-  function unrecorded(routes: readonly R[], { keep, create }: RoutePlan<R>): RouteRecord[] {
-    if (!routes.some(({ ours }) => ours === undefined)) return [];
+  function unrecorded({ keep, create }: RoutePlan<R>): RouteRecord[] {
+    if (tagged) return [];
     return [
       ...keep.flatMap(({ route, destination, node }) =>
         route.ours === undefined ? [recordOf(destination, node.providerID)] : [],
@@ -57,7 +57,7 @@ export function createRecordKeeper<R extends ObservedRoute>(
   return {
     keep({ table, readAtMs }, plan) {
       const routes = table?.routes ?? [];
-      const note = unrecorded(routes, plan);
+      const note = unrecorded(plan);
       // A list right after a change may not show it yet; only another look counts.
       const drop = readAtMs > prunedAtMs ? outlived(routes, plan) : [];
       prunedAtMs = Math.max(prunedAtMs, readAtMs);

@@ -136,11 +136,12 @@ export function createRouteSteps<R extends ObservedRoute>(
       await routes.remove(old, { permit, signal });
       forgotten(old);
     }
+    const record = { destination: desired.destination, instance: instanceOf(desired.providerID) };
+    // Most are on record since the round; this one came while that was written.
+    if (!routes.tagged && !records.has(record.destination, record.instance))
+      await records.change({ note: [record, ...planned()] });
     const route = await routes.create(desired, { permit, signal });
     table.added(route);
-    const record = { destination: desired.destination, instance: instanceOf(desired.providerID) };
-    if (route.ours === undefined && !records.has(record.destination, record.instance))
-      await records.change({ note: [record, ...planned()] });
     made(desired.destination, desired.nodeUid, instead);
     failures.clear(keyOf(step));
     unsure.delete(keyOf(step));
@@ -161,7 +162,7 @@ export function createRouteSteps<R extends ObservedRoute>(
     }
   }
 
-  /** Now that this cloud shows that it cannot tag: all that is about to be made, in one write. */
+  /** All that is about to be made, for one write. */
   function planned(): RouteRecord[] {
     return [...steps.values()].flatMap((step) =>
       step.kind === 'create'

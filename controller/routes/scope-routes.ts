@@ -81,7 +81,7 @@ export function createScopeRoutes<R extends ObservedRoute>(
   const textOf = (cidr: string) => parse(cidr)?.text ?? cidr;
   const table = createKnownTable(routes, () => clock.monotonic());
   const vanished = createVanished<R>(context, scope, instanceOf, options.budget);
-  const recordsKept = createRecordKeeper(records, scope, instanceOf, textOf);
+  const recordsKept = createRecordKeeper<R>(records, { scope, tagged: routes.tagged }, instanceOf, textOf);
   const failures = createRouteFailures(context);
   const steps = createRouteSteps<R>(context, {
     routes,
