@@ -52,10 +52,14 @@ export function nodesOfScope(
     if (node.podCIDRs.length === 0) continue;
     const cloud = routedBy(node, configured);
     if (cloud?.scope === scope) found.nodes.push(routedNode(node));
-    else if (cloud === undefined && ownershipOf(node, configured).kind !== 'foreign')
-      found.undecided.push(...node.podCIDRs);
+    else if (cloud === undefined && mayBeIn(node, configured, scope)) found.undecided.push(...node.podCIDRs);
   }
   return found;
+}
+
+function mayBeIn(node: NodeView, configured: readonly ConfiguredCloud[], scope: string): boolean {
+  const ownership = ownershipOf(node, configured);
+  return ownership.kind !== 'foreign' && ownership.clouds.some((cloud) => cloud.scope === scope);
 }
 
 /** One text for one instance of this cloud, however its providerID is spelled. */
