@@ -46,6 +46,7 @@ export async function runController(options: RunOptions, { clock, random, log, e
     env,
     mutationTimeoutMs,
     onCall: metrics.onCloudCall,
+    onWait: metrics.onCloudWait,
   });
   const client = createKubeClient({ config: connection, clock, log, onCall: metrics.onApiCall });
   const host = hostname();
