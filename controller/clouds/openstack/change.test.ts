@@ -7,15 +7,8 @@ import { createCallGate } from '../call-gate.ts';
 import { WithheldError } from '../permit.ts';
 import { type ChangeRequest, createClient, type OpenStackClient } from './client.ts';
 import { faultOf, isThingNotFound } from './fault.ts';
-import {
-  answerJson,
-  answerText,
-  catalogOf,
-  type FakeOpenStack,
-  type Fault,
-  password,
-  startFakeOpenStack,
-} from './testing/fake-openstack.ts';
+import { answerJson, answerText } from './testing/answers.ts';
+import { catalogOf, type FakeOpenStack, type Fault, password, startFakeOpenStack } from './testing/fake-openstack.ts';
 
 const neutronError = (type: string, message: string) => ({ NeutronError: { type, message, detail: '' } });
 const octaviaFault = (faultstring: string) => ({ faultcode: 'Client', faultstring, debuginfo: null });

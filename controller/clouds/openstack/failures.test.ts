@@ -5,7 +5,8 @@ import { systemClock } from '../../../common/process/clock.ts';
 import { createLog } from '../../../common/process/log.ts';
 import { fakeClock } from '../../../common/testing/fake-clock.ts';
 import type { Cloud } from '../cloud.ts';
-import { answerJson, answerNovaFault, answerText, type Fault, password, uuid } from './testing/fake-openstack.ts';
+import { answerJson, answerNovaFault, answerText } from './testing/answers.ts';
+import { type Fault, password, uuid } from './testing/fake-openstack.ts';
 import { named, providerID, range, ref, startWorld, states, type World } from './testing/world.ts';
 
 function cutConnection(_: unknown, response: ServerResponse): 'answered' {

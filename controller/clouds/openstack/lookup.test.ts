@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import fc from 'fast-check';
 import { type Cloud, maxAbsenceProofs } from '../cloud.ts';
-import { active, answerJson, answerText, uuid } from './testing/fake-openstack.ts';
+import { answerJson, answerText } from './testing/answers.ts';
+import { active, uuid } from './testing/fake-openstack.ts';
 import { named, providerID, range, ref, startWorld, states, summary, type World } from './testing/world.ts';
 
 describe('looking up servers on OpenStack', () => {

@@ -11,16 +11,8 @@ import { systemClock } from '../../../common/process/clock.ts';
 import { silentLog } from '../../../common/process/log.ts';
 import { type Cloud, CloudConfigError, type CloudContext } from '../cloud.ts';
 import { cloudModule } from './index.ts';
-import {
-  active,
-  answerJson,
-  answerNovaFault,
-  catalogOf,
-  type FakeOpenStack,
-  password,
-  startFakeOpenStack,
-  uuid,
-} from './testing/fake-openstack.ts';
+import { answerJson, answerNovaFault } from './testing/answers.ts';
+import { active, catalogOf, type FakeOpenStack, password, startFakeOpenStack, uuid } from './testing/fake-openstack.ts';
 
 const context: CloudContext = { clock: systemClock(), random: () => 0.5, log: silentLog, env: {}, onCall: () => {} };
 const ref = { by: 'providerID', providerID: `openstack:///${uuid(1)}` } as const;
