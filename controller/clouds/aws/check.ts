@@ -10,6 +10,15 @@ export interface CheckOptions {
   readonly signal: AbortSignal | undefined;
 }
 
+/** A dry run with the credential. Throws a CloudError. */
+export async function proveCredential(ec2: Ec2, signal?: AbortSignal): Promise<void> {
+  try {
+    await ec2.describeInstances({ DryRun: true }, { signal });
+  } catch (error) {
+    if (codeOf(error) !== 'DryRunOperation') throw error;
+  }
+}
+
 /** Region, credential, and each permission by a dry run, which EC2 answers with `DryRunOperation` where it would have been allowed. */
 export async function checkAws({
   ec2,

@@ -6,6 +6,8 @@ import type { AwsConfig } from './config.ts';
 export interface ClusterTags {
   /** Undefined only where the configuration allows it: then nothing is marked, and everything matches. */
   readonly id: string | undefined;
+  /** Any of these keys may mark a resource as the cluster's, for filters; empty where everything matches. */
+  readonly keys: readonly string[];
   /** What is put on new resources. */
   readonly owned: Readonly<Record<string, string>>;
   /** Whether a resource carries the cluster's tag, with any value. */
@@ -18,10 +20,11 @@ const prefix = 'kubernetes.io/cluster/';
 const legacyKey = 'KubernetesCluster';
 
 export function clusterTagsOf(id: string | undefined, legacy: boolean): ClusterTags {
-  if (id === undefined) return { id, owned: {}, has: () => true, owns: () => true };
+  if (id === undefined) return { id, keys: [], owned: {}, has: () => true, owns: () => true };
   const key = prefix + id;
   return {
     id,
+    keys: [key, legacyKey],
     owned: { [key]: 'owned', ...(legacy && { [legacyKey]: id }) },
     has: (tags) => Object.hasOwn(tags, key) || tags[legacyKey] === id,
     owns: (tags) => tags[key] === 'owned' || tags[legacyKey] === id,

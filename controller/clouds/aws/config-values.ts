@@ -1,7 +1,8 @@
 import type { GcfgReader } from '../gcfg.ts';
 
-/** How load balancers look whether a node serves, where the Service's traffic policy is Cluster. */
+/** How load balancers look whether a node serves, where the Service's traffic policy is Cluster and the configuration says so. */
 export type HealthProbe =
+  /** A connection to the Service's own port. */
   | { readonly mode: 'ServiceNodePort' }
   /** Kube-proxy's own, the same for all Services. */
   | { readonly mode: 'Shared'; readonly port: number; readonly path: string };
@@ -13,11 +14,12 @@ export function idOf(section: GcfgReader, key: string, prefix: string): string |
   throw section.error(key, `${JSON.stringify(id)}, expected ${prefix}-<id>`);
 }
 
-export function healthProbeOf(global: GcfgReader): HealthProbe {
+export function healthProbeOf(global: GcfgReader): HealthProbe | undefined {
   const modeKey = 'clusterserviceloadbalancerhealthprobemode';
   const portKey = 'clusterservicesharedloadbalancerhealthprobeport';
   const pathKey = 'clusterservicesharedloadbalancerhealthprobepath';
-  const mode = global.text(modeKey) ?? 'ServiceNodePort';
+  const mode = global.text(modeKey);
+  if (mode === undefined) return undefined;
   if (mode === 'ServiceNodePort') return { mode };
   if (mode !== 'Shared') throw global.error(modeKey, `${JSON.stringify(mode)}, expected Shared or ServiceNodePort`);
   const port = global.text(portKey) ?? '10256';

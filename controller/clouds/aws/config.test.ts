@@ -17,7 +17,7 @@ describe('parseAwsConfig', () => {
       disableSecurityGroupIngress: false,
       elbSecurityGroup: undefined,
       managedNlbSecurityGroups: false,
-      healthProbe: { mode: 'ServiceNodePort' },
+      healthProbe: undefined,
       topologyTypes: /^(hpc|trn|p)[0-9]+[a-z]*(-[a-z0-9]+)?(\.[0-9a-z]*)$/,
       region: undefined,
       roleArn: undefined,

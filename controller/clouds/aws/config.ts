@@ -38,7 +38,7 @@ export interface AwsConfig {
   readonly elbSecurityGroup: string | undefined;
   /** Each network load balancer gets a security group of its own. */
   readonly managedNlbSecurityGroups: boolean;
-  readonly healthProbe: HealthProbe;
+  readonly healthProbe: HealthProbe | undefined;
   /** Types of which the place in the network has to be known before a Node is initialised. */
   readonly topologyTypes: RegExp;
   readonly serviceOverrides: readonly ServiceOverride[];

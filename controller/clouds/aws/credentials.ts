@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { EC2Client, type EC2ClientConfig } from '@aws-sdk/client-ec2';
 import type { Clock } from '../../../common/process/clock.ts';
 
@@ -11,6 +12,8 @@ export type CredentialSource =
       readonly provider: CredentialProvider;
       /** For people; free of secrets. */
       readonly from: string;
+      /** Files that may hold it; it is found anew when one of them changes. */
+      readonly files: readonly string[];
       /** Set when the source is configured but gave nothing yet: calls fail until it does. */
       readonly problem?: string;
     }
@@ -41,21 +44,34 @@ export async function findCredentials(
   const sessionToken = env['AWS_SESSION_TOKEN'];
   if (accessKeyId && secretAccessKey && !env['AWS_PROFILE']) {
     const credential = { accessKeyId, secretAccessKey, ...(sessionToken ? { sessionToken } : {}) };
-    return { state: 'found', provider: async () => credential, from: 'the environment' };
+    return { state: 'found', provider: async () => credential, from: 'the environment', files: [] };
   }
-  const chain = new EC2Client({ region });
+  // Not in the types of the client, which hands it on: otherwise the SDK remembers files for as long as the process lives.
+  const chain = new EC2Client({ region, ignoreCache: true } as EC2ClientConfig);
   const provider: CredentialProvider = () => chain.config.credentials();
   const explicit = explicitSources.find((name) => env[name]);
+  const files = sharedFiles(env);
   const from = explicit ?? 'the standard chain (shared files or instance role)';
   try {
     await within(provider(), clock, timeoutMs);
-    return { state: 'found', provider, from };
+    return { state: 'found', provider, from, files };
   } catch (error) {
     const problem = (error instanceof Error ? error.message : String(error)).split('\n', 1)[0]!;
-    if (explicit !== undefined) return { state: 'found', provider, from, problem };
+    if (explicit !== undefined) return { state: 'found', provider, from, files, problem };
     const tried = `AWS_ACCESS_KEY_ID, ${explicitSources.join(', ')}, shared config and credentials files, instance role`;
     return { state: 'none', tried: `${tried} (${problem})` };
   }
+}
+
+/** The web identity token is none of them: the SDK reads it whenever it needs one. */
+function sharedFiles(env: Env): readonly string[] {
+  const file = (variable: string, name: string) => {
+    const home = env['HOME'];
+    return env[variable] || (home ? join(home, '.aws', name) : undefined);
+  };
+  return [file('AWS_SHARED_CREDENTIALS_FILE', 'credentials'), file('AWS_CONFIG_FILE', 'config')].flatMap(
+    (path) => path ?? [],
+  );
 }
 
 /** A region from the shared config file or, on EC2, from the instance itself; undefined elsewhere or after `timeoutMs`. */

@@ -1,15 +1,19 @@
 import { aws } from '../../../common/provider-id/aws.ts';
-import { createCallGate } from '../call-gate.ts';
 import { type Cloud, CloudConfigError, type CloudConfigFile, type CloudContext, type CloudModule } from '../cloud.ts';
 import { lookupPass, type Target } from '../lookup-pass.ts';
-import { checkAws } from './check.ts';
+import { checkAws, proveCredential } from './check.ts';
+import { createCluster } from './cluster-tags.ts';
 import { type AwsConfig, accountOfRole, parseAwsConfig } from './config.ts';
-import { findCredentials, regionOfSurroundings } from './credentials.ts';
+import { type CredentialProvider, findCredentials, regionOfSurroundings } from './credentials.ts';
 import { createEc2 } from './ec2.ts';
 import { createElb } from './elb.ts';
 import { createElbV2 } from './elbv2.ts';
 import { endpointOf, type ServiceId } from './endpoints.ts';
+import { createGates } from './gates.ts';
+import type { AwsParts } from './parts.ts';
 import { createReader } from './reader.ts';
+import { createRoutes } from './routes/routes.ts';
+import { createSelf } from './self.ts';
 import { createZoneIds } from './zone-ids.ts';
 
 const surroundingsTimeoutMs = 5_000;
@@ -25,7 +29,7 @@ async function open(
   file: CloudConfigFile | undefined,
   context: CloudContext,
 ): Promise<Cloud | { readonly reportOnly: string }> {
-  const { clock, env, random } = context;
+  const { clock, env } = context;
   const log = context.log.with({ cloud: 'aws' });
   const config = parseAwsConfig(file);
   if (config.unknown.length > 0)
@@ -42,23 +46,21 @@ async function open(
   }
 
   const endpoint = (service: ServiceId) => endpointOf(service, region.name, config, env);
+  const gates = createGates(context);
+  const sts = (credentials: CredentialProvider) => ({ region: region.name, credentials, ...endpoint('STS') });
+  const stsCalls = { context, gates: gates.sts };
+  const { roleArn, sourceArn } = config;
   const credentials =
-    config.roleArn === undefined
+    roleArn === undefined
       ? source.provider
-      : (await import('./assume-role.ts')).assumeRole({
-          roleArn: config.roleArn,
-          sourceArn: config.sourceArn,
-          region: region.name,
-          endpoint: endpoint('STS').endpoint,
-          master: source.provider,
-        });
+      : (await import('./sts.ts')).assumeRole({ roleArn, sourceArn, client: sts(source.provider), calls: stsCalls });
   const client = (service: ServiceId) => ({ region: region.name, credentials, ...endpoint(service) });
-  const gate = () => createCallGate({ cloud: 'aws', clock, random });
-  const gates = { read: gate(), change: gate() };
-  const elbGates = { read: gate(), change: gate() };
-  const ec2 = createEc2(client('EC2'), { context, gates });
-  const elb = once(() => createElb(client('Elastic Load Balancing'), { context, gates: elbGates }));
-  const elbv2 = once(() => createElbV2(client('Elastic Load Balancing v2'), { context, gates: elbGates }));
+  const ec2 = createEc2(client('EC2'), { context, gates: gates.ec2 });
+  const elb = once(() => createElb(client('Elastic Load Balancing'), { context, gates: gates.elb }));
+  const elbv2 = once(() => createElbV2(client('Elastic Load Balancing v2'), { context, gates: gates.elbv2 }));
+  const self = createSelf(ec2, context);
+  const cluster = createCluster(config, self);
+  const parts: AwsParts = { context, config, region: region.name, ec2, elb, elbv2, cluster, self };
   const reader = createReader(ec2, createZoneIds(ec2, clock, log), {
     region: region.name,
     nodeIpFamilies: config.nodeIpFamilies,
@@ -84,6 +86,9 @@ async function open(
           targetOf: (ref) => targetOf(ref, region.name, accepts),
         }),
     },
+    routes: createRoutes(parts),
+    files: source.files,
+    prove: (signal) => proveCredential(ec2, signal),
     check: (signal) =>
       checkAws({
         ec2,

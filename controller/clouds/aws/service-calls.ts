@@ -53,7 +53,7 @@ export interface ServiceCallsOptions {
 /** What every client of the SDK is made with: retrying is the controller's business, which knows what else waits; and a connection for each call that may be under way. */
 export const clientDefaults = {
   maxAttempts: 1,
-  requestHandler: { httpAgent: { keepAlive: true, maxSockets: 32 }, httpsAgent: { keepAlive: true, maxSockets: 32 } },
+  requestHandler: { httpAgent: { keepAlive: true, maxSockets: 48 }, httpsAgent: { keepAlive: true, maxSockets: 48 } },
 } as const;
 
 export function createServiceCalls(client: SdkClient, options: ServiceCallsOptions): ServiceCalls {

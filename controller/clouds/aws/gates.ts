@@ -1,0 +1,42 @@
+import { type CallGate, createCallGate } from '../call-gate.ts';
+import type { CloudContext } from '../cloud.ts';
+import type { CallLimits } from '../token-bucket.ts';
+
+/**
+ * What an account may call in one region, as AWS documents it; shared with everybody else who uses the account, so half of the refill rates are ours. EC2 has a bucket for
+ * each API: 100 of reads, filled by 20 a second; 50 of changes, filled by 5 a second. Elastic Load Balancing has one for the reads (40, filled by 10 a second) and one for the
+ * changes (20, filled by 3 a second) of each of its two APIs.
+ */
+const limits = {
+  ec2Read: { perSecond: 10, burst: 50 },
+  ec2Change: { perSecond: 5, burst: 25 },
+  elbRead: { perSecond: 5, burst: 20 },
+  elbChange: { perSecond: 2, burst: 10 },
+  sts: { perSecond: 1, burst: 5 },
+} as const satisfies Record<string, CallLimits>;
+
+export interface ServiceGates {
+  readonly read: CallGate;
+  readonly change: CallGate;
+}
+
+/** The calls to one region in classes, one gate for each that AWS counts apart. */
+export interface Gates {
+  readonly ec2: ServiceGates;
+  readonly elb: ServiceGates;
+  readonly elbv2: ServiceGates;
+  readonly sts: ServiceGates;
+}
+
+export function createGates({ clock, random, onWait }: Pick<CloudContext, 'clock' | 'random' | 'onWait'>): Gates {
+  const gate = (name: keyof typeof limits) =>
+    createCallGate({ cloud: 'aws', clock, random, limits: limits[name], onWait });
+  const elb = () => ({ read: gate('elbRead'), change: gate('elbChange') });
+  const sts = gate('sts');
+  return {
+    ec2: { read: gate('ec2Read'), change: gate('ec2Change') },
+    elb: elb(),
+    elbv2: elb(),
+    sts: { read: sts, change: sts },
+  };
+}

@@ -1,0 +1,42 @@
+import { DescribeRouteTablesCommand, type RouteTable as Ec2RouteTable } from '@aws-sdk/client-ec2';
+import { tagMap } from '../cluster-tags.ts';
+import type { AwsParts } from '../parts.ts';
+import type { ReadOptions } from '../service-calls.ts';
+import { routeError } from './route-view.ts';
+
+const operation = 'DescribeRouteTables';
+
+/** The one table for pod routes: of the configuration, else the only one with the cluster's tag. One call a page. Throws a CloudError. */
+export async function readRouteTable(
+  { ec2, config, cluster }: Pick<AwsParts, 'ec2' | 'config' | 'cluster'>,
+  options: ReadOptions,
+): Promise<Ec2RouteTable & { readonly RouteTableId: string }> {
+  if (config.routeTableId !== undefined) {
+    const command = new DescribeRouteTablesCommand({ RouteTableIds: [config.routeTableId] });
+    const { RouteTables } = await ec2.read(operation, command, options);
+    return only(RouteTables ?? [], `RouteTableID ${config.routeTableId}`);
+  }
+  const tags = await cluster(options.signal);
+  const tables: Ec2RouteTable[] = [];
+  let token: string | undefined;
+  do {
+    const command = new DescribeRouteTablesCommand({
+      ...(tags.keys.length > 0 && { Filters: [{ Name: 'tag-key', Values: [...tags.keys] }] }),
+      MaxResults: 100,
+      ...(token && { NextToken: token }),
+    });
+    const page = await ec2.read(operation, command, options);
+    tables.push(...(page.RouteTables ?? []).filter(({ Tags }) => tags.has(tagMap(Tags))));
+    token = page.NextToken || undefined;
+  } while (token !== undefined);
+  return only(tables, tags.id === undefined ? 'without a cluster id' : `tagged for cluster ${tags.id}`);
+}
+
+function only(tables: readonly Ec2RouteTable[], which: string): Ec2RouteTable & { readonly RouteTableId: string } {
+  const [table] = tables;
+  const id = table?.RouteTableId;
+  if (table !== undefined && id !== undefined && tables.length === 1) return { ...table, RouteTableId: id };
+  const found = tables.length === 0 ? 'none' : tables.map(({ RouteTableId }) => RouteTableId).join(', ');
+  const expected = 'expected exactly one; RouteTableID in [Global] of the cloud config names it';
+  throw routeError('Invalid', operation, `route tables ${which}: ${found}; ${expected}`);
+}

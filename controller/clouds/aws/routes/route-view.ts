@@ -1,0 +1,67 @@
+import type { Route as Ec2Route } from '@aws-sdk/client-ec2';
+import ipaddr from 'ipaddr.js';
+import { CloudError } from '../../../../common/cloud-error.ts';
+import { aws } from '../../../../common/provider-id/aws.ts';
+import type { ObservedRoute } from '../../routes.ts';
+
+/** One entry of the route table. EC2 cannot tag it. */
+export interface AwsRoute extends ObservedRoute {
+  readonly table: string;
+  /** Id of whatever it leads to: an instance, an interface, a gateway; empty where EC2 shows none. */
+  readonly target: string;
+}
+
+/** A CIDR as everybody writes it, so that two may be compared; undefined when it is none. */
+export function normalCidr(text: string): string | undefined {
+  try {
+    const [address, bits] = ipaddr.parseCIDR(text);
+    if (address instanceof ipaddr.IPv4) return `${ipaddr.IPv4.networkAddressFromCIDR(text)}/${bits}`;
+    return `${ipaddr.IPv6.networkAddressFromCIDR(text)}/${bits}`;
+  } catch {
+    return undefined;
+  }
+}
+
+/** An entry as EC2 shows it; undefined for one whose destination is a prefix list, which pod routes cannot meet. */
+export function viewOf(
+  table: string,
+  route: Ec2Route,
+  zoneOf: (instanceId: string) => string | undefined,
+): AwsRoute | undefined {
+  const destination = normalCidr(route.DestinationCidrBlock ?? route.DestinationIpv6CidrBlock ?? '');
+  if (destination === undefined) return undefined;
+  const { InstanceId: instance } = route;
+  return {
+    id: `${table}/${destination}`,
+    table,
+    destination,
+    target: targetOf(route),
+    providerID: instance ? providerIDOf(instance, zoneOf(instance)) : undefined,
+    blackhole: route.State === 'blackhole',
+    ours: undefined,
+  };
+}
+
+/** Without its zone where EC2 does not show the instance any more. */
+export function providerIDOf(instanceId: string, zone: string | undefined): string {
+  return zone === undefined ? `aws:////${instanceId}` : aws.print({ instanceId, zone });
+}
+
+function targetOf(route: Ec2Route): string {
+  const { InstanceId, NetworkInterfaceId, GatewayId, NatGatewayId, TransitGatewayId, VpcPeeringConnectionId } = route;
+  const { EgressOnlyInternetGatewayId, CarrierGatewayId, LocalGatewayId, CoreNetworkArn } = route;
+  const targets = [
+    ...[InstanceId, NetworkInterfaceId, GatewayId, NatGatewayId, TransitGatewayId, VpcPeeringConnectionId],
+    ...[EgressOnlyInternetGatewayId, CarrierGatewayId, LocalGatewayId, CoreNetworkArn],
+  ];
+  return targets.find(Boolean) ?? '';
+}
+
+/** How a destination is named in a request. */
+export function destinationFields(destination: string) {
+  return destination.includes(':') ? { DestinationIpv6CidrBlock: destination } : { DestinationCidrBlock: destination };
+}
+
+export function routeError(kind: CloudError['kind'], operation: string, message: string): CloudError {
+  return new CloudError({ kind, cloud: 'aws', operation, message });
+}

@@ -1,0 +1,87 @@
+import type { Instance as Ec2Instance } from '@aws-sdk/client-ec2';
+import { chunks } from '../../lookup-pass.ts';
+import type { Ec2 } from '../ec2.ts';
+import type { ReadOptions } from '../service-calls.ts';
+
+/** What routing has to know of an instance. */
+export interface RoutedInstance {
+  readonly zone: string | undefined;
+  /** EC2 drops packets that are not for the instance itself. */
+  readonly checksDestination: boolean;
+  /** Set where it has several interfaces: then EC2 wants to be told which one is meant. The one of device 0. */
+  readonly interfaceId: string | undefined;
+}
+
+/** EC2 takes up to 200 values a filter. */
+const idsPerFilter = 200;
+
+/** Instances that routes lead to, read in few calls and remembered. */
+export interface RoutedInstances {
+  zoneOf(id: string): string | undefined;
+  /** Reads those that were never seen. Throws a CloudError. */
+  learn(ids: Iterable<string>, options: ReadOptions): Promise<void>;
+  /** As it is now; undefined where EC2 does not show it. One that does not check its packets is not read again. Calls made together share one read. */
+  get(id: string, options: ReadOptions): Promise<RoutedInstance | undefined>;
+  /** Its packets are not checked any more. */
+  unchecked(id: string): void;
+}
+
+export function createRoutedInstances(ec2: Ec2): RoutedInstances {
+  const known = new Map<string, RoutedInstance>();
+  let asked = new Set<string>();
+  let next: Promise<void> | undefined;
+
+  async function read(ids: readonly string[], options: ReadOptions): Promise<void> {
+    await Promise.all(
+      chunks(ids, idsPerFilter).map(async (some) => {
+        let token: string | undefined;
+        do {
+          const page = await ec2.describeInstances(
+            { Filters: [{ Name: 'instance-id', Values: some }], MaxResults: 1000, ...(token && { NextToken: token }) },
+            options,
+          );
+          for (const { Instances } of page.Reservations ?? []) {
+            for (const instance of Instances ?? []) known.set(instance.InstanceId ?? '', viewOf(instance));
+          }
+          token = page.NextToken || undefined;
+        } while (token !== undefined);
+      }),
+    );
+  }
+
+  return {
+    zoneOf: (id) => known.get(id)?.zone,
+    async learn(ids, options) {
+      const missing = [...new Set(ids)].filter((id) => !known.has(id));
+      if (missing.length > 0) await read(missing, options);
+    },
+    async get(id, options) {
+      const before = known.get(id);
+      if (before?.checksDestination === false) return before;
+      known.delete(id);
+      asked.add(id);
+      next ??= Promise.resolve().then(() => {
+        const ids = [...asked];
+        asked = new Set();
+        next = undefined;
+        return read(ids, options);
+      });
+      await next;
+      return known.get(id);
+    },
+    unchecked(id) {
+      const instance = known.get(id);
+      if (instance !== undefined) known.set(id, { ...instance, checksDestination: false });
+    },
+  };
+}
+
+function viewOf({ Placement, SourceDestCheck, NetworkInterfaces = [] }: Ec2Instance): RoutedInstance {
+  const first = NetworkInterfaces.find(({ Attachment }) => Attachment?.DeviceIndex === 0) ?? NetworkInterfaces[0];
+  const several = NetworkInterfaces.length > 1;
+  return {
+    zone: Placement?.AvailabilityZone || undefined,
+    checksDestination: (several ? first?.SourceDestCheck : SourceDestCheck) !== false,
+    interfaceId: several ? first?.NetworkInterfaceId : undefined,
+  };
+}

@@ -1,0 +1,116 @@
+import {
+  CreateRouteCommand,
+  DeleteRouteCommand,
+  ModifyInstanceAttributeCommand,
+  ModifyNetworkInterfaceAttributeCommand,
+} from '@aws-sdk/client-ec2';
+import { isCloudError } from '../../../../common/cloud-error.ts';
+import { aws } from '../../../../common/provider-id/aws.ts';
+import type { ApplyOptions } from '../../permit.ts';
+import type { DesiredRoute, Routes } from '../../routes.ts';
+import { codeOf } from '../errors.ts';
+import type { AwsParts } from '../parts.ts';
+import type { ReadOptions } from '../service-calls.ts';
+import { readRouteTable } from './route-table.ts';
+import { type AwsRoute, destinationFields, normalCidr, routeError, viewOf } from './route-view.ts';
+import { createRoutedInstances, type RoutedInstance } from './routed-instances.ts';
+
+/**
+ * Pod routes in one route table. EC2 has no tags on routes and tells no quota. It forwards packets to an instance only once its check of source and destination is off;
+ * this is seen to before the route is made, so a route that is there needs nothing more.
+ */
+export function createRoutes(parts: AwsParts): Routes<AwsRoute> {
+  const { ec2 } = parts;
+  const instances = createRoutedInstances(ec2);
+  let tableId: string | undefined;
+  let nextRead: Promise<readonly AwsRoute[]> | undefined;
+
+  async function read(options: ReadOptions): Promise<readonly AwsRoute[]> {
+    const { RouteTableId: id, Routes: routes = [] } = await readRouteTable(parts, options);
+    tableId = id;
+    await instances.learn(
+      routes.flatMap(({ InstanceId }) => InstanceId ?? []),
+      options,
+    );
+    return routes.flatMap((route) => viewOf(id, route, instances.zoneOf) ?? []);
+  }
+
+  /** What stands at a destination now. Calls made together share one read that begins after all of them. */
+  async function standing(destination: string, signal: AbortSignal | undefined): Promise<AwsRoute | undefined> {
+    nextRead ??= Promise.resolve().then(() => {
+      nextRead = undefined;
+      return read({ urgency: 'change', signal });
+    });
+    return (await nextRead).find((route) => route.destination === destination);
+  }
+
+  async function create(route: DesiredRoute, options: ApplyOptions): Promise<AwsRoute> {
+    const operation = 'CreateRoute';
+    const id = aws.parse(route.providerID)?.instanceId;
+    const destination = normalCidr(route.destination);
+    if (id === undefined || destination === undefined) {
+      const [field, value] = id === undefined ? ['providerID', route.providerID] : ['destination', route.destination];
+      throw routeError('Invalid', operation, `${field}: ${JSON.stringify(value)}, expected an instance and a CIDR`);
+    }
+    const before: ReadOptions = { urgency: 'change', signal: options.signal };
+    if (tableId === undefined) await read(before);
+    const instance = await instances.get(id, before);
+    if (instance === undefined) throw routeError('NotFound', operation, `EC2 does not show instance ${id} yet`);
+    if (instance.checksDestination) await stopChecking(id, instance, options);
+    const table = tableId!;
+    const target = instance.interfaceId ?? id;
+    try {
+      const command = new CreateRouteCommand({
+        RouteTableId: table,
+        ...destinationFields(destination),
+        ...(instance.interfaceId ? { NetworkInterfaceId: instance.interfaceId } : { InstanceId: id }),
+      });
+      await ec2.change(operation, command, options);
+    } catch (error) {
+      if (codeOf(error) === 'InvalidRouteTableID.NotFound') tableId = undefined;
+      if (codeOf(error) !== 'RouteAlreadyExists') throw error;
+      const there = await standing(destination, options.signal);
+      const leadsThere = there?.target === id || there?.target === target;
+      if (there === undefined || !leadsThere || there.blackhole) throw error;
+      return there;
+    }
+    const made = { destination, providerID: route.providerID, blackhole: false, ours: undefined };
+    return { ...made, id: `${table}/${destination}`, table, target };
+  }
+
+  async function stopChecking(id: string, { interfaceId }: RoutedInstance, options: ApplyOptions): Promise<void> {
+    const SourceDestCheck = { Value: false };
+    if (interfaceId === undefined) {
+      const command = new ModifyInstanceAttributeCommand({ InstanceId: id, SourceDestCheck });
+      await ec2.change('ModifyInstanceAttribute', command, options);
+    } else {
+      const command = new ModifyNetworkInterfaceAttributeCommand({ NetworkInterfaceId: interfaceId, SourceDestCheck });
+      await ec2.change('ModifyNetworkInterfaceAttribute', command, options);
+    }
+    instances.unchecked(id);
+  }
+
+  /** EC2 deletes whatever has the destination, so it is looked at once more. */
+  async function remove(route: AwsRoute, options: ApplyOptions): Promise<void> {
+    const operation = 'DeleteRoute';
+    const { destination, table, target } = route;
+    const there = await standing(destination, options.signal);
+    if (there === undefined || there.table !== table) return;
+    if (there.target !== target) {
+      throw routeError('Conflict', operation, `${destination} leads to ${there.target} now, not to ${target}`);
+    }
+    const command = new DeleteRouteCommand({ RouteTableId: table, ...destinationFields(destination) });
+    try {
+      await ec2.change(operation, command, options);
+    } catch (error) {
+      if (!isCloudError(error) || codeOf(error) !== 'InvalidRoute.NotFound') throw error;
+    }
+  }
+
+  return {
+    tagged: false,
+    observe: async (_cluster, signal) => ({ routes: await read({ urgency: 'refresh', signal }), quota: undefined }),
+    create,
+    remove,
+  };
+}
