@@ -1,0 +1,40 @@
+import type { LoadBalancerPlan } from '../../load-balancers.ts';
+import type { NetworkFacts } from './network-facts.ts';
+import { type NodeRuleRemoval, planNodeRuleRemoval } from './node-rules.ts';
+import { type PlannedSecurityGroupCall, plannedCall } from './security-group-call.ts';
+import { trafficGroupOf } from './traffic-group.ts';
+
+/** How long the network interfaces of a load balancer that was deleted hold its groups; the cloud says no better than by refusing. */
+export const busyMs = 5000;
+
+/**
+ * What is to be done about security groups once the load balancer itself is gone: rules on the nodes' groups, the traffic group when this was the last that carried it, and at
+ * the very last the group that tells whose all this is. Pure.
+ */
+export function planGroupRemoval(
+  removal: NodeRuleRemoval,
+  facts: NetworkFacts,
+): Pick<LoadBalancerPlan<PlannedSecurityGroupCall>, 'steps' | 'waitMs'> {
+  const { owner, loadBalancer, ownGroup } = removal;
+  const traffic = trafficGroupOf(facts, owner.cluster);
+  const groups = [...new Set([...removal.groups, ...(traffic === undefined ? [] : [traffic.id])])];
+  const steps: PlannedSecurityGroupCall[] = [...planNodeRuleRemoval({ ...removal, groups }, facts)];
+  let waitMs: number | undefined;
+  const others = (facts.users?.get(traffic?.id ?? '') ?? []).filter((name) => name !== loadBalancer);
+  if (traffic !== undefined && others.length === 0 && ownGroup !== undefined) {
+    if (facts.busy.has(traffic.id)) waitMs = busyMs;
+    else {
+      const unless = { by: 'users of a group', group: traffic.id, but: loadBalancer } as const;
+      steps.push(plannedCall({ does: 'delete security group', group: traffic.id, unless }, traffic.name));
+    }
+  }
+  const own = ownGroup === undefined ? undefined : facts.groups.get(ownGroup);
+  if (own !== undefined) {
+    if (facts.busy.has(own.id)) waitMs = busyMs;
+    // While the other one waits, this one tells that something is left to do.
+    else if (waitMs === undefined) {
+      steps.push(plannedCall({ does: 'delete security group', group: own.id, unless: undefined }, own.name));
+    }
+  }
+  return { steps, waitMs };
+}

@@ -1,0 +1,196 @@
+import {
+  DescribeInstancesCommand,
+  DescribeRouteTablesCommand,
+  DescribeSecurityGroupsCommand,
+  DescribeSubnetsCommand,
+  DescribeVpcsCommand,
+  type Filter,
+  type RouteTable,
+  type SecurityGroup,
+} from '@aws-sdk/client-ec2';
+import { CloudError } from '../../../../common/cloud-error.ts';
+import { chunks, inParallel } from '../../lookup-pass.ts';
+import { tagMap } from '../cluster-tags.ts';
+import type { AwsParts } from '../parts.ts';
+import type { ReadOptions } from '../service-calls.ts';
+import type { Subnet } from '../subnets.ts';
+import { rulesOf } from './ingress-rule.ts';
+import type { InstanceFacts, NetworkFacts, ObservedSecurityGroup } from './network-facts.ts';
+import { createTogether } from './together.ts';
+
+/** What load balancers have to know of the VPC. All throw a CloudError. */
+export interface NetworkReads {
+  /** Security groups as they are now, in one call for each thousand; instances as remembered. `users` is left out. */
+  facts(instanceIds: readonly string[], options?: ReadOptions): Promise<NetworkFacts>;
+  /** Zones and security groups of instances, remembered for ten minutes. Those that do not exist are left out. */
+  instances(ids: readonly string[], options?: ReadOptions): Promise<ReadonlyMap<string, InstanceFacts>>;
+  /** Every subnet of the VPC, remembered for a minute. */
+  subnets(options?: ReadOptions): Promise<readonly Subnet[]>;
+  vpc(options?: ReadOptions): Promise<string>;
+}
+
+const pageSize = 1000;
+/** EC2 takes up to 200 values a filter. */
+const idsPerFilter = 200;
+const subnetsFreshMs = 60_000;
+const instancesFreshMs = 600_000;
+
+export function createNetworkReads(
+  parts: Pick<AwsParts, 'context' | 'config' | 'ec2' | 'cluster' | 'self'>,
+): NetworkReads {
+  const { ec2, config, context } = parts;
+  const { clock } = context;
+  let vpcId: string | undefined;
+  let subnetsSeen: { readonly atMs: number; readonly subnets: readonly Subnet[] } | undefined;
+  const instancesSeen = new Map<string, { readonly atMs: number; readonly facts: InstanceFacts }>();
+  // Services that are looked at together share one read that begins after the last of them asked.
+  const groupsTogether = createTogether(readGroups);
+
+  async function vpc(options: ReadOptions = {}): Promise<string> {
+    vpcId ??= config.vpc ?? (await parts.self(options.signal))?.VpcId ?? (await clusterVpc(options));
+    return vpcId;
+  }
+
+  /** Off the cloud: where the cluster's subnets are, else the default one. */
+  async function clusterVpc(options: ReadOptions): Promise<string> {
+    const cluster = await parts.cluster(options.signal);
+    const keys = Object.keys(cluster.owned);
+    if (keys.length > 0) {
+      const subnets = await describeSubnets([{ Name: 'tag-key', Values: keys }], options);
+      const ids = new Set(subnets.flatMap(({ VpcId }) => VpcId ?? []));
+      const [only] = ids;
+      if (ids.size === 1 && only !== undefined) return only;
+      if (ids.size > 1) throw noVpc(`subnets of the cluster are in several: ${[...ids].join(', ')}`);
+    }
+    const command = new DescribeVpcsCommand({ Filters: [{ Name: 'is-default', Values: ['true'] }] });
+    const { Vpcs } = await ec2.read('DescribeVpcs', command, options);
+    const id = Vpcs?.[0]?.VpcId;
+    if (id === undefined) throw noVpc('no subnet has the tag of the cluster, and there is no default VPC');
+    return id;
+  }
+
+  async function describeSubnets(filters: Filter[], options: ReadOptions) {
+    return allPages(async (NextToken) => {
+      const command = new DescribeSubnetsCommand({ Filters: filters, MaxResults: pageSize, ...NextToken });
+      const { Subnets, NextToken: next } = await ec2.read('DescribeSubnets', command, options);
+      return { items: Subnets ?? [], next };
+    });
+  }
+
+  async function subnets(options: ReadOptions = {}): Promise<readonly Subnet[]> {
+    const now = clock.monotonic();
+    if (subnetsSeen !== undefined && now - subnetsSeen.atMs < subnetsFreshMs) return subnetsSeen.subnets;
+    const filters = [{ Name: 'vpc-id', Values: [await vpc(options)] }];
+    const [described, tables] = await Promise.all([
+      describeSubnets(filters, options),
+      allPages(async (NextToken) => {
+        const command = new DescribeRouteTablesCommand({ Filters: filters, MaxResults: 100, ...NextToken });
+        const { RouteTables, NextToken: next } = await ec2.read('DescribeRouteTables', command, options);
+        return { items: RouteTables ?? [], next };
+      }),
+    ]);
+    const found = described.map(
+      ({ SubnetId = '', AvailabilityZone = '', CidrBlock, ...subnet }): Subnet => ({
+        id: SubnetId,
+        zone: AvailabilityZone,
+        cidrs: CidrBlock === undefined ? [] : [CidrBlock],
+        ipv6Cidrs: (subnet.Ipv6CidrBlockAssociationSet ?? []).flatMap(({ Ipv6CidrBlock, Ipv6CidrBlockState }) =>
+          Ipv6CidrBlock !== undefined && Ipv6CidrBlockState?.State === 'associated' ? [Ipv6CidrBlock] : [],
+        ),
+        public: leadsOutside(tables, SubnetId),
+        tags: tagMap(subnet.Tags),
+      }),
+    );
+    subnetsSeen = { atMs: now, subnets: found };
+    return found;
+  }
+
+  async function readGroups(options: ReadOptions): Promise<ReadonlyMap<string, ObservedSecurityGroup>> {
+    const Filters = [{ Name: 'vpc-id', Values: [await vpc(options)] }];
+    const groups = await allPages(async (NextToken) => {
+      const command = new DescribeSecurityGroupsCommand({ Filters, MaxResults: pageSize, ...NextToken });
+      const { SecurityGroups, NextToken: next } = await ec2.read('DescribeSecurityGroups', command, options);
+      return { items: SecurityGroups ?? [], next };
+    });
+    return new Map(groups.map((group) => [group.GroupId ?? '', observed(group)]));
+  }
+
+  async function instances(ids: readonly string[], options: ReadOptions = {}) {
+    const now = clock.monotonic();
+    const found = new Map<string, InstanceFacts>();
+    const missing = new Set<string>();
+    for (const id of ids) {
+      const seen = instancesSeen.get(id);
+      if (seen !== undefined && now - seen.atMs < instancesFreshMs) found.set(id, seen.facts);
+      else missing.add(id);
+    }
+    await inParallel(2, chunks([...missing], idsPerFilter), async (some) => {
+      const Filters = [{ Name: 'instance-id', Values: some }];
+      const reservations = await allPages(async (NextToken) => {
+        const command = new DescribeInstancesCommand({ Filters, MaxResults: pageSize, ...NextToken });
+        const { Reservations, NextToken: next } = await ec2.read('DescribeInstances', command, options);
+        return { items: Reservations ?? [], next };
+      });
+      for (const { InstanceId = '', Placement, SecurityGroups } of reservations.flatMap((one) => one.Instances ?? [])) {
+        const facts = {
+          zone: Placement?.AvailabilityZone ?? '',
+          groups: (SecurityGroups ?? []).flatMap(({ GroupId }) => GroupId ?? []),
+        };
+        instancesSeen.set(InstanceId, { atMs: now, facts });
+        found.set(InstanceId, facts);
+      }
+    });
+    return found;
+  }
+
+  return {
+    vpc,
+    subnets,
+    instances,
+    async facts(instanceIds, options = {}) {
+      const [groups, known, cluster, id] = await Promise.all([
+        groupsTogether(options),
+        instances(instanceIds, options),
+        parts.cluster(options.signal),
+        vpc(options),
+      ]);
+      const isCluster = (tags: Readonly<Record<string, string>>) => cluster.id !== undefined && cluster.has(tags);
+      return { vpcId: id, groups, instances: known, isCluster, users: undefined, busy: new Set() };
+    },
+  };
+}
+
+function observed({ GroupId = '', GroupName = '', Tags, IpPermissions }: SecurityGroup): ObservedSecurityGroup {
+  return { id: GroupId, name: GroupName, tags: tagMap(Tags), ingress: rulesOf(IpPermissions) };
+}
+
+/** By its own table, else by the main one. */
+function leadsOutside(tables: readonly RouteTable[], subnet: string): boolean {
+  const own = tables.find(({ Associations }) => Associations?.some(({ SubnetId }) => SubnetId === subnet));
+  const table = own ?? tables.find(({ Associations }) => Associations?.some(({ Main }) => Main));
+  return table?.Routes?.some(({ GatewayId }) => GatewayId?.startsWith('igw')) ?? false;
+}
+
+async function allPages<Item>(
+  page: (token: { NextToken?: string }) => Promise<{ items: readonly Item[]; next: string | undefined }>,
+): Promise<Item[]> {
+  const items: Item[] = [];
+  const tokens = new Set<string>();
+  for (let token: string | undefined; ; ) {
+    const answer = await page(token === undefined ? {} : { NextToken: token });
+    items.push(...answer.items);
+    token = answer.next || undefined;
+    if (token === undefined) return items;
+    if (tokens.has(token)) throw inACircle();
+    tokens.add(token);
+  }
+}
+
+function inACircle(): CloudError {
+  return new CloudError({ kind: 'Unavailable', cloud: 'aws', operation: 'pages', message: 'the pages go in a circle' });
+}
+
+function noVpc(why: string): CloudError {
+  const message = `no VPC: ${why}; expected VPC in [Global] of the cloud config`;
+  return new CloudError({ kind: 'Invalid', cloud: 'aws', operation: 'vpc', message });
+}

@@ -1,0 +1,195 @@
+import type { Owner, Refusal } from '../../load-balancers.ts';
+import { type IngressRule, ruleKey } from './ingress-rule.ts';
+import type { NetworkFacts, ObservedSecurityGroup } from './network-facts.ts';
+import { nodeGroupsOf } from './node-group.ts';
+import { mtuRule, type SecurityGroupPlan } from './own-group.ts';
+import { clientOf, descriptions, isOf, isOfAnother } from './rule-descriptions.ts';
+import { type Needed, type PlannedSecurityGroupCall, plannedCall } from './security-group-call.ts';
+
+/** What the nodes have to let in for one load balancer. */
+export interface NodeRuleWish {
+  readonly owner: Owner;
+  /** Its name. */
+  readonly loadBalancer: string;
+  /** Ids of its security groups: a rule that lets everything in from one of them is enough. Empty = it has none, and comes from its clients' and its subnets' addresses. */
+  readonly groups: readonly string[];
+  /** Of these the one that a new rule names: the traffic group, or a person's own. */
+  readonly source: string | undefined;
+  /** Instance ids of the members. */
+  readonly instances: readonly string[];
+  /** Without groups: who connects, to which node ports. */
+  readonly clients: readonly string[];
+  readonly ports: readonly { readonly protocol: 'tcp' | 'udp'; readonly port: number }[];
+  /** Without groups: where health checks come from, and go to. `shared`: the port is the same for several load balancers (that of kube-proxy), so their rule is, too. */
+  readonly subnetCidrs: readonly string[];
+  readonly healthPorts: readonly { readonly port: number; readonly shared: boolean }[];
+  /** `DisableSecurityGroupIngress`: a person looks after the nodes' groups. */
+  readonly disabled: boolean;
+}
+
+/**
+ * Rules on the nodes' groups. What a rule of anybody lets in already is not let in again. Only rules that say in their description that they are this load balancer's are
+ * taken away when they are not wanted any more; shared ones stay until the last one goes. Pure.
+ */
+export function planNodeRules(wish: NodeRuleWish, facts: NetworkFacts): SecurityGroupPlan {
+  if (wish.disabled) return { calls: [], refusals: [] };
+  const { groups, problems } = nodeGroupsOf(wish.instances, facts);
+  const refusals = problems.map((message): Refusal => ({ reason: 'Unsupported', message }));
+  const calls: PlannedSecurityGroupCall[] = [];
+  for (const id of groups) {
+    const group = facts.groups.get(id);
+    // Of another VPC, which this controller does not look into.
+    if (group !== undefined) calls.push(...(wish.groups.length > 0 ? bySource(wish, group) : byAddress(wish, group)));
+  }
+  // Where members were, and are no more.
+  for (const group of facts.groups.values()) {
+    if (!groups.includes(group.id)) calls.push(...addressRulesOff(wish.owner.cluster, wish.loadBalancer, group));
+  }
+  return { calls, refusals };
+}
+
+function bySource(
+  { owner, groups, source, loadBalancer }: NodeRuleWish,
+  group: ObservedSecurityGroup,
+): PlannedSecurityGroupCall[] {
+  const calls: PlannedSecurityGroupCall[] = [];
+  const open = group.ingress.some((rule) => rule.protocol === '-1' && groups.includes(rule.source));
+  if (!open && source !== undefined) {
+    const rule = { protocol: '-1', fromPort: -1, toPort: -1, source, description: descriptions.traffic(owner.cluster) };
+    calls.push(plannedCall({ does: 'authorize ingress', group: group.id, rules: [rule], shared: true }, group.name));
+  }
+  return [...calls, ...addressRulesOff(owner.cluster, loadBalancer, group)];
+}
+
+function byAddress(wish: NodeRuleWish, group: ObservedSecurityGroup): PlannedSecurityGroupCall[] {
+  const { owner, loadBalancer, clients, ports, subnetCidrs, healthPorts } = wish;
+  const client = ports.flatMap(({ protocol, port }) =>
+    clients.map((source): IngressRule => {
+      return { protocol, fromPort: port, toPort: port, source, description: descriptions.client(loadBalancer) };
+    }),
+  );
+  const health = healthPorts.flatMap(({ port, shared }) =>
+    subnetCidrs.map((source): IngressRule => {
+      const description = shared ? descriptions.sharedHealth(owner.cluster) : descriptions.health(loadBalancer);
+      return { protocol: 'tcp', fromPort: port, toPort: port, source, description };
+    }),
+  );
+  const mtu = clients.map((source): IngressRule => ({ ...mtuRule(source), description: descriptions.mtu }));
+  const keys = new Set(group.ingress.map(ruleKey));
+  const lasting = group.ingress.filter((rule) => !isOfAnother(rule, loadBalancer));
+  const isMissing = (rule: IngressRule, others: readonly IngressRule[]) =>
+    !keys.has(ruleKey(rule)) && !others.some((other) => covers(other, rule));
+  const anybodys = lasting.filter((rule) => !isOf(rule, loadBalancer));
+  const missing = [
+    // Also where a wider one lets them in: by these others see that the shared rules are needed.
+    ...client.filter((rule) => isMissing(rule, [])),
+    ...health.filter((rule) => isMissing(rule, [...anybodys, ...client])),
+    ...mtu.filter((rule) => isMissing(rule, anybodys)),
+  ];
+  const wanted = new Set([...client, ...health].map(ruleKey));
+  const stale = group.ingress.filter((rule) => isOf(rule, loadBalancer) && !wanted.has(ruleKey(rule)));
+  const staleMtu = mtuWithout(group, loadBalancer, clients);
+  const calls: PlannedSecurityGroupCall[] = [];
+  if (missing.length > 0) {
+    calls.push(plannedCall({ does: 'authorize ingress', group: group.id, rules: missing, shared: true }, group.name));
+  }
+  return [...calls, ...revoke(group, stale), ...revoke(group, staleMtu, { by: 'client rules', but: loadBalancer })];
+}
+
+/** Rules for packet sizes that no client rule needs any more, once this load balancer has only these clients. */
+function mtuWithout(group: ObservedSecurityGroup, loadBalancer: string, clients: readonly string[]): IngressRule[] {
+  const had = group.ingress.filter((rule) => clientOf(rule) === loadBalancer);
+  const others = group.ingress.filter((rule) => ![undefined, loadBalancer].includes(clientOf(rule)));
+  const needed = new Set([...clients, ...others.map(({ source }) => source)]);
+  return group.ingress.filter(
+    ({ description, source }) =>
+      description === descriptions.mtu && !needed.has(source) && had.some((rule) => rule.source === source),
+  );
+}
+
+/** Rules by addresses, where none is wanted: shared ones first, since those of this load balancer alone tell that it is here. */
+function addressRulesOff(
+  cluster: string,
+  loadBalancer: string,
+  group: ObservedSecurityGroup,
+): PlannedSecurityGroupCall[] {
+  const own = group.ingress.filter((rule) => isOf(rule, loadBalancer));
+  if (own.length === 0) return [];
+  const unless = { by: 'client rules', but: loadBalancer } as const;
+  return [
+    ...sharedHealthOff(group, cluster, loadBalancer),
+    ...revoke(group, mtuWithout(group, loadBalancer, []), unless),
+    ...revoke(group, own),
+  ];
+}
+
+/** The load balancer goes. */
+export interface NodeRuleRemoval {
+  readonly owner: Owner;
+  readonly loadBalancer: string;
+  /** Ids of the groups that it carries or carried, from which the nodes may have been told to let everything in. */
+  readonly groups: readonly string[];
+  /** Of these the one that goes with it: a rule of anybody that names it as source would keep it from being deleted. */
+  readonly ownGroup: string | undefined;
+}
+
+/** Takes away the rules that only this load balancer needed; of shared ones those that nobody else needs. Rules of persons stay. Pure. */
+export function planNodeRuleRemoval(
+  removal: NodeRuleRemoval,
+  facts: NetworkFacts,
+): readonly PlannedSecurityGroupCall[] {
+  const { owner, loadBalancer, groups, ownGroup } = removal;
+  const calls: PlannedSecurityGroupCall[] = [];
+  for (const group of facts.groups.values()) {
+    calls.push(...addressRulesOff(owner.cluster, loadBalancer, group));
+    // Two that went at the same time may each have seen the other's rules; the later one sees none.
+    if (!group.ingress.some((rule) => isOf(rule, loadBalancer)))
+      calls.push(...sharedHealthOff(group, owner.cluster, loadBalancer));
+    const fromOwn = group.ingress.filter(
+      (rule) => ownGroup !== undefined && rule.source === ownGroup && rule.protocol === '-1',
+    );
+    if (group.id !== ownGroup) calls.push(...revoke(group, fromOwn));
+    for (const source of groups) {
+      if (source === ownGroup || (facts.users?.get(source) ?? []).some((name) => name !== loadBalancer)) continue;
+      const fromSource = group.ingress.filter(
+        (rule) =>
+          rule.source === source && rule.protocol === '-1' && rule.description === descriptions.traffic(owner.cluster),
+      );
+      calls.push(...revoke(group, fromSource, { by: 'users of a group', group: source, but: loadBalancer }));
+    }
+  }
+  return calls;
+}
+
+/** Health checks of those without groups: needed while another one's clients are let in. */
+function sharedHealthOff(
+  group: ObservedSecurityGroup,
+  cluster: string,
+  loadBalancer: string,
+): PlannedSecurityGroupCall[] {
+  const description = descriptions.sharedHealth(cluster);
+  const shared = group.ingress.filter((rule) => rule.description === description);
+  const needed = group.ingress.some((rule) => ![undefined, loadBalancer].includes(clientOf(rule)));
+  return needed ? [] : revoke(group, shared, { by: 'client rules', but: loadBalancer });
+}
+
+function revoke(
+  group: ObservedSecurityGroup,
+  rules: readonly IngressRule[],
+  unless?: Needed,
+): PlannedSecurityGroupCall[] {
+  if (rules.length === 0) return [];
+  return [plannedCall({ does: 'revoke ingress', group: group.id, rules, unless }, group.name)];
+}
+
+/** Whether what one rule lets in includes what the other does; a range counts only where it is everybody. */
+export function covers(one: IngressRule, other: IngressRule): boolean {
+  const everybody = other.source.includes(':') ? '::/0' : '0.0.0.0/0';
+  const isCidr = other.source.includes('/');
+  if (one.source !== other.source && !(isCidr && one.source === everybody)) return false;
+  if (one.protocol === '-1') return true;
+  if (one.protocol !== other.protocol) return false;
+  if (one.protocol.startsWith('icmp'))
+    return one.fromPort === -1 || ruleKey(one) === ruleKey({ ...other, source: one.source });
+  return one.fromPort <= other.fromPort && one.toPort >= other.toPort;
+}

@@ -1,0 +1,233 @@
+import {
+  AuthorizeSecurityGroupIngressCommand,
+  CreateSecurityGroupCommand,
+  CreateTagsCommand,
+  DeleteSecurityGroupCommand,
+  DescribeSecurityGroupsCommand,
+  RevokeSecurityGroupIngressCommand,
+} from '@aws-sdk/client-ec2';
+import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
+import { ownerTags } from '../../load-balancers.ts';
+import type { ApplyOptions } from '../../permit.ts';
+import { tagMap } from '../cluster-tags.ts';
+import { codeOf } from '../errors.ts';
+import type { Tags } from '../load-balancer-tags.ts';
+import type { AwsParts } from '../parts.ts';
+import type { Carrier, UsersOfGroups } from './group-users.ts';
+import { missingRules, permissionsOf, ruleKey, rulesOf } from './ingress-rule.ts';
+import { findGroup, type NetworkFacts, type ObservedSecurityGroup, withGroup, withoutGroup } from './network-facts.ts';
+import type { NetworkReads } from './network-reads.ts';
+import { clientOf } from './rule-descriptions.ts';
+import type { Needed, SecurityGroupCall } from './security-group-call.ts';
+
+/** The calls that change security groups. */
+export interface SecurityGroupCalls {
+  /**
+   * Makes the one call, and answers the facts after it. Repeated after a lost answer it finds what it made. Without a call where somebody turns out to need what was to
+   * go. A group that cannot be deleted yet is `busy` in the answer. Throws a CloudError or a WithheldError.
+   */
+  apply(call: SecurityGroupCall, facts: NetworkFacts, options: ApplyOptions): Promise<NetworkFacts>;
+  /**
+   * Makes a load balancer that will carry these groups, or has it carry them. From before until it is gone its use of them counts, and what is answered beside are the
+   * facts as they are when it is made: what somebody removed meanwhile is missing in them.
+   */
+  joining<Made>(
+    carrier: Carrier,
+    facts: NetworkFacts,
+    make: () => Promise<Made>,
+    signal?: AbortSignal,
+  ): Promise<{ readonly made: Made; readonly facts: NetworkFacts }>;
+  /** It is gone, or was not there when it was looked for. Answers the facts without it. */
+  left(loadBalancer: string, facts: NetworkFacts): NetworkFacts;
+}
+
+export function createSecurityGroupCalls(
+  { ec2 }: Pick<AwsParts, 'ec2'>,
+  reads: Pick<NetworkReads, 'facts'>,
+  users: UsersOfGroups,
+): SecurityGroupCalls {
+  let turn: Promise<unknown> = Promise.resolve();
+
+  /** One at a time: whether a shared rule is needed, and taking it away, must not overlap with somebody's beginning to need it. */
+  function inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const mine = turn.then(work, work);
+    turn = mine.catch(() => {});
+    return mine;
+  }
+
+  /** One group as it is now; undefined when it is gone. */
+  async function reread(id: string, signal: AbortSignal | undefined): Promise<ObservedSecurityGroup | undefined> {
+    const command = new DescribeSecurityGroupsCommand({ GroupIds: [id] });
+    try {
+      const { SecurityGroups } = await ec2.read('DescribeSecurityGroups', command, { urgency: 'change', signal });
+      const [group] = SecurityGroups ?? [];
+      if (group === undefined) return undefined;
+      const { GroupName = '', Tags, IpPermissions } = group;
+      return { id, name: GroupName, tags: tagMap(Tags), ingress: rulesOf(IpPermissions) };
+    } catch (error) {
+      if (isCloudError(error) && error.kind === 'NotFound') return undefined;
+      throw error;
+    }
+  }
+
+  async function refreshed(facts: NetworkFacts, id: string, signal: AbortSignal | undefined): Promise<NetworkFacts> {
+    const group = await reread(id, signal);
+    return group === undefined ? withoutGroup(facts, id) : withGroup(facts, group);
+  }
+
+  /** Facts that show who needs it; undefined when nobody does. */
+  async function neededBy(
+    needed: Needed | undefined,
+    group: string,
+    facts: NetworkFacts,
+    signal: AbortSignal | undefined,
+  ): Promise<NetworkFacts | undefined> {
+    if (needed === undefined) return undefined;
+    if (needed.by === 'users of a group') {
+      const fresh = { ...facts, users: await users.read({ urgency: 'change', signal }) };
+      return fresh.users.get(needed.group)?.some((name) => name !== needed.but) ? fresh : undefined;
+    }
+    const fresh = await refreshed(facts, group, signal);
+    const others = fresh.groups.get(group)?.ingress.map(clientOf) ?? [];
+    return others.some((name) => name !== undefined && name !== needed.but) ? fresh : undefined;
+  }
+
+  async function create(
+    { name, description, tags }: SecurityGroupCall & { does: 'create security group' },
+    facts: NetworkFacts,
+    options: ApplyOptions,
+  ): Promise<NetworkFacts> {
+    const command = new CreateSecurityGroupCommand({
+      GroupName: name,
+      Description: description,
+      VpcId: facts.vpcId,
+      TagSpecifications: [{ ResourceType: 'security-group', Tags: sdkTags(tags) }],
+    });
+    try {
+      const { GroupId: id = '' } = await ec2.change('CreateSecurityGroup', command, options);
+      return withGroup(facts, { id, name, tags, ingress: [] });
+    } catch (error) {
+      if (codeOf(error) !== 'InvalidGroup.Duplicate') throw error;
+      const fresh = await reads.facts([], { urgency: 'change', signal: options.signal });
+      const there = findGroup(fresh, name);
+      if (there === undefined || !isSameOwner(there.tags, tags)) throw error;
+      return { ...facts, groups: fresh.groups };
+    }
+  }
+
+  async function changeRules(
+    call: SecurityGroupCall & { does: 'authorize ingress' | 'revoke ingress' },
+    facts: NetworkFacts,
+    options: ApplyOptions,
+  ): Promise<NetworkFacts> {
+    const { id, name, tags, ingress } = groupIn(facts, call.group, call.does);
+    const { rules } = call;
+    const request = { GroupId: id, IpPermissions: permissionsOf(rules) };
+    const adds = call.does === 'authorize ingress';
+    try {
+      if (adds) {
+        await ec2.change('AuthorizeSecurityGroupIngress', new AuthorizeSecurityGroupIngressCommand(request), options);
+      } else await ec2.change('RevokeSecurityGroupIngress', new RevokeSecurityGroupIngressCommand(request), options);
+    } catch (error) {
+      const code = codeOf(error);
+      if (code !== 'InvalidPermission.Duplicate' && code !== 'InvalidPermission.NotFound') throw error;
+      const fresh = await refreshed(facts, id, options.signal);
+      const there = fresh.groups.get(id)?.ingress ?? [];
+      const left = adds ? missingRules(rules, there) : missingRules(rules, missingRules(rules, there));
+      if (left.length === 0) return fresh;
+      // Some are there and some are not: what is left shows when it is looked at anew.
+      const message = `${code}: security group ${name} has changed meanwhile`;
+      throw new CloudError({ kind: 'Conflict', cloud: 'aws', operation: call.does, message, cause: error });
+    }
+    const gone = new Set(rules.map(ruleKey));
+    const after = adds ? [...ingress, ...rules] : ingress.filter((rule) => !gone.has(ruleKey(rule)));
+    return withGroup(facts, { id, name, tags, ingress: after });
+  }
+
+  async function remove(
+    call: SecurityGroupCall & { does: 'delete security group' },
+    facts: NetworkFacts,
+    options: ApplyOptions,
+  ): Promise<NetworkFacts> {
+    const id = findGroup(facts, call.group)?.id ?? call.group;
+    try {
+      await ec2.change('DeleteSecurityGroup', new DeleteSecurityGroupCommand({ GroupId: id }), options);
+    } catch (error) {
+      const code = codeOf(error);
+      // The load balancer's network interfaces go some time after it.
+      if (code === 'DependencyViolation') return { ...facts, busy: new Set([...facts.busy, id]) };
+      if (code !== 'InvalidGroup.NotFound') throw error;
+    }
+    return withoutGroup(facts, id);
+  }
+
+  async function tag(
+    call: SecurityGroupCall & { does: 'tag security group' },
+    facts: NetworkFacts,
+    options: ApplyOptions,
+  ): Promise<NetworkFacts> {
+    const group = groupIn(facts, call.group, call.does);
+    const command = new CreateTagsCommand({ Resources: [group.id], Tags: sdkTags(call.tags) });
+    await ec2.change('CreateTags', command, options);
+    return withGroup(facts, { ...group, tags: { ...group.tags, ...call.tags } });
+  }
+
+  async function apply(call: SecurityGroupCall, facts: NetworkFacts, options: ApplyOptions): Promise<NetworkFacts> {
+    const { signal } = options;
+    switch (call.does) {
+      case 'create security group':
+        return create(call, facts, options);
+      case 'tag security group':
+        return tag(call, facts, options);
+      case 'authorize ingress':
+        if (!call.shared) return changeRules(call, facts, options);
+        return inTurn(async () => {
+          const after = await changeRules(call, facts, options);
+          return refreshed(after, groupIn(after, call.group, call.does).id, signal);
+        });
+      case 'revoke ingress':
+        return inTurn(async () => {
+          const needed = await neededBy(call.unless, call.group, facts, signal);
+          if (needed !== undefined) return needed;
+          return refreshed(await changeRules(call, facts, options), call.group, signal);
+        });
+      case 'delete security group':
+        return inTurn(
+          async () => (await neededBy(call.unless, call.group, facts, signal)) ?? remove(call, facts, options),
+        );
+    }
+  }
+
+  return {
+    apply: async (call, facts, options) => ({ ...(await apply(call, facts, options)), ...knownUsers(users) }),
+    async joining(carrier, facts, make, signal) {
+      users.joins(carrier);
+      const made = await make();
+      const fresh = await inTurn(() => reads.facts([], { urgency: 'change', signal }));
+      return { made, facts: { ...facts, groups: fresh.groups, ...knownUsers(users) } };
+    },
+    left(loadBalancer, facts) {
+      users.left(loadBalancer);
+      return { ...facts, ...knownUsers(users) };
+    },
+  };
+}
+
+function knownUsers(users: UsersOfGroups): Pick<NetworkFacts, 'users'> {
+  return { users: users.known() };
+}
+
+function groupIn(facts: NetworkFacts, ref: string, operation: string): ObservedSecurityGroup {
+  const group = findGroup(facts, ref);
+  if (group !== undefined) return group;
+  throw new CloudError({ kind: 'Conflict', cloud: 'aws', operation, message: `security group ${ref} is not there` });
+}
+
+/** Whether both are of the same cluster and Service, or of the same cluster as a whole. */
+function isSameOwner(there: Tags, wanted: Tags): boolean {
+  return [ownerTags.cluster, ownerTags.service].every((key) => there[key] === wanted[key]);
+}
+
+function sdkTags(tags: Tags): { Key: string; Value: string }[] {
+  return Object.entries(tags).map(([Key, Value]) => ({ Key, Value }));
+}

@@ -1,0 +1,39 @@
+import type { ReadOptions } from '../service-calls.ts';
+
+/**
+ * Lets those who ask at the same time share one read. Nobody gets an answer to a request that was sent before he asked: while one is under way, all that come wait for the
+ * next. One that gives up leaves the others their read.
+ */
+export function createTogether<Answer>(
+  read: (options: ReadOptions) => Promise<Answer>,
+): (options: ReadOptions) => Promise<Answer> {
+  let running: Promise<unknown> = Promise.resolve();
+  let next: Promise<Answer> | undefined;
+
+  return async ({ signal, urgency }) => {
+    signal?.throwIfAborted();
+    if (next === undefined) {
+      const mine = running
+        .catch(() => {})
+        .then(() => {
+          next = undefined;
+          return read({ urgency });
+        });
+      next = mine;
+      running = mine;
+    }
+    return unlessAborted(next, signal);
+  };
+}
+
+async function unlessAborted<Answer>(answer: Promise<Answer>, signal: AbortSignal | undefined): Promise<Answer> {
+  if (signal === undefined) return answer;
+  const ended = Promise.withResolvers<never>();
+  const onAbort = () => ended.reject(signal.reason);
+  signal.addEventListener('abort', onAbort, { once: true });
+  try {
+    return await Promise.race([answer, ended.promise]);
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+  }
+}

@@ -1,0 +1,48 @@
+import { createHash } from 'node:crypto';
+import { type Owner, ownerTags } from '../../load-balancers.ts';
+import type { ClusterTags } from '../cluster-tags.ts';
+import type { Tags } from '../load-balancer-tags.ts';
+import type { NetworkFacts, ObservedSecurityGroup } from './network-facts.ts';
+import { type PlannedSecurityGroupCall, plannedCall } from './security-group-call.ts';
+
+/**
+ * The one group that every load balancer of the cluster carries beside its own, so that one rule lets all of them reach the nodes: a node's group takes few rules (60 by
+ * default), and every rule counts for each of the node's network interfaces.
+ */
+export interface TrafficGroupWish {
+  readonly owner: Owner;
+  /** `--cluster-name`. */
+  readonly clusterName: string;
+  readonly cluster: Pick<ClusterTags, 'owned'>;
+}
+
+const kindTag = 'mooring.dev/traffic-group';
+
+export function trafficGroupName(cluster: string, clusterName: string): string {
+  const readable = clusterName.replace(/[^A-Za-z0-9-]/g, '-').slice(0, 100);
+  const hash = createHash('sha256').update(cluster).digest('hex').slice(0, 10);
+  return `k8s-traffic-${readable}-${hash}`;
+}
+
+export function isTrafficGroup(tags: Tags, cluster: string): boolean {
+  return tags[kindTag] !== undefined && tags[ownerTags.cluster] === cluster;
+}
+
+/** The cluster's traffic group, by its tags. */
+export function trafficGroupOf(facts: NetworkFacts | undefined, cluster: string): ObservedSecurityGroup | undefined {
+  const found = [...(facts?.groups.values() ?? [])].filter(({ tags }) => isTrafficGroup(tags, cluster));
+  return found.sort((a, b) => (a.id < b.id ? -1 : 1))[0];
+}
+
+/** Makes it where it is not there. Pure. */
+export function planTrafficGroup(
+  { owner, clusterName, cluster }: TrafficGroupWish,
+  facts: NetworkFacts | undefined,
+): { readonly calls: readonly PlannedSecurityGroupCall[]; readonly group: string } {
+  const there = trafficGroupOf(facts, owner.cluster);
+  if (there !== undefined) return { calls: [], group: there.id };
+  const name = trafficGroupName(owner.cluster, clusterName);
+  const description = 'Carried by the load balancers of a Kubernetes cluster that reach its nodes';
+  const tags = { ...cluster.owned, [ownerTags.cluster]: owner.cluster, [kindTag]: clusterName };
+  return { calls: [plannedCall({ does: 'create security group', name, description, tags }, name)], group: name };
+}

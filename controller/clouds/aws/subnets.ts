@@ -1,0 +1,84 @@
+import type { Tags } from './load-balancer-tags.ts';
+
+/** A subnet of the VPC that load balancers stand in. */
+export interface Subnet {
+  readonly id: string;
+  readonly zone: string;
+  /** IPv4. */
+  readonly cidrs: readonly string[];
+  readonly ipv6Cidrs: readonly string[];
+  /** Its route table leads to an internet gateway. */
+  readonly public: boolean;
+  readonly tags: Tags;
+}
+
+/** Where a load balancer is to stand. */
+export interface SubnetWish {
+  readonly internal: boolean;
+  /** Ids (`subnet-…`) or values of the tag `Name`, as the annotation has them; empty = found by tags. */
+  readonly named: readonly string[];
+  /** Only subnets that have IPv6, too. */
+  readonly ipv6: boolean;
+  /** Whether a subnet carries the cluster's tag. */
+  isCluster(tags: Tags): boolean;
+}
+
+export type SubnetChoice = { readonly subnets: readonly Subnet[] } | { readonly problem: string };
+
+const clusterPrefix = 'kubernetes.io/cluster/';
+
+/**
+ * Subnets for a load balancer, one a zone, in the order of their zones: those that are named, else those of our cluster and those of no cluster, where a public load
+ * balancer takes public ones alone. Of several in one zone the one with the role's tag wins, then the one with the cluster's tag, then the lowest id. Zones of other kinds
+ * (local, wavelength) are left out, since these load balancers do not exist there. Pure.
+ */
+export function chooseSubnets(subnets: readonly Subnet[], wish: SubnetWish): SubnetChoice {
+  if (wish.named.length > 0) return named(subnets, wish);
+  const ours = subnets.filter(
+    ({ tags }) => wish.isCluster(tags) || !Object.keys(tags).some((key) => key.startsWith(clusterPrefix)),
+  );
+  const role = wish.internal ? 'kubernetes.io/role/internal-elb' : 'kubernetes.io/role/elb';
+  const byZone = new Map<string, Subnet>();
+  for (const subnet of ours) {
+    if (!isOrdinaryZone(subnet.zone) || (!wish.internal && !subnet.public)) continue;
+    if (wish.ipv6 && subnet.ipv6Cidrs.length === 0) continue;
+    const other = byZone.get(subnet.zone);
+    if (other === undefined || isBefore(subnet, other)) byZone.set(subnet.zone, subnet);
+  }
+  const chosen = [...byZone.values()].sort((a, b) => (a.zone < b.zone ? -1 : 1));
+  if (chosen.length > 0) return { subnets: chosen };
+  const kind = `${wish.internal ? '' : 'public '}subnet${wish.ipv6 ? ' with IPv6' : ''}`;
+  return { problem: `no ${kind} of this cluster, or of no cluster, in an ordinary zone of the VPC` };
+
+  function isBefore(one: Subnet, other: Subnet): boolean {
+    const rank = ({ tags }: Subnet) => (Object.hasOwn(tags, role) ? 2 : 0) + (wish.isCluster(tags) ? 1 : 0);
+    const difference = rank(one) - rank(other);
+    return difference !== 0 ? difference > 0 : one.id < other.id;
+  }
+}
+
+function named(subnets: readonly Subnet[], { named: names, ipv6 }: SubnetWish): SubnetChoice {
+  const chosen: Subnet[] = [];
+  for (const name of names) {
+    const hits = subnets.filter(({ id, tags }) => (name.startsWith('subnet-') ? id === name : tags['Name'] === name));
+    const [hit] = hits;
+    if (hit === undefined) return { problem: `${JSON.stringify(name)} is no subnet of the VPC, by id or tag Name` };
+    if (hits.length > 1) return { problem: `${JSON.stringify(name)} names several subnets: ${idsOf(hits)}` };
+    const twin = chosen.find(({ zone }) => zone === hit.zone);
+    if (twin !== undefined && twin !== hit) {
+      return { problem: `${twin.id} and ${hit.id} are both in ${hit.zone}, expected one a zone` };
+    }
+    if (ipv6 && hit.ipv6Cidrs.length === 0) return { problem: `${hit.id} has no IPv6 range` };
+    if (twin === undefined) chosen.push(hit);
+  }
+  return { subnets: chosen.sort((a, b) => (a.zone < b.zone ? -1 : 1)) };
+}
+
+function idsOf(subnets: readonly Subnet[]): string {
+  return subnets.map(({ id }) => id).join(', ');
+}
+
+/** `eu-west-1a`; local and wavelength zones have a place in their name: `us-west-2-lax-1a`. */
+function isOrdinaryZone(zone: string): boolean {
+  return /^(?:[a-z]+-)+\d+[a-z]$/.test(zone);
+}
