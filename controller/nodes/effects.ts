@@ -37,6 +37,8 @@ export interface Effects {
   settle(examined: readonly Examined[]): Promise<void>;
   /** Takes back our power taints and the condition. Answers whether nothing of ours is left. */
   clear(node: NodeView): Promise<boolean>;
+  /** The instance was found, whatever its power: takes back the condition alone. Answers whether it stands no longer. */
+  found(node: NodeView): Promise<boolean>;
   /** Says why a deletion waits: in the gauge, the log and an event once per change, and in the condition. */
   withhold(node: NodeView, reason: MissingReason): Promise<void>;
   done(name: string): void;
@@ -150,8 +152,12 @@ export function createEffects(
   async function clear(node: NodeView): Promise<boolean> {
     withheld.done(node.name);
     const untainted = await taint(node, { shutdown: false, outOfService: false });
-    if (untainted === undefined) return false;
-    return conditionOf(node, instanceMissing)?.status !== 'True' || (await condition(untainted, 'Found'));
+    return untainted === undefined ? false : found(untainted);
+  }
+
+  async function found(node: NodeView): Promise<boolean> {
+    withheld.done(node.name);
+    return conditionOf(node, instanceMissing)?.status !== 'True' || condition(node, 'Found');
   }
 
   /** The Node at the version it has then; undefined when it was not written. */
@@ -206,7 +212,7 @@ export function createEffects(
     }
   }
 
-  return { settle, clear, withhold, done: (name) => withheld.done(name) };
+  return { settle, clear, found, withhold, done: (name) => withheld.done(name) };
 }
 
 /** False where a person's own taint does what ours would: that needs no budget. */

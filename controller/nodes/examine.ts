@@ -55,6 +55,8 @@ export async function examine(
   try {
     live = await readLife(context.api, suspect.name);
   } catch {
+    // It is found, only off: nobody may call it missing.
+    if (state === 'stopped') return { kind: 'powering-off', alive: false, checkInMs: 5000 };
     return { kind: 'wait', node: undefined, reason: 'LifeUnknown', checkInMs: 5000 };
   }
   const { node } = live;

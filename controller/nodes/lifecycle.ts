@@ -153,6 +153,7 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
         const lookup = answers.get(refKey(ref(node)));
         if (lookup === undefined || lookup.state === 'unknown') return unknown(suspect, node, lookup?.error);
         if (lookup.state === 'found' && lookup.power !== 'stopped') return foundAlive(suspect, node, lookup, scope);
+        if (lookup.state === 'found') await effects.found(node);
         if (lookup.state === 'found' && carriesPowerTaints(node)) return retry(suspect);
         examined.push({ suspect, node, finding: await examine(context, suspect, lookup, scope, canary, askedMs) });
       }),

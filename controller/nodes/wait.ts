@@ -62,7 +62,9 @@ export function createWait(context: NodeContext, { writes, waiting, gate, wrote 
     }
     const stands = shown?.status === 'False' && shown.reason === reason;
     // A message may differ at every try; it is written again ever more rarely.
-    if (claimed && (!stands || Number.isInteger(Math.log2(tries)))) {
+    // Our own word on it is a claim of before: left there, it would go on telling of something long over.
+    const mayWrite = claimed || shown !== undefined;
+    if (mayWrite && (!stands || Number.isInteger(Math.log2(tries)))) {
       try {
         await say(node, reason, message);
       } catch (error) {

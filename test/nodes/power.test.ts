@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
-import { annotations, taints } from '../../common/well-known.ts';
+import { annotations, conditions, taints } from '../../common/well-known.ts';
 import { deletions, fleet, type Member, secondsUntil } from './harness/fleet.ts';
 import { createWorld, type Replica, type World, type WorldOptions } from './harness/world.ts';
 
@@ -103,6 +103,32 @@ describe('a Node whose VM is powered off', () => {
     stop(members[0]!);
     await world.clock.advance(900_000);
     assert.equal(off('n0'), false);
+  });
+
+  it('is not called missing while the API server does not tell its signs of life', async () => {
+    world.core.faults.add({
+      match: { verb: 'get', resource: 'leases', namespace: 'kube-node-lease' },
+      effect: { kind: 'answer', status: 503 },
+    });
+    stop(members[0]!);
+    await world.clock.advance(120_000);
+    assert.equal(world.cluster.condition('n0', conditions.instanceMissing), undefined);
+    world.core.faults.clear();
+    await secondsUntil(world, () => off('n0'));
+  });
+
+  it('is called missing no longer once it is found, though it is off', async () => {
+    members[0]!.kubelet.die();
+    await secondsUntil(world, () => world.cluster.condition('n0', 'Ready')?.status !== 'True');
+    world.cloud.credentials.setMode(world.cloud.credential, 'sees-nothing');
+    const missing = () => world.cluster.condition('n0', conditions.instanceMissing)?.status;
+    await secondsUntil(world, () => missing() === 'True');
+    world.cloud.model.stop(members[0]!.vm.id);
+    await world.clock.advance(60_000);
+    assert.equal(missing(), 'True');
+    world.cloud.credentials.setMode(world.cloud.credential, 'ok');
+    await world.clock.advance(180_000);
+    assert.deepEqual([off('n0'), missing()], [true, 'False']);
   });
 
   it('goes when it is terminated while off', async () => {

@@ -37,6 +37,24 @@ describe('with several clouds in one cluster', () => {
     assert.equal(replica.events.length, 1);
   });
 
+  it('a Node that was claimed once does not go on saying what a leader before said', async () => {
+    await setUp();
+    const { faults, model } = world.cloud;
+    const vm = model.create({ name: 'a', region: 'sim-1' });
+    world.cluster.register('a', { systemUuid: vm.smbiosUuid ?? '' });
+    faults.add({ operation: '*', effect: { kind: 'error', status: 503 } });
+    replica.report('a', { instance: reportedOf(vm) });
+    await world.clock.advance(10_000);
+    const reason = () => world.cluster.condition('a', conditions.cloudInitialized)?.reason;
+    assert.equal(reason(), 'AwaitingCloud');
+    await replica.stop();
+    faults.clear();
+    model.forget(vm.id);
+    await world.replica().start();
+    await world.clock.advance(120_000);
+    assert.equal(reason(), 'InstanceNotFound');
+  });
+
   it('a Node that two clouds claim is written by neither', async () => {
     await setUp();
     world.cloud.model.create({ name: 'a', region: 'sim-1' });

@@ -2,7 +2,7 @@ import { createSimulatedCloud } from '../sandbox/cloud/cloud.ts';
 import { createKubeApiCore } from '../sandbox/kube/kube-api-core.ts';
 import { createAgents } from './actors/agents.ts';
 import { createCluster } from './actors/cluster.ts';
-import { createMachines } from './actors/machines.ts';
+import { createMachines, type Machine } from './actors/machines.ts';
 import { createPeople } from './actors/people.ts';
 import { createServices } from './actors/services.ts';
 import { createTroubles } from './actors/troubles.ts';
@@ -198,13 +198,19 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
   services.unpause();
   services.mend();
   const calmFrom = clock.monotonic();
+  /** What it says now may undo what it said before. */
+  const isHeard = (machine: Machine) =>
+    machine.agentless ||
+    !machine.kubeletUp ||
+    !machines.running(machine) ||
+    machine.heardAt > Math.max(calmFrom, machine.upAt);
   let unmet: string[] = [];
   while (broken === undefined && clock.monotonic() - calmFrom < convergenceMs) {
     await pass(checkMs);
     people.mend();
     unmet = [...unmetNodes(truth, machines, scenario), ...unmetNetwork(truth, scenario, services.stripped)];
     const still = !inMotion(truth, machines, scenario);
-    const heard = clock.monotonic() - calmFrom > leastCalmMs;
+    const heard = clock.monotonic() - calmFrom > leastCalmMs && machines.all.every(isHeard);
     if (unmet.length === 0 && still && heard && fleet.places.every(({ process }) => process !== undefined)) break;
   }
   const convergedIn = (clock.monotonic() - calmFrom) / 1000;

@@ -71,6 +71,8 @@ export function createAgents(
         trace?.(
           `${leader.identity}  report of ${machine.name}${fault === undefined ? '' : `  !! ${fault}`}: ${outcome} ${JSON.stringify(report)}`,
         );
+        if (outcome === 'refused') return;
+        if (fault !== 'forged') machine.heardAt = clock.monotonic();
         if (outcome !== 'kept') return;
         const announcesEnd =
           report.notices?.some(({ kind }) => kind === 'preemption' || kind === 'termination') === true;

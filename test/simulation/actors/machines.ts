@@ -11,6 +11,9 @@ export interface Machine {
   /** The Node object its kubelet stands for; undefined before it registered. */
   nodeUid: string | undefined;
   kubeletUp: boolean;
+  /** When its kubelet last came up, and when a leader last heard its agent. */
+  upAt: number;
+  heardAt: number;
   /** It hangs: the VM runs, the kubelet says nothing. */
   kubeletHangs: boolean;
   /** For now. */
@@ -51,6 +54,7 @@ export function createMachines(truth: Truth, cluster: Cluster, dice: Dice): Mach
 
   function start(machine: Machine): void {
     machine.kubeletUp = true;
+    machine.upAt = clock.monotonic();
     const vm = cloud.model.get(machine.vmId)!;
     const providerID = providerIdOf(machine, vm);
     const node = nodeOf(truth.node(machine.name));
@@ -144,6 +148,8 @@ export function createMachines(truth: Truth, cluster: Cluster, dice: Dice): Mach
         vmId: vm.id,
         nodeUid: undefined,
         kubeletUp: false,
+        upAt: 0,
+        heardAt: Number.NEGATIVE_INFINITY,
         kubeletHangs: false,
         agentSilent: false,
         agentless: otherCloud === '' && dice.chance(0.2),

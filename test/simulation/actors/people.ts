@@ -86,8 +86,18 @@ export function createPeople(truth: Truth, cluster: Cluster, machines: Machines,
     mend() {
       for (const machine of machines.all) {
         const node = nodeOf(truth.node(machine.name));
+        if (node === undefined) continue;
         const vm = truth.vm(machine.vmId);
-        if (node === undefined || vm === undefined || vm.power === 'terminated') continue;
+        if (vm === undefined || vm.power === 'terminated') {
+          // A liar that got another's VM before its own ended: that VM lives, and so the Node would stay for ever.
+          const own = truth.vmsOfNode.get(node.uid) ?? [];
+          const astray = node.providerID !== '' && !own.some((id) => node.providerID.endsWith(`/${id}`));
+          if (astray && truth.liars.has(node.uid)) cluster.removeNode(machine.name);
+          continue;
+        }
+        // Its agent named the VM that was there before this one, and says nothing while this one is off.
+        if (vm.power === 'stopped' && node.uninitialized && (truth.vmsOfNode.get(node.uid)?.length ?? 0) > 1)
+          truth.cloud.model.start(vm.id);
         const otherVm = node.providerID !== '' && node.providerID !== providerIdOf(machine, vm);
         const rebuilt = node.incarnation !== '' && node.incarnation !== vm.incarnation;
         const doubted = conditionOf(node, 'cloudInitialized')?.status !== 'True';

@@ -3,7 +3,7 @@ import { providerIdOf } from '../actors/agents.ts';
 import type { Machines } from '../actors/machines.ts';
 import type { Truth } from '../actors/truth.ts';
 import type { Scenario } from '../engine/scenario.ts';
-import { conditionOf, nodeOf } from './node-object.ts';
+import { conditionOf, type NodeObject, nodeOf } from './node-object.ts';
 
 /** Everything in which the Nodes still differ from what their machines really are, in words; empty = the world has converged. */
 export function unmetNodes(truth: Truth, machines: Machines, scenario: Scenario): string[] {
@@ -15,6 +15,8 @@ export function unmetNodes(truth: Truth, machines: Machines, scenario: Scenario)
     const node = nodeOf(truth.node(name));
     standing.add(name);
     const say = (what: string) => unmet.push(`${name}: ${what}`);
+    if (node !== undefined && node.uid === machine.nodeUid)
+      for (const reason of passing(node)) say(`still says ${reason}, though nothing fails any more`);
     if (vm === undefined || vm.power === 'terminated') {
       if (node === undefined || machine.nodeUid !== node.uid) continue;
       // Nothing proves that these ever had an instance here: they wait for a person, and say so.
@@ -64,6 +66,15 @@ export function unmetNodes(truth: Truth, machines: Machines, scenario: Scenario)
     if (vm.power === 'stopped' && !node.shutdown) say('its VM is off, the shutdown taint is not on');
   }
   return unmet;
+}
+
+/** Reasons on it that only a failure gives. */
+function passing(node: NodeObject): string[] {
+  return (['cloudInitialized', 'instanceMissing'] as const).flatMap((type) => {
+    const { status, reason } = conditionOf(node, type) ?? { status: '', reason: '' };
+    const failing = type === 'instanceMissing' ? status === 'True' : status === 'False';
+    return failing && /^(AwaitingCloud|CloudUnknown|LifeUnknown|WriteRefused)$/.test(reason) ? [reason] : [];
+  });
 }
 
 /** Whether some VM is on its way to another state by itself. */

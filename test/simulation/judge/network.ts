@@ -275,6 +275,7 @@ export function judgeNetwork(
         view.allPausedSince = data?.[names.pausedKey] === 'true' ? (view.allPausedSince ?? at) : undefined;
       }
     },
+    listing: (process, resource) => void viewOf(process).listing.delete(resource),
     listed(process, resource) {
       const view = viewOf(process);
       const seen = view.listing.get(resource) ?? new Set();

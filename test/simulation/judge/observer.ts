@@ -86,6 +86,8 @@ export interface Observer {
   cloudAnswer?(answer: CloudAnswer): void;
   report?(report: ReportTaken): void;
   told?(told: Told): void;
+  /** The first page of a list was read; an earlier list that was not read to its end is void. */
+  listing?(process: ProcessRef, resource: string): void;
   /** A list reached its last page. */
   listed?(process: ProcessRef, resource: string): void;
 }

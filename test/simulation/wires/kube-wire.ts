@@ -175,9 +175,10 @@ export function kubeWire(wire: Wire): KubeApi {
     }
   }
 
-  function tellList({ path }: KubeCall, { items, metadata }: ListAnswer): void {
+  function tellList({ path, query }: KubeCall, { items, metadata }: ListAnswer): void {
     const resource = resourceOf(path);
     const at = world.monotonic();
+    if (query?.['continue'] === undefined) for (const observer of observers) observer.listing?.(process, resource);
     for (const object of items ?? []) {
       const key = keyIn(object.metadata.namespace ?? '', object.metadata.name);
       for (const observer of observers) observer.told?.({ at, process, resource, key, object, list: true });
