@@ -13,7 +13,7 @@ if ('skipped' in moto) {
     '--test',
     '--test-isolation=none',
     '--test-reporter=./scripts/test-reporter.mjs',
-    'test/aws/moto.suite.ts',
+    'test/aws/*.suite.ts',
   ];
   const tests = spawn(process.execPath, args, {
     stdio: 'inherit',
