@@ -18,6 +18,7 @@ import { type OpenStackConfig, readConfig } from './config.ts';
 import { reachOf } from './credential.ts';
 import { createFlavors } from './flavors.ts';
 import { createReader } from './reader.ts';
+import { createRoutes } from './routes/index.ts';
 
 /** OpenStack: Nova servers of one project and region, with the classic controller's cloud.conf or a clouds.yaml. Opening makes no call. */
 export const cloudModule: CloudModule = { name: 'openstack', open };
@@ -61,19 +62,27 @@ export async function openOpenStack({ config, context, wrapHttp = (http) => http
   const { region, networking } = config;
   const regionalIds = env['OS_CCM_REGIONAL'] === 'true';
   const targetOf = (ref: InstanceRef) => targetIn(region, ref);
+  const serverIdOf = (providerID: string) => {
+    const target = targetOf({ by: 'providerID', providerID });
+    return target.ask === 'id' ? target.id : undefined;
+  };
+  const providerIDOf = (serverId: string) =>
+    openstack.print({ instanceId: serverId, ...(regionalIds && region ? { region } : {}) });
+  const { routerId } = config;
   return {
     name: 'openstack',
     scope: [new URL(config.authUrl).host, reachOf(config.credential), encodeURIComponent(region ?? '')]
       .join('/')
       .replace(/\/$/, ''),
-    accepts: (providerID) => targetOf({ by: 'providerID', providerID }).ask === 'id',
+    accepts: (providerID) => serverIdOf(providerID) !== undefined,
     instances: {
       batchSize: 1000,
       lookup: (refs, options) => {
-        const reader = createReader({ client, flavors, region, regionalIds, networking });
+        const reader = createReader({ client, flavors, region, providerIDOf, networking });
         return lookupPass({ ...options, cloud: 'openstack', refs, reader, listAbove, targetOf });
       },
     },
+    ...(routerId === undefined ? {} : { routes: createRoutes({ client, routerId, serverIdOf, providerIDOf }) }),
     files: config.files,
     prove: async (signal) => {
       const operation = 'GET /servers';

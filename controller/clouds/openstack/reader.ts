@@ -1,5 +1,4 @@
 import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
-import { openstack } from '../../../common/provider-id/openstack.ts';
 import type { Lookup } from '../cloud.ts';
 import { type InstanceReader, inParallel, type Listed, type Named } from '../lookup-pass.ts';
 import { addressesOf, type ServerPorts } from './addresses.ts';
@@ -15,8 +14,8 @@ export interface ReaderOptions {
   readonly client: OpenStackClient;
   readonly flavors: Flavors;
   readonly region: string | undefined;
-  /** Whether providerIDs carry the region. */
-  readonly regionalIds: boolean;
+  /** With the region where this cloud writes it. */
+  providerIDOf(serverId: string): string;
   readonly networking: NetworkingOptions;
 }
 
@@ -40,7 +39,7 @@ interface ServerList {
  * only nominates. Addresses and type belong to the answer: where Neutron or the flavour cannot be read, the server is `unknown` rather
  * than found with less than it has.
  */
-export function createReader({ client, flavors, region, regionalIds, networking }: ReaderOptions): InstanceReader {
+export function createReader({ client, flavors, region, providerIDOf, networking }: ReaderOptions): InstanceReader {
   let everything: Promise<ServerList> | undefined;
 
   async function listServers(query: Query, signal: AbortSignal | undefined): Promise<ServerList> {
@@ -115,7 +114,7 @@ export function createReader({ client, flavors, region, regionalIds, networking 
       instance: {
         cloud: 'openstack',
         id: server.id,
-        providerID: openstack.print({ instanceId: server.id, ...(regionalIds && region ? { region } : {}) }),
+        providerID: providerIDOf(server.id),
         incarnation: server.id,
         name: server.name,
         ...(zone === undefined ? {} : { zone }),

@@ -1,0 +1,82 @@
+import { type DesiredLoadBalancer, type Owner, ownerTags } from '../../load-balancers.ts';
+
+/** Longest name, description and tag in Octavia and Neutron. */
+const longest = 255;
+
+export type Named = Pick<DesiredLoadBalancer, 'service' | 'clusterName'>;
+
+/** `kube_service_<cluster>_<namespace>_<service>`, as the classic controller names (and tags) the load balancer of a Service. */
+export function classicName({ service, clusterName }: Named): string {
+  return cut(`${classicPrefix}${clusterName}_${service.replace('/', '_')}`);
+}
+
+export const classicPrefix = 'kube_service_';
+
+/** Of the piece for the port at this place in the Service. */
+export function pieceName(kind: 'listener' | 'pool' | 'monitor', index: number, loadBalancerName: string): string {
+  return cut(`${kind}_${index}_${loadBalancerName}`);
+}
+
+/** Whether the classic controller could have given this name to a piece of that load balancer. */
+export function isPieceName(kind: 'listener' | 'pool', name: string, loadBalancerName: string): boolean {
+  const match = new RegExp(`^${kind}_(\\d+)_`).exec(name);
+  return match !== null && name === pieceName(kind, Number(match[1]), loadBalancerName);
+}
+
+export function loadBalancerDescription({ service, clusterName }: Named): string {
+  return cut(`Kubernetes external service ${service} from cluster ${clusterName}`);
+}
+
+/** As the classic controller describes a floating IP that it made. */
+export function classicFloatingIpDescription({ service, clusterName }: Named): string {
+  return `Floating IP for Kubernetes external service ${service} from cluster ${clusterName}`;
+}
+
+/** As the classic controller describes a security group that it made. */
+export function classicGroupDescription({ service, clusterName }: Named): string {
+  return `Security Group for ${service} Service LoadBalancer in cluster ${clusterName}`;
+}
+
+export function securityGroupName(owner: Owner, service: string): string {
+  return cut(`lb-sg-${owner.service}-${service.replace('/', '-')}`);
+}
+
+/**
+ * A classic description with whose it is at its end: Neutron takes tags only after it made something, and what has no owner from its first moment on could be left
+ * behind by a crash.
+ */
+export function withMark(description: string, mark: string): string {
+  return `${description.slice(0, longest - mark.length - 1)} ${mark}`;
+}
+
+export function ownerMark({ cluster, service }: Owner): string {
+  return `[${ownerTags.cluster}=${cluster} ${ownerTags.service}=${service}]`;
+}
+
+/** On what stays after its Service. */
+export function retainedMark({ cluster }: Pick<Owner, 'cluster'>): string {
+  return `[${ownerTags.cluster}=${cluster} ${ownerTags.retained}]`;
+}
+
+const markForm = new RegExp(
+  `\\[${escaped(ownerTags.cluster)}=(\\S+) (?:${escaped(ownerTags.service)}=(\\S+)|${escaped(ownerTags.retained)})\\]$`,
+);
+
+/** Whose something is by the mark in its description; without a service it was kept. */
+export function markIn(description: string): { readonly cluster: string; readonly service: string | undefined } | undefined {
+  const match = markForm.exec(description);
+  return match === null ? undefined : { cluster: match[1]!, service: match[2] };
+}
+
+/** `namespace/name` as a description of ours or of the classic controller says it, for people. */
+export function serviceIn(description: string): string | undefined {
+  return /(?:external service|Security Group for) (\S+\/\S+)/.exec(description)?.[1];
+}
+
+export function cut(text: string): string {
+  return text.slice(0, longest);
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('.', '\\.').replaceAll('/', '\\/');
+}

@@ -1,0 +1,59 @@
+import { type Owner, ownerTags } from '../../load-balancers.ts';
+import { classicPrefix } from './names.ts';
+
+/** Octavia's tags are texts; ours are `<key>=<value>`. */
+export type Tags = readonly string[];
+
+/** Beside the common ones. */
+export const octaviaTags = {
+  /** On a load balancer whose VIP is the address that its Service shows; put on when it is certain. */
+  address: 'mooring.dev/address',
+  hostname: 'mooring.dev/hostname',
+  /** On a load balancer whose floating IP outlives it. */
+  keepFloatingIp: 'mooring.dev/keep-floatingip',
+  /** On listeners and pools: the port of the Service that they are for. */
+  port: 'mooring.dev/port',
+  /** On members. */
+  providerId: 'mooring.dev/provider-id',
+} as const;
+
+export function tag(key: string, value: string): string {
+  return `${key}=${value}`;
+}
+
+export function tagValue(tags: Tags, key: string): string | undefined {
+  return tags.find((one) => one.startsWith(`${key}=`))?.slice(key.length + 1);
+}
+
+export function ownerTagsOf({ cluster, service }: Owner): string[] {
+  return [tag(ownerTags.cluster, cluster), tag(ownerTags.service, service)];
+}
+
+export function ownedBy(tags: Tags, { cluster, service }: Owner): boolean {
+  return tags.includes(tag(ownerTags.cluster, cluster)) && tags.includes(tag(ownerTags.service, service));
+}
+
+/** The owner that tags name, of this cluster. */
+export function ownerIn(tags: Tags, cluster: string): Owner | undefined {
+  const service = tagValue(tags, ownerTags.service);
+  return tags.includes(tag(ownerTags.cluster, cluster)) && service !== undefined ? { cluster, service } : undefined;
+}
+
+/** Whether somebody is named whom this is of; the classic controller's names count. */
+export function namesOwner(tags: Tags): boolean {
+  return tags.some((one) => one.startsWith(`${ownerTags.service}=`) || one.startsWith(classicPrefix));
+}
+
+export function consents(tags: Tags, cluster: string): boolean {
+  return tags.includes(tag(ownerTags.consent, cluster));
+}
+
+/** Tags without those of these keys. */
+export function without(tags: Tags, keys: readonly string[]): string[] {
+  return tags.filter((one) => !keys.some((key) => one.startsWith(`${key}=`)));
+}
+
+/** Octavia answers them in an order of its own. */
+export function sameTags(a: Tags, b: Tags): boolean {
+  return a.length === b.length && a.toSorted().join('\n') === b.toSorted().join('\n');
+}

@@ -1,0 +1,74 @@
+import { isCloudError } from '../../../../common/cloud-error.ts';
+import { inParallel } from '../../lookup-pass.ts';
+import type { OpenStackClient } from '../client.ts';
+import { isThingNotFound } from '../fault.ts';
+import { type Passenger, sendTogether } from './bundle.ts';
+import { type HopPort, pairsWith, readHopPort } from './hop-ports.ts';
+
+/** What one port is to let through, and no more, and for whom. */
+export interface PairChange<Change, Result> {
+  readonly port: HopPort;
+  readonly passenger: Passenger<Change, Result>;
+  readonly add?: string;
+  readonly remove?: string;
+}
+
+const portsAtOnce = 8;
+const maxTries = 6;
+
+/**
+ * Changes the allowed address pairs of ports: one call for each port that needs it, however many ranges, and meant for the revision that was
+ * read. A port that has been changed meanwhile is read anew. Those whose port cannot be changed are refused; a port that is gone has no pairs
+ * to remove.
+ */
+export async function changeAddressPairs<Change, Result>(
+  client: OpenStackClient,
+  changes: readonly PairChange<Change, Result>[],
+  ifMatch: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  const byPort = Map.groupBy(changes, ({ port }) => port.id);
+  await inParallel(portsAtOnce, [...byPort.values()], async (ofPort) => {
+    try {
+      await changePort(client, ofPort, ifMatch, signal);
+    } catch (error) {
+      const gone = isThingNotFound(error);
+      for (const { passenger, add } of ofPort) if (!gone || add !== undefined) passenger.reject(error);
+    }
+  });
+}
+
+async function changePort<Change, Result>(
+  client: OpenStackClient,
+  changes: readonly PairChange<Change, Result>[],
+  ifMatch: boolean,
+  signal: AbortSignal,
+): Promise<void> {
+  let port = changes[0]!.port;
+  for (let attempt = 1; ; attempt += 1) {
+    const current = port;
+    try {
+      await sendTogether(
+        changes.map(({ passenger }) => passenger),
+        async (going, permit) => {
+          const mine = changes.filter(({ passenger }) => going.includes(passenger));
+          const pairs = pairsWith(current, {
+            add: mine.flatMap(({ add }) => add ?? []),
+            remove: mine.flatMap(({ remove }) => remove ?? []),
+          });
+          if (pairs === undefined) return;
+          const match = ifMatch && current.revision !== undefined;
+          await client.change({
+            ...{ service: 'network', method: 'PUT', path: `/ports/${current.id}`, operation: 'PUT /ports/{id}' },
+            ...{ body: { port: { allowed_address_pairs: pairs } }, permit, urgency: 'change', signal },
+            ...(match ? { headers: { 'if-match': `revision_number=${current.revision}` } } : {}),
+          });
+        },
+      );
+      return;
+    } catch (error) {
+      if (!isCloudError(error) || error.kind !== 'Conflict' || attempt >= maxTries) throw error;
+      port = (await readHopPort(client, current.id, { urgency: 'change', signal })) ?? current;
+    }
+  }
+}

@@ -1,0 +1,109 @@
+import { CloudError } from '../../../../common/cloud-error.ts';
+import type { Permit } from '../../permit.ts';
+
+/** One change that shares its calls with others that were asked for meanwhile. */
+export interface Passenger<Change, Result> {
+  readonly change: Change;
+  readonly permit: Permit;
+  resolve(result: Result): void;
+  reject(error: unknown): void;
+  /** Whether it has its answer. */
+  readonly done: boolean;
+}
+
+/**
+ * Runs changes one bundle after another: what is asked for while a bundle is on its way goes together in the next. `run` settles each
+ * passenger; those it leaves or throws over are refused with its error.
+ *
+ * @param run its signal aborts when every passenger has given up
+ */
+export function createBundles<Change, Result>(
+  run: (bundle: readonly Passenger<Change, Result>[], signal: AbortSignal) => Promise<void>,
+): (change: Change, permit: Permit, signal?: AbortSignal) => Promise<Result> {
+  const waiting: (Passenger<Change, Result> & { readonly signal: AbortSignal | undefined })[] = [];
+  let running = false;
+
+  async function runAll(): Promise<void> {
+    if (running) return;
+    running = true;
+    // Whoever asks in this very moment goes along.
+    await Promise.resolve();
+    while (waiting.length > 0) {
+      const all = waiting.splice(0);
+      for (const passenger of all) if (passenger.signal?.aborted) passenger.reject(givenUp());
+      const bundle = all.filter(({ done }) => !done);
+      if (bundle.length === 0) continue;
+      const over = new AbortController();
+      const look = () => {
+        if (bundle.every(({ signal }) => signal?.aborted)) over.abort();
+      };
+      for (const { signal } of bundle) signal?.addEventListener('abort', look, { once: true });
+      try {
+        await run(bundle, over.signal);
+        for (const passenger of bundle) passenger.reject(new Error('left without an answer'));
+      } catch (error) {
+        for (const passenger of bundle) passenger.reject(error);
+      } finally {
+        for (const { signal } of bundle) signal?.removeEventListener('abort', look);
+      }
+    }
+    running = false;
+  }
+
+  return (change, permit, signal) =>
+    new Promise<Result>((resolve, reject) => {
+      let done = false;
+      const once = (act: () => void) => {
+        if (done) return;
+        done = true;
+        act();
+      };
+      waiting.push({
+        change,
+        permit,
+        signal,
+        resolve: (result) => once(() => resolve(result)),
+        reject: (error) => once(() => reject(error)),
+        get done() {
+          return done;
+        },
+      });
+      void runAll();
+    });
+}
+
+function givenUp(): CloudError {
+  return new CloudError({ kind: 'Unavailable', cloud: 'openstack', operation: 'routes', message: 'given up' });
+}
+
+/** Somebody of the bundle may not change anything now: what is sent has to be put together anew without them. */
+class Regroup extends Error {}
+
+/**
+ * Sends what `send` makes of the passengers still waiting, under the permit of each of them. Those without a permit are refused, and the
+ * others go without them. Throws what `send` throws.
+ */
+export async function sendTogether<Change, Result, Answer>(
+  passengers: readonly Passenger<Change, Result>[],
+  send: (going: readonly Passenger<Change, Result>[], permit: Permit) => Promise<Answer>,
+): Promise<{ readonly going: readonly Passenger<Change, Result>[]; readonly answer: Answer } | undefined> {
+  for (;;) {
+    const going = passengers.filter(({ done }) => !done);
+    if (going.length === 0) return undefined;
+    const permit: Permit = (timeoutMs) => {
+      for (const passenger of going) {
+        try {
+          passenger.permit(timeoutMs);
+        } catch (error) {
+          passenger.reject(error);
+        }
+      }
+      if (going.some(({ done }) => done)) throw new Regroup();
+    };
+    try {
+      return { going, answer: await send(going, permit) };
+    } catch (error) {
+      if (!(error instanceof Regroup)) throw error;
+    }
+  }
+}

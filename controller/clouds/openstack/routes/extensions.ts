@@ -1,0 +1,48 @@
+import { CloudError } from '../../../../common/cloud-error.ts';
+import type { Urgency } from '../../call-gate.ts';
+import type { OpenStackClient } from '../client.ts';
+import { objectOf, textOf } from '../json.ts';
+
+export interface ReadOptions {
+  readonly urgency: Urgency;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** What this Neutron can do of what routes need. */
+export interface RouteAbilities {
+  /** Adds and removes single routes by itself; otherwise the whole list is written. */
+  readonly atomic: boolean;
+  readonly addressPairs: boolean;
+  /** Refuses a write that was meant for another revision. */
+  readonly ifMatch: boolean;
+}
+
+/** Read once. Throws a CloudError, `Invalid` where a router cannot have routes at all. */
+export function createAbilities(client: OpenStackClient): (options: ReadOptions) => Promise<RouteAbilities> {
+  let reading: Promise<RouteAbilities> | undefined;
+
+  async function read({ urgency, signal }: ReadOptions): Promise<RouteAbilities> {
+    const operation = 'GET /extensions';
+    const request = { service: 'network', path: '/extensions', operation, urgency, signal } as const;
+    const { items, failure } = await client.list(request, 'extensions');
+    if (failure !== undefined) throw failure;
+    const aliases = new Set(items.map((item) => textOf(objectOf(item)?.['alias'])));
+    if (!aliases.has('extraroute') && !aliases.has('extraroute-atomic')) {
+      const message = 'Neutron has neither the extension extraroute nor extraroute-atomic: its routers take no routes';
+      throw new CloudError({ kind: 'Invalid', cloud: 'openstack', operation, message });
+    }
+    return {
+      atomic: aliases.has('extraroute-atomic'),
+      addressPairs: aliases.has('allowed-address-pairs'),
+      ifMatch: aliases.has('revision-if-match'),
+    };
+  }
+
+  return (options) => {
+    reading ??= read(options).catch((error: unknown) => {
+      reading = undefined;
+      throw error;
+    });
+    return reading;
+  };
+}

@@ -1,0 +1,156 @@
+import { chunks, inParallel } from '../../lookup-pass.ts';
+import type { OpenStackClient, Query } from '../client.ts';
+import { listOf, objectOf, textOf } from '../json.ts';
+import { covers, normalCidr } from './cidr.ts';
+import type { ReadOptions } from './extensions.ts';
+
+export interface AddressPair {
+  /** An address or a range. */
+  readonly ip_address: string;
+  readonly mac_address: string | undefined;
+}
+
+/** A port that routes lead to. */
+export interface HopPort {
+  readonly id: string;
+  /** Undefined where it is no server's. */
+  readonly serverId: string | undefined;
+  readonly networkId: string;
+  readonly mac: string | undefined;
+  readonly addresses: readonly string[];
+  /** Packets from or to addresses that are neither its own nor its pairs are dropped. */
+  readonly guarded: boolean;
+  readonly pairs: readonly AddressPair[];
+  readonly revision: number | undefined;
+}
+
+/** How many values one query carries; more and a front end with 4 KiB for the request line refuses it. */
+const perQuery = 50;
+/** Above so many addresses all ports of the router's networks are paged through instead. */
+const listAbove = 200;
+const callsAtOnce = 4;
+const names = ['id', 'device_id', 'device_owner', 'network_id', 'mac_address', 'fixed_ips'];
+const fields: Query = [...names, 'port_security_enabled', 'allowed_address_pairs', 'revision_number'].map((name) => [
+  'fields',
+  name,
+]);
+
+/** The networks that a router has an interface in. @throws CloudError */
+export async function networksOfRouter(
+  client: OpenStackClient,
+  routerId: string,
+  options: ReadOptions,
+): Promise<ReadonlySet<string>> {
+  const ports = await list(client, [['device_id', routerId]], options);
+  return new Set(ports.map(({ networkId }) => networkId));
+}
+
+/** Ports that have one of the addresses, in these networks. @throws CloudError */
+export async function portsAt(
+  client: OpenStackClient,
+  addresses: readonly string[],
+  networks: ReadonlySet<string>,
+  options: ReadOptions,
+): Promise<readonly HopPort[]> {
+  const ports =
+    addresses.length > listAbove
+      ? await list(client, [...[...networks].map((id) => ['network_id', id] as const), ['limit', '1000']], options)
+      : await some(
+          client,
+          'fixed_ips',
+          [...new Set(addresses)].map((address) => `ip_address=${address}`),
+          options,
+        );
+  return ports.filter(({ networkId }) => networks.has(networkId));
+}
+
+/** The ports of these servers, in these networks. @throws CloudError */
+export async function portsOfServers(
+  client: OpenStackClient,
+  serverIds: readonly string[],
+  networks: ReadonlySet<string>,
+  options: ReadOptions,
+): Promise<readonly HopPort[]> {
+  const ports = await some(client, 'device_id', [...new Set(serverIds)], options);
+  return ports.filter(({ networkId }) => networks.has(networkId));
+}
+
+async function some(
+  client: OpenStackClient,
+  name: string,
+  values: readonly string[],
+  options: ReadOptions,
+): Promise<readonly HopPort[]> {
+  const lists = await inParallel(callsAtOnce, chunks(values, perQuery), (part) =>
+    list(
+      client,
+      part.map((value) => [name, value] as const),
+      options,
+    ),
+  );
+  return lists.flat();
+}
+
+async function list(
+  client: OpenStackClient,
+  query: Query,
+  { urgency, signal }: ReadOptions,
+): Promise<readonly HopPort[]> {
+  const request = { service: 'network', path: '/ports', operation: 'GET /ports', urgency, signal } as const;
+  const { items, failure } = await client.list({ ...request, query: [...query, ...fields] }, 'ports');
+  if (failure !== undefined) throw failure;
+  return items.flatMap((item) => hopPortOf(item) ?? []);
+}
+
+/** @throws CloudError */
+export async function readHopPort(
+  client: OpenStackClient,
+  id: string,
+  { urgency, signal }: ReadOptions,
+): Promise<HopPort | undefined> {
+  const request = { service: 'network', path: `/ports/${id}`, operation: 'GET /ports/{id}', query: fields } as const;
+  return hopPortOf(objectOf(await client.get({ ...request, urgency, signal }))?.['port']);
+}
+
+export function hopPortOf(json: unknown): HopPort | undefined {
+  const port = objectOf(json);
+  const id = textOf(port?.['id']);
+  if (port === undefined || id === undefined) return undefined;
+  const isServers = textOf(port['device_owner'])?.startsWith('compute:') === true;
+  const revision = port['revision_number'];
+  return {
+    id,
+    serverId: isServers ? textOf(port['device_id'])?.toLowerCase() : undefined,
+    networkId: textOf(port['network_id']) ?? '',
+    mac: textOf(port['mac_address'])?.toLowerCase(),
+    addresses: (listOf(port['fixed_ips']) ?? []).flatMap((ip) => textOf(objectOf(ip)?.['ip_address']) ?? []),
+    guarded: port['port_security_enabled'] === true,
+    pairs: (listOf(port['allowed_address_pairs']) ?? []).flatMap((pair) => {
+      const address = textOf(objectOf(pair)?.['ip_address']);
+      const mac = textOf(objectOf(pair)?.['mac_address'])?.toLowerCase();
+      return address === undefined ? [] : [{ ip_address: address, mac_address: mac }];
+    }),
+    revision: typeof revision === 'number' ? revision : undefined,
+  };
+}
+
+/** Whether packets of pods in this range pass the port. */
+export function lets(port: HopPort, destination: string): boolean {
+  const ownMac = ({ mac_address: mac }: AddressPair) => mac === undefined || mac === port.mac;
+  return !port.guarded || port.pairs.some((pair) => ownMac(pair) && covers(pair.ip_address, destination));
+}
+
+/** The pairs of a port with these ranges and without those; `undefined` when they are so already. */
+export function pairsWith(
+  port: HopPort,
+  { add, remove }: { readonly add: readonly string[]; readonly remove: readonly string[] },
+): readonly AddressPair[] | undefined {
+  const lacking = port.guarded ? add.filter((destination) => !lets(port, destination)) : [];
+  const unwanted = new Set(remove.filter((destination) => !add.includes(destination)));
+  const kept = port.pairs.filter(
+    ({ ip_address, mac_address }) =>
+      !unwanted.has(normalCidr(ip_address) ?? ip_address) || (mac_address !== undefined && mac_address !== port.mac),
+  );
+  if (lacking.length === 0 && kept.length === port.pairs.length) return undefined;
+  return [...kept, ...lacking.map((destination) => ({ ip_address: destination, mac_address: port.mac }))];
+}

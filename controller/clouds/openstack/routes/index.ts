@@ -1,0 +1,188 @@
+import { CloudError } from '../../../../common/cloud-error.ts';
+import type { ApplyOptions } from '../../permit.ts';
+import type { DesiredRoute, ObservedRoute, Routes, RouteTable } from '../../routes.ts';
+import type { OpenStackClient } from '../client.ts';
+import { changeAddressPairs, type PairChange } from './address-pairs.ts';
+import { createBundles, type Passenger } from './bundle.ts';
+import { isIpv6, normalCidr, sameAddress } from './cidr.ts';
+import { createAbilities } from './extensions.ts';
+import { type HopPort, lets, networksOfRouter, portsAt, portsOfServers } from './hop-ports.ts';
+import { type ExtraRoute, readRouter } from './router.ts';
+import { sameDestination, sameRoute, type TableChange, writeTable } from './table-write.ts';
+
+/** A route of a router, and the words it is stored under. */
+export interface OpenStackRoute extends ObservedRoute {
+  readonly stored: ExtraRoute;
+}
+
+export interface RouteOptions {
+  readonly client: OpenStackClient;
+  readonly routerId: string;
+  /** Undefined: no server of this scope. */
+  serverIdOf(providerID: string): string | undefined;
+  providerIDOf(serverId: string): string;
+}
+
+type Change =
+  | { readonly action: 'add'; readonly desired: DesiredRoute; readonly serverId: string; readonly destination: string }
+  | { readonly action: 'remove'; readonly route: OpenStackRoute };
+type Rider = Passenger<Change, OpenStackRoute>;
+
+const operation = 'routes';
+
+/**
+ * The extra routes of one router, and the allowed address pairs that let pods' packets through the ports they lead to. Neutron cannot tag
+ * routes. A route drops packets where its next hop belongs to no port, and where the port guards itself and does not have the range among its
+ * pairs.
+ *
+ * Creations and removals that are asked for at one time share their calls. The pair comes before its route and goes before it, so that a route
+ * is never left behind that nobody sees to be cut short.
+ */
+export function createRoutes({ client, routerId, serverIdOf, providerIDOf }: RouteOptions): Routes<OpenStackRoute> {
+  const abilitiesOf = createAbilities(client);
+  const ask = createBundles<Change, OpenStackRoute>(run);
+
+  async function observe(_cluster: string, signal?: AbortSignal): Promise<RouteTable<OpenStackRoute>> {
+    const options = { urgency: 'refresh', signal } as const;
+    const [abilities, { routes }, networks] = await Promise.all([
+      abilitiesOf(options),
+      readRouter(client, routerId, options),
+      networksOfRouter(client, routerId, options),
+    ]);
+    const hops = routes.map(({ nexthop }) => nexthop);
+    const ports = hops.length === 0 ? [] : await portsAt(client, hops, networks, options);
+    const byAddress = new Map(
+      ports.flatMap((port) => port.addresses.map((address) => [keyOf(address), port] as const)),
+    );
+    return {
+      quota: undefined,
+      routes: routes.map((stored) => shown(stored, byAddress.get(keyOf(stored.nexthop)), abilities.addressPairs)),
+    };
+  }
+
+  function shown(stored: ExtraRoute, port: HopPort | undefined, addressPairs: boolean): OpenStackRoute {
+    const destination = normalCidr(stored.destination) ?? stored.destination;
+    return {
+      id: `${destination}-via-${stored.nexthop}`,
+      destination,
+      providerID: port?.serverId === undefined ? undefined : providerIDOf(port.serverId),
+      blackhole: port === undefined || (addressPairs && !lets(port, destination)),
+      ours: undefined,
+      stored,
+    };
+  }
+
+  async function create(desired: DesiredRoute, { permit, signal }: ApplyOptions): Promise<OpenStackRoute> {
+    const serverId = serverIdOf(desired.providerID);
+    if (serverId === undefined) {
+      throw invalid(`providerID: ${JSON.stringify(desired.providerID)}, expected a server of this cloud`);
+    }
+    const destination = normalCidr(desired.destination);
+    if (destination === undefined)
+      throw invalid(`destination: ${JSON.stringify(desired.destination)}, expected a CIDR`);
+    return ask({ action: 'add', desired, serverId, destination }, permit, signal);
+  }
+
+  async function remove(route: OpenStackRoute, { permit, signal }: ApplyOptions): Promise<void> {
+    await ask({ action: 'remove', route }, permit, signal);
+  }
+
+  async function run(riders: readonly Rider[], signal: AbortSignal): Promise<void> {
+    const options = { urgency: 'change', signal } as const;
+    const [abilities, router, networks] = await Promise.all([
+      abilitiesOf(options),
+      readRouter(client, routerId, options),
+      networksOfRouter(client, routerId, options),
+    ]);
+    const ports = await portsFor(riders, networks, options);
+    const table: TableChange<Change, OpenStackRoute>[] = [];
+    const pairs: PairChange<Change, OpenStackRoute>[] = [];
+    const results = new Map<Rider, OpenStackRoute>();
+    for (const rider of riders) {
+      const { change } = rider;
+      if (change.action === 'remove') {
+        const { stored, destination } = change.route;
+        const port = ports.find(({ addresses }) => addresses.some((address) => sameAddress(address, stored.nexthop)));
+        if (port !== undefined) pairs.push({ port, passenger: rider, remove: destination });
+        table.push({ action: 'remove', route: stored, passenger: rider });
+        results.set(rider, change.route);
+        continue;
+      }
+      const hop = hopOf(change, ports);
+      if (hop === undefined) {
+        rider.reject(noHop(change));
+        continue;
+      }
+      const route = { destination: change.destination, nexthop: hop.address };
+      const stored = router.routes.find((there) => sameRoute(there, route)) ?? route;
+      const other = conflictOf(stored, router.routes, riders);
+      if (other !== undefined) {
+        rider.reject(other);
+        continue;
+      }
+      pairs.push({ port: hop.port, passenger: rider, add: change.destination });
+      table.push({ action: 'add', route: stored, passenger: rider });
+      results.set(rider, shown(stored, { ...hop.port, guarded: false }, abilities.addressPairs));
+    }
+    if (abilities.addressPairs) await changeAddressPairs(client, pairs, abilities.ifMatch, signal);
+    await writeTable({ client, routerId, abilities, signal }, router, table, (route, there) =>
+      conflictOf(route, there, []),
+    );
+    for (const [rider, result] of results) rider.resolve(result);
+  }
+
+  async function portsFor(
+    riders: readonly Rider[],
+    networks: ReadonlySet<string>,
+    options: { readonly urgency: 'change'; readonly signal: AbortSignal },
+  ): Promise<readonly HopPort[]> {
+    const servers = riders.flatMap(({ change }) => (change.action === 'add' ? [change.serverId] : []));
+    const hops = riders.flatMap(({ change }) => (change.action === 'remove' ? [change.route.stored.nexthop] : []));
+    const lists = await Promise.all([
+      servers.length === 0 ? [] : portsOfServers(client, servers, networks, options),
+      hops.length === 0 ? [] : portsAt(client, hops, networks, options),
+    ]);
+    return lists.flat();
+  }
+
+  return { tagged: false, observe, create, remove };
+}
+
+const keyOf = (address: string) => normalCidr(address) ?? address;
+
+/** Where the server can be reached from the router: the first of its Node's addresses that a port there has, else that port's own first. */
+function hopOf(
+  { desired, serverId, destination }: Change & { action: 'add' },
+  ports: readonly HopPort[],
+): { readonly port: HopPort; readonly address: string } | undefined {
+  const candidates = ports
+    .filter((port) => port.serverId === serverId)
+    .flatMap((port) => port.addresses.map((address) => ({ port, address })))
+    .filter(({ address }) => isIpv6(address) === isIpv6(destination));
+  const rank = (address: string) => {
+    const at = desired.addresses.findIndex((known) => sameAddress(known, address));
+    return at < 0 ? desired.addresses.length : at;
+  };
+  return candidates.toSorted((one, other) => rank(one.address) - rank(other.address))[0];
+}
+
+function noHop({ desired, serverId, destination }: Change & { action: 'add' }): CloudError {
+  const family = isIpv6(destination) ? 'IPv6' : 'IPv4';
+  return invalid(`server ${serverId} of ${desired.node} has no ${family} address in a network of the router`);
+}
+
+/** Neutron would spread packets over several routes with one destination. One that leaves in the same bundle is in nobody's way. */
+function conflictOf(route: ExtraRoute, there: readonly ExtraRoute[], riders: readonly Rider[]): CloudError | undefined {
+  const leaving = riders.flatMap(({ change }) => (change.action === 'remove' ? [change.route.stored] : []));
+  const other = there.find(
+    (known) =>
+      sameDestination(known, route) && !sameRoute(known, route) && !leaving.some((gone) => sameRoute(gone, known)),
+  );
+  if (other === undefined) return undefined;
+  const message = `${route.destination} is routed to ${other.nexthop} already`;
+  return new CloudError({ kind: 'Conflict', cloud: 'openstack', operation, message });
+}
+
+function invalid(message: string): CloudError {
+  return new CloudError({ kind: 'Invalid', cloud: 'openstack', operation, message });
+}

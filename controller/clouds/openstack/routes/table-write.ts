@@ -1,0 +1,138 @@
+import { isCloudError } from '../../../../common/cloud-error.ts';
+import type { OpenStackClient } from '../client.ts';
+import { type Passenger, sendTogether } from './bundle.ts';
+import { normalCidr, sameAddress } from './cidr.ts';
+import type { RouteAbilities } from './extensions.ts';
+import { type ExtraRoute, type Router, readRouter, routerOf } from './router.ts';
+
+/** A passenger whose route is to be there, or is to be gone. */
+export interface TableChange<Change, Result> {
+  readonly action: 'add' | 'remove';
+  readonly route: ExtraRoute;
+  readonly passenger: Passenger<Change, Result>;
+}
+
+export interface TableWriteParts {
+  readonly client: OpenStackClient;
+  readonly routerId: string;
+  readonly abilities: RouteAbilities;
+  readonly signal: AbortSignal;
+}
+
+const maxTries = 8;
+
+export const sameRoute = (one: ExtraRoute, other: ExtraRoute): boolean =>
+  sameDestination(one, other) && sameAddress(one.nexthop, other.nexthop);
+
+export function sameDestination(one: ExtraRoute, other: ExtraRoute): boolean {
+  return (normalCidr(one.destination) ?? one.destination) === (normalCidr(other.destination) ?? other.destination);
+}
+
+/**
+ * Brings changes into the routes of a router in one call where it can be done in one: with the atomic extension one for what is added and one
+ * for what goes, otherwise the whole list. A write is meant for the revision that was read, so that nobody's routes are lost and no destination
+ * is doubled; a router that was changed meanwhile is read anew. A change that Neutron refuses does not spoil the others of its call. Every
+ * passenger that is left without an error has what it asked for.
+ *
+ * @param refuse says why a route may not be added to what is there, with an error
+ */
+export async function writeTable<Change, Result>(
+  parts: TableWriteParts,
+  router: Router,
+  changes: readonly TableChange<Change, Result>[],
+  refuse: (route: ExtraRoute, there: readonly ExtraRoute[]) => Error | undefined,
+): Promise<void> {
+  const { atomic } = parts.abilities;
+  const lists = atomic
+    ? (['remove', 'add'] as const).map((action) => changes.filter((change) => change.action === action))
+    : [changes];
+  let known = router;
+  for (const list of lists) known = await writeList(parts, known, list, refuse);
+}
+
+/** Answers the router as it is then. */
+async function writeList<Change, Result>(
+  parts: TableWriteParts,
+  router: Router,
+  changes: readonly TableChange<Change, Result>[],
+  refuse: (route: ExtraRoute, there: readonly ExtraRoute[]) => Error | undefined,
+): Promise<Router> {
+  let known = router;
+  for (let attempt = 1; ; attempt += 1) {
+    const current = known;
+    const waiting = changes.filter(({ passenger }) => !passenger.done);
+    try {
+      const sent = await sendTogether(
+        waiting.map(({ passenger }) => passenger),
+        (going, permit) => {
+          const mine = waiting.filter(({ passenger }) => going.includes(passenger));
+          return writeOnce(parts, current, mine, refuse, permit);
+        },
+      );
+      return sent?.answer ?? current;
+    } catch (error) {
+      if (!isCloudError(error)) throw error;
+      if (error.kind === 'Conflict' && attempt < maxTries) {
+        known = await readRouter(parts.client, parts.routerId, { urgency: 'change', signal: parts.signal });
+        continue;
+      }
+      if (waiting.length > 1 && (error.kind === 'QuotaExceeded' || error.kind === 'Invalid')) {
+        return inHalves(parts, current, waiting, refuse, error);
+      }
+      for (const { passenger } of waiting) passenger.reject(error);
+      return current;
+    }
+  }
+}
+
+/** What fits goes in, and what is wrong is found. A table that is full for one is full for all. */
+async function inHalves<Change, Result>(
+  parts: TableWriteParts,
+  router: Router,
+  changes: readonly TableChange<Change, Result>[],
+  refuse: (route: ExtraRoute, there: readonly ExtraRoute[]) => Error | undefined,
+  error: Error & { readonly kind: string },
+): Promise<Router> {
+  const middle = Math.ceil(changes.length / 2);
+  const first = changes.slice(0, middle);
+  const second = changes.slice(middle);
+  const between = await writeList(parts, router, first, refuse);
+  const full = error.kind === 'QuotaExceeded' && first.at(-1)?.passenger.done === true;
+  if (!full) return writeList(parts, between, second, refuse);
+  const removals = second.filter(({ action }) => action === 'remove');
+  for (const { passenger, action } of second) if (action === 'add') passenger.reject(error);
+  return removals.length === 0 ? between : writeList(parts, between, removals, refuse);
+}
+
+async function writeOnce<Change, Result>(
+  { client, routerId, abilities, signal }: TableWriteParts,
+  router: Router,
+  changes: readonly TableChange<Change, Result>[],
+  refuse: (route: ExtraRoute, there: readonly ExtraRoute[]) => Error | undefined,
+  permit: (timeoutMs: number) => void,
+): Promise<Router> {
+  const gone = changes.flatMap(({ action, route }) => (action === 'remove' ? [route] : []));
+  const removed = router.routes.filter((there) => gone.some((route) => sameRoute(route, there)));
+  const kept = router.routes.filter((there) => !removed.includes(there));
+  const added: ExtraRoute[] = [];
+  for (const { action, route, passenger } of changes) {
+    if (action !== 'add' || kept.some((there) => sameRoute(there, route))) continue;
+    const refusal = refuse(route, [...kept, ...added]);
+    if (refusal === undefined) added.push(route);
+    else passenger.reject(refusal);
+  }
+  if (added.length === 0 && removed.length === 0) return router;
+  const { atomic, ifMatch } = abilities;
+  const action = added.length > 0 ? 'add_extraroutes' : 'remove_extraroutes';
+  const routes = atomic ? (added.length > 0 ? added : removed) : [...kept, ...added];
+  // What is taken away one by one is taken from any revision.
+  const match = ifMatch && router.revision !== undefined && !(atomic && added.length === 0);
+  const operation = atomic ? `PUT /routers/{id}/${action}` : 'PUT /routers/{id}';
+  const body = await client.change({
+    ...{ service: 'network', method: 'PUT', operation },
+    path: `/routers/${encodeURIComponent(routerId)}${atomic ? `/${action}` : ''}`,
+    ...{ body: { router: { routes } }, permit, urgency: 'change', signal },
+    ...(match ? { headers: { 'if-match': `revision_number=${router.revision}` } } : {}),
+  });
+  return routerOf(body, operation);
+}
