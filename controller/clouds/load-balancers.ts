@@ -33,6 +33,12 @@ export interface DesiredMember {
   readonly draining: boolean;
 }
 
+/** A label that a Node has to carry; undefined = with any value. */
+export interface NodeLabel {
+  readonly key: string;
+  readonly value: string | undefined;
+}
+
 /** What a Service asks of its load balancer: validated, complete, and free of Kubernetes. */
 export interface DesiredLoadBalancer {
   readonly owner: Owner;
@@ -159,13 +165,17 @@ export interface LoadBalancerRef {
   readonly attachTo: string | undefined;
   /** `spec.loadBalancerIP`, where it is set: whether that address is there, and whose it is, is looked up too. */
   readonly address?: string | undefined;
-  /** Set with `--adopt` alone, for a Service that the cloud's classic controller has served: what it made for it counts as ours. */
+  /**
+   * Set with `--adopt` for a Service that the cloud's classic controller has served, and from then on for one whose record says that it was taken over: what that
+   * controller made for it counts as ours.
+   */
   readonly adopt?: AdoptionProof | undefined;
 }
 
 /**
  * What has to agree before something that carries another controller's marks is taken over: its name and tags as the cloud's classic controller gives them to this
- * Service of this cluster, and its address as the Service's status shows it. Where a status shows none, nothing is taken over.
+ * Service of this cluster, and its address as the Service's status shows it. Where a status shows none, nothing is taken over. Our tags come with the first change, on
+ * the load balancer itself last: then all its parts have them.
  */
 export interface AdoptionProof {
   /** `--cluster-name`. */
@@ -184,6 +194,11 @@ export interface LoadBalancers<
 > {
   /** Other annotations never cause a reconcile. */
   readonly annotations: readonly AnnotationDefinition[];
+  /**
+   * Which Nodes alone may be members, as the Service's annotations (those named in `annotations`) or the configuration say: those that carry every one of these labels;
+   * empty = any Node. What cannot be read asks for nothing here, and `plan` refuses it. Undefined: there is no such choice here. Pure.
+   */
+  readonly nodeLabels?: (annotations: Readonly<Record<string, string>>) => readonly NodeLabel[];
   /** How many members that do not drain one load balancer takes; undefined = any number. Where draining ones count, too, name fewer. */
   readonly maxMembers: number | undefined;
   /** Whether `draining` does anything here. */
@@ -193,12 +208,13 @@ export interface LoadBalancers<
   /**
    * Everything of this cluster, one for each owner, in few calls. Complete, or throws a CloudError. Reads only.
    *
-   * @param adoptable Services with an `adopt`: what the classic controller made for them is found, too, in the same few calls
+   * @param adoptable Services with an `adopt`: what the classic controller made for them is found, too, in the same few calls; what does not agree is left out
    */
   observeAll(cluster: string, signal?: AbortSignal, adoptable?: readonly LoadBalancerRef[]): Promise<readonly O[]>;
   /**
    * Everything of one Service: by the recorded id and by search, also what stands in the way by its name. Undefined when nothing is there: proved by a read of that
-   * very id where there is one; a search alone proves it only after `settleMs`. Throws a CloudError. Reads only.
+   * very id where there is one; a search alone proves it only after `settleMs`. With `adopt`, what has the recorded id and does not agree is answered without an owner.
+   * Throws a CloudError. Reads only.
    */
   observe(ref: LoadBalancerRef, signal?: AbortSignal): Promise<O | undefined>;
   /** What makes `observed` into `desired`. Empty steps when they match. Pure. */

@@ -1,4 +1,4 @@
-import type { DesiredMember, ObservedMember } from '../clouds/load-balancers.ts';
+import type { DesiredMember, NodeLabel, ObservedMember } from '../clouds/load-balancers.ts';
 import type { ServiceView } from './service-view.ts';
 
 export interface MemberOptions {
@@ -10,6 +10,8 @@ export interface MemberOptions {
   readonly drains: boolean;
   /** What the load balancer has now; undefined while there is none. */
   readonly observed: readonly ObservedMember[] | undefined;
+  /** Which Nodes alone are asked for, see `LoadBalancers.nodeLabels`. */
+  readonly nodeLabels?: readonly NodeLabel[] | undefined;
   /** providerIDs that the cloud refuses for now. */
   readonly refused?: ReadonlySet<string> | undefined;
 }

@@ -16,6 +16,8 @@ export interface MemberFacts {
   readonly addresses: readonly string[];
   /** Empty when unknown. */
   readonly zone: string;
+  /** Those labels of the Node that some Service chooses members by. */
+  readonly labels: Readonly<Record<string, string>>;
   /** Cluster API has picked its machine for deletion: the Node may vanish without another mark. */
   readonly doomed: boolean;
 }
@@ -42,8 +44,14 @@ export type Standing =
 /**
  * Decides by durable facts on the Node alone. Readiness, `unschedulable`, conditions, reports and lookups are no inputs: whether a member can serve is for the load
  * balancer's health check to say, and none of them may empty a set. Pure.
+ *
+ * @param chosenBy labels that some Service chooses members by
  */
-export function standingOf(node: NodeView, configured: readonly ConfiguredCloud[]): Standing {
+export function standingOf(
+  node: NodeView,
+  configured: readonly ConfiguredCloud[],
+  chosenBy: ReadonlySet<string> = new Set(),
+): Standing {
   const ownership = ownershipOf(node, configured);
   if (ownership.kind === 'foreign') return { kind: 'none', reason: 'Foreign', why: ownership.why };
   if (ownership.kind === 'claimable') {
@@ -57,7 +65,7 @@ export function standingOf(node: NodeView, configured: readonly ConfiguredCloud[
       : { kind: 'none', reason: 'SeveralScopes', why: `its instance may be in ${scopes.join(' or ')}` };
   }
   const { scope } = cloud;
-  const facts = factsOf(node, cloud.name);
+  const facts = factsOf(node, cloud.name, chosenBy);
   // Power comes first: a VM that is off has no connections left to drain.
   if (hasTaint(node, taintKeys.shutdown)) return { kind: 'off', scope, facts };
   const reason = leavingReason(node);
@@ -90,13 +98,21 @@ export function instanceOf(cloud: string, providerID: string): string {
   return id === undefined ? providerID : instanceKey({ cloud, id });
 }
 
-function factsOf(node: NodeView, cloud: string): MemberFacts {
+const noLabels: Readonly<Record<string, string>> = {};
+
+function labelsOf(node: NodeView, chosenBy: ReadonlySet<string>): Readonly<Record<string, string>> {
+  if (chosenBy.size === 0) return noLabels;
+  return Object.fromEntries(Object.entries(node.labels).filter(([key]) => chosenBy.has(key)));
+}
+
+function factsOf(node: NodeView, cloud: string, chosenBy: ReadonlySet<string>): MemberFacts {
   return {
     node: node.name,
     providerID: node.providerID,
     instance: instanceOf(cloud, node.providerID),
     addresses: node.addresses.filter(({ type }) => type === 'InternalIP').map(({ address }) => address),
     zone: node.labels[labels.zone] ?? node.labels[labels.zoneBeta] ?? '',
+    labels: labelsOf(node, chosenBy),
     doomed: node.annotations[annotations.clusterApiDelete] !== undefined,
   };
 }
@@ -107,9 +123,15 @@ export function sameFacts(one: MemberFacts, other: MemberFacts): boolean {
     one.providerID === other.providerID &&
     one.zone === other.zone &&
     one.doomed === other.doomed &&
+    sameLabels(one.labels, other.labels) &&
     one.addresses.length === other.addresses.length &&
     one.addresses.every((address, index) => address === other.addresses[index])
   );
+}
+
+function sameLabels(one: MemberFacts['labels'], other: MemberFacts['labels']): boolean {
+  const keys = Object.keys(one);
+  return keys.length === Object.keys(other).length && keys.every((key) => one[key] === other[key]);
 }
 
 /** Whether two standings of a Node come to the same for every load balancer and for people. */

@@ -10,6 +10,7 @@ import { explainStanding, type NodeMembership } from './member-explanation.ts';
 import { type Departed, instanceIn, type Membership, nextMemberships, withDeparted } from './membership.ts';
 import type { memberMetrics } from './metrics.ts';
 import { createRemovalGate, type RemovalGate } from './removal-gate.ts';
+import { createSelections } from './selection.ts';
 import { type DrainTimes, type MembersRequest, membersOf, type ServiceMembers } from './service-members.ts';
 import { sharedWork } from './shared-work.ts';
 
@@ -80,6 +81,8 @@ interface Term {
   readonly last: Map<string, Standing>;
   /** By instance: until when a deletion of ours explains its absence. */
   readonly deletions: Map<string, number>;
+  /** Labels that some Service has chosen members by in this term. */
+  readonly chosenBy: Set<string>;
   /** By UID of the Service. */
   readonly times: Map<string, DrainTimes>;
   readonly gate: RemovalGate;
@@ -101,6 +104,7 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
   const scopes = clouds.filter(({ api }) => api !== undefined);
   const handlers: ((change: MembersChanged) => void)[] = [];
   const work = sharedWork();
+  const selections = createSelections();
   let term: Term | undefined;
 
   nodes.subscribe((event) => {
@@ -111,13 +115,13 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
     const { standings, last } = current;
     if (event.type === 'deleted') {
       // As last seen, which may be further than what we were told before: a mark and the deletion may come in one.
-      const stood = standingOf(event.old, clouds);
+      const stood = standingOf(event.old, clouds, current.chosenBy);
       if (stood.kind !== 'none') last.set(stood.facts.instance, stood);
       standings.delete(event.key);
       batchSoon(current);
       return;
     }
-    const now = standingOf(event.object, clouds);
+    const now = standingOf(event.object, clouds, current.chosenBy);
     if (sameStanding(standings.get(event.key), now)) return;
     standings.set(event.key, now);
     batchSoon(current);
@@ -199,10 +203,26 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
     return noted;
   }
 
+  /** The first Service that chooses by a label has all Nodes looked at anew. */
+  function chooseBy(current: Term, keys: readonly string[]): void {
+    const news = keys.filter((key) => !current.chosenBy.has(key));
+    if (news.length === 0) return;
+    for (const key of news) current.chosenBy.add(key);
+    for (const node of nodes.values()) current.standings.set(node.name, standingOf(node, clouds, current.chosenBy));
+    current.batch?.timer.cancel();
+    flush(current);
+  }
+
   function membersFor(request: MembersRequest): ServiceMembers | undefined {
+    const { nodeLabels = [] } = request;
+    if (term !== undefined)
+      chooseBy(
+        term,
+        nodeLabels.map(({ key }) => key),
+      );
     const set = term?.sets.get(request.scope);
     if (term === undefined || set === undefined) return undefined;
-    const noted = noteObserved(term, set, request.observed);
+    const noted = selections.of(noteObserved(term, set, request.observed), nodeLabels);
     const { times } = term;
     const before = times.get(request.service) ?? new Map();
     const result = membersOf(noted, request, before, drain, clock.monotonic(), work);
@@ -258,7 +278,10 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
         ),
       letGo: (granted) => letGo(current, granted),
     });
-    const current: Term = { standings, last, deletions: new Map(), times: new Map(), gate, sets, batch: undefined };
+    const current: Term = {
+      ...{ standings, last, deletions: new Map(), chosenBy: new Set(), times: new Map() },
+      ...{ gate, sets, batch: undefined },
+    };
     return current;
   }
 

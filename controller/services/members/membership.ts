@@ -128,10 +128,9 @@ function next(
     departed.set(instance, { providerID: facts.providerID, facts, phase, sinceMs: nowMs, seenMs: undefined });
   }
   const spelled = new Map([...now].map(([instance, { facts }]) => [facts.providerID, instance]));
-  const members = [...active.values()]
-    .sort((a, b) => (a.node < b.node ? -1 : 1))
-    .map((facts) => desiredMember(facts, false));
-  const hash = hashOf(members, present, departed);
+  const sorted = [...active.values()].sort((a, b) => (a.node < b.node ? -1 : 1));
+  const members = sorted.map((facts) => desiredMember(facts, false));
+  const hash = hashOf(sorted, present, departed);
   return { scope: place.scope, cloud: place.name, spelled, active, members, present, departed, hash };
 }
 
@@ -147,22 +146,27 @@ export function instanceIn(set: Membership, providerID: string): string {
 
 /** The same membership with other departed ones. Pure. */
 export function withDeparted(set: Membership, departed: ReadonlyMap<string, Departed>): Membership {
-  return { ...set, departed, hash: hashOf(set.members, set.present, departed) };
+  const sorted = [...set.active.values()].sort((a, b) => (a.node < b.node ? -1 : 1));
+  return { ...set, departed, hash: hashOf(sorted, set.present, departed) };
 }
 
-export function desiredMember(facts: Omit<MemberFacts, 'doomed' | 'instance'>, draining: boolean): DesiredMember {
+export function desiredMember(
+  facts: Omit<MemberFacts, 'doomed' | 'instance' | 'labels'>,
+  draining: boolean,
+): DesiredMember {
   const { node, providerID, addresses, zone } = facts;
   return { node, providerID, addresses, zone, draining };
 }
 
 function hashOf(
-  members: readonly DesiredMember[],
+  active: readonly MemberFacts[],
   present: ReadonlyMap<string, Present>,
   departed: ReadonlyMap<string, Departed>,
 ): string {
   const hash = createHash('sha256');
-  for (const { node, providerID, addresses, zone } of members) {
-    hash.update(`${JSON.stringify([node, providerID, addresses, zone])}\n`);
+  for (const { node, providerID, addresses, zone, labels } of active) {
+    const chosenBy = Object.entries(labels).sort(([a], [b]) => (a < b ? -1 : 1));
+    hash.update(`${JSON.stringify([node, providerID, addresses, zone, chosenBy])}\n`);
   }
   const others = [
     ...[...present].flatMap(([id, { kind }]) => (kind === 'waiting' ? [] : [`${id} ${kind}`])),

@@ -17,6 +17,7 @@ function facts(node: string, zone = '') {
     instance: instanceOf('simulated', idOf(node)),
     addresses: ['10.0.0.1'],
     zone,
+    labels: {},
     doomed: false,
   };
 }
@@ -135,6 +136,7 @@ describe('the members of one Service', () => {
       instance: instanceOf('openstack', providerID),
       addresses: [],
       zone: '',
+      labels: {},
       doomed: false,
     };
     const news = { standings: [{ kind: 'member' as const, scope, facts }], last: new Map(), deletedByUs: () => false };

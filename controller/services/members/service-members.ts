@@ -1,4 +1,4 @@
-import type { DesiredMember, ObservedMember } from '../../clouds/load-balancers.ts';
+import type { DesiredMember, NodeLabel, ObservedMember } from '../../clouds/load-balancers.ts';
 import { desiredMember, instanceIn, type Membership } from './membership.ts';
 import { plainWork, type SharedWork, servingAmong } from './shared-work.ts';
 import { subsetOf } from './subset.ts';
@@ -15,6 +15,8 @@ export interface MembersRequest {
   readonly maxMembers: number | undefined;
   /** Of the cloud: whether `draining` does anything. */
   readonly drains: boolean;
+  /** Which Nodes alone are asked for; none = any. */
+  readonly nodeLabels?: readonly NodeLabel[] | undefined;
   /** providerIDs that the cloud refuses for now: nobody waits for them to be added. */
   readonly refused?: ReadonlySet<string> | undefined;
 }

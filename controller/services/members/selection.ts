@@ -1,0 +1,46 @@
+import type { NodeLabel } from '../../clouds/load-balancers.ts';
+import type { MemberFacts } from './facts.ts';
+import type { Membership, Present } from './membership.ts';
+
+/** The memberships of Services that choose among the Nodes, made once for all that choose alike. */
+export interface Selections {
+  /** The membership itself where nothing is chosen by. */
+  of(set: Membership, chosen: readonly NodeLabel[]): Membership;
+}
+
+export function createSelections(): Selections {
+  const made = new WeakMap<Membership, Map<string, Membership>>();
+  return {
+    of(set, chosen) {
+      if (chosen.length === 0) return set;
+      const key = JSON.stringify(chosen.map(({ key, value }) => [key, value ?? null]));
+      const known = made.get(set) ?? new Map<string, Membership>();
+      made.set(set, known);
+      const selected = known.get(key) ?? select(set, chosen, key);
+      known.set(key, selected);
+      return selected;
+    },
+  };
+}
+
+/** Members that are not chosen leave like those that are marked: drained where they are held, added nowhere. */
+function select(set: Membership, chosen: readonly NodeLabel[], key: string): Membership {
+  const active = new Map<string, MemberFacts>();
+  const present = new Map<string, Present>(set.present);
+  const nodes = new Set<string>();
+  for (const [instance, facts] of set.active) {
+    if (isChosen(facts, chosen)) {
+      active.set(instance, facts);
+      nodes.add(facts.node);
+    } else present.set(instance, { facts, kind: 'leaving', reason: undefined });
+  }
+  const members = set.members.filter(({ node }) => nodes.has(node));
+  return { ...set, active, present, members, hash: `${set.hash} ${key}` };
+}
+
+function isChosen({ labels }: MemberFacts, chosen: readonly NodeLabel[]): boolean {
+  return chosen.every(({ key, value }) => {
+    const held = labels[key];
+    return held !== undefined && (value === undefined || held === value);
+  });
+}
