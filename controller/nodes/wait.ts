@@ -62,8 +62,8 @@ export function createWait(context: NodeContext, { writes, waiting, gate, wrote 
     }
     const stands = shown?.status === 'False' && shown.reason === reason;
     // A message may differ at every try; it is written again ever more rarely.
-    // Our own word on it is a claim of before: left there, it would go on telling of something long over.
-    const mayWrite = claimed || shown !== undefined;
+    // It was claimed when we said that the cloud does not answer: left there, that would be said long after the cloud answers again.
+    const mayWrite = claimed || shown?.reason === ('AwaitingCloud' satisfies InitializedReason);
     if (mayWrite && (!stands || Number.isInteger(Math.log2(tries)))) {
       try {
         await say(node, reason, message);
