@@ -15,6 +15,9 @@ const retryGridMs = 15_000;
 /** An initialised node that cannot be kept current is tried again this much later. */
 export const heldRetryMs = 60_000;
 
+/** Reasons that only last as long as somebody fails. */
+const failures: ReadonlySet<string> = new Set<InitializedReason>(['AwaitingCloud', 'WriteRefused']);
+
 export interface WaitParts {
   readonly writes: Semaphore;
   readonly waiting: WaitingNodes<InitializedReason>;
@@ -62,8 +65,8 @@ export function createWait(context: NodeContext, { writes, waiting, gate, wrote 
     }
     const stands = shown?.status === 'False' && shown.reason === reason;
     // A message may differ at every try; it is written again ever more rarely.
-    // It was claimed when we said that the cloud does not answer: left there, that would be said long after the cloud answers again.
-    const mayWrite = claimed || shown?.reason === ('AwaitingCloud' satisfies InitializedReason);
+    // It was claimed when we told of a failure: left there, that would be told long after it is over.
+    const mayWrite = claimed || (shown !== undefined && failures.has(shown.reason));
     if (mayWrite && (!stands || Number.isInteger(Math.log2(tries)))) {
       try {
         await say(node, reason, message);
