@@ -175,7 +175,7 @@ export const ownKeys: readonly OwnKey[] = [
     kind: 'annotation',
     written: 'controller',
     meaning:
-      'Scope and id of the load balancer made for this Service, separated by one space; the id is `pending` from before the first call to the cloud until the answer to the creation.',
+      'Scope and id of the load balancer made for this Service, separated by one space; the id is `pending` from before the first call to the cloud until the answer to the creation. `adopted:` and addresses follow while it was taken over with --adopt and does not carry our tags yet.',
   },
   {
     key: annotations.loadBalancerId,

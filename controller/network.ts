@@ -122,6 +122,7 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
         clusterName: options.clusterName,
         loadBalancerClasses: options.loadBalancerClasses,
         attachable: options.attachable,
+        adopts: options.adopts ?? false,
         concurrentServiceSyncs: options.concurrentServiceSyncs,
         auditMs: options.loadBalancerAuditMs,
         queueMetrics,

@@ -1,6 +1,6 @@
 import { defineFlags } from '../../common/process/flags.ts';
 import { type CommandDefinition, defineCommand } from '../../common/process/program.ts';
-import { clusterFlags } from '../options/network-flags.ts';
+import { adoptFlags, clusterFlags } from '../options/network-flags.ts';
 import { readClusterOptions } from '../options/network-options.ts';
 import { commonFlags, runFlags } from '../options/own-flags.ts';
 import { isEmptyPlan } from '../plan/planned-change.ts';
@@ -22,6 +22,7 @@ import {
 const changesExitCode = 3;
 
 const planFlags = defineFlags({
+  ...adoptFlags,
   'node-deletion-budget': runFlags['node-deletion-budget'],
   'exit-code': {
     kind: 'bool',
@@ -47,6 +48,7 @@ export function planCommand(world: ControllerWorld): CommandDefinition {
           makePlan({
             ...{ api, clock, random, log, clouds, options },
             leasePath: leasePath(values),
+            adopts: values.adopt,
             deletionBudget: values.nodeDeletionBudget,
             say: (line) => io.stderr(`${line}\n`),
           }),

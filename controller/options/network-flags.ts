@@ -11,6 +11,15 @@ function positive(text: string): string | undefined {
   return (parseDuration(text) ?? 0) > 0 ? undefined : 'a duration above 0';
 }
 
+/** Of the commands that compare Services with their clouds. */
+export const adoptFlags = defineFlags({
+  adopt: {
+    kind: 'bool',
+    default: false,
+    help: "Take over load balancers that the cloud's classic controller made, where name, tags and the address in the Service's status agree. Nothing of them is changed for it.",
+  },
+});
+
 /** Flags of the commands that know what belongs to this cluster in its clouds. */
 export const clusterFlags = defineFlags({
   'cluster-name': {
@@ -40,6 +49,7 @@ export const clusterFlags = defineFlags({
 
 /** Flags of `run` about Services, routes and pod ranges. Names and meanings are upstream's where upstream has them. */
 export const networkFlags = defineFlags({
+  ...adoptFlags,
   'concurrent-service-syncs': { kind: 'int', default: 32, min: 1, max: 1000, help: 'Services worked on at once.' },
   'member-drain-time': {
     kind: 'duration',

@@ -19,6 +19,8 @@ export interface ClusterOptions {
 
 /** Services, routes and pod ranges, validated. */
 export interface NetworkOptions extends ClusterOptions {
+  /** `--adopt`. Default: no. */
+  readonly adopts?: boolean;
   readonly concurrentServiceSyncs: number;
   readonly drainMs: number;
   readonly removalBudget: Budget;
@@ -53,6 +55,7 @@ export function readNetworkOptions(
     );
   return {
     ...readClusterOptions(values),
+    adopts: values.adopt,
     concurrentServiceSyncs: values.concurrentServiceSyncs,
     drainMs: values.memberDrainTime,
     removalBudget: budget,

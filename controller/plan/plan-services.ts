@@ -1,6 +1,6 @@
 import { errorFields } from '../../common/process/log.ts';
 import { annotations as annotationKeys } from '../../common/well-known.ts';
-import { type ClusterIdentity, refOf } from '../services/desired.ts';
+import { adoptableOf, annotationsFor, type ClusterIdentity, refOf } from '../services/desired.ts';
 import type { MemberSource } from '../services/member-source.ts';
 import type { Situation } from '../services/next-action.ts';
 import { createObservations, type Known, type Observations } from '../services/observations.ts';
@@ -18,6 +18,8 @@ export interface ServicePlanParts {
   readonly members: MemberSource;
   readonly loadBalancerClasses: readonly string[];
   readonly attachable: readonly string[];
+  /** `--adopt`. */
+  readonly adopts: boolean;
   readonly proveSight: ProveSight;
   /** Monotonic milliseconds. */
   now(): number;
@@ -30,18 +32,20 @@ const maxQuestions = 3;
 
 /** What the service half would do for every Service and in every cloud, step by step. Reads the clouds; changes nothing. */
 export async function planServices(parts: ServicePlanParts): Promise<Plan> {
+  const services = [...parts.services];
   const changes: PlannedChange[] = [];
   const problems: string[] = [];
   const observations = createObservations(parts.cluster.uid, parts.now);
   for (const cloud of parts.clouds) {
     try {
-      await observations.refresh(cloud);
+      const adoptable = adoptableOf(parts.cluster, services, parts.clouds, cloud.scope, parts.adopts);
+      await observations.refresh(cloud, undefined, adoptable);
     } catch (error) {
       problems.push(`load balancers of ${cloud.scope}: ${errorFields(error)['error']}`);
     }
   }
   const present = new Set<string>();
-  for (const service of parts.services) {
+  for (const service of services) {
     present.add(service.uid);
     try {
       changes.push(...(await planOne(parts, observations, service)));
@@ -78,6 +82,7 @@ async function planOne(
       members: demand === 'ensure' ? membersOf(parts, service, cloud, known) : [],
       refused: [],
       attachable: new Set(parts.attachable),
+      adopts: parts.adopts,
       nowMs: parts.now(),
     };
     const plan = planService(situation);
@@ -89,14 +94,15 @@ async function planOne(
 function membersOf(parts: ServicePlanParts, service: ServiceView, cloud: ServingCloud, known: Known | undefined) {
   const { maxMembers, drains } = cloud.loadBalancers;
   const observed = known?.observed?.members;
-  return parts.members.membersFor(service, { scope: cloud.scope, maxMembers, drains, observed }).members;
+  const nodeLabels = cloud.loadBalancers.nodeLabels?.(annotationsFor(service, cloud));
+  return parts.members.membersFor(service, { scope: cloud.scope, maxMembers, drains, observed, nodeLabels }).members;
 }
 
 async function asked(parts: ServicePlanParts, service: ServiceView, cloud: ServingCloud): Promise<Known> {
   const record = parseRecord(service.annotations[annotationKeys.loadBalancer]);
   const id = record?.id;
   const atMs = parts.now();
-  const observed = await cloud.loadBalancers.observe(refOf(parts.cluster, service, id));
+  const observed = await cloud.loadBalancers.observe(refOf(parts.cluster, service, parts.adopts));
   const missing = record !== undefined && observed?.owner?.service !== service.uid;
   if (missing && (await parts.proveSight(cloud.scope, atMs)) !== 'sees')
     throw new Error(

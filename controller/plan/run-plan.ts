@@ -37,6 +37,8 @@ export interface PlanParts {
   /** Path of the Lease, for what has been spent of the deletion budget. */
   readonly leasePath: string;
   readonly deletionBudget: string;
+  /** `--adopt`. Default: no. */
+  readonly adopts?: boolean;
   /** What is being done, for people who wait. */
   say(line: string): void;
 }
@@ -99,6 +101,7 @@ export async function makePlan(parts: PlanParts): Promise<Plan> {
         proveSight: createSight({ nodes, resolver, clock }),
         loadBalancerClasses: options.loadBalancerClasses,
         attachable: options.attachable,
+        adopts: parts.adopts ?? false,
         now: () => clock.monotonic(),
       }),
       routed

@@ -32,6 +32,8 @@ export function nothingDone(): Done {
 
 export interface CloudCallParts {
   readonly cluster: ClusterIdentity;
+  /** `--adopt`. */
+  readonly adopts: boolean;
   readonly observations: Observations;
   readonly refused: RefusedMembers;
   readonly standings: Pick<Standings, 'emit'>;
@@ -54,13 +56,13 @@ export interface CloudCalls {
 
 export function createCloudCalls(context: ServiceContext, parts: CloudCallParts): CloudCalls {
   const { clock, log, services, metrics } = context;
-  const { cluster, observations, refused, standings, work, gate } = parts;
+  const { cluster, adopts, observations, refused, standings, work, gate } = parts;
 
   async function observe(situation: Situation, signal: AbortSignal): Promise<void> {
     const { service, cloud, known: before } = situation;
     const askedId = recordedId(situation);
     const atMs = clock.monotonic();
-    const observed = await cloud.loadBalancers.observe(refOf(cluster, service, askedId), signal);
+    const observed = await cloud.loadBalancers.observe(refOf(cluster, service, adopts), signal);
     const ours = observed?.owner?.service === service.uid;
     const missingSinceMs = ours ? undefined : (before?.missingSinceMs ?? atMs);
     const askedFor = wishOf(service);

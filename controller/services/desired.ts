@@ -1,7 +1,9 @@
+import { annotations as annotationKeys } from '../../common/well-known.ts';
 import type { DesiredLoadBalancer, DesiredMember, IpFamily, LoadBalancerRef, Owner } from '../clouds/load-balancers.ts';
-import { allowsAddressChange, attachTo, isRetained, type ServiceView } from './service-view.ts';
+import { parseRecord } from './record.ts';
+import { allowsAddressChange, attachTo, hasFinalizer, isRetained, type ServiceView } from './service-view.ts';
 import { sourceRangesOf } from './source-ranges.ts';
-import type { ServingCloud } from './wants.ts';
+import { chooseCloud, type ServingCloud } from './wants.ts';
 
 export interface ClusterIdentity {
   /** UID of the namespace kube-system. */
@@ -24,16 +26,53 @@ export function defaultName(uid: string): string {
   return `a${uid.replaceAll('-', '')}`.slice(0, 32);
 }
 
-/** @param id as recorded */
-export function refOf(cluster: ClusterIdentity, service: ServiceView, id: string | undefined): LoadBalancerRef {
+/** @param adopts `--adopt` */
+export function refOf(cluster: ClusterIdentity, service: ServiceView, adopts: boolean): LoadBalancerRef {
   return {
     owner: ownerOf(cluster, service),
     name: defaultName(service.uid),
     service: service.key,
-    id,
+    id: parseRecord(service.annotations[annotationKeys.loadBalancer])?.id,
     attachTo: attachTo(service),
     address: service.loadBalancerIP || undefined,
+    adopt: adoptionOf(cluster, service, adopts),
   };
+}
+
+/**
+ * Undefined where nothing may be taken over. What was taken over once is found by the same proof after the flag is gone: otherwise it would be lost to its Service until
+ * it carries our tags.
+ */
+function adoptionOf({ name: clusterName }: ClusterIdentity, service: ServiceView, adopts: boolean) {
+  const record = parseRecord(service.annotations[annotationKeys.loadBalancer]);
+  const shown = addressesOf(service);
+  // A status may be wiped by somebody, and is when the Service becomes one of another type.
+  if (record?.adopted !== undefined) return { clusterName, addresses: shown.length > 0 ? shown : record.adopted };
+  const served = adopts && (record !== undefined || hasFinalizer(service)) && attachTo(service) === undefined;
+  return served && shown.length > 0 ? { clusterName, addresses: shown } : undefined;
+}
+
+/** What the status shows. */
+export function addressesOf({ ingress }: ServiceView): string[] {
+  return ingress.flatMap(({ ip = '', hostname = '' }) => [ip, hostname]).filter((text) => text !== '');
+}
+
+/** Services for which something may be taken over, of one scope. */
+export function adoptableOf(
+  cluster: ClusterIdentity,
+  services: Iterable<ServiceView>,
+  clouds: readonly ServingCloud[],
+  scope: string,
+  adopts: boolean,
+): LoadBalancerRef[] {
+  const refs: LoadBalancerRef[] = [];
+  for (const service of services) {
+    const ref = refOf(cluster, service, adopts);
+    if (ref.adopt === undefined) continue;
+    const choice = chooseCloud(service, clouds);
+    if ('cloud' in choice && choice.cloud.scope === scope) refs.push(ref);
+  }
+  return refs;
 }
 
 export type Desired =
@@ -96,7 +135,8 @@ export function desiredOf(
   };
 }
 
-function annotationsFor(service: ServiceView, cloud: ServingCloud): Record<string, string> {
+/** Those annotations of a Service that its cloud reads. */
+export function annotationsFor(service: ServiceView, cloud: ServingCloud): Record<string, string> {
   const read: Record<string, string> = {};
   for (const { key } of cloud.loadBalancers.annotations) {
     const value = service.annotations[key];

@@ -6,7 +6,7 @@ import type {
   ObservedLoadBalancer,
   Refusal,
 } from '../clouds/load-balancers.ts';
-import { type ClusterIdentity, desiredOf } from './desired.ts';
+import { addressesOf, type ClusterIdentity, desiredOf } from './desired.ts';
 import type { Known } from './observations.ts';
 import type { LoadBalancerReason } from './reasons.ts';
 import { type LoadBalancerRecord, parseRecord, printRecord } from './record.ts';
@@ -28,6 +28,8 @@ export interface Situation {
   /** How many of `members` stay although their Nodes vanished. */
   readonly withheld?: number | undefined;
   readonly attachable: ReadonlySet<string>;
+  /** `--adopt`. */
+  readonly adopts?: boolean;
   /** Monotonic milliseconds. */
   readonly nowMs: number;
 }
@@ -116,15 +118,40 @@ function ensureAction(situation: Situation): Action {
     const { reason, message } = service.condition ?? unseen;
     return settle(reason as LoadBalancerReason, message, { againInMs: unseenMs });
   }
+  if (wasTakenOver(situation, record)) return estranged(record);
   const plan = cloud.loadBalancers.plan(wanted.desired, observed);
-  const id = isOurs(situation, observed) ? observed?.id : undefined;
-  const change: ServiceChange =
-    id === undefined || id === record.id ? {} : { record: printRecord({ scope: cloud.scope, id }) };
+  const change = recordChange(situation, record);
   const [step] = plan.steps;
   if (step === undefined) return settled(situation, plan, change);
   // The id first: should we die, the next one need not search.
   if (change.record !== undefined) return { do: 'write', change, what: 'its id', first: false };
   return { do: 'apply', step, steps: plan.steps };
+}
+
+/** The record as it should be, where it is not. */
+function recordChange(situation: Situation, record: LoadBalancerRecord): ServiceChange {
+  const { known } = situation;
+  if (!isOurs(situation, known?.observed) || known?.observed?.id === undefined) return {};
+  const { id, adopted = false } = known.observed;
+  if (id === record.id && adopted === (record.adopted !== undefined)) return {};
+  return { record: recordOf(situation) };
+}
+
+/** As what is known of it would have it. */
+function recordOf({ service, cloud, known }: Situation): string {
+  const { id, adopted } = known?.observed ?? {};
+  return printRecord({ scope: cloud.scope, id, ...(adopted && { adopted: addressesOf(service) }) });
+}
+
+/** What was taken over is there, and is not what it was then: it may be somebody else's by now. */
+function wasTakenOver(situation: Situation, { adopted }: LoadBalancerRecord): boolean {
+  const observed = situation.known?.observed;
+  return adopted !== undefined && observed !== undefined && !isOurs(situation, observed);
+}
+
+function estranged({ id }: LoadBalancerRecord): Action {
+  const message = `load balancer ${id} was taken over, and its name, tags and address are not those any more that proved it to be of this Service`;
+  return settle('AdoptionRequired', message, { againInMs: refusedRetryMs });
 }
 
 /** For how long a search may still miss what a try whose end nobody saw has made; 0 = not any more. */
@@ -155,25 +182,38 @@ function hasWish(observed: ObservedLoadBalancer | undefined, service: ServiceVie
 
 function claimAction(situation: Situation, record: LoadBalancerRecord | undefined): Action {
   const { service, cloud, known } = situation;
-  const claim = (id: string | undefined, first: boolean): Action => ({
+  const claim = (text: string, first: boolean): Action => ({
     do: 'write',
     what: 'finalizer and record',
     first,
     change: {
       finalizer: 'add',
-      record: printRecord({ scope: cloud.scope, id }),
+      record: text,
       ...(service.condition?.status === 'True'
         ? {}
         : { standing: { reason: 'Provisioning', message: 'the load balancer is being made' } }),
     },
   });
-  if (record !== undefined) return claim(record.id, false);
+  if (record !== undefined) return claim(printRecord(record), false);
   const shows = hasFinalizer(service) || service.ingress.length > 0;
   if (known === undefined || (shows && (!known.fresh || known.source === 'all'))) return { do: 'observe' };
-  if (isOurs(situation, known.observed)) return claim(known.observed?.id, false);
-  if (!shows || attachTo(service) !== undefined) return claim(undefined, !shows && wishOf(service) === undefined);
+  if (isOurs(situation, known.observed)) return claim(recordOf(situation), false);
+  if (!shows || attachTo(service) !== undefined)
+    return claim(printRecord({ scope: cloud.scope, id: undefined }), !shows && wishOf(service) === undefined);
   const what = hasFinalizer(service) ? `the finalizer of another controller` : 'an address';
-  return settle('AdoptionRequired', `it shows ${what}, and there is no load balancer of ours for it in ${cloud.scope}`);
+  return settle(
+    'AdoptionRequired',
+    `it shows ${what}, and there is no load balancer of ours for it in ${cloud.scope}; ${howToAdopt(situation)}`,
+  );
+}
+
+function howToAdopt({ service, adopts = false }: Situation): string {
+  const shown = addressesOf(service);
+  if (shown.length === 0) return 'without an address in its status nothing can be taken over';
+  if (!hasFinalizer(service)) return 'without the cleanup finalizer nothing is taken over';
+  if (adopts)
+    return `what has the address ${shown.join(', ')} does not carry the name and tags that its controller would have given`;
+  return 'run with --adopt to take over the one that the classic controller of this cloud made';
 }
 
 function settled(situation: Situation, plan: LoadBalancerPlan, change: ServiceChange): Action {
@@ -230,6 +270,7 @@ function removeAction(situation: Situation): Action {
   if (record === undefined) return unrecordedRemoval(situation);
   if (known === undefined || !known.fresh) return { do: 'observe' };
   const { observed } = known;
+  if (wasTakenOver(situation, record)) return known.source === 'asked' ? estranged(record) : { do: 'observe' };
   const asked = known.source === 'asked' && nowMs - known.atMs < maxProofAgeMs;
   if (observed !== undefined && isOurs(situation, observed)) {
     const plan = cloud.loadBalancers.planRemoval(observed, { retain: isRetained(service) });
@@ -253,11 +294,11 @@ function unrecordedRemoval(situation: Situation): Action {
   if (known === undefined || !known.fresh || (known.observed === undefined && known.source === 'all'))
     return { do: 'observe' };
   if (isOurs(situation, known.observed)) {
-    const change = { record: printRecord({ scope: cloud.scope, id: known.observed?.id }) };
+    const change = { record: recordOf(situation) };
     return { do: 'write', change, what: 'its record', first: false };
   }
   if (service.type !== 'LoadBalancer') return { do: 'nothing' };
-  const message = `it carries the finalizer of another controller, and there is no load balancer of ours for it in ${cloud.scope}`;
+  const message = `it carries the finalizer of another controller, and there is no load balancer of ours for it in ${cloud.scope}; ${howToAdopt(situation)}`;
   return settle('AdoptionRequired', message);
 }
 

@@ -1,4 +1,4 @@
-import type { ObservedLoadBalancer } from '../clouds/load-balancers.ts';
+import type { LoadBalancerRef, ObservedLoadBalancer } from '../clouds/load-balancers.ts';
 import type { ServingCloud } from './wants.ts';
 
 /** What is known of the load balancer of one Service. */
@@ -33,8 +33,12 @@ export interface Observations {
   /** It must be asked again. `mayHaveMade`: a call may just have made something that nobody saw. */
   spoil(scope: string, uid: string, options?: { readonly mayHaveMade?: boolean }): void;
   forget(scope: string, uid: string): void;
-  /** Reads everything of the scope; what was changed or asked for meanwhile stays as it is known. Throws a CloudError. */
-  refresh(cloud: ServingCloud, signal?: AbortSignal): Promise<void>;
+  /**
+   * Reads everything of the scope; what was changed or asked for meanwhile stays as it is known. Throws a CloudError.
+   *
+   * @param adoptable Services for which something may be taken over
+   */
+  refresh(cloud: ServingCloud, signal?: AbortSignal, adoptable?: readonly LoadBalancerRef[]): Promise<void>;
   /** Everything seen in a scope, by the UID of its Service. */
   all(scope: string): Iterable<readonly [uid: string, observed: ObservedLoadBalancer]>;
 }
@@ -68,12 +72,16 @@ export function createObservations(clusterUid: string, monotonic: () => number):
     scope.entries.set(uid, { known, stamp });
   }
 
-  async function refresh({ scope: name, loadBalancers }: ServingCloud, signal?: AbortSignal): Promise<void> {
+  async function refresh(
+    { scope: name, loadBalancers }: ServingCloud,
+    signal?: AbortSignal,
+    adoptable: readonly LoadBalancerRef[] = [],
+  ): Promise<void> {
     const scope = scopeOf(name);
     const startedAt = stamp;
     const atMs = monotonic();
     const seen = new Map<string, ObservedLoadBalancer>();
-    for (const observed of await loadBalancers.observeAll(clusterUid, signal)) {
+    for (const observed of await loadBalancers.observeAll(clusterUid, signal, adoptable)) {
       if (observed.owner?.cluster === clusterUid) seen.set(observed.owner.service, observed);
     }
     for (const [uid, entry] of scope.entries) {

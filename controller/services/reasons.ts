@@ -25,7 +25,7 @@ export const loadBalancerReasons = {
     meaning:
       'The Service shows an address or the cleanup finalizer of somebody else, and no load balancer of ours exists for it. Nothing is made, and the finalizer stays.',
     remedy:
-      'Name its load balancer in mooring.dev/load-balancer-id and give consent in the cloud; or remove that load balancer, the status and the finalizer by hand.',
+      'Run with --adopt to take over what the classic controller of this cloud made; or name its load balancer in mooring.dev/load-balancer-id and give consent in the cloud; or remove that load balancer, the status and the finalizer by hand.',
   },
   CloudNotChosen: {
     meaning: 'Several configured clouds have load balancers, and the Service names none of them.',
@@ -93,7 +93,7 @@ export const reasonOfKind: Readonly<Record<CloudErrorKind, LoadBalancerReason>> 
   Timeout: 'AwaitingCloud',
 };
 
-/** Event reasons on Services; all but the last two are upstream's. */
+/** Event reasons on Services, upstream's where upstream has one. */
 export const serviceEventReasons = {
   EnsuringLoadBalancer: 'Work on the load balancer begins.',
   EnsuredLoadBalancer: 'The load balancer is as the Service asks.',
@@ -107,6 +107,8 @@ export const serviceEventReasons = {
   DeleteLoadBalancerFailed: 'The load balancer of a Service that is gone could not be removed; tried again.',
   LoadBalancerMembersRefused: 'The cloud refuses some members; the rest goes on.',
   LoadBalancerMembersWithheld: 'Members whose Nodes vanished stay until the removal budget has room for them.',
+  AdoptedLoadBalancer:
+    'With --adopt: the load balancer that the classic controller of this cloud made for the Service is ours from now on; nothing of it was changed.',
   LoadBalancerMissing: 'The load balancer was removed by somebody else; it is made anew.',
 } as const;
 export type ServiceEventReason = keyof typeof serviceEventReasons;

@@ -9,6 +9,25 @@ test('a record says the scope and the id, or that there is none yet', () => {
   assert.deepEqual(parseRecord('http://cloud/p/r pending'), { scope: 'http://cloud/p/r', id: undefined });
 });
 
+test('a record says that the load balancer was taken over and does not carry our tags yet', () => {
+  const record = { scope: 'http://cloud/p/r', id: 'lb-1', adopted: ['203.0.113.5', '2001:db8::5'] };
+  assert.equal(printRecord(record), 'http://cloud/p/r lb-1 adopted:203.0.113.5,2001:db8::5');
+  assert.deepEqual(parseRecord('http://cloud/p/r lb-1 adopted:203.0.113.5,2001:db8::5'), record);
+});
+
 test('what is no record counts as none', () => {
-  for (const text of [undefined, '', 'lb-1', 'a b c', ' lb-1', 'scope ']) assert.equal(parseRecord(text), undefined);
+  for (const text of [
+    undefined,
+    '',
+    'lb-1',
+    'a b c',
+    'a b adopted:1 c',
+    'a b adopted',
+    'a b adopted:',
+    'a b adopted:1,',
+    'a b ',
+    ' lb-1',
+    'scope ',
+  ])
+    assert.equal(parseRecord(text), undefined);
 });

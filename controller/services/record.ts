@@ -3,18 +3,24 @@ export interface LoadBalancerRecord {
   readonly scope: string;
   /** Undefined = `pending`: written before the first call to the cloud, until create has answered. */
   readonly id: string | undefined;
+  /** It was taken over from another controller with these addresses, and does not carry our tags yet. */
+  readonly adopted?: readonly string[];
 }
 
 const pending = 'pending';
+const adoptedMark = 'adopted:';
 
-export function printRecord({ scope, id = pending }: LoadBalancerRecord): string {
-  return `${scope} ${id}`;
+export function printRecord({ scope, id = pending, adopted }: LoadBalancerRecord): string {
+  return `${scope} ${id}${adopted ? ` ${adoptedMark}${adopted.join()}` : ''}`;
 }
 
 /** Undefined for a missing or foreign-looking value: such a Service counts as never served by us. */
 export function parseRecord(text: string | undefined): LoadBalancerRecord | undefined {
   if (text === undefined) return undefined;
-  const [scope, id, ...more] = text.split(' ');
+  const [scope, id, mark, ...more] = text.split(' ');
   if (!scope || !id || more.length > 0) return undefined;
-  return { scope, id: id === pending ? undefined : id };
+  const record = { scope, id: id === pending ? undefined : id };
+  if (mark === undefined) return record;
+  const adopted = mark.startsWith(adoptedMark) ? mark.slice(adoptedMark.length).split(',') : [''];
+  return adopted.includes('') ? undefined : { ...record, adopted };
 }

@@ -6,6 +6,7 @@ import type { Half } from '../half.ts';
 import type { InformerEvent } from '../kube/informer.ts';
 import { createReconciler, type QueueMetrics, type Reconciler } from '../reconciler.ts';
 import { needsReconcile } from './change.ts';
+import { adoptableOf, type ClusterIdentity } from './desired.ts';
 import { createObservations, type Observations } from './observations.ts';
 import type { ServiceContext } from './service-context.ts';
 import { createServiceReconciler, type ServiceReconciler, serviceBackoff } from './service-reconciler.ts';
@@ -21,6 +22,8 @@ export interface ServiceHalfOptions {
   readonly loadBalancerClasses: readonly string[];
   /** `--attachable-load-balancers`. */
   readonly attachable: readonly string[];
+  /** `--adopt`. Default: no. */
+  readonly adopts?: boolean;
   /** `--concurrent-service-syncs`. */
   readonly concurrentServiceSyncs: number;
   /** `--load-balancer-audit-period`. */
@@ -35,6 +38,7 @@ export interface ServiceHalf extends Half {
 }
 
 interface Term {
+  readonly cluster: ClusterIdentity;
   readonly reconciler: ServiceReconciler;
   readonly queue: Reconciler;
   readonly observations: Observations;
@@ -47,6 +51,7 @@ const auditRetry = { firstMs: 2000, maxMs: 60_000 };
 
 export function createServiceHalf(context: ServiceContext, options: ServiceHalfOptions): ServiceHalf {
   const { clock, random, log, services, clouds, members, metrics } = context;
+  const { adopts = false } = options;
   let term: Term | undefined;
 
   services.subscribe((event) => {
@@ -91,6 +96,7 @@ export function createServiceHalf(context: ServiceContext, options: ServiceHalfO
       observations,
       loadBalancerClasses: options.loadBalancerClasses,
       attachable: new Set(options.attachable),
+      adopts,
     });
     const queue = createReconciler({
       name: 'service',
@@ -108,7 +114,7 @@ export function createServiceHalf(context: ServiceContext, options: ServiceHalfO
       },
       ...(options.queueMetrics === undefined ? {} : { metrics: options.queueMetrics }),
     });
-    return { reconciler, queue, observations, auditedMs: clock.monotonic(), pass: undefined };
+    return { cluster, reconciler, queue, observations, auditedMs: clock.monotonic(), pass: undefined };
   }
 
   function passed(key: string): void {
@@ -122,7 +128,8 @@ export function createServiceHalf(context: ServiceContext, options: ServiceHalfO
   async function auditLoop(current: Term, cloud: ServingCloud, signal: AbortSignal): Promise<void> {
     for (let failures = 0; !signal.aborted; ) {
       try {
-        await current.observations.refresh(cloud, signal);
+        const adoptable = adoptableOf(current.cluster, services.values(), clouds, cloud.scope, adopts);
+        await current.observations.refresh(cloud, signal, adoptable);
         failures = 0;
         metrics.audits.add({ outcome: 'ok' });
         if (!signal.aborted) audited(current, cloud);

@@ -3,7 +3,7 @@ import { errorFields } from '../../common/process/log.ts';
 import { annotations as annotationKeys } from '../../common/well-known.ts';
 import { isKubeError } from '../kube/api.ts';
 import { createCloudCalls, type Done, nothingDone } from './cloud-calls.ts';
-import type { ClusterIdentity } from './desired.ts';
+import { annotationsFor, type ClusterIdentity } from './desired.ts';
 import { failureOf } from './failures.ts';
 import { createGoneServices, viewOfTags } from './gone-services.ts';
 import { createLatestServices, type LatestServices } from './latest-services.ts';
@@ -11,6 +11,7 @@ import { type Action, nextAction, type Situation } from './next-action.ts';
 import type { Observations } from './observations.ts';
 import { planService, unborn } from './plan-service.ts';
 import type { LoadBalancerReason } from './reasons.ts';
+import { parseRecord } from './record.ts';
 import { createRefusedMembers } from './refused-members.ts';
 import { createRetryGate } from './retry-gate.ts';
 import { readsAnnotation, type ServiceContext } from './service-context.ts';
@@ -27,6 +28,8 @@ export interface ReconcilerParts {
   readonly loadBalancerClasses: readonly string[];
   /** Ids that the operator lets Services name. */
   readonly attachable: ReadonlySet<string>;
+  /** `--adopt`. */
+  readonly adopts: boolean;
 }
 
 /** Keeps load balancers what their Services ask for: the one place that makes, changes and removes them. */
@@ -87,7 +90,15 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
   /** Services that we let go of ourselves: that they are gone is no news. */
   const released = new Set<string>();
   const gate = createRetryGate(clock, serviceBackoff);
-  const calls = createCloudCalls(context, { cluster, observations, refused, standings, work, gate });
+  const calls = createCloudCalls(context, {
+    cluster,
+    adopts: parts.adopts,
+    observations,
+    refused,
+    standings,
+    work,
+    gate,
+  });
   /** By scope: why not even the first read of everything has come to an end. */
   const unreadable = new Map<string, Standing>();
   /** In a dry run: what was logged last, by Service. */
@@ -183,7 +194,8 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
 
   function situationOf(service: ServiceView, demand: Demand, cloud: ServingCloud) {
     const known = observations.of(cloud.scope, service.uid);
-    const base = { service, demand, cloud, cluster, known, attachable: parts.attachable, nowMs: clock.monotonic() };
+    const { attachable, adopts } = parts;
+    const base = { service, demand, cloud, cluster, known, attachable, adopts, nowMs: clock.monotonic() };
     if (demand !== 'ensure')
       return { situation: { ...base, members: [], refused: [] }, againInMs: undefined, lookAgain: false };
     const { scope, loadBalancers } = cloud;
@@ -191,6 +203,7 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
     const set = context.members.membersFor(service, {
       ...{ scope, maxMembers, drains },
       observed: known?.observed?.members,
+      nodeLabels: loadBalancers.nodeLabels?.(annotationsFor(service, cloud)),
       refused: refused.of(service.uid),
     });
     const split = refused.split(service.uid, set.members);
@@ -223,6 +236,7 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
         // What is gone the cache will tell.
         if (outcome.kind === 'gone') return rest();
         if (outcome.kind !== 'unchanged') latest.wrote(outcome.service);
+        if (outcome.kind === 'written') announceAdoption(service, action.change);
         if (outcome.kind === 'written' && action.first)
           observations.put(cloud.scope, service.uid, unborn(clock.monotonic()));
         return again;
@@ -235,6 +249,15 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
       case 'release':
         return release(subject, situation, action.change);
     }
+  }
+
+  function announceAdoption(service: ServiceView, { record }: ServiceChange): void {
+    const before = parseRecord(service.annotations[annotationKeys.loadBalancer]);
+    const now = parseRecord(record ?? undefined);
+    if (now?.adopted === undefined || before?.adopted !== undefined) return;
+    const message = `Load balancer ${now.id} in ${now.scope} is taken over: its name, tags and address are those of this Service`;
+    log.info('load balancer taken over', { service: service.key, scope: now.scope, id: now.id });
+    standings.emit(service, 'AdoptedLoadBalancer', message);
   }
 
   async function settle(subject: Subject, { service, cloud }: Situation, action: Action & { do: 'settle' }) {

@@ -5,7 +5,8 @@ import type { Address, Scheme } from './load-balancer-answer.ts';
 import { tagsFor } from './load-balancer-pieces.ts';
 import type { NewLoadBalancer, SimulatedStep } from './load-balancer-step.ts';
 import { stepOf } from './load-balancer-step.ts';
-import { ownedBy, type Pieces, type Subject } from './observed.ts';
+import type { Pieces, Subject } from './observed.ts';
+import { ownedBy } from './ownership.ts';
 
 export interface AddressPlan {
   /** Those that are still to be reserved. */

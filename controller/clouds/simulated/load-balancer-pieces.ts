@@ -16,7 +16,8 @@ import {
   stepOf,
 } from './load-balancer-step.ts';
 import type { MemberSets } from './member-sets.ts';
-import { ownedBy, ownListeners, ownPools, type Subject } from './observed.ts';
+import { ownListeners, ownPools, type Subject } from './observed.ts';
+import { ownedBy } from './ownership.ts';
 
 /** What one Service wants, as far as its listeners and its pool go. */
 export interface Wanted {

@@ -1,4 +1,5 @@
 import { type DesiredLoadBalancer, type LoadBalancerPlan, ownerTags, type Refusal } from '../load-balancers.ts';
+import { planMarks } from './adoption.ts';
 import { freeAddress, namedIn, planAddresses, releases, sameAddress } from './load-balancer-addresses.ts';
 import { readSettings } from './load-balancer-annotations.ts';
 import type { LoadBalancer } from './load-balancer-answer.ts';
@@ -17,7 +18,8 @@ export function planLoadBalancer(
   observed: SimulatedObserved | undefined,
   sets: MemberSets,
 ): SimulatedPlan {
-  const subject: Subject = { owner: desired.owner, name: desired.name, attachTo: desired.attach?.id };
+  const adopting = observed?.pieces.subject?.adopting;
+  const subject: Subject = { owner: desired.owner, name: desired.name, attachTo: desired.attach?.id, adopting };
   const pieces: Pieces = observed?.pieces ?? {
     ...{ subject, own: undefined, hosts: [], foreign: undefined, addresses: [], reserved: [] },
   };
@@ -32,7 +34,8 @@ export function planLoadBalancer(
   ];
   const wanted: Wanted = { desired, settings, subject, members, sets };
   const plan = desired.attach ? planAttached(wanted, pieces) : planOfItsOwn(wanted, pieces);
-  return { ...plan, refusals: [...refusals, ...plan.refusals] };
+  const marks = pieces.unmarked && plan.steps.length > 0 ? planMarks(subject, pieces.unmarked, desired.service) : [];
+  return { ...plan, steps: [...marks, ...plan.steps], refusals: [...refusals, ...plan.refusals] };
 }
 
 function planOfItsOwn(wanted: Wanted, pieces: Pieces): SimulatedPlan {

@@ -1,5 +1,6 @@
 import { isCloudError } from '../../../common/cloud-error.ts';
 import { type LoadBalancerRef, type Owner, ownerTags } from '../load-balancers.ts';
+import { adoptingOf, asOurs, classicName, classicTags, isAdoptable } from './adoption.ts';
 import {
   type Address,
   addressName,
@@ -11,7 +12,8 @@ import {
   schemes,
 } from './load-balancer-answer.ts';
 import type { MemberSets } from './member-sets.ts';
-import { assemble, type Found, givenUp, ownedBy, ownerIn, ownPools, type SimulatedObserved } from './observed.ts';
+import { assemble, type Found, givenUp, ownPools, type SimulatedObserved } from './observed.ts';
+import { ownedBy, ownerIn } from './ownership.ts';
 import { everyPage, itemsOf, reading, type Transport } from './transport.ts';
 
 /** Lists show the members of pools up to this size; larger sets are known by their digest, or read once. */
@@ -20,7 +22,11 @@ const pageSize = 1000;
 
 export interface LoadBalancerReads {
   observe(ref: LoadBalancerRef, signal?: AbortSignal): Promise<SimulatedObserved | undefined>;
-  observeAll(cluster: string, signal?: AbortSignal): Promise<readonly SimulatedObserved[]>;
+  observeAll(
+    cluster: string,
+    signal?: AbortSignal,
+    adoptable?: readonly LoadBalancerRef[],
+  ): Promise<readonly SimulatedObserved[]>;
   /** Never out of date; undefined when the cloud says that this very one does not exist. */
   get(id: string, signal?: AbortSignal): Promise<LoadBalancer | undefined>;
   /** With the members of this Service's pools. */
@@ -80,37 +86,62 @@ export function loadBalancerReads({ transport, region, sets }: ReadParts): LoadB
     const { owner, name, attachTo, address } = ref;
     const tag = tagged(ownerTags.service, owner.service);
     const asked = [...new Set([ref.id, attachTo].filter((id) => id !== undefined))];
-    const byName = () => loadBalancers('load-balancers.find', `&name=${encodeURIComponent(name)}`, signal);
-    const [byId, tagHits, early, reserved, named] = await Promise.all([
+    const adopting = adoptingOf(ref);
+    const named = (wanted: string) =>
+      loadBalancers('load-balancers.find', `&name=${encodeURIComponent(wanted)}`, signal);
+    const byName = () => named(name);
+    const classic = () => (adopting ? named(classicName(adopting.clusterName, adopting.service)) : []);
+    const [byId, tagHits, early, reserved, wished, classicHits] = await Promise.all([
       Promise.all(asked.map((id) => get(id, signal))),
       loadBalancers('load-balancers.list', tag, signal),
       ref.id === undefined ? byName() : [],
       lookup(name, signal),
       address === undefined ? [] : addresses('addresses.find', `&ip=${encodeURIComponent(address)}`, signal),
+      classic(),
     ]);
     const proved = byId.some((one) => one && ownedBy(one.tags, owner));
     const late = ref.id === undefined || proved ? [] : await byName();
     const found = new Map(byId.flatMap((one) => (one ? [[one.id, one]] : [])));
     // A search may be out of date; what it names is read anew, and ids that were asked for are known already.
-    const hits = new Set([...tagHits, ...early, ...late].map(({ id }) => id).filter((id) => !asked.includes(id)));
+    const hits = new Set(
+      [...tagHits, ...early, ...late, ...classicHits].map(({ id }) => id).filter((id) => !asked.includes(id)),
+    );
     for (const one of await Promise.all([...hits].map((id) => get(id, signal)))) if (one) found.set(one.id, one);
     const all = [...found.values()];
-    const known = new Set([...reserved, ...named].map(({ id }) => id));
+    const known = new Set([...reserved, ...wished].map(({ id }) => id));
     const own = all.filter(({ tags }) => ownedBy(tags, owner)).flatMap((one) => one.addresses);
     const others = own.some(({ id }) => id !== undefined && !known.has(id))
       ? await addresses('addresses.list', tag, signal)
       : [];
-    const ours = [...reserved, ...others.filter(({ id }) => !known.has(id))];
-    return assemble(ref, { loadBalancers: all, addresses: ours, reserved: named });
+    const adopted = adopting && all.find((one) => isAdoptable(one, adopting));
+    const theirs = await Promise.all(
+      (adopted?.addresses ?? [])
+        .filter(({ id }) => id !== undefined && !known.has(id))
+        .map(({ ip }) => addresses('addresses.find', `&ip=${encodeURIComponent(ip)}`, signal)),
+    );
+    const ours = [...reserved, ...[...others, ...theirs.flat()].filter(({ id }) => !known.has(id))];
+    const subject = { owner, name, attachTo, adopting };
+    return assemble(subject, { loadBalancers: all, addresses: ours, reserved: wished });
   }
 
-  async function observeAll(cluster: string, signal?: AbortSignal): Promise<readonly SimulatedObserved[]> {
+  async function observeAll(
+    cluster: string,
+    signal?: AbortSignal,
+    adoptable: readonly LoadBalancerRef[] = [],
+  ): Promise<readonly SimulatedObserved[]> {
     const tag = tagged(ownerTags.cluster, cluster);
-    const [listed, reserved] = await Promise.all([
+    const clusterName = adoptable[0]?.adopt?.clusterName;
+    const [listed, reserved, classic] = await Promise.all([
       loadBalancers('load-balancers.list', tag, signal),
       addresses('addresses.list', '', signal),
+      clusterName === undefined
+        ? []
+        : loadBalancers('load-balancers.list', tagged(classicTags.cluster, clusterName), signal),
     ]);
-    const all = await withMembers(listed, cluster, signal);
+    const adopted = adoptions(listed, classic, adoptable);
+    const views = adopted.map(({ ref, loadBalancer }) => asOurs(loadBalancer, ref.owner, ref.service));
+    const whole = await withMembers([...listed, ...views], cluster, signal);
+    const all = whole.slice(0, listed.length);
     const groups = new Map<
       string,
       { found: Found & { loadBalancers: LoadBalancer[]; addresses: Address[] }; owner: Owner }
@@ -137,7 +168,33 @@ export function loadBalancerReads({ transport, region, sets }: ReadParts): LoadB
       const own = found.loadBalancers.find(({ tags }) => ownedBy(tags, owner));
       return assemble({ owner, name: own?.name ?? '', attachTo: undefined }, found);
     });
-    return [...owned.filter((one) => one !== undefined), ...rest];
+    const taken = adopted.map(({ ref, loadBalancer }, index) => {
+      const { pools } = whole[listed.length + index] ?? loadBalancer;
+      const found = {
+        loadBalancers: [{ ...loadBalancer, pools: withMembersOf(loadBalancer, pools) }],
+        addresses: reserved,
+      };
+      const { owner, name } = ref;
+      return assemble({ owner, name, attachTo: undefined, adopting: adoptingOf(ref) }, { ...found, reserved });
+    });
+    // Some of its parts may have our tags already.
+    const takers = new Set(adopted.map(({ ref }) => ref.owner.service));
+    const others = owned.filter((one) => one?.owner === undefined || !takers.has(one.owner.service));
+    return [...[...others, ...taken].filter((one) => one !== undefined), ...rest];
+  }
+
+  /** What may be taken over; not for whom there is something of ours already. */
+  function adoptions(
+    ours: readonly LoadBalancer[],
+    classic: readonly LoadBalancer[],
+    refs: readonly LoadBalancerRef[],
+  ) {
+    return refs.flatMap((ref) => {
+      const adopting = adoptingOf(ref);
+      if (!adopting || ours.some(({ tags }) => ownedBy(tags, ref.owner))) return [];
+      const loadBalancer = classic.find((one) => isAdoptable(one, adopting));
+      return loadBalancer ? [{ ref, loadBalancer }] : [];
+    });
   }
 
   /** One read for each set of members that is not known yet. */
@@ -167,6 +224,11 @@ export function loadBalancerReads({ transport, region, sets }: ReadParts): LoadB
       await transport({ operation: 'addresses.list', path: '/addresses?limit=1', signal });
     },
   };
+}
+
+/** Its own pools, with the members that were read. */
+function withMembersOf({ pools }: LoadBalancer, read: LoadBalancer['pools']): LoadBalancer['pools'] {
+  return pools.map((pool) => ({ ...pool, members: read.find(({ id }) => id === pool.id)?.members }));
 }
 
 /** Whose it is or whose pieces it carries, of this cluster. */

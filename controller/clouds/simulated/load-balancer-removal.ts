@@ -1,4 +1,5 @@
 import { ownerTags } from '../load-balancers.ts';
+import { markAddresses } from './adoption.ts';
 import type { LoadBalancer } from './load-balancer-answer.ts';
 import { planDetach } from './load-balancer-pieces.ts';
 import { type SimulatedPlan, waiting, waitMs } from './load-balancer-plan.ts';
@@ -7,13 +8,16 @@ import { ownListeners, ownPools, type SimulatedObserved, type Subject } from './
 
 /** Pieces on others' load balancers first, then the load balancer, then, when it is gone, its addresses. */
 export function planRemoval({ pieces, service }: SimulatedObserved, retain: boolean): SimulatedPlan {
-  const { subject, own, hosts, addresses } = pieces;
+  const { subject, own, hosts, addresses, unmarked } = pieces;
   if (!subject) return { steps: [], refusals: [], waitMs: undefined };
   if ([own, ...hosts].some((one) => one?.state === 'provisioning' && (retain || one !== own))) return waiting;
   if (retain && own?.state === 'deleting') return waiting;
   if (retain) return { steps: planGivingUp(subject, pieces, service ?? subject.name), refusals: [], waitMs: undefined };
   const left = hosts.filter(({ state }) => state !== 'deleting');
-  const steps: SimulatedStep[] = left.flatMap((host) => planDetach(subject, host));
+  const steps: SimulatedStep[] = [
+    ...(unmarked ? markAddresses(subject, unmarked.addresses, service ?? subject.name) : []),
+    ...left.flatMap((host) => planDetach(subject, host)),
+  ];
   if (own && own.state !== 'deleting') {
     const summary = `delete load balancer ${own.name}`;
     steps.push(stepOf(subject, own.id, summary, { does: 'delete load balancer', id: own.id }));

@@ -6,15 +6,8 @@ import { type Address, addressName, type LoadBalancer, readAddress, readLoadBala
 import type { LoadBalancerReads } from './load-balancer-reads.ts';
 import type { SimulatedStep, StepCall } from './load-balancer-step.ts';
 import type { MemberSets } from './member-sets.ts';
-import {
-  assemble,
-  type Found,
-  foundIn,
-  ownedBy,
-  type SimulatedObserved,
-  withAddress,
-  withLoadBalancer,
-} from './observed.ts';
+import { assemble, type Found, foundIn, type SimulatedObserved, withAddress, withLoadBalancer } from './observed.ts';
+import { ownedBy } from './ownership.ts';
 import { type PieceCall, pieceRequest, stands } from './step-request.ts';
 import { type ApiRequest, cloud, invalid, reading, refusalOf, type Transport } from './transport.ts';
 

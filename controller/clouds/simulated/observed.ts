@@ -1,6 +1,8 @@
 import { type Ingress, type ObservedLoadBalancer, type Owner, ownerTags } from '../load-balancers.ts';
+import { type Adopting, adoption, type Unmarked } from './adoption.ts';
 import type { Tags } from './answer-fields.ts';
 import type { Address, Listener, LoadBalancer, Pool } from './load-balancer-answer.ts';
+import { ownedBy } from './ownership.ts';
 
 /** Whose things are looked at. */
 export interface Subject {
@@ -9,6 +11,8 @@ export interface Subject {
   readonly name: string;
   /** Id of the load balancer that somebody else made and it is to use. */
   readonly attachTo: string | undefined;
+  /** What the classic controller made counts as ours. */
+  readonly adopting?: Adopting | undefined;
 }
 
 /** Everything of one Service, piece by piece. */
@@ -25,6 +29,8 @@ export interface Pieces {
   readonly addresses: readonly Address[];
   /** Among which the one that the Service names by its IP is found. */
   readonly reserved: readonly Address[];
+  /** `own` and some of `addresses` as the cloud shows them, where they are shown here with tags that they are yet to get. */
+  readonly unmarked?: Unmarked | undefined;
 }
 
 export interface SimulatedObserved extends ObservedLoadBalancer {
@@ -35,16 +41,6 @@ export interface Found {
   readonly loadBalancers: readonly LoadBalancer[];
   readonly addresses: readonly Address[];
   readonly reserved: readonly Address[];
-}
-
-export function ownedBy(tags: Tags, { cluster, service }: Owner): boolean {
-  return tags[ownerTags.cluster] === cluster && tags[ownerTags.service] === service;
-}
-
-/** The owner that tags name, of this cluster. */
-export function ownerIn(tags: Tags, cluster: string): Owner | undefined {
-  const service = tags[ownerTags.service];
-  return tags[ownerTags.cluster] === cluster && service !== undefined ? { cluster, service } : undefined;
 }
 
 export function ownListeners({ listeners }: LoadBalancer, owner: Owner): readonly Listener[] {
@@ -60,18 +56,18 @@ export function carriesPieces(loadBalancer: LoadBalancer, owner: Owner): boolean
 }
 
 /** Puts together what was found. Undefined when it is nothing. */
-export function assemble(
-  subject: Subject,
-  { loadBalancers, addresses, reserved }: Found,
-): SimulatedObserved | undefined {
-  const { owner, name, attachTo } = subject;
+export function assemble(subject: Subject, found: Found): SimulatedObserved | undefined {
+  const { owner, name, attachTo, adopting } = subject;
+  const adopted = adoption(owner, adopting, found);
+  const { loadBalancers, addresses, reserved } = adopted?.found ?? found;
   const ours = loadBalancers.filter(({ tags }) => ownedBy(tags, owner));
   const own = ours.find((one) => one.name === name) ?? ours[0];
   const others = loadBalancers.filter((one) => !ours.includes(one));
   const hosts = others.filter((one) => one.id === attachTo || carriesPieces(one, owner));
-  const foreign = others.find((one) => one.name === name && !hosts.includes(one));
+  const foreign = others.find((one) => (one.name === name || one.id === adopting?.id) && !hosts.includes(one));
   const ownAddresses = addresses.filter(({ tags }) => ownedBy(tags, owner));
-  const pieces: Pieces = { subject, own, hosts, foreign, addresses: ownAddresses, reserved };
+  const unmarked = adopted?.unmarked;
+  const pieces: Pieces = { subject, own, hosts, foreign, addresses: ownAddresses, reserved, unmarked };
   const host = hosts.find((one) => one.id === attachTo) ?? hosts[0];
   const serves = host !== undefined && ownListeners(host, owner).length > 0;
   const inUse = host && (serves || !own) && (attachTo !== undefined || !own) ? host : own;
@@ -87,6 +83,7 @@ export function assemble(
     members: pool?.members ?? [],
     ingress: main && main !== foreign ? ingressOf(main, owner) : [],
     attached: main !== undefined && main === host && main !== own,
+    ...(unmarked && { adopted: true }),
     consent: main?.tags[ownerTags.consent] === owner.cluster,
   };
 }
@@ -151,7 +148,8 @@ export function withAddress(found: Found, id: string, now: Address | undefined):
 
 export function foundIn(observed: SimulatedObserved | undefined): Found {
   if (!observed) return { loadBalancers: [], addresses: [], reserved: [] };
-  const { own, hosts, foreign, addresses, reserved } = observed.pieces;
-  const loadBalancers = [own, ...hosts, foreign].filter((one) => one !== undefined);
-  return { loadBalancers, addresses, reserved };
+  const { own, hosts, foreign, addresses, reserved, unmarked } = observed.pieces;
+  const loadBalancers = [unmarked?.loadBalancer ?? own, ...hosts, foreign].filter((one) => one !== undefined);
+  const asShown = new Map(unmarked?.addresses.map((one) => [one.id, one]));
+  return { loadBalancers, addresses: addresses.map((one) => asShown.get(one.id) ?? one), reserved };
 }

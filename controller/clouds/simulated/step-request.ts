@@ -4,7 +4,7 @@ import type { Tags } from './answer-fields.ts';
 import type { LoadBalancer } from './load-balancer-answer.ts';
 import type { StepCall, TagChange } from './load-balancer-step.ts';
 import type { MemberSets } from './member-sets.ts';
-import { ownedBy } from './observed.ts';
+import { ownedBy } from './ownership.ts';
 import type { ApiRequest } from './transport.ts';
 
 /** The calls that change a load balancer that is there. */
