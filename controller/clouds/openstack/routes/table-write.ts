@@ -116,7 +116,7 @@ async function writeOnce<Change, Result>(
   const kept = router.routes.filter((there) => !removed.includes(there));
   const added: ExtraRoute[] = [];
   for (const { action, route, passenger } of changes) {
-    if (action !== 'add' || kept.some((there) => sameRoute(there, route))) continue;
+    if (action !== 'add' || [...kept, ...added].some((there) => sameRoute(there, route))) continue;
     const refusal = refuse(route, [...kept, ...added]);
     if (refusal === undefined) added.push(route);
     else passenger.reject(refusal);
