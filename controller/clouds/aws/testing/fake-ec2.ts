@@ -1,7 +1,11 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { type FakeRouteTable, routeAnswer } from './fake-routes.ts';
+import { leaf, tagSet } from './xml.ts';
 
 export interface FakeInterface {
+  readonly id?: string;
+  readonly sourceDestCheck?: boolean;
   readonly deviceIndex?: number;
   readonly status?: string;
   readonly privateIps: readonly string[];
@@ -17,6 +21,10 @@ export interface FakeInstance {
   readonly privateDnsName?: string;
   readonly publicDnsName?: string;
   readonly publicIp?: string;
+  /** Default true, as EC2 makes instances. */
+  readonly sourceDestCheck?: boolean;
+  readonly tags?: Readonly<Record<string, string>>;
+  readonly vpcId?: string;
   readonly interfaces?: readonly FakeInterface[];
 }
 
@@ -37,6 +45,11 @@ export interface FakeEc2 {
   readonly url: string;
   readonly calls: FakeCall[];
   readonly instances: Map<string, FakeInstance>;
+  readonly tables: Map<string, FakeRouteTable>;
+  /** Of an instance: its place in the network, the widest layer first. */
+  readonly topologies: Map<string, readonly string[]>;
+  /** How many routes a table takes. */
+  routeLimit: number;
   zones: ReadonlyMap<string, string>;
   pageSize: number;
   fault: Fault | undefined;
@@ -53,6 +66,9 @@ export async function startFakeEc2(): Promise<FakeEc2> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     calls: [],
     instances: new Map(),
+    tables: new Map(),
+    topologies: new Map(),
+    routeLimit: 50,
     zones: new Map([['eu-west-1a', 'euw1-az1']]),
     pageSize: 1000,
     fault: undefined,
@@ -127,7 +143,27 @@ function handle(fake: FakeEc2, body: string, authorization: string, response: Se
     );
     return;
   }
-  describeInstances(fake, call, response);
+  if (call.action === 'DescribeInstances') {
+    describeInstances(fake, call, response);
+    return;
+  }
+  if (call.action === 'DescribeInstanceTopology') {
+    answerXml(response, 200, document('DescribeInstanceTopology', topology(fake, call.ids)));
+    return;
+  }
+  const answer = routeAnswer(fake, call);
+  if (answer === undefined) answerError(response, 400, 'InvalidAction', `The action ${call.action} is not valid`);
+  else if ('code' in answer) answerError(response, 400, answer.code, answer.message);
+  else answerXml(response, 200, document(call.action, answer.xml));
+}
+
+function topology({ topologies }: FakeEc2, ids: readonly string[]): string {
+  const items = ids.flatMap((id) => {
+    const layers = topologies.get(id);
+    if (layers === undefined) return [];
+    return `<item>${leaf('instanceId', id)}<networkNodeSet>${layers.map((layer) => leaf('item', layer)).join('')}</networkNodeSet></item>`;
+  });
+  return `<instanceSet>${items.join('')}</instanceSet>`;
 }
 
 function describeInstances(fake: FakeEc2, { ids, filters, form }: FakeCall, response: ServerResponse): void {
@@ -177,15 +213,16 @@ function reservations(instances: readonly FakeInstance[]): string {
 }
 
 function instanceXml(instance: FakeInstance): string {
-  const leaf = (name: string, value: string | undefined) => (value === undefined ? '' : `<${name}>${value}</${name}>`);
   const state =
     instance.state === undefined ? '' : `<instanceState><code>16</code>${leaf('name', instance.state)}</instanceState>`;
-  const interfaces = (instance.interfaces ?? []).map(({ deviceIndex, status = 'in-use', privateIps, ipv6 = [] }) => {
+  const interfaces = (instance.interfaces ?? []).map((one) => {
+    const { deviceIndex, status = 'in-use', privateIps, ipv6 = [] } = one;
     const ips = privateIps.map((ip) => `<item>${leaf('privateIpAddress', ip)}</item>`).join('');
     const attachment =
       deviceIndex === undefined ? '' : `<attachment><deviceIndex>${deviceIndex}</deviceIndex></attachment>`;
     const six = ipv6.map((ip) => `<item>${leaf('ipv6Address', ip)}</item>`).join('');
-    return `<item>${leaf('status', status)}<privateIpAddressesSet>${ips}</privateIpAddressesSet>
+    const check = leaf('sourceDestCheck', String(one.sourceDestCheck ?? true));
+    return `<item>${leaf('networkInterfaceId', one.id)}${leaf('status', status)}${check}<privateIpAddressesSet>${ips}</privateIpAddressesSet>
 <ipv6AddressesSet>${six}</ipv6AddressesSet>${attachment}</item>`;
   });
   return [
@@ -196,6 +233,9 @@ function instanceXml(instance: FakeInstance): string {
     leaf('instanceType', instance.type),
     `<placement>${leaf('availabilityZone', instance.zone)}<tenancy>default</tenancy></placement>`,
     leaf('ipAddress', instance.publicIp),
+    leaf('vpcId', instance.vpcId),
+    leaf('sourceDestCheck', String(instance.sourceDestCheck ?? true)),
+    tagSet(instance.tags ?? {}),
     `<networkInterfaceSet>${interfaces.join('')}</networkInterfaceSet>`,
   ].join('');
 }
