@@ -10,6 +10,7 @@ import { createElb } from './elb.ts';
 import { createElbV2 } from './elbv2.ts';
 import { endpointOf, type ServiceId } from './endpoints.ts';
 import { createGates } from './gates.ts';
+import { createNetworkLayers } from './network-layers.ts';
 import type { AwsParts } from './parts.ts';
 import { createReader } from './reader.ts';
 import { createRoutes } from './routes/routes.ts';
@@ -61,9 +62,11 @@ async function open(
   const self = createSelf(ec2, context);
   const cluster = createCluster(config, self);
   const parts: AwsParts = { context, config, region: region.name, ec2, elb, elbv2, cluster, self };
-  const reader = createReader(ec2, createZoneIds(ec2, clock, log), {
-    region: region.name,
-    nodeIpFamilies: config.nodeIpFamilies,
+  const reader = createReader({
+    ec2,
+    zoneIds: createZoneIds(ec2, clock, log),
+    layers: createNetworkLayers({ ec2, types: config.topologyTypes, clock, log }),
+    view: { region: region.name, nodeIpFamilies: config.nodeIpFamilies },
   });
   const accepts = (providerID: string) => {
     const parts = aws.parse(providerID);

@@ -59,7 +59,12 @@ describe('addressesOf', () => {
 });
 
 describe('lookupOf', () => {
-  const view = { region: 'eu-west-1', nodeIpFamilies: ['ipv6'] as const, zoneId: () => 'euw1-az2' };
+  const view = {
+    region: 'eu-west-1',
+    nodeIpFamilies: ['ipv6'] as const,
+    zoneId: () => 'euw1-az2',
+    networkLayers: () => [],
+  };
 
   it('describes an instance as a Node shall show it', () => {
     assert.deepEqual(lookupOf(instance, view, 'list'), {

@@ -6,12 +6,16 @@ import type { Lookup } from '../cloud.ts';
 import type { IpFamily } from './config.ts';
 
 export const zoneIdLabel = 'topology.k8s.aws/zone-id';
+/** Followed by the layer, counted from 1. */
+export const networkLayerLabel = 'topology.k8s.aws/network-node-layer-';
 
 export interface InstanceView {
   readonly region: string;
   readonly nodeIpFamilies: readonly IpFamily[];
   /** The zone's id (`use1-az4`), which unlike its name means the same in every account; undefined while unknown. */
   zoneId(zone: string): string | undefined;
+  /** The network nodes above an instance, the widest layer first; empty while unknown. */
+  networkLayers(instanceId: string): readonly string[];
 }
 
 /** What one instance of a DescribeInstances answer says. `terminated` is `gone`; an answer without a state is `unknown`. */
@@ -31,6 +35,8 @@ export function lookupOf(
 
 function describe(instance: Ec2Instance, id: string, zone: string, view: InstanceView): Instance {
   const zoneId = instance.Placement?.AvailabilityZoneId ?? view.zoneId(zone);
+  const layers = view.networkLayers(id).map((node, at) => [`${networkLayerLabel}${at + 1}`, node] as const);
+  const labels = { ...(zoneId && { [zoneIdLabel]: zoneId }), ...Object.fromEntries(layers) };
   return {
     cloud: 'aws',
     id,
@@ -41,7 +47,7 @@ function describe(instance: Ec2Instance, id: string, zone: string, view: Instanc
     region: view.region,
     ...(instance.InstanceType ? { type: instance.InstanceType } : {}),
     addresses: addressesOf(instance, view.nodeIpFamilies),
-    ...(zoneId ? { labels: { [zoneIdLabel]: zoneId } } : {}),
+    ...(Object.keys(labels).length > 0 && { labels }),
   };
 }
 

@@ -5,6 +5,7 @@ import { chunks, type InstanceReader, inParallel, type Listed, type Named } from
 import type { Ec2 } from './ec2.ts';
 import { codeOf } from './errors.ts';
 import { type InstanceView, lookupOf } from './instance.ts';
+import type { NetworkLayers } from './network-layers.ts';
 import type { ZoneIds } from './zone-ids.ts';
 
 /** EC2 takes up to 200 values a filter. */
@@ -14,6 +15,13 @@ const namesPerFilter = 150;
 const callsAtOnce = 4;
 const operation = 'DescribeInstances';
 
+export interface ReaderParts {
+  readonly ec2: Ec2;
+  readonly zoneIds: ZoneIds;
+  readonly layers: NetworkLayers;
+  readonly view: Pick<InstanceView, 'region' | 'nodeIpFamilies'>;
+}
+
 /**
  * Reads instances of one region.
  *
@@ -22,15 +30,16 @@ const operation = 'DescribeInstances';
  * request with InstanceIds: EC2 refuses it with `InvalidInstanceID.NotFound` and names the ids that do not exist; those are `absent`, and
  * the rest is asked for again. That EC2 answers so for a moment after RunInstances is why the controller spares young nodes.
  */
-export function createReader(ec2: Ec2, zoneIds: ZoneIds, view: Omit<InstanceView, 'zoneId'>): InstanceReader {
+export function createReader({ ec2, zoneIds, layers, view }: ReaderParts): InstanceReader {
   async function lookups(
     instances: readonly Ec2Instance[],
     request: 'list' | 'id',
     signal: AbortSignal | undefined,
   ): Promise<Map<string, Exclude<Lookup, { state: 'absent' }>>> {
     const unnamed = instances.filter(({ Placement }) => Placement?.AvailabilityZoneId === undefined);
+    await layers.learn(instances, signal);
     await zoneIds.learn(new Set(unnamed.flatMap(({ Placement }) => Placement?.AvailabilityZone ?? [])), signal);
-    const complete: InstanceView = { ...view, zoneId: zoneIds.of };
+    const complete: InstanceView = { ...view, zoneId: zoneIds.of, networkLayers: layers.of };
     return new Map(instances.map((instance) => [instance.InstanceId ?? '', lookupOf(instance, complete, request)]));
   }
 

@@ -1,0 +1,62 @@
+import { DescribeInstanceTopologyCommand, type Instance as Ec2Instance } from '@aws-sdk/client-ec2';
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../../../common/process/clock.ts';
+import { errorFields, type Log } from '../../../common/process/log.ts';
+import { chunks } from '../lookup-pass.ts';
+import type { Ec2 } from './ec2.ts';
+import { codeOf } from './errors.ts';
+
+/** Where instances stand in AWS's network, for schedulers that keep what talks much close together. Failing only leaves the labels out. */
+export interface NetworkLayers {
+  /** Ids of the network nodes above the instance, the widest layer first; empty while unknown or where AWS tells none. */
+  of(instanceId: string): readonly string[];
+  /** Asks about those that run, are of a type that is wanted, and were not asked about within a day. Does not throw. */
+  learn(instances: Iterable<Ec2Instance>, signal?: AbortSignal): Promise<void>;
+}
+
+const dayMs = 24 * 60 * 60_000;
+const retryMs = 5 * 60_000;
+/** As many as DescribeInstanceTopology takes. */
+const idsPerCall = 100;
+const operation = 'DescribeInstanceTopology';
+
+export interface NetworkLayersOptions {
+  readonly ec2: Ec2;
+  readonly types: RegExp;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+export function createNetworkLayers({ ec2, types, clock, log }: NetworkLayersOptions): NetworkLayers {
+  // To the cache a time of 0 is none.
+  const perf = { now: () => clock.monotonic() + 1 };
+  const known = new LRUCache<string, readonly string[]>({ max: 20_000, ttl: dayMs, ttlResolution: 0, perf });
+  let restUntil = 0;
+
+  async function ask(ids: readonly string[], signal: AbortSignal | undefined): Promise<void> {
+    const command = new DescribeInstanceTopologyCommand({ InstanceIds: [...ids] });
+    const { Instances } = await ec2.read(operation, command, { urgency: 'refresh', signal });
+    for (const id of ids) known.set(id, []);
+    for (const { InstanceId, NetworkNodes } of Instances ?? [])
+      if (InstanceId) known.set(InstanceId, NetworkNodes ?? []);
+  }
+
+  return {
+    of: (id) => known.get(id) ?? [],
+    async learn(instances, signal) {
+      const missing: string[] = [];
+      for (const { InstanceId: id, InstanceType: type, State } of instances) {
+        if (State?.Name === 'running' && id && type && types.test(type) && !known.has(id)) missing.push(id);
+      }
+      if (missing.length === 0 || clock.monotonic() < restUntil) return;
+      try {
+        for (const some of chunks(missing, idsPerCall)) await ask(some, signal);
+      } catch (error) {
+        // Not in this region, or not for this role: that does not change soon.
+        const refused = ['UnsupportedOperation', 'UnauthorizedOperation'].includes(codeOf(error));
+        restUntil = clock.monotonic() + (refused ? dayMs : retryMs);
+        log.warn('network layers are unknown; nodes go without their labels', errorFields(error));
+      }
+    },
+  };
+}
