@@ -8,12 +8,14 @@ import { createCallGate } from '../../controller/clouds/call-gate.ts';
 import type { Cloud, CloudCall, InstanceRef, Lookup } from '../../controller/clouds/cloud.ts';
 import { createClient } from '../../controller/clouds/openstack/client.ts';
 import { cloudModule } from '../../controller/clouds/openstack/index.ts';
-import { connect, type Servers } from './servers.ts';
+import { type Connection, connectTo } from './connection.ts';
+import { type Servers, serversOf } from './servers.ts';
 
 const ref = (id: string): InstanceRef => ({ by: 'providerID', providerID: `openstack:///${id}` });
 const prefix = `mooring-test-${randomUUID().slice(0, 8)}`;
 
 describe(`OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
+  let connection: Connection;
   let servers: Servers;
   let cloud: Cloud;
   let calls: CloudCall[] = [];
@@ -32,7 +34,8 @@ describe(`OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
   }
 
   before(async () => {
-    servers = await connect(process.env);
+    connection = await connectTo(process.env);
+    servers = serversOf(connection);
     cloud = await open();
     for (const name of ['a', 'b.c']) ids.push(await servers.create(`${prefix}-${name}`));
     for (const id of ids) await servers.waitFor(id, 'ACTIVE');
@@ -117,7 +120,7 @@ describe(`OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
 
   it('a refused credential makes everything unknown', async () => {
     const own =
-      servers.config.credential.method === 'application_credential' ? 'application-credential-secret' : 'password';
+      connection.config.credential.method === 'application_credential' ? 'application-credential-secret' : 'password';
     const nobody = 'application-credential-id = nobody\napplication-credential-secret';
     for (const secret of [own, nobody]) {
       const wrong = await open(`[Global]\nuse-clouds = true\n${secret} = wrong\n`);
@@ -133,7 +136,7 @@ describe(`OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
     const { http, close } = createHttp({ clock: systemClock() });
     const gate = createCallGate({ cloud: 'openstack', clock: systemClock(), random: Math.random });
     const client = createClient({
-      ...servers.config,
+      ...connection.config,
       http,
       clock: systemClock(),
       gate,

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 
 /**
- * `OS_CLOUD=name node test/openstack/run.ts`: the OpenStack cloud against that cloud of clouds.yaml; makes two servers there and deletes
- * them. Ends in "N passed, N failed"; skips without OS_CLOUD.
+ * `OS_CLOUD=name node test/openstack/run.ts`: the OpenStack cloud against that cloud of clouds.yaml; makes servers, routes and load
+ * balancers there and deletes them. Ends in "N passed, N failed"; skips without OS_CLOUD.
  */
 if (!process.env['OS_CLOUD']) {
   console.log('SKIPPED: the OpenStack cloud was NOT proved against a real OpenStack: OS_CLOUD names none');
@@ -12,7 +12,7 @@ if (!process.env['OS_CLOUD']) {
     '--test',
     '--test-isolation=none',
     '--test-reporter=./scripts/test-reporter.mjs',
-    'test/openstack/cloud.suite.ts',
+    'test/openstack/*.suite.ts',
   ];
   const tests = spawn(process.execPath, args, { stdio: 'inherit', cwd: new URL('../..', import.meta.url) });
   process.exitCode = await new Promise((resolve) => tests.once('exit', (code) => resolve(code ?? 1)));
