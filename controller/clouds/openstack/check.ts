@@ -1,17 +1,72 @@
+import { randomUUID } from 'node:crypto';
+import { type CloudErrorKind, isCloudError } from '../../../common/cloud-error.ts';
 import type { CheckResult } from '../cloud.ts';
-import type { OpenStackClient } from './client.ts';
+import type { ChangeRequest, OpenStackClient, Query } from './client.ts';
+import type { OpenStackConfig } from './config.ts';
+import { isThingNotFound } from './fault.ts';
+import { listOf, objectOf, textOf } from './json.ts';
+import { createAbilities } from './routes/extensions.ts';
+import { readRouter } from './routes/router.ts';
 import type { ServiceType } from './session.ts';
 
-const permissions = [
-  ['compute', '/servers/detail', 'os_compute_api:servers:detail', 'nodes cannot be looked up'],
-  ['compute', '/flavors', 'os_compute_api flavor list', 'instance types may stay unknown'],
-  ['network', '/ports', 'get_port', 'addresses stay unknown'],
-] as const;
+type Wanted = Pick<OpenStackConfig, 'region' | 'routerId' | 'loadBalancer'>;
 
-/** Token, catalog in the region, and each read that lookups need, with a page of one. */
+interface Read {
+  readonly service: ServiceType;
+  readonly path: string;
+  readonly without: string;
+}
+
+/** A call that cannot change anything, whatever is in the cloud: what it would need is not there, or nobody has that revision. */
+interface Write {
+  readonly name: string;
+  readonly without: string;
+  request(): Promise<Omit<ChangeRequest, 'operation' | 'permit'> | string>;
+}
+
+const reads: readonly Read[] = [
+  {
+    service: 'compute',
+    path: '/servers/detail',
+    without: 'policy os_compute_api:servers:detail: without it nodes cannot be looked up',
+  },
+  {
+    service: 'compute',
+    path: '/flavors',
+    without: 'policy os_compute_api flavor list: without it instance types may stay unknown',
+  },
+  { service: 'network', path: '/ports', without: 'policy get_port: without it addresses stay unknown' },
+];
+const balancerReads: readonly Read[] = [
+  {
+    service: 'load-balancer',
+    path: '/lbaas/loadbalancers',
+    without: 'role load-balancer_member or member: without it there are no load balancers',
+  },
+  { service: 'network', path: '/floatingips', without: 'policy get_floatingip: without it floating IPs are not found' },
+  { service: 'network', path: '/subnets', without: 'policy get_subnet: without it no subnet for the VIP is found' },
+];
+const groupReads: readonly Read[] = [
+  {
+    service: 'network',
+    path: '/security-groups',
+    without: 'policy get_security_group: without it manage-security-groups cannot work',
+  },
+];
+
+/** No object has come so far, and Neutron refuses a write that is meant for another revision than the one there is. */
+const impossible = { 'if-match': 'revision_number=2147483647' };
+/** What Neutron and Octavia answer to a write that may be made and cannot be. */
+const reached: ReadonlySet<CloudErrorKind> = new Set(['NotFound', 'Invalid', 'Conflict', 'QuotaExceeded']);
+
+/**
+ * Token, catalog in the region, each read that is needed, with a page of one, and each kind of write, by a call that cannot change anything. What
+ * is to be made is asked for without what it cannot be without: Neutron and Octavia look at the permission first. What is to be changed is looked
+ * for first, so a random id would prove nothing: the very object is written as it is, and meant for a revision that it never had.
+ */
 export async function checkOpenStack(
   client: OpenStackClient,
-  region: string | undefined,
+  { region, routerId, loadBalancer }: Wanted,
   signal: AbortSignal | undefined,
 ): Promise<readonly CheckResult[]> {
   const results: CheckResult[] = [];
@@ -31,19 +86,125 @@ export async function checkOpenStack(
     return `token for project ${projectName ?? projectId}`;
   };
   if (!(await prove('credentials', token, 'see [Global] of the cloud config or clouds.yaml'))) return results;
-  const reached = new Set<ServiceType>();
-  for (const service of ['compute', 'network'] as const) {
+  const reachable = new Set<ServiceType>();
+  const { enabled, manageSecurityGroups } = loadBalancer;
+  for (const service of ['compute', 'network', ...(enabled ? (['load-balancer'] as const) : [])] as const) {
     const endpoint = async () =>
       `${await client.endpoint(service)}${region === undefined ? '' : ` in region ${region}`}`;
-    if (await prove(`${service} endpoint`, endpoint, '')) reached.add(service);
+    const advice = service === 'load-balancer' ? 'a cloud without Octavia wants enabled = false in [LoadBalancer]' : '';
+    if (await prove(`${service} endpoint`, endpoint, advice)) reachable.add(service);
   }
-  for (const [service, path, policy, without] of permissions) {
-    if (!reached.has(service)) continue;
+  const routerReads: Read[] =
+    routerId === undefined
+      ? []
+      : [
+          {
+            service: 'network',
+            path: `/routers/${routerId}`,
+            without: 'see router-id in [Route], and policy get_router',
+          },
+        ];
+  const wanted = [
+    ...reads,
+    ...routerReads,
+    ...(enabled ? balancerReads : []),
+    ...(manageSecurityGroups ? groupReads : []),
+  ];
+  for (const { service, path, without } of wanted) {
+    if (!reachable.has(service)) continue;
+    const query: Query = path.startsWith('/routers/') ? [] : [['limit', '1']];
     const read = async () => {
-      await client.get({ service, path, operation: `GET ${path}`, query: [['limit', '1']], signal });
+      await client.get({ service, path, operation: `GET ${path}`, query, signal });
       return 'allowed';
     };
-    await prove(`GET ${path}`, read, `without it (policy ${policy}) ${without}`);
+    await prove(`GET ${path}`, read, without);
+  }
+  for (const { name, without, request } of [
+    ...(routerId === undefined ? [] : routeWrites(client, routerId, signal)),
+    ...(enabled ? balancerWrites : []),
+  ]) {
+    const write = async () => {
+      const asked = await request();
+      if (typeof asked === 'string') return asked;
+      if (!reachable.has(asked.service)) throw new Error(`${asked.service} cannot be reached`);
+      return mayWrite(client, { ...asked, operation: name, permit: () => {}, signal });
+    };
+    await prove(name, write, without);
   }
   return results;
 }
+
+async function mayWrite(client: OpenStackClient, request: ChangeRequest): Promise<string> {
+  try {
+    await client.change(request);
+  } catch (error) {
+    const missing = isCloudError(error) && error.kind === 'NotFound' && !isThingNotFound(error);
+    if (!isCloudError(error) || !reached.has(error.kind) || missing) throw error;
+  }
+  return 'allowed; nothing was changed';
+}
+
+function routeWrites(client: OpenStackClient, routerId: string, signal: AbortSignal | undefined): readonly Write[] {
+  const abilitiesOf = createAbilities(client);
+  const options = { urgency: 'need', signal } as const;
+  const path = `/routers/${encodeURIComponent(routerId)}`;
+  return [
+    {
+      name: 'change routes of the router',
+      without: 'policy update_router, add_extraroutes and remove_extraroutes: without them pods are not routed',
+      async request() {
+        const { atomic, ifMatch } = await abilitiesOf(options);
+        const put = { service: 'network', method: 'PUT' } as const;
+        // No routes are added to those that are there.
+        if (atomic) return { ...put, path: `${path}/add_extraroutes`, body: { router: { routes: [] } } };
+        if (!ifMatch) return 'not proved: this Neutron has no call for it that could not change anything';
+        const { routes } = await readRouter(client, routerId, options);
+        return { ...put, path, body: { router: { routes } }, headers: impossible };
+      },
+    },
+    {
+      name: 'change address pairs of ports',
+      without: 'policy update_port:allowed_address_pairs: without it ports drop what pods send',
+      async request() {
+        const { addressPairs, ifMatch } = await abilitiesOf(options);
+        if (!addressPairs) return 'this Neutron has no allowed address pairs';
+        const operation = 'GET /ports';
+        const query: Query = ['id', 'device_owner', 'allowed_address_pairs'].map((name) => ['fields', name]);
+        const answer = await client.get({
+          service: 'network',
+          path: '/ports',
+          operation,
+          query: [...query, ['limit', '50']],
+          signal,
+        });
+        const port = (listOf(objectOf(answer)?.['ports']) ?? [])
+          .map(objectOf)
+          .find((one) => textOf(one?.['device_owner'])?.startsWith('compute:'));
+        const id = textOf(port?.['id']);
+        if (id === undefined || !ifMatch) return 'not proved: there is no port of a server yet, or no revisions';
+        const body = { port: { allowed_address_pairs: port?.['allowed_address_pairs'] ?? [] } };
+        return { service: 'network', method: 'PUT', path: `/ports/${id}`, body, headers: impossible };
+      },
+    },
+  ];
+}
+
+const balancerWrites: readonly Write[] = [
+  {
+    name: 'make load balancers',
+    without: 'role load-balancer_member or member: without it none is made',
+    // Octavia makes none without a place for its VIP.
+    request: async () => ({
+      ...{ service: 'load-balancer', method: 'POST', path: '/lbaas/loadbalancers' },
+      body: { loadbalancer: { name: 'mooring-check' } },
+    }),
+  },
+  {
+    name: 'make floating IPs',
+    without: 'policy create_floatingip: without it load balancers are reached from inside alone',
+    request: async () => ({
+      ...{ service: 'network', method: 'POST', path: '/floatingips' },
+      body: { floatingip: { floating_network_id: randomUUID() } },
+    }),
+  },
+];

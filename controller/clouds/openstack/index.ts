@@ -88,7 +88,7 @@ export async function openOpenStack({ config, context, wrapHttp = (http) => http
       const operation = 'GET /servers';
       await client.get({ service: 'compute', path: '/servers', operation, query: [['limit', '1']], signal });
     },
-    check: (signal) => checkOpenStack(client, region, signal),
+    check: (signal) => checkOpenStack(client, config, signal),
     close,
   };
 }

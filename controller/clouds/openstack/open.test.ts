@@ -11,7 +11,7 @@ import { systemClock } from '../../../common/process/clock.ts';
 import { silentLog } from '../../../common/process/log.ts';
 import { type Cloud, CloudConfigError, type CloudContext } from '../cloud.ts';
 import { cloudModule } from './index.ts';
-import { answerJson, answerNovaFault } from './testing/answers.ts';
+import { answerJson } from './testing/answers.ts';
 import { active, catalogOf, type FakeOpenStack, password, startFakeOpenStack, uuid } from './testing/fake-openstack.ts';
 
 const context: CloudContext = { clock: systemClock(), random: () => 0.5, log: silentLog, env: {}, onCall: () => {} };
@@ -71,28 +71,6 @@ describe('opening OpenStack', () => {
     fake.catalog = catalogOf(new URL(fake.authUrl).origin, ['RegionOne']);
     const cloud = await open(conf('region = RegionOne\nos-endpoint-type = admin\n'));
     assert.match(String(await problemOf(cloud)), /no admin compute endpoint/);
-  });
-
-  it('checks token, endpoints and each read, and names the policy that is missing', async () => {
-    const cloud = await open(conf());
-    const good = await cloud.check();
-    assert.deepEqual(
-      good.map(({ name, ok }) => [name, ok]),
-      [
-        ['credentials', true],
-        ['compute endpoint', true],
-        ['network endpoint', true],
-        ['GET /servers/detail', true],
-        ['GET /flavors', true],
-        ['GET /ports', true],
-      ],
-    );
-    assert.ok(fake.calls.slice(1).every(({ query }) => query.get('limit') === '1'));
-    fake.fault = ({ path }, response) =>
-      path === '/servers/detail' ? answerNovaFault(response, 403, 'forbidden', "Policy doesn't allow") : undefined;
-    const denied = (await cloud.check()).filter(({ ok }) => !ok);
-    assert.equal(denied.length, 1);
-    assert.match(denied[0]!.message, /403 Policy doesn't allow; without it \(policy os_compute_api:servers:detail\)/);
   });
 
   it('checks no further than refused credentials', async () => {

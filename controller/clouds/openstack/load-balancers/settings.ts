@@ -227,7 +227,8 @@ export function readSettings(desired: DesiredLoadBalancer, { config, features }:
     const ranges = desired.sourceRanges;
     const shown = `spec.loadBalancerSourceRanges: ${ranges.join(', ')}`;
     if (!features.allowedCidrs) {
-      if (ranges.length === 0 || config.manageSecurityGroups) return 'unlimited';
+      // Its groups let in only these, then; with a load balancer between, members see none of its clients.
+      if (ranges.length === 0 || (features.layer4 && config.manageSecurityGroups)) return 'unlimited';
       const here = features.layer4 ? `provider ${config.provider}` : `Octavia API ${features.version}`;
       return refuse(`${shown}: ${here} has no allowed CIDRs, and manage-security-groups is off`);
     }

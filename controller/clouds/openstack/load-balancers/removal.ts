@@ -1,0 +1,78 @@
+import { ownerTags } from '../../load-balancers.ts';
+import type { LoadBalancerConfig } from '../load-balancer-config.ts';
+import type { LoadBalancer } from './answer.ts';
+import { isOurFloatingIp, type OctaviaObserved, ourListeners, ourPools, type Pieces } from './observed.ts';
+import { isPending, type OctaviaPlan, waitFor } from './plan.ts';
+import { giveUpFloatingIp, keepsFloatingIp } from './plan-floating-ip.ts';
+import { planDetach, servesOthers } from './plan-pieces.ts';
+import { planGroupRemoval } from './plan-security-group.ts';
+import { type OctaviaStep, stepOf } from './step.ts';
+import { octaviaTags, tag, without } from './tags.ts';
+
+const nothing: OctaviaPlan = { steps: [], refusals: [], waitMs: undefined };
+
+/**
+ * Pieces on others' load balancers and our floating IP first, then the load balancer, and when it is gone, what no trace would be left of otherwise. One that serves
+ * others, too, stays, and is nobody's from then on.
+ */
+export function planRemoval({ pieces, service }: OctaviaObserved, retain: boolean, config: LoadBalancerConfig): OctaviaPlan {
+  const { subject, own, hosts } = pieces;
+  const busy = [own, ...hosts].find((one) => one !== undefined && isPending(one));
+  if (busy) return waitFor(busy);
+  const stays = retain || (own !== undefined && servesOthers(own, subject));
+  const steps: OctaviaStep[] = hosts.flatMap((host) => (retain ? giveUpPieces(pieces, host, false, service) : planDetach(subject, host, false)));
+  const floating = pieces.floatingIps.filter((one) => isOurFloatingIp(one, pieces));
+  const kept = stays || keepsFloatingIp(pieces);
+  const addresses = floating.map((one) =>
+    kept
+      ? giveUpFloatingIp(pieces, one)
+      : stepOf(subject, one.id, `delete floating IP ${one.address}`, { does: 'delete floating IP', id: one.id }),
+  );
+  if (own && stays) {
+    steps.push(...(retain ? giveUpPieces(pieces, own, true, service) : planDetach(subject, own, true)));
+    steps.push(...addresses, ...(retain ? [] : planGroupRemoval(pieces)), giveUp(pieces, own, service));
+    return { ...nothing, steps };
+  }
+  steps.push(...addresses);
+  if (own) {
+    if (!config.cascadeDelete) steps.push(...planDetach(subject, own, true));
+    const summary = `delete load balancer ${own.name}`;
+    const cascade = config.cascadeDelete;
+    steps.push(stepOf(subject, own.id, summary, { does: 'delete load balancer', id: own.id, cascade }));
+  }
+  steps.push(...(retain ? giveUpGroup(pieces) : planGroupRemoval(pieces)));
+  return { ...nothing, steps };
+}
+
+/** Members still need to be reached: a group that is in use stays, without being anybody's. */
+function giveUpGroup(pieces: Pieces): OctaviaStep[] {
+  return planGroupRemoval(pieces);
+}
+
+/** Our tags go from the pieces. */
+function giveUpPieces({ subject }: Pieces, one: LoadBalancer, isOwn: boolean, service: string | undefined): OctaviaStep[] {
+  const after = (tags: readonly string[]) => retainedTags(tags, service);
+  return [
+    ...ourPools(one, subject, isOwn)
+      .filter(({ tags }) => tags.some((known) => known.startsWith(`${ownerTags.service}=`)))
+      .map(({ id, name, tags }) =>
+        stepOf(subject, id, `give up pool ${name}`, { does: 'update pool', loadBalancer: one.id, id, change: { tags: after(tags) } }),
+      ),
+    ...ourListeners(one, subject, isOwn)
+      .filter(({ tags }) => tags.some((known) => known.startsWith(`${ownerTags.service}=`)))
+      .map(({ id, name, tags }) =>
+        stepOf(subject, id, `give up listener ${name}`, { does: 'update listener', loadBalancer: one.id, id, change: { tags: after(tags) } }),
+      ),
+  ];
+}
+
+function giveUp({ subject }: Pieces, own: LoadBalancer, service: string | undefined): OctaviaStep {
+  const summary = `give up load balancer ${own.name}, which stays`;
+  const tags = [...retainedTags(own.tags, service), tag(ownerTags.cluster, subject.owner.cluster)];
+  return stepOf(subject, own.id, summary, { does: 'update load balancer', id: own.id, tags });
+}
+
+function retainedTags(tags: readonly string[], service: string | undefined): string[] {
+  const rest = without(tags, [ownerTags.cluster, ownerTags.service, ownerTags.serviceName, ownerTags.retained, octaviaTags.keepFloatingIp]);
+  return [...rest, tag(ownerTags.retained, service ?? 'unknown')];
+}
