@@ -1,14 +1,23 @@
 import { isCloudError } from '../../../common/cloud-error.ts';
 import type { CheckResult } from '../cloud.ts';
+import { inParallel } from '../lookup-pass.ts';
 import type { Ec2 } from './ec2.ts';
 import { codeOf } from './errors.ts';
+import { type IamAction, iamActions } from './iam-actions.ts';
+import { iamProof } from './iam-proofs.ts';
+import type { AwsParts } from './parts.ts';
+import type { Sts } from './sts.ts';
 
 export interface CheckOptions {
-  readonly ec2: Ec2;
+  readonly parts: AwsParts;
+  /** Made for this alone. */
+  readonly sts: () => Promise<Sts>;
   readonly region: { readonly name: string; readonly from: string };
   readonly credentialsFrom: string;
   readonly signal: AbortSignal | undefined;
 }
+
+const callsAtOnce = 8;
 
 /** A dry run with the credential. Throws a CloudError. */
 export async function proveCredential(ec2: Ec2, signal?: AbortSignal): Promise<void> {
@@ -19,46 +28,70 @@ export async function proveCredential(ec2: Ec2, signal?: AbortSignal): Promise<v
   }
 }
 
-/** Region, credential, and each permission by a dry run, which EC2 answers with `DryRunOperation` where it would have been allowed. */
-export async function checkAws({
-  ec2,
-  region,
-  credentialsFrom,
-  signal,
-}: CheckOptions): Promise<readonly CheckResult[]> {
+/**
+ * Region, credential, cluster id, and each permission by a call that changes nothing: a dry run of EC2, which it answers with `DryRunOperation` where it would have been
+ * allowed, or a read of Elastic Load Balancing.
+ */
+export async function checkAws(options: CheckOptions): Promise<readonly CheckResult[]> {
+  const { parts, sts, region, credentialsFrom, signal } = options;
   const results: CheckResult[] = [{ name: 'region', ok: true, message: `${region.name}, from ${region.from}` }];
+  let caller = '';
   try {
-    await ec2.credential(signal);
-    results.push({ name: 'credentials', ok: true, message: `from ${credentialsFrom}` });
+    const identity = await sts();
+    try {
+      caller = await identity.identity(signal);
+    } finally {
+      identity.close();
+    }
+    results.push({ name: 'credentials', ok: true, message: `${caller}, from ${credentialsFrom}` });
   } catch (error) {
-    const message = `none from ${credentialsFrom}: ${error instanceof Error ? error.message : String(error)}`;
-    return [...results, { name: 'credentials', ok: false, message }];
+    return [...results, { name: 'credentials', ok: false, message: `from ${credentialsFrom}: ${textOf(error)}` }];
   }
-  const permission = (name: string, call: Promise<unknown>, without: string) => dryRun(name, call, without);
-  results.push(
-    await permission(
-      'ec2:DescribeInstances',
-      ec2.describeInstances({ DryRun: true }, { signal }),
-      'nodes cannot be looked up',
-    ),
-    await permission(
-      'ec2:DescribeAvailabilityZones',
-      ec2.describeZones(true, { signal }),
-      'nodes go without the zone-id label',
-    ),
-  );
-  return results;
+  results.push(await checkCluster(parts, signal));
+  const proved = await inParallel(callsAtOnce, iamActions, (action) => checkAction(action, parts, caller, signal));
+  results.push(...proved.filter((result) => result !== undefined));
+  const unproved = iamActions.filter(({ action }) => iamProof(action, parts, caller) === undefined);
+  const names = unproved.map(({ action }) => action.replace('elasticloadbalancing:', '')).join(', ');
+  const message = `not proved, for there is no dry run of them: ${names}`;
+  return [...results, { name: 'elasticloadbalancing: changes', ok: true, message }];
 }
 
-async function dryRun(name: string, call: Promise<unknown>, without: string): Promise<CheckResult> {
+async function checkCluster(parts: AwsParts, signal: AbortSignal | undefined): Promise<CheckResult> {
+  const name = 'cluster id';
   try {
-    await call;
-    return { name, ok: true, message: 'allowed' };
+    const { id } = await parts.cluster(signal);
+    return { name, ok: true, message: id ?? 'none, as the configuration allows' };
   } catch (error) {
-    if (isCloudError(error) && codeOf(error.cause) === 'DryRunOperation') return { name, ok: true, message: 'allowed' };
-    if (isCloudError(error) && error.kind === 'Forbidden') {
-      return { name, ok: false, message: `denied; ${without}. Grant ${name} to the controller's role` };
-    }
-    return { name, ok: false, message: error instanceof Error ? error.message : String(error) };
+    return { name, ok: false, message: `${textOf(error)}; needed for routes and load balancers` };
   }
+}
+
+async function checkAction(
+  { action, halves, without }: IamAction,
+  parts: AwsParts,
+  caller: string,
+  signal: AbortSignal | undefined,
+): Promise<CheckResult | undefined> {
+  const proof = iamProof(action, parts, caller);
+  if (proof === undefined) return undefined;
+  try {
+    await proof.calls.read(action.slice(action.indexOf(':') + 1), proof.command, { signal });
+  } catch (error) {
+    const code = codeOf(error);
+    if (!isCloudError(error)) return { name: action, ok: false, message: textOf(error) };
+    if (error.kind === 'Forbidden') {
+      const advice = `Grant ${action} to the controller's role`;
+      return { name: action, ok: false, message: `denied (for ${halves.join(', ')}); ${without}. ${advice}` };
+    }
+    if (code !== 'DryRunOperation' && error.kind !== 'NotFound') {
+      // What is about to be refused for its parameters has been let through.
+      const passed = error.kind === 'Invalid' || error.kind === 'Conflict';
+      return { name: action, ok: passed, message: passed ? `not denied (${code})` : textOf(error) };
+    }
+  }
+  return { name: action, ok: true, message: 'allowed' };
+}
+
+function textOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

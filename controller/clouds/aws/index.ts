@@ -94,7 +94,8 @@ async function open(
     prove: (signal) => proveCredential(ec2, signal),
     check: (signal) =>
       checkAws({
-        ec2,
+        parts,
+        sts: async () => (await import('./sts.ts')).createSts(sts(credentials), stsCalls),
         region,
         credentialsFrom: config.roleArn === undefined ? source.from : `${source.from}, as ${config.roleArn}`,
         signal,

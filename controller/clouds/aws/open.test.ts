@@ -1,13 +1,17 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { systemClock } from '../../../common/process/clock.ts';
 import { createLog, silentLog } from '../../../common/process/log.ts';
 import { fakeClock } from '../../../common/testing/fake-clock.ts';
 import { type Cloud, CloudConfigError, type CloudContext } from '../cloud.ts';
+import { iamActions } from './iam-actions.ts';
 import { cloudModule } from './index.ts';
-import { answerError, answerXml, type FakeEc2, running, startFakeEc2 } from './testing/fake-ec2.ts';
+import { answerError, answerXml, type FakeEc2, fakeCaller, running, startFakeEc2 } from './testing/fake-ec2.ts';
 
 const keys = { AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE', AWS_SECRET_ACCESS_KEY: 'wJalrXUtnFEMI' };
 const id = 'i-00000000000000001';
@@ -252,18 +256,99 @@ describe('opening AWS', () => {
     assert.equal(lookup.instance.labels, undefined);
   });
 
-  it('checks each permission by a dry run and says what to grant', async () => {
-    const env = { ...keys, AWS_REGION: 'eu-west-1', AWS_ENDPOINT_URL: ec2.url };
-    const cloud = await openCloud(env);
-    assert.ok((await cloud.check()).every(({ ok }) => ok));
-    assert.ok(ec2.calls.every(({ form }) => form.get('DryRun') === 'true'));
-    ec2.fault = ({ action }, response) =>
-      action === 'DescribeInstances' ? answerError(response, 403, 'UnauthorizedOperation', 'no') : undefined;
-    const denied = (await cloud.check()).filter(({ ok }) => !ok);
-    assert.deepEqual(
-      denied.map(({ name }) => name),
-      ['ec2:DescribeInstances'],
-    );
-    assert.match(denied[0]!.message, /Grant ec2:DescribeInstances/);
+  describe('check', () => {
+    const env = () => ({ ...keys, AWS_ENDPOINT_URL: ec2.url, AWS_EC2_METADATA_DISABLED: 'true' });
+    const text = '[Global]\nRegion=eu-west-1\nKubernetesClusterID=one\n';
+
+    it('proves each permission that can be proved, and changes nothing', async () => {
+      const results = await (await openCloud(env(), text)).check();
+      assert.deepEqual(
+        results.filter(({ ok }) => !ok),
+        [],
+      );
+      const proved = new Set(results.map(({ name }) => name));
+      for (const { action } of iamActions) {
+        const provable = action.startsWith('ec2:') || action.startsWith('elasticloadbalancing:Describe');
+        assert.equal(proved.has(action), provable, action);
+      }
+      const unproved = results.at(-1)!;
+      assert.match(unproved.message, /^not proved.*CreateLoadBalancer.*RegisterTargets/);
+      for (const { action, form } of ec2.calls) {
+        assert.ok(form.get('DryRun') === 'true' || /^(Describe|GetCallerIdentity)/.test(action), action);
+      }
+      const asked = ec2.calls.find(({ action }) => action === 'DescribeTargetHealth')?.form.get('TargetGroupArn');
+      assert.match(asked ?? '', /^arn:aws-us-gov:elasticloadbalancing:eu-west-1:123456789012:targetgroup/);
+    });
+
+    it('says what to grant, and what it is for', async () => {
+      const cloud = await openCloud(env(), text);
+      ec2.fault = ({ action, form }, response) => {
+        if (action === 'CreateRoute') return answerError(response, 403, 'UnauthorizedOperation', 'no');
+        if (action !== 'DescribeListeners') return undefined;
+        assert.equal(form.get('Version'), '2015-12-01');
+        const error = '<Error><Type>Sender</Type><Code>AccessDenied</Code><Message>no</Message></Error>';
+        return answerXml(response, 403, `<ErrorResponse>${error}</ErrorResponse>`);
+      };
+      const denied = (await cloud.check()).filter(({ ok }) => !ok);
+      assert.deepEqual(denied, [
+        {
+          name: 'ec2:CreateRoute',
+          ok: false,
+          message: "denied (for routes); no pod routes are made. Grant ec2:CreateRoute to the controller's role",
+        },
+        {
+          name: 'elasticloadbalancing:DescribeListeners',
+          ok: false,
+          message:
+            "denied (for load balancers); load balancers are not seen. Grant elasticloadbalancing:DescribeListeners to the controller's role",
+        },
+      ]);
+    });
+
+    it('an action that is refused for its parameters was let through', async () => {
+      const cloud = await openCloud(env(), text);
+      ec2.fault = ({ action }, response) =>
+        action === 'DeleteRoute' ? answerError(response, 400, 'InvalidParameterValue', 'no such') : undefined;
+      const result = (await cloud.check()).find(({ name }) => name === 'ec2:DeleteRoute');
+      assert.deepEqual(result, { name: 'ec2:DeleteRoute', ok: true, message: 'not denied (InvalidParameterValue)' });
+    });
+
+    it('names who the credential is of, and that a cluster id is lacking', async () => {
+      const results = await (await openCloud(env(), '[Global]\nRegion=eu-west-1\n')).check();
+      const message = (name: string) => results.find((result) => result.name === name)?.message ?? '';
+      assert.equal(message('credentials'), `${fakeCaller}, from the environment`);
+      assert.match(message('cluster id'), /no cluster id: this is no EC2 instance; expected KubernetesClusterID/);
+    });
+  });
+
+  describe('a credential in the shared files', () => {
+    it('is read anew when the cloud is opened anew, and proved by a dry run', async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'mooring-aws-'));
+      const file = join(folder, 'credentials');
+      const env = { AWS_REGION: 'eu-west-1', AWS_ENDPOINT_URL: ec2.url, AWS_SHARED_CREDENTIALS_FILE: file };
+      setEnv({ AWS_SHARED_CREDENTIALS_FILE: file });
+      try {
+        for (const key of ['AKIDONE', 'AKIDTWO']) {
+          await writeFile(file, `[default]\naws_access_key_id = ${key}\naws_secret_access_key = secret\n`);
+          const cloud = await openCloud(env);
+          assert.ok(cloud.files?.includes(file));
+          ec2.calls.length = 0;
+          await cloud.prove?.();
+          assert.match(ec2.calls[0]!.authorization, new RegExp(`Credential=${key}/`));
+          assert.deepEqual(
+            ec2.calls.map(({ form }) => form.get('DryRun')),
+            ['true'],
+          );
+        }
+        ec2.fault = (_, response) => answerError(response, 401, 'AuthFailure', 'no');
+        await assert.rejects(opened.at(-1)!.prove!(), { kind: 'Unauthorized' });
+      } finally {
+        await rm(folder, { recursive: true });
+      }
+    });
+
+    it('has no files where it comes from the environment', async () => {
+      assert.deepEqual((await openCloud({ ...keys, AWS_REGION: 'eu-west-1' })).files, []);
+    });
   });
 });

@@ -56,6 +56,8 @@ export interface FakeEc2 {
   close(): Promise<void>;
 }
 
+export const fakeCaller = 'arn:aws-us-gov:sts::123456789012:assumed-role/mooring/session';
+
 /** EC2's query API as far as nodes need it: wire-true answers and errors of version 2016-11-15. */
 export async function startFakeEc2(): Promise<FakeEc2> {
   const server = createServer((request, response) => {
@@ -128,6 +130,17 @@ function handle(fake: FakeEc2, body: string, authorization: string, response: Se
   };
   fake.calls.push(call);
   if (fake.fault?.(call, response) === 'answered') return;
+  if (form.get('Version') === '2011-06-15') {
+    const identity = `<GetCallerIdentityResult><Arn>${fakeCaller}</Arn></GetCallerIdentityResult>`;
+    answerXml(response, 200, `<GetCallerIdentityResponse>${identity}</GetCallerIdentityResponse>`);
+    return;
+  }
+  if (form.get('Version') !== '2016-11-15') {
+    // Either API of Elastic Load Balancing, in a region without load balancers.
+    const error = '<Error><Type>Sender</Type><Code>LoadBalancerNotFound</Code><Message>none</Message></Error>';
+    answerXml(response, 400, `<ErrorResponse>${error}<RequestId>1</RequestId></ErrorResponse>`);
+    return;
+  }
   if (form.get('DryRun') === 'true') {
     answerError(response, 412, 'DryRunOperation', 'Request would have succeeded, but DryRun flag is set.');
     return;

@@ -1,0 +1,68 @@
+/** What a permission is for. A cluster that leaves a half out can leave out its permissions. */
+export type Half = 'nodes' | 'routes' | 'load balancers';
+
+/** One permission that the controller's role needs. */
+export interface IamAction {
+  /** `ec2:DescribeInstances`. */
+  readonly action: string;
+  readonly halves: readonly Half[];
+  /** What is not done without it. */
+  readonly without: string;
+}
+
+const balancers: readonly Half[] = ['load balancers'];
+const ofBalancers = (service: 'ec2' | 'elasticloadbalancing', without: string, ...names: readonly string[]) =>
+  names.map((name): IamAction => ({ action: `${service}:${name}`, halves: balancers, without }));
+
+/** Every operation that this cloud's code sends, but those of STS, whose permission is the role's trust policy. */
+export const iamActions: readonly IamAction[] = [
+  {
+    action: 'ec2:DescribeInstances',
+    halves: ['nodes', 'routes', 'load balancers'],
+    without: 'nodes cannot be looked up, and nothing else works',
+  },
+  { action: 'ec2:DescribeAvailabilityZones', halves: ['nodes'], without: 'nodes go without the zone-id label' },
+  {
+    action: 'ec2:DescribeInstanceTopology',
+    halves: ['nodes'],
+    without: 'nodes of the types that have network layers go without those labels',
+  },
+  {
+    action: 'ec2:DescribeRouteTables',
+    halves: ['routes', 'load balancers'],
+    without: 'there are no pod routes, and public subnets are not told from private ones',
+  },
+  { action: 'ec2:CreateRoute', halves: ['routes'], without: 'no pod routes are made' },
+  { action: 'ec2:DeleteRoute', halves: ['routes'], without: 'pod routes of gone nodes stay' },
+  {
+    action: 'ec2:ModifyInstanceAttribute',
+    halves: ['routes'],
+    without: 'instances drop packets of pods until somebody turns off their check of source and destination',
+  },
+  {
+    action: 'ec2:ModifyNetworkInterfaceAttribute',
+    halves: ['routes'],
+    without: 'the same for instances with several interfaces',
+  },
+  ...ofBalancers('ec2', 'load balancers find no network', 'DescribeSubnets', 'DescribeVpcs', 'DescribeSecurityGroups'),
+  ...ofBalancers(
+    'ec2',
+    'load balancers get no security groups, and nodes do not let them in',
+    ...['CreateSecurityGroup', 'DeleteSecurityGroup', 'AuthorizeSecurityGroupIngress'],
+    ...['RevokeSecurityGroupIngress', 'CreateTags', 'DeleteTags'],
+  ),
+  ...ofBalancers(
+    'elasticloadbalancing',
+    'load balancers are not seen',
+    ...['DescribeLoadBalancers', 'DescribeLoadBalancerAttributes', 'DescribeTags', 'DescribeListeners'],
+    ...['DescribeTargetGroups', 'DescribeTargetGroupAttributes', 'DescribeTargetHealth'],
+  ),
+  ...ofBalancers(
+    'elasticloadbalancing',
+    'load balancers are not made, changed or removed',
+    ...['CreateLoadBalancer', 'DeleteLoadBalancer', 'ModifyLoadBalancerAttributes', 'SetSecurityGroups', 'SetSubnets'],
+    ...['SetIpAddressType', 'CreateListener', 'ModifyListener', 'DeleteListener', 'AddTags', 'RemoveTags'],
+    ...['CreateTargetGroup', 'ModifyTargetGroup', 'ModifyTargetGroupAttributes', 'DeleteTargetGroup'],
+    ...['RegisterTargets', 'DeregisterTargets'],
+  ),
+];
