@@ -3,6 +3,7 @@ import type { CallWait } from './clouds/call-gate.ts';
 import type { CloudCall } from './clouds/cloud.ts';
 import type { CallRecord } from './kube/client.ts';
 import type { QueueMetrics } from './reconciler.ts';
+import type { ReloadResult } from './reload/reloading-cloud.ts';
 
 const latency = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const queueing = [0.0001, 0.001, 0.01, 0.1, 1, 10, 60, 300, 1000];
@@ -82,6 +83,12 @@ export const processMetrics = defineMetrics({
     labels: ['cloud', 'urgency'],
     buckets: latency,
   },
+  credentialReloads: {
+    name: 'mooring_cloud_credential_reloads_total',
+    type: 'counter',
+    help: 'Tries to take over a changed configuration or credential of a cloud: ok, refused (the cloud did not answer to it), invalid, restart-needed (another scope).',
+    labels: ['cloud', 'result'],
+  },
   loopAge: {
     name: 'mooring_loop_progress_age_seconds',
     type: 'gauge',
@@ -128,6 +135,9 @@ export function createProcessMetrics(registry: MetricRegistry) {
     onCloudCall({ cloud, operation, code, seconds }: CloudCall) {
       metrics.cloudCalls.add({ cloud, operation, code });
       metrics.cloudSeconds.observe({ cloud, operation }, seconds);
+    },
+    onReload(cloud: string, result: ReloadResult) {
+      metrics.credentialReloads.add({ cloud, result });
     },
     onCloudWait({ cloud, urgency, seconds }: CallWait) {
       metrics.cloudWaiting.observe({ cloud, urgency }, seconds);

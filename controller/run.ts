@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import type { Clock } from '../common/process/clock.ts';
 import type { HealthCheck } from '../common/process/health.ts';
@@ -39,15 +40,11 @@ export async function runController(options: RunOptions, { clock, random, log, e
   metrics.buildInfo.set({ version }, 1);
   const connection = await connectTo(options.kubeconfig, { clock, log, env });
   const mutationTimeoutMs = writeTimeoutMs(options.lease.durationMs);
-  const clouds = await openClouds(options.clouds, {
-    clock,
-    random,
-    log,
-    env,
-    mutationTimeoutMs,
-    onCall: metrics.onCloudCall,
-    onWait: metrics.onCloudWait,
-  });
+  const clouds = await openClouds(
+    options.clouds,
+    { clock, random, log, env, mutationTimeoutMs, onCall: metrics.onCloudCall, onWait: metrics.onCloudWait },
+    { readFile: (path) => readFile(path), onReload: metrics.onReload },
+  );
   const client = createKubeClient({ config: connection, clock, log, onCall: metrics.onApiCall });
   const host = hostname();
   const identity = `${host}_${randomUUID()}`;

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import type { ApiSuite, Check } from '../conformance/api-under-test.ts';
 import { startEmbeddedApi } from '../conformance/embedded-api.ts';
+import { credentialsSuite } from './credentials.suite.ts';
 import { networkSuite } from './network.suite.ts';
 import { scenariosSuite } from './scenarios.suite.ts';
 
@@ -10,7 +11,7 @@ import { scenariosSuite } from './scenarios.suite.ts';
 const { values } = parseArgs({
   options: { only: { type: 'string' }, services: { type: 'string', default: '200' } },
 });
-const suites: readonly ApiSuite[] = [scenariosSuite, networkSuite(Number(values.services))];
+const suites: readonly ApiSuite[] = [scenariosSuite, networkSuite(Number(values.services)), credentialsSuite];
 const counts = { passed: 0, failed: 0 };
 
 for (const suite of suites) {

@@ -42,17 +42,16 @@ test('without a file or a credential the cloud is report-only and says why', asy
   assert.match(JSON.stringify(await open('')), /reportOnly.*neither credential nor credentialFile/);
 });
 
-test('a credential file is found beside the configuration and read anew for every call', async (t) => {
+test('a credential file is found beside the configuration, and named as a file to watch', async (t) => {
   const { sandbox, folder, open } = await workplace(t);
-  await writeFile(join(folder, 'secret'), 'not-known\n');
+  await writeFile(join(folder, 'secret'), `${sandbox.credential}\n`);
   const cloud = await open('credentialFile: secret');
   assert.ok('check' in cloud);
   t.after(() => cloud.close());
-  assert.equal((await cloud.check())[0]?.ok, false);
-  await writeFile(join(folder, 'secret'), `${sandbox.credential}\n`);
-  assert.equal((await cloud.check())[0]?.ok, true);
-  await rm(join(folder, 'secret'));
-  assert.match((await cloud.check())[0]?.message ?? '', /no credential: ENOENT/);
+  assert.deepEqual(cloud.files, [join(folder, 'secret')]);
+  await cloud.prove?.();
+  sandbox.credentials.setMode(sandbox.credential, 'unauthorized');
+  await assert.rejects(async () => cloud.prove?.(), { kind: 'Unauthorized' });
 });
 
 test('a credential file that cannot be read stops the start', async (t) => {

@@ -20,6 +20,8 @@ export interface SimulatedCloudParts {
   readonly http: Http;
   /** Called before every call. */
   readonly credential: () => Promise<string>;
+  /** That the credential was read from. */
+  readonly files?: readonly string[];
   /** Of one call. Default 10 s. */
   readonly timeoutMs?: number;
   /** Closes what `http` holds open. */
@@ -28,7 +30,7 @@ export interface SimulatedCloudParts {
 
 /** One project and region of a simulated cloud. Makes no call by itself. */
 export function createSimulatedCloud(parts: SimulatedCloudParts): Cloud {
-  const { config, context, http, credential, timeoutMs = 10_000, close = () => {} } = parts;
+  const { config, context, http, credential, files = [], timeoutMs = 10_000, close = () => {} } = parts;
   const { clock, random, onCall } = context;
   const gate = createCallGate({ cloud: simulated.cloud, clock, random });
   const mutationTimeoutMs = Math.min(timeoutMs, context.mutationTimeoutMs ?? timeoutMs);
@@ -64,6 +66,8 @@ export function createSimulatedCloud(parts: SimulatedCloudParts): Cloud {
     },
     loadBalancers,
     routes,
+    files,
+    prove: (signal) => client.region(signal),
     check: (signal) => check({ client, config, loadBalancers, routes }, signal),
     close,
   };
