@@ -2,7 +2,7 @@ import type { LoadBalancerStep } from '../../load-balancers.ts';
 import type { Tags } from '../load-balancer-tags.ts';
 import { describeRule, type IngressRule } from './ingress-rule.ts';
 
-/** One mutating call about a security group. `group` is its id, or its name where an earlier step makes it. Plain data. */
+/** One mutating call about a security group. `group` is its id, or its name where an earlier step makes it; the cluster's tags are added when it is made. Plain data. */
 export type SecurityGroupCall =
   | {
       readonly does: 'create security group';
@@ -24,6 +24,7 @@ export type SecurityGroupCall =
       /** Only while nobody else needs it, which is looked at again right before. */
       readonly unless: Needed | undefined;
     }
+  | { readonly does: 'untag security group'; readonly group: string; readonly keys: readonly string[] }
   | { readonly does: 'tag security group'; readonly group: string; readonly tags: Tags }
   | { readonly does: 'delete security group'; readonly group: string; readonly unless: Needed | undefined };
 
@@ -51,7 +52,15 @@ export function plannedCall(call: SecurityGroupCall, name: string): PlannedSecur
       return planned('update', 'security group rules', call.group, summary, call);
     }
     case 'tag security group':
-      return planned('update', 'security group', call.group, `tag security group ${name} as ours`, call);
+      return planned('update', 'security group', call.group, `tag security group ${name}`, call);
+    case 'untag security group':
+      return planned(
+        'update',
+        'security group',
+        call.group,
+        `take ${call.keys.join(', ')} off security group ${name}`,
+        call,
+      );
     case 'delete security group':
       return planned('delete', 'security group', call.group, `delete security group ${name}`, call);
   }

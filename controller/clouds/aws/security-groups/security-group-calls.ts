@@ -3,6 +3,7 @@ import {
   CreateSecurityGroupCommand,
   CreateTagsCommand,
   DeleteSecurityGroupCommand,
+  DeleteTagsCommand,
   DescribeSecurityGroupsCommand,
   RevokeSecurityGroupIngressCommand,
 } from '@aws-sdk/client-ec2';
@@ -42,7 +43,7 @@ export interface SecurityGroupCalls {
 }
 
 export function createSecurityGroupCalls(
-  { ec2 }: Pick<AwsParts, 'ec2'>,
+  { ec2, cluster }: Pick<AwsParts, 'ec2' | 'cluster'>,
   reads: Pick<NetworkReads, 'facts'>,
   users: UsersOfGroups,
 ): SecurityGroupCalls {
@@ -97,15 +98,17 @@ export function createSecurityGroupCalls(
     facts: NetworkFacts,
     options: ApplyOptions,
   ): Promise<NetworkFacts> {
+    const { owned } = await cluster(options.signal);
+    const all = { ...owned, ...tags };
     const command = new CreateSecurityGroupCommand({
       GroupName: name,
       Description: description,
       VpcId: facts.vpcId,
-      TagSpecifications: [{ ResourceType: 'security-group', Tags: sdkTags(tags) }],
+      TagSpecifications: [{ ResourceType: 'security-group', Tags: sdkTags(all) }],
     });
     try {
       const { GroupId: id = '' } = await ec2.change('CreateSecurityGroup', command, options);
-      return withGroup(facts, { id, name, tags, ingress: [] });
+      return withGroup(facts, { id, name, tags: all, ingress: [] });
     } catch (error) {
       if (codeOf(error) !== 'InvalidGroup.Duplicate') throw error;
       const fresh = await reads.facts([], { urgency: 'change', signal: options.signal });
@@ -172,6 +175,18 @@ export function createSecurityGroupCalls(
     return withGroup(facts, { ...group, tags: { ...group.tags, ...call.tags } });
   }
 
+  async function untag(
+    call: SecurityGroupCall & { does: 'untag security group' },
+    facts: NetworkFacts,
+    options: ApplyOptions,
+  ): Promise<NetworkFacts> {
+    const group = groupIn(facts, call.group, call.does);
+    const command = new DeleteTagsCommand({ Resources: [group.id], Tags: call.keys.map((Key) => ({ Key })) });
+    await ec2.change('DeleteTags', command, options);
+    const left = Object.entries(group.tags).filter(([key]) => !call.keys.includes(key));
+    return withGroup(facts, { ...group, tags: Object.fromEntries(left) });
+  }
+
   async function apply(call: SecurityGroupCall, facts: NetworkFacts, options: ApplyOptions): Promise<NetworkFacts> {
     const { signal } = options;
     switch (call.does) {
@@ -179,6 +194,8 @@ export function createSecurityGroupCalls(
         return create(call, facts, options);
       case 'tag security group':
         return tag(call, facts, options);
+      case 'untag security group':
+        return untag(call, facts, options);
       case 'authorize ingress':
         if (!call.shared) return changeRules(call, facts, options);
         return inTurn(async () => {

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto';
 import { type Owner, ownerTags } from '../../load-balancers.ts';
-import type { ClusterTags } from '../cluster-tags.ts';
 import type { Tags } from '../load-balancer-tags.ts';
 import type { NetworkFacts, ObservedSecurityGroup } from './network-facts.ts';
 import { type PlannedSecurityGroupCall, plannedCall } from './security-group-call.ts';
@@ -13,7 +12,6 @@ export interface TrafficGroupWish {
   readonly owner: Owner;
   /** `--cluster-name`. */
   readonly clusterName: string;
-  readonly cluster: Pick<ClusterTags, 'owned'>;
 }
 
 const kindTag = 'mooring.dev/traffic-group';
@@ -36,13 +34,13 @@ export function trafficGroupOf(facts: NetworkFacts | undefined, cluster: string)
 
 /** Makes it where it is not there. Pure. */
 export function planTrafficGroup(
-  { owner, clusterName, cluster }: TrafficGroupWish,
+  { owner, clusterName }: TrafficGroupWish,
   facts: NetworkFacts | undefined,
 ): { readonly calls: readonly PlannedSecurityGroupCall[]; readonly group: string } {
   const there = trafficGroupOf(facts, owner.cluster);
   if (there !== undefined) return { calls: [], group: there.id };
   const name = trafficGroupName(owner.cluster, clusterName);
   const description = 'Carried by the load balancers of a Kubernetes cluster that reach its nodes';
-  const tags = { ...cluster.owned, [ownerTags.cluster]: owner.cluster, [kindTag]: clusterName };
+  const tags = { [ownerTags.cluster]: owner.cluster, [kindTag]: clusterName };
   return { calls: [plannedCall({ does: 'create security group', name, description, tags }, name)], group: name };
 }

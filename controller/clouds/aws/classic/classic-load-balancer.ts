@@ -1,0 +1,134 @@
+import type {
+  LoadBalancerAttributes,
+  LoadBalancerDescription,
+  HealthCheck as SdkHealthCheck,
+} from '@aws-sdk/client-elastic-load-balancing';
+import type { Tags } from '../load-balancer-tags.ts';
+
+/** Protocols in capitals. */
+export interface Listener {
+  readonly port: number;
+  readonly protocol: string;
+  readonly instancePort: number;
+  readonly instanceProtocol: string;
+  readonly certificate: string | undefined;
+}
+
+export interface ObservedListener extends Listener {
+  readonly policies: readonly string[];
+}
+
+export interface HealthCheck {
+  /** `HTTP:10256/healthz`, `TCP:30080`. */
+  readonly target: string;
+  readonly interval: number;
+  readonly timeout: number;
+  readonly healthy: number;
+  readonly unhealthy: number;
+}
+
+/** Undefined = AWS does not say, or nothing is asked. Seconds; minutes for the log. */
+export interface Attributes {
+  readonly crossZone?: boolean | undefined;
+  readonly draining?: { readonly enabled: boolean; readonly timeout?: number | undefined } | undefined;
+  readonly idleTimeout?: number | undefined;
+  readonly accessLog?:
+    | {
+        readonly enabled: boolean;
+        readonly emitInterval?: number | undefined;
+        readonly bucket?: string | undefined;
+        readonly prefix?: string | undefined;
+      }
+    | undefined;
+}
+
+/** One as AWS shows it. */
+export interface ClassicLoadBalancer {
+  readonly name: string;
+  readonly hostname: string;
+  readonly scheme: 'internet-facing' | 'internal';
+  readonly subnets: readonly string[];
+  readonly securityGroups: readonly string[];
+  readonly listeners: readonly ObservedListener[];
+  /** Names of policies of its own. */
+  readonly policies: readonly string[];
+  /** By the port of the instances. */
+  readonly backendPolicies: ReadonlyMap<number, readonly string[]>;
+  readonly health: HealthCheck | undefined;
+  /** Ids. */
+  readonly instances: readonly string[];
+  readonly createdAtMs: number | undefined;
+  readonly tags: Tags;
+  /** Undefined = not read. */
+  readonly attributes: Attributes | undefined;
+}
+
+export function readLoadBalancer(described: LoadBalancerDescription): Omit<ClassicLoadBalancer, 'tags' | 'attributes'> {
+  const { ListenerDescriptions, BackendServerDescriptions, Policies, Instances, CreatedTime, Scheme } = described;
+  return {
+    name: described.LoadBalancerName ?? '',
+    hostname: described.DNSName ?? '',
+    scheme: Scheme === 'internal' ? 'internal' : 'internet-facing',
+    subnets: described.Subnets ?? [],
+    securityGroups: described.SecurityGroups ?? [],
+    listeners: (ListenerDescriptions ?? []).map(({ Listener: listener = {}, PolicyNames }) => ({
+      port: listener.LoadBalancerPort ?? 0,
+      protocol: (listener.Protocol ?? '').toUpperCase(),
+      instancePort: listener.InstancePort ?? 0,
+      instanceProtocol: (listener.InstanceProtocol ?? listener.Protocol ?? '').toUpperCase(),
+      certificate: listener.SSLCertificateId || undefined,
+      policies: PolicyNames ?? [],
+    })),
+    policies: Policies?.OtherPolicies ?? [],
+    backendPolicies: new Map(
+      (BackendServerDescriptions ?? []).map(({ InstancePort = 0, PolicyNames }) => [InstancePort, PolicyNames ?? []]),
+    ),
+    health: readHealth(described.HealthCheck),
+    instances: (Instances ?? []).flatMap(({ InstanceId }) => InstanceId ?? []),
+    createdAtMs: CreatedTime?.getTime(),
+  };
+}
+
+function readHealth(check: SdkHealthCheck | undefined): HealthCheck | undefined {
+  const { Target, Interval, Timeout, HealthyThreshold, UnhealthyThreshold } = check ?? {};
+  if (Target === undefined || Interval === undefined || Timeout === undefined) return undefined;
+  if (HealthyThreshold === undefined || UnhealthyThreshold === undefined) return undefined;
+  return {
+    target: Target,
+    interval: Interval,
+    timeout: Timeout,
+    healthy: HealthyThreshold,
+    unhealthy: UnhealthyThreshold,
+  };
+}
+
+export function readAttributes(attributes: LoadBalancerAttributes | undefined): Attributes {
+  const { AccessLog: log, ConnectionDraining: draining } = attributes ?? {};
+  return {
+    crossZone: attributes?.CrossZoneLoadBalancing?.Enabled,
+    draining: draining && { enabled: draining.Enabled ?? false, timeout: draining.Timeout },
+    idleTimeout: attributes?.ConnectionSettings?.IdleTimeout,
+    accessLog: log && {
+      enabled: log.Enabled ?? false,
+      emitInterval: log.EmitInterval,
+      bucket: log.S3BucketName,
+      prefix: log.S3BucketPrefix,
+    },
+  };
+}
+
+export function sdkAttributes({ crossZone, draining, idleTimeout, accessLog }: Attributes): LoadBalancerAttributes {
+  return {
+    ...(crossZone !== undefined && { CrossZoneLoadBalancing: { Enabled: crossZone } }),
+    ...(draining && { ConnectionDraining: { Enabled: draining.enabled, Timeout: draining.timeout } }),
+    ...(idleTimeout !== undefined && { ConnectionSettings: { IdleTimeout: idleTimeout } }),
+    ...(accessLog && {
+      AccessLog: {
+        Enabled: accessLog.enabled,
+        EmitInterval: accessLog.emitInterval,
+        S3BucketName: accessLog.bucket,
+        S3BucketPrefix: accessLog.prefix,
+      },
+    }),
+  };
+}

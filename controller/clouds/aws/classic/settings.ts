@@ -1,0 +1,265 @@
+import type { DesiredLoadBalancer, DesiredPort, Refusal } from '../../load-balancers.ts';
+import type { AwsConfig } from '../config.ts';
+import { keys } from '../load-balancer-annotations.ts';
+import { isReservedTag, type Tags } from '../load-balancer-tags.ts';
+import type { Attributes, HealthCheck, Listener } from './classic-load-balancer.ts';
+
+/** What the annotations and fields of one Service mean for a classic load balancer. Undefined = not understood: what is there stays. */
+export interface ClassicSettings {
+  readonly internal: boolean;
+  /** Ids or Name tags; empty = discovered. */
+  readonly subnets: readonly string[];
+  /** Instead of a group of its own. */
+  readonly securityGroups: readonly string[];
+  readonly extraSecurityGroups: readonly string[];
+  readonly listeners: readonly Listener[] | undefined;
+  /** Name of a predefined security policy. */
+  readonly sslPolicy: string | undefined;
+  readonly proxyProtocol: boolean | undefined;
+  readonly attributes: Attributes;
+  readonly health: HealthCheck | undefined;
+  /** As the classic controller would have it, where it differs: what it made is as good. */
+  readonly classicHealth: HealthCheck | undefined;
+  readonly tags: Tags;
+  /** Something else than what was meant would be made: nothing is made, what is there is kept up in the rest. */
+  readonly refusals: readonly Refusal[];
+  /** What is made all the same is what was meant, without these. */
+  readonly notes: readonly Refusal[];
+}
+
+export type ClassicConfig = Pick<AwsConfig, 'healthProbe' | 'elbSecurityGroup' | 'disableSecurityGroupIngress'>;
+
+/** What is spoken in front of what is spoken to the members, where TLS ends. */
+const frontProtocols: Readonly<Record<string, string>> = { https: 'HTTPS', http: 'HTTPS', ssl: 'SSL', tcp: 'SSL' };
+
+const only = 'of a network load balancer only';
+
+/** Reads what a Service asks of its classic load balancer. Values that mean nothing become refusals that name annotation, value and what is possible. Pure. */
+export function readClassicSettings(desired: DesiredLoadBalancer, config: ClassicConfig): ClassicSettings {
+  const { annotations } = desired;
+  const refusals: Refusal[] = [];
+  const notes: Refusal[] = [];
+  const text = (key: string): string | undefined => annotations[key]?.trim() || undefined;
+  const refuse = (key: string, expected: string): undefined => {
+    refusals.push({ reason: 'Unsupported', message: `${key}: ${JSON.stringify(annotations[key])}, ${expected}` });
+  };
+  const note = (message: string, ports?: readonly DesiredPort[]) =>
+    notes.push({
+      reason: 'Unsupported',
+      message,
+      ...(ports && { ports: ports.map(({ port, protocol }) => ({ port, protocol })) }),
+    });
+  const flag = (key: string, fallback: boolean): boolean | undefined => {
+    const value = text(key);
+    if (value === undefined) return fallback;
+    if (/^(1|t|true)$/i.test(value)) return true;
+    if (/^(0|f|false)$/i.test(value)) return false;
+    return refuse(key, 'expected true or false');
+  };
+  const whole = (key: string, least: number, most: number, fallback: number): number | undefined => {
+    const value = text(key);
+    if (value === undefined) return fallback;
+    if (/^\d+$/.test(value) && Number(value) >= least && Number(value) <= most) return Number(value);
+    return refuse(key, `expected a number, ${least} to ${most}`);
+  };
+  const list = (key: string, form: RegExp, expected: string): readonly string[] => {
+    const items = (annotations[key] ?? '').split(',').flatMap((item) => item.trim() || []);
+    if (items.every((item) => form.test(item)) && new Set(items).size === items.length) return items;
+    refuse(key, expected);
+    return [];
+  };
+
+  refuseFields();
+  const served = servedPorts();
+  const backend = text(keys.backendProtocol)?.toLowerCase();
+  if (backend !== undefined && frontProtocols[backend] === undefined) {
+    refuse(keys.backendProtocol, 'expected http, https, ssl or tcp');
+  }
+  const listeners = readListeners();
+  const groupIds = 'expected different ids sg-…';
+  const health = readHealth(config.healthProbe);
+  const proxy = text(keys.proxyProtocol);
+  if (proxy !== undefined && proxy !== '*') refuse(keys.proxyProtocol, 'expected * (all ports), or no annotation');
+  const internal = text(keys.internal);
+
+  return {
+    internal: internal !== undefined && internal !== 'false',
+    subnets: list(keys.subnets, /^.+$/, 'expected different subnet ids or Name tags'),
+    securityGroups: list(keys.securityGroups, /^sg-[0-9a-z]+$/, groupIds),
+    extraSecurityGroups: list(keys.extraSecurityGroups, /^sg-[0-9a-z]+$/, groupIds),
+    listeners,
+    sslPolicy: text(keys.sslPolicy),
+    proxyProtocol: proxy === undefined ? false : proxy === '*' ? true : undefined,
+    attributes: readAttributes(),
+    health,
+    classicHealth: config.healthProbe === undefined ? readHealth({ mode: 'ServiceNodePort' }) : undefined,
+    tags: readTags(),
+    refusals: unrepeated(refusals),
+    notes,
+  };
+
+  function refuseFields(): void {
+    const refuseField = (message: string) => refusals.push({ reason: 'Unsupported', message });
+    if (desired.sessionAffinity !== undefined) {
+      refuseField('spec.sessionAffinity: ClientIP is not possible with load balancers of AWS, expected None');
+    }
+    if (desired.address !== undefined) {
+      const field = `spec.loadBalancerIP: ${JSON.stringify(desired.address)}`;
+      refuseField(
+        `${field} is not possible: the addresses of a classic load balancer change; a network one takes Elastic IPs`,
+      );
+    }
+    if (!desired.families.includes('IPv4')) {
+      refuseField('spec.ipFamilies: IPv6 is not possible with a classic load balancer of a VPC, expected IPv4');
+    } else if (desired.families.length > 1) {
+      note('spec.ipFamilies: IPv6 is not possible with a classic load balancer of a VPC; it serves IPv4 alone');
+    }
+    if (annotations[keys.targetNodeLabels] !== undefined) {
+      refuse(
+        keys.targetNodeLabels,
+        'not possible: members are chosen for all Services alike; label Nodes with node.kubernetes.io/exclude-from-external-load-balancers instead',
+      );
+    }
+    for (const key of [keys.targetGroupAttributes, keys.targetType, keys.eipAllocations, keys.privateAddresses]) {
+      if (text(key) !== undefined) note(`${key}: ${JSON.stringify(annotations[key])} is ${only}`);
+    }
+  }
+
+  function servedPorts(): readonly DesiredPort[] {
+    const strange = desired.ports.filter(({ protocol }) => protocol !== 'TCP');
+    for (const port of strange) {
+      const field = `spec.ports: ${port.protocol} ${port.port}`;
+      note(`${field}: a classic load balancer serves TCP alone; a network one serves UDP, too`, [port]);
+    }
+    const closed = desired.ports.filter(({ protocol, nodePort }) => protocol === 'TCP' && nodePort === 0);
+    for (const port of closed) {
+      note(`spec.ports: TCP ${port.port} has no node port, and a classic load balancer reaches members by it alone`, [
+        port,
+      ]);
+    }
+    return desired.ports.filter((port) => !strange.includes(port) && !closed.includes(port));
+  }
+
+  function readListeners(): readonly Listener[] | undefined {
+    const certificate = text(keys.sslCertificate);
+    if (certificate !== undefined && !/^arn:[\w-]+:(acm|iam):.+$/.test(certificate)) {
+      refuse(keys.sslCertificate, 'expected the ARN of one certificate in ACM or IAM');
+    }
+    const names = (text(keys.sslPorts) ?? '*').split(',').flatMap((item) => item.trim().toLowerCase() || []);
+    const all = names.includes('*');
+    const isTls = ({ port, name }: DesiredPort) =>
+      certificate !== undefined && (all || names.includes(String(port)) || names.includes(name.toLowerCase()));
+    const known = new Set(
+      desired.ports.flatMap(({ port, name }) => [String(port), ...(name ? [name.toLowerCase()] : [])]),
+    );
+    if (!all && !names.every((name) => known.has(name))) {
+      refuse(keys.sslPorts, `expected numbers or names of the Service's ports: ${[...known].join(', ')}`);
+    }
+    if (
+      refusals.some(({ message }) =>
+        [keys.sslCertificate, keys.sslPorts, keys.backendProtocol].some((key) => message.startsWith(key)),
+      )
+    ) {
+      return undefined;
+    }
+    return served.map((port): Listener => {
+      const tls = isTls(port);
+      const inner = tls ? (backend ?? 'tcp') : backend === 'http' ? 'http' : 'tcp';
+      return {
+        port: port.port,
+        protocol: tls ? frontProtocols[inner]! : inner.toUpperCase(),
+        instancePort: port.nodePort,
+        instanceProtocol: inner.toUpperCase(),
+        certificate: tls ? certificate : undefined,
+      };
+    });
+  }
+
+  function readHealth(probe: ClassicConfig['healthProbe']): HealthCheck | undefined {
+    const first = served[0]?.nodePort;
+    const usual =
+      desired.trafficPolicy === 'Local' || probe === undefined
+        ? { protocol: 'HTTP', ...desired.healthCheck }
+        : probe.mode === 'Shared'
+          ? { protocol: 'HTTP', port: probe.port, path: probe.path }
+          : { protocol: backend === 'https' || backend === 'ssl' ? 'SSL' : 'TCP', port: first, path: '' };
+    const protocol = text(keys.healthProtocol)?.toUpperCase() ?? usual.protocol;
+    if (!['HTTP', 'HTTPS', 'TCP', 'SSL'].includes(protocol)) {
+      return refuse(keys.healthProtocol, 'expected HTTP, HTTPS, TCP or SSL');
+    }
+    const portText = text(keys.healthPort);
+    const port = portText === undefined ? usual.port : portText === 'traffic-port' ? first : portOf(portText);
+    if (portText !== undefined && portText !== 'traffic-port' && port === undefined) {
+      return refuse(keys.healthPort, 'expected a port, 1 to 65535, or traffic-port');
+    }
+    const path = text(keys.healthPath) ?? (usual.path || '/');
+    if (!/^\/\S{0,1023}$/.test(path)) return refuse(keys.healthPath, 'expected a path such as /healthz');
+    const healthy = whole(keys.healthyThreshold, 2, 10, 2);
+    const unhealthy = whole(keys.unhealthyThreshold, 2, 10, 6);
+    const timeout = whole(keys.healthTimeout, 2, 60, 5);
+    const interval = whole(keys.healthInterval, 5, 300, 10);
+    if (timeout !== undefined && interval !== undefined && timeout >= interval) {
+      return refuse(
+        text(keys.healthTimeout) === undefined ? keys.healthInterval : keys.healthTimeout,
+        `expected a timeout (${timeout}) below the interval (${interval})`,
+      );
+    }
+    if (port === undefined || healthy === undefined || unhealthy === undefined) return undefined;
+    if (timeout === undefined || interval === undefined) return undefined;
+    const target = protocol.startsWith('HTTP') ? `${protocol}:${port}${path}` : `${protocol}:${port}`;
+    return { target, interval, timeout, healthy, unhealthy };
+  }
+
+  function readAttributes(): Attributes {
+    const drainingEnabled = flag(keys.drainingEnabled, false);
+    const drainingTimeout =
+      text(keys.drainingTimeout) === undefined ? undefined : whole(keys.drainingTimeout, 1, 3600, 0);
+    return {
+      crossZone: flag(keys.crossZone, false),
+      draining: drainingEnabled === undefined ? undefined : { enabled: drainingEnabled, timeout: drainingTimeout },
+      idleTimeout: whole(keys.idleTimeout, 1, 4000, 60),
+      accessLog: readAccessLog(),
+    };
+  }
+
+  function readAccessLog(): Attributes['accessLog'] {
+    const enabled = flag(keys.accessLogEnabled, false);
+    if (enabled !== true) return enabled === undefined ? undefined : { enabled };
+    const bucket = text(keys.accessLogBucket);
+    if (bucket === undefined)
+      return refuse(keys.accessLogEnabled, `needs the name of a bucket in ${keys.accessLogBucket}`);
+    const every = text(keys.accessLogEmitInterval);
+    if (every !== undefined && every !== '5' && every !== '60') {
+      return refuse(keys.accessLogEmitInterval, 'expected 5 or 60 minutes');
+    }
+    return {
+      enabled,
+      bucket,
+      emitInterval: every === undefined ? undefined : Number(every),
+      prefix: text(keys.accessLogPrefix),
+    };
+  }
+
+  function readTags(): Tags {
+    const pairs = (text(keys.additionalTags) ?? '').split(',').flatMap((item) => item.trim() || []);
+    const tags = pairs.map((pair): [string, string] => {
+      const at = pair.indexOf('=');
+      return at < 0 ? [pair, ''] : [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
+    });
+    if (tags.some(([key]) => key === '' || isReservedTag(key) || key.length > 128)) {
+      refuse(keys.additionalTags, 'expected key=value pairs, no key of aws:, kubernetes.io/ or mooring.dev/');
+      return {};
+    }
+    return Object.fromEntries(tags);
+  }
+}
+
+function portOf(text: string): number | undefined {
+  const port = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  return port >= 1 && port <= 65_535 ? port : undefined;
+}
+
+/** The two ways to read the probe find the same faults. */
+function unrepeated(refusals: readonly Refusal[]): Refusal[] {
+  return [...new Map(refusals.map((refusal) => [refusal.message, refusal])).values()];
+}
