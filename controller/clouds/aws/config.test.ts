@@ -50,16 +50,90 @@ SigningRegion = eu-west-1
     assert.deepEqual(config.unknown, []);
   });
 
+  it('reads what concerns routes and load balancers', () => {
+    const {
+      region: _,
+      unknown,
+      ...config
+    } = parse(`[Global]
+Region = eu-west-1
+VPC = vpc-1
+SubnetID = subnet-1
+RouteTableID = rtb-1
+KubernetesClusterID = one
+DisableSecurityGroupIngress = true
+ElbSecurityGroup = sg-1
+NLBSecurityGroupMode = Managed
+AllowUntaggedCloud
+ClusterServiceLoadBalancerHealthProbeMode = Shared
+ClusterServiceSharedLoadBalancerHealthProbePort = 10257
+SupportedTopologyInstanceTypePattern = ^m5
+`);
+    assert.deepEqual(config, {
+      vpc: 'vpc-1',
+      subnetId: 'subnet-1',
+      routeTableId: 'rtb-1',
+      clusterId: 'one',
+      legacyClusterTag: false,
+      allowUntagged: true,
+      disableSecurityGroupIngress: true,
+      elbSecurityGroup: 'sg-1',
+      managedNlbSecurityGroups: true,
+      healthProbe: { mode: 'Shared', port: 10257, path: '/healthz' },
+      topologyTypes: /^m5/,
+      roleArn: undefined,
+      sourceArn: undefined,
+      nodeIpFamilies: ['ipv4'],
+      serviceOverrides: [],
+    });
+    assert.deepEqual(unknown, []);
+  });
+
+  it('takes the legacy cluster tag for the id, and remembers that it is one', () => {
+    const legacy = parse('[Global]\nKubernetesClusterTag = one\n');
+    assert.deepEqual([legacy.clusterId, legacy.legacyClusterTag], ['one', true]);
+    const both = parse('[Global]\nKubernetesClusterTag = one\nKubernetesClusterID = one\n');
+    assert.deepEqual([both.clusterId, both.legacyClusterTag], ['one', true]);
+  });
+
+  it('tells a health probe of the Service from none', () => {
+    const mode = 'ClusterServiceLoadBalancerHealthProbeMode = ServiceNodePort';
+    assert.deepEqual(parse(`[Global]\n${mode}\n`).healthProbe, { mode: 'ServiceNodePort' });
+    assert.equal(parse('[Global]\n').healthProbe, undefined);
+  });
+
   it('tolerates what it does not know, and names it', () => {
     assert.deepEqual(parse('[Global]\nRegoin = x\n[Other]\na = b\n').unknown, ['[global] regoin', '[other]']);
   });
 
   const override = (lines: string) => `[ServiceOverride "1"]\nService=EC2\nRegion=eu-west-1\n${lines}`;
+  const probe = (mode: string, ...more: readonly string[]) =>
+    [
+      '[Global]',
+      `ClusterServiceLoadBalancerHealthProbe${mode}`,
+      ...more.map((line) => `ClusterServiceSharedLoadBalancerHealthProbe${line}`),
+    ].join('\n');
   const bad: [string, string, RegExp][] = [
     ['a zone without a region', '[Global]\nZone = nova', /aws.conf line 2: \[Global\] zone: "nova"/],
     ['another address family', '[Global]\nNodeIPFamilies = ipv5', /nodeipfamilies: "ipv5", expected ipv4 or ipv6/],
     ['a role that is none', '[Global]\nRoleARN = admin', /rolearn: "admin", expected arn:/],
     ['SourceARN alone', '[Global]\nSourceARN = arn:aws:x', /sourcearn: has no meaning without RoleARN/],
+    [
+      'two names of the cluster',
+      '[Global]\nKubernetesClusterTag = one\nKubernetesClusterID = two',
+      /kubernetesclustertag: "one", expected KubernetesClusterID two/,
+    ],
+    ['a VPC that is none', '[Global]\nVPC = my-vpc', /vpc: "my-vpc", expected vpc-<id>/],
+    ['a table that is none', '[Global]\nRouteTableID = vpc-1', /routetableid: "vpc-1", expected rtb-<id>/],
+    ['a mode of security groups', '[Global]\nNLBSecurityGroupMode = Auto', /"Auto", expected Managed, or nothing/],
+    ['a mode of health probes', probe('Mode = Own'), /probemode: "Own", expected Shared or ServiceNodePort/],
+    ['a port of health probes', probe('Mode = Shared', 'Port = 70000'), /probeport: "70000", expected a port/],
+    ['a path of health probes', probe('Mode = Shared', 'Path = healthz'), /probepath: "healthz", expected a path/],
+    [
+      'a pattern that is none',
+      '[Global]\nSupportedTopologyInstanceTypePattern = (',
+      /pattern: "\(", expected a regular expression/,
+    ],
     ['an override without URL', override('SigningRegion=eu-west-1'), /\[ServiceOverride "1"\] url: is missing/],
     [
       'an override with a bad URL',

@@ -80,11 +80,18 @@ export function parseAwsConfig(file: CloudConfigFile | undefined): AwsConfig {
   if (sourceArn !== undefined && roleArn === undefined)
     throw global.error('sourcearn', 'has no meaning without RoleARN');
   const legacyTag = global.text('kubernetesclustertag');
+  const clusterId = global.text('kubernetesclusterid') ?? legacyTag;
+  if (legacyTag !== undefined && clusterId !== legacyTag) {
+    throw global.error(
+      'kubernetesclustertag',
+      `${JSON.stringify(legacyTag)}, expected KubernetesClusterID ${clusterId}`,
+    );
+  }
   return {
     vpc: idOf(global, 'vpc', 'vpc'),
     subnetId: idOf(global, 'subnetid', 'subnet'),
     routeTableId: idOf(global, 'routetableid', 'rtb'),
-    clusterId: global.text('kubernetesclusterid') ?? legacyTag,
+    clusterId,
     allowUntagged: global.boolean('allowuntaggedcloud') ?? false,
     legacyClusterTag: legacyTag !== undefined,
     disableSecurityGroupIngress: global.boolean('disablesecuritygroupingress') ?? false,
