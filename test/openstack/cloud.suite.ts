@@ -4,9 +4,9 @@ import { after, before, describe, it } from 'node:test';
 import { systemClock } from '../../common/process/clock.ts';
 import { createHttp } from '../../common/process/http.ts';
 import { silentLog } from '../../common/process/log.ts';
-import { createCallGate } from '../../controller/clouds/call-gate.ts';
 import type { Cloud, CloudCall, InstanceRef, Lookup } from '../../controller/clouds/cloud.ts';
 import { createClient } from '../../controller/clouds/openstack/client.ts';
+import { createGates } from '../../controller/clouds/openstack/gates.ts';
 import { cloudModule } from '../../controller/clouds/openstack/index.ts';
 import { type Connection, connectTo } from './connection.ts';
 import { type Servers, serversOf } from './servers.ts';
@@ -134,12 +134,12 @@ describe(`OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
 
   it('pages of one hold what one page holds', async () => {
     const { http, close } = createHttp({ clock: systemClock() });
-    const gate = createCallGate({ cloud: 'openstack', clock: systemClock(), random: Math.random });
+    const gates = createGates({ clock: systemClock(), random: Math.random });
     const client = createClient({
       ...connection.config,
       http,
       clock: systemClock(),
-      gate,
+      gates,
       onCall: () => {},
       mutationTimeoutMs: 10_000,
     });

@@ -3,10 +3,10 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { isCloudError } from '../../../common/cloud-error.ts';
 import { createHttp } from '../../../common/process/http.ts';
 import { fakeClock } from '../../../common/testing/fake-clock.ts';
-import { createCallGate } from '../call-gate.ts';
 import { WithheldError } from '../permit.ts';
 import { type ChangeRequest, createClient, type OpenStackClient } from './client.ts';
 import { faultOf, isThingNotFound } from './fault.ts';
+import { createGates } from './gates.ts';
 import { answerJson, answerText } from './testing/answers.ts';
 import { catalogOf, type FakeOpenStack, type Fault, password, startFakeOpenStack } from './testing/fake-openstack.ts';
 
@@ -37,7 +37,7 @@ describe('a call that changes something', () => {
     client = createClient({
       http: opened.http,
       clock,
-      gate: createCallGate({ cloud: 'openstack', clock, random: () => 0.5 }),
+      gates: createGates({ clock, random: () => 0.5 }),
       onCall: () => {},
       authUrl: `${fake.authUrl}/v3`,
       credential: { method: 'password', user: { id: 'u1' }, password, scope: { project: { id: 'p1' } } },
@@ -132,6 +132,19 @@ describe('a call that changes something', () => {
       else assert.equal(faultOf(error)?.status, status);
     });
   }
+
+  it('a service that wants rest is left alone, and the others are not', async () => {
+    start((_, response) => answerJson(response, 429, {}, { 'retry-after': '9' }));
+    await client.change(put).catch(() => {});
+    await assert.rejects(client.change(put), /the cloud asked for fewer calls/);
+    assert.equal(sent().length, 1);
+    fake.fault = (call, response) =>
+      call.service === 'load-balancer' ? answerJson(response, 200, { versions: [{ id: 'v2.0' }] }) : undefined;
+    assert.deepEqual(await client.versions('load-balancer'), ['v2.0']);
+    await clock.advance(9000);
+    fake.fault = (_, response) => answerJson(response, 200, {});
+    assert.deepEqual(await client.change(put), {});
+  });
 
   it('an answer that never comes is a Timeout after the time of a change', async () => {
     let arrived = () => {};

@@ -1,11 +1,12 @@
 import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
 import type { Clock } from '../../../common/process/clock.ts';
 import { type Http, type HttpAnswer, HttpFailure, type HttpRequest } from '../../../common/process/http.ts';
-import type { CallGate, Urgency } from '../call-gate.ts';
+import type { Urgency } from '../call-gate.ts';
 import type { CloudCall } from '../cloud.ts';
 import type { Permit } from '../permit.ts';
 import { authRequest, type Credential } from './credential.ts';
 import { errorOf, isKeystoneNotFound, jsonOf } from './fault.ts';
+import type { Gates } from './gates.ts';
 import { listOf, objectOf, textOf } from './json.ts';
 import { endpointOf, readSession, rootOf, type ServiceType, type Session } from './session.ts';
 
@@ -61,12 +62,12 @@ export interface OpenStackClient {
 }
 
 type Asked = Pick<GetRequest, 'operation' | 'urgency' | 'signal'> &
-  Partial<Pick<ChangeRequest, 'permit' | 'timeoutMs'>>;
+  Partial<Pick<ChangeRequest, 'permit' | 'timeoutMs'>> & { readonly service: ServiceType | 'identity' };
 
 export interface ClientOptions {
   readonly http: Http;
   readonly clock: Clock;
-  readonly gate: CallGate;
+  readonly gates: Gates;
   readonly onCall: (call: CloudCall) => void;
   /** Ends in `/v3`. */
   readonly authUrl: string;
@@ -86,7 +87,7 @@ const refusalHoldsMs = 10_000;
 const renewalRetryMs = 10_000;
 
 export function createClient(options: ClientOptions): OpenStackClient {
-  const { http, clock, gate, onCall, credential } = options;
+  const { http, clock, gates, onCall, credential } = options;
   let current: Session | undefined;
   let asking: Promise<Session> | undefined;
   let refused: { readonly until: number; readonly error: CloudError } | undefined;
@@ -96,7 +97,7 @@ export function createClient(options: ClientOptions): OpenStackClient {
 
   /** One exchange, counted and gated. Answers 2xx, 300, 401, 404 and 406; throws for everything else. */
   function exchange(
-    { operation, urgency, signal, permit, timeoutMs: asked }: Asked,
+    { service, operation, urgency, signal, permit, timeoutMs: asked }: Asked,
     request: Omit<HttpRequest, 'timeoutMs' | 'signal'>,
   ): Promise<HttpAnswer> {
     const longest = permit === undefined ? options.timeoutMs : options.mutationTimeoutMs;
@@ -119,14 +120,14 @@ export function createClient(options: ClientOptions): OpenStackClient {
         onCall({ cloud: 'openstack', operation, code, seconds: (clock.monotonic() - startedAt) / 1000 });
       }
     };
-    return gate.run(operation, send, { ...(urgency === undefined ? {} : { urgency }), signal });
+    return gates[service].run(operation, send, { ...(urgency === undefined ? {} : { urgency }), signal });
   }
 
   async function authenticate(): Promise<Session> {
     const operation = 'POST /auth/tokens';
     if (refused !== undefined && clock.monotonic() < refused.until) throw refused.error;
     const answer = await exchange(
-      { operation, urgency: 'change' },
+      { service: 'identity', operation, urgency: 'change' },
       {
         method: 'POST',
         url: `${options.authUrl}/auth/tokens`,
@@ -221,7 +222,7 @@ export function createClient(options: ClientOptions): OpenStackClient {
     const known = await orAborted(session(), { operation, signal });
     const url = rootOf(endpointOf(known, service, options));
     const headers = { accept: 'application/json', 'x-auth-token': known.token };
-    const answer = await exchange({ operation, signal }, { url, headers });
+    const answer = await exchange({ service, operation, signal }, { url, headers });
     if (answer.status > 300) throw errorOf(operation, answer);
     const versions = listOf(objectOf(jsonOf(answer, operation))?.['versions']);
     const ids = (versions ?? []).flatMap((version) => textOf(objectOf(version)?.['id']) ?? []);

@@ -2,7 +2,6 @@ import { readFile } from 'node:fs/promises';
 import type { AgentOptions } from 'node:https';
 import { createHttp, type Http } from '../../../common/process/http.ts';
 import { openstack } from '../../../common/provider-id/openstack.ts';
-import { createCallGate } from '../call-gate.ts';
 import {
   type Cloud,
   CloudConfigError,
@@ -17,6 +16,7 @@ import { createClient } from './client.ts';
 import { type OpenStackConfig, readConfig } from './config.ts';
 import { reachOf } from './credential.ts';
 import { createFlavors } from './flavors.ts';
+import { createGates } from './gates.ts';
 import { createReader } from './reader.ts';
 import { createRoutes } from './routes/index.ts';
 
@@ -49,13 +49,12 @@ async function open(
 
 /** One project and region. Makes no call. @throws CloudConfigError for TLS files that cannot be read */
 export async function openOpenStack({ config, context, wrapHttp = (http) => http }: OpenStackParts): Promise<Cloud> {
-  const { clock, random, env, onCall, mutationTimeoutMs = 10_000 } = context;
+  const { clock, env, onCall, mutationTimeoutMs = 10_000 } = context;
   const pool = { keepAlive: true, maxSockets };
   const { http: bare, close } = createHttp({ clock, plain: pool, tls: { ...pool, ...(await tlsOptions(config.tls)) } });
   const http = wrapHttp(bare);
-  const gate = createCallGate({ cloud: 'openstack', clock, random });
   const client = createClient({
-    ...{ ...config, http, clock, gate, onCall },
+    ...{ ...config, http, clock, onCall, gates: createGates(context) },
     mutationTimeoutMs: Math.min(config.timeoutMs, mutationTimeoutMs),
   });
   const flavors = createFlavors(client, clock);

@@ -1,3 +1,4 @@
+import type { Urgency } from '../call-gate.ts';
 import { chunks, inParallel } from '../lookup-pass.ts';
 import type { ServerPorts } from './addresses.ts';
 import type { OpenStackClient, Query } from './client.ts';
@@ -36,7 +37,7 @@ export async function portsOf(
   const wanted = new Set(serverIds);
   const ports =
     serverIds.length > listAbove
-      ? await listPorts(client, [['limit', '1000']], signal)
+      ? await listPorts(client, [['limit', '1000']], signal, 'refresh')
       : await byIds(serverIds, 'device_id', (query) => listPorts(client, query, signal));
   const own = ports.filter(({ deviceId }) => wanted.has(deviceId));
   const subportIds = [...new Set(own.flatMap((port) => port.subportIds))];
@@ -79,12 +80,14 @@ async function listPorts(
   client: OpenStackClient,
   query: Query,
   signal: AbortSignal | undefined,
+  urgency: Urgency = 'need',
 ): Promise<readonly Port[]> {
   const request = {
     service: 'network',
     path: '/ports',
     operation: 'GET /ports',
     query: [...query, ...fields],
+    urgency,
     signal,
   } as const;
   const { items, failure } = await client.list(request, 'ports');

@@ -1,4 +1,5 @@
 import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
+import type { Urgency } from '../call-gate.ts';
 import type { Lookup } from '../cloud.ts';
 import { type InstanceReader, inParallel, type Listed, type Named } from '../lookup-pass.ts';
 import { addressesOf, type ServerPorts } from './addresses.ts';
@@ -42,12 +43,13 @@ interface ServerList {
 export function createReader({ client, flavors, region, providerIDOf, networking }: ReaderOptions): InstanceReader {
   let everything: Promise<ServerList> | undefined;
 
-  async function listServers(query: Query, signal: AbortSignal | undefined): Promise<ServerList> {
+  async function listServers(query: Query, urgency: Urgency, signal: AbortSignal | undefined): Promise<ServerList> {
     const request = {
       service: 'compute',
       path: '/servers/detail',
       operation: 'GET /servers/detail',
       query,
+      urgency,
       signal,
     } as const;
     const { items, failure } = await client.list(request, 'servers');
@@ -62,7 +64,7 @@ export function createReader({ client, flavors, region, providerIDOf, networking
   }
 
   function allServers(signal: AbortSignal | undefined): Promise<ServerList> {
-    everything ??= listServers([['limit', '1000']], signal);
+    everything ??= listServers([['limit', '1000']], 'refresh', signal);
     return everything;
   }
 
@@ -182,7 +184,7 @@ export function createReader({ client, flavors, region, providerIDOf, networking
       } else {
         await inParallel(callsAtOnce, names, async (name) => {
           const pattern = `^${name.replace(/[.\\+*?()|[\]{}^$]/g, '\\$&')}$`;
-          await search(name, await listServers([['name', pattern]], signal));
+          await search(name, await listServers([['name', pattern]], 'need', signal));
         });
       }
       const lookups = await complete([...new Set(hits.values())], 'list', signal);

@@ -4,10 +4,10 @@ import fc from 'fast-check';
 import { isCloudError } from '../../../../common/cloud-error.ts';
 import type { Http } from '../../../../common/process/http.ts';
 import { fakeClock } from '../../../../common/testing/fake-clock.ts';
-import { createCallGate } from '../../call-gate.ts';
 import { WithheldError } from '../../permit.ts';
 import type { DesiredRoute, Routes } from '../../routes.ts';
 import { createClient } from '../client.ts';
+import { createGates } from '../gates.ts';
 import { createFakeOpenStack, type FakeOpenStack, fakeHttp, password } from '../testing/fake-openstack.ts';
 import { createRoutes, type OpenStackRoute } from './index.ts';
 
@@ -40,7 +40,7 @@ function setUp({ servers = 4, atomic = true, ifMatch = true } = {}): Setup {
     routes(http = fakeHttp(fake)) {
       const clock = fakeClock();
       const client = createClient({
-        ...{ http, clock, gate: createCallGate({ cloud: 'openstack', clock, random: () => 0.5 }), onCall: () => {} },
+        ...{ http, clock, gates: createGates({ clock, random: () => 0.5 }), onCall: () => {} },
         authUrl: `${fake.authUrl}/v3`,
         credential: { method: 'password', user: { id: 'u1' }, password, scope: { project: { id: 'p1' } } },
         ...{ interface: 'public', region: undefined, timeoutMs: 60_000, mutationTimeoutMs: 10_000 },

@@ -1,0 +1,28 @@
+import { type CallGate, createCallGate } from '../call-gate.ts';
+import type { CloudContext } from '../cloud.ts';
+import type { CallLimits } from '../token-bucket.ts';
+import type { ServiceType } from './session.ts';
+
+/** OpenStack documents no rate limits; some operators set some, and a refusal halves these. A service of two or three workers is still at ease with them. */
+const limits: Readonly<Record<ServiceType | 'identity', CallLimits>> = {
+  identity: { perSecond: 1, burst: 10 },
+  compute: { perSecond: 20, burst: 100 },
+  network: { perSecond: 40, burst: 200 },
+  'load-balancer': { perSecond: 20, burst: 100 },
+  'key-manager': { perSecond: 5, burst: 20 },
+};
+
+/** One gate for each service: a Nova that wants rest stops no load balancer. */
+export type Gates = Readonly<Record<ServiceType | 'identity', CallGate>>;
+
+export function createGates({ clock, random, onWait }: Pick<CloudContext, 'clock' | 'random' | 'onWait'>): Gates {
+  const gate = (service: keyof typeof limits) =>
+    createCallGate({ cloud: 'openstack', clock, random, limits: limits[service], onWait });
+  return {
+    identity: gate('identity'),
+    compute: gate('compute'),
+    network: gate('network'),
+    'load-balancer': gate('load-balancer'),
+    'key-manager': gate('key-manager'),
+  };
+}
