@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { agentMetrics } from '../agent/metrics.ts';
 import { agentProgram } from '../agent/program.ts';
@@ -9,7 +10,7 @@ import type { MetricDefinition } from '../common/process/metrics.ts';
 import type { CommandDefinition, ProgramDefinition } from '../common/process/program.ts';
 import { annotations, labels, ownKeys, taints } from '../common/well-known.ts';
 import type { AnnotationDefinition } from '../controller/clouds/load-balancers.ts';
-import { annotationDefinitions as simulatedAnnotations } from '../controller/clouds/simulated/load-balancer-annotations.ts';
+import { cloudModules } from '../controller/clouds/registry.ts';
 import { ipamMetrics } from '../controller/ipam/metrics.ts';
 import { ipamEventReasons } from '../controller/ipam/reasons.ts';
 import { nodeMetrics } from '../controller/nodes/metrics.ts';
@@ -45,7 +46,7 @@ export async function referencePages(): Promise<ReadonlyMap<string, string>> {
     ['metrics.md', metricsPage()],
     ['reasons.md', reasonsPage()],
     ['keys.md', keysPage()],
-    ['service-annotations.md', serviceAnnotationsPage()],
+    ['service-annotations.md', await serviceAnnotationsPage()],
     ['report-refusals.md', refusalsPage()],
     ['cloud-errors.md', await cloudErrorsPage()],
     ['report.schema.json', formatted(reportJsonSchema())],
@@ -275,24 +276,28 @@ function keysPage(): string {
   );
 }
 
-/** By cloud; those of the product itself stand among its keys. */
-const serviceAnnotations: ReadonlyMap<string, readonly AnnotationDefinition[]> = new Map([
-  ['simulated', simulatedAnnotations],
-]);
-
-function serviceAnnotationsPage(): string {
-  const sections = [...serviceAnnotations].flatMap(([cloud, definitions]) => [
-    `## ${cloud}`,
-    table(
-      ['annotation', 'values', 'meaning'],
-      definitions.map(({ key, values, meaning }) => [code(key), values, meaning]),
-    ),
-  ]);
+/** Those of the product itself stand among its keys. */
+async function serviceAnnotationsPage(): Promise<string> {
+  const sections: string[] = [];
+  for (const cloud of [...cloudModules.keys()].sort()) {
+    const definitions = await annotationsOf(cloud);
+    if (definitions === undefined) continue;
+    const rows = definitions.map(({ key, values, meaning }) => [code(key), values, meaning]);
+    sections.push(`## ${cloud}`, table(['annotation', 'values', 'meaning'], rows));
+  }
   return page(
     'Annotations on Services, by cloud',
     "What a cloud's load balancers read beside [Mooring's own keys](keys.md). A value that is none of these is refused with the reason `Unsupported`, and what stands stays.",
     ...sections,
   );
+}
+
+/** From a file of their own, so that no cloud has to be loaded for them. Undefined: this cloud has no load balancers. */
+export async function annotationsOf(cloud: string): Promise<readonly AnnotationDefinition[] | undefined> {
+  const file = new URL(`../controller/clouds/${cloud}/annotations.ts`, import.meta.url);
+  if (!existsSync(file)) return undefined;
+  const { annotations: definitions } = (await import(file.href)) as { annotations: readonly AnnotationDefinition[] };
+  return definitions;
 }
 
 function refusalsPage(): string {

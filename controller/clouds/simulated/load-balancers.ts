@@ -1,5 +1,5 @@
 import type { LoadBalancers } from '../load-balancers.ts';
-import { annotationDefinitions } from './load-balancer-annotations.ts';
+import { annotations } from './annotations.ts';
 import { planLoadBalancer } from './load-balancer-plan.ts';
 import { type LoadBalancerReads, loadBalancerReads } from './load-balancer-reads.ts';
 import { planRemoval } from './load-balancer-removal.ts';
@@ -26,7 +26,7 @@ export function createLoadBalancers(
   const sets = memberSets(idOf);
   const reads = loadBalancerReads({ transport, region, sets });
   return {
-    annotations: annotationDefinitions,
+    annotations,
     maxMembers,
     drains: true,
     settleMs,
