@@ -41,10 +41,11 @@ function assertApart(opened: readonly ConfiguredCloud[]): void {
 }
 
 async function openCloud(
-  { name, config, selector }: CloudRequest,
-  context: CloudContext,
+  { name, config, selector, allowUntagged = false }: CloudRequest,
+  common: CloudContext,
   reload: CloudReload | undefined,
 ): Promise<ConfiguredCloud> {
+  const context = { ...common, allowUntagged };
   const module = await cloudModules.get(name)?.();
   const opened = module ? await module.open(config, context) : { reportOnly: 'there is no controller half for it' };
   if (module && !('reportOnly' in opened)) {

@@ -16,6 +16,8 @@ export interface CloudRequest {
   readonly name: string;
   readonly config: CloudConfigFile | undefined;
   readonly selector: LabelSelector | undefined;
+  /** `--allow-untagged-cloud`. Default: no. */
+  readonly allowUntagged?: boolean;
 }
 
 /**
@@ -38,6 +40,7 @@ export async function readCloudRequests(values: FlagValues<typeof commonFlags>):
       name,
       config: await readConfig(configs[index]),
       selector: selectors[index] === undefined ? undefined : parseSelector(selectors[index]),
+      allowUntagged: values.allowUntaggedCloud,
     })),
   );
 }

@@ -33,6 +33,11 @@ export const commonFlags = defineFlags({
     help: 'Label selector of the nodes without providerID that belong to a cloud: SELECTOR with one cloud, NAME=SELECTOR with several. Repeatable.',
     check: selectorExpectation,
   },
+  'allow-untagged-cloud': {
+    kind: 'bool',
+    default: false,
+    help: "Serve a cloud although nothing there says which cluster's it is, where the cloud wants that (aws: a cluster tag). Then everything in its network counts as this cluster's.",
+  },
   'log-level': {
     kind: 'string',
     default: 'info',

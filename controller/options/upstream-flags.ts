@@ -19,12 +19,6 @@ export const upstreamFlags = defineFlags({
     help: 'Of older upstream versions.',
     ignored: 'there is no insecure port; see --bind-address',
   },
-  'allow-untagged-cloud': {
-    kind: 'bool',
-    default: false,
-    help: 'Upstream.',
-    ignored: 'what belongs to the cluster is tagged with the UID of the cluster itself',
-  },
   'allow-metric-labels': { kind: 'repeat', help: 'Upstream.', ignored: 'label values are bounded already' },
   'allow-metric-labels-manifest': {
     kind: 'string',
