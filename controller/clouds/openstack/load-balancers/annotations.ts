@@ -63,14 +63,19 @@ export const annotationDefinitions: readonly AnnotationDefinition[] = [
   {
     key: keys.loadBalancerId,
     values: 'the id of its own load balancer, as the classic controller writes it',
-    meaning: 'Remembers the load balancer. To use one that somebody else made, name it in mooring.dev/load-balancer-id.',
+    meaning:
+      'Remembers the load balancer. To use one that somebody else made, name it in mooring.dev/load-balancer-id.',
   },
   {
     key: keys.loadBalancerAddress,
     values: 'any',
     meaning: 'Written by the classic controller; not read. The address is in the status of the Service.',
   },
-  { key: keys.hostname, values: values.hostname, meaning: 'Shown in the status of the Service in place of the address.' },
+  {
+    key: keys.hostname,
+    values: values.hostname,
+    meaning: 'Shown in the status of the Service in place of the address.',
+  },
   {
     key: keys.class,
     values: values.class,
@@ -83,7 +88,11 @@ export const annotationDefinitions: readonly AnnotationDefinition[] = [
   },
   { key: keys.floatingSubnetId, values: values.id, meaning: 'Subnet of a floating IP that is made.' },
   { key: keys.floatingSubnet, values: values.subnetName, meaning: 'Subnets of a floating IP that is made, by name.' },
-  { key: keys.floatingSubnetTags, values: values.subnetTags, meaning: 'Subnets of a floating IP that is made, by tags.' },
+  {
+    key: keys.floatingSubnetTags,
+    values: values.subnetTags,
+    meaning: 'Subnets of a floating IP that is made, by tags.',
+  },
   {
     key: keys.keepFloatingIp,
     values: values.flag,
@@ -107,13 +116,18 @@ export const annotationDefinitions: readonly AnnotationDefinition[] = [
   {
     key: keys.forwardedFor,
     values: values.flag,
-    meaning: "TCP ports are served as HTTP, with the client's address in X-Forwarded-For. Not together with proxy-protocol.",
+    meaning:
+      "TCP ports are served as HTTP, with the client's address in X-Forwarded-For. Not together with proxy-protocol.",
   },
   { key: keys.timeoutClientData, values: values.milliseconds, meaning: 'Silence of a client; default 50000.' },
   { key: keys.timeoutMemberConnect, values: values.milliseconds, meaning: 'Connecting to a member; default 5000.' },
   { key: keys.timeoutMemberData, values: values.milliseconds, meaning: 'Silence of a member; default 50000.' },
   { key: keys.timeoutTcpInspect, values: values.milliseconds, meaning: 'Wait for content to inspect; default 0.' },
-  { key: keys.healthMonitor, values: values.flag, meaning: 'Members are checked; default create-monitor of the cloud config.' },
+  {
+    key: keys.healthMonitor,
+    values: values.flag,
+    meaning: 'Members are checked; default create-monitor of the cloud config.',
+  },
   { key: keys.monitorDelay, values: values.seconds, meaning: 'Between two checks.' },
   { key: keys.monitorTimeout, values: values.seconds, meaning: 'For one check.' },
   { key: keys.monitorMaxRetries, values: values.retries, meaning: 'Checks that succeed until a member is used again.' },

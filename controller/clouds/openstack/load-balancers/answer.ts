@@ -297,7 +297,12 @@ function idOf(item: JsonObject, operation: string): string {
 }
 
 function broken(operation: string, field: string): CloudError {
-  return new CloudError({ kind: 'Invalid', cloud: 'openstack', operation, message: `the answer has no usable ${field}` });
+  return new CloudError({
+    kind: 'Invalid',
+    cloud: 'openstack',
+    operation,
+    message: `the answer has no usable ${field}`,
+  });
 }
 
 function idsOf(value: unknown): string[] {

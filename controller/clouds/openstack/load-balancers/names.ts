@@ -27,6 +27,11 @@ export function loadBalancerDescription({ service, clusterName }: Named): string
   return cut(`Kubernetes external service ${service} from cluster ${clusterName}`);
 }
 
+/** Its first six words tell the classic controller that it may delete it; found by the whole of it, so it holds nothing that may change. */
+export function floatingIpDescription({ owner, service }: Pick<DesiredLoadBalancer, 'owner' | 'service'>): string {
+  return withMark(`Floating IP for Kubernetes external service ${service}`, ownerMark(owner));
+}
+
 /** As the classic controller describes a floating IP that it made. */
 export function classicFloatingIpDescription({ service, clusterName }: Named): string {
   return `Floating IP for Kubernetes external service ${service} from cluster ${clusterName}`;
@@ -63,7 +68,9 @@ const markForm = new RegExp(
 );
 
 /** Whose something is by the mark in its description; without a service it was kept. */
-export function markIn(description: string): { readonly cluster: string; readonly service: string | undefined } | undefined {
+export function markIn(
+  description: string,
+): { readonly cluster: string; readonly service: string | undefined } | undefined {
   const match = markForm.exec(description);
   return match === null ? undefined : { cluster: match[1]!, service: match[2] };
 }

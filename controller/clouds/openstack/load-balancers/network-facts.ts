@@ -1,6 +1,6 @@
 import type { Clock } from '../../../../common/process/clock.ts';
 import type { OpenStackClient } from '../client.ts';
-import { listOf, objectOf, textOf } from '../json.ts';
+import { type JsonObject, listOf, objectOf, textOf } from '../json.ts';
 import type { Placement } from '../load-balancer-config.ts';
 import { nameMatcher, tagMatcher } from './settings.ts';
 
@@ -29,11 +29,17 @@ export function networkFacts(client: OpenStackClient, clock: Clock): (signal?: A
   let known: { readonly atMs: number; readonly facts: Promise<NetworkFacts> } | undefined;
 
   async function read(signal?: AbortSignal): Promise<NetworkFacts> {
-    const list = async (path: '/networks' | '/subnets', query: readonly (readonly [string, string])[]) => {
+    const list = async (
+      path: '/networks' | '/subnets',
+      query: readonly (readonly [string, string])[],
+    ): Promise<JsonObject[]> => {
       const request = { service: 'network', path, operation: `GET ${path}`, query, signal } as const;
       const { items, failure } = await client.list(request, path.slice(1));
       if (failure !== undefined) throw failure;
-      return items.flatMap((item) => objectOf(item) ?? []);
+      return items.flatMap((item): readonly JsonObject[] => {
+        const object = objectOf(item);
+        return object === undefined ? [] : [object];
+      });
     };
     const [networks, subnets] = await Promise.all([
       list('/networks', [['router:external', 'true'], ...fieldsOf('id', 'name', 'subnets', 'is_default')]),
@@ -42,7 +48,11 @@ export function networkFacts(client: OpenStackClient, clock: Clock): (signal?: A
     return {
       external: networks
         .toSorted((a, b) => Number(b['is_default'] === true) - Number(a['is_default'] === true))
-        .map((one) => ({ id: textOf(one['id']) ?? '', name: textOf(one['name']) ?? '', subnetIds: texts(one['subnets']) })),
+        .map((one) => ({
+          id: textOf(one['id']) ?? '',
+          name: textOf(one['name']) ?? '',
+          subnetIds: texts(one['subnets']),
+        })),
       subnets: subnets.map((one) => ({
         id: textOf(one['id']) ?? '',
         name: textOf(one['name']) ?? '',
@@ -80,7 +90,11 @@ export type FloatingPool =
   | { readonly problem: string };
 
 /** Where a floating IP can come from, the one to be tried first. */
-export function floatingPool(placement: Placement, { external, subnets }: NetworkFacts, full: readonly string[]): FloatingPool {
+export function floatingPool(
+  placement: Placement,
+  { external, subnets }: NetworkFacts,
+  full: readonly string[],
+): FloatingPool {
   const { floatingNetworkId, floatingSubnetId, floatingSubnet, floatingSubnetTags } = placement;
   const visible = (networkId: string) => subnets.filter((one) => one.networkId === networkId);
   const usable = ({ id, subnetIds }: NetworkFacts['external'][number]) =>
@@ -89,7 +103,8 @@ export function floatingPool(placement: Placement, { external, subnets }: Networ
   const networkId = floatingNetworkId ?? (bySubnet || undefined) ?? external.find(usable)?.id;
   if (networkId === undefined) return { problem: 'there is no external network with an IPv4 subnet' };
   if (floatingSubnetId) {
-    if (bySubnet && bySubnet !== networkId) return { problem: `subnet ${floatingSubnetId} is not of network ${networkId}` };
+    if (bySubnet && bySubnet !== networkId)
+      return { problem: `subnet ${floatingSubnetId} is not of network ${networkId}` };
     return { networkId, subnetId: floatingSubnetId };
   }
   if (!floatingSubnet && !floatingSubnetTags) return { networkId, subnetId: undefined };
@@ -97,7 +112,8 @@ export function floatingPool(placement: Placement, { external, subnets }: Networ
   const tagged = floatingSubnetTags ? tagMatcher(floatingSubnetTags) : () => true;
   const fitting = visible(networkId).filter((one) => one.version === 4 && named(one.name) && tagged(one.tags));
   const wish = [floatingSubnet, floatingSubnetTags].filter(Boolean).join(' and ');
-  if (fitting.length === 0) return { problem: `no subnet of network ${networkId} that this project may see fits ${wish}` };
+  if (fitting.length === 0)
+    return { problem: `no subnet of network ${networkId} that this project may see fits ${wish}` };
   const left = fitting.find(({ id }) => !full.includes(id));
   if (left === undefined) return { problem: `no subnet that fits ${wish} has an address left` };
   return { networkId, subnetId: left.id };

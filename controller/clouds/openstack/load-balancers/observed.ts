@@ -1,8 +1,8 @@
 import type { AdoptionProof, Ingress, ObservedLoadBalancer, ObservedMember, Owner } from '../../load-balancers.ts';
 import { ownerTags } from '../../load-balancers.ts';
 import type { FloatingIp, Listener, LoadBalancer, Member, NodePort, Pool, SecurityGroup } from './answer.ts';
-import type { NetworkFacts } from './network-facts.ts';
 import { classicFloatingIpDescription, classicName, isPieceName, markIn } from './names.ts';
+import type { NetworkFacts } from './network-facts.ts';
 import { consents, namesOwner, octaviaTags, ownedBy, tagValue } from './tags.ts';
 
 /** Whose things are looked at. */
@@ -55,7 +55,12 @@ export interface AssembleOptions {
 }
 
 /** Whether a listener serves our Service: by our tags; on our own load balancer also what the classic controller made for it. */
-export function isOurListener(listener: Listener, loadBalancer: LoadBalancer, subject: Subject, isOwn: boolean): boolean {
+export function isOurListener(
+  listener: Listener,
+  loadBalancer: LoadBalancer,
+  subject: Subject,
+  isOwn: boolean,
+): boolean {
   if (ownedBy(listener.tags, subject.owner)) return true;
   if (!isOwn || tagValue(listener.tags, ownerTags.service) !== undefined) return false;
   if (listener.tags.includes(loadBalancer.name)) return true;
@@ -90,12 +95,17 @@ export function stateOf(status: string): ObservedLoadBalancer['state'] {
 }
 
 /** By its mark; what the classic controller described, on our own load balancer, too. */
-export function isOurFloatingIp(floatingIp: FloatingIp, { subject, own }: Pick<Pieces, 'subject' | 'own'>, clusterName?: string): boolean {
+export function isOurFloatingIp(
+  floatingIp: FloatingIp,
+  { subject, own }: Pick<Pieces, 'subject' | 'own'>,
+  clusterName?: string,
+): boolean {
   const mark = markIn(floatingIp.description);
   if (mark !== undefined) return mark.cluster === subject.owner.cluster && mark.service === subject.owner.service;
   if (own === undefined || floatingIp.portId !== own.vipPortId || subject.service === '') return false;
   const { description } = floatingIp;
-  if (clusterName !== undefined) return description === classicFloatingIpDescription({ service: subject.service, clusterName });
+  if (clusterName !== undefined)
+    return description === classicFloatingIpDescription({ service: subject.service, clusterName });
   return description.startsWith(`Floating IP for Kubernetes external service ${subject.service} from cluster `);
 }
 
@@ -115,7 +125,11 @@ export function assemble(subject: Subject, found: Found, options: AssembleOption
   const serves = host !== undefined && ourListeners(host, subject, false).length > 0;
   const main = host && (serves || !own) && (attachTo !== undefined || !own) ? host : own;
   if (!main && ours.length === 0 && rest.named === undefined && rest.group === undefined) return undefined;
-  const any = own !== undefined || hosts.some((one) => carriesPieces(one, subject)) || ours.length > 0 || rest.group !== undefined;
+  const any =
+    own !== undefined ||
+    hosts.some((one) => carriesPieces(one, subject)) ||
+    ours.length > 0 ||
+    rest.group !== undefined;
   const isOwn = main !== undefined && main === own;
   return {
     pieces,
@@ -135,8 +149,18 @@ export function assemble(subject: Subject, found: Found, options: AssembleOption
 }
 
 /** What was given up, as a list of the whole cluster shows it. */
-export function givenUp(loadBalancer: LoadBalancer, cluster: string, rest: Omit<Found, 'loadBalancers'>): OctaviaObserved {
-  const subject: Subject = { owner: { cluster, service: '' }, service: '', name: '', attachTo: undefined, adopt: undefined };
+export function givenUp(
+  loadBalancer: LoadBalancer,
+  cluster: string,
+  rest: Omit<Found, 'loadBalancers'>,
+): OctaviaObserved {
+  const subject: Subject = {
+    owner: { cluster, service: '' },
+    service: '',
+    name: '',
+    attachTo: undefined,
+    adopt: undefined,
+  };
   return {
     pieces: { ...rest, subject, own: undefined, adopted: false, hosts: [], kept: loadBalancer, floatingIps: [] },
     id: loadBalancer.id,
@@ -160,9 +184,13 @@ function isAdoptable(one: LoadBalancer, subject: Subject, { floatingIps }: Found
   const classic = classicName({ service, clusterName: adopt.clusterName });
   if (one.name !== classic && one.name !== name) return false;
   if (!one.tags.includes(one.name)) return false;
-  if ([ownerTags.service, ownerTags.retained, ownerTags.cluster].some((key) => tagValue(one.tags, key) !== undefined)) return false;
+  if ([ownerTags.service, ownerTags.retained, ownerTags.cluster].some((key) => tagValue(one.tags, key) !== undefined))
+    return false;
   const address = floatingIps.find(({ portId }) => portId === one.vipPortId)?.address ?? one.vipAddress;
-  const shown = [address, ...(options.ingressHostnameSuffix === undefined ? [] : [`${address}.${options.ingressHostnameSuffix}`])];
+  const shown = [
+    address,
+    ...(options.ingressHostnameSuffix === undefined ? [] : [`${address}.${options.ingressHostnameSuffix}`]),
+  ];
   return shown.some((text) => adopt.addresses.includes(text));
 }
 
@@ -171,7 +199,10 @@ function byAge(a: LoadBalancer, b: LoadBalancer): number {
 }
 
 /** The floating IP; without one the VIP, where it is certain that there will be none. */
-export function addressOf(main: LoadBalancer, { floatingIps, adopted, own }: Pick<Pieces, 'floatingIps' | 'adopted' | 'own'>): string | undefined {
+export function addressOf(
+  main: LoadBalancer,
+  { floatingIps, adopted, own }: Pick<Pieces, 'floatingIps' | 'adopted' | 'own'>,
+): string | undefined {
   const floating = floatingIps.find(({ portId }) => portId !== undefined && portId === main.vipPortId);
   if (floating) return floating.address;
   const isOwn = main === own;
@@ -182,11 +213,17 @@ export function addressOf(main: LoadBalancer, { floatingIps, adopted, own }: Pic
 function ingressOf(main: LoadBalancer, pieces: Pieces, isOwn: boolean, options: AssembleOptions): Ingress[] {
   const { subject } = pieces;
   const ip = addressOf(main, pieces);
-  if (ip === undefined || main.status === 'PENDING_CREATE' || (!isOwn && ourListeners(main, subject, false).length === 0)) return [];
+  if (
+    ip === undefined ||
+    main.status === 'PENDING_CREATE' ||
+    (!isOwn && ourListeners(main, subject, false).length === 0)
+  )
+    return [];
   const hostname = isOwn ? tagValue(main.tags, octaviaTags.hostname) : undefined;
   if (hostname !== undefined) return [{ hostname }];
   const proxied = ourPools(main, subject, isOwn).some(({ protocol }) => protocol.startsWith('PROXY'));
-  if (proxied && options.ingressHostnameSuffix !== undefined) return [{ hostname: `${ip}.${options.ingressHostnameSuffix}` }];
+  if (proxied && options.ingressHostnameSuffix !== undefined)
+    return [{ hostname: `${ip}.${options.ingressHostnameSuffix}` }];
   const ends = proxied || ourListeners(main, subject, isOwn).some(({ protocol }) => protocol === 'TERMINATED_HTTPS');
   return [ends ? { ip, ipMode: 'Proxy' } : { ip }];
 }

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import { ownerTags, type Refusal } from '../../load-balancers.ts';
 import type { FloatingIp, LoadBalancer } from './answer.ts';
-import { classicFloatingIpDescription, markIn, ownerMark, retainedMark, withMark } from './names.ts';
+import { floatingIpDescription, markIn, retainedMark, withMark } from './names.ts';
 import { floatingPool } from './network-facts.ts';
 import { addressOf, isOurFloatingIp, type Pieces } from './observed.ts';
 import { type OctaviaStep, stepOf } from './step.ts';
@@ -37,40 +37,56 @@ export function planAddress(wanted: Wanted, pieces: Pieces, own: LoadBalancer): 
 
   if (vip) {
     if (named !== undefined && !sameAddress(named, own.vipAddress)) {
-      return { ...keep, refusals: [change(`${named}, which spec.loadBalancerIP names`)], vip: attached ? undefined : true };
+      return {
+        ...keep,
+        refusals: [change(`${named}, which spec.loadBalancerIP names`)],
+        vip: attached ? undefined : true,
+      };
     }
     if (!attached) return { ...keep, vip: true };
-    if (!desired.mayChangeAddress) return { ...keep, refusals: [change(`the VIP ${own.vipAddress}, without its floating IP`)] };
+    if (!desired.mayChangeAddress)
+      return { ...keep, refusals: [change(`the VIP ${own.vipAddress}, without its floating IP`)] };
     return { ...keep, steps: [letGo(wanted, pieces, attached)], vip: true };
   }
 
-  if (attached && (named === undefined || sameAddress(named, attached.address))) return { ...keep, steps: releases(wanted, pieces, attached), vip: false };
+  if (attached && (named === undefined || sameAddress(named, attached.address)))
+    return { ...keep, steps: releases(wanted, pieces, attached), vip: false };
   if (shown !== undefined && !desired.mayChangeAddress) {
     const free = floatingPool(wanted.settings.placement ?? {}, pieces.network, pieces.full);
     // Where there never was a floating IP to be had, the VIP is what there is.
-    if (!attached && named === undefined && 'problem' in free) return { ...keep, refusals: [noPool(free.problem, own)] };
-    return { ...keep, refusals: [change(named === undefined ? 'a floating IP' : `${named}, which spec.loadBalancerIP names`)] };
+    if (!attached && named === undefined && 'problem' in free)
+      return { ...keep, refusals: [noPool(free.problem, own)] };
+    return {
+      ...keep,
+      refusals: [change(named === undefined ? 'a floating IP' : `${named}, which spec.loadBalancerIP names`)],
+    };
   }
   const next = nextFloatingIp();
   if ('refusal' in next) return { ...keep, refusals: [next.refusal], vip: next.vip };
-  const before = attached ? [letGo(wanted, pieces, attached)] : [];
-  const steps = next.step ? [...before, next.step] : before;
-  return { steps, refusals: [], vip: attached === undefined && steps.length === 0 ? undefined : false };
+  if (next.step === undefined) return keep;
+  return { steps: [...(attached ? [letGo(wanted, pieces, attached)] : []), next.step], refusals: [], vip: false };
 
-  function nextFloatingIp(): { readonly step: OctaviaStep | undefined } | { readonly refusal: Refusal; readonly vip: boolean | undefined } {
-    const ready = named === undefined ? pieces.floatingIps.find((one) => one.portId === undefined && isOurs(one, pieces)) : undefined;
+  function nextFloatingIp():
+    | { readonly step: OctaviaStep | undefined }
+    | { readonly refusal: Refusal; readonly vip: boolean | undefined } {
+    const ready =
+      named === undefined
+        ? pieces.floatingIps.find((one) => one.portId === undefined && isOurs(one, pieces))
+        : undefined;
     const chosen = ready ?? (named === undefined ? undefined : namedFloatingIp(wanted, pieces));
     if (chosen && 'reason' in chosen) return { refusal: chosen, vip: undefined };
     if (chosen) {
       const summary = `attach floating IP ${chosen.address} to load balancer ${own.name}`;
-      return { step: stepOf(subject, chosen.id, summary, { does: 'update floating IP', id: chosen.id, portId: own.vipPortId }) };
+      return {
+        step: stepOf(subject, chosen.id, summary, { does: 'update floating IP', id: chosen.id, portId: own.vipPortId }),
+      };
     }
     const { placement } = wanted.settings;
     // Which network is meant is not understood, and told.
     if (placement === undefined) return { step: undefined };
     const pool = floatingPool(placement, pieces.network, pieces.full);
     if ('problem' in pool) return { refusal: noPool(pool.problem, own), vip: shown === undefined ? true : undefined };
-    const description = withMark(classicFloatingIpDescription(desired), ownerMark(desired.owner));
+    const description = floatingIpDescription(desired);
     const body = { ...pool, address: named, portId: own.vipPortId, description };
     const summary = `create floating IP ${named === undefined ? '' : `${named} `}in network ${pool.networkId} for load balancer ${own.name}`;
     return { step: stepOf(subject, named ?? 'floating IP', summary, { does: 'create floating IP', body }) };
@@ -78,7 +94,10 @@ export function planAddress(wanted: Wanted, pieces: Pieces, own: LoadBalancer): 
 }
 
 function noPool(problem: string, own: LoadBalancer): Refusal {
-  return { reason: 'Unsupported', message: `no floating IP for load balancer ${own.name}: ${problem}; it has its VIP ${own.vipAddress} alone` };
+  return {
+    reason: 'Unsupported',
+    message: `no floating IP for load balancer ${own.name}: ${problem}; it has its VIP ${own.vipAddress} alone`,
+  };
 }
 
 /** Refused before anything is made for a Service that names an address. */
@@ -98,7 +117,8 @@ export function namedRefusal(wanted: Wanted, pieces: Pieces | undefined): Refusa
 /** The floating IP of the address that the Service names; undefined = there is none yet. */
 function namedFloatingIp({ desired }: Wanted, pieces: Pieces): FloatingIp | Refusal | undefined {
   const { named, own } = pieces;
-  if (named === undefined || desired.address === undefined || !sameAddress(named.address, desired.address)) return undefined;
+  if (named === undefined || desired.address === undefined || !sameAddress(named.address, desired.address))
+    return undefined;
   const field = `spec.loadBalancerIP: ${JSON.stringify(desired.address)}`;
   const mark = markIn(named.description);
   const kept = mark?.cluster === desired.owner.cluster && mark.service === undefined;
@@ -123,7 +143,10 @@ export function keepsFloatingIp(pieces: Pieces): boolean {
 function letGo({ subject, settings }: Wanted, pieces: Pieces, one: FloatingIp): OctaviaStep {
   const { id, address } = one;
   if (isOurs(one, pieces) && !keepsFloatingIp(pieces) && settings.keepFloatingIp === false) {
-    return stepOf(subject, id, `delete floating IP ${address}, which is not wanted any more`, { does: 'delete floating IP', id });
+    return stepOf(subject, id, `delete floating IP ${address}, which is not wanted any more`, {
+      does: 'delete floating IP',
+      id,
+    });
   }
   return stepOf(subject, id, `detach floating IP ${address}`, { does: 'update floating IP', id, portId: null });
 }
@@ -142,14 +165,22 @@ export function releases({ subject, settings }: Wanted, pieces: Pieces, used: Fl
 export function giveUpFloatingIp(pieces: Pieces, { id, address, description }: FloatingIp): OctaviaStep {
   const { subject } = pieces;
   const text = withMark(description.replace(/ ?\[[^\]]*\]$/, ''), retainedMark(subject.owner));
-  return stepOf(subject, id, `give up floating IP ${address}, which stays`, { does: 'update floating IP', id, description: text });
+  return stepOf(subject, id, `give up floating IP ${address}, which stays`, {
+    does: 'update floating IP',
+    id,
+    description: text,
+  });
 }
 
 /** Marks one of the classic controller as ours, so that it is found when its load balancer is not there. */
 export function claimFloatingIp(wanted: Wanted, { id, address }: FloatingIp): OctaviaStep {
   const { desired, subject } = wanted;
-  const description = withMark(classicFloatingIpDescription(desired), ownerMark(desired.owner));
-  return stepOf(subject, id, `mark floating IP ${address} as of ${desired.service}`, { does: 'update floating IP', id, description });
+  const description = floatingIpDescription(desired);
+  return stepOf(subject, id, `mark floating IP ${address} as of ${desired.service}`, {
+    does: 'update floating IP',
+    id,
+    description,
+  });
 }
 
 export function sameAddress(a: string, b: string): boolean {

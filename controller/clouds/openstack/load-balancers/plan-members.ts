@@ -63,12 +63,23 @@ export function memberSteps(
     }),
     ...changed.map(({ there, wanted: member }) => {
       const summary = `member ${member.name} of pool ${name}: weight ${member.weight}, checked on ${member.monitorPort ?? 'its own port'}`;
-      const call = { does: 'update member', loadBalancer: loadBalancer.id, pool: pool?.id ?? '', id: there.id, member } as const;
+      const call = {
+        does: 'update member',
+        loadBalancer: loadBalancer.id,
+        pool: pool?.id ?? '',
+        id: there.id,
+        member,
+      } as const;
       return stepOf(subject, there.id, summary, call);
     }),
     ...removed.map(({ id, name: gone, address }) => {
       const summary = `delete member ${gone} (${address}) of pool ${name}`;
-      return stepOf(subject, id, summary, { does: 'delete member', loadBalancer: loadBalancer.id, pool: pool?.id ?? '', id });
+      return stepOf(subject, id, summary, {
+        does: 'delete member',
+        loadBalancer: loadBalancer.id,
+        pool: pool?.id ?? '',
+        id,
+      });
     }),
   ];
 }

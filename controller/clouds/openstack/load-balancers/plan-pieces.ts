@@ -64,7 +64,9 @@ export function planPieces(wanted: Wanted, loadBalancer: LoadBalancer, isOwn: bo
       const change = listenerChange(wanted, there, port, pool, name);
       if (change === undefined) continue;
       const summary = `listener ${shown} of ${name}: ${differences(there, change)}`;
-      later.push(stepOf(subject, there.id, summary, { does: 'update listener', loadBalancer: id, id: there.id, change }));
+      later.push(
+        stepOf(subject, there.id, summary, { does: 'update listener', loadBalancer: id, id: there.id, change }),
+      );
       continue;
     }
     if (there) {
@@ -73,12 +75,19 @@ export function planPieces(wanted: Wanted, loadBalancer: LoadBalancer, isOwn: bo
     }
     const listener = newListener(wanted, port, name);
     const summary = `add listener ${shown} (${listener.protocol}) to ${name}`;
-    const call = { does: 'create listener', loadBalancer: id, listener, pool: pool?.id, portTag: portTag(port) } as const;
+    const call = {
+      does: 'create listener',
+      loadBalancer: id,
+      listener,
+      pool: pool?.id,
+      portTag: portTag(port),
+    } as const;
     steps.push(stepOf(subject, shown, summary, call));
   }
   steps.push(...later);
   for (const one of ours) {
-    if (desired.ports.some(({ protocol, port }) => protocol === transportOf(one.protocol) && port === one.port)) continue;
+    if (desired.ports.some(({ protocol, port }) => protocol === transportOf(one.protocol) && port === one.port))
+      continue;
     steps.push(deleteListener(subject, one, loadBalancer));
   }
   const oursById = new Set(ours.map((one) => one.id));
@@ -93,7 +102,9 @@ export function planPieces(wanted: Wanted, loadBalancer: LoadBalancer, isOwn: bo
 
 function isWanted(listeners: readonly Listener[], id: string, ports: readonly DesiredPort[]): boolean {
   const one = listeners.find((listener) => listener.id === id);
-  return one !== undefined && ports.some(({ protocol, port }) => protocol === transportOf(one.protocol) && port === one.port);
+  return (
+    one !== undefined && ports.some(({ protocol, port }) => protocol === transportOf(one.protocol) && port === one.port)
+  );
 }
 
 /** The pool that the port's listener uses or is to use; undefined = one has to be made. */
@@ -109,11 +120,20 @@ function poolFor(
   const protocol = poolProtocol(wanted, port);
   if (current && (current.protocol === protocol || !mayMake)) return current;
   return pools.find(
-    (pool) => !inUse.has(pool.id) && pool.protocol === protocol && pool.listenerIds.length === 0 && pool.tags.includes(portTag(port)),
+    (pool) =>
+      !inUse.has(pool.id) &&
+      pool.protocol === protocol &&
+      pool.listenerIds.length === 0 &&
+      pool.tags.includes(portTag(port)),
   );
 }
 
-function poolPlan(wanted: Wanted, port: DesiredPort, loadBalancer: LoadBalancer, pool: Pool | undefined): OctaviaStep[] {
+function poolPlan(
+  wanted: Wanted,
+  port: DesiredPort,
+  loadBalancer: LoadBalancer,
+  pool: Pool | undefined,
+): OctaviaStep[] {
   const { settings, subject } = wanted;
   const steps: OctaviaStep[] = [];
   const wish = newPool(wanted, port, loadBalancer.name);
@@ -125,8 +145,9 @@ function poolPlan(wanted: Wanted, port: DesiredPort, loadBalancer: LoadBalancer,
   } else {
     const change: PoolChange = {
       ...(settings.method !== undefined && pool.algorithm !== wish.algorithm && { algorithm: wish.algorithm }),
-      ...(samePersistence(wanted, pool, wish) || {
-        persistence: wish.persistence === undefined ? null : { type: wish.persistence, timeout: wish.persistenceTimeout },
+      ...(!samePersistence(wanted, pool, wish) && {
+        persistence:
+          wish.persistence === undefined ? null : { type: wish.persistence, timeout: wish.persistenceTimeout },
       }),
       ...(pool.status === 'ERROR' && { algorithm: wish.algorithm }),
     };
@@ -146,7 +167,12 @@ function poolPlan(wanted: Wanted, port: DesiredPort, loadBalancer: LoadBalancer,
   if (settings.monitor !== undefined) {
     if (there && pool && (monitor === undefined || there.type !== monitor.type)) {
       const summary = `delete the health monitor (${there.type}) of pool ${pool.name}`;
-      const call = { does: 'delete health monitor', loadBalancer: loadBalancer.id, pool: pool.id, id: there.id } as const;
+      const call = {
+        does: 'delete health monitor',
+        loadBalancer: loadBalancer.id,
+        pool: pool.id,
+        id: there.id,
+      } as const;
       checks.push(stepOf(subject, there.id, summary, call));
     }
     if (monitor && (!there || there.type !== monitor.type)) {
@@ -155,7 +181,13 @@ function poolPlan(wanted: Wanted, port: DesiredPort, loadBalancer: LoadBalancer,
       checks.push(stepOf(subject, monitor.name, summary, call));
     } else if (monitor && there && pool && (!sameMonitor(there, monitor) || there.status === 'ERROR')) {
       const summary = `health monitor of pool ${pool.name}: ${differences(there, { ...monitor, name: undefined })}`;
-      const call = { does: 'update health monitor', loadBalancer: loadBalancer.id, pool: pool.id, id: there.id, monitor } as const;
+      const call = {
+        does: 'update health monitor',
+        loadBalancer: loadBalancer.id,
+        pool: pool.id,
+        id: there.id,
+        monitor,
+      } as const;
       checks.push(stepOf(subject, there.id, summary, call));
     }
   }
@@ -164,7 +196,11 @@ function poolPlan(wanted: Wanted, port: DesiredPort, loadBalancer: LoadBalancer,
 }
 
 /** A time that we have set is kept up to date; the classic controller sets none. */
-function samePersistence({ subject }: Wanted, pool: Pool, wish: { persistence: string | undefined; persistenceTimeout: number | undefined }): boolean {
+function samePersistence(
+  { subject }: Wanted,
+  pool: Pool,
+  wish: { persistence: string | undefined; persistenceTimeout: number | undefined },
+): boolean {
   if (pool.persistence !== wish.persistence) return false;
   return !ownedBy(pool.tags, subject.owner) || pool.persistenceTimeout === wish.persistenceTimeout;
 }
@@ -182,7 +218,9 @@ function listenerChange(
   const change: ListenerChange = {
     ...(want.connectionLimit !== undefined &&
       there.connectionLimit !== want.connectionLimit && { connectionLimit: want.connectionLimit }),
-    ...(settings.tlsRef !== undefined && want.tlsRef !== undefined && there.tlsRef !== want.tlsRef && { tlsRef: want.tlsRef }),
+    ...(settings.tlsRef !== undefined &&
+      want.tlsRef !== undefined &&
+      there.tlsRef !== want.tlsRef && { tlsRef: want.tlsRef }),
     ...(settings.forwardedFor !== undefined &&
       ['HTTP', 'TERMINATED_HTTPS'].includes(there.protocol) &&
       forwards !== want.forwardedFor && { forwardedFor: want.forwardedFor }),
@@ -226,10 +264,12 @@ export function servesOthers(loadBalancer: LoadBalancer, subject: Subject): bool
 
 function differences(before: object, change: object): string {
   const old = before as Readonly<Record<string, unknown>>;
-  return Object.entries(change)
-    .filter(([key, value]) => value !== undefined && !isDeepStrictEqual(old[key], value))
-    .map(([key, value]) => `${key} from ${JSON.stringify(old[key]) ?? 'none'} to ${JSON.stringify(value)}`)
-    .join(', ') || 'set again';
+  return (
+    Object.entries(change)
+      .filter(([key, value]) => value !== undefined && !isDeepStrictEqual(old[key], value))
+      .map(([key, value]) => `${key} from ${JSON.stringify(old[key]) ?? 'none'} to ${JSON.stringify(value)}`)
+      .join(', ') || 'set again'
+  );
 }
 
 function sameTexts(a: readonly string[], b: readonly string[]): boolean {

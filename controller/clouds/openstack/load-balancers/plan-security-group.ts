@@ -17,7 +17,9 @@ export function planSecurityGroup(wanted: Wanted, pieces: Pieces, loadBalancer: 
   const name = securityGroupName(desired.owner, desired.service);
   if (!group) {
     const description = withMark(classicGroupDescription(desired), ownerMark(desired.owner));
-    steps.push(stepOf(subject, name, `create security group ${name}`, { does: 'create security group', name, description }));
+    steps.push(
+      stepOf(subject, name, `create security group ${name}`, { does: 'create security group', name, description }),
+    );
   }
   const wantedRules = rulesFor(wanted, pieces, loadBalancer);
   // Nothing is taken away while it is not known what should be there.
@@ -25,7 +27,10 @@ export function planSecurityGroup(wanted: Wanted, pieces: Pieces, loadBalancer: 
   const ingress = (group?.rules ?? []).filter(({ direction }) => direction === 'ingress');
   const kept = new Set<string>();
   for (const rule of wantedRules) {
-    const there = ingress.find((one) => !one.remoteGroup && textOfRule(rule) === [one.ethertype, one.protocol, one.from, one.to, one.prefix].join(' '));
+    const there = ingress.find(
+      (one) =>
+        !one.remoteGroup && textOfRule(rule) === [one.ethertype, one.protocol, one.from, one.to, one.prefix].join(' '),
+    );
     if (there) kept.add(there.id);
     else {
       const summary = `let ${rule.prefix} in to ${rule.protocol} ${rule.port} by ${name}`;
@@ -34,8 +39,13 @@ export function planSecurityGroup(wanted: Wanted, pieces: Pieces, loadBalancer: 
   }
   const addresses = new Set(desired.members.flatMap((member) => member.addresses));
   const servers = new Set(desired.members.map(({ providerID }) => wanted.serverIdOf(providerID)));
-  const ofMember = (port: Pieces['ports'][number]) => servers.has(port.serverId) && port.addresses.some((one) => addresses.has(one));
-  const nameless = new Set(desired.members.filter((member) => member.addresses.length === 0).map(({ providerID }) => wanted.serverIdOf(providerID)));
+  const ofMember = (port: Pieces['ports'][number]) =>
+    servers.has(port.serverId) && port.addresses.some((one) => addresses.has(one));
+  const nameless = new Set(
+    desired.members
+      .filter((member) => member.addresses.length === 0)
+      .map(({ providerID }) => wanted.serverIdOf(providerID)),
+  );
   for (const port of pieces.ports) {
     const has = group !== undefined && port.groups.includes(group.id);
     if (has && !ofMember(port) && !nameless.has(port.serverId)) {
@@ -88,7 +98,11 @@ function lower({ protocol }: DesiredPort): NewRule['protocol'] {
 }
 
 /** Off every port first, since Neutron keeps a group that is in use. */
-export function planGroupRemoval({ subject, group, ports }: Pick<Pieces, 'subject' | 'group' | 'ports'>): OctaviaStep[] {
+export function planGroupRemoval({
+  subject,
+  group,
+  ports,
+}: Pick<Pieces, 'subject' | 'group' | 'ports'>): OctaviaStep[] {
   if (group === undefined) return [];
   const { id, name } = group;
   return [

@@ -5,14 +5,31 @@ import { keys } from './annotations.ts';
 import type { LoadBalancer } from './answer.ts';
 import { featuresOf } from './features.ts';
 import { classicName, classicPrefix, loadBalancerDescription } from './names.ts';
-import { addressOf, carriesPieces, isOurFloatingIp, type OctaviaObserved, ourListeners, type Pieces, type Subject } from './observed.ts';
+import {
+  addressOf,
+  carriesPieces,
+  isOurFloatingIp,
+  type OctaviaObserved,
+  ourListeners,
+  type Pieces,
+  type Subject,
+} from './observed.ts';
 import { claimFloatingIp, namedRefusal, planAddress, releases, wantsVip } from './plan-floating-ip.ts';
 import { planDetach, planPieces, servesOthers } from './plan-pieces.ts';
 import { planSecurityGroup } from './plan-security-group.ts';
 import { readSettings } from './settings.ts';
 import { type NewLoadBalancer, type OctaviaStep, stepOf } from './step.ts';
 import { consents, octaviaTags, sameTags, tag, tagValue, without } from './tags.ts';
-import { loadBalancerTags, memberRefusals, newListener, newMembers, newMonitor, newPool, checkOf, type Wanted } from './wanted.ts';
+import {
+  checkOf,
+  loadBalancerTags,
+  memberRefusals,
+  newListener,
+  newMembers,
+  newMonitor,
+  newPool,
+  type Wanted,
+} from './wanted.ts';
 
 export type OctaviaPlan = LoadBalancerPlan<OctaviaStep>;
 
@@ -35,7 +52,11 @@ export function isPending({ status }: LoadBalancer): boolean {
   return status.startsWith('PENDING') || status === 'DELETED';
 }
 
-export function planLoadBalancer(desired: DesiredLoadBalancer, observed: OctaviaObserved | undefined, parts: PlanParts): OctaviaPlan {
+export function planLoadBalancer(
+  desired: DesiredLoadBalancer,
+  observed: OctaviaObserved | undefined,
+  parts: PlanParts,
+): OctaviaPlan {
   const pieces = observed?.pieces;
   const subject: Subject = {
     owner: desired.owner,
@@ -91,7 +112,10 @@ function planCreate(wanted: Wanted, pieces: Pieces | undefined): OctaviaPlan {
     vipAddress: wantsVip(wanted) ? desired.address : undefined,
     vipPortId: settings.portId || undefined,
     placement: { ...(networkId && { networkId }), ...(subnetId && { subnetId }) },
-    near: desired.members.flatMap(({ addresses }) => addresses).filter((one) => one.includes(':') === (settings.family === 'IPv6')).slice(0, 5),
+    near: desired.members
+      .flatMap(({ addresses }) => addresses)
+      .filter((one) => one.includes(':') === (settings.family === 'IPv6'))
+      .slice(0, 5),
     tags: tagsFor(wanted, undefined, undefined),
     ports: config.serialCalls
       ? []
@@ -117,7 +141,12 @@ function tagsFor({ desired, settings }: Wanted, there: LoadBalancer | undefined,
   return [
     ...new Set([
       ...without(there?.tags ?? [], ours),
-      ...loadBalancerTags(desired).filter((one) => there === undefined || !one.startsWith(classicPrefix) || !there.tags.some((known) => known.startsWith(classicPrefix))),
+      ...loadBalancerTags(desired).filter(
+        (one) =>
+          there === undefined ||
+          !one.startsWith(classicPrefix) ||
+          !there.tags.some((known) => known.startsWith(classicPrefix)),
+      ),
       ...(address ? [tag(octaviaTags.address, 'vip')] : []),
       ...(hostname ? [tag(octaviaTags.hostname, hostname)] : []),
       ...(keep ? [tag(octaviaTags.keepFloatingIp, 'true')] : []),
@@ -146,16 +175,22 @@ function planOwn(wanted: Wanted, pieces: Pieces, own: LoadBalancer): OctaviaPlan
   // The address is certain once the steps to it are done.
   const vip = address.steps.length > 0 ? undefined : address.vip;
   const tags = tagsFor(wanted, own, vip);
-  const records = [octaviaTags.hostname, octaviaTags.keepFloatingIp].some((key) => tagValue(tags, key) !== tagValue(own.tags, key));
+  const records = [octaviaTags.hostname, octaviaTags.keepFloatingIp].some(
+    (key) => tagValue(tags, key) !== tagValue(own.tags, key),
+  );
   if (pieces.adopted ? steps.length > 0 || records : !sameTags(tags, own.tags)) {
-    const summary = pieces.adopted ? `tag load balancer ${own.name} as of ${desired.service}` : `tags of load balancer ${own.name}: ${tagChange(own.tags, tags)}`;
+    const summary = pieces.adopted
+      ? `tag load balancer ${own.name} as of ${desired.service}`
+      : `tags of load balancer ${own.name}: ${tagChange(own.tags, tags)}`;
     const retag = stepOf(subject, own.id, summary, { does: 'update load balancer', id: own.id, tags });
     // Whose it is comes before any other change, where it stands what has become of it after them.
     if (pieces.adopted) steps.unshift(retag);
     else steps.push(retag);
   }
   const seen = new Set<string>();
-  const told = [...refusals, ...inside.refusals, ...address.refusals].filter(({ message }) => !seen.has(message) && seen.add(message));
+  const told = [...refusals, ...inside.refusals, ...address.refusals].filter(
+    ({ message }) => !seen.has(message) && seen.add(message),
+  );
   return { steps, refusals: told, waitMs: undefined };
 }
 
@@ -170,21 +205,34 @@ function tagChange(before: readonly string[], after: readonly string[]): string 
  * survives, nobody has seen it yet, or another is consented to. Nothing is deleted before it is certain that something comes in its place.
  */
 function planFailed(wanted: Wanted, pieces: Pieces, own: LoadBalancer): OctaviaPlan {
-  const { desired, subject, settings, config } = wanted;
+  const { desired, subject, settings } = wanted;
   if (!pieces.noFailover) {
     const summary = `fail over load balancer ${own.name}, which is in ERROR`;
     return { ...nothing, steps: [stepOf(subject, own.id, summary, { does: 'fail over load balancer', id: own.id })] };
   }
-  const refuse = (reason: Refusal['reason'], message: string): OctaviaPlan => ({ ...nothing, refusals: [{ reason, message }] });
+  const refuse = (reason: Refusal['reason'], message: string): OctaviaPlan => ({
+    ...nothing,
+    refusals: [{ reason, message }],
+  });
   if (servesOthers(own, subject)) {
-    return refuse('Conflict', `load balancer ${own.name} (${own.id}) is in ERROR and serves others, too: an administrator has to fail it over`);
+    return refuse(
+      'Conflict',
+      `load balancer ${own.name} (${own.id}) is in ERROR and serves others, too: an administrator has to fail it over`,
+    );
   }
   const shown = addressOf(own, pieces);
   const attached = pieces.floatingIps.find(({ portId }) => portId === own.vipPortId);
   const ours = attached !== undefined && isOurFloatingIp(attached, pieces);
-  const namedSame = attached !== undefined && desired.address === attached.address && pieces.named !== undefined && consents(pieces.named.tags, subject.owner.cluster);
+  const namedSame =
+    attached !== undefined &&
+    desired.address === attached.address &&
+    pieces.named !== undefined &&
+    consents(pieces.named.tags, subject.owner.cluster);
   const survives =
-    shown === undefined || (attached !== undefined ? (ours || namedSame) && wantsVip(wanted) === false : settings.portId !== '' && settings.portId !== undefined);
+    shown === undefined ||
+    (attached !== undefined
+      ? (ours || namedSame) && wantsVip(wanted) === false
+      : settings.portId !== '' && settings.portId !== undefined);
   if (!survives && !desired.mayChangeAddress) {
     return refuse(
       'AddressWouldChange',
@@ -194,7 +242,8 @@ function planFailed(wanted: Wanted, pieces: Pieces, own: LoadBalancer): OctaviaP
   const created = planCreate(wanted, pieces);
   if (created.steps.length === 0) return created;
   const steps: OctaviaStep[] = [];
-  if (attached && ours && survives && !attached.description.includes(subject.owner.service)) steps.push(claimFloatingIp(wanted, attached));
+  if (attached && ours && survives && !attached.description.includes(subject.owner.service))
+    steps.push(claimFloatingIp(wanted, attached));
   const summary = `delete load balancer ${own.name}, which is in ERROR; it is made anew`;
   steps.push(stepOf(subject, own.id, summary, { does: 'delete load balancer', id: own.id, cascade: true }));
   return { ...created, steps: [...steps, ...created.steps], waitMs: undefined };
@@ -217,7 +266,8 @@ function planAttached(wanted: Wanted, pieces: Pieces | undefined): OctaviaPlan {
   };
   // A list of the whole cluster does not show what has none of our pieces yet.
   if (!host && pieces !== undefined && pieces.subject.attachTo !== id) return { ...nothing, waitMs: 1000 };
-  if (!pieces || !host) return instead(refuse('Unsupported', `load balancer ${JSON.stringify(id)} does not exist in this project`));
+  if (!pieces || !host)
+    return instead(refuse('Unsupported', `load balancer ${JSON.stringify(id)} does not exist in this project`));
   if (!allowed && !consents(host.tags, desired.owner.cluster)) {
     const message = `load balancer ${id} has no tag ${ownerTags.consent}=${desired.owner.cluster}, and --attachable-load-balancers does not name it`;
     return instead(refuse('ForeignLoadBalancer', message));
@@ -229,7 +279,11 @@ function planAttached(wanted: Wanted, pieces: Pieces | undefined): OctaviaPlan {
   }
   if (isPending(host)) return waitFor(host);
   if (host.status !== 'ACTIVE') {
-    return { ...nothing, refusals: [refuse('Conflict', `load balancer ${id} is in ${host.status}; who made it has to mend it`)], waitMs: undefined };
+    return {
+      ...nothing,
+      refusals: [refuse('Conflict', `load balancer ${id} is in ${host.status}; who made it has to mend it`)],
+      waitMs: undefined,
+    };
   }
   const refusals: Refusal[] = [];
   const others = sharers(host, wanted);
@@ -239,21 +293,31 @@ function planAttached(wanted: Wanted, pieces: Pieces | undefined): OctaviaPlan {
     return instead(refuse('Conflict', message));
   }
   if (settings.internal && !config.internal) {
-    refusals.push(refuse('Unsupported', `${keys.internal}: "true": the address of a shared load balancer is its owner's`));
+    refusals.push(
+      refuse('Unsupported', `${keys.internal}: "true": the address of a shared load balancer is its owner's`),
+    );
   }
   if (settings.hostname) {
-    refusals.push(refuse('Unsupported', `${keys.hostname}: ${JSON.stringify(settings.hostname)}: not on a shared load balancer`));
+    refusals.push(
+      refuse('Unsupported', `${keys.hostname}: ${JSON.stringify(settings.hostname)}: not on a shared load balancer`),
+    );
   }
   const shown = addressOf(host, pieces);
   if (desired.address !== undefined && shown !== desired.address) {
-    refusals.push(refuse('Unsupported', `spec.loadBalancerIP: ${JSON.stringify(desired.address)} is no address of load balancer ${id}`));
+    refusals.push(
+      refuse(
+        'Unsupported',
+        `spec.loadBalancerIP: ${JSON.stringify(desired.address)} is no address of load balancer ${id}`,
+      ),
+    );
   }
   if (host.vipAddress.includes(':') !== (settings.family === 'IPv6')) {
     refusals.push(refuse('Unsupported', `spec.ipFamilies: load balancer ${id} has no ${settings.family} address`));
   }
   const inside = planPieces(wanted, host, false, true);
   const steps = [...inside.steps];
-  for (const other of pieces.hosts) if (other !== host && !isPending(other)) steps.push(...planDetach(subject, other, false));
+  for (const other of pieces.hosts)
+    if (other !== host && !isPending(other)) steps.push(...planDetach(subject, other, false));
   const { own } = pieces;
   if (own && !isPending(own) && inside.refusals.length === 0 && !servesOthers(own, subject)) {
     const summary = `delete load balancer ${own.name}: ${desired.service} uses ${id}`;
@@ -268,8 +332,8 @@ function planAttached(wanted: Wanted, pieces: Pieces | undefined): OctaviaPlan {
 /** How many other Services use it, by the classic controller's tags, which our listeners carry, too. */
 function sharers(host: LoadBalancer, { desired }: Wanted): number {
   const names = new Set<string>();
-  for (const { tags } of [host, ...host.listeners]) for (const one of tags) if (one.startsWith(classicPrefix)) names.add(one);
+  for (const { tags } of [host, ...host.listeners])
+    for (const one of tags) if (one.startsWith(classicPrefix)) names.add(one);
   names.delete(classicName(desired));
   return names.size;
 }
-

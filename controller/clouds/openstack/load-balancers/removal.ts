@@ -1,6 +1,7 @@
 import { ownerTags } from '../../load-balancers.ts';
 import type { LoadBalancerConfig } from '../load-balancer-config.ts';
 import type { LoadBalancer } from './answer.ts';
+import { retainedMark, withMark } from './names.ts';
 import { isOurFloatingIp, type OctaviaObserved, ourListeners, ourPools, type Pieces } from './observed.ts';
 import { isPending, type OctaviaPlan, waitFor } from './plan.ts';
 import { giveUpFloatingIp, keepsFloatingIp } from './plan-floating-ip.ts';
@@ -15,12 +16,18 @@ const nothing: OctaviaPlan = { steps: [], refusals: [], waitMs: undefined };
  * Pieces on others' load balancers and our floating IP first, then the load balancer, and when it is gone, what no trace would be left of otherwise. One that serves
  * others, too, stays, and is nobody's from then on.
  */
-export function planRemoval({ pieces, service }: OctaviaObserved, retain: boolean, config: LoadBalancerConfig): OctaviaPlan {
+export function planRemoval(
+  { pieces, service }: OctaviaObserved,
+  retain: boolean,
+  config: LoadBalancerConfig,
+): OctaviaPlan {
   const { subject, own, hosts } = pieces;
   const busy = [own, ...hosts].find((one) => one !== undefined && isPending(one));
   if (busy) return waitFor(busy);
   const stays = retain || (own !== undefined && servesOthers(own, subject));
-  const steps: OctaviaStep[] = hosts.flatMap((host) => (retain ? giveUpPieces(pieces, host, false, service) : planDetach(subject, host, false)));
+  const steps: OctaviaStep[] = hosts.flatMap((host) =>
+    retain ? giveUpPieces(pieces, host, false, service) : planDetach(subject, host, false),
+  );
   const floating = pieces.floatingIps.filter((one) => isOurFloatingIp(one, pieces));
   const kept = stays || keepsFloatingIp(pieces);
   const addresses = floating.map((one) =>
@@ -30,7 +37,11 @@ export function planRemoval({ pieces, service }: OctaviaObserved, retain: boolea
   );
   if (own && stays) {
     steps.push(...(retain ? giveUpPieces(pieces, own, true, service) : planDetach(subject, own, true)));
-    steps.push(...addresses, ...(retain ? [] : planGroupRemoval(pieces)), giveUp(pieces, own, service));
+    steps.push(
+      ...addresses,
+      ...(retain ? giveUpGroup(pieces) : planGroupRemoval(pieces)),
+      giveUp(pieces, own, service),
+    );
     return { ...nothing, steps };
   }
   steps.push(...addresses);
@@ -44,24 +55,42 @@ export function planRemoval({ pieces, service }: OctaviaObserved, retain: boolea
   return { ...nothing, steps };
 }
 
-/** Members still need to be reached: a group that is in use stays, without being anybody's. */
-function giveUpGroup(pieces: Pieces): OctaviaStep[] {
-  return planGroupRemoval(pieces);
+/** What stays still has to reach its members: their group stays with it. */
+function giveUpGroup({ subject, group }: Pieces): OctaviaStep[] {
+  if (group === undefined) return [];
+  const description = withMark(group.description.replace(/ ?\[[^\]]*\]$/, ''), retainedMark(subject.owner));
+  const call = { does: 'update security group', id: group.id, description } as const;
+  return [stepOf(subject, group.id, `give up security group ${group.name}, which stays`, call)];
 }
 
 /** Our tags go from the pieces. */
-function giveUpPieces({ subject }: Pieces, one: LoadBalancer, isOwn: boolean, service: string | undefined): OctaviaStep[] {
+function giveUpPieces(
+  { subject }: Pieces,
+  one: LoadBalancer,
+  isOwn: boolean,
+  service: string | undefined,
+): OctaviaStep[] {
   const after = (tags: readonly string[]) => retainedTags(tags, service);
   return [
     ...ourPools(one, subject, isOwn)
       .filter(({ tags }) => tags.some((known) => known.startsWith(`${ownerTags.service}=`)))
       .map(({ id, name, tags }) =>
-        stepOf(subject, id, `give up pool ${name}`, { does: 'update pool', loadBalancer: one.id, id, change: { tags: after(tags) } }),
+        stepOf(subject, id, `give up pool ${name}`, {
+          does: 'update pool',
+          loadBalancer: one.id,
+          id,
+          change: { tags: after(tags) },
+        }),
       ),
     ...ourListeners(one, subject, isOwn)
       .filter(({ tags }) => tags.some((known) => known.startsWith(`${ownerTags.service}=`)))
       .map(({ id, name, tags }) =>
-        stepOf(subject, id, `give up listener ${name}`, { does: 'update listener', loadBalancer: one.id, id, change: { tags: after(tags) } }),
+        stepOf(subject, id, `give up listener ${name}`, {
+          does: 'update listener',
+          loadBalancer: one.id,
+          id,
+          change: { tags: after(tags) },
+        }),
       ),
   ];
 }
@@ -73,6 +102,12 @@ function giveUp({ subject }: Pieces, own: LoadBalancer, service: string | undefi
 }
 
 function retainedTags(tags: readonly string[], service: string | undefined): string[] {
-  const rest = without(tags, [ownerTags.cluster, ownerTags.service, ownerTags.serviceName, ownerTags.retained, octaviaTags.keepFloatingIp]);
+  const rest = without(tags, [
+    ownerTags.cluster,
+    ownerTags.service,
+    ownerTags.serviceName,
+    ownerTags.retained,
+    octaviaTags.keepFloatingIp,
+  ]);
   return [...rest, tag(ownerTags.retained, service ?? 'unknown')];
 }

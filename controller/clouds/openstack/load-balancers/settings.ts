@@ -64,7 +64,12 @@ export function readSettings(desired: DesiredLoadBalancer, { config, features }:
   const given = (key: string) => annotations[key]?.trim();
 
   /** The annotation's value or the default; undefined when it is not understood. */
-  function read<T>(key: string, expected: string, byDefault: T, parse: (value: string) => T | undefined): T | undefined {
+  function read<T>(
+    key: string,
+    expected: string,
+    byDefault: T,
+    parse: (value: string) => T | undefined,
+  ): T | undefined {
     const value = given(key);
     if (value === undefined) return byDefault;
     const parsed = parse(value);
@@ -72,7 +77,12 @@ export function readSettings(desired: DesiredLoadBalancer, { config, features }:
   }
 
   /** Refuses an annotation that this provider or API has no use for, unless it asks for nothing. */
-  function needs(feature: boolean, key: string, what: string, harmless: (value: string) => boolean = () => false): boolean {
+  function needs(
+    feature: boolean,
+    key: string,
+    what: string,
+    harmless: (value: string) => boolean = () => false,
+  ): boolean {
     const value = given(key);
     if (feature || value === undefined || harmless(value)) return true;
     const here = features.layer4 ? `provider ${config.provider}` : `Octavia API ${features.version ?? ''}`.trim();
@@ -85,7 +95,8 @@ export function readSettings(desired: DesiredLoadBalancer, { config, features }:
     const number = /^-?\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
     return number >= least && number <= most ? number : undefined;
   };
-  const id = (key: string) => read<string>(key, values.id, '', (value) => (value === '' || uuid.test(value) ? value : undefined));
+  const id = (key: string) =>
+    read<string>(key, values.id, '', (value) => (value === '' || uuid.test(value) ? value : undefined));
 
   const family: IpFamily = desired.families[0] ?? 'IPv4';
   if (desired.families.length > 1) {
@@ -109,7 +120,10 @@ export function readSettings(desired: DesiredLoadBalancer, { config, features }:
       '[LoadBalancer] node-selector of the cloud config: all Services share one set of members; exclude Nodes by the label node.kubernetes.io/exclude-from-external-load-balancers',
     );
   }
-  if (!features.tags) refuse(`Octavia API ${features.version}: it has no tags, which say whose a load balancer is; expected v2.5 or newer`);
+  if (!features.tags)
+    refuse(
+      `Octavia API ${features.version}: it has no tags, which say whose a load balancer is; expected v2.5 or newer`,
+    );
 
   const proxyWord = (value: string): ProxyProtocol | undefined => {
     if (value === 'true' || value === 'v1') return 'PROXY';
@@ -119,11 +133,14 @@ export function readSettings(desired: DesiredLoadBalancer, { config, features }:
   const off = (value: string) => value === 'false' || value === '';
   let proxyProtocol = read<ProxyProtocol>(keys.proxyProtocol, values.proxy, 'none', proxyWord);
   if (!needs(!features.layer4, keys.proxyProtocol, 'PROXY protocol', off)) proxyProtocol = undefined;
-  if (proxyProtocol === 'PROXYV2' && !needs(features.proxyV2, keys.proxyProtocol, 'PROXY protocol v2')) proxyProtocol = undefined;
+  if (proxyProtocol === 'PROXYV2' && !needs(features.proxyV2, keys.proxyProtocol, 'PROXY protocol v2'))
+    proxyProtocol = undefined;
   let forwardedFor = read<boolean>(keys.forwardedFor, values.flag, false, flag);
   if (!needs(!features.layer4, keys.forwardedFor, 'HTTP', off)) forwardedFor = undefined;
   if (proxyProtocol !== undefined && proxyProtocol !== 'none' && forwardedFor) {
-    refuse(`${keys.forwardedFor}: "true": not together with ${keys.proxyProtocol}: ${JSON.stringify(given(keys.proxyProtocol))}`);
+    refuse(
+      `${keys.forwardedFor}: "true": not together with ${keys.proxyProtocol}: ${JSON.stringify(given(keys.proxyProtocol))}`,
+    );
     proxyProtocol = undefined;
     forwardedFor = undefined;
   }
@@ -132,7 +149,9 @@ export function readSettings(desired: DesiredLoadBalancer, { config, features }:
   let tlsRef = read<string>(keys.tlsContainerRef, values.container, config.defaultTlsContainerRef ?? '', url);
   if (!needs(!features.layer4, keys.tlsContainerRef, 'TLS', (value) => value === '')) tlsRef = undefined;
   else if (tlsRef && features.layer4) {
-    tlsRef = refuse(`[LoadBalancer] default-tls-container-ref of the cloud config: provider ${config.provider} has no TLS`);
+    tlsRef = refuse(
+      `[LoadBalancer] default-tls-container-ref of the cloud config: provider ${config.provider} has no TLS`,
+    );
   }
 
   const methods = features.layer4 ? ['SOURCE_IP_PORT'] : ['ROUND_ROBIN', 'LEAST_CONNECTIONS', 'SOURCE_IP'];
@@ -141,13 +160,16 @@ export function readSettings(desired: DesiredLoadBalancer, { config, features }:
   );
 
   let connectionLimit = read<number>(keys.connectionLimit, values.limit, -1, integer(-1, 2 ** 31 - 1));
-  if (!needs(!features.layer4, keys.connectionLimit, 'limit of connections', (value) => value === '-1')) connectionLimit = undefined;
+  if (!needs(!features.layer4, keys.connectionLimit, 'limit of connections', (value) => value === '-1'))
+    connectionLimit = undefined;
 
   const settings: Settings = {
     family,
     internal,
     namedId: given(keys.loadBalancerId) || undefined,
-    hostname: read<string>(keys.hostname, values.hostname, '', (value) => (value === '' || dnsName.test(value) ? value : undefined)),
+    hostname: read<string>(keys.hostname, values.hostname, '', (value) =>
+      value === '' || dnsName.test(value) ? value : undefined,
+    ),
     keepFloatingIp: read<boolean>(keys.keepFloatingIp, values.flag, false, flag),
     placement: placementOf(),
     portId: id(keys.portId),
@@ -175,7 +197,12 @@ export function readSettings(desired: DesiredLoadBalancer, { config, features }:
     const [clientData, memberConnect, memberData, tcpInspect] = wanted.map((key, at) =>
       read<number>(key, values.milliseconds, [50_000, 5000, 50_000, 0][at] ?? 0, integer(0, longestMs)),
     );
-    if (clientData === undefined || memberConnect === undefined || memberData === undefined || tcpInspect === undefined) {
+    if (
+      clientData === undefined ||
+      memberConnect === undefined ||
+      memberData === undefined ||
+      tcpInspect === undefined
+    ) {
       return undefined;
     }
     return { clientData, memberConnect, memberData, tcpInspect };
@@ -199,7 +226,9 @@ export function readSettings(desired: DesiredLoadBalancer, { config, features }:
     const section = name ? config.classes.get(name) : undefined;
     if (name && section === undefined) {
       const known = [...config.classes.keys()].map((one) => JSON.stringify(one)).join(', ') || 'none';
-      return refuse(`${keys.class}: ${JSON.stringify(name)}: no such [LoadBalancerClass] in the cloud config; there is: ${known}`);
+      return refuse(
+        `${keys.class}: ${JSON.stringify(name)}: no such [LoadBalancerClass] in the cloud config; there is: ${known}`,
+      );
     }
     const ids = {
       floatingNetworkId: id(keys.floatingNetworkId),
@@ -234,7 +263,8 @@ export function readSettings(desired: DesiredLoadBalancer, { config, features }:
     }
     const fitting = ranges.filter((range) => isIP(range.split('/')[0] ?? '') === (family === 'IPv6' ? 6 : 4));
     // Without any left it would be open to everybody.
-    if (ranges.length > 0 && fitting.length === 0) return refuse(`${shown}: none is ${family}, as the address of the load balancer is`);
+    if (ranges.length > 0 && fitting.length === 0)
+      return refuse(`${shown}: none is ${family}, as the address of the load balancer is`);
     return fitting;
   }
 }
@@ -262,7 +292,10 @@ export function tagMatcher(filter: string): (tags: readonly string[]) => boolean
   const negated = filter.startsWith('!');
   const rest = negated ? filter.slice(1) : filter;
   const all = rest.startsWith('&');
-  const wanted = (all ? rest.slice(1) : rest).split(',').map((one) => one.trim()).filter((one) => one !== '');
+  const wanted = (all ? rest.slice(1) : rest)
+    .split(',')
+    .map((one) => one.trim())
+    .filter((one) => one !== '');
   return (tags) => {
     const has = (one: string) => tags.includes(one);
     return (all ? wanted.every(has) : wanted.some(has)) !== negated;

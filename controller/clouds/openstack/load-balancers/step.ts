@@ -143,7 +143,12 @@ export type StepCall =
       readonly id: string;
       readonly monitor: NewMonitor;
     }
-  | { readonly does: 'delete health monitor'; readonly loadBalancer: string; readonly pool: string; readonly id: string }
+  | {
+      readonly does: 'delete health monitor';
+      readonly loadBalancer: string;
+      readonly pool: string;
+      readonly id: string;
+    }
   | {
       readonly does: 'create listener';
       readonly loadBalancer: string;
@@ -168,6 +173,7 @@ export type StepCall =
     }
   | { readonly does: 'delete floating IP'; readonly id: string }
   | { readonly does: 'create security group'; readonly name: string; readonly description: string }
+  | { readonly does: 'update security group'; readonly id: string; readonly description: string }
   | { readonly does: 'delete security group'; readonly id: string }
   | { readonly does: 'create security group rule'; readonly group: string | undefined; readonly rule: NewRule }
   | { readonly does: 'delete security group rule'; readonly group: string; readonly id: string }
@@ -191,4 +197,3 @@ export function stepOf(subject: Subject, target: string, summary: string, call: 
   const action = verb in verbs ? verbs[verb as keyof typeof verbs] : 'update';
   return { action, resource: resource.join(' '), target, summary, subject, call };
 }
-

@@ -1,5 +1,11 @@
 import { isIP } from 'node:net';
-import { type DesiredLoadBalancer, type DesiredMember, type DesiredPort, ownerTags, type Refusal } from '../../load-balancers.ts';
+import {
+  type DesiredLoadBalancer,
+  type DesiredMember,
+  type DesiredPort,
+  ownerTags,
+  type Refusal,
+} from '../../load-balancers.ts';
 import type { LoadBalancerConfig } from '../load-balancer-config.ts';
 import type { Monitor, Pool } from './answer.ts';
 import type { Features } from './features.ts';
@@ -111,9 +117,15 @@ function connectionCheck({ protocol }: DesiredPort): string {
  * What the classic controller would have made here. Its monitors look at the node port unless traffic is Local; where one of its making stands, it stays, since the
  * members agree with it.
  */
-export function classicCheck(wanted: Wanted, port: DesiredPort): { readonly type: string; readonly monitorPort: number | undefined } {
+export function classicCheck(
+  wanted: Wanted,
+  port: DesiredPort,
+): { readonly type: string; readonly monitorPort: number | undefined } {
   if (wanted.desired.trafficPolicy === 'Local') {
-    return { type: usesHttp(wanted, port) ? 'HTTP' : connectionCheck(port), monitorPort: wanted.desired.healthCheck.port };
+    return {
+      type: usesHttp(wanted, port) ? 'HTTP' : connectionCheck(port),
+      monitorPort: wanted.desired.healthCheck.port,
+    };
   }
   return { type: connectionCheck(port), monitorPort: undefined };
 }
@@ -148,7 +160,12 @@ export function sameMonitor(there: Monitor, wanted: NewMonitor): boolean {
 }
 
 /** The members of one port. A Node known by its providerID alone stays as it is. */
-export function newMembers(wanted: Wanted, port: DesiredPort, monitorPort: number | undefined, pool: Pool | undefined): readonly NewMember[] {
+export function newMembers(
+  wanted: Wanted,
+  port: DesiredPort,
+  monitorPort: number | undefined,
+  pool: Pool | undefined,
+): readonly NewMember[] {
   const { desired, settings } = wanted;
   if (port.nodePort === 0) return [];
   const subnetId = settings.placement?.memberSubnetId ?? settings.placement?.subnetId;
@@ -186,8 +203,13 @@ export function memberRefusals(wanted: Wanted): Refusal[] {
   for (const { node, providerID, addresses } of desired.members) {
     if (wanted.serverIdOf(providerID) === undefined) {
       refusals.push(unsupported(`member ${node}: providerID ${JSON.stringify(providerID)} is of another place`));
-    } else if (addresses.length > 0 && !addresses.some((address) => isIP(address) === (settings.family === 'IPv6' ? 6 : 4))) {
-      refusals.push(unsupported(`member ${node}: none of its addresses (${addresses.join(', ')}) is ${settings.family}`));
+    } else if (
+      addresses.length > 0 &&
+      !addresses.some((address) => isIP(address) === (settings.family === 'IPv6' ? 6 : 4))
+    ) {
+      refusals.push(
+        unsupported(`member ${node}: none of its addresses (${addresses.join(', ')}) is ${settings.family}`),
+      );
     }
   }
   for (const port of desired.ports) {

@@ -1,0 +1,428 @@
+import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
+import type { ApplyOptions } from '../../permit.ts';
+import type { OpenStackClient } from '../client.ts';
+import { faultOf, isThingNotFound } from '../fault.ts';
+import { objectOf } from '../json.ts';
+import {
+  type LoadBalancer,
+  type Pool,
+  readFloatingIp,
+  readGroup,
+  readListener,
+  readLoadBalancer,
+  readMonitor,
+  readNodePort,
+  readPool,
+  readRule,
+} from './answer.ts';
+import { markIn } from './names.ts';
+import { noNetworks } from './network-facts.ts';
+import { type Found, foundIn, type OctaviaObserved } from './observed.ts';
+import { listings, type Reads } from './reads.ts';
+import { type Resolved, requestOf } from './requests.ts';
+import type { NewMember, OctaviaStep, StepCall } from './step.ts';
+import { octaviaTags, ownedBy, ownerTagsOf, tagValue } from './tags.ts';
+
+export type Apply = (
+  step: OctaviaStep,
+  observed: OctaviaObserved | undefined,
+  options: ApplyOptions,
+) => Promise<OctaviaObserved | undefined>;
+
+/** The one request of each step, and what there is after it; Octavia is at work on it then, and what comes of that a later look shows. */
+export function octaviaSteps({ client, reads }: { readonly client: OpenStackClient; readonly reads: Reads }): Apply {
+  return async function apply(step, observed, { permit, signal }) {
+    const { call, subject } = step;
+    const { owner } = subject;
+    const empty: Found = {
+      loadBalancers: [],
+      floatingIps: [],
+      named: undefined,
+      group: undefined,
+      ports: [],
+      network: noNetworks,
+      noFailover: false,
+      full: [],
+    };
+    const found: Found = observed ? foundIn(observed) : { ...empty, network: await reads.network(signal) };
+    const now = (after: Found): OctaviaObserved | undefined => {
+      const result = reads.assemble(subject, after);
+      reads.remember(subject, result);
+      return result;
+    };
+
+    const made = await madeBefore();
+    if (made) return now(made);
+    const resolved = await resolve();
+    if (call.does === 'update port') return now(await changePort(call));
+    const request = requestOf(call, resolved);
+    let answer: unknown;
+    try {
+      answer = await client.change({ ...request, permit, signal });
+    } catch (error) {
+      const after = await afterRefusal(error);
+      if (after === undefined) throw error;
+      return now(after);
+    }
+    return now(await after(answer));
+
+    /** What an earlier try has made without our hearing of it. */
+    async function madeBefore(): Promise<Found | undefined> {
+      switch (call.does) {
+        case 'create load balancer': {
+          const hits = await reads.list(listings.loadBalancers, [['tags', ownerTagsOf(owner).join(',')]], signal);
+          const there = hits.find(({ status, tags }) => status !== 'DELETED' && ownedBy(tags, owner));
+          // Its pieces are read when Octavia has come to an end.
+          return there && withBalancer(found, { ...there, status: pendingOf(there) });
+        }
+        case 'create pool': {
+          const hits = await reads.list(
+            listings.pools,
+            [
+              ['loadbalancer_id', call.loadBalancer],
+              ['tags', [...ownerTagsOf(owner), call.portTag].join(',')],
+            ],
+            signal,
+          );
+          const known = new Set(balancer(call.loadBalancer)?.pools.map(({ id }) => id));
+          const there = hits.find(
+            ({ id, protocol, listenerIds }) =>
+              protocol === call.pool.protocol && listenerIds.length === 0 && !known.has(id),
+          );
+          return (
+            there && changed(call.loadBalancer, (one) => ({ ...one, pools: [...one.pools, { ...there, members: [] }] }))
+          );
+        }
+        case 'create floating IP': {
+          const hits = await reads.list(listings.floatingIps, [['description', call.body.description]], signal);
+          const there = hits.find(({ id }) => !found.floatingIps.some((one) => one.id === id));
+          return there && { ...found, floatingIps: [...found.floatingIps, there] };
+        }
+        case 'create security group': {
+          const hits = await reads.list(listings.groups, [['name', call.name]], signal);
+          const there = hits.find(({ description }) => markIn(description)?.service === owner.service);
+          return there && { ...found, group: there };
+        }
+        default:
+          return undefined;
+      }
+    }
+
+    async function resolve(): Promise<Resolved> {
+      const host = 'loadBalancer' in call ? balancer(call.loadBalancer) : undefined;
+      const pool =
+        'pool' in call && typeof call.pool === 'string'
+          ? call.pool
+          : 'portTag' in call
+            ? host?.pools.find((one) => isPoolFor(one, call.portTag))?.id
+            : undefined;
+      if ('portTag' in call && call.does !== 'create pool' && pool === undefined)
+        throw missing(`the pool for ${call.portTag}`);
+      if (call.does === 'create load balancer') {
+        const { placement, vipPortId, near } = call.body;
+        const placed = vipPortId !== undefined || placement.networkId !== undefined || placement.subnetId !== undefined;
+        const vipSubnetId = placed ? placement.subnetId : await reads.subnetOf(near, signal);
+        if (!placed && vipSubnetId === undefined) {
+          throw new CloudError({
+            kind: 'Invalid',
+            cloud: 'openstack',
+            operation: 'create load balancer',
+            message: `no subnet for the VIP: name subnet-id in the cloud config; no port has any of the members' addresses ${near.join(', ') || '(there are no members)'}`,
+          });
+        }
+        return { owner, pool: '', subnetId: vipSubnetId, vipSubnetId, group: '' };
+      }
+      if (call.does === 'create security group rule' && (call.group ?? found.group?.id) === undefined)
+        throw missing('the security group');
+      return {
+        owner,
+        pool: pool ?? '',
+        subnetId: host?.vipSubnetId || undefined,
+        vipSubnetId: undefined,
+        group: found.group?.id ?? '',
+      };
+    }
+
+    function isPoolFor({ tags, listenerIds }: Pool, portTag: string): boolean {
+      return ownedBy(tags, owner) && tags.includes(portTag) && listenerIds.length === 0;
+    }
+
+    function missing(what: string): CloudError {
+      return new CloudError({
+        kind: 'Conflict',
+        cloud: 'openstack',
+        operation: call.does,
+        message: `${what} is not there`,
+      });
+    }
+
+    /** An answer that means that it is done already, or that another way has to be taken. */
+    async function afterRefusal(error: unknown): Promise<Found | undefined> {
+      if (!isCloudError(error)) return undefined;
+      if (call.does.startsWith('delete') && isThingNotFound(error)) return after(undefined);
+      const { status, type } = faultOf(error) ?? {};
+      if (
+        call.does === 'fail over load balancer' &&
+        (error.kind === 'Forbidden' || status === 501 || status === 400 || error.kind === 'NotFound')
+      ) {
+        if (error.kind === 'Forbidden' || status === 501) reads.noteNoFailover();
+        return { ...found, noFailover: true };
+      }
+      if (call.does === 'create security group rule' && type === 'SecurityGroupRuleExists')
+        return withGroup(await readGroupAgain());
+      const isFull = type === 'IpAddressGenerationFailure' || type === 'ExternalIpAddressExhausted';
+      if (call.does === 'create floating IP' && call.body.subnetId !== undefined && isFull) {
+        return { ...found, full: [...found.full, call.body.subnetId] };
+      }
+      return undefined;
+    }
+
+    async function readGroupAgain() {
+      const operation = 'GET /security-groups/{id}';
+      const id = found.group?.id ?? '';
+      return readGroup(
+        await client.get({ service: 'network', path: `/security-groups/${id}`, operation, signal }),
+        operation,
+      );
+    }
+
+    function withGroup(group: Found['group']): Found {
+      return { ...found, group };
+    }
+
+    /** What there is after the request. */
+    function after(answer: unknown): Found {
+      const { operation } = requestOf(call, {
+        owner,
+        pool: '',
+        subnetId: undefined,
+        vipSubnetId: undefined,
+        group: '',
+      });
+      switch (call.does) {
+        case 'create load balancer':
+          return withBalancer(found, readCreated(answer, operation));
+        case 'update load balancer':
+          return changed(call.id, (one) => ({ ...one, tags: call.tags }));
+        case 'fail over load balancer':
+          return changed(call.id, (one) => one);
+        case 'delete load balancer':
+          return changed(call.id, (one) => one, 'PENDING_DELETE');
+        case 'create pool':
+          return changed(call.loadBalancer, (one) => ({
+            ...one,
+            pools: [...one.pools, { ...readPool(answer, operation), members: [] }],
+          }));
+        case 'update pool':
+          return changed(call.loadBalancer, (one) => ({
+            ...one,
+            pools: one.pools.map((pool) =>
+              pool.id === call.id
+                ? { ...readPool(answer, operation), members: pool.members, monitor: pool.monitor }
+                : pool,
+            ),
+          }));
+        case 'delete pool':
+          return changed(call.loadBalancer, (one) => ({
+            ...one,
+            pools: one.pools.filter(({ id }) => id !== call.id),
+            listeners: one.listeners.map((listener) =>
+              listener.poolId === call.id ? { ...listener, poolId: undefined } : listener,
+            ),
+          }));
+        case 'update members':
+          return withPool(call.loadBalancer, resolved.pool, (pool) => ({
+            ...pool,
+            members: call.members.map((one) => shownMember(one, pool)),
+          }));
+        case 'create member':
+          return withPool(call.loadBalancer, resolved.pool, (pool) => ({
+            ...pool,
+            members: [...(pool.members ?? []), shownMember(call.member, pool)],
+          }));
+        case 'update member':
+          return withPool(call.loadBalancer, call.pool, (pool) => ({
+            ...pool,
+            members: (pool.members ?? []).map((one) => (one.id === call.id ? shownMember(call.member, pool) : one)),
+          }));
+        case 'delete member':
+          return withPool(call.loadBalancer, call.pool, (pool) => ({
+            ...pool,
+            members: (pool.members ?? []).filter(({ id }) => id !== call.id),
+          }));
+        case 'create health monitor':
+        case 'update health monitor': {
+          const monitor = readMonitor(answer, operation);
+          return withPool(call.loadBalancer, resolved.pool, (pool) => ({ ...pool, monitorId: monitor.id, monitor }));
+        }
+        case 'delete health monitor':
+          return withPool(call.loadBalancer, call.pool, (pool) => ({
+            ...pool,
+            monitorId: undefined,
+            monitor: undefined,
+          }));
+        case 'create listener': {
+          const listener = readListener(answer, operation);
+          return changed(call.loadBalancer, (one) => ({
+            ...one,
+            listeners: [...one.listeners, listener],
+            pools: one.pools.map((pool) =>
+              pool.id === listener.poolId ? { ...pool, listenerIds: [...pool.listenerIds, listener.id] } : pool,
+            ),
+          }));
+        }
+        case 'update listener': {
+          const listener = readListener(answer, operation);
+          return changed(call.loadBalancer, (one) => ({
+            ...one,
+            listeners: one.listeners.map((known) => (known.id === call.id ? listener : known)),
+            pools: one.pools.map((pool) => {
+              const others = pool.listenerIds.filter((id) => id !== call.id);
+              return { ...pool, listenerIds: pool.id === listener.poolId ? [...others, call.id] : others };
+            }),
+          }));
+        }
+        case 'delete listener':
+          return changed(call.loadBalancer, (one) => ({
+            ...one,
+            listeners: one.listeners.filter(({ id }) => id !== call.id),
+            pools: one.pools.map((pool) => ({ ...pool, listenerIds: pool.listenerIds.filter((id) => id !== call.id) })),
+          }));
+        case 'create floating IP':
+          return { ...found, floatingIps: [...found.floatingIps, readFloatingIp(answer, operation)] };
+        case 'update floating IP': {
+          const floating = readFloatingIp(answer, operation);
+          const others = found.floatingIps.filter(({ id }) => id !== call.id);
+          return {
+            ...found,
+            floatingIps: [...others, floating],
+            named: found.named?.id === call.id ? floating : found.named,
+          };
+        }
+        case 'delete floating IP':
+          return {
+            ...found,
+            floatingIps: found.floatingIps.filter(({ id }) => id !== call.id),
+            named: found.named?.id === call.id ? undefined : found.named,
+          };
+        case 'create security group':
+          return withGroup(readGroup(answer, operation));
+        case 'update security group':
+        case 'delete security group':
+          return withGroup(undefined);
+        case 'create security group rule':
+          return withGroup(
+            found.group && { ...found.group, rules: [...found.group.rules, readRule(answer, operation)] },
+          );
+        case 'delete security group rule':
+          return withGroup(
+            found.group && { ...found.group, rules: found.group.rules.filter(({ id }) => id !== call.id) },
+          );
+        case 'update port':
+          return found;
+      }
+    }
+
+    /** The groups of a port as they are now with one more or less; a change by somebody else in between is a conflict. */
+    async function changePort({ id, add, remove }: StepCall & { does: 'update port' }): Promise<Found> {
+      const operation = 'PUT /ports/{id}';
+      const group = add === undefined ? undefined : (found.group?.id ?? add);
+      try {
+        const port = readNodePort(
+          await client.get({ service: 'network', path: `/ports/${id}`, operation: 'GET /ports/{id}', signal }),
+          operation,
+        );
+        const groups = [
+          ...port.groups.filter((one) => one !== remove && one !== group),
+          ...(group === undefined ? [] : [group]),
+        ];
+        const answer = await client.change({
+          ...{ service: 'network', method: 'PUT', path: `/ports/${id}`, operation, permit, signal },
+          body: { port: { security_groups: groups } },
+          ...(port.revision === undefined ? {} : { headers: { 'if-match': `revision_number=${port.revision}` } }),
+        });
+        const after = readNodePort(answer, operation);
+        return { ...found, ports: found.ports.map((one) => (one.id === id ? after : one)) };
+      } catch (error) {
+        if (!isThingNotFound(error)) throw error;
+        return { ...found, ports: found.ports.filter((one) => one.id !== id) };
+      }
+    }
+
+    function balancer(id: string): LoadBalancer | undefined {
+      return found.loadBalancers.find((one) => one.id === id);
+    }
+
+    function changed(id: string, change: (one: LoadBalancer) => LoadBalancer, status = 'PENDING_UPDATE'): Found {
+      const loadBalancers = found.loadBalancers.map((one) =>
+        one.id === id ? { ...change(one), status, pendingMs: 0 } : one,
+      );
+      return { ...found, loadBalancers };
+    }
+
+    function withPool(id: string, pool: string, change: (pool: Pool) => Pool): Found {
+      reads.forgetMembers(pool);
+      return changed(id, (one) => ({
+        ...one,
+        pools: one.pools.map((known) => (known.id === pool ? change(known) : known)),
+      }));
+    }
+  };
+}
+
+/** One that is found is looked at again before anything is built on it. */
+function pendingOf({ status }: LoadBalancer): string {
+  return status === 'ACTIVE' ? 'PENDING_UPDATE' : status;
+}
+
+function withBalancer(found: Found, one: LoadBalancer): Found {
+  return { ...found, loadBalancers: [...found.loadBalancers.filter(({ id }) => id !== one.id), one] };
+}
+
+/** The answer to a create has everything that was made with it, but for ids of what holds what. */
+function readCreated(answer: unknown, operation: string): LoadBalancer {
+  const loadBalancer = readLoadBalancer(answer, operation);
+  const json = objectOf(objectOf(answer)?.['loadbalancer']) ?? {};
+  const parts = (value: unknown) => (Array.isArray(value) ? value : []);
+  return {
+    ...loadBalancer,
+    listeners: parts(json['listeners']).map((one) => ({
+      ...readListener(one, operation),
+      loadBalancerId: loadBalancer.id,
+    })),
+    pools: parts(json['pools']).map((one) => {
+      const members = parts(objectOf(one)?.['members']).map((member) => objectOf(member) ?? {});
+      return {
+        ...readPool(one, operation),
+        loadBalancerId: loadBalancer.id,
+        members: members.map((member) => ({
+          id: String(member['id']),
+          name: String(member['name']),
+          address: String(member['address']),
+          port: Number(member['protocol_port']),
+          weight: Number(member['weight'] ?? 1),
+          monitorPort: typeof member['monitor_port'] === 'number' ? member['monitor_port'] : undefined,
+          status: String(member['provisioning_status']),
+          healthy: undefined,
+          providerID: tagValue(parts(member['tags']).map(String), octaviaTags.providerId),
+        })),
+      };
+    }),
+  };
+}
+
+function shownMember({ name, address, port, weight, monitorPort, providerID }: NewMember, { members = [] }: Pool) {
+  const before = members.find((one) => one.address === address && one.port === port);
+  const id = before?.id ?? `${address} ${port}`;
+  return {
+    id,
+    name,
+    address,
+    port,
+    weight,
+    monitorPort,
+    status: 'PENDING_UPDATE',
+    healthy: before?.healthy,
+    providerID,
+  };
+}
