@@ -114,12 +114,6 @@ export function readClassicSettings(desired: DesiredLoadBalancer, config: Classi
     } else if (desired.families.length > 1) {
       note('spec.ipFamilies: IPv6 is not possible with a classic load balancer of a VPC; it serves IPv4 alone');
     }
-    if (annotations[keys.targetNodeLabels] !== undefined) {
-      refuse(
-        keys.targetNodeLabels,
-        'not possible: members are chosen for all Services alike; label Nodes with node.kubernetes.io/exclude-from-external-load-balancers instead',
-      );
-    }
     for (const key of [keys.targetGroupAttributes, keys.targetType, keys.eipAllocations, keys.privateAddresses]) {
       if (text(key) !== undefined) note(`${key}: ${JSON.stringify(annotations[key])} is ${only}`);
     }

@@ -79,7 +79,7 @@ function byAddress(wish: NodeRuleWish, group: ObservedSecurityGroup): PlannedSec
   const lasting = group.ingress.filter((rule) => !isOfAnother(rule, loadBalancer));
   const isMissing = (rule: IngressRule, others: readonly IngressRule[]) =>
     !keys.has(ruleKey(rule)) && !others.some((other) => covers(other, rule));
-  const anybodys = lasting.filter((rule) => !isOf(rule, loadBalancer));
+  const anybodys = lasting.filter((rule) => !isOf(rule, loadBalancer) && rule.description !== descriptions.mtu);
   const missing = [
     // Also where a wider one lets them in: by these others see that the shared rules are needed.
     ...client.filter((rule) => isMissing(rule, [])),
@@ -93,18 +93,21 @@ function byAddress(wish: NodeRuleWish, group: ObservedSecurityGroup): PlannedSec
   if (missing.length > 0) {
     calls.push(plannedCall({ does: 'authorize ingress', group: group.id, rules: missing, shared: true }, group.name));
   }
-  return [...calls, ...revoke(group, stale), ...revoke(group, staleMtu, { by: 'client rules', but: loadBalancer })];
+  // By the stale rules it shows whose packet sizes they were.
+  return [...calls, ...revoke(group, staleMtu, { by: 'client rules', but: loadBalancer }), ...revoke(group, stale)];
 }
 
 /** Rules for packet sizes that no client rule needs any more, once this load balancer has only these clients. */
 function mtuWithout(group: ObservedSecurityGroup, loadBalancer: string, clients: readonly string[]): IngressRule[] {
-  const had = group.ingress.filter((rule) => clientOf(rule) === loadBalancer);
+  const had = new Set(group.ingress.flatMap((rule) => (clientOf(rule) === loadBalancer ? [rule.source] : [])));
+  return mtuUnneeded(group, loadBalancer).filter(({ source }) => had.has(source) && !clients.includes(source));
+}
+
+/** Rules for packet sizes that are of no use to any other load balancer. */
+function mtuUnneeded(group: ObservedSecurityGroup, loadBalancer: string): IngressRule[] {
   const others = group.ingress.filter((rule) => ![undefined, loadBalancer].includes(clientOf(rule)));
-  const needed = new Set([...clients, ...others.map(({ source }) => source)]);
-  return group.ingress.filter(
-    ({ description, source }) =>
-      description === descriptions.mtu && !needed.has(source) && had.some((rule) => rule.source === source),
-  );
+  const needed = new Set(others.map(({ source }) => source));
+  return group.ingress.filter(({ description, source }) => description === descriptions.mtu && !needed.has(source));
 }
 
 /** Rules by addresses, where none is wanted: shared ones first, since those of this load balancer alone tell that it is here. */
@@ -143,8 +146,13 @@ export function planNodeRuleRemoval(
   for (const group of facts.groups.values()) {
     calls.push(...addressRulesOff(owner.cluster, loadBalancer, group));
     // Two that went at the same time may each have seen the other's rules; the later one sees none.
-    if (!group.ingress.some((rule) => isOf(rule, loadBalancer)))
-      calls.push(...sharedHealthOff(group, owner.cluster, loadBalancer));
+    if (!group.ingress.some((rule) => isOf(rule, loadBalancer))) {
+      const unless = { by: 'client rules', but: loadBalancer } as const;
+      calls.push(
+        ...sharedHealthOff(group, owner.cluster, loadBalancer),
+        ...revoke(group, mtuUnneeded(group, loadBalancer), unless),
+      );
+    }
     const fromOwn = group.ingress.filter(
       (rule) => ownGroup !== undefined && rule.source === ownGroup && rule.protocol === '-1',
     );
