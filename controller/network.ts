@@ -53,6 +53,8 @@ export interface NetworkContext {
   readonly budget: BudgetKeeper;
   readonly loops: Loops;
   readonly dryRun: boolean;
+  /** How many objects a page of a list has; default as in createListWatch. */
+  readonly pageSize?: number | undefined;
   paused(): boolean;
 }
 
@@ -87,6 +89,7 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
           clock,
           random,
           log,
+          ...(context.pageSize === undefined ? {} : { pageSize: context.pageSize }),
         });
   const members =
     services &&

@@ -38,7 +38,7 @@ export interface ReplicaParts {
   /** As it stands in the Lease. */
   readonly identity: string;
   readonly host: string;
-  /** How many Nodes a page of their list has. */
+  /** How many objects a page of a list has; default as in createListWatch. */
   readonly pageSize?: number;
   /** This replica has begun to lead. */
   onStartedLeading(): void;
@@ -171,6 +171,7 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
       budget,
       loops: options.loops,
       dryRun,
+      pageSize: parts.pageSize,
       paused: pause.paused,
     },
     options.network,

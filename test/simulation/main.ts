@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { addCounts, coverageOf, printCoverage } from './coverage.ts';
+import { addCounts, coverageOf, holesIn, printCoverage } from './coverage.ts';
 import { runSeeds } from './pool.ts';
 import { runSeed, type SeedResult } from './run-seed.ts';
 
@@ -8,6 +8,9 @@ const usage = `usage: simulate [--seeds N [--from S] [--threads N] [--until-brok
   --seed N         one seed, with a trace of everything that happened in it
   --until-broken   ends at the first seed that breaks a promise
 `;
+
+/** So many seeds have to hit every call site with every kind of fault. */
+const completeSeeds = 1000;
 
 function whole(name: string, text: string): number {
   const value = Number(text);
@@ -59,14 +62,17 @@ async function main(): Promise<number> {
     },
   });
   const took = (performance.now() - startedAt) / 1000;
-  if (!values['no-coverage']) process.stdout.write(`${printCoverage(coverageOf(counts))}\n\n`);
+  const coverage = coverageOf(counts);
+  if (!values['no-coverage']) process.stdout.write(`${printCoverage(coverage)}\n\n`);
   const broken = results.filter((result) => result.broken !== undefined).length;
   const simulated = results.reduce((sum, { seconds }) => sum + seconds, 0) / 3600;
   const slowest = Math.max(0, ...results.map(({ convergedIn }) => convergedIn));
   process.stdout.write(
     `${results.length} seeds, ${broken} broke a promise; ${simulated.toFixed(1)} simulated hours in ${took.toFixed(1)} s, ${(results.length / took).toFixed(1)} seeds/s; slowest convergence ${slowest.toFixed(0)} s\n`,
   );
-  return broken === 0 && results.length > 0 ? 0 : 1;
+  // Fewer seeds cannot be asked to hit everything.
+  const holes = results.length >= completeSeeds ? holesIn(coverage).length : 0;
+  return broken === 0 && holes === 0 && results.length > 0 ? 0 : 1;
 }
 
 main().then(

@@ -8,8 +8,9 @@ import { createServices } from './actors/services.ts';
 import { createTroubles } from './actors/troubles.ts';
 import { createTruth } from './actors/truth.ts';
 import { createVms } from './actors/vms.ts';
+import { aimOf } from './call-sites.ts';
 import { createDice } from './engine/dice.ts';
-import { createFaults } from './engine/faults.ts';
+import { type Aim, createFaults } from './engine/faults.ts';
 import { createFleet } from './engine/fleet.ts';
 import { drawScenario } from './engine/scenario.ts';
 import { createTimeline } from './engine/timeline.ts';
@@ -44,6 +45,8 @@ const leastCalmMs = 45_000;
 const convergenceMs = 1_800_000;
 const checkMs = 5000;
 const restartMs = 40_000;
+/** How often the world does what makes the call that a seed aims at. */
+const provokeMs = 12_000;
 
 /** Lives through one seed: some calm, then faults, then calm again until the world is as desired, then a change of leader that changes nothing. */
 export async function runSeed(seed: number, trace?: (line: string) => void): Promise<SeedResult> {
@@ -83,6 +86,8 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
   const machines = createMachines(truth, cluster, createDice(seed, 'machines'));
   const rates = { kube: 0, watch: 0, cloud: 0, report: 0 };
   const counts = new Map<string, number>();
+  const { site, kinds } = aimOf(seed);
+  const aim: Aim = { site, kinds: [...kinds], armed: false, rests: false };
   const evidence = collectEvidence();
   const observers: Observer[] = [evidence];
   const acting: Acting = { current: undefined };
@@ -96,6 +101,7 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
     dice: createDice(seed, 'fleet'),
     rates,
     counts,
+    aim,
     trace: say,
     failed: (identity, why) => say?.(`${identity}  leading failed: ${String(why)}`),
   });
@@ -108,7 +114,7 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
   );
   const agents = createAgents(truth, machines, {
     dice: createDice(seed, 'agents'),
-    faults: createFaults(createDice(seed, 'report faults'), rates, counts, seed),
+    faults: createFaults({ dice: createDice(seed, 'report faults'), rates, counts, aim, turn: seed }),
     observers,
     trace: say,
     leader: () => fleet.leaders()[0],
@@ -183,7 +189,17 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
     clock.setTimer(dice.wait(scenario.actionMeanMs), act);
   };
   clock.setTimer(dice.wait(scenario.actionMeanMs), act);
+  aim.armed = true;
+  say?.(`aims at ${aim.site}: ${aim.kinds.join(', ')}`);
+  const provoke = () => {
+    if (!aim.armed || aim.kinds.length === 0) return;
+    const what = services.provoke(aim.site) ?? vms.provoke(aim.site) ?? people.provoke(aim.site);
+    if (what !== undefined) say?.(`world  ${what}`);
+    clock.setTimer(dice.between(0.5, 1.5) * provokeMs, provoke);
+  };
+  clock.setTimer(provokeMs / 4, provoke);
   await pass(scenario.chaosMs);
+  aim.armed = false;
 
   say?.('faults have stopped');
   Object.assign(rates, { kube: 0, watch: 0, cloud: 0, report: 0 });

@@ -9,6 +9,8 @@ import type { Truth } from './truth.ts';
 export interface People {
   /** Something that a person, an autoscaler or another controller does to the cluster; answers what, for the trace. */
   act(): string;
+  /** Does what makes the controller call that site, if people have anything to do with it. */
+  provoke(site: string): string | undefined;
   /** Everything is unpaused again. */
   unpause(): void;
   /** Mends what only a person can: Nodes that stand for another machine than the one they run on. */
@@ -78,6 +80,18 @@ export function createPeople(truth: Truth, cluster: Cluster, machines: Machines,
       annotate(node.name, 'example.com/note', String(dice.whole(1, 1000)));
       return `writes a note on Node ${node.name}`;
     },
+    provoke(site) {
+      if (site !== 'cloud GET instances') return undefined;
+      // So many names at once are looked for in one list.
+      for (const machine of machines.all) {
+        const node = nodeOf(truth.node(machine.name));
+        if (node === undefined || !machines.running(machine)) continue;
+        cluster.removeNode(machine.name);
+        truth.pausedSince.delete(node.uid);
+        machines.restartKubelet(machine);
+      }
+      return 'deletes all Nodes, and they register anew at once';
+    },
     unpause() {
       if (truth.allPausedSince !== undefined) pauseAll();
       for (const { name, uid } of truth.nodes().map((value) => nodeOf(value)))
@@ -89,10 +103,10 @@ export function createPeople(truth: Truth, cluster: Cluster, machines: Machines,
         if (node === undefined) continue;
         const vm = truth.vm(machine.vmId);
         if (vm === undefined || vm.power === 'terminated') {
-          // A liar that got another's VM before its own ended: that VM lives, and so the Node would stay for ever.
+          // What a liar said of itself before its VM ended keeps its Node for ever.
           const own = truth.vmsOfNode.get(node.uid) ?? [];
           const astray = node.providerID !== '' && !own.some((id) => node.providerID.endsWith(`/${id}`));
-          if (astray && truth.liars.has(node.uid)) cluster.removeNode(machine.name);
+          if ((astray || node.uninitialized) && truth.liars.has(node.uid)) cluster.removeNode(machine.name);
           continue;
         }
         // Its agent named the VM that was there before this one, and says nothing while this one is off.

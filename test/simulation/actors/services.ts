@@ -2,6 +2,7 @@ import { annotations, labels } from '../../../common/well-known.ts';
 import type { Dice } from '../engine/dice.ts';
 import { endpoint } from '../engine/process.ts';
 import { clusterUid, serviceUidOf } from '../judge/network-truth.ts';
+import { nodeOf } from '../judge/node-object.ts';
 import { serviceOf } from '../judge/service-object.ts';
 import type { Cluster } from './cluster.ts';
 import type { Truth } from './truth.ts';
@@ -10,6 +11,8 @@ export interface Services {
   create(name: string): string;
   /** Something that a person does to Services, or somebody to the cloud's load balancers and routes; answers what, for the trace. */
   act(): string;
+  /** Does what makes the controller call that site, if Services have anything to do with it. */
+  provoke(site: string): string | undefined;
   unpause(): void;
   /** Takes away what is in the way. */
   mend(): void;
@@ -39,6 +42,21 @@ export function createServices(truth: Truth, cluster: Cluster, dice: Dice, regio
   const collection = core.store.collection('services');
   let counter = 0;
   let inTheWay: string | undefined;
+  /** Somebody makes a route to the range of each Node that registers, before the controller does. */
+  let grabbing = false;
+  const grabbed: string[] = [];
+
+  core.store.watch(core.store.collection('nodes'), ({ type, object }) => {
+    const destination = nodeOf(object.value).podCIDR;
+    const vm = cloud.model.list('demo', 'sim-1').find(({ power }) => power === 'running');
+    if (!grabbing || type !== 'ADDED' || destination === '' || vm === undefined) return;
+    if (routes.store.inPlace(foreignPlace).some((route) => route.destination === destination)) return;
+    const description = 'of somebody else';
+    grabbed.push(
+      routes.create(foreignPlace, { destination, instanceId: vm.id, description, tags: {}, clientToken: undefined })
+        .route.id,
+    );
+  });
 
   makeForeign();
 
@@ -67,8 +85,7 @@ export function createServices(truth: Truth, cluster: Cluster, dice: Dice, regio
     }));
   }
 
-  function create(name: string): string {
-    const type = dice.chance(0.85) ? 'LoadBalancer' : 'ClusterIP';
+  function create(name: string, type = dice.chance(0.85) ? 'LoadBalancer' : 'ClusterIP'): string {
     const scope = `${endpoint}/demo/${dice.pick(regions)}`;
     cluster.ask('POST', path, {
       apiVersion: 'v1',
@@ -132,6 +149,54 @@ export function createServices(truth: Truth, cluster: Cluster, dice: Dice, regio
     return `writes a note on Service ${name}`;
   }
 
+  /** Each of its ports leads elsewhere, or one joins or leaves. */
+  function repoint(name: string, verb: string): string {
+    const { ports: held } = serviceOf(collection.items.get(`${namespace}/${name}`)!.value);
+    if (verb === 'PATCH') {
+      patch(name, { spec: { loadBalancerSourceRanges: [`203.0.113.${dice.whole(0, 250)}/32`] } });
+      return `changes the source ranges of Service ${name}`;
+    }
+    const kept = held.map(({ protocol, port }, index) => ({ name: `p${index}`, protocol, port, targetPort: 8080 }));
+    counter += 1;
+    const joins = verb === 'POST' ? kept.length < 4 : kept.length < 2;
+    const next = { name: `p${kept.length}`, protocol: 'TCP', port: 1000 + counter, targetPort: 8080 };
+    patch(name, { spec: { ports: joins ? [...kept, next] : kept.slice(0, 1) } });
+    return `${joins ? 'adds a port to' : 'takes the ports but one off'} Service ${name}`;
+  }
+
+  function provoke(site: string): string | undefined {
+    const [, verb = '', path = ''] = site.split(' ');
+    const serving = all().filter(({ wants, paused, ingress }) => wants && !paused && ingress.length > 0);
+    const one = serving.length === 0 ? undefined : dice.pick(serving);
+    if (path.includes('/listeners')) return one && repoint(one.name, verb);
+    if (path.endsWith('/pools/*')) {
+      if (one !== undefined) patch(one.name, { spec: { sessionAffinity: dice.pick(['ClientIP', 'None']) } });
+      return one && `changes the session affinity of Service ${one.name}`;
+    }
+    if (site === 'cloud GET routes/*') grabbing = true;
+    if (path.endsWith('/members')) return exclude();
+    if (verb === 'DELETE' && /^(addresses|load-balancers)/.test(path)) return one && remove(one.name, one.uid);
+    if (verb === 'POST' && /^(addresses|load-balancers)/.test(path)) {
+      counter += 1;
+      return all().length < mostServices
+        ? create(`s-late-${counter}`, 'LoadBalancer')
+        : one && remove(one.name, one.uid);
+    }
+    if (site === 'kube get services' || site === 'kube patch events') {
+      // Written on at the very moment at which the controller writes it.
+      if (one === undefined) return undefined;
+      repoint(one.name, 'POST');
+      for (let ms = 20; ms < 400; ms += 20) clock.setTimer(ms, () => scribble(one.name));
+      return `writes on Service ${one.name} again and again`;
+    }
+    return undefined;
+  }
+
+  function scribble(name: string): void {
+    if (collection.items.get(`${namespace}/${name}`) === undefined) return;
+    patch(name, { metadata: { annotations: { 'example.com/note': String(dice.whole(1, 1000)) } } });
+  }
+
   function pause(name: string, uid: string): string {
     const on = !truth.pausedSince.has(uid);
     patch(name, { metadata: { annotations: { [annotations.paused]: on ? 'true' : null } } });
@@ -173,6 +238,7 @@ export function createServices(truth: Truth, cluster: Cluster, dice: Dice, regio
   return {
     create,
     stripped,
+    provoke,
     act() {
       const services = all();
       const drawn = dice.random();
@@ -192,6 +258,8 @@ export function createServices(truth: Truth, cluster: Cluster, dice: Dice, regio
     mend() {
       if (inTheWay !== undefined) loadBalancers.forget(inTheWay);
       inTheWay = undefined;
+      grabbing = false;
+      for (const id of grabbed.splice(0)) routes.delete(id);
     },
     unpause() {
       for (const { name, uid } of all()) if (truth.pausedSince.has(uid)) pause(name, uid);

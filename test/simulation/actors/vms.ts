@@ -6,6 +6,8 @@ import type { Truth } from './truth.ts';
 export interface Vms {
   /** Something that happens to a VM; answers what, for the trace. */
   act(): string;
+  /** Does what makes the controller call that site, if VMs have anything to do with it. */
+  provoke(site: string): string | undefined;
 }
 
 const mostMachines = 9;
@@ -67,15 +69,29 @@ export function createVms(
     return `the kubelet of ${machine.name} hangs`;
   }
 
+  function living(): Machine[] {
+    return machines.all.filter(({ vmId, otherCloud }) => {
+      const power = model.get(vmId)?.power;
+      return otherCloud === '' && (power === 'running' || power === 'stopped' || power === 'pending');
+    });
+  }
+
   return {
+    provoke(site) {
+      const all = living();
+      if (site === 'cloud GET routes/*' && all.length <= mostMachines) return create();
+      if (site !== 'kube delete nodes' && site !== 'cloud DELETE routes/*') return undefined;
+      if (all.length <= 2) return machines.all.length < mostMachines ? create() : undefined;
+      const machine = dice.pick(all);
+      agents.leave(machine);
+      model.terminate(machine.vmId);
+      return `VM ${machine.vmId} of ${machine.name} is shut down in order`;
+    },
     act() {
       const drawn = dice.random();
-      const living = machines.all.filter(({ vmId, otherCloud }) => {
-        const power = model.get(vmId)?.power;
-        return otherCloud === '' && (power === 'running' || power === 'stopped' || power === 'pending');
-      });
-      if (living.length === 0 || (drawn < 0.15 && machines.all.length < mostMachines)) return create();
-      const machine = dice.pick(living);
+      const all = living();
+      if (all.length === 0 || (drawn < 0.15 && machines.all.length < mostMachines)) return create();
+      const machine = dice.pick(all);
       const { power } = model.get(machine.vmId)!;
       if (drawn < 0.4) return end(machine);
       if (drawn < 0.6) {

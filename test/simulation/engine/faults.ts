@@ -121,6 +121,15 @@ export interface FaultRates {
   report: number;
 }
 
+/** A call site that a seed sees to, with the kinds of fault that are still to strike there, one at every other call. */
+export interface Aim {
+  readonly site: string;
+  readonly kinds: string[];
+  armed: boolean;
+  /** The last call was struck. */
+  rests: boolean;
+}
+
 /** Draws what goes wrong with each call, and counts it. */
 export interface Faults {
   readonly rates: FaultRates;
@@ -140,8 +149,17 @@ const rare: ReadonlySet<string> = new Set(['crash before', 'crash after', 'crash
 const rareShare = 0.15;
 const seldomCalls = 4;
 
-/** @param counts shared by all that draw @param turn of the kinds: the seed */
-export function createFaults(dice: Dice, rates: FaultRates, counts: Map<string, number>, turn: number): Faults {
+export interface FaultParts {
+  readonly dice: Dice;
+  readonly rates: FaultRates;
+  /** Shared by all that draw, as the aim is. */
+  readonly counts: Map<string, number>;
+  readonly aim: Aim;
+  /** Of the kinds: the seed. */
+  readonly turn: number;
+}
+
+export function createFaults({ dice, rates, counts, aim, turn }: FaultParts): Faults {
   const seen = new Map<string, number>();
 
   function count(site: string, kind: string): void {
@@ -159,6 +177,15 @@ export function createFaults(dice: Dice, rates: FaultRates, counts: Map<string, 
     if (forced !== undefined && kinds.includes(forced)) {
       count(site, forced);
       return forced;
+    }
+    const aimed = aim.armed && aim.site === site ? kinds.find((kind) => kind === aim.kinds[0]) : undefined;
+    if (aimed !== undefined) {
+      aim.rests = !aim.rests;
+      if (aim.rests) {
+        aim.kinds.shift();
+        count(site, aimed);
+        return aimed;
+      }
     }
     if (rate > 0 && calls === 1 && forced === undefined && dice.chance(0.35)) {
       // Kinds take turns at the first call of each site, seed by seed: what is called once in a while meets every one of them.

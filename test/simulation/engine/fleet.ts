@@ -6,7 +6,7 @@ import { largestStepMs } from '../judge/deletions.ts';
 import type { Observer } from '../judge/observer.ts';
 import type { Acting, Wire } from '../wires/wire.ts';
 import { createDice, type Dice } from './dice.ts';
-import { createFaults, type Faults } from './faults.ts';
+import { type Aim, createFaults, type Faults } from './faults.ts';
 import { type Process, startProcess, traceLog } from './process.ts';
 import type { Scenario } from './scenario.ts';
 import type { PauseKind, ProcessClock, Timeline } from './timeline.ts';
@@ -50,6 +50,7 @@ export interface FleetParts {
   readonly dice: Dice;
   readonly rates: Faults['rates'];
   readonly counts: Map<string, number>;
+  readonly aim: Aim;
   readonly trace: ((line: string) => void) | undefined;
   /** A process ended by itself. */
   failed(identity: string, why: unknown): void;
@@ -67,7 +68,9 @@ export function createFleet(parts: FleetParts): Fleet {
 
   const places: Place[] = Array.from({ length: scenario.replicas }, (_, index) => {
     const name = 'abc'[index]!;
-    const faults = createFaults(createDice(scenario.seed, `faults ${name}`), parts.rates, parts.counts, scenario.seed);
+    const { rates, counts, aim } = parts;
+    const faultDice = createDice(scenario.seed, `faults ${name}`);
+    const faults = createFaults({ dice: faultDice, rates, counts, aim, turn: scenario.seed });
     return {
       name,
       rate: scenario.clockRates[index]!,

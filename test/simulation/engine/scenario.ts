@@ -1,3 +1,4 @@
+import { aimOf } from '../call-sites.ts';
 import { createDice } from './dice.ts';
 import type { FaultRates } from './faults.ts';
 
@@ -40,10 +41,15 @@ export interface Scenario {
 export function drawScenario(seed: number): Scenario {
   const dice = createDice(seed, 'scenario');
   const replicas = dice.pick([1, 2, 2, 2, 3]);
-  const level = dice.pick([0.01, 0.04, 0.1, 0.25]);
+  const { site } = aimOf(seed);
+  // Nodes go only after a while, and only within a budget.
+  const deletes = site === 'kube delete nodes';
+  // What takes several calls that all have to go well is not reached where much fails.
+  const late = deletes || site === 'cloud GET routes/*' || site.endsWith('/pools/*');
+  const level = dice.pick(late ? [0.01] : [0.01, 0.04, 0.1, 0.25]);
   return {
     seed,
-    machines: dice.whole(3, 7),
+    machines: site === 'cloud GET instances' ? 6 : dice.whole(3, 7),
     replicas,
     clockRates: Array.from({ length: replicas }, () => dice.pick([1, 1, 0.985, 1.015])),
     clouds: [
@@ -52,7 +58,7 @@ export function drawScenario(seed: number): Scenario {
       ...(dice.chance(0.2) ? [{ region: '', reportOnly: 'aws' }] : []),
     ],
     foreignNodes: dice.whole(0, 2),
-    budget: dice.pick(['1/1m', '2/2m', '10%/2m', '50%/1m', '100%/1m', '100%/1m']),
+    budget: dice.pick(deletes ? ['100%/1m'] : ['1/1m', '2/2m', '10%/2m', '50%/1m', '100%/1m', '100%/1m']),
     removalBudget: dice.pick(['1/1m', '50%/1m', '100%/1m']),
     drainMs: dice.pick([0, 5000, 15_000]),
     services: dice.whole(1, 3),
@@ -67,10 +73,10 @@ export function drawScenario(seed: number): Scenario {
       report: 0.2,
     },
     actionMeanMs: dice.pick([3000, 6000, 12_000]),
-    chaosMs: dice.whole(60_000, 180_000),
+    chaosMs: dice.whole(deletes ? 170_000 : 60_000, 180_000),
     earlyFaults: dice.chance(0.3),
     wildClocks: dice.chance(0.1),
-    powerMs: dice.pick([2000, 4000, 40_000]),
+    powerMs: dice.pick(deletes ? [2000] : [2000, 4000, 40_000]),
     forgetAfterMs: dice.pick([5000, 30_000, 3_600_000]),
   };
 }
