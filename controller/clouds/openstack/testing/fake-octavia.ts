@@ -1,0 +1,570 @@
+import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import { answerJson, answerPage } from './answers.ts';
+import {
+  balancerJson,
+  createdJson,
+  type FakeBalancer,
+  type FakeListener,
+  type FakeMember,
+  type FakePool,
+  type Json,
+  listenerFields,
+  listenerJson,
+  memberFields,
+  memberJson,
+  monitorFields,
+  monitorJson,
+  OctaviaFault,
+  persistenceOf,
+  poolFields,
+  poolJson,
+  tagsOf,
+  thing,
+  timestamp,
+} from './fake-octavia-model.ts';
+import type { FakeCall, FakeOpenStack } from './fake-openstack.ts';
+
+/** Octavia as far as load balancers of Services need it, wire-true: everything is at work after a write for some looks, and refuses others meanwhile. */
+export interface FakeOctavia {
+  readonly balancers: Map<string, FakeBalancer>;
+  /** Newest minor version of the API. */
+  minor: number;
+  readonly providers: Set<string>;
+  /** How many looks at a load balancer show it PENDING after each write. */
+  looks: number;
+  /** What the next load balancer that is made comes to. */
+  nextBecomes: 'ACTIVE' | 'ERROR';
+  /** An administrator's; 403 otherwise. */
+  mayFailOver: boolean;
+  /** Puts a load balancer into ERROR. */
+  breakDown(id: string): void;
+  /** Everything is ACTIVE now, or gone. */
+  settle(): void;
+}
+
+const layer4Refuses = [
+  'allowed_cidrs',
+  'timeout_client_data',
+  'timeout_member_data',
+  'timeout_member_connect',
+  'timeout_tcp_inspect',
+];
+
+/** Puts Octavia into a fake OpenStack. */
+export function addOctavia(fake: FakeOpenStack): FakeOctavia {
+  const octavia: FakeOctavia = {
+    balancers: new Map(),
+    minor: 26,
+    providers: new Set(['amphora', 'octavia']),
+    looks: 1,
+    nextBecomes: 'ACTIVE',
+    mayFailOver: false,
+    breakDown(id) {
+      const one = octavia.balancers.get(id);
+      if (one === undefined) throw new Error(`no load balancer ${id}`);
+      one.status = 'ERROR';
+    },
+    settle() {
+      for (const one of [...octavia.balancers.values()]) {
+        one.looksLeft = 0;
+        look(fake, octavia, one);
+      }
+    },
+  };
+  fake.more.push((call, response) => {
+    if (call.service !== 'load-balancer') return undefined;
+    try {
+      return handle(fake, octavia, call, response);
+    } catch (error) {
+      if (!(error instanceof OctaviaFault)) throw error;
+      const faultcode = error.status < 500 ? 'Client' : 'Server';
+      return answerJson(response, error.status, { faultcode, faultstring: error.message, debuginfo: null });
+    }
+  });
+  return octavia;
+}
+
+function look(fake: FakeOpenStack, octavia: FakeOctavia, one: FakeBalancer): void {
+  if (!one.status.startsWith('PENDING')) return;
+  if (one.looksLeft > 0) {
+    one.looksLeft -= 1;
+    return;
+  }
+  if (one.becomes === 'DELETED') {
+    octavia.balancers.delete(one.id);
+    const port = String(one.fields['vip_port_id']);
+    const at = fake.ports.findIndex(({ id, deviceOwner }) => id === port && deviceOwner === 'Octavia');
+    if (at >= 0) fake.ports.splice(at, 1);
+    return;
+  }
+  const pieces = [
+    ...one.listeners,
+    ...one.pools.flatMap((pool) => [pool, ...pool.members, ...(pool.monitor ? [pool.monitor] : [])]),
+  ];
+  for (const piece of [one, ...pieces]) {
+    if (!piece.status.startsWith('PENDING')) continue;
+    piece.status = piece === one || one.becomes === 'ERROR' ? one.becomes : 'ACTIVE';
+    piece.fields['updated_at'] = timestamp();
+  }
+}
+
+function handle(fake: FakeOpenStack, octavia: FakeOctavia, call: FakeCall, response: ServerResponse): 'answered' {
+  const { method, path, query } = call;
+  if (path === '/') {
+    const versions = Array.from({ length: octavia.minor + 1 }, (_, n) => ({
+      id: `v2.${n}`,
+      status: n === octavia.minor ? 'CURRENT' : 'SUPPORTED',
+      links: [{ href: 'http://octavia/v2', rel: 'self' }],
+    }));
+    return answerJson(response, 200, { versions });
+  }
+  const [, , collection = '', id = '', below = '', member = ''] = path.split('/');
+  const body = call.body === '' ? {} : (JSON.parse(call.body) as Record<string, Json>);
+  const one = (name: string): Json => body[name] ?? {};
+  const page = (items: readonly Json[]): 'answered' => {
+    const url = new URL(`http://octavia/v2.0${path}?${query}`);
+    answerPage(
+      fake.pageSize,
+      response,
+      url,
+      collection === 'pools' && below !== '' ? below : collection,
+      items.filter(matching(query)) as Record<string, unknown>[],
+    );
+    return 'answered';
+  };
+  const answer = (status: number, name?: string, json?: Json): 'answered' => {
+    if (name !== undefined) return answerJson(response, status, { [name]: json });
+    response.writeHead(status, {});
+    response.end('');
+    return 'answered';
+  };
+  const balancers = [...octavia.balancers.values()];
+  const change = (balancer: FakeBalancer) => {
+    if (balancer.status !== 'ACTIVE') {
+      throw new OctaviaFault(409, `Load Balancer ${balancer.id} is immutable and cannot be updated.`);
+    }
+    work(octavia, balancer, 'PENDING_UPDATE');
+  };
+  const find = <T extends { readonly id: string }>(
+    kind: string,
+    of: (balancer: FakeBalancer) => readonly T[],
+    wanted = id,
+  ) => {
+    for (const balancer of balancers) {
+      const found = of(balancer).find((piece) => piece.id === wanted);
+      if (found) return { balancer, found };
+    }
+    throw new OctaviaFault(404, `${kind} ${wanted} not found.`);
+  };
+  const poolOf = (wanted = id) => find('Pool', ({ pools }) => pools, wanted);
+  const update = (piece: { status: string; fields: Record<string, unknown> }, changes: Json) => {
+    piece.status = 'PENDING_UPDATE';
+    Object.assign(piece.fields, changes, 'tags' in changes ? { tags: tagsOf(changes) } : {}, {
+      updated_at: timestamp(),
+    });
+  };
+
+  switch (
+    `${method} ${collection}${id === '' ? '' : '/id'}${below === '' ? '' : `/${below}`}${member === '' ? '' : '/id'}`
+  ) {
+    case 'GET loadbalancers':
+      for (const balancer of balancers) look(fake, octavia, balancer);
+      return page([...octavia.balancers.values()].map(balancerJson));
+    case 'GET loadbalancers/id': {
+      const balancer = octavia.balancers.get(id);
+      if (balancer) look(fake, octavia, balancer);
+      const { found } = find('Load Balancer', (each) => (octavia.balancers.has(each.id) ? [each] : []));
+      return answer(200, 'loadbalancer', balancerJson(found));
+    }
+    case 'POST loadbalancers': {
+      const made = create(fake, octavia, one('loadbalancer'));
+      return answer(201, 'loadbalancer', createdJson(made));
+    }
+    case 'PUT loadbalancers/id': {
+      const { found } = find('Load Balancer', (each) => [each]);
+      mutable(found);
+      work(octavia, found, 'PENDING_UPDATE');
+      update(found, one('loadbalancer'));
+      return answer(200, 'loadbalancer', balancerJson(found));
+    }
+    case 'PUT loadbalancers/id/failover': {
+      const { found } = find('Load Balancer', (each) => [each]);
+      if (!octavia.mayFailOver) throw new OctaviaFault(403, 'Policy does not allow this request to be performed.');
+      if (found.fields['provider'] === 'ovn')
+        throw new OctaviaFault(
+          501,
+          "Provider 'ovn' does not support a requested action: This provider does not support failing over load balancers.",
+        );
+      work(octavia, found, 'PENDING_UPDATE');
+      return answer(202);
+    }
+    case 'DELETE loadbalancers/id': {
+      const { found } = find('Load Balancer', (each) => [each]);
+      if (!['ACTIVE', 'ERROR'].includes(found.status)) {
+        throw new OctaviaFault(409, `Invalid state ${found.status} of loadbalancer resource ${id}`);
+      }
+      if (query.get('cascade') !== 'true' && found.listeners.length + found.pools.length > 0) {
+        throw new OctaviaFault(400, `Validation failure: Cannot delete Load Balancer ${id} - it has children`);
+      }
+      work(octavia, found, 'PENDING_DELETE');
+      found.becomes = 'DELETED';
+      return answer(204);
+    }
+    case 'GET listeners':
+      return page(balancers.flatMap((balancer) => balancer.listeners.map((each) => listenerJson(balancer, each))));
+    case 'POST listeners': {
+      const wish = one('listener');
+      const { found: balancer } = find('Load Balancer', (each) => [each], String(wish['loadbalancer_id']));
+      const made = listenerFor(octavia, balancer, wish);
+      change(balancer);
+      balancer.listeners.push(made);
+      return answer(201, 'listener', listenerJson(balancer, made));
+    }
+    case 'PUT listeners/id': {
+      const { balancer, found } = find('Listener', ({ listeners }) => listeners);
+      const { default_pool_id: pool, ...changes } = one('listener');
+      checkListener(balancer, { ...found.fields, ...changes }, changes);
+      if (pool !== undefined && pool !== null) poolOf(String(pool));
+      change(balancer);
+      update(found, { ...changes, ...('allowed_cidrs' in changes ? { allowed_cidrs: cidrsOf(changes) } : {}) });
+      if (pool !== undefined) found.poolId = pool as string | null;
+      return answer(200, 'listener', listenerJson(balancer, found));
+    }
+    case 'DELETE listeners/id': {
+      const { balancer, found } = find('Listener', ({ listeners }) => listeners);
+      change(balancer);
+      balancer.listeners.splice(balancer.listeners.indexOf(found), 1);
+      return answer(204);
+    }
+    case 'GET pools':
+      return page(balancers.flatMap((balancer) => balancer.pools.map((each) => poolJson(balancer, each))));
+    case 'POST pools': {
+      const wish = one('pool');
+      // As the releases up to Octavia 11 fail here.
+      if ('members' in wish || 'healthmonitor' in wish)
+        throw new OctaviaFault(500, "'dict' object has no attribute '_sa_instance_state'");
+      const { found: balancer } = find('Load Balancer', (each) => [each], String(wish['loadbalancer_id']));
+      checkPool(balancer, wish);
+      change(balancer);
+      const made: FakePool = { ...thing(poolFields(wish)), members: [], monitor: undefined };
+      balancer.pools.push(made);
+      return answer(201, 'pool', poolJson(balancer, made));
+    }
+    case 'GET pools/id': {
+      const { balancer, found } = poolOf();
+      return answer(200, 'pool', poolJson(balancer, found));
+    }
+    case 'PUT pools/id': {
+      const { balancer, found } = poolOf();
+      const changes = one('pool');
+      checkPool(balancer, { ...found.fields, ...changes });
+      change(balancer);
+      update(found, {
+        ...changes,
+        ...('session_persistence' in changes
+          ? { session_persistence: persistenceOf(changes['session_persistence']) }
+          : {}),
+      });
+      return answer(200, 'pool', poolJson(balancer, found));
+    }
+    case 'DELETE pools/id': {
+      const { balancer, found } = poolOf();
+      change(balancer);
+      balancer.pools.splice(balancer.pools.indexOf(found), 1);
+      for (const listener of balancer.listeners) if (listener.poolId === id) listener.poolId = null;
+      return answer(204);
+    }
+    case 'GET pools/id/members':
+      return page(poolOf().found.members.map(memberJson));
+    case 'PUT pools/id/members': {
+      const { balancer, found } = poolOf();
+      const wishes = (body['members'] ?? []) as unknown as readonly Json[];
+      if (wishes.length + found.members.length === 0) return answer(202);
+      const made = membersFor(found, wishes);
+      change(balancer);
+      found.status = 'PENDING_UPDATE';
+      found.fields['updated_at'] = timestamp();
+      found.members = made;
+      return answer(202);
+    }
+    case 'POST pools/id/members': {
+      const { balancer, found } = poolOf();
+      const wish = one('member');
+      if (found.members.some((each) => memberKey(each.fields) === memberKey(wish))) throw taken(wish);
+      change(balancer);
+      const made = thing(memberFields(wish));
+      found.members.push(made);
+      found.fields['updated_at'] = timestamp();
+      return answer(201, 'member', memberJson(made));
+    }
+    case 'PUT pools/id/members/id': {
+      const { balancer, found } = poolOf();
+      const each = found.members.find((known) => known.id === member);
+      if (!each) throw new OctaviaFault(404, `Member ${member} not found.`);
+      change(balancer);
+      update(each, one('member'));
+      found.fields['updated_at'] = timestamp();
+      return answer(200, 'member', memberJson(each));
+    }
+    case 'DELETE pools/id/members/id': {
+      const { balancer, found } = poolOf();
+      const at = found.members.findIndex((known) => known.id === member);
+      if (at < 0) throw new OctaviaFault(404, `Member ${member} not found.`);
+      change(balancer);
+      found.members.splice(at, 1);
+      found.fields['updated_at'] = timestamp();
+      return answer(204);
+    }
+    case 'GET healthmonitors':
+      return page(
+        balancers.flatMap(({ pools }) =>
+          pools.flatMap((pool) => (pool.monitor ? [monitorJson(pool, pool.monitor)] : [])),
+        ),
+      );
+    case 'POST healthmonitors': {
+      const wish = one('healthmonitor');
+      const { balancer, found } = poolOf(String(wish['pool_id']));
+      checkMonitor(balancer, wish);
+      if (found.monitor) throw new OctaviaFault(409, 'This pool already has a health monitor');
+      change(balancer);
+      found.monitor = thing(monitorFields(wish));
+      return answer(201, 'healthmonitor', monitorJson(found, found.monitor));
+    }
+    case 'GET healthmonitors/id':
+    case 'PUT healthmonitors/id':
+    case 'DELETE healthmonitors/id': {
+      const pool = balancers.flatMap(({ pools }) => pools).find(({ monitor }) => monitor?.id === id);
+      if (!pool?.monitor) throw new OctaviaFault(404, `Health Monitor ${id} not found.`);
+      const { balancer } = poolOf(pool.id);
+      if (method === 'GET') return answer(200, 'healthmonitor', monitorJson(pool, pool.monitor));
+      change(balancer);
+      if (method === 'DELETE') {
+        pool.monitor = undefined;
+        return answer(204);
+      }
+      update(pool.monitor, one('healthmonitor'));
+      return answer(200, 'healthmonitor', monitorJson(pool, pool.monitor));
+    }
+    default:
+      throw new OctaviaFault(404, `No such thing: ${method} ${path}`);
+  }
+}
+
+function work(octavia: FakeOctavia, balancer: FakeBalancer, status: string): void {
+  balancer.status = status;
+  balancer.looksLeft = octavia.looks;
+  balancer.becomes = 'ACTIVE';
+  balancer.fields['updated_at'] = timestamp();
+}
+
+function mutable({ id, status }: FakeBalancer): void {
+  if (status !== 'ACTIVE') throw new OctaviaFault(409, `Invalid state ${status} of loadbalancer resource ${id}`);
+}
+
+function create(fake: FakeOpenStack, octavia: FakeOctavia, wish: Json): FakeBalancer {
+  const { listeners = [], pools: _, ...rest } = wish as { listeners?: Json[]; pools?: Json[] } & Json;
+  const provider = String(rest['provider'] ?? 'amphora');
+  if (!octavia.providers.has(provider)) throw new OctaviaFault(400, `Provider '${provider}' is not enabled.`);
+  if (provider === 'ovn' && rest['flavor_id'])
+    throw new OctaviaFault(501, "Provider 'ovn' does not support a requested option: flavors");
+  const subnetId =
+    rest['vip_subnet_id'] ?? fake.subnets.find(({ networkId }) => networkId === rest['vip_network_id'])?.id;
+  const subnet = fake.subnets.find(({ id }) => id === subnetId);
+  const given = fake.ports.find(({ id }) => id === rest['vip_port_id']);
+  if (!subnet && !given) throw new OctaviaFault(400, `Subnet ${String(subnetId)} not found.`);
+  const address = given?.ips[0] ?? String(rest['vip_address'] ?? freeAddress(fake, subnet?.cidr ?? ''));
+  if (!given && fake.ports.some(({ ips }) => ips.includes(address))) {
+    throw new OctaviaFault(
+      500,
+      `Provider '${provider}' reports error: IP address ${address} already allocated in subnet ${subnet?.id}`,
+    );
+  }
+  const made: FakeBalancer = {
+    ...thing({
+      ...{
+        name: '',
+        description: '',
+        flavor_id: null,
+        availability_zone: null,
+        vip_qos_policy_id: null,
+        additional_vips: [],
+      },
+      ...rest,
+      provider,
+      vip_address: address,
+      vip_subnet_id: given?.subnetId ?? subnet?.id,
+      vip_network_id: given?.networkId ?? subnet?.networkId,
+      vip_port_id: given?.id ?? randomUUID(),
+      tags: tagsOf(rest),
+    }),
+    listeners: [],
+    pools: [],
+    looksLeft: octavia.looks,
+    becomes: octavia.nextBecomes,
+  };
+  for (const wished of listeners) {
+    const pool = wished['default_pool'] as Json | undefined;
+    const listener = listenerFor(octavia, made, wished);
+    made.listeners.push(listener);
+    if (!pool) continue;
+    checkPool(made, pool);
+    const monitor = pool['healthmonitor'] as Json | undefined;
+    if (monitor) checkMonitor(made, monitor);
+    const whole: FakePool = {
+      ...thing(poolFields(pool)),
+      members: membersFor(undefined, (pool['members'] as Json[] | undefined) ?? []),
+      monitor: monitor && thing(monitorFields(monitor)),
+    };
+    listener.poolId = whole.id;
+    made.pools.push(whole);
+  }
+  octavia.nextBecomes = 'ACTIVE';
+  octavia.balancers.set(made.id, made);
+  if (!given) {
+    fake.ports.push({
+      ...{
+        id: String(made.fields['vip_port_id']),
+        name: `octavia-lb-${made.id}`,
+        deviceId: `lb-${made.id}`,
+        deviceOwner: 'Octavia',
+      },
+      ...{ networkId: subnet?.networkId ?? '', subnetId: subnet?.id ?? '', ips: [address], status: 'DOWN' },
+    });
+  }
+  return made;
+}
+
+function freeAddress(fake: FakeOpenStack, cidr: string): string {
+  const taken = new Set(fake.ports.flatMap(({ ips }) => ips));
+  const six = cidr.includes(':');
+  const prefix = six ? cidr.split('::')[0] : cidr.split('.').slice(0, 2).join('.');
+  for (let n = 1; ; n += 1) {
+    const address = six
+      ? `${prefix}::${(0x100 + n).toString(16)}`
+      : `${prefix}.${200 + Math.floor(n / 250)}.${n % 250}`;
+    if (!taken.has(address)) return address;
+  }
+}
+
+const transport = (protocol: unknown) => (protocol === 'UDP' || protocol === 'SCTP' ? protocol : 'TCP');
+
+function listenerFor(octavia: FakeOctavia, balancer: FakeBalancer, wish: Json): FakeListener {
+  checkListener(balancer, wish, wish);
+  const { protocol, protocol_port: port } = wish;
+  if (protocol === 'SCTP' && octavia.minor < 23)
+    throw new OctaviaFault(400, `Invalid input for field/attribute protocol. Value: '${protocol}'.`);
+  const clash = balancer.listeners.find(
+    ({ fields }) => fields['protocol_port'] === port && transport(fields['protocol']) === transport(protocol),
+  );
+  if (clash) {
+    throw new OctaviaFault(
+      409,
+      `Another Listener on this Load Balancer is already using protocol ${String(clash.fields['protocol'])} and protocol_port ${String(port)}`,
+    );
+  }
+  const fields = { ...listenerFields(wish), allowed_cidrs: cidrsOf(wish) };
+  return { ...thing(fields), poolId: (wish['default_pool_id'] as string | undefined) ?? null };
+}
+
+function cidrsOf(wish: Json): unknown {
+  const cidrs = wish['allowed_cidrs'] as string[] | undefined | null;
+  return cidrs && cidrs.length > 0 ? cidrs : null;
+}
+
+function checkListener(balancer: FakeBalancer, whole: Json, given: Json): void {
+  const { protocol } = whole;
+  const six = String(balancer.fields['vip_address']).includes(':');
+  if (balancer.fields['provider'] === 'ovn') {
+    const refused = layer4Refuses.find((name) => name in given);
+    if (refused) throw new OctaviaFault(501, `Provider 'ovn' does not support a requested option: ${refused}`);
+    if (!['TCP', 'UDP', 'SCTP'].includes(String(protocol))) {
+      throw new OctaviaFault(
+        501,
+        `Provider 'ovn' does not support a requested option: OVN provider does not support ${String(protocol)} protocol`,
+      );
+    }
+  }
+  for (const cidr of (given['allowed_cidrs'] as string[] | undefined | null) ?? []) {
+    if (cidr.includes(':') !== six) {
+      throw new OctaviaFault(
+        400,
+        `Validation failure: CIDR ${cidr} IP version incompatible with VIP ${String(balancer.fields['vip_address'])} IP version.`,
+      );
+    }
+  }
+  const headers = Object.keys((given['insert_headers'] as object | undefined) ?? {});
+  if (headers.length > 0 && !['HTTP', 'TERMINATED_HTTPS'].includes(String(protocol))) {
+    throw new OctaviaFault(400, `insert-headers is not a valid option for a ${String(protocol)} protocol listener.`);
+  }
+  if (protocol === 'TERMINATED_HTTPS' && !whole['default_tls_container_ref']) {
+    throw new OctaviaFault(
+      400,
+      'An SNI or default certificate container reference must be provided with TERMINATED_HTTPS listeners.',
+    );
+  }
+}
+
+function checkPool(balancer: FakeBalancer, wish: Json): void {
+  const ovn = balancer.fields['provider'] === 'ovn';
+  const sourceIpPort = wish['lb_algorithm'] === 'SOURCE_IP_PORT';
+  if (ovn !== sourceIpPort) {
+    const who = ovn ? 'OVN' : 'Amphora';
+    throw new OctaviaFault(
+      501,
+      `Provider '${ovn ? 'ovn' : 'amphora'}' does not support a requested option: ${who} provider does not support ${String(wish['lb_algorithm'])} algorithm.`,
+    );
+  }
+}
+
+function checkMonitor(balancer: FakeBalancer, wish: Json): void {
+  if (balancer.fields['provider'] === 'ovn' && !['TCP', 'UDP-CONNECT'].includes(String(wish['type']))) {
+    throw new OctaviaFault(
+      501,
+      `Provider 'ovn' does not support a requested option: OVN provider does not support ${String(wish['type'])} health monitor type.`,
+    );
+  }
+}
+
+const memberKey = (fields: Json) => `${String(fields['address'])} ${String(fields['protocol_port'])}`;
+
+function taken(wish: Json): OctaviaFault {
+  return new OctaviaFault(
+    409,
+    `Another member on this pool is already using ip ${String(wish['address'])} on protocol_port ${String(wish['protocol_port'])}`,
+  );
+}
+
+/** A batch: what is there by address and port is updated, and whatever it does not name is set back to its default. */
+function membersFor(pool: FakePool | undefined, wishes: readonly Json[]): FakeMember[] {
+  const seen = new Set<string>();
+  return wishes.map((wish) => {
+    if (seen.has(memberKey(wish))) throw taken(wish);
+    seen.add(memberKey(wish));
+    if (wish['address'] === '169.254.169.254')
+      throw new OctaviaFault(400, '169.254.169.254 is not a valid option for member address');
+    const there = pool?.members.find(({ fields }) => memberKey(fields) === memberKey(wish));
+    if (!there) return thing(memberFields(wish));
+    const { subnet_id: _, ...changes } = memberFields(wish);
+    const tags = 'tags' in wish ? changes['tags'] : there.fields['tags'];
+    const fields = { ...there.fields, ...changes, tags, updated_at: timestamp() };
+    return { id: there.id, status: 'PENDING_UPDATE', fields };
+  });
+}
+
+/** `tags` names all that have to be there, separated by commas; other names are equalities, and those of links go by their own names. */
+function matching(query: URLSearchParams): (item: Json) => boolean {
+  const links: Readonly<Record<string, string>> = {
+    load_balancer_id: 'loadbalancers',
+    loadbalancer_id: 'loadbalancers',
+  };
+  const names = [...new Set(query.keys())].filter((name) => !['fields', 'limit', 'marker'].includes(name));
+  return (item) =>
+    names.every((name) => {
+      const value = query.get(name) ?? '';
+      if (name === 'tags') return value.split(',').every((tag) => (item['tags'] as string[]).includes(tag));
+      const link = links[name];
+      if (link !== undefined) return (item[link] as { id: string }[]).some(({ id }) => id === value);
+      return String(item[name]) === value;
+    });
+}
