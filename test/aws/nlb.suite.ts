@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { cloudSuite } from '../clouds/cloud-suite.ts';
+import type { InventoryItem } from '../clouds/world.ts';
 import { startAwsWorld } from './aws-world.ts';
+import { loadBalancerRules } from './load-balancer-rules.ts';
 
 const moto = process.env['MOTO_URL'];
 
@@ -8,13 +10,29 @@ cloudSuite({
   name: 'AWS on moto, network load balancers',
   capabilities: {
     deletedVm: 'gone',
-    loadBalancers: undefined,
+    loadBalancers: {
+      // One target group sends TCP and UDP of a port to one port of its members; the facts ask for two.
+      protocols: ['TCP'],
+      ...{ sourceRanges: true, sessionAffinity: false, uniqueNames: true, attach: true, retain: true },
+      refusesMembers: true,
+    },
     // Blackholes are of the fake in controller/clouds/aws/testing: moto shows every route as active.
     routes: { tags: false, blackholes: false, quota: false },
     enumerateFaults: true,
   },
   async open() {
     assert.ok(moto, 'MOTO_URL');
-    return startAwsWorld({ moto, kind: 'nlb', config: ['NLBSecurityGroupMode = Managed'] });
+    const world = await startAwsWorld({
+      moto,
+      kind: 'nlb',
+      config: ['NLBSecurityGroupMode = Managed'],
+      rules: loadBalancerRules(),
+    });
+    return { ...world, inventory: async () => (await world.inventory()).map(withoutHash) };
   },
 });
+
+/** Names of target groups and security groups end in a hash over the Service's name, so that two Services cannot be compared by them. */
+function withoutHash({ kind, name }: InventoryItem): InventoryItem {
+  return { kind, name: name.replaceAll(/k8s-default-web[0-9a-f]{5}-[0-9a-f]{10}/g, 'k8s-default-web') };
+}

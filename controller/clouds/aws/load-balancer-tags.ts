@@ -1,0 +1,44 @@
+import { type Owner, ownerTags } from '../load-balancers.ts';
+import type { ClusterTags } from './cluster-tags.ts';
+
+export type Tags = Readonly<Record<string, string>>;
+
+/** On everything that the classic controller makes for a Service: `namespace/name`. */
+export const serviceNameTag = 'kubernetes.io/service-name';
+
+/** Keys that nobody else may set on what we make. */
+export function isReservedTag(key: string): boolean {
+  return key.startsWith('aws:') || /^(mooring\.dev|kubernetes\.io)\//.test(key) || key === 'KubernetesCluster';
+}
+
+/** What a load balancer, its parts and its security group carry: ours, the classic controller's, and what the Service adds. */
+export function tagsFor(
+  { owner, service }: { readonly owner: Owner; readonly service: string },
+  cluster: ClusterTags,
+  additional: Tags = {},
+): Tags {
+  return {
+    ...additional,
+    [serviceNameTag]: service,
+    ...cluster.owned,
+    [ownerTags.cluster]: owner.cluster,
+    [ownerTags.service]: owner.service,
+    [ownerTags.serviceName]: service,
+  };
+}
+
+/** Whose it is, where it is of this cluster. */
+export function ownerIn(tags: Tags, cluster: string): Owner | undefined {
+  const service = tags[ownerTags.service];
+  return tags[ownerTags.cluster] === cluster && service !== undefined ? { cluster, service } : undefined;
+}
+
+export function ownedBy(tags: Tags, { cluster, service }: Owner): boolean {
+  return tags[ownerTags.cluster] === cluster && tags[ownerTags.service] === service;
+}
+
+/** Whether the classic controller of this very cluster made it for this Service; never true for what is ours, and never without a cluster id. */
+export function isClassicControllers(tags: Tags, service: string, cluster: ClusterTags): boolean {
+  if (cluster.id === undefined || tags[ownerTags.cluster] !== undefined) return false;
+  return tags[serviceNameTag] === service && cluster.owns(tags);
+}

@@ -1,0 +1,172 @@
+import type {
+  DesiredLoadBalancer,
+  LoadBalancerPlan,
+  LoadBalancers,
+  NodeLabel,
+  ObservedLoadBalancer,
+  Refusal,
+} from '../load-balancers.ts';
+import { createClassicLoadBalancers } from './classic/load-balancers.ts';
+import type { ClassicObserved } from './classic/observed.ts';
+import type { ClassicStep } from './classic/step.ts';
+import { annotationDefinitions, keys } from './load-balancer-annotations.ts';
+import { createNetworkLoadBalancers } from './nlb/network-load-balancers.ts';
+import type { NlbObserved } from './nlb/observed.ts';
+import type { NlbStep } from './nlb/step.ts';
+import { readNodeLabels } from './node-labels.ts';
+import type { AwsParts } from './parts.ts';
+import { createGroupUsers } from './security-groups/group-users.ts';
+import { createNetworkReads } from './security-groups/network-reads.ts';
+import { createSecurityGroupCalls } from './security-groups/security-group-calls.ts';
+
+/** What a Service has of either kind; as a rule of one alone. */
+export interface AwsObserved extends ObservedLoadBalancer {
+  readonly nlb: NlbObserved | undefined;
+  readonly classic: ClassicObserved | undefined;
+}
+
+export type AwsStep = NlbStep | ClassicStep;
+
+type Kind = 'nlb' | 'classic';
+type AwsPlan = LoadBalancerPlan<AwsStep>;
+
+export type AwsLoadBalancers = LoadBalancers<AwsObserved, AwsStep> & {
+  /** Harmless reads of what load balancers need. Throws a CloudError. */
+  probe(signal?: AbortSignal): Promise<void>;
+};
+
+/** Load balancers of AWS: classic ones, and network ones for Services whose annotation asks for them. */
+export function createLoadBalancers(parts: AwsParts): AwsLoadBalancers {
+  const reads = createNetworkReads(parts);
+  const users = createGroupUsers(parts);
+  const network = { reads, users, groups: createSecurityGroupCalls(parts, reads, users) };
+  const nlb = createNetworkLoadBalancers({ ...parts, network });
+  const classic = createClassicLoadBalancers({ ...parts, network });
+
+  const planKind = (kind: Kind, desired: DesiredLoadBalancer, observed: AwsObserved | undefined): AwsPlan =>
+    kind === 'nlb' ? nlb.plan(desired, observed?.nlb) : classic.plan(desired, observed?.classic);
+  const planRemovalOf = (kind: Kind, observed: AwsObserved, retain: boolean): AwsPlan => {
+    if (kind === 'nlb') return observed.nlb ? nlb.planRemoval(observed.nlb, { retain }) : nothing;
+    return observed.classic ? classic.planRemoval(observed.classic, { retain }) : nothing;
+  };
+
+  function plan(desired: DesiredLoadBalancer, observed: AwsObserved | undefined): AwsPlan {
+    const type = desired.annotations[keys.type]?.trim() ?? '';
+    if (type === 'nlb-ip' || type === 'external') {
+      const message = `${keys.type}: ${JSON.stringify(type)} is of the AWS load balancer controller, which has to serve it; expected nlb, or nothing for a classic one`;
+      return { ...nothing, refusals: [{ reason: 'Unsupported', message }] };
+    }
+    const refusals = labelRefusals(desired);
+    const kind = desired.attach ? kindOfId(desired.attach.id) : type === 'nlb' ? 'nlb' : 'classic';
+    const other = kind === 'nlb' ? 'classic' : 'nlb';
+    const planned = planOf();
+    return { ...planned, refusals: [...refusals, ...planned.refusals] };
+
+    function planOf(): AwsPlan {
+      if (!observed || !hasParts(observed[other])) return planKind(kind, desired, observed);
+      if (!stands(observed[other]) || stands(observed[kind])) {
+        // What is left of the other kind goes, and what both share stays.
+        const left = planRemovalOf(other, observed, false).steps.filter(
+          ({ resource }) => !resource.startsWith('security group'),
+        );
+        const planned = planKind(kind, desired, observed);
+        return { ...planned, steps: [...left, ...planned.steps] };
+      }
+      if (desired.mayChangeAddress) {
+        const removal = planRemovalOf(other, observed, false);
+        return removal.steps.length > 0 || removal.waitMs !== undefined ? removal : planKind(kind, desired, observed);
+      }
+      const names = { nlb: 'a network', classic: 'a classic' };
+      const message = `${keys.type}: ${desired.service} has ${names[other]} load balancer; ${names[kind]} one has another address`;
+      const refusal: Refusal = { reason: 'AddressWouldChange', message };
+      const planned = planKind(other, desired, observed);
+      return { ...planned, refusals: [refusal, ...planned.refusals] };
+    }
+  }
+
+  return {
+    annotations: annotationDefinitions,
+    nodeLabels: (annotations): readonly NodeLabel[] => readNodeLabels(annotations) ?? [],
+    maxMembers: Math.min(nlb.maxMembers ?? 500, classic.maxMembers ?? 500),
+    drains: false,
+    settleMs: Math.max(nlb.settleMs, classic.settleMs),
+    async observeAll(cluster, signal, adoptable) {
+      const [networks, classics] = await Promise.all([
+        nlb.observeAll(cluster, signal, adoptable),
+        classic.observeAll(cluster, signal, adoptable),
+      ]);
+      const byService = new Map<string, { nlb?: NlbObserved; classic?: ClassicObserved }>();
+      const rest: AwsObserved[] = [];
+      for (const one of networks) {
+        if (one.owner) byService.set(one.owner.service, { nlb: one });
+        else rest.push(composed(one, undefined)!);
+      }
+      for (const one of classics) {
+        if (one.owner) byService.set(one.owner.service, { ...byService.get(one.owner.service), classic: one });
+        else rest.push(composed(undefined, one)!);
+      }
+      return [...[...byService.values()].flatMap((both) => composed(both.nlb, both.classic) ?? []), ...rest];
+    },
+    async observe(ref, signal) {
+      const [network_, classic_] = await Promise.all([nlb.observe(ref, signal), classic.observe(ref, signal)]);
+      return composed(network_, classic_);
+    },
+    plan,
+    planRemoval(observed, { retain }) {
+      const first: Kind = stands(observed.classic) ? 'classic' : 'nlb';
+      const removal = planRemovalOf(first, observed, retain);
+      if (removal.steps.length > 0 || removal.waitMs !== undefined) return removal;
+      return planRemovalOf(first === 'nlb' ? 'classic' : 'nlb', observed, retain);
+    },
+    async apply(step, observed, options) {
+      // What only tells by a group that both see is told by the one that goes on.
+      if (step.kind === 'nlb') {
+        const after = await nlb.apply(step, observed?.nlb, options);
+        return composed(after, hasParts(observed?.classic) ? observed?.classic : undefined);
+      }
+      const after = await classic.apply(step, observed?.classic, options);
+      return composed(hasParts(observed?.nlb) ? observed?.nlb : undefined, after);
+    },
+    async probe(signal) {
+      await nlb.probe({ signal });
+      await reads.facts([], { signal });
+    },
+  };
+}
+
+function labelRefusals({ annotations }: DesiredLoadBalancer): Refusal[] {
+  if (readNodeLabels(annotations) !== undefined) return [];
+  const value = JSON.stringify(annotations[keys.targetNodeLabels]);
+  const message = `${keys.targetNodeLabels}: ${value}, expected key=value pairs, separated by commas; an empty value = any`;
+  return [{ reason: 'Unsupported', message }];
+}
+
+/** ARNs are of network load balancers; classic ones have none and go by their names. */
+function kindOfId(id: string): Kind {
+  return id.startsWith('arn:') ? 'nlb' : 'classic';
+}
+
+/** A load balancer of ours, or with listeners of ours. */
+function stands(observed: NlbObserved | ClassicObserved | undefined): boolean {
+  return observed?.owner !== undefined && observed.id !== undefined;
+}
+
+/** More than a security group that the other kind sees just the same. */
+function hasParts(observed: NlbObserved | ClassicObserved | undefined): boolean {
+  if (observed?.owner === undefined) return false;
+  return observed.id !== undefined || (observed.kind === 'nlb' && observed.pieces.groups.length > 0);
+}
+
+function composed(nlb: NlbObserved | undefined, classic: ClassicObserved | undefined): AwsObserved | undefined {
+  const parts = [nlb, classic].filter((part) => part !== undefined);
+  const [first] = parts;
+  if (!first) return undefined;
+  const main = parts.find(stands) ?? parts.find(({ owner }) => owner !== undefined) ?? first;
+  const { id, name, owner, state, ingress, members, attached, adopted, consent, retained, createdAtMs, service } = main;
+  return {
+    ...{ nlb, classic, id, name, owner, state, ingress, members, attached, consent, retained, createdAtMs, service },
+    ...(adopted !== undefined && { adopted }),
+  };
+}
+
+const nothing: AwsPlan = { steps: [], refusals: [], waitMs: undefined };

@@ -1,0 +1,97 @@
+import type {
+  Listener as ElbListener,
+  LoadBalancer as ElbLoadBalancer,
+  TargetGroup as ElbTargetGroup,
+  TargetHealthDescription,
+} from '@aws-sdk/client-elastic-load-balancing-v2';
+import type { Tags } from '../load-balancer-tags.ts';
+import type { Listener, LoadBalancer, Place, TargetGroup } from './observed.ts';
+
+/** What AWS says about a load balancer, as ours; listeners and attributes are read apart. */
+export function loadBalancerOf(answer: ElbLoadBalancer, tags: Tags): LoadBalancer {
+  return {
+    arn: answer.LoadBalancerArn ?? '',
+    name: answer.LoadBalancerName ?? '',
+    type: answer.Type ?? '',
+    hostname: answer.DNSName ?? '',
+    scheme: answer.Scheme ?? 'internet-facing',
+    state: stateOf(answer.State?.Code),
+    vpcId: answer.VpcId ?? '',
+    addressType: answer.IpAddressType ?? 'ipv4',
+    places: (answer.AvailabilityZones ?? []).map(({ ZoneName = '', SubnetId = '', LoadBalancerAddresses }): Place => {
+      const [address] = LoadBalancerAddresses ?? [];
+      return {
+        zone: ZoneName,
+        subnet: SubnetId,
+        eip: address?.AllocationId,
+        privateAddress: address?.PrivateIPv4Address,
+      };
+    }),
+    securityGroups: answer.SecurityGroups ?? [],
+    createdAtMs: answer.CreatedTime?.getTime(),
+    tags,
+    listeners: [],
+    attributes: {},
+  };
+}
+
+/** `active_impaired` serves, with less than it should have; AWS looks after that. */
+function stateOf(code: string | undefined): LoadBalancer['state'] {
+  return code === 'provisioning' || code === 'failed' ? code : 'active';
+}
+
+export function listenerOf(answer: ElbListener, tags: Tags): Listener {
+  const forward = answer.DefaultActions?.find(({ Type }) => Type === 'forward');
+  const forwarded = forward?.ForwardConfig?.TargetGroups;
+  return {
+    arn: answer.ListenerArn ?? '',
+    port: answer.Port ?? 0,
+    protocol: answer.Protocol ?? '',
+    policy: answer.SslPolicy,
+    certificate: answer.Certificates?.[0]?.CertificateArn,
+    group: forward?.TargetGroupArn ?? (forwarded?.length === 1 ? forwarded[0]?.TargetGroupArn : undefined),
+    tags,
+  };
+}
+
+/** Targets and attributes are read apart. */
+export function targetGroupOf(answer: ElbTargetGroup, tags: Tags): TargetGroup {
+  const protocol = answer.HealthCheckProtocol ?? '';
+  return {
+    arn: answer.TargetGroupArn ?? '',
+    name: answer.TargetGroupName ?? '',
+    protocol: answer.Protocol ?? '',
+    port: answer.Port ?? 0,
+    targetType: answer.TargetType ?? 'instance',
+    ipType: answer.IpAddressType ?? 'ipv4',
+    health: {
+      protocol,
+      port: answer.HealthCheckPort ?? '',
+      path: protocol === 'TCP' ? undefined : answer.HealthCheckPath,
+      healthy: answer.HealthyThresholdCount ?? 0,
+      unhealthy: answer.UnhealthyThresholdCount ?? 0,
+      interval: answer.HealthCheckIntervalSeconds ?? 0,
+      timeout: answer.HealthCheckTimeoutSeconds,
+    },
+    loadBalancers: answer.LoadBalancerArns ?? [],
+    tags,
+    targets: [],
+    attributes: {},
+  };
+}
+
+/** Those that are or shall be served; one that drains has been let go already, and AWS drops it by itself. */
+export function targetsOf(
+  answers: readonly TargetHealthDescription[] | undefined,
+): { readonly id: string; readonly healthy: boolean | undefined }[] {
+  return (answers ?? []).flatMap(({ Target, TargetHealth }) => {
+    const id = Target?.Id;
+    const state = TargetHealth?.State;
+    if (id === undefined || state === 'draining') return [];
+    // The instance is stopped, or its zone is not served: still registered.
+    if (state === 'unused' && TargetHealth?.Reason === 'Target.NotRegistered') return [];
+    return [
+      { id, healthy: state === 'healthy' ? true : state === 'initial' || state === undefined ? undefined : false },
+    ];
+  });
+}

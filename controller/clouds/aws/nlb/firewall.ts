@@ -1,0 +1,171 @@
+import type { DesiredLoadBalancer, Refusal } from '../../load-balancers.ts';
+import type { ClusterTags } from '../cluster-tags.ts';
+import { isClassicControllers, type Tags } from '../load-balancer-tags.ts';
+import type { NetworkFacts } from '../security-groups/network-facts.ts';
+import { planNodeRules } from '../security-groups/node-rules.ts';
+import { frontRules, planOwnGroup, type SecurityGroupPlan } from '../security-groups/own-group.ts';
+import type { PlannedSecurityGroupCall } from '../security-groups/security-group-call.ts';
+import { planTrafficGroup } from '../security-groups/traffic-group.ts';
+import type { Subnet } from '../subnets.ts';
+import { securityGroupName } from './names.ts';
+import { frontGroupOf, type LoadBalancer, type Subject } from './observed.ts';
+import type { NlbSettings } from './settings.ts';
+import { type NlbStep, stepOf } from './step.ts';
+import type { WantedListener } from './wanted.ts';
+
+export interface FirewallWish {
+  readonly desired: DesiredLoadBalancer;
+  readonly settings: NlbSettings;
+  readonly listeners: readonly WantedListener[];
+  readonly cluster: ClusterTags;
+  readonly tags: Tags;
+  /** Each network load balancer gets a security group of its own. */
+  readonly managed: boolean;
+  /** The nodes' groups are left alone. */
+  readonly nodesLeftAlone: boolean;
+  /** Those that the load balancer stands in, where it has no security group. */
+  readonly subnets: readonly Subnet[];
+  /** Ids of the members that are instances. */
+  readonly instances: readonly string[];
+  readonly adopting: boolean;
+}
+
+export interface Firewall {
+  /** Before the load balancer is made. */
+  readonly groups: readonly NlbStep[];
+  /** Groups that the load balancer is to carry, ids or names of those that are still to be made; undefined = it stays without any. */
+  readonly carried: readonly string[] | undefined;
+  /** When the load balancer is there. */
+  readonly nodes: readonly NlbStep[];
+  readonly refusals: readonly Refusal[];
+}
+
+const everybody = { IPv4: '0.0.0.0/0', IPv6: '::/0' } as const;
+
+export function clientsOf({ sourceRanges, families }: DesiredLoadBalancer): readonly string[] {
+  return sourceRanges.length > 0 ? sourceRanges : families.map((family) => everybody[family]);
+}
+
+/**
+ * What lets clients reach the load balancer, and it the nodes. A network load balancer that was made without security groups can never get any: then the nodes' own
+ * groups decide who reaches them.
+ *
+ * @param existing undefined = it is still to be made; one that somebody else made keeps its groups
+ */
+export function planFirewall(
+  subject: Subject,
+  wish: FirewallWish,
+  facts: NetworkFacts | undefined,
+  existing: LoadBalancer | undefined,
+  attached: boolean,
+): Firewall {
+  const { desired, settings, managed } = wish;
+  const has = existing ? existing.securityGroups.length > 0 : managed;
+  const given = settings.securityGroups;
+  const groups: PlannedSecurityGroupCall[] = [];
+  const refusals: Refusal[] = [];
+  let carried: readonly string[] | undefined;
+  let source: string | undefined;
+  if (attached) {
+    carried = existing?.securityGroups;
+    source = existing?.securityGroups[0];
+  } else if (has && given.length > 0) {
+    carried = given;
+    source = given[0];
+  } else if (has && (managed || ownsGroup(subject, facts))) {
+    const own = planFront(subject, wish, facts);
+    const traffic = planTrafficGroup({ owner: subject.owner, clusterName: desired.clusterName }, facts);
+    const front = own.group;
+    const covered =
+      existing?.securityGroups.includes(front) && planNodes(existing.securityGroups, traffic.group).calls.length === 0;
+    groups.push(...own.calls);
+    refusals.push(...own.refusals);
+    source = traffic.group;
+    // What reaches the nodes already needs no group more.
+    if (covered) carried = existing!.securityGroups;
+    else {
+      groups.push(...traffic.calls);
+      carried = [front, traffic.group];
+    }
+  } else if (has) {
+    // Not ours: groups that somebody gave it, and nothing is said about them.
+    carried = existing?.securityGroups;
+    source = existing?.securityGroups[0];
+  }
+  const nodes = planNodes(carried ?? [], source);
+  return {
+    groups: groups.map(asStep),
+    carried,
+    nodes: nodes.calls.map(asStep),
+    refusals: [...refusals, ...nodes.refusals],
+  };
+
+  function planNodes(carriedGroups: readonly string[], from: string | undefined): SecurityGroupPlan {
+    if (facts === undefined) return { calls: [], refusals: [] };
+    // Of this Service alone.
+    const named = new Set([...desired.ports.map(({ nodePort }) => nodePort), Number(settings.health.port)]);
+    return planNodeRules(
+      {
+        owner: subject.owner,
+        loadBalancer: subject.name,
+        groups: carriedGroups,
+        source: from,
+        instances: wish.instances,
+        clients: clientsOf(desired),
+        subnetCidrs: wish.subnets
+          .filter(({ id }) => existing?.places.some(({ subnet }) => subnet === id))
+          .flatMap(({ cidrs, ipv6Cidrs }) => (desired.families.includes('IPv6') ? [...cidrs, ...ipv6Cidrs] : cidrs)),
+        ports: wish.listeners.flatMap(({ protocol, group }) =>
+          protocolsOf(protocol).map((one) => ({ protocol: one, port: group.nodePort })),
+        ),
+        healthPorts: [
+          ...new Set(
+            wish.listeners.map(({ group }) =>
+              group.health.port === 'traffic-port' ? group.nodePort : Number(group.health.port),
+            ),
+          ),
+        ].map((port) => ({ port, shared: desired.trafficPolicy === 'Cluster' && !named.has(port) })),
+        disabled: wish.nodesLeftAlone,
+      },
+      facts,
+    );
+  }
+
+  function asStep({ action, resource, target, summary, call }: PlannedSecurityGroupCall): NlbStep {
+    return { ...stepOf(subject, target, summary, { does: 'security group', call }), action, resource };
+  }
+}
+
+/** The group in front: who may reach the load balancer. */
+function planFront(
+  subject: Subject,
+  { desired, listeners, cluster, tags, adopting }: FirewallWish,
+  facts: NetworkFacts | undefined,
+) {
+  const name = securityGroupName(desired.clusterName, desired.service, subject.owner.service);
+  const ports = listeners.flatMap(({ port, protocol }) =>
+    protocolsOf(protocol).map((one) => ({ protocol: one, port })),
+  );
+  const adopted = adopting
+    ? [...(facts?.groups.values() ?? [])].find(
+        (group) => group.name === name && isClassicControllers(group.tags, desired.service, cluster),
+      )?.id
+    : undefined;
+  const rules = frontRules(ports, clientsOf(desired));
+  const description = `Security group for Kubernetes ELB ${subject.name} (${desired.service})`;
+  const plan = planOwnGroup(
+    { owner: subject.owner, service: desired.service, name, description, tags, rules, adopted },
+    facts,
+  );
+  const there = facts && frontGroupOf(facts, subject.owner);
+  return { ...plan, group: there?.id ?? adopted ?? name };
+}
+
+function protocolsOf(protocol: WantedListener['protocol']): readonly ('tcp' | 'udp')[] {
+  if (protocol === 'TCP_UDP') return ['tcp', 'udp'];
+  return [protocol === 'UDP' ? 'udp' : 'tcp'];
+}
+
+function ownsGroup({ owner }: Subject, facts: NetworkFacts | undefined): boolean {
+  return facts !== undefined && frontGroupOf(facts, owner) !== undefined;
+}

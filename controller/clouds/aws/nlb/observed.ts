@@ -1,0 +1,162 @@
+import { type ObservedLoadBalancer, type ObservedMember, type Owner, ownerTags } from '../../load-balancers.ts';
+import { ownedBy, type Tags } from '../load-balancer-tags.ts';
+import type { NetworkFacts, ObservedSecurityGroup } from '../security-groups/network-facts.ts';
+import type { Subnet } from '../subnets.ts';
+import { partNameForm } from './names.ts';
+import type { Health } from './wanted.ts';
+
+export interface Listener {
+  readonly arn: string;
+  readonly port: number;
+  readonly protocol: string;
+  readonly policy: string | undefined;
+  readonly certificate: string | undefined;
+  /** Of the target group that it forwards to; undefined where it does something else. */
+  readonly group: string | undefined;
+  readonly tags: Tags;
+}
+
+export interface Target {
+  /** Instance id or IP address. */
+  readonly id: string;
+  readonly providerID: string;
+  /** Undefined while AWS does not know yet. */
+  readonly healthy: boolean | undefined;
+}
+
+export interface TargetGroup {
+  readonly arn: string;
+  readonly name: string;
+  readonly protocol: string;
+  readonly port: number;
+  readonly targetType: string;
+  readonly ipType: string;
+  readonly health: Health;
+  /** ARNs of those whose listeners forward to it. */
+  readonly loadBalancers: readonly string[];
+  readonly tags: Tags;
+  /** Those that drain are not among them: AWS lets them go by itself. */
+  readonly targets: readonly Target[];
+  readonly attributes: Tags;
+}
+
+/** Where a load balancer stands in one zone. */
+export interface Place {
+  readonly zone: string;
+  readonly subnet: string;
+  readonly eip: string | undefined;
+  readonly privateAddress: string | undefined;
+}
+
+export interface LoadBalancer {
+  readonly arn: string;
+  readonly name: string;
+  readonly type: string;
+  readonly hostname: string;
+  readonly scheme: string;
+  readonly state: ObservedLoadBalancer['state'];
+  readonly vpcId: string;
+  readonly addressType: string;
+  readonly places: readonly Place[];
+  readonly securityGroups: readonly string[];
+  readonly createdAtMs: number | undefined;
+  readonly tags: Tags;
+  /** Empty where it is not looked into: neither ours nor with parts of ours. */
+  readonly listeners: readonly Listener[];
+  /** Of ours only. */
+  readonly attributes: Tags;
+}
+
+/** Whose things are looked at. */
+export interface Subject {
+  readonly owner: Owner;
+  /** That its load balancer has or would have. */
+  readonly name: string;
+  /** `namespace/name` */
+  readonly service: string;
+  /** ARN of the load balancer that somebody else made and it is to use. */
+  readonly attachTo: string | undefined;
+}
+
+/** Everything of one Service, piece by piece. */
+export interface Pieces {
+  /** Undefined for what was given up on purpose and has no Service any more. */
+  readonly subject: Subject | undefined;
+  readonly own: LoadBalancer | undefined;
+  /** Made by somebody else, with parts of ours; also the one to attach to. */
+  readonly hosts: readonly LoadBalancer[];
+  /** Not ours: in the way by its name, or given up. */
+  readonly foreign: LoadBalancer | undefined;
+  /** Ours. */
+  readonly groups: readonly TargetGroup[];
+  readonly network: NetworkFacts;
+  /** Of the VPC; empty where no load balancer without a security group needs them. */
+  readonly subnets: readonly Subnet[];
+  /** Some piece is ours by adoption and has no tag of ours. */
+  readonly adopted: boolean;
+}
+
+export interface NlbObserved extends ObservedLoadBalancer {
+  readonly kind: 'nlb';
+  readonly pieces: Pieces;
+}
+
+/** Those that our tags name, and those without an owner that forward to a target group of ours. */
+export function ownListeners(
+  { listeners }: LoadBalancer,
+  groups: readonly TargetGroup[],
+  owner: Owner,
+): readonly Listener[] {
+  return listeners.filter(
+    ({ tags, group }) =>
+      ownedBy(tags, owner) || (tags[ownerTags.service] === undefined && groups.some(({ arn }) => arn === group)),
+  );
+}
+
+/** The security group in front of a Service's network load balancer, which also tells that something of it is there. */
+export function frontGroupOf({ groups }: NetworkFacts, owner: Owner): ObservedSecurityGroup | undefined {
+  return [...groups.values()].find(({ name, tags }) => partNameForm.test(name) && ownedBy(tags, owner));
+}
+
+/** Puts together what was found. Undefined when it is nothing. */
+export function assemble(pieces: Pieces): NlbObserved | undefined {
+  const { subject, own, hosts, foreign, groups, network } = pieces;
+  const host = subject && hosts.find(({ arn }) => arn === subject.attachTo);
+  const serving = subject && hosts.find((one) => ownListeners(one, groups, subject.owner).length > 0);
+  const inUse = serving ?? (own ? undefined : host);
+  const main = (subject?.attachTo !== undefined || !own ? inUse : undefined) ?? own ?? foreign;
+  const marker = subject && frontGroupOf(network, subject.owner);
+  const anything = own !== undefined || groups.length > 0 || marker !== undefined;
+  if (main === undefined && !anything) return undefined;
+  const attached = main !== undefined && main !== own && hosts.includes(main);
+  const cluster = subject?.owner.cluster ?? main?.tags[ownerTags.cluster];
+  return {
+    kind: 'nlb',
+    pieces,
+    id: main?.arn,
+    name: main?.name ?? subject?.name ?? '',
+    owner: anything ? subject?.owner : undefined,
+    state: main?.state ?? 'active',
+    ingress:
+      main && (attached ? serving !== undefined : main === own) && main.hostname !== ''
+        ? [{ hostname: main.hostname }]
+        : [],
+    members: membersOf(groups),
+    attached,
+    adopted: pieces.adopted,
+    consent: main !== undefined && cluster !== undefined && main.tags[ownerTags.consent] === cluster,
+    retained: main?.tags[ownerTags.retained] !== undefined,
+    createdAtMs: main?.createdAtMs,
+    service: subject && anything ? subject.service : main?.tags[ownerTags.retained],
+  };
+}
+
+function membersOf(groups: readonly TargetGroup[]): ObservedMember[] {
+  const members = new Map<string, boolean | undefined>();
+  for (const { targets } of groups)
+    for (const { providerID, healthy } of targets) {
+      const before = members.has(providerID) ? members.get(providerID) : true;
+      members.set(providerID, before === false || healthy === false ? false : before && healthy);
+    }
+  return [...members].map(([providerID, healthy]) => ({ providerID, draining: false, healthy }));
+}

@@ -1,0 +1,316 @@
+import { aws } from '../../../../common/provider-id/aws.ts';
+import { type DesiredLoadBalancer, type LoadBalancerPlan, ownerTags, type Refusal } from '../../load-balancers.ts';
+import type { ClusterTags } from '../cluster-tags.ts';
+import type { AwsConfig } from '../config.ts';
+import { keys } from '../load-balancer-annotations.ts';
+import { type Tags, tagsFor } from '../load-balancer-tags.ts';
+import { type Firewall, planFirewall } from './firewall.ts';
+import { type LoadBalancer, type NlbObserved, ownListeners, type Pieces, type Subject } from './observed.ts';
+import { planParts } from './parts-plan.ts';
+import { type NlbSettings, readNlbSettings } from './settings.ts';
+import { type NlbStep, type PlaceWish, stepOf } from './step.ts';
+import { strangers } from './targets.ts';
+import { type WantedListener, wantedListeners } from './wanted.ts';
+
+export type NlbPlan = LoadBalancerPlan<NlbStep>;
+
+/** When to look again while AWS is at work; a new load balancer takes it a minute or two. */
+export const waitMs = 5_000;
+
+export interface PlanContext {
+  readonly config: Pick<AwsConfig, 'managedNlbSecurityGroups' | 'disableSecurityGroupIngress' | 'healthProbe'>;
+  /** As known by now; undefined before the first read, where steps name what they will make only roughly. */
+  readonly cluster: ClusterTags | undefined;
+  /** Whether this scope could hold the instance. */
+  readonly accepts: (providerID: string) => boolean;
+}
+
+/** What one Service asks for, worked out. */
+export interface Wanted {
+  readonly desired: DesiredLoadBalancer;
+  readonly settings: NlbSettings;
+  readonly subject: Subject;
+  readonly listeners: readonly WantedListener[];
+  readonly cluster: ClusterTags;
+  readonly tags: Tags;
+  readonly context: PlanContext;
+  readonly adopting: boolean;
+}
+
+const unknownCluster: ClusterTags = { id: undefined, keys: [], owned: {}, has: () => false, owns: () => false };
+
+/** What makes `observed` into `desired`. Pure. */
+export function planNlb(
+  desired: DesiredLoadBalancer,
+  observed: NlbObserved | undefined,
+  context: PlanContext,
+): NlbPlan {
+  const { owner, name, service, attach } = desired;
+  const subject: Subject = { owner, name, service, attachTo: attach?.id };
+  const settings = readNlbSettings(desired, { managed: context.config.managedNlbSecurityGroups });
+  const cluster = context.cluster ?? unknownCluster;
+  const adopting = observed?.pieces.adopted ?? false;
+  // What the classic controller made is judged by its own defaults, until it is changed anyway.
+  const probe = context.config.healthProbe ?? (adopting ? ({ mode: 'ServiceNodePort' } as const) : undefined);
+  const { listeners, refusals } = wantedListeners(desired, settings, { clusterId: cluster.id ?? '', probe });
+  const tags = tagsFor(desired, cluster, settings.tags);
+  const wanted: Wanted = { desired, settings, subject, listeners, cluster, tags, context, adopting };
+  const asked = [...settings.refusals, ...settings.notes, ...strangers(desired, context.accepts), ...refusals];
+  const plan = attach ? planAttached(wanted, observed?.pieces, observed) : planOfItsOwn(wanted, observed?.pieces);
+  return { ...plan, refusals: [...asked, ...plan.refusals] };
+}
+
+function planOfItsOwn(wanted: Wanted, pieces: Pieces | undefined): NlbPlan {
+  const { desired, subject } = wanted;
+  if (pieces?.own) return planOwn(wanted, pieces, pieces.own);
+  const host = pieces?.hosts.find((one) => ownListeners(one, pieces.groups, subject.owner).length > 0);
+  if (pieces && host && !desired.mayChangeAddress) {
+    const message = `${desired.service} uses load balancer ${host.arn}, which somebody else made; one of its own has another address`;
+    const inside = planInside(wanted, pieces, host, true);
+    return { ...inside, refusals: [{ reason: 'AddressWouldChange', message }, ...inside.refusals] };
+  }
+  const foreign = pieces?.foreign;
+  if (foreign) {
+    const kept = foreign.tags[ownerTags.retained] !== undefined ? ' any more: it was kept on purpose' : '';
+    const message = `load balancer ${foreign.arn} has the name ${foreign.name}, and its tags do not say that it is of ${desired.service}${kept}`;
+    return { ...nothing, refusals: [{ reason: 'ForeignLoadBalancer', message }] };
+  }
+  return planCreate(wanted, pieces);
+}
+
+function planCreate(wanted: Wanted, pieces: Pieces | undefined): NlbPlan {
+  const { desired, settings, subject, listeners, tags } = wanted;
+  // What is not understood is told already; something else than what was meant is not made.
+  if (settings.refusals.length > 0 || listeners.length === 0) return nothing;
+  const firewall = firewallOf(wanted, pieces, undefined, false);
+  if (firewall.refusals.length > 0) return { ...nothing, refusals: firewall.refusals };
+  const { scheme } = settings;
+  const ports = listeners.map(({ protocol, port }) => `${protocol} ${port}`).join(', ');
+  const call = {
+    ...{ does: 'create load balancer' as const, scheme, addressType: addressTypeOf(desired), place: placeOf(settings) },
+    ...{ securityGroups: firewall.carried ?? [], tags },
+  };
+  const summary = `create ${scheme} network load balancer ${desired.name} for ${desired.service}: ${ports}`;
+  const create = stepOf(subject, desired.name, summary, call);
+  const attributes = planAttributes(wanted, undefined);
+  const inside = planParts(wanted, pieces, undefined);
+  const steps = [...firewall.groups, create, ...attributes, ...firewall.nodes, ...inside.steps];
+  return { steps, refusals: inside.refusals, waitMs: undefined };
+}
+
+function planOwn(wanted: Wanted, pieces: Pieces, own: LoadBalancer): NlbPlan {
+  const { desired, subject } = wanted;
+  const change = addressChange(wanted, own);
+  const refusals: Refusal[] = [];
+  if (change !== undefined || own.state === 'failed') {
+    if (change === undefined || desired.mayChangeAddress) {
+      const created = planCreate(wanted, { ...pieces, own: undefined });
+      // Nothing is deleted before it is certain that something comes in its place.
+      if (created.steps.length > 0) {
+        const why = own.state === 'failed' ? 'which has failed' : `${change}`;
+        const summary = `delete load balancer ${own.name}, ${why}; it is made anew`;
+        const remove = stepOf(subject, own.arn, summary, { does: 'delete load balancer', arn: own.arn });
+        return { ...created, steps: [remove, ...created.steps] };
+      }
+      refusals.push(...created.refusals);
+    } else {
+      refusals.push({ reason: 'AddressWouldChange', message: `load balancer ${own.name} (${own.arn}): ${change}` });
+    }
+    if (own.state === 'failed') return { ...nothing, refusals };
+  }
+  const steps: NlbStep[] = [];
+  const addressType = addressTypeOf(desired);
+  if (own.addressType !== addressType) {
+    const summary = `addresses of ${own.name} from ${own.addressType} to ${addressType}`;
+    steps.push(stepOf(subject, own.arn, summary, { does: 'set address type', addressType }));
+  }
+  steps.push(...planSubnets(wanted, own), ...planAttributes(wanted, own));
+  const inside = planInside(wanted, pieces, own, false);
+  steps.push(...inside.steps);
+  for (const host of pieces.hosts) steps.push(...planDetach(subject, host, pieces));
+  const tagging = steps.length > 0 || !wanted.adopting ? planTags(wanted, pieces, own) : [];
+  const wait = own.state === 'provisioning' && steps.length === 0 ? waitMs : inside.waitMs;
+  return { steps: [...tagging, ...steps], refusals: [...refusals, ...inside.refusals], waitMs: wait };
+}
+
+/** Everything but the load balancer's own attributes: firewall, listeners, target groups, targets. */
+function planInside(wanted: Wanted, pieces: Pieces, on: LoadBalancer, attached: boolean): NlbPlan {
+  const firewall = firewallOf(wanted, pieces, on, attached);
+  const parts = planParts(wanted, pieces, on);
+  const steps: NlbStep[] = [...firewall.groups];
+  const { carried } = firewall;
+  const resolved =
+    carried?.every((group) => on.securityGroups.includes(group)) && carried.length === on.securityGroups.length;
+  if (!attached && carried && !resolved) {
+    const summary = `security groups of ${on.name} from ${on.securityGroups.join(', ')} to ${carried.join(', ')}`;
+    steps.push(stepOf(wanted.subject, on.arn, summary, { does: 'set security groups', securityGroups: carried }));
+  }
+  return {
+    steps: [...steps, ...firewall.nodes, ...parts.steps],
+    refusals: [...firewall.refusals, ...parts.refusals],
+    waitMs: parts.waitMs,
+  };
+}
+
+function planAttached(wanted: Wanted, pieces: Pieces | undefined, observed: NlbObserved | undefined): NlbPlan {
+  const { desired, subject } = wanted;
+  const { id, allowed } = desired.attach!;
+  const { owner } = subject;
+  const host = pieces?.hosts.find(({ arn }) => arn === id);
+  if (pieces?.own?.arn === id) return planOwn(wanted, pieces, pieces.own);
+  const instead = (reason: Refusal['reason'], message: string): NlbPlan => {
+    const refusal: Refusal = { reason, message };
+    const current = pieces?.own ?? pieces?.hosts.find((one) => ownListeners(one, pieces.groups, owner).length > 0);
+    if (!pieces || !current) return { ...nothing, refusals: [refusal] };
+    const inside = planInside(wanted, pieces, current, current !== pieces.own);
+    return { ...inside, refusals: [refusal, ...inside.refusals] };
+  };
+  // A list of the whole cluster does not show what has none of our parts yet.
+  if (!host && observed !== undefined && pieces?.subject?.attachTo !== id) return { ...nothing, waitMs };
+  if (!host) {
+    const message = `load balancer ${JSON.stringify(id)} does not exist in this region, expected the ARN of a network load balancer`;
+    return instead('Unsupported', message);
+  }
+  if (host.type !== 'network') return instead('Unsupported', `load balancer ${id} is no network load balancer`);
+  if (!allowed && host.tags[ownerTags.consent] !== owner.cluster) {
+    const message = `load balancer ${id} has no tag ${ownerTags.consent} with ${owner.cluster}, and --attachable-load-balancers does not name it`;
+    return instead('ForeignLoadBalancer', message);
+  }
+  const { own, hosts, groups } = pieces!;
+  const served = (one: LoadBalancer) => ownListeners(one, groups, owner).length > 0;
+  const elsewhere = [...(own ? [own] : []), ...hosts.filter((one) => one !== host && served(one))];
+  if (elsewhere.length > 0 && !desired.mayChangeAddress && !served(host)) {
+    const message = `${desired.service} uses load balancer ${elsewhere[0]!.arn}, and ${id} has another address`;
+    return instead('AddressWouldChange', message);
+  }
+  const refusals: Refusal[] = [];
+  if (desired.families.includes('IPv6') && host.addressType === 'ipv4')
+    refusals.push({ reason: 'Unsupported', message: `spec.ipFamilies: load balancer ${id} has no IPv6 address` });
+  if (wanted.settings.refusals.length > 0 && !served(host)) return { ...nothing, refusals };
+  const inside = planInside(wanted, pieces!, host, true);
+  const steps = [...inside.steps];
+  for (const other of hosts) if (other !== host) steps.push(...planDetach(subject, other, pieces!));
+  if (own && inside.refusals.length === 0 && inside.waitMs === undefined) {
+    const summary = `delete load balancer ${own.name}: ${desired.service} uses ${id}`;
+    steps.push(stepOf(subject, own.arn, summary, { does: 'delete load balancer', arn: own.arn }));
+  }
+  return { steps, refusals: [...refusals, ...inside.refusals], waitMs: inside.waitMs };
+}
+
+/** Our listeners on somebody else's load balancer go; target groups that nobody uses then are found stale. */
+export function planDetach(subject: Subject, host: LoadBalancer, { groups }: Pieces): NlbStep[] {
+  return ownListeners(host, groups, subject.owner).map(({ arn, port, protocol }) =>
+    stepOf(
+      subject,
+      arn,
+      `delete listener ${protocol} ${port} of ${host.name}`,
+      { does: 'delete listener', arn },
+      host.arn,
+    ),
+  );
+}
+
+function firewallOf(
+  wanted: Wanted,
+  pieces: Pieces | undefined,
+  on: LoadBalancer | undefined,
+  attached: boolean,
+): Firewall {
+  const { desired, settings, listeners, cluster, tags, context, subject, adopting } = wanted;
+  const { managedNlbSecurityGroups: managed, disableSecurityGroupIngress: nodesLeftAlone } = context.config;
+  const instances = desired.members.flatMap(({ providerID }) =>
+    context.accepts(providerID) ? (aws.parse(providerID)?.instanceId ?? []) : [],
+  );
+  const wish = { desired, settings, listeners, cluster, tags, managed, nodesLeftAlone, instances, adopting };
+  const subnets = pieces?.subnets ?? [];
+  return planFirewall(subject, { ...wish, subnets }, pieces?.network, on, attached);
+}
+
+/** Why what is wanted has another address than this load balancer; undefined when it has not. */
+function addressChange({ settings, desired }: Wanted, own: LoadBalancer): string | undefined {
+  if (settings.scheme !== own.scheme) return `from ${own.scheme} to ${settings.scheme}, see ${keys.internal}`;
+  const eips = own.places.flatMap(({ eip }) => eip ?? []);
+  if (settings.eips.length > 0 && !isSameSet(settings.eips, eips))
+    return `from ${eips.join(', ') || 'addresses of AWS'} to ${settings.eips.join(', ')}, see ${keys.eipAllocations}`;
+  const held = own.places.flatMap(({ privateAddress }) => privateAddress ?? []);
+  const wish = settings.privateAddresses;
+  if (wish.length > 0 && held.length > 0 && !isSameSet(wish, held))
+    return `from ${held.join(', ')} to ${wish.join(', ')}, see ${keys.privateAddresses}`;
+  const lost = lostSubnets(settings, own);
+  if (lost.length > 0 && !desired.mayChangeAddress)
+    return `its addresses in ${lost.join(', ')} would go, see ${keys.subnets}`;
+  return undefined;
+}
+
+function lostSubnets({ subnets, unclear }: NlbSettings, own: LoadBalancer): string[] {
+  if (subnets.length === 0 || unclear.has(keys.subnets) || !subnets.every((id) => id.startsWith('subnet-'))) return [];
+  return own.places.map(({ subnet }) => subnet).filter((subnet) => !subnets.includes(subnet));
+}
+
+/** Subnets join those that it stands in; one that leaves takes an address with it. By name, they are looked up when it is made and not again. */
+function planSubnets({ settings, subject, desired }: Wanted, own: LoadBalancer): NlbStep[] {
+  const { subnets, unclear } = settings;
+  if (subnets.length === 0 || unclear.has(keys.subnets) || !subnets.every((id) => id.startsWith('subnet-'))) return [];
+  const there = own.places.map(({ subnet }) => subnet);
+  if (isSameSet(subnets, there) || (lostSubnets(settings, own).length > 0 && !desired.mayChangeAddress)) return [];
+  const summary = `subnets of ${own.name} from ${there.join(', ')} to ${subnets.join(', ')}`;
+  return [stepOf(subject, own.arn, summary, { does: 'set subnets', place: placeOf(settings) })];
+}
+
+function planAttributes({ settings, subject }: Wanted, own: LoadBalancer | undefined): NlbStep[] {
+  const { crossZone, accessLog, unclear } = settings;
+  const wanted: Record<string, string> = {};
+  if (!unclear.has(keys.crossZone)) wanted['load_balancing.cross_zone.enabled'] = String(crossZone);
+  if (!unclear.has(keys.accessLogEnabled)) {
+    wanted['access_logs.s3.enabled'] = String(accessLog !== undefined);
+    if (accessLog) {
+      wanted['access_logs.s3.bucket'] = accessLog.bucket;
+      wanted['access_logs.s3.prefix'] = accessLog.prefix;
+    }
+  }
+  const there = own?.attributes ?? {};
+  const attributes = Object.fromEntries(
+    Object.entries(wanted).filter(
+      ([key, value]) => (there[key] ?? (key.endsWith('.enabled') ? 'false' : '')) !== value,
+    ),
+  );
+  const names = Object.entries(attributes).map(([key, value]) => `${key}=${value}`);
+  if (names.length === 0) return [];
+  const target = own?.arn ?? subject.name;
+  return [
+    stepOf(subject, target, `attributes of ${subject.name}: ${names.join(', ')}`, {
+      does: 'set attributes',
+      attributes,
+    }),
+  ];
+}
+
+/** As many as one call of AddTags takes. */
+const arnsPerCall = 20;
+
+function planTags({ tags, subject }: Wanted, { groups }: Pieces, own: LoadBalancer): NlbStep[] {
+  const lacks = (there: Tags) => Object.entries(tags).some(([key, value]) => there[key] !== value);
+  const listeners = ownListeners(own, groups, subject.owner);
+  const arns = [own, ...groups, ...listeners].filter((one) => lacks(one.tags)).map(({ arn }) => arn);
+  const steps: NlbStep[] = [];
+  for (let at = 0; at < arns.length; at += arnsPerCall) {
+    const some = arns.slice(at, at + arnsPerCall);
+    const summary = `tag ${own.name}${some.length > 1 ? ` and parts of it (${some.length} in all)` : ''} as of ${subject.service}`;
+    steps.push(stepOf(subject, own.arn, summary, { does: 'add tags', arns: some, tags }));
+  }
+  return steps;
+}
+
+function placeOf({ subnets, eips, privateAddresses }: NlbSettings): PlaceWish {
+  return { subnets, eips, privateAddresses };
+}
+
+function addressTypeOf({ families }: DesiredLoadBalancer): 'ipv4' | 'dualstack' {
+  return families.includes('IPv6') ? 'dualstack' : 'ipv4';
+}
+
+function isSameSet(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((item) => other.includes(item));
+}
+
+const nothing: NlbPlan = { steps: [], refusals: [], waitMs: undefined };

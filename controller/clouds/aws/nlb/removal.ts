@@ -1,0 +1,72 @@
+import { ownerTags } from '../../load-balancers.ts';
+import { planGroupRemoval } from '../security-groups/group-removal.ts';
+import { planNodeRuleRemoval } from '../security-groups/node-rules.ts';
+import type { PlannedSecurityGroupCall } from '../security-groups/security-group-call.ts';
+import { frontGroupOf, type NlbObserved, ownListeners, type Pieces, type Subject } from './observed.ts';
+import { type NlbPlan, planDetach, waitMs } from './plan.ts';
+import { type NlbStep, stepOf } from './step.ts';
+
+/**
+ * Listeners on others' load balancers first, then the load balancer, its target groups, and at last the security groups. Rules on the nodes that no group of our own tells of
+ * go before the load balancer does: afterwards nothing would remember them.
+ */
+export function planNlbRemoval({ pieces }: NlbObserved, retain: boolean): NlbPlan {
+  const { subject, own, hosts, groups, network } = pieces;
+  if (!subject) return { steps: [], refusals: [], waitMs: undefined };
+  if (retain && own) return planGivingUp(subject, pieces);
+  const { owner, name } = subject;
+  const steps: NlbStep[] = hosts.flatMap((host) => planDetach(subject, host, pieces));
+  const ownGroup = frontGroupOf(network, owner)?.id;
+  const removal = { owner, loadBalancer: name, groups: own?.securityGroups ?? [], ownGroup };
+  if (ownGroup === undefined) steps.push(...planNodeRuleRemoval(removal, network).map((call) => asStep(subject, call)));
+  if (own) {
+    const summary = `delete load balancer ${own.name}`;
+    steps.push(stepOf(subject, own.arn, summary, { does: 'delete load balancer', arn: own.arn }));
+  }
+  for (const group of groups) {
+    const summary = `delete target group ${group.name}`;
+    steps.push(stepOf(subject, group.name, summary, { does: 'delete target group', group: group.name }));
+  }
+  if (ownGroup === undefined) return { steps, refusals: [], waitMs: undefined };
+  const rest = planGroupRemoval(removal, network);
+  steps.push(...rest.steps.map((call) => asStep(subject, call)));
+  return { steps, refusals: [], waitMs: steps.length === 0 ? (rest.waitMs ?? waitMs) : rest.waitMs };
+}
+
+function asStep(subject: Subject, { action, resource, target, summary, call }: PlannedSecurityGroupCall): NlbStep {
+  return { ...stepOf(subject, target, summary, { does: 'security group', call }), action, resource };
+}
+
+/** As many as one call about tags takes. */
+const arnsPerCall = 20;
+
+/** Our tags go, the load balancer's own last: until then the rest is still found. */
+function planGivingUp(subject: Subject, { own, hosts, groups, network }: Pieces): NlbPlan {
+  const { owner, service } = subject;
+  const keys = [ownerTags.service, ownerTags.serviceName];
+  const steps: NlbStep[] = hosts.flatMap((host) => planDetach(subject, host, { groups } as Pieces));
+  const one = own!;
+  if (one.tags[ownerTags.retained] === undefined) {
+    const tags = { [ownerTags.retained]: service, [ownerTags.cluster]: owner.cluster };
+    const summary = `tag ${one.name} as kept when ${service} goes`;
+    steps.push(stepOf(subject, one.arn, summary, { does: 'add tags', arns: [one.arn], tags }));
+  }
+  const parts = [...groups, ...ownListeners(one, groups, owner)]
+    .filter(({ tags }) => keys.some((key) => tags[key] !== undefined))
+    .map(({ arn }) => arn);
+  for (let at = 0; at < parts.length; at += arnsPerCall) {
+    const arns = parts.slice(at, at + arnsPerCall);
+    steps.push(
+      stepOf(subject, one.arn, `give up ${arns.length} parts of ${one.name}`, { does: 'remove tags', arns, keys }),
+    );
+  }
+  const ownGroup = frontGroupOf(network, owner);
+  if (ownGroup) {
+    const summary = `give up security group ${ownGroup.name}`;
+    steps.push(stepOf(subject, ownGroup.id, summary, { does: 'untag security group', group: ownGroup.id, keys }));
+  }
+  // Adopted and never touched, it has none of ours, and the mark alone gives it up.
+  const summary = `give up load balancer ${one.name}`;
+  steps.push(stepOf(subject, one.arn, summary, { does: 'remove tags', arns: [one.arn], keys }));
+  return { steps, refusals: [], waitMs: undefined };
+}

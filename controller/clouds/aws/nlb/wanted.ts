@@ -1,0 +1,164 @@
+import type { DesiredLoadBalancer, DesiredPort, Refusal } from '../../load-balancers.ts';
+import type { HealthProbe } from '../config-values.ts';
+import { keys } from '../load-balancer-annotations.ts';
+import { type TargetGroupKey, targetGroupName } from './names.ts';
+import type { NlbSettings } from './settings.ts';
+
+/** How the members of a target group are probed. */
+export interface Health {
+  readonly protocol: string;
+  /** A number or `traffic-port`. */
+  readonly port: string;
+  /** Undefined with TCP. */
+  readonly path: string | undefined;
+  readonly healthy: number;
+  readonly unhealthy: number;
+  readonly interval: number;
+  /** Seconds; undefined = whatever AWS has chosen. */
+  readonly timeout: number | undefined;
+}
+
+export interface WantedGroup extends TargetGroupKey {
+  readonly name: string;
+  readonly ipType: 'ipv4' | 'ipv6';
+  readonly health: Health;
+  readonly attributes: Readonly<Record<string, string>>;
+}
+
+export interface WantedListener {
+  readonly port: number;
+  readonly protocol: 'TCP' | 'UDP' | 'TCP_UDP' | 'TLS';
+  readonly certificate: string | undefined;
+  /** Undefined = AWS's default, or whatever is there. */
+  readonly policy: string | undefined;
+  readonly group: WantedGroup;
+}
+
+export interface WantedOptions {
+  /** In the names of target groups; empty where there is none. */
+  readonly clusterId: string;
+  /** What the cloud config says; undefined = nothing: the contract's own check. */
+  readonly probe: HealthProbe | undefined;
+}
+
+/** Upstream's numbers; faster where a node's own health decides. */
+const defaults = {
+  Cluster: { healthy: 3, unhealthy: 3, interval: 30 },
+  Local: { healthy: 2, unhealthy: 2, interval: 10 },
+} as const;
+
+/** The listeners of a Service, one for each port number, with the target group of each; and the ports that cannot be served. */
+export function wantedListeners(
+  desired: DesiredLoadBalancer,
+  settings: NlbSettings,
+  options: WantedOptions,
+): { readonly listeners: readonly WantedListener[]; readonly refusals: readonly Refusal[] } {
+  const listeners: WantedListener[] = [];
+  const refusals: Refusal[] = [];
+  const health = healthOf(desired, settings, options.probe);
+  const refuse = ({ port, protocol }: DesiredPort, message: string) => {
+    refusals.push({
+      reason: 'Unsupported',
+      message: `port ${port}/${protocol}: ${message}`,
+      ports: [{ port, protocol }],
+    });
+  };
+  const servable = desired.ports.filter((port) => {
+    if (port.protocol === 'SCTP') refuse(port, 'SCTP is not possible, expected TCP or UDP');
+    else if (port.nodePort === 0) refuse(port, 'it has no node port; members are reached by one');
+    else if (port.protocol === 'UDP' && desired.families.includes('IPv6'))
+      refuse(port, 'UDP is not possible with IPv6, expected spec.ipFamilies IPv4 alone');
+    else return true;
+    return false;
+  });
+  for (const number of new Set(servable.map(({ port }) => port))) {
+    const same = servable.filter(({ port }) => port === number);
+    const tcp = same.find(({ protocol }) => protocol === 'TCP');
+    const udp = same.find(({ protocol }) => protocol === 'UDP');
+    const first = tcp ?? udp!;
+    const tls = tcp && tlsFor(tcp, settings);
+    let both = tcp !== undefined && udp !== undefined;
+    if (both && tls) {
+      refuse(udp!, `TLS ends on port ${number}; UDP cannot be served there too, see ${keys.sslPorts}`);
+      both = false;
+    } else if (both && tcp!.nodePort !== udp!.nodePort) {
+      refuse(udp!, `TCP and UDP of one port need one node port, not ${tcp!.nodePort} and ${udp!.nodePort}`);
+      both = false;
+    }
+    const protocol = tls ? 'TLS' : both ? 'TCP_UDP' : (first.protocol as 'TCP' | 'UDP');
+    const targetProtocol = tls ? (tls.toMembers ? 'TLS' : 'TCP') : protocol;
+    const key: TargetGroupKey = {
+      port: number,
+      nodePort: first.nodePort,
+      protocol: targetProtocol,
+      targetType: settings.targetType,
+      healthProtocol: health.protocol,
+      healthInterval: health.interval,
+    };
+    listeners.push({
+      port: number,
+      protocol,
+      certificate: tls?.certificate,
+      policy: tls?.policy,
+      group: {
+        ...key,
+        name: targetGroupName(options.clusterId, desired.service, key),
+        ipType: desired.families.includes('IPv4') ? 'ipv4' : 'ipv6',
+        health,
+        attributes: attributesOf(settings, targetProtocol),
+      },
+    });
+  }
+  return { listeners, refusals };
+}
+
+function tlsFor({ port, name }: DesiredPort, { tls }: NlbSettings): NlbSettings['tls'] {
+  return tls && (tls.ports === undefined || tls.ports.has(String(port)) || tls.ports.has(name)) ? tls : undefined;
+}
+
+function healthOf(
+  { trafficPolicy, healthCheck }: DesiredLoadBalancer,
+  { health }: NlbSettings,
+  probe: HealthProbe | undefined,
+): Health {
+  const { protocol, port, path } = health;
+  const own = { protocol: 'HTTP', port: String(healthCheck.port), path: healthCheck.path };
+  const plain = { protocol: 'TCP', port: 'traffic-port', path: '/' };
+  const shared = trafficPolicy === 'Cluster' && probe?.mode === 'Shared' ? probe : undefined;
+  const said = protocol !== undefined || port !== undefined || path !== undefined;
+  // Whoever says a part of it means the rest as the classic controller has it.
+  const base = trafficPolicy === 'Cluster' && (said || probe?.mode === 'ServiceNodePort') ? plain : own;
+  const chosen = shared
+    ? { protocol: 'HTTP', port: String(shared.port), path: shared.path }
+    : { protocol: protocol ?? base.protocol, port: port ?? base.port, path: path ?? base.path };
+  const numbers = defaults[trafficPolicy];
+  return {
+    ...chosen,
+    path: chosen.protocol === 'TCP' ? undefined : chosen.path,
+    healthy: health.healthy ?? numbers.healthy,
+    unhealthy: health.unhealthy ?? numbers.unhealthy,
+    interval: health.interval ?? numbers.interval,
+    timeout: health.timeout,
+  };
+}
+
+/** Complete, so that an annotation that goes takes its effect with it. */
+function attributesOf(settings: NlbSettings, protocol: string): Record<string, string> {
+  const { targetType, preserveClientIp, proxyProtocol, unclear } = settings;
+  if (unclear.has(keys.targetGroupAttributes)) return {};
+  // AWS's own defaults, see "Client IP preservation".
+  const preserved = targetType === 'instance' || protocol === 'UDP' || protocol === 'TCP_UDP';
+  return {
+    'preserve_client_ip.enabled': String(preserveClientIp ?? preserved),
+    'proxy_protocol_v2.enabled': String(proxyProtocol),
+  };
+}
+
+/** What a new target group has before anybody sets anything. */
+export function defaultAttributes({
+  targetType,
+  protocol,
+}: Pick<WantedGroup, 'targetType' | 'protocol'>): Readonly<Record<string, string>> {
+  const preserved = targetType === 'instance' || protocol === 'UDP' || protocol === 'TCP_UDP';
+  return { 'preserve_client_ip.enabled': String(preserved), 'proxy_protocol_v2.enabled': 'false' };
+}
