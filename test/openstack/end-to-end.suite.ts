@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { randomInt, randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { after, before, describe, it } from 'node:test';
+import { conditions, taints } from '../../common/well-known.ts';
+import type { CloudVm } from '../clouds/world.ts';
+import { until } from '../sandbox/tour/scenario.ts';
+import { type Cluster, lastLines, startCluster } from './cluster.ts';
+import { type Connection, connectTo, type Json } from './connection.ts';
+import { metadataService } from './metadata-proxy.ts';
+import { firstRouter } from './real-world.ts';
+import { type Servers, serversOf } from './servers.ts';
+
+const run = randomUUID().slice(0, 8);
+const nodeNames = [1, 2].map((number) => `mooring-e2e-${run}-${number}`);
+/** One of its own for each run. */
+const podPrefix = `10.${128 + randomInt(100)}.`;
+
+describe(`a cluster on OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
+  let connection: Connection;
+  let servers: Servers;
+  let cluster: Cluster;
+  let router: string;
+  const vms: CloudVm[] = [];
+  const idOf = ({ providerID }: CloudVm) => providerID.slice(providerID.lastIndexOf('/') + 1);
+
+  before(async () => {
+    connection = await connectTo(process.env);
+    servers = serversOf(connection);
+    router = await firstRouter(connection);
+    for (const name of nodeNames) {
+      const id = await servers.create(name);
+      await servers.waitFor(id, 'ACTIVE');
+      const shown = await servers.get(id);
+      const networks = Object.values(shown?.['addresses'] as Record<string, { addr: string }[]>);
+      const zone = String(shown?.['OS-EXT-AZ:availability_zone']);
+      vms.push({ name, providerID: `openstack:///${id}`, addresses: networks.flat().map(({ addr }) => addr), zone });
+    }
+    cluster = await startCluster({
+      ...{ nodeNames, podRange: `${podPrefix}0.0/16`, env: process.env, projectId: connection.projectId },
+      cloudConfig: `[Global]\nuse-clouds = true\n[Route]\nrouter-id = ${router}\n`,
+      metadata: await metadataService(process.env),
+    });
+    for (const vm of vms) await cluster.boot(vm);
+  });
+  after(async () => {
+    await cluster?.stop();
+    const path = `/routers/${router}/remove_extraroutes`;
+    await connection.call('network', 'PUT', path, { router: { routes: await routes() } });
+    for (const vm of vms) await servers.delete(idOf(vm));
+  });
+
+  // biome-ignore lint/suspicious/noExplicitAny: a Node as the API server sends it
+  const nodeOf = async (name: string): Promise<any> => {
+    const answer = await cluster.rest.call('GET', `/api/v1/nodes/${name}`);
+    return answer.status === 200 ? answer.body : undefined;
+  };
+  const routes = async (): Promise<{ destination: string; nexthop: string }[]> => {
+    const answer = (await connection.call('network', 'GET', `/routers/${router}`))?.['router'] as Json;
+    return (answer['routes'] as { destination: string; nexthop: string }[]).filter(({ destination }) =>
+      destination.startsWith(podPrefix),
+    );
+  };
+  const waitFor = async <T>(what: string, seconds: number, probe: () => Promise<T | undefined | false>): Promise<T> => {
+    try {
+      return await until(what, seconds * 1000, probe);
+    } catch (error) {
+      throw new Error(`${String(error)}\n${await lastLines(cluster.controllerLog)}`);
+    }
+  };
+
+  it('initialises a Node from what Nova says', async () => {
+    for (const vm of vms) {
+      const node = await waitFor(`${vm.name} is initialised`, 60, async () => {
+        const seen = await nodeOf(vm.name);
+        const keys = (seen?.spec?.taints ?? []).map(({ key }: { key: string }) => key);
+        return seen?.spec?.providerID !== undefined && !keys.includes(taints.uninitialized) && seen;
+      });
+      const shown = await servers.get(idOf(vm));
+      assert.equal(node.spec.providerID, vm.providerID);
+      const addresses = node.status.addresses.map(({ type, address }: Json) => `${type} ${address}`);
+      assert.ok(addresses.includes(`InternalIP ${vm.addresses[0]}`), addresses.join());
+      assert.equal(node.metadata.labels['topology.kubernetes.io/zone'], vm.zone);
+      assert.equal(node.metadata.labels['topology.kubernetes.io/region'], connection.config.region);
+      const flavor = (shown?.['flavor'] as Json | undefined)?.['id'];
+      const named = (await connection.call('compute', 'GET', `/flavors/${String(flavor)}`))?.['flavor'] as Json;
+      assert.equal(node.metadata.labels['node.kubernetes.io/instance-type'], named['name']);
+    }
+  });
+
+  it("an agent reads Nova's own metadata service, and the controller takes its report", async (t) => {
+    if (cluster.agents.length === 0) return t.skip('nobody says where the metadata service is');
+    for (const { logFile } of cluster.agents) {
+      await waitFor('a report is accepted', 60, async () => /accepted/.test(await readFile(logFile, 'utf8')));
+      const log = await readFile(logFile, 'utf8');
+      assert.doesNotMatch(log, /"level":"error"/);
+    }
+  });
+
+  it('routes each pod range in the real router, and lets it through the port', async () => {
+    for (const vm of vms) {
+      const range: string = await waitFor(`${vm.name} has its network`, 60, async () => {
+        const node = await nodeOf(vm.name);
+        const condition = node?.status?.conditions?.find(({ type }: Json) => type === conditions.networkUnavailable);
+        return condition?.status === 'False' ? node.spec.podCIDR : undefined;
+      });
+      assert.ok(
+        (await routes()).some(({ destination, nexthop }) => destination === range && nexthop === vm.addresses[0]),
+        JSON.stringify(await routes()),
+      );
+      const [port] = await connection.list('network', `/ports?device_id=${idOf(vm)}`, 'ports');
+      const pairs = port?.['allowed_address_pairs'] as Json[];
+      assert.ok(pairs.some(({ ip_address: address }) => address === range));
+    }
+  });
+
+  it('a controller that starts anew changes nothing', async () => {
+    const before = await connection.call('network', 'GET', `/routers/${router}`);
+    const leader = async () => {
+      const path = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cloud-controller-manager';
+      return (await cluster.rest.must('GET', path)).spec.holderIdentity as string;
+    };
+    const old = await leader();
+    await cluster.restartController();
+    await waitFor('the new process leads', 30, async () => ![old, '', undefined].includes(await leader()));
+    // Its first looks at servers and routes.
+    await new Promise((resolve) => setTimeout(resolve, 5000));
+    assert.deepEqual(await connection.call('network', 'GET', `/routers/${router}`), before);
+  });
+
+  it('a server that is deleted in Nova takes its Node and its route along', async () => {
+    const [gone, kept] = [vms[1]!, vms[0]!];
+    const range: string = (await nodeOf(gone.name)).spec.podCIDR;
+    await cluster.powerLoss(gone.name);
+    await servers.delete(idOf(gone));
+    const startedAt = Date.now();
+    await waitFor('its Node is gone', cluster.aged ? 120 : 480, async () => (await nodeOf(gone.name)) === undefined);
+    const seconds = Math.round((Date.now() - startedAt) / 1000);
+    await waitFor(
+      'its route is gone',
+      60,
+      async () => !(await routes()).some(({ destination }) => destination === range),
+    );
+    console.log(`# a deleted server's Node was gone after ${seconds} s`);
+    assert.ok(await nodeOf(kept.name));
+    assert.equal((await routes()).length, 1);
+  });
+});
