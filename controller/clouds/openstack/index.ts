@@ -17,6 +17,7 @@ import { type OpenStackConfig, readConfig } from './config.ts';
 import { reachOf } from './credential.ts';
 import { createFlavors } from './flavors.ts';
 import { createGates } from './gates.ts';
+import { createLoadBalancers } from './load-balancers/index.ts';
 import { createReader } from './reader.ts';
 import { createRoutes } from './routes/index.ts';
 
@@ -67,7 +68,8 @@ export async function openOpenStack({ config, context, wrapHttp = (http) => http
   };
   const providerIDOf = (serverId: string) =>
     openstack.print({ instanceId: serverId, ...(regionalIds && region ? { region } : {}) });
-  const { routerId } = config;
+  const { routerId, loadBalancer } = config;
+  const parts = { client, config: loadBalancer, clock, serverIdOf, providerIDOf };
   return {
     name: 'openstack',
     scope: [new URL(config.authUrl).host, reachOf(config.credential), encodeURIComponent(region ?? '')]
@@ -81,6 +83,7 @@ export async function openOpenStack({ config, context, wrapHttp = (http) => http
         return lookupPass({ ...options, cloud: 'openstack', refs, reader, listAbove, targetOf });
       },
     },
+    ...(loadBalancer.enabled ? { loadBalancers: createLoadBalancers(parts) } : {}),
     ...(routerId === undefined ? {} : { routes: createRoutes({ client, routerId, serverIdOf, providerIDOf }) }),
     files: config.files,
     prove: async (signal) => {
