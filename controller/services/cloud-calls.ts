@@ -61,12 +61,27 @@ export function createCloudCalls(context: ServiceContext, parts: CloudCallParts)
   async function observe(situation: Situation, signal: AbortSignal): Promise<void> {
     const { service, cloud, known: before } = situation;
     const askedId = recordedId(situation);
-    const atMs = clock.monotonic();
-    const observed = await cloud.loadBalancers.observe(refOf(cluster, service, adopts), signal);
-    const ours = observed?.owner?.service === service.uid;
-    const missingSinceMs = ours ? undefined : (before?.missingSinceMs ?? atMs);
     const askedFor = wishOf(service);
-    const blind = missingSinceMs === undefined ? undefined : await blindness(situation, atMs, missingSinceMs);
+    const recorded = parseRecord(service.annotations[annotationKeys.loadBalancer]) !== undefined;
+    let missingSinceMs = before?.missingSinceMs;
+    let blind: CloudError | undefined;
+    let look = await ask();
+    // A credential may have begun to see only after that: what it misses counts between two looks that prove its sight.
+    for (let asked = 0; asked < 2 && recorded && !look.ours; asked += 1) {
+      if (asked > 0) look = await ask();
+      blind = look.ours ? undefined : await blindness(situation, look.atMs, missingSinceMs ?? look.atMs);
+      if (blind) break;
+    }
+    const { observed, atMs } = look;
+
+    async function ask() {
+      const atMs = clock.monotonic();
+      const observed = await cloud.loadBalancers.observe(refOf(cluster, service, adopts), signal);
+      const ours = observed?.owner?.service === service.uid;
+      missingSinceMs = ours ? undefined : (missingSinceMs ?? atMs);
+      return { observed, ours, atMs };
+    }
+
     observations.put(cloud.scope, service.uid, {
       observed,
       source: 'asked',
@@ -81,11 +96,10 @@ export function createCloudCalls(context: ServiceContext, parts: CloudCallParts)
 
   /** What was recorded and does not show is gone only if the cloud shows what is certainly there; else it would be made twice, or left behind. */
   async function blindness(
-    { service, cloud }: Situation,
+    { cloud }: Situation,
     atMs: number,
     missingSinceMs: number,
   ): Promise<CloudError | undefined> {
-    if (parseRecord(service.annotations[annotationKeys.loadBalancer]) === undefined) return undefined;
     const sight = await context.proveSight(cloud.scope, atMs);
     if (sight === 'sees' || (sight === 'unproved' && atMs - missingSinceMs >= unprovedMs)) return undefined;
     const operation = 'look for its load balancer';

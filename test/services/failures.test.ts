@@ -67,6 +67,22 @@ describe('what goes wrong', () => {
     assert.equal(world.loadBalancers().length, 1);
   });
 
+  it('a credential that sees again while it is asked whether it does proves nothing of what it did not see before', async () => {
+    await replica.start();
+    world.services.create('stays');
+    world.services.create('goes');
+    await world.clock.advance(10_000);
+    world.cloud.faults.add({ operation: 'instances.*', effect: { kind: 'latency', ms: 4000 } });
+    world.cloud.credentials.setMode(world.cloud.credential, 'sees-nothing');
+    world.services.delete('goes');
+    await world.clock.advance(3000);
+    world.cloud.credentials.setMode(world.cloud.credential, 'ok');
+    world.cloud.faults.clear();
+    await world.clock.advance(120_000);
+    assert.equal(world.services.get('goes'), undefined);
+    assert.equal(world.loadBalancers().length, 1);
+  });
+
   it('where no Node can tell, what is missing is believed after five minutes', async () => {
     await replica.start();
     world.services.create('web');

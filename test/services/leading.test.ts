@@ -93,7 +93,7 @@ describe('who may change anything', () => {
     assert.ok(world.loadBalancerOf('third'));
     assert.equal(world.loadBalancerOf('other'), undefined);
     world.services.annotate('other', { [annotations.paused]: null });
-    await world.clock.advance(20_000);
+    await world.clock.advance(40_000);
     assertConverged(world, 'resumed');
   });
 
