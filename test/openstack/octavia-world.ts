@@ -53,7 +53,7 @@ export function fakeOctaviaWorld(fake: FakeOpenStack, cluster: string): OctaviaW
       const items: InventoryItem[] = [];
       for (const one of octavia.balancers.values()) {
         const name = nameOf(one.fields['name']);
-        items.push({ kind: 'load balancer', name: `${name} ${one.status}` });
+        items.push({ kind: 'load balancer', name });
         for (const { fields, poolId } of one.listeners) {
           items.push({
             kind: 'listener',
@@ -133,9 +133,7 @@ export function fakeOctaviaWorld(fake: FakeOpenStack, cluster: string): OctaviaW
 }
 
 function ownerWord(description: string): string {
-  const mark = markIn(description);
-  if (mark === undefined) return 'of somebody';
-  return mark.service === undefined ? 'kept' : 'of a Service';
+  return markIn(description) === undefined ? 'of somebody' : 'of a cluster';
 }
 
 function floatingItem(description: string, portId: unknown): InventoryItem {
