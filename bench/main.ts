@@ -5,10 +5,12 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { measureAgent } from './agent-memory.ts';
 import { measureBarePatches } from './bare-patches.ts';
+import { printCloudCalls } from './cloud-calls/print-cloud-calls.ts';
 import { ours } from './contender.ts';
 import { findUpstream } from './find-upstream.ts';
 import { idleBudget, measureIdle } from './idle.ts';
 import { measureIdleHour } from './idle-hour.ts';
+import { buildRevision, measureIdleMemory } from './idle-memory.ts';
 import { joinBudget, joinWays, measureJoin } from './join.ts';
 import { measureRoutes } from './measures/routes.ts';
 import { measureServices } from './measures/services.ts';
@@ -22,17 +24,18 @@ import { onStage } from './stage.ts';
 import { type BenchApi, startBenchApi } from './start-bench-api.ts';
 import { printTable, seconds } from './table.ts';
 
-const usage = `npm run -s bench -- [join|memory|idle|idle-hour|agent|bare|services|routes|scale|upstream|all] [flags]
+const usage = `npm run -s bench -- [join|memory|idle|idle-hour|idle-memory|agent|bare|services|routes|scale|cloud-calls|upstream|all] [flags]
   --api embedded|real     API server, in a process of its own (embedded; real for upstream)
   --nodes N               1000; 5000 for memory, idle, idle-hour and scale; 20 for services; 200 for upstream's joins
   --rounds N              rounds whose medians are shown, of join and bare (3)
   --latency 0,50,200      milliseconds of each call to the cloud, of join; 100 for services, routes and upstream
   --ways at-start,created,reports   who joins, of join
-  --minutes N             of memory's soak (3), of idle (15), of scale's agents at their own pace (1), of idle-hour (60)
+  --minutes N             of memory's soak (3), of idle (15), of scale's agents at their own pace (1), of idle-hour (60), of idle-memory (0.5)
   --services N,N          1,200,500 for services; 500 for idle-hour; 200 for upstream
   --routes N              1000 for routes, 300 for upstream
   --parts ${sideBySideParts.join(',')}     of upstream
   --contenders ${contenderNames.join(',')}     of upstream
+  --against REV           another revision, of idle-memory
   --memory-nodes N        5000, of upstream's memory
 `;
 
@@ -49,6 +52,7 @@ const { values, positionals } = parseArgs({
     routes: { type: 'string' },
     parts: { type: 'string', default: sideBySideParts.join(',') },
     contenders: { type: 'string', default: contenderNames.join(',') },
+    against: { type: 'string' },
     'memory-nodes': { type: 'string', default: '5000' },
     help: { type: 'boolean', short: 'h', default: false },
   },
@@ -74,6 +78,7 @@ const progress = (line: string) => console.error(`${new Date().toISOString().sli
 interface Stage {
   readonly bench: BenchApi;
   readonly dist: string;
+  readonly folder: string;
 }
 
 const benches: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
@@ -155,6 +160,21 @@ const benches: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
     );
   },
 
+  async 'idle-memory'({ bench, dist, folder }) {
+    const built = [{ name: 'this checkout', dist }];
+    if (values.against !== undefined) {
+      progress(`building ${values.against}`);
+      built.push(await buildRevision(values.against, folder));
+    }
+    const idle = 60 * (minutes ?? 0.5);
+    const figures = await measureIdleMemory(bench.api, built, { rounds, seconds: idle });
+    printTable(
+      `A leader of an empty cluster with the simulated cloud alone, after ${idle} s (median of ${rounds}), MiB`,
+      ['of', 'RSS', 'anonymous', 'peak'],
+      [...figures].map(([name, one]) => [name, ...[one.rssMiB, one.anonymousMiB, one.peakMiB].map(String)]),
+    );
+  },
+
   async agent() {
     const figures = await measureAgent(60 * (minutes ?? 2));
     printTable(
@@ -217,6 +237,11 @@ const benches: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
   },
 };
 
+/** Those that need no API server and no build. */
+const alone: Readonly<Record<string, () => Promise<void>>> = {
+  'cloud-calls': () => printCloudCalls({ nodes: nodes ?? 20, services: serviceCounts?.[0] ?? 5, ports: 2 }, progress),
+};
+
 /** Not part of `all`: it needs a real API server, and go. */
 const onlyWhenNamed = new Set(['upstream']);
 
@@ -249,19 +274,22 @@ function oneOf<const T extends string>(flag: string, text: string, known: readon
 async function main(): Promise<void> {
   const asked =
     positionals.length === 0 || positionals.includes('all')
-      ? Object.keys(benches).filter((name) => !onlyWhenNamed.has(name))
+      ? [...Object.keys(benches), ...Object.keys(alone)].filter((name) => !onlyWhenNamed.has(name))
       : positionals;
-  const unknown = asked.filter((name) => benches[name] === undefined);
+  const unknown = asked.filter((name) => benches[name] === undefined && alone[name] === undefined);
   if (values.help || unknown.length > 0) {
     process.stderr.write(unknown.length > 0 ? `${unknown.join(', ')}: no such bench\n${usage}` : usage);
     process.exitCode = values.help ? 0 : 2;
     return;
   }
+  for (const name of asked) await alone[name]?.();
+  const staged = asked.filter((name) => benches[name] !== undefined);
+  if (staged.length === 0) return;
   const folder = await mkdtemp(join(tmpdir(), 'mooring-bench-'));
-  const bench = await startBenchApi(values.api ?? (asked.includes('upstream') ? 'real' : 'embedded'));
+  const bench = await startBenchApi(values.api ?? (staged.includes('upstream') ? 'real' : 'embedded'));
   try {
-    const stage = { bench, dist: await buildShipped(folder) };
-    for (const name of asked) await benches[name]!(stage);
+    const stage = { bench, dist: await buildShipped(folder), folder };
+    for (const name of staged) await benches[name]!(stage);
   } finally {
     await bench.stop();
     await rm(folder, { recursive: true, force: true });

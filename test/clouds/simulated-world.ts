@@ -4,6 +4,7 @@ import type { Clock } from '../../common/process/clock.ts';
 import type { Http } from '../../common/process/http.ts';
 import { silentLog } from '../../common/process/log.ts';
 import { seededRandom } from '../../common/process/random.ts';
+import type { CloudCall } from '../../controller/clouds/cloud.ts';
 import { ownerTags } from '../../controller/clouds/load-balancers.ts';
 import { createSimulatedCloud as createClient } from '../../controller/clouds/simulated/simulated-cloud.ts';
 import type { SimulatedCloud } from '../sandbox/cloud/cloud.ts';
@@ -33,6 +34,8 @@ export interface SimulatedWorldParts {
   readonly url: string;
   /** How long a search may miss what was made, as the configuration of the cloud says it. */
   readonly settleMs: number;
+  /** Called for every call of every client. */
+  onCall?(call: CloudCall): void;
   during<T>(work: Promise<T>): Promise<T>;
   pass(ms: number): Promise<void>;
   close(): Promise<void>;
@@ -45,6 +48,7 @@ export function simulatedWorld({
   http,
   url,
   settleMs,
+  onCall = () => {},
   during,
   pass,
   close,
@@ -65,7 +69,7 @@ export function simulatedWorld({
     async open() {
       const client = createClient({
         config: { endpoint: url, project, region, settleMs },
-        context: { clock, random: seededRandom(1), log: silentLog, env: {}, onCall: () => {} },
+        context: { clock, random: seededRandom(1), log: silentLog, env: {}, onCall },
         http: sent.http,
         credential: async () => credential,
       });

@@ -1,0 +1,30 @@
+import { startAwsWorld } from '../../test/aws/aws-world.ts';
+import { classicRules } from '../../test/aws/classic-rules.ts';
+import { loadBalancerRules } from '../../test/aws/load-balancer-rules.ts';
+import { startMoto } from '../../test/aws/start-moto.ts';
+import type { CountedWorld } from './count-operations.ts';
+
+/** A moto server of its own, where there is one to be had. */
+export async function motoCalls(kind: 'nlb' | 'classic'): Promise<CountedWorld | { readonly skipped: string }> {
+  const moto = await startMoto();
+  if ('skipped' in moto) return moto;
+  const world =
+    kind === 'nlb'
+      ? await startAwsWorld({
+          moto: moto.url,
+          kind,
+          config: ['NLBSecurityGroupMode = Managed'],
+          rules: loadBalancerRules(),
+        })
+      : await startAwsWorld({ moto: moto.url, kind, rules: classicRules() });
+  return {
+    calls: world.reported,
+    world: {
+      ...world,
+      async close() {
+        await world.close();
+        await moto.close();
+      },
+    },
+  };
+}

@@ -1,0 +1,173 @@
+import type { Cloud, CloudCall, InstanceRef } from '../../controller/clouds/cloud.ts';
+import type {
+  DesiredLoadBalancer,
+  LoadBalancerPlan,
+  LoadBalancerRef,
+  LoadBalancers,
+  ObservedLoadBalancer,
+} from '../../controller/clouds/load-balancers.ts';
+import { desiredFor, memberOf, newOwner, port } from '../../test/clouds/desired.ts';
+import type { CloudVm, CloudWorld } from '../../test/clouds/world.ts';
+
+/** A cloud under test that tells of every call of its clients. */
+export interface CountedWorld {
+  readonly world: CloudWorld;
+  /** All calls that the clients have reported so far; grows. */
+  readonly calls: readonly CloudCall[];
+}
+
+export interface Size {
+  readonly nodes: number;
+  /** TCP ports of each Service. */
+  readonly ports: number;
+  readonly services: number;
+}
+
+/** What one thing that the controller does costs. */
+export interface OperationCost {
+  readonly what: OperationName;
+  readonly calls: number;
+  /** By the cloud's own word for the call, in the order of first use. */
+  readonly byOperation: ReadonlyMap<string, number>;
+}
+
+export type OperationName =
+  | 'first ensure'
+  | 'nothing changed, all Services'
+  | 'one node more, one Service'
+  | 'deletion, proof included'
+  | 'check of all nodes'
+  | 'route table read'
+  | 'route made'
+  | 'route removed';
+
+const permit = () => {};
+const maxRounds = 200;
+
+/** Does each thing once, as the controller does it, with a client that has nothing left to learn about its account. */
+export async function countOperations({ world, calls }: CountedWorld, size: Size): Promise<OperationCost[]> {
+  const costs: OperationCost[] = [];
+  const cloud = await world.open();
+
+  async function counted<T>(what: OperationName, run: () => Promise<T>): Promise<T> {
+    const from = calls.length;
+    const result = await run();
+    const byOperation = new Map<string, number>();
+    for (const { operation } of calls.slice(from)) byOperation.set(operation, (byOperation.get(operation) ?? 0) + 1);
+    costs.push({ what, calls: calls.length - from, byOperation });
+    return result;
+  }
+
+  const vms: CloudVm[] = [];
+  for (let made = 0; made <= size.nodes; made += 1) vms.push(await world.createVm());
+  const spare = vms.pop()!;
+  await warmUp(cloud, world, vms);
+  if (cloud.loadBalancers) await countBalancers(cloud.loadBalancers, { world, size, vms, spare, counted });
+  const refs = vms.map(({ providerID }): InstanceRef => ({ by: 'providerID', providerID }));
+  await counted('check of all nodes', () => world.during(cloud.instances.lookup(refs)));
+  if (cloud.routes) {
+    const { routes } = cloud;
+    const [vm] = vms as [CloudVm];
+    await counted('route table read', () => world.during(routes.observe(world.cluster)));
+    const desired = { cluster: world.cluster, node: vm.name, nodeUid: 'uid', destination: '10.200.1.0/24', ...vm };
+    const made = await counted('route made', () => world.during(routes.create(desired, { permit })));
+    await counted('route removed', () => world.during(routes.remove(made, { permit })));
+  }
+  return costs;
+}
+
+/** Tokens, clusters, subnets and what else a process learns once. */
+async function warmUp(cloud: Cloud, world: CloudWorld, [vm]: readonly CloudVm[]): Promise<void> {
+  const { cluster } = world;
+  if (vm) await world.during(cloud.instances.lookup([{ by: 'providerID', providerID: vm.providerID }]));
+  if (cloud.loadBalancers) await world.during(cloud.loadBalancers.observeAll(cluster));
+  if (cloud.routes) await world.during(cloud.routes.observe(cluster));
+}
+
+interface BalancerParts {
+  readonly world: CloudWorld;
+  readonly size: Size;
+  readonly vms: readonly CloudVm[];
+  readonly spare: CloudVm;
+  counted<T>(what: OperationName, run: () => Promise<T>): Promise<T>;
+}
+
+async function countBalancers(balancers: LoadBalancers, parts: BalancerParts): Promise<void> {
+  const { world, size, vms, spare, counted } = parts;
+  const ports = Array.from({ length: size.ports }, (_, index) => port(80 + index, 30_080 + index));
+  const wishes = Array.from({ length: size.services }, () => desiredFor(newOwner(world.cluster), vms, { ports }));
+  const [first, ...others] = wishes as [DesiredLoadBalancer, ...DesiredLoadBalancer[]];
+  // What a process learns with the first load balancer of all is not of this one.
+  for (const wish of others) await ensure(balancers, world, wish, undefined);
+  const made = await counted('first ensure', () => ensure(balancers, world, first, undefined));
+  const all = await counted('nothing changed, all Services', async () => {
+    const seen = await world.during(balancers.observeAll(world.cluster));
+    for (const wish of wishes) {
+      const { steps } = balancers.plan(
+        wish,
+        seen.find(({ owner }) => owner?.service === wish.owner.service),
+      );
+      if (steps.length > 0) throw new Error(`something is to be changed though nothing is: ${steps[0]?.summary}`);
+    }
+    return seen;
+  });
+  const known = all.find(({ owner }) => owner?.service === first.owner.service) ?? made;
+  const grown = { ...first, members: [...vms, spare].map((vm) => memberOf(vm)) };
+  const now = await counted('one node more, one Service', () => ensure(balancers, world, grown, known));
+  await counted('deletion, proof included', () => remove(balancers, world, first, now));
+  for (const wish of others) {
+    const seen = all.find(({ owner }) => owner?.service === wish.owner.service);
+    await remove(balancers, world, wish, seen);
+  }
+}
+
+function refOf({ owner, name, service }: DesiredLoadBalancer, id: string | undefined): LoadBalancerRef {
+  return { owner, name, service, id, attachTo: undefined };
+}
+
+/** From what is known: the controller asks only where it has to. */
+function ensure(
+  balancers: LoadBalancers,
+  world: CloudWorld,
+  desired: DesiredLoadBalancer,
+  known: ObservedLoadBalancer | undefined,
+): Promise<ObservedLoadBalancer | undefined> {
+  return settle(balancers, world, desired, known, (observed) => balancers.plan(desired, observed));
+}
+
+async function remove(
+  balancers: LoadBalancers,
+  world: CloudWorld,
+  desired: DesiredLoadBalancer,
+  known: ObservedLoadBalancer | undefined,
+): Promise<void> {
+  const id = known?.id;
+  const left = await settle(balancers, world, desired, known, (observed) =>
+    observed ? balancers.planRemoval(observed, { retain: false }) : { steps: [], refusals: [], waitMs: undefined },
+  );
+  if (left) return;
+  if (await world.during(balancers.observe(refOf(desired, id)))) throw new Error('it is there after it was removed');
+}
+
+async function settle(
+  balancers: LoadBalancers,
+  world: CloudWorld,
+  desired: DesiredLoadBalancer,
+  known: ObservedLoadBalancer | undefined,
+  planFor: (observed: ObservedLoadBalancer | undefined) => LoadBalancerPlan,
+): Promise<ObservedLoadBalancer | undefined> {
+  let observed = known;
+  for (let round = 0; round < maxRounds; round += 1) {
+    const { steps, waitMs, refusals } = planFor(observed);
+    const [step] = steps;
+    if (step) observed = await world.during(balancers.apply(step, observed, { permit }));
+    else if (waitMs === undefined) {
+      if (refusals.length > 0) throw new Error(refusals.map(({ message }) => message).join('; '));
+      return observed;
+    } else {
+      await world.pass(waitMs);
+      observed = await world.during(balancers.observe(refOf(desired, observed?.id ?? known?.id)));
+    }
+  }
+  throw new Error(`no end after ${maxRounds} rounds`);
+}
