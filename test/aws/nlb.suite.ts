@@ -13,7 +13,7 @@ cloudSuite({
     loadBalancers: {
       // One target group sends TCP and UDP of a port to one port of its members; the facts ask for two.
       protocols: ['TCP'],
-      ...{ sourceRanges: true, sessionAffinity: false, uniqueNames: true, attach: true, retain: true },
+      ...{ sourceRanges: true, sessionAffinity: false, uniqueNames: true, attach: true, retain: true, drains: false },
       refusesMembers: true,
     },
     // Blackholes are of the fake in controller/clouds/aws/testing: moto shows every route as active.

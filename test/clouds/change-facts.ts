@@ -8,7 +8,12 @@ import type { CloudCapabilities } from './world.ts';
 
 type Change = readonly [string, (desired: DesiredLoadBalancer) => Partial<DesiredLoadBalancer>];
 
-function changes({ sourceRanges, sessionAffinity }: NonNullable<CloudCapabilities['loadBalancers']>): Change[] {
+const drainingMember: Change = [
+  'a member that drains',
+  ({ members: [first, ...others] }) => ({ members: [{ ...first!, draining: true }, ...others] }),
+];
+
+function changes({ sourceRanges, sessionAffinity, drains }: NonNullable<CloudCapabilities['loadBalancers']>): Change[] {
   const withPorts = (edit: (ports: readonly DesiredPort[]) => DesiredPort[]): Change[1] => {
     return ({ ports }) => ({ ports: edit(ports) });
   };
@@ -19,15 +24,12 @@ function changes({ sourceRanges, sessionAffinity }: NonNullable<CloudCapabilitie
     ['ports in another order', withPorts((ports) => [port(443, 30443), ...ports])],
     ['one member less', ({ members }) => ({ members: members.slice(1) })],
     ['no members at all', () => ({ members: [] })],
-    [
-      'a member that drains',
-      ({ members: [first, ...others] }) => ({ members: [{ ...first!, draining: true }, ...others] }),
-    ],
     ['another health check', () => ({ healthCheck: { port: 32000, path: '/healthz' } })],
     [
       'traffic policy Local',
       () => ({ trafficPolicy: 'Local' as const, healthCheck: { port: 32001, path: '/healthz' } }),
     ],
+    ...(drains ? [drainingMember] : []),
     ...(sourceRanges
       ? ([['source ranges', () => ({ sourceRanges: ['192.0.2.0/24', '198.51.100.0/25'] })]] satisfies Change[])
       : []),

@@ -19,6 +19,7 @@ export const simulatedCapabilities: CloudCapabilities = {
     sessionAffinity: true,
     uniqueNames: true,
     attach: true,
+    drains: true,
     retain: true,
     refusesMembers: true,
   },

@@ -27,6 +27,8 @@ export interface CloudCapabilities {
         /** Two load balancers cannot have one name, so one that is not ours stands in the way. */
         readonly uniqueNames: boolean;
         readonly attach: boolean;
+        /** A member may be made to drain; elsewhere the cloud drains what is taken out. */
+        readonly drains: boolean;
         readonly retain: boolean;
         /** It refuses a member that is no instance, and says which. */
         readonly refusesMembers: boolean;

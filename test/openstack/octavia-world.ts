@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { ownerTags } from '../../controller/clouds/load-balancers.ts';
 import { markIn } from '../../controller/clouds/openstack/load-balancers/names.ts';
 import { tag } from '../../controller/clouds/openstack/load-balancers/tags.ts';
-import { addFloatingIps, floatingIpFor } from '../../controller/clouds/openstack/testing/fake-floating-ips.ts';
-import { addOctavia } from '../../controller/clouds/openstack/testing/fake-octavia.ts';
+import { addFloatingIps, type FakeEdge, floatingIpFor } from '../../controller/clouds/openstack/testing/fake-floating-ips.ts';
+import { addOctavia, type FakeOctavia } from '../../controller/clouds/openstack/testing/fake-octavia.ts';
 import {
   balancerJson,
   type FakeBalancer,
@@ -20,6 +20,7 @@ export const octaviaCapabilities: NonNullable<CloudCapabilities['loadBalancers']
   sessionAffinity: true,
   uniqueNames: false,
   attach: true,
+  drains: true,
   retain: true,
   refusesMembers: false,
 };
@@ -36,23 +37,30 @@ const tagsFor = (consent: boolean, cluster: string) =>
   consent ? [tag(ownerTags.consent, cluster)] : [tag('team', theirs.team)];
 
 /** What names an owner is one word, so that two runs can be compared. */
-function nameOf(name: unknown): string {
+export function plainName(name: unknown): string {
   return String(name).replaceAll(/web-[0-9a-f]{8}/g, 'web-ID');
 }
 
+export interface FakeOctaviaWorld extends OctaviaWorld {
+  readonly octavia: FakeOctavia;
+  readonly edge: FakeEdge;
+}
+
 /** One that stands in a fake OpenStack, seen and touched without its API. */
-export function fakeOctaviaWorld(fake: FakeOpenStack, cluster: string): OctaviaWorld {
+export function fakeOctaviaWorld(fake: FakeOpenStack, cluster: string): FakeOctaviaWorld {
   const octavia = addOctavia(fake);
   const edge = addFloatingIps(fake);
   const poolText = ({ fields, members, monitor }: FakePool) =>
     `${String(fields['protocol'])} of ${members.length}, ${monitor ? String(monitor.fields['type']) : 'unchecked'}`;
   return {
+    octavia,
+    edge,
     async inventory() {
       for (const one of edge.floatingIps.values())
         if (!fake.ports.some(({ id }) => id === one.portId)) one.portId = null;
       const items: InventoryItem[] = [];
       for (const one of octavia.balancers.values()) {
-        const name = nameOf(one.fields['name']);
+        const name = plainName(one.fields['name']);
         items.push({ kind: 'load balancer', name });
         for (const { fields, poolId } of one.listeners) {
           items.push({
