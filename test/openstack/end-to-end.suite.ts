@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomInt, randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
+import { isDeepStrictEqual } from 'node:util';
 import { conditions, taints } from '../../common/well-known.ts';
 import type { CloudVm } from '../clouds/world.ts';
 import { until } from '../sandbox/tour/scenario.ts';
@@ -61,6 +62,43 @@ describe(`a cluster on OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
       destination.startsWith(podPrefix),
     );
   };
+  const services = '/api/v1/namespaces/default/services';
+  /** What load balancers consist of, and what they leave behind when they go badly: those that speak of one of the ids. */
+  const thingsOf = async (...ids: readonly string[]): Promise<string[]> => {
+    const lists = [
+      ['load-balancer', '/lbaas/loadbalancers', 'loadbalancers'],
+      ['load-balancer', '/lbaas/listeners', 'listeners'],
+      ['load-balancer', '/lbaas/pools', 'pools'],
+      ['network', '/floatingips', 'floatingips'],
+      ['network', '/ports', 'ports'],
+      ['network', '/security-groups', 'security_groups'],
+    ] as const;
+    const items = await Promise.all(
+      lists.map(async ([service, path, collection]) =>
+        (await connection.list(service, path, collection)).map((item) => ({ collection, text: JSON.stringify(item) })),
+      ),
+    );
+    return items
+      .flat()
+      .filter(({ text }) => ids.some((id) => text.includes(id)))
+      .map(({ collection }) => collection)
+      .toSorted();
+  };
+  let balancer: Json | undefined;
+  let floating: Json | undefined;
+  const balancerNow = async () =>
+    (await connection.call('load-balancer', 'GET', `/lbaas/loadbalancers/${balancer?.['id']}`))?.['loadbalancer'];
+  const memberAddresses = async (): Promise<unknown[][]> => {
+    const path = `/lbaas/pools?loadbalancer_id=${balancer?.['id']}`;
+    const pools = await connection.list('load-balancer', path, 'pools');
+    return Promise.all(
+      pools.map(async ({ id }) =>
+        (await connection.list('load-balancer', `/lbaas/pools/${id}/members`, 'members'))
+          .map(({ address }) => address)
+          .toSorted(),
+      ),
+    );
+  };
   const waitFor = async <T>(what: string, seconds: number, probe: () => Promise<T | undefined | false>): Promise<T> => {
     try {
       return await until(what, seconds * 1000, probe);
@@ -114,8 +152,35 @@ describe(`a cluster on OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
     }
   });
 
+  it('a Service gets a load balancer of Octavia, with its nodes as members and a floating IP', async () => {
+    await cluster.rest.must('POST', services, {
+      ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'web', namespace: 'default' } },
+      spec: {
+        ...{ type: 'LoadBalancer', selector: { app: 'web' } },
+        ports: [
+          { name: 'http', port: 80 },
+          { name: 'dns', port: 53, protocol: 'UDP' },
+        ],
+      },
+    });
+    const service = await waitFor('the Service has an address', 120, async () => {
+      const seen = await cluster.rest.must('GET', `${services}/web`);
+      const condition = seen.status?.conditions?.find(({ type }: Json) => type === conditions.loadBalancer);
+      return seen.status?.loadBalancer?.ingress?.length > 0 && condition?.status === 'True' && seen;
+    });
+    const ip: string = service.status.loadBalancer.ingress[0].ip;
+    [floating] = await connection.list('network', `/floatingips?floating_ip_address=${ip}`, 'floatingips');
+    assert.ok(floating, `${ip} is no floating IP`);
+    const balancers = await connection.list('load-balancer', '/lbaas/loadbalancers', 'loadbalancers');
+    balancer = balancers.find(({ vip_port_id: port }) => port === floating?.['port_id']);
+    assert.equal(balancer?.['provisioning_status'], 'ACTIVE');
+    const all = vms.map((vm) => vm.addresses[0]).toSorted();
+    assert.deepEqual(await memberAddresses(), [all, all]);
+  });
+
   it('a controller that starts anew changes nothing', async () => {
-    const before = await connection.call('network', 'GET', `/routers/${router}`);
+    const state = async () => [await connection.call('network', 'GET', `/routers/${router}`), await balancerNow()];
+    const before = await state();
     const leader = async () => {
       const path = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cloud-controller-manager';
       return (await cluster.rest.must('GET', path)).spec.holderIdentity as string;
@@ -123,12 +188,12 @@ describe(`a cluster on OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
     const old = await leader();
     await cluster.restartController();
     await waitFor('the new process leads', 30, async () => ![old, '', undefined].includes(await leader()));
-    // Its first looks at servers and routes.
+    // Its first looks at servers, routes and load balancers.
     await new Promise((resolve) => setTimeout(resolve, 5000));
-    assert.deepEqual(await connection.call('network', 'GET', `/routers/${router}`), before);
+    assert.deepEqual(await state(), before);
   });
 
-  it('a server that is deleted in Nova takes its Node and its route along', async () => {
+  it('a server that is deleted in Nova takes its Node, its route and its membership along', async () => {
     const [gone, kept] = [vms[1]!, vms[0]!];
     const range: string = (await nodeOf(gone.name)).spec.podCIDR;
     await cluster.powerLoss(gone.name);
@@ -144,5 +209,17 @@ describe(`a cluster on OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
     console.log(`# a deleted server's Node was gone after ${seconds} s`);
     assert.ok(await nodeOf(kept.name));
     assert.equal((await routes()).length, 1);
+    const rest = [kept.addresses[0]];
+    await waitFor('it is no member any more', 60, async () => isDeepStrictEqual(await memberAddresses(), [rest, rest]));
+  });
+
+  it('a Service that is deleted leaves nothing behind', async () => {
+    const ids = [String(balancer?.['id']), String(floating?.['id'])];
+    assert.ok((await thingsOf(...ids)).length >= 7, 'there was less than there should be');
+    await cluster.rest.must('DELETE', `${services}/web`);
+    await waitFor('the Service is gone', 120, async () => {
+      return (await cluster.rest.call('GET', `${services}/web`)).status === 404;
+    });
+    assert.deepEqual(await thingsOf(...ids), []);
   });
 });
