@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { keys } from '../load-balancer-annotations.ts';
+import { type NlbSettings, readNlbSettings } from './settings.ts';
+import { desired } from './testing/example.ts';
+
+const read = (annotations: Record<string, string>, managed = true): NlbSettings =>
+  readNlbSettings(desired({ annotations }), { managed });
+
+describe('annotations of a network load balancer', () => {
+  it('say nothing: internet-facing, instances, nothing refused', () => {
+    const settings = read({});
+    assert.equal(settings.scheme, 'internet-facing');
+    assert.equal(settings.targetType, 'instance');
+    assert.deepEqual([settings.crossZone, settings.tls, settings.accessLog], [false, undefined, undefined]);
+    assert.deepEqual([settings.refusals, settings.notes], [[], []]);
+  });
+
+  it('internal by any value but false', () => {
+    assert.equal(read({ [keys.internal]: 'true' }).scheme, 'internal');
+    assert.equal(read({ [keys.internal]: '0.0.0.0/0' }).scheme, 'internal');
+    assert.equal(read({ [keys.internal]: 'false' }).scheme, 'internet-facing');
+    assert.equal(read({ [keys.internal]: '' }).scheme, 'internet-facing');
+  });
+
+  it('TLS on all ports, or on those that are named by number or name', () => {
+    const arn = 'arn:aws:acm:eu-west-1:123456789012:certificate/1';
+    assert.deepEqual(read({ [keys.sslCertificate]: arn }).tls, {
+      ...{ certificate: arn, policy: undefined, ports: undefined, toMembers: false },
+    });
+    const { tls } = read({ [keys.sslCertificate]: arn, [keys.sslPorts]: '443, p80', [keys.backendProtocol]: 'SSL' });
+    assert.equal(tls?.toMembers, true);
+    assert.deepEqual(tls?.ports, new Set(['443', 'p80']));
+  });
+
+  it('tags with values, without, and none', () => {
+    assert.deepEqual(read({ [keys.additionalTags]: 'a=1, b=,c' }).tags, { a: '1', b: '', c: '' });
+  });
+
+  it('target group attributes', () => {
+    const value = 'preserve_client_ip.enabled=false,proxy_protocol_v2.enabled=true';
+    const { preserveClientIp, proxyProtocol } = read({ [keys.targetGroupAttributes]: value });
+    assert.deepEqual([preserveClientIp, proxyProtocol], [false, true]);
+  });
+
+  const refused: readonly (readonly [string, Record<string, string>, RegExp])[] = [
+    ['a flag that is none', { [keys.crossZone]: 'maybe' }, /expected true or false/],
+    ['a threshold out of range', { [keys.healthyThreshold]: '1' }, /2 to 10/],
+    ['an interval that is no number', { [keys.healthInterval]: '10s' }, /5 to 300/],
+    ['a probe of another protocol', { [keys.healthProtocol]: 'UDP' }, /HTTP, HTTPS or TCP/],
+    ['a probe on no port', { [keys.healthPort]: '70000' }, /1 to 65535/],
+    ['a path that is none', { [keys.healthPath]: 'healthz' }, /a path/],
+    ['a port that the Service has not', certificate({ [keys.sslPorts]: '8443' }), /80, p80/],
+    ['a protocol to members that is none', certificate({ [keys.backendProtocol]: 'https' }), /ssl or tcp/],
+    ['no certificate', { [keys.sslCertificate]: 'my-cert' }, /ARN/],
+    ['a tag of ours', { [keys.additionalTags]: 'kubernetes.io/service-name=x' }, /key=value/],
+    ['an unknown attribute', { [keys.targetGroupAttributes]: 'stickiness.enabled=true' }, /proxy_protocol_v2/],
+    ['another type of targets', { [keys.targetType]: 'pod' }, /instance or ip/],
+    ['access logs to nowhere', { [keys.accessLogEnabled]: 'true' }, /s3-bucket-name/],
+    ['extra groups', { [keys.extraSecurityGroups]: 'sg-1' }, /classic/],
+    ['the same Elastic IP twice', { [keys.eipAllocations]: 'eipalloc-1,eipalloc-1' }, /different/],
+    [
+      'Elastic IPs of an internal one',
+      { [keys.eipAllocations]: 'eipalloc-1', [keys.internal]: 'true' },
+      /private-ipv4-addresses/,
+    ],
+    ['private addresses of a public one', { [keys.privateAddresses]: '10.0.0.5' }, /internal/],
+    [
+      'fewer Elastic IPs than subnets',
+      { [keys.eipAllocations]: 'eipalloc-1', [keys.subnets]: 'subnet-1,subnet-2' },
+      /as many as the 2/,
+    ],
+  ];
+  for (const [what, annotations, message] of refused) {
+    it(`refuses ${what}, by name and value`, () => {
+      const { refusals } = read(annotations);
+      assert.equal(refusals.length, 1, JSON.stringify(refusals));
+      assert.equal(refusals[0]!.reason, 'Unsupported');
+      assert.match(refusals[0]!.message, message);
+      assert.match(refusals[0]!.message, /service\.beta\.kubernetes\.io\//);
+    });
+  }
+
+  it('security groups only where the cloud config has load balancers carry any', () => {
+    assert.deepEqual(read({ [keys.securityGroups]: 'sg-1,sg-2' }).securityGroups, ['sg-1', 'sg-2']);
+    assert.match(read({ [keys.securityGroups]: 'sg-1' }, false).refusals[0]!.message, /NLBSecurityGroupMode/);
+  });
+
+  it('what is of classic ones only is told, and does not keep it from being made', () => {
+    const { refusals, notes } = read({ [keys.proxyProtocol]: '*', [keys.idleTimeout]: '60' });
+    assert.deepEqual(refusals, []);
+    assert.deepEqual(
+      notes.map(({ message }) => message.split(':')[0]),
+      [keys.proxyProtocol.split(':')[0], keys.idleTimeout.split(':')[0]],
+    );
+  });
+});
+
+function certificate(more: Record<string, string>): Record<string, string> {
+  return { [keys.sslCertificate]: 'arn:aws:acm:eu-west-1:123456789012:certificate/1', ...more };
+}
