@@ -1,7 +1,7 @@
 import { CloudError } from '../../../common/cloud-error.ts';
 import type { CallGate, Urgency } from '../call-gate.ts';
 import type { CloudContext } from '../cloud.ts';
-import { type ApplyOptions, type Permit, WithheldError } from '../permit.ts';
+import type { ApplyOptions, Permit } from '../permit.ts';
 import { codeOf, toCloudError } from './errors.ts';
 
 export interface ReadOptions {
@@ -98,20 +98,26 @@ export function createServiceCalls(client: SdkClient, options: ServiceCallsOptio
   ): Promise<Out> {
     const startedAt = clock.monotonic();
     let code: string | undefined = 'ok';
+    let withheld: { readonly error: unknown } | undefined;
     try {
       return await withDeadline(operation, signal, async (deadline) => {
         if (permit !== undefined) {
           askBeforeSending(command, () => {
             deadline.signal.throwIfAborted();
-            permit(mutationTimeoutMs);
+            try {
+              permit(mutationTimeoutMs);
+            } catch (error) {
+              withheld = { error };
+              throw error;
+            }
             deadline.restart(mutationTimeoutMs);
           });
         }
         return (await client.send(command as never, { abortSignal: deadline.signal })) as Out;
       });
     } catch (error) {
-      code = error instanceof WithheldError ? undefined : codeForMetrics(error);
-      throw error instanceof WithheldError ? error : toCloudError(error, operation);
+      code = withheld ? undefined : codeForMetrics(error);
+      throw withheld ? withheld.error : toCloudError(error, operation);
     } finally {
       const seconds = (clock.monotonic() - startedAt) / 1000;
       if (code !== undefined) onCall({ cloud: 'aws', operation, code, seconds });
