@@ -11,10 +11,17 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export interface Connection {
   readonly config: OpenStackConfig;
   readonly projectId: string;
+  readonly userId: string;
+  readonly token: string;
   /** From the service's base URL, with a slash first. Undefined = 404; `{}` for an empty answer. Throws for every other failure. */
-  call(service: ServiceType | 'image', method: Method, path: string, body?: unknown): Promise<Json | undefined>;
+  call(
+    service: ServiceType | 'image' | 'identity',
+    method: Method,
+    path: string,
+    body?: unknown,
+  ): Promise<Json | undefined>;
   /** One page of a collection. */
-  list(service: ServiceType | 'image', path: string, collection: string): Promise<Json[]>;
+  list(service: ServiceType | 'image' | 'identity', path: string, collection: string): Promise<Json[]>;
 }
 
 /** @param env `OS_CLOUD`, `OS_CLIENT_CONFIG_FILE` */
@@ -29,12 +36,17 @@ export async function connectTo(env: NodeJS.ProcessEnv): Promise<Connection> {
   });
   if (!answer.ok) throw new Error(`Keystone: ${answer.status}`);
   const token = answer.headers.get('x-subject-token');
-  const session = readSession(token, await answer.json(), systemClock(), 'POST /auth/tokens');
+  const document = (await answer.json()) as { token: { user: { id: string } } };
+  const session = readSession(token, document, systemClock(), 'POST /auth/tokens');
   const image = session.endpoints.find((one) => one.service === 'image' && one.interface === config.interface);
 
-  async function call(service: ServiceType | 'image', method: Method, path: string, body?: unknown) {
+  async function call(service: ServiceType | 'image' | 'identity', method: Method, path: string, body?: unknown) {
     const base =
-      service === 'image' ? `${image?.url.replace(/\/(v2\/?)?$/, '')}/v2` : endpointOf(session, service, config);
+      service === 'identity'
+        ? config.authUrl
+        : service === 'image'
+          ? `${image?.url.replace(/\/(v2\/?)?$/, '')}/v2`
+          : endpointOf(session, service, config);
     const response = await fetch(base + path, {
       method,
       headers: { 'x-auth-token': session.token, 'content-type': 'application/json' },
@@ -48,6 +60,8 @@ export async function connectTo(env: NodeJS.ProcessEnv): Promise<Connection> {
   return {
     config,
     projectId: session.projectId ?? '',
+    userId: document.token.user.id,
+    token: session.token,
     call,
     list: async (service, path, collection) => ((await call(service, 'GET', path))?.[collection] ?? []) as Json[],
   };
