@@ -1,4 +1,5 @@
 import { createSimulatedCloud } from '../sandbox/cloud/cloud.ts';
+import { quotaKinds } from '../sandbox/cloud/quotas.ts';
 import { createKubeApiCore } from '../sandbox/kube/kube-api-core.ts';
 import { createAgents } from './actors/agents.ts';
 import { createCluster } from './actors/cluster.ts';
@@ -21,6 +22,7 @@ import { collectEvidence } from './judge/evidence.ts';
 import { judgeNetwork } from './judge/network.ts';
 import type { Broken, Observer } from './judge/observer.ts';
 import { judgeQuiet } from './judge/quiet.ts';
+import { judgeRanges } from './judge/ranges.ts';
 import { judgeWrites } from './judge/writes.ts';
 import type { Acting } from './wires/wire.ts';
 
@@ -57,6 +59,7 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
   say?.(`scenario ${JSON.stringify(scenario)}`);
   let broken: Broken | undefined;
   const breaks = (promise: string | number, message: string) => {
+    if (promise === 6 && fleet.leaseIsLost()) return;
     say?.(`BROKEN PROMISE ${promise}: ${message}`);
     broken ??= { promise: String(promise), at: clock.monotonic(), message };
   };
@@ -83,7 +86,7 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
   });
   const truth = createTruth(clock, cloud, core);
   const cluster = createCluster(core, clock);
-  const machines = createMachines(truth, cluster, createDice(seed, 'machines'));
+  const machines = createMachines(truth, cluster, createDice(seed, 'machines'), scenario);
   const rates = { kube: 0, watch: 0, cloud: 0, report: 0 };
   const counts = new Map<string, number>();
   const { site, kinds } = aimOf(seed);
@@ -109,6 +112,7 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
   observers.push(
     judgeDeletions(truth, evidence, scenario, fleet.wallOffsetOf, breaks),
     judgeWrites(truth, evidence, breaks),
+    judgeRanges(truth, breaks),
     judgeNetwork(truth, acting, fleet.holder, scenario, breaks),
     quiet,
   );
@@ -204,6 +208,7 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
   say?.('faults have stopped');
   Object.assign(rates, { kube: 0, watch: 0, cloud: 0, report: 0 });
   cloud.credentials.setMode(cloud.credential, 'ok');
+  for (const kind of quotaKinds) cloud.network.quotas.set(kind, undefined);
   fleet.calm();
   for (const machine of machines.all) {
     machine.kubeletHangs = false;
@@ -224,7 +229,7 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
   while (broken === undefined && clock.monotonic() - calmFrom < convergenceMs) {
     await pass(checkMs);
     people.mend();
-    unmet = [...unmetNodes(truth, machines, scenario), ...unmetNetwork(truth, scenario, services.stripped)];
+    unmet = [...unmetNodes(truth, machines, scenario), ...unmetNetwork(truth, scenario, services)];
     const still = !inMotion(truth, machines, scenario);
     const heard = clock.monotonic() - calmFrom > leastCalmMs && machines.all.every(isHeard);
     if (unmet.length === 0 && still && heard && fleet.places.every(({ process }) => process !== undefined)) break;
@@ -243,7 +248,7 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
     quiet.begin({ deadMembers: machines.all.some(({ vmId }) => !isServing(truth.vm(vmId)?.power)) });
     await pass(restartMs);
   }
-  const still = unmetNetwork(truth, scenario, services.stripped);
+  const still = unmetNetwork(truth, scenario, services);
   if (broken === undefined && still.length > 0) breaks(4, `after a change of leader: ${still.join('; ')}`);
   fleet.end();
   machines.stop();

@@ -1,4 +1,5 @@
 import type { Dice } from '../engine/dice.ts';
+import type { Scenario } from '../engine/scenario.ts';
 import { nodeOf } from '../judge/node-object.ts';
 import { providerIdOf } from './agents.ts';
 import type { Cluster } from './cluster.ts';
@@ -43,7 +44,7 @@ const renewMs = 10_000;
 const graceMs = 45_000;
 
 /** Kubelets that register, renew and post Ready while their VM runs, and the node lifecycle controller that notices when they do not. */
-export function createMachines(truth: Truth, cluster: Cluster, dice: Dice): Machines {
+export function createMachines(truth: Truth, cluster: Cluster, dice: Dice, scenario: Pick<Scenario, 'ipam'>): Machines {
   const { clock, cloud } = truth;
   const all: Machine[] = [];
   let stopped = false;
@@ -63,7 +64,7 @@ export function createMachines(truth: Truth, cluster: Cluster, dice: Dice): Mach
         systemUuid: vm.smbiosUuid ?? '',
         addresses: [{ type: 'Hostname', address: machine.name }],
         ...(machine.knowsProviderID ? { providerID } : {}),
-        podCIDR: freeRange(),
+        ...(scenario.ipam ? {} : { podCIDR: freeRange() }),
       });
     } else {
       machine.nodeUid = node.uid;

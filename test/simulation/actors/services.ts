@@ -1,4 +1,6 @@
 import { annotations, labels } from '../../../common/well-known.ts';
+import { ownerTags } from '../../../controller/clouds/load-balancers.ts';
+import { quotaKinds } from '../../sandbox/cloud/quotas.ts';
 import type { Dice } from '../engine/dice.ts';
 import { endpoint } from '../engine/process.ts';
 import { clusterUid, serviceUidOf } from '../judge/network-truth.ts';
@@ -18,6 +20,8 @@ export interface Services {
   mend(): void;
   /** Uids of Services that were taken away without their finalizer: what they had may stay. */
   readonly stripped: ReadonlySet<string>;
+  /** Load balancers that have to be there although their Services are gone: they asked for it. */
+  readonly kept: ReadonlySet<string>;
 }
 
 const namespace = 'default';
@@ -50,7 +54,8 @@ export function createServices(truth: Truth, cluster: Cluster, dice: Dice, regio
     const destination = nodeOf(object.value).podCIDR;
     const vm = cloud.model.list('demo', 'sim-1').find(({ power }) => power === 'running');
     if (!grabbing || type !== 'ADDED' || destination === '' || vm === undefined) return;
-    if (routes.store.inPlace(foreignPlace).some((route) => route.destination === destination)) return;
+    const quota = cloud.network.quotas.limit('routes') !== undefined;
+    if (quota || routes.store.inPlace(foreignPlace).some((route) => route.destination === destination)) return;
     const description = 'of somebody else';
     grabbed.push(
       routes.create(foreignPlace, { destination, instanceId: vm.id, description, tags: {}, clientToken: undefined })
@@ -58,6 +63,9 @@ export function createServices(truth: Truth, cluster: Cluster, dice: Dice, regio
     );
   });
 
+  const kept = new Set<string>();
+  /** Made by somebody else; Services of this cluster may use it. */
+  let shared = '';
   makeForeign();
 
   const all = () =>
@@ -68,12 +76,11 @@ export function createServices(truth: Truth, cluster: Cluster, dice: Dice, regio
 
   /** Things in the same account that are none of this cluster's. */
   function makeForeign(): void {
-    for (const tags of [
-      {},
-      { 'mooring.dev/cluster': 'another-cluster', 'mooring.dev/service-uid': 'another-service' },
-    ]) {
+    for (const tags of [{}, { [ownerTags.cluster]: 'another-cluster', [ownerTags.service]: 'another-service' }]) {
       loadBalancers.create(foreignPlace, { ...blank, name: `foreign-${Object.keys(tags).length}`, tags });
     }
+    const tags = { [ownerTags.consent]: ours };
+    shared = loadBalancers.create(foreignPlace, { ...blank, name: 'shared', tags }).loadBalancer.id;
   }
 
   function ports() {
@@ -85,29 +92,45 @@ export function createServices(truth: Truth, cluster: Cluster, dice: Dice, regio
     }));
   }
 
-  function create(name: string, type = dice.chance(0.85) ? 'LoadBalancer' : 'ClusterIP'): string {
-    const scope = `${endpoint}/demo/${dice.pick(regions)}`;
+  function create(name: string, type = dice.chance(0.85) ? 'LoadBalancer' : 'ClusterIP', wish = dice.random()): string {
+    const attach = type === 'LoadBalancer' && wish < 0.12 && name.includes('late');
+    const scope = `${endpoint}/demo/${attach ? 'sim-1' : dice.pick(regions)}`;
+    // One that nobody lets us use, now and then.
+    const host = wish < 0.02 ? loadBalancers.store.all().find(({ name }) => name === 'foreign-0')?.id : shared;
     cluster.ask('POST', path, {
       apiVersion: 'v1',
       kind: 'Service',
       metadata: {
         name,
         namespace,
-        ...(regions.length > 1 ? { annotations: { [annotations.cloud]: scope } } : {}),
+        annotations: {
+          ...(regions.length > 1 ? { [annotations.cloud]: scope } : {}),
+          ...(attach ? { [annotations.loadBalancerId]: host } : {}),
+          ...(type === 'LoadBalancer' && wish > 0.88 ? { [annotations.loadBalancerRetain]: 'true' } : {}),
+        },
       },
       spec: {
         type,
-        ports: ports(),
+        ports: attach ? ownPorts() : ports(),
         selector: { app: name },
         ...(type === 'LoadBalancer' && dice.chance(0.3) ? { externalTrafficPolicy: 'Local' } : {}),
-        ...(type === 'LoadBalancer' && dice.chance(0.15) ? { loadBalancerClass: 'example.com/other' } : {}),
+        ...(type === 'LoadBalancer' && !attach && dice.chance(0.15) ? { loadBalancerClass: 'example.com/other' } : {}),
         ...(dice.chance(0.2) ? { sessionAffinity: 'ClientIP' } : {}),
       },
     });
     return `creates Service ${name}`;
   }
 
+  /** Several Services share one load balancer: each its own port. */
+  function ownPorts() {
+    counter += 1;
+    return [{ name: 'p0', protocol: 'TCP', port: 5000 + counter, targetPort: 8080 }];
+  }
+
   function remove(name: string, uid: string): string {
+    const { retain, attachTo, wants } = serviceOf(collection.items.get(`${namespace}/${name}`)!.value);
+    const own = loadBalancers.store.all().find((each) => serviceUidOf(each, ours) === uid && each.state !== 'deleting');
+    if (retain && wants && attachTo === '' && own !== undefined) kept.add(own.id);
     cluster.ask('DELETE', `${path}/${name}`);
     if (collection.items.get(`${namespace}/${name}`) === undefined) truth.pausedSince.delete(uid);
     return `deletes Service ${name}`;
@@ -124,10 +147,11 @@ export function createServices(truth: Truth, cluster: Cluster, dice: Dice, regio
     const service = serviceOf(collection.items.get(`${namespace}/${name}`)!.value);
     const drawn = dice.random();
     if (drawn < 0.3) {
-      patch(name, { spec: { ports: ports() } });
+      patch(name, { spec: { ports: service.attachTo === '' ? ports() : ownPorts() } });
       return `changes the ports of Service ${name}`;
     }
-    if (drawn < 0.45) {
+    // What was given up once is not ours again.
+    if (drawn < 0.45 && !service.retain) {
       patch(name, {
         spec: {
           type: service.type === 'LoadBalancer' ? 'ClusterIP' : 'LoadBalancer',
@@ -167,6 +191,21 @@ export function createServices(truth: Truth, cluster: Cluster, dice: Dice, regio
   function provoke(site: string): string | undefined {
     const [, verb = '', path = ''] = site.split(' ');
     const serving = all().filter(({ wants, paused, ingress }) => wants && !paused && ingress.length > 0);
+    if (path.endsWith('/pools') || site === 'cloud DELETE load-balancers/*/pools/*') {
+      const attached = serving.find(({ attachTo }) => attachTo === shared);
+      counter += 1;
+      if (attached === undefined) return create(`s-late-${counter}`, 'LoadBalancer', 0.1);
+      return verb === 'DELETE' || all().length >= mostServices
+        ? remove(attached.name, attached.uid)
+        : create(`s-late-${counter}`, 'LoadBalancer', 0.1);
+    }
+    if (verb === 'PATCH' && /^(addresses|load-balancers)\/\*$/.test(path)) {
+      const retained = serving.find(({ retain }) => retain);
+      counter += 1;
+      return retained === undefined
+        ? create(`s-late-${counter}`, 'LoadBalancer', 0.9)
+        : remove(retained.name, retained.uid);
+    }
     const one = serving.length === 0 ? undefined : dice.pick(serving);
     if (path.includes('/listeners')) return one && repoint(one.name, verb);
     if (path.endsWith('/pools/*')) {
@@ -209,8 +248,11 @@ export function createServices(truth: Truth, cluster: Cluster, dice: Dice, regio
     const own = loadBalancers.store.all().filter((each) => serviceUidOf(each, ours) !== undefined);
     const table = routes.store.all().filter(({ tags }) => tags['mooring.dev/cluster'] === ours);
     const drawn = dice.random();
+    // Others have no room either.
+    const full = quotaKinds.some((kind) => cloud.network.quotas.limit(kind) !== undefined);
     if (drawn < 0.35 && own.length > 0) {
       const { id } = dice.pick(own);
+      kept.delete(id);
       loadBalancers.forget(id);
       return `load balancer ${id} vanishes`;
     }
@@ -219,6 +261,7 @@ export function createServices(truth: Truth, cluster: Cluster, dice: Dice, regio
       routes.delete(id);
       return `route ${id} to ${destination} vanishes`;
     }
+    if (full) return 'nothing happens';
     const waiting = all().find(({ uid, wants }) => wants && !own.some((each) => serviceUidOf(each, ours) === uid));
     if (drawn < 0.85 && waiting !== undefined && inTheWay === undefined) {
       // The name that its load balancer is going to have, taken by somebody else.
@@ -238,6 +281,7 @@ export function createServices(truth: Truth, cluster: Cluster, dice: Dice, regio
   return {
     create,
     stripped,
+    kept,
     provoke,
     act() {
       const services = all();
@@ -247,10 +291,10 @@ export function createServices(truth: Truth, cluster: Cluster, dice: Dice, regio
         counter += 1;
         return create(`s-late-${counter}`);
       }
-      const { name, uid, deleting } = dice.pick(services);
+      const { name, uid, deleting, retain } = dice.pick(services);
       if (deleting) return 'nothing happens';
       if (drawn < 0.42) return remove(name, uid);
-      if (drawn < 0.46) return strip(name, uid);
+      if (drawn < 0.46 && !retain) return strip(name, uid);
       if (drawn < 0.56) return pause(name, uid);
       if (drawn < 0.64) return exclude();
       return change(name);

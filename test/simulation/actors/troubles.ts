@@ -1,5 +1,6 @@
 import type { Clock } from '../../../common/process/clock.ts';
 import type { SimulatedCloud } from '../../sandbox/cloud/cloud.ts';
+import { quotaKinds } from '../../sandbox/cloud/quotas.ts';
 import type { KubeApiCore } from '../../sandbox/kube/kube-api-core.ts';
 import type { Dice } from '../engine/dice.ts';
 import type { Fleet } from '../engine/fleet.ts';
@@ -55,10 +56,27 @@ export function createTroubles(parts: {
     return `the cloud gives ${place.name} ${place.outage.cloud}`;
   }
 
+  /** There is room for what is there, and for no more. */
+  function quota(): string {
+    const kind = dice.pick(quotaKinds);
+    const { addresses, loadBalancers, routes } = cloud.network;
+    const used = { addresses, 'load-balancers': loadBalancers, routes }[kind].store.all().length;
+    cloud.network.quotas.set(kind, used + dice.whole(0, 1));
+    clock.setTimer(dice.between(10_000, 90_000), () => cloud.network.quotas.set(kind, undefined));
+    count('world quota', kind);
+    return `the quota of ${kind} is ${used} or one more`;
+  }
+
   return {
     act() {
       const drawn = dice.random();
       const place = dice.pick(fleet.places);
+      const special = dice.random();
+      if (special < 0.06) return quota();
+      if (special < 0.1 && fleet.deleteLease()) {
+        count('world lease', 'deleted');
+        return 'somebody deletes the Lease';
+      }
       if (drawn < 0.15) return credentials();
       if (drawn < 0.4) return outage();
       if (drawn < 0.5) {

@@ -1,6 +1,7 @@
 import { silentLog } from '../../../common/process/log.ts';
 import { names } from '../../../common/well-known.ts';
 import type { SimulatedCloud } from '../../sandbox/cloud/cloud.ts';
+import { admin } from '../../sandbox/kube/auth/user.ts';
 import type { KubeApiCore } from '../../sandbox/kube/kube-api-core.ts';
 import { largestStepMs } from '../judge/deletions.ts';
 import type { Observer } from '../judge/observer.ts';
@@ -19,6 +20,7 @@ export interface Place {
   readonly faults: Faults;
   process: Process | undefined;
   processes: number;
+  startedAt: number;
 }
 
 export interface Fleet {
@@ -35,8 +37,15 @@ export interface Fleet {
   /** No more troubles: whoever is paused goes on, clocks are right. */
   calm(): void;
   wallOffsetOf(identity: string): number;
-  /** Whom the Lease names. */
+  /** Whom the Lease names; when somebody deleted it, whom it named last. */
   holder(): string;
+  /** Somebody deletes it. Answers false when it is not there, or a process has not read it yet. */
+  deleteLease(): boolean;
+  /**
+   * It was deleted, and a process that never saw it began before the term of its last holder had run out: nothing could tell it that there is one. Promises about leaders cannot be kept
+   * then.
+   */
+  leaseIsLost(): boolean;
   end(): void;
 }
 
@@ -55,6 +64,9 @@ export interface FleetParts {
   /** A process ended by itself. */
   failed(identity: string, why: unknown): void;
 }
+
+/** A lease, on clocks that run slow. */
+const longestTermMs = 16_000;
 
 export function createFleet(parts: FleetParts): Fleet {
   const { timeline, core, cloud, scenario, observers, dice, trace } = parts;
@@ -78,16 +90,43 @@ export function createFleet(parts: FleetParts): Fleet {
       outage: faults.outage,
       process: undefined,
       processes: 0,
+      startedAt: 0,
     };
   });
 
+  let deletedAt = Number.NEGATIVE_INFINITY;
+  let lastHolder = '';
+  let lostUntil = Number.NEGATIVE_INFINITY;
+
+  core.store.watch(leases, ({ type, object }) => {
+    if (object.key === leaseKey && type !== 'DELETED') lastHolder = holderOf(object.value);
+  });
+
+  function holderOf(lease: unknown): string {
+    return (lease as { spec?: { holderIdentity?: string } }).spec?.holderIdentity ?? '';
+  }
+
   function holder(): string {
-    const lease = leases.items.get(leaseKey)?.value as { spec?: { holderIdentity?: string } } | undefined;
-    return lease?.spec?.holderIdentity ?? '';
+    const lease = leases.items.get(leaseKey)?.value;
+    if (lease !== undefined) return holderOf(lease);
+    return world.monotonic() - deletedAt < longestTermMs ? lastHolder : '';
+  }
+
+  function deleteLease(): boolean {
+    const now = world.monotonic();
+    const settled = places.every(({ process, startedAt }) => process !== undefined && now - startedAt > 5000);
+    if (!settled || leases.items.get(leaseKey) === undefined) return false;
+    const path = `/apis/coordination.k8s.io/v1/namespaces/${names.namespace}/leases/${names.lease}`;
+    const query = new URLSearchParams();
+    core.handle({ method: 'DELETE', path, query, headers: {}, body: undefined, user: admin });
+    deletedAt = now;
+    return true;
   }
 
   function startAt(place: Place): void {
     if (ended || place.process !== undefined) return;
+    place.startedAt = world.monotonic();
+    if (place.startedAt - deletedAt < longestTermMs) lostUntil = deletedAt + 2 * longestTermMs;
     place.processes += 1;
     const identity = `${place.name}.${place.processes}`;
     const clock = timeline.process(place.rate);
@@ -206,6 +245,8 @@ export function createFleet(parts: FleetParts): Fleet {
       }
     },
     holder,
+    deleteLease,
+    leaseIsLost: () => world.monotonic() < lostUntil,
     wallOffsetOf: (identity) => offsets.get(identity) ?? 0,
     end() {
       ended = true;

@@ -3,6 +3,7 @@ import { createMetricRegistry } from '../../../common/process/metrics.ts';
 import type { Report } from '../../../common/report.ts';
 import { names } from '../../../common/well-known.ts';
 import { createSimulatedCloud as openSimulated } from '../../../controller/clouds/simulated/simulated-cloud.ts';
+import { parseIpamOptions } from '../../../controller/ipam/ipam-options.ts';
 import type { Elector } from '../../../controller/kube/elector.ts';
 import type { ConfiguredCloud } from '../../../controller/nodes/configured-cloud.ts';
 import { type Budget, parseBudget } from '../../../controller/nodes/deletion-budget.ts';
@@ -122,7 +123,7 @@ function replicaOptions(scenario: Scenario, identity: string): ReplicaOptions {
     reportUrl: `https://${identity}`,
     dryRun: false,
     deletionBudget: mustBudget(scenario.budget),
-    loops: { node: true, lifecycle: true, service: true, route: true, ipam: false },
+    loops: { node: true, lifecycle: true, service: true, route: true, ipam: scenario.ipam },
     concurrentNodeSyncs: 16,
     monitorPeriodMs: 5000,
     statusUpdateMs: 60_000,
@@ -148,11 +149,23 @@ function networkOptions(scenario: Scenario): NetworkOptions {
     drainMs: scenario.drainMs,
     removalBudget: mustBudget(scenario.removalBudget),
     loadBalancerAuditMs: 60_000,
-    deleteOrphans: false,
+    deleteOrphans: scenario.deleteOrphans,
     routeAuditMs: 60_000,
     concurrentRoutes: 32,
-    ipam: undefined,
+    ipam: scenario.ipam ? ipamOptions() : undefined,
   };
+}
+
+function ipamOptions(): NetworkOptions['ipam'] {
+  const options = parseIpamOptions({
+    clusterCidr,
+    serviceClusterIpRange: '',
+    nodeCidrMaskSize: 0,
+    nodeCidrMaskSizeIpv4: 0,
+    nodeCidrMaskSizeIpv6: 0,
+  });
+  if ('expected' in options) throw new Error(options.expected);
+  return options;
 }
 
 function mustBudget(text: string): Budget {

@@ -17,6 +17,9 @@ export interface Scenario {
   /** How long a member drains. */
   readonly drainMs: number;
   readonly services: number;
+  /** The controller gives Nodes their pod ranges; else they bring them. */
+  readonly ipam: boolean;
+  readonly deleteOrphans: boolean;
   /** How long the cloud works on a load balancer. */
   readonly provisioningMs: number;
   readonly outOfServiceTaint: boolean;
@@ -45,7 +48,7 @@ export function drawScenario(seed: number): Scenario {
   // Nodes go only after a while, and only within a budget.
   const deletes = site === 'kube delete nodes';
   // What takes several calls that all have to go well is not reached where much fails.
-  const late = deletes || site === 'cloud GET routes/*' || site.endsWith('/pools/*');
+  const late = deletes || /routes\/\*$|\/pools|PATCH addresses|PATCH load-balancers\/\*$/.test(site);
   const level = dice.pick(late ? [0.01] : [0.01, 0.04, 0.1, 0.25]);
   return {
     seed,
@@ -62,6 +65,8 @@ export function drawScenario(seed: number): Scenario {
     removalBudget: dice.pick(['1/1m', '50%/1m', '100%/1m']),
     drainMs: dice.pick([0, 5000, 15_000]),
     services: dice.whole(1, 3),
+    ipam: dice.chance(0.25),
+    deleteOrphans: dice.chance(0.25),
     provisioningMs: dice.pick([0, 3000, 20_000]),
     outOfServiceTaint: dice.chance(0.3),
     interruptionTaint: dice.chance(0.3),

@@ -1,4 +1,5 @@
 import { conditions } from '../../../common/well-known.ts';
+import { ownerTags } from '../../../controller/clouds/load-balancers.ts';
 import type { Truth } from '../actors/truth.ts';
 import { endpoint } from '../engine/process.ts';
 import type { Scenario } from '../engine/scenario.ts';
@@ -7,16 +8,35 @@ import { nodeOf } from './node-object.ts';
 import { type ServiceObject, serviceOf } from './service-object.ts';
 
 /** Everything in which load balancers, routes and Services still differ from what they should be, in words. */
-export function unmetNetwork(truth: Truth, scenario: Scenario, stripped: ReadonlySet<string>): string[] {
-  return [...unmetServices(truth, stripped), ...unmetRoutes(truth, scenario)];
+export function unmetNetwork(truth: Truth, scenario: Scenario, services: Left): string[] {
+  return [...unmetServices(truth, services), ...unmetRoutes(truth, scenario)];
 }
 
-function unmetServices(truth: Truth, stripped: ReadonlySet<string>): string[] {
+/** What Services that went left behind. */
+export interface Left {
+  /** Uids of those whose finalizer was taken off. */
+  readonly stripped: ReadonlySet<string>;
+  /** Load balancers that were to stay. */
+  readonly kept: ReadonlySet<string>;
+}
+
+function unmetServices(truth: Truth, { stripped, kept }: Left): string[] {
   const unmet: string[] = [];
   const cluster = clusterUid(truth);
   const services = [...truth.core.store.collection('services').items.values()].map(({ value }) => serviceOf(value));
   const wanting = new Map(services.filter(({ wants }) => wants).map((service) => [service.uid, service]));
-  const own = truth.cloud.network.loadBalancers.store.all().filter((each) => serviceUidOf(each, cluster) !== undefined);
+  const everything = truth.cloud.network.loadBalancers.store.all();
+  const own = everything.filter((each) => serviceUidOf(each, cluster) !== undefined);
+  for (const id of kept) {
+    const one = everything.find((each) => each.id === id);
+    if (one === undefined || one.state === 'deleting') unmet.push(`load balancer ${id} was to stay, and is gone`);
+  }
+  for (const host of everything.filter((each) => !own.includes(each)))
+    for (const { id, tags } of [...host.listeners, ...host.pools]) {
+      const uid = serviceUidOf({ tags }, cluster);
+      if (uid !== undefined && wanting.get(uid)?.attachTo !== host.id && !stripped.has(uid))
+        unmet.push(`${id} of Service ${uid} is left over on ${host.name}`);
+    }
   for (const each of own) {
     const uid = serviceUidOf(each, cluster)!;
     if (!wanting.has(uid) && !stripped.has(uid)) unmet.push(`load balancer ${each.id} of Service ${uid} is left over`);
@@ -31,6 +51,16 @@ function unmetServices(truth: Truth, stripped: ReadonlySet<string>): string[] {
   }
   for (const service of wanting.values()) {
     const mine = own.filter((each) => serviceUidOf(each, cluster) === service.uid);
+    if (service.attachTo !== '') {
+      const host = everything.find(({ id }) => id === service.attachTo)!;
+      const say = (what: string) => unmet.push(`Service ${service.name}: ${what}`);
+      if (mine.length > 0) say('it asked for another load balancer than its own');
+      if (host.tags[ownerTags.consent] === cluster)
+        for (const what of unmetLoadBalancer(truth, service, host)) say(what);
+      else if (service.reason !== 'ForeignLoadBalancer')
+        say(`condition ${service.reason}, expected ForeignLoadBalancer`);
+      continue;
+    }
     if (mine.length !== 1) unmet.push(`Service ${service.name} has ${mine.length} load balancers (${service.reason})`);
     else unmet.push(...unmetLoadBalancer(truth, service, mine[0]!).map((what) => `Service ${service.name}: ${what}`));
   }
@@ -46,13 +76,17 @@ function unmetLoadBalancer(truth: Truth, service: ServiceObject, one: LoadBalanc
     if (a !== b) unmet.push(`${what}: ${a || 'none'}, expected ${b || 'none'}`);
   };
   const region = one.place.split('/')[1]!;
+  const cluster = clusterUid(truth);
+  const ours = ({ tags }: { readonly tags: Readonly<Record<string, string>> }) =>
+    serviceUidOf({ tags }, cluster) === service.uid;
+  const listeners = one.listeners.filter(ours);
   if (one.state !== 'active') unmet.push(`its load balancer is ${one.state}`);
   differ(
     'listeners',
-    one.listeners.map(({ protocol, port, memberPort }) => `${protocol}/${port}:${memberPort}`),
+    listeners.map(({ protocol, port, memberPort }) => `${protocol}/${port}:${memberPort}`),
     service.ports.map(({ protocol, port, nodePort }) => `${protocol}/${port}:${nodePort}`),
   );
-  for (const { sourceRanges, port } of one.listeners) differ(`sources of ${port}`, sourceRanges, service.sourceRanges);
+  for (const { sourceRanges, port } of listeners) differ(`sources of ${port}`, sourceRanges, service.sourceRanges);
   const members = nodesIn(truth, region)
     .filter(({ node }) => isPlainMember(node))
     .map(({ instance }) => instance);
@@ -60,7 +94,7 @@ function unmetLoadBalancer(truth: Truth, service: ServiceObject, one: LoadBalanc
   const waiting = new Set(
     nodesIn(truth, region).flatMap(({ node, instance }) => (node.uninitialized ? [instance] : [])),
   );
-  for (const pool of one.pools)
+  for (const pool of one.pools.filter(ours))
     differ(
       'members',
       pool.members

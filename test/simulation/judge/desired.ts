@@ -42,6 +42,7 @@ export function unmetNodes(truth: Truth, machines: Machines, scenario: Scenario)
     }
     if (node.uninitialized) say(`not initialised (${shown(node)})`);
     else {
+      if (node.podCIDR === '') say('no pod range');
       const providerID = providerIdOf(machine, vm);
       if (node.providerID !== providerID) say(`providerID ${node.providerID}, expected ${providerID}`);
       const initialized = conditionOf(node, 'cloudInitialized');

@@ -10,6 +10,26 @@ export function serviceUidOf({ tags }: Pick<SimulatedLoadBalancer, 'tags'>, clus
   return tags[ownerTags.cluster] === cluster ? tags[ownerTags.service] : undefined;
 }
 
+/** What of somebody else's load balancer was changed that is not ours to change; undefined = only pieces of ours on one that may be used. */
+export function foreignChange(
+  before: SimulatedLoadBalancer,
+  after: SimulatedLoadBalancer,
+  cluster: string,
+): string | undefined {
+  const rest = ({ name, tags, scheme, addresses, state }: SimulatedLoadBalancer) =>
+    JSON.stringify({ name, tags, scheme, addresses, state });
+  if (rest(before) !== rest(after)) return 'it is not ours';
+  const ours = ({ tags }: { readonly tags: Readonly<Record<string, string>> }) => tags[ownerTags.cluster] === cluster;
+  const old = [...before.listeners, ...before.pools];
+  const now = [...after.listeners, ...after.pools];
+  const same = (piece: (typeof old)[number]) => now.some((each) => JSON.stringify(each) === JSON.stringify(piece));
+  const touched = old.find((piece) => !ours(piece) && !same(piece));
+  if (touched !== undefined) return `${touched.id} on it is not ours`;
+  const joined = now.find(({ id }) => old.every((each) => each.id !== id));
+  if (joined !== undefined && before.tags[ownerTags.consent] !== cluster) return 'nobody lets us use it';
+  return joined !== undefined && !ours(joined) ? `${joined.id} does not carry our tags` : undefined;
+}
+
 export function isOurRoute({ tags }: SimulatedRoute, cluster: string): boolean {
   return tags[ownerTags.cluster] === cluster;
 }

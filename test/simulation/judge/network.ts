@@ -6,7 +6,15 @@ import type { Truth } from '../actors/truth.ts';
 import type { Scenario } from '../engine/scenario.ts';
 import type { Acting } from '../wires/wire.ts';
 import { largestStepMs, readBudget } from './deletions.ts';
-import { clusterUid, instanceIn, isOurRoute, isPlainMember, nodesIn, serviceUidOf } from './network-truth.ts';
+import {
+  clusterUid,
+  foreignChange,
+  instanceIn,
+  isOurRoute,
+  isPlainMember,
+  nodesIn,
+  serviceUidOf,
+} from './network-truth.ts';
 import { type NodeObject, nodeOf } from './node-object.ts';
 import type { Break, KubeEffect, Observer, ProcessRef } from './observer.ts';
 import { type ServiceObject, serviceOf } from './service-object.ts';
@@ -107,7 +115,9 @@ export function judgeNetwork(
     judgeAct(process, sentAt, what);
     const uid = serviceUidOf(before ?? one, cluster);
     if (uid === undefined) {
-      breaks(3, `${what}: it is not ours`);
+      const why =
+        before === undefined || after === undefined ? 'it is not ours' : foreignChange(before, after, cluster);
+      if (why !== undefined) breaks(3, `${what}: ${why}`);
       return;
     }
     const told = [...viewOf(process).services.values()].find(({ service }) => service.uid === uid);
@@ -115,10 +125,18 @@ export function judgeNetwork(
       breaks(14, `${what} after it knew that Service ${told.service.name} is paused`);
     if (before === undefined) judgeMade(uid, what);
     if (after === undefined || after.state === 'deleting') {
+      if (told?.service.retain && told.service.attachTo === '' && sentAt > told.sinceMs + reactMs)
+        breaks(3, `${what}: Service ${told.service.name} asks that it stays`);
       const real = [...services.items.values()].map(({ value }) => serviceOf(value)).find((each) => each.uid === uid);
       // It may have been read live since.
       if (told?.service.wants && real?.wants && sentAt > told.sinceMs + reactMs)
         breaks(5, `${what}: it deletes the load balancer of Service ${told.service.name}, which wants it`);
+      return;
+    }
+    // Given up, as its Service asked.
+    if (serviceUidOf(after, cluster) === undefined) {
+      const real = [...services.items.values()].map(({ value }) => serviceOf(value)).find((each) => each.uid === uid);
+      if (!told?.service.retain && !real?.retain) breaks(5, `${what}: it is given up, though nobody asked for it`);
       return;
     }
     if (before !== undefined) judgeMembers(process, before, after, what);

@@ -13,6 +13,9 @@ export interface ServiceObject {
   readonly type: string;
   readonly paused: boolean;
   readonly record: string;
+  /** Id of the load balancer that it asks for; empty for one of its own. */
+  readonly attachTo: string;
+  readonly retain: boolean;
   readonly ports: readonly { readonly protocol: string; readonly port: number; readonly nodePort: number }[];
   readonly sourceRanges: readonly string[];
   readonly ingress: readonly string[];
@@ -57,6 +60,8 @@ export function serviceOf(value: JsonObject | undefined): ServiceObject | undefi
     wants: spec.type === 'LoadBalancer' && spec.loadBalancerClass === undefined && !deleting,
     type: spec.type,
     paused: metadata.annotations?.[annotations.paused] !== undefined,
+    attachTo: metadata.annotations?.[annotations.loadBalancerId] ?? '',
+    retain: metadata.annotations?.[annotations.loadBalancerRetain] === 'true',
     record: metadata.annotations?.[annotations.loadBalancer] ?? '',
     ports: (spec.ports ?? []).map(({ protocol, port, nodePort = 0 }) => ({ protocol, port, nodePort })),
     sourceRanges: spec.loadBalancerSourceRanges ?? [],
