@@ -1,7 +1,8 @@
 import { errorFields } from '../../common/process/log.ts';
-import type { CheckResult } from '../clouds/cloud.ts';
+import { type CheckResult, type InstanceRef, refKey } from '../clouds/cloud.ts';
 import type { KubeApi } from '../kube/api.ts';
 import type { ConfiguredCloud } from '../nodes/configured-cloud.ts';
+import { type NodeView, readiness, viewNode } from '../nodes/node-view.ts';
 import { type Permission, permissions } from '../permissions.ts';
 
 /** One line of what `check` proved. */
@@ -9,6 +10,10 @@ export interface CheckLine extends CheckResult {
   /** `kubernetes`, or the cloud's scope. */
   readonly of: string;
 }
+
+/** Of which the Ready ones of each cloud are picked. */
+const maxNodes = 500;
+const maxLookups = 5;
 
 interface AccessAnswer {
   readonly status?: { readonly allowed?: boolean };
@@ -21,11 +26,47 @@ export async function runChecks(
   signal: AbortSignal,
 ): Promise<CheckLine[]> {
   const reachable = await checkServer(api);
+  const nodes = reachable.ok ? await readyNodes(api) : [];
   const [rights, ...perCloud] = await Promise.all([
     reachable.ok ? checkRights(api) : Promise.resolve([]),
-    ...clouds.map((cloud) => checkCloud(cloud, signal)),
+    ...clouds.map(async (cloud) => [...(await checkCloud(cloud, signal)), ...(await checkSight(cloud, nodes, signal))]),
   ]);
   return [reachable, ...rights, ...perCloud.flat()];
+}
+
+/** Some of them; none where they may not be read, which is told among the rights. */
+async function readyNodes(api: KubeApi): Promise<NodeView[]> {
+  try {
+    const { items = [] } = await api.call<{ readonly items?: readonly unknown[] }>({
+      verb: 'list',
+      path: '/api/v1/nodes',
+      query: { limit: String(maxNodes) },
+    });
+    return items.map((raw) => viewNode(raw)).filter((node) => readiness(node) === 'True');
+  } catch {
+    return [];
+  }
+}
+
+/** Whether the cloud shows what is certainly there: a credential of another project is good, and sees nothing. */
+async function checkSight(
+  { scope, api: cloud, accepts }: ConfiguredCloud,
+  nodes: readonly NodeView[],
+  signal: AbortSignal,
+): Promise<CheckLine[]> {
+  const alive = nodes.filter(({ providerID }) => providerID !== '' && accepts(providerID)).slice(0, maxLookups);
+  if (cloud === undefined || alive.length === 0) return [];
+  const refs = alive.map(({ providerID }): InstanceRef => ({ by: 'providerID', providerID }));
+  const answers = await cloud.instances.lookup(refs, { signal });
+  const line = (ok: boolean, message: string) => [{ of: scope, name: 'living nodes', ok, message }];
+  const seen = alive.find((_, at) => answers.get(refKey(refs[at]!))?.state === 'found');
+  if (seen) return line(true, `the instance of Node ${seen.name}, which is Ready, is found`);
+  const { name, providerID } = alive[0]!;
+  const answer = answers.get(refKey(refs[0]!));
+  // Told by the cloud's own checks.
+  if (answer?.state === 'unknown' && answer.error.kind !== 'NotFound') return [];
+  const message = `no instance of ${alive.length} Ready Nodes is found, such as ${name} (${providerID}): the credential may be of another project or account`;
+  return line(false, message);
 }
 
 async function checkServer(api: KubeApi): Promise<CheckLine> {

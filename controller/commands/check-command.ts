@@ -2,7 +2,7 @@ import { type CommandDefinition, defineCommand } from '../../common/process/prog
 import { runChecks } from '../check/run-checks.ts';
 import { table } from '../explain/table.ts';
 import { commonFlags } from '../options/own-flags.ts';
-import { type ControllerWorld, exitCode, openLog, outputFlags, printJson, quietly, withClouds } from './command.ts';
+import { type ControllerWorld, exitCode, outputFlags, printJson, withClouds } from './command.ts';
 
 export function checkCommand(world: ControllerWorld): CommandDefinition {
   return defineCommand({
@@ -14,10 +14,7 @@ export function checkCommand(world: ControllerWorld): CommandDefinition {
     ],
     run: ({ values, io }) =>
       exitCode(io, 'check', async () => {
-        const log = openLog(world.clock, quietly(values), io.stderr);
-        const lines = await withClouds(values, { ...world, log, io }, (api, clouds) =>
-          runChecks(api, clouds, world.signal),
-        );
+        const lines = await withClouds(values, world, io, (api, clouds) => runChecks(api, clouds, world.signal));
         const rows = lines.map(({ of, name, ok, message }) => [of, ok ? 'ok' : 'FAILED', name, message]);
         if (values.output === 'json') printJson(io, lines);
         else io.stdout(table([['OF', 'RESULT', 'CHECK', 'MESSAGE'], ...rows]));

@@ -42,7 +42,7 @@ export function openLog(clock: Clock, values: LogValues, write: (line: string) =
 }
 
 /** Where the answer says everything, the log adds only errors, unless it was asked for. */
-export function quietly<T extends LogValues>(values: T): T {
+function quietly<T extends LogValues>(values: T): T {
   return { ...values, logLevel: values.logLevel === 'info' ? 'error' : values.logLevel };
 }
 
@@ -82,16 +82,18 @@ export async function withApi<T>(
   }
 }
 
-/** The same with the clouds that the command line asks for. */
+/** The same with the clouds that the command line asks for, and a log that says little beside the answer. */
 export async function withClouds<T>(
   values: FlagValues<typeof commonFlags>,
-  { clock, random, log, io }: ControllerWorld & { readonly log: Log; readonly io: ProgramIo },
-  work: (api: KubeApi, clouds: readonly ConfiguredCloud[]) => Promise<T>,
+  { clock, random }: ControllerWorld,
+  io: ProgramIo,
+  work: (api: KubeApi, clouds: readonly ConfiguredCloud[], log: Log) => Promise<T>,
 ): Promise<T> {
+  const log = openLog(clock, quietly(values), io.stderr);
   const requests = await readCloudRequests(values);
   const clouds = await openClouds(requests, { clock, random, log, env: io.env, onCall: () => {} });
   try {
-    return await withApi(values.kubeconfig, { clock, log, env: io.env }, (api) => work(api, clouds));
+    return await withApi(values.kubeconfig, { clock, log, env: io.env }, (api) => work(api, clouds, log));
   } finally {
     for (const { api } of clouds) api?.close();
   }

@@ -11,10 +11,8 @@ import {
   exitCode,
   leaseFlags,
   leasePath,
-  openLog,
   outputFlags,
   printJson,
-  quietly,
   withClouds,
 } from './command.ts';
 
@@ -43,8 +41,7 @@ export function planCommand(world: ControllerWorld): CommandDefinition {
     run: ({ values, io }) =>
       exitCode(io, 'plan', async () => {
         const options = readClusterOptions(values);
-        const log = openLog(clock, quietly(values), io.stderr);
-        const made = await withClouds(values, { ...world, log, io }, (api, clouds) =>
+        const made = await withClouds(values, world, io, (api, clouds, log) =>
           makePlan({
             ...{ api, clock, random, log, clouds, options },
             leasePath: leasePath(values),

@@ -22,16 +22,7 @@ import { createRouteRecords } from '../routes/route-records.ts';
 import { createSight, type ProveSight } from '../services/sight.ts';
 import { planTeardown, type TeardownContext, type TeardownPlan } from '../services/teardown/plan-teardown.ts';
 import { ServicesRemainError, teardown } from '../services/teardown/teardown.ts';
-import {
-  type ControllerWorld,
-  exitCode,
-  leaseFlags,
-  openLog,
-  outputFlags,
-  printJson,
-  quietly,
-  withClouds,
-} from './command.ts';
+import { type ControllerWorld, exitCode, leaseFlags, outputFlags, printJson, withClouds } from './command.ts';
 
 const teardownFlags = defineFlags({
   yes: { kind: 'bool', default: false, help: 'Do it without asking.' },
@@ -57,8 +48,7 @@ export function teardownCommand(world: ControllerWorld): CommandDefinition {
     run: ({ values, io }) =>
       exitCode(io, 'teardown', async () => {
         const options = readClusterOptions(values);
-        const log = openLog(clock, quietly(values), io.stderr);
-        return withClouds(values, { ...world, log, io }, async (api, clouds) => {
+        return withClouds(values, world, io, async (api, clouds, log) => {
           const records = createRouteRecords(api);
           for (const { scope, api: cloud } of clouds) if (cloud?.routes) await records.load(scope);
           const context: TeardownContext = {

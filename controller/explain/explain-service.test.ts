@@ -90,4 +90,30 @@ describe('explain service', () => {
     const pending = explainService(facts({ metadata: recorded('http://cloud/demo/sim-1 pending') })).facts;
     assert.match(pending['load balancer'] ?? '', /^pending/);
   });
+
+  it('says of a Service of another type no more than bears on it', () => {
+    const { facts: told } = explainService(facts({ spec: { type: 'ClusterIP' } }));
+    assert.deepEqual(Object.keys(told), ['type', 'being deleted', 'leader', 'leader renewed']);
+  });
+
+  it('says that nothing was made where what is asked for is refused', () => {
+    const pending = { ...finalized, ...recorded('http://cloud/demo/sim-1 pending') };
+    const told = (reason: string) =>
+      explainService(facts({ metadata: pending, ...stands(reason) })).facts['load balancer'];
+    assert.equal(told('ForeignLoadBalancer'), 'none: ForeignLoadBalancer');
+    assert.equal(told('Provisioning'), 'pending: asked for, no answer yet');
+  });
+
+  it('says of a load balancer that was taken over that it has none of our tags yet', () => {
+    const metadata = { ...finalized, ...recorded('http://cloud/demo/sim-1 lb-1 adopted:203.0.113.5') };
+    const { facts: told } = explainService(facts({ metadata, ...stands('Ensured', 'True') }));
+    assert.match(told['load balancer'] ?? '', /^lb-1, taken over/);
+  });
+
+  it('does not hide that a paused Service is being deleted', () => {
+    const paused = { annotations: { [annotations.paused]: 'true' } };
+    const { why, facts: told } = explainService(facts({ metadata: { ...finalized, ...paused, ...deleted } }));
+    assert.match(why, /being deleted/);
+    assert.equal(told['being deleted'], 'yes');
+  });
 });

@@ -1,7 +1,7 @@
 import { annotations, conditions, labels, names } from '../../common/well-known.ts';
 import type { ReasonInfo } from '../nodes/reasons.ts';
 import { type LoadBalancerReason, loadBalancerReasons } from '../services/reasons.ts';
-import { parseRecord } from '../services/record.ts';
+import { type LoadBalancerRecord, parseRecord } from '../services/record.ts';
 import { attachTo, hasFinalizer, isPaused, isRetained, type ServiceView } from '../services/service-view.ts';
 import { demandOf } from '../services/wants.ts';
 import type { NodeFacts } from './explain-node.ts';
@@ -49,12 +49,13 @@ function verdict(facts: ServiceFacts): Verdict {
   const demand = demandOf(service, loadBalancerClasses);
   const shown = service.condition;
   if (demand === 'none' && shown === undefined) return unconcerned(service);
+  const waits = service.deleting ? '; it is being deleted, which waits' : '';
   if (pausedForAll) {
-    const why = `everything is paused (ConfigMap ${names.certificates}, key ${names.pausedKey})`;
+    const why = `everything is paused (ConfigMap ${names.certificates}, key ${names.pausedKey})${waits}`;
     return { state: 'paused', reason: 'Paused', why, remedy: 'Remove the key to go on.' };
   }
   if (isPaused(service)) {
-    const why = `the Service carries ${annotations.paused}=${service.annotations[annotations.paused]}`;
+    const why = `the Service carries ${annotations.paused}=${service.annotations[annotations.paused]}${waits}`;
     return { state: 'paused', reason: 'Paused', why, remedy: 'Remove the annotation to go on.' };
   }
   const known: ReasonInfo | undefined = shown && loadBalancerReasons[shown.reason as LoadBalancerReason];
@@ -99,15 +100,23 @@ function silence({ service, leader, nowMs }: ServiceFacts): Pick<Verdict, 'why' 
 
 function listFacts({ service, leader, nowMs }: ServiceFacts): Record<string, string> {
   const record = parseRecord(service.annotations[annotations.loadBalancer]);
+  const deletion = { 'being deleted': service.deleting ? 'yes' : 'no' };
+  const age = leader && Math.max(0, Math.round((nowMs - Date.parse(leader.renewTime)) / 1000));
+  const leading = {
+    leader: leader?.identity || 'none',
+    'leader renewed': age === undefined || Number.isNaN(age) ? 'never' : `${age} s ago`,
+  };
+  if (service.type !== 'LoadBalancer' && record === undefined && !hasFinalizer(service))
+    return { type: service.type, ...deletion, ...leading };
   const addresses = service.ingress.map(({ ip, hostname, ipMode }) =>
     [ip ?? hostname, ipMode === 'Proxy' ? '(Proxy)' : ''].filter(Boolean).join(' '),
   );
-  const age = leader && Math.max(0, Math.round((nowMs - Date.parse(leader.renewTime)) / 1000));
   return {
     type: service.type,
+    ...deletion,
     class: service.loadBalancerClass || 'unset',
     scope: record?.scope ?? 'not recorded',
-    'load balancer': record === undefined ? 'not recorded' : (record.id ?? 'pending: asked for, no answer yet'),
+    'load balancer': balancerText(service, record),
     addresses: addresses.join(', ') || 'none',
     ports: service.ports
       .map(({ port, protocol, nodePort }) => `${protocol} ${port} (node port ${nodePort || 'none'})`)
@@ -120,7 +129,14 @@ function listFacts({ service, leader, nowMs }: ServiceFacts): Record<string, str
     'when the Service goes':
       isRetained(service) || attachTo(service) !== undefined ? 'the load balancer stays' : 'the load balancer goes',
     'nodes left out': `those labelled ${labels.excludeFromLoadBalancers}`,
-    leader: leader?.identity || 'none',
-    'leader renewed': age === undefined || Number.isNaN(age) ? 'never' : `${age} s ago`,
+    ...leading,
   };
+}
+
+function balancerText({ condition }: ServiceView, record: LoadBalancerRecord | undefined): string {
+  if (record === undefined) return 'not recorded';
+  if (record.adopted) return `${record.id}, taken over; our tags come with its first change`;
+  if (record.id !== undefined) return record.id;
+  const refused = condition?.status === 'False' && !goesOn.has(condition.reason) && condition.reason !== 'Deleting';
+  return refused ? `none: ${condition.reason}` : 'pending: asked for, no answer yet';
 }

@@ -125,7 +125,7 @@ export function createCloudCalls(context: ServiceContext, parts: CloudCallParts)
   ): Promise<void> {
     const { service, cloud, known, demand } = situation;
     const { scope } = cloud;
-    const begins = work.begin(service, demand === 'ensure' ? 'ensure' : 'remove');
+    const begins = work.begin(service, demand === 'ensure' ? 'ensure' : 'remove', situation.members);
     if (begins && step.action === 'create' && demand === 'ensure' && isMissing(situation))
       standings.emit(service, 'LoadBalancerMissing', 'The load balancer was removed by somebody else', 'Warning');
     const permit = createPermit({

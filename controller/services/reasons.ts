@@ -36,7 +36,8 @@ export const loadBalancerReasons = {
     remedy: 'Configure that cloud again, or remove the load balancer, the record and the finalizer by hand.',
   },
   InvalidSourceRanges: {
-    meaning: 'A source range of the Service is not a CIDR; the load balancer stays as it was.',
+    meaning:
+      'A source range of the Service is not a CIDR, or none is of a family that the Service has, so that nobody could connect; the load balancer stays as it was.',
     remedy: 'Correct spec.loadBalancerSourceRanges or the annotation; the message says which entry.',
   },
   InvalidSpec: { meaning: 'The Service cannot be worked with as it is; the message names the field.', remedy: '' },
@@ -98,6 +99,7 @@ export const serviceEventReasons = {
   EnsuringLoadBalancer: 'Work on the load balancer begins.',
   EnsuredLoadBalancer: 'The load balancer is as the Service asks.',
   UpdatedLoadBalancer: 'The load balancer has other members.',
+  RepairedLoadBalancer: 'What somebody else changed of the load balancer is again as the Service asks.',
   UnAvailableLoadBalancer: 'There is no Node that may serve.',
   DeletingLoadBalancer: 'The load balancer is being removed.',
   DeletedLoadBalancer:

@@ -225,7 +225,7 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
         return again;
       case 'write': {
         if (subject.gone) throw new Error(`${service.key} is gone and cannot be written`);
-        if (demand === 'ensure') work.begin(service, 'ensure');
+        if (demand === 'ensure') work.begin(service, 'ensure', situation.members);
         released.delete(service.uid);
         const holds = (now: ServiceView) =>
           !isPaused(now) &&
@@ -260,14 +260,14 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
     standings.emit(service, 'AdoptedLoadBalancer', message);
   }
 
-  async function settle(subject: Subject, { service, cloud }: Situation, action: Action & { do: 'settle' }) {
+  async function settle(subject: Subject, { service, cloud, members }: Situation, action: Action & { do: 'settle' }) {
     const { change, standing, againInMs } = action;
     if (againInMs !== undefined) observations.spoil(cloud.scope, service.uid);
     if (subject.gone) return rest(againInMs);
     const turn = await show(service, change, standing);
     if (turn.kind === 'again') return turn;
     if (againInMs === undefined) gate.forget(service.uid);
-    if (againInMs === undefined && stands.has(standing.reason)) work.ensured(service);
+    if (againInMs === undefined && stands.has(standing.reason)) work.ensured(service, members);
     return rest(againInMs);
   }
 

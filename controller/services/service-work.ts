@@ -1,15 +1,20 @@
 import type { Clock } from '../../common/process/clock.ts';
 import type { MetricsOf } from '../../common/process/metrics.ts';
+import type { DesiredMember } from '../clouds/load-balancers.ts';
 import type { serviceMetrics } from './metrics.ts';
 import type { ServiceView } from './service-view.ts';
 import type { Standings } from './standings.ts';
 
 /** Pieces of work that are under way, from the first step to the last: each tells its beginning and end once, however many tries it takes. */
 export interface ServiceWork {
-  /** Answers whether it is news. */
-  begin(service: ServiceView, kind: 'ensure' | 'remove'): boolean;
-  /** The Service stands as it asks. */
-  ensured(service: ServiceView): void;
+  /**
+   * Answers whether it is news.
+   *
+   * @param members that are wanted now
+   */
+  begin(service: ServiceView, kind: 'ensure' | 'remove', members?: readonly DesiredMember[]): boolean;
+  /** The Service stands as it asks, with these members. */
+  ensured(service: ServiceView, members: readonly DesiredMember[]): void;
   /** @param stays that it was given up and not deleted */
   removed(service: ServiceView, stays: boolean): void;
   /** A try failed. */
@@ -20,8 +25,14 @@ export interface ServiceWork {
 interface Work {
   readonly kind: 'ensure' | 'remove';
   readonly startedMs: number;
-  /** Nothing of the Service itself has changed since it was ensured last. */
-  readonly membersOnly: boolean;
+  /** What of its wishes has changed since it was ensured last; nothing = somebody else has changed what there is. */
+  readonly cause: 'service' | 'members' | 'nothing';
+}
+
+/** What was asked for when it was ensured last. */
+interface Asked {
+  readonly text: string;
+  readonly members: readonly DesiredMember[];
 }
 
 export function createServiceWork(
@@ -30,8 +41,13 @@ export function createServiceWork(
   standings: Pick<Standings, 'emit'>,
 ): ServiceWork {
   const under = new Map<string, Work>();
-  /** By Service: what it asked for when it was ensured last. */
-  const asked = new Map<string, string>();
+  const asked = new Map<string, Asked>();
+
+  function causeOf(service: ServiceView, members: readonly DesiredMember[]): Work['cause'] {
+    const before = asked.get(service.uid);
+    if (before?.text !== asks(service)) return 'service';
+    return sameMembers(before.members, members) ? 'nothing' : 'members';
+  }
 
   function end(uid: string): { readonly work: Work; readonly seconds: number } | undefined {
     const work = under.get(uid);
@@ -40,26 +56,27 @@ export function createServiceWork(
   }
 
   return {
-    begin(service, kind) {
+    begin(service, kind, members = []) {
       if (under.get(service.uid)?.kind === kind) return false;
-      const membersOnly = kind === 'ensure' && asked.get(service.uid) === asks(service);
-      under.set(service.uid, { kind, startedMs: clock.monotonic(), membersOnly });
+      const cause = kind === 'ensure' ? causeOf(service, members) : 'service';
+      under.set(service.uid, { kind, startedMs: clock.monotonic(), cause });
       if (kind === 'remove') standings.emit(service, 'DeletingLoadBalancer', 'Deleting load balancer');
-      else if (!membersOnly) standings.emit(service, 'EnsuringLoadBalancer', 'Ensuring load balancer');
+      else if (cause === 'service') standings.emit(service, 'EnsuringLoadBalancer', 'Ensuring load balancer');
       return true;
     },
-    ensured(service) {
+    ensured(service, members) {
       const done = end(service.uid);
-      asked.set(service.uid, asks(service));
+      asked.set(service.uid, { text: asks(service), members });
       if (done === undefined) return;
-      if (done.work.membersOnly) {
+      if (done.work.cause === 'members') {
         metrics.hostSyncs.add();
         metrics.hostUpdateLatency.observe(done.seconds);
         standings.emit(service, 'UpdatedLoadBalancer', 'Updated load balancer with new hosts');
-      } else {
-        metrics.ensureLatency.observe(done.seconds);
-        standings.emit(service, 'EnsuredLoadBalancer', 'Ensured load balancer');
+        return;
       }
+      metrics.ensureLatency.observe(done.seconds);
+      if (done.work.cause === 'service') standings.emit(service, 'EnsuredLoadBalancer', 'Ensured load balancer');
+      else standings.emit(service, 'RepairedLoadBalancer', 'Put right what somebody else had changed in the cloud');
     },
     removed(service, stays) {
       const done = end(service.uid);
@@ -68,13 +85,19 @@ export function createServiceWork(
       standings.emit(service, 'DeletedLoadBalancer', message);
     },
     failed(service) {
-      if (under.get(service.uid)?.membersOnly) metrics.nodeSyncErrors.add();
+      if (under.get(service.uid)?.cause === 'members') metrics.nodeSyncErrors.add();
     },
     forget(uid) {
       under.delete(uid);
       asked.delete(uid);
     },
   };
+}
+
+function sameMembers(a: readonly DesiredMember[], b: readonly DesiredMember[]): boolean {
+  if (a === b) return true;
+  if (a.length !== b.length) return false;
+  return a.every(({ providerID, draining }, at) => providerID === b[at]?.providerID && draining === b[at]?.draining);
 }
 
 /** All of a Service that bears on its load balancer, apart from what we write ourselves. */

@@ -4,9 +4,10 @@ import fc from 'fast-check';
 import { annotations } from '../../common/well-known.ts';
 import { sourceRangesOf } from './source-ranges.ts';
 
-const spec = (...sourceRanges: string[]) => sourceRangesOf({ sourceRanges, annotations: {} });
+const both = ['IPv4', 'IPv6'] as const;
+const spec = (...sourceRanges: string[]) => sourceRangesOf({ sourceRanges, annotations: {}, ipFamilies: both });
 const annotation = (text: string) =>
-  sourceRangesOf({ sourceRanges: [], annotations: { [annotations.sourceRanges]: text } });
+  sourceRangesOf({ sourceRanges: [], annotations: { [annotations.sourceRanges]: text }, ipFamilies: both });
 
 describe('source ranges', () => {
   for (const [given, expected] of [
@@ -53,11 +54,12 @@ describe('source ranges', () => {
   }
 
   it('of the spec win over the annotation', () => {
-    const both = sourceRangesOf({
+    const chosen = sourceRangesOf({
+      ipFamilies: both,
       sourceRanges: ['10.0.0.0/8'],
       annotations: { [annotations.sourceRanges]: 'nonsense' },
     });
-    assert.deepEqual(both, { ok: true, ranges: ['10.0.0.0/8'] });
+    assert.deepEqual(chosen, { ok: true, ranges: ['10.0.0.0/8'] });
   });
 
   it('come out the same whatever their order, doubles and host bits', () => {
@@ -73,5 +75,17 @@ describe('source ranges', () => {
         if (first.ranges.length > 0) assert.deepEqual(spec(...first.ranges), first);
       }),
     );
+  });
+
+  it('are refused where none is of a family that the Service has: nobody could connect', () => {
+    const of = (ipFamilies: readonly ('IPv4' | 'IPv6')[], ...sourceRanges: string[]) =>
+      sourceRangesOf({ sourceRanges, annotations: {}, ipFamilies });
+    const refused = of(['IPv4'], '2001:db8::/32');
+    assert.match(refused.ok ? '' : refused.message, /expected at least one IPv4 range/);
+    assert.equal(of([], '2001:db8::/32').ok, false);
+    assert.deepEqual(of(['IPv6'], '0.0.0.0/0'), { ok: true, ranges: [] });
+    assert.equal(of(['IPv6'], '10.0.0.0/8').ok, false);
+    assert.equal(of(['IPv6', 'IPv4'], '2001:db8::/32').ok, true);
+    assert.equal(of(['IPv4'], '2001:db8::/32', '10.0.0.0/8').ok, true);
   });
 });

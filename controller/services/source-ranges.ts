@@ -1,5 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { annotations as annotationKeys } from '../../common/well-known.ts';
+import type { IpFamily } from '../clouds/load-balancers.ts';
 import type { ServiceView } from './service-view.ts';
 
 export type SourceRanges =
@@ -8,9 +9,12 @@ export type SourceRanges =
 
 /**
  * Who may connect: `spec.loadBalancerSourceRanges`, else the annotation (comma separated, spaces around an entry allowed), normalised, sorted, without doubles.
- * Empty = everybody; a range of all addresses of a family among others adds nothing to say for that family but stays, since the other family may be narrower. Pure.
+ * Empty = everybody; a range of all addresses of a family among others adds nothing to say for that family but stays, since the other family may be narrower. Ranges of none of the
+ * Service's families would let nobody in, which nobody asks for in this way. Pure.
  */
-export function sourceRangesOf(service: Pick<ServiceView, 'sourceRanges' | 'annotations'>): SourceRanges {
+export function sourceRangesOf(
+  service: Pick<ServiceView, 'sourceRanges' | 'annotations' | 'ipFamilies'>,
+): SourceRanges {
   const annotation = service.annotations[annotationKeys.sourceRanges]?.trim() ?? '';
   const [from, texts] =
     service.sourceRanges.length > 0
@@ -25,8 +29,21 @@ export function sourceRangesOf(service: Pick<ServiceView, 'sourceRanges' | 'anno
     ranges.add(range);
   }
   const sorted = [...ranges].sort();
-  // Upstream takes this one range, and no other, for "everybody".
-  return { ok: true, ranges: sorted.length === 1 && sorted[0] === '0.0.0.0/0' ? [] : sorted };
+  const families = service.ipFamilies.length > 0 ? service.ipFamilies : ['IPv4'];
+  if (sorted.length > 0 && !isEverybody(sorted) && !sorted.some((range) => families.includes(familyOf(range)))) {
+    const message = `${from}: ${sorted.join(', ')}, expected at least one ${families.join(' or ')} range: nobody could connect`;
+    return { ok: false, message };
+  }
+  return { ok: true, ranges: isEverybody(sorted) ? [] : sorted };
+}
+
+/** Upstream takes this one range, and no other, for "everybody". */
+function isEverybody([range, ...others]: readonly string[]): boolean {
+  return range === '0.0.0.0/0' && others.length === 0;
+}
+
+function familyOf(range: string): IpFamily {
+  return range.includes(':') ? 'IPv6' : 'IPv4';
 }
 
 /** The CIDR with its host bits cleared; undefined when it is none. */

@@ -203,6 +203,7 @@ describe('the life of a load balancer', () => {
     world.cloud.network.loadBalancers.deleteListener(id, listeners[0]?.id ?? '');
     await world.clock.advance(700_000);
     assertConverged(world, 'mended by the audit');
+    assert.deepEqual(replica.reasons('web').slice(2), ['RepairedLoadBalancer']);
   });
 
   it('goes with the type, and comes back with it', async () => {

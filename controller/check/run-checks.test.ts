@@ -1,0 +1,68 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type Cloud, type Lookup, refKey } from '../clouds/cloud.ts';
+import type { KubeApi, KubeCall } from '../kube/api.ts';
+import type { ConfiguredCloud } from '../nodes/configured-cloud.ts';
+import { exampleInstance } from '../nodes/testing/example-instance.ts';
+import { runChecks } from './run-checks.ts';
+
+const node = (name: string, providerID: string, ready: string) => ({
+  metadata: { name, uid: name, resourceVersion: '1' },
+  spec: { providerID },
+  status: { conditions: [{ type: 'Ready', status: ready, reason: '', message: '' }] },
+});
+
+function apiWith(nodes: readonly object[]): KubeApi {
+  const answers: Readonly<Record<string, unknown>> = {
+    '/version': { gitVersion: 'v1.36.2' },
+    '/api/v1/nodes': { items: nodes },
+  };
+  return {
+    call: async <T>({ path }: KubeCall) => (answers[path] ?? { status: { allowed: true } }) as T,
+    watch: async () => {},
+  };
+}
+
+function cloudWith(lookup: (providerID: string) => Lookup): ConfiguredCloud {
+  const api: Cloud = {
+    name: 'simulated',
+    scope: 'http://cloud/demo/sim-1',
+    accepts: (providerID) => providerID.startsWith('simulated://'),
+    instances: {
+      batchSize: 10,
+      lookup: async (refs) => new Map(refs.map((ref) => [refKey(ref), lookup(refKey(ref))])),
+    },
+    check: async () => [{ name: 'credential', ok: true, message: 'good' }],
+    close: () => {},
+  };
+  return { name: api.name, scope: api.scope, accepts: api.accepts, selector: undefined, api };
+}
+
+const found: Lookup = { state: 'found', instance: exampleInstance(), power: 'running', request: 'id' };
+const { signal } = new AbortController();
+
+async function sightOf(nodes: readonly object[], lookup: (providerID: string) => Lookup) {
+  const lines = await runChecks(apiWith(nodes), [cloudWith(lookup)], signal);
+  return lines.find(({ name }) => name === 'living nodes');
+}
+
+describe('check', () => {
+  it('fails when the cloud shows none of the instances of Ready Nodes', async () => {
+    const nodes = [node('a', 'simulated://sim-1/i-1', 'True'), node('b', 'simulated://sim-1/i-2', 'True')];
+    const line = await sightOf(nodes, () => ({ state: 'absent' }));
+    assert.equal(line?.ok, false);
+    assert.match(line?.message ?? '', /2 Ready Nodes.*another project/);
+  });
+
+  it('is content with one that shows', async () => {
+    const nodes = [node('a', 'simulated://sim-1/i-1', 'True'), node('b', 'simulated://sim-1/i-2', 'True')];
+    const line = await sightOf(nodes, (id) => (id.endsWith('i-2') ? found : { state: 'absent' }));
+    assert.equal(line?.ok, true);
+    assert.match(line?.message ?? '', /Node b/);
+  });
+
+  it('does not judge by Nodes that may be gone, or that are of another cloud', async () => {
+    const nodes = [node('a', 'simulated://sim-1/i-1', 'Unknown'), node('b', 'aws:///z/i-0', 'True')];
+    assert.equal(await sightOf(nodes, () => ({ state: 'absent' })), undefined);
+  });
+});
