@@ -2,7 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { ownerTags } from '../../controller/clouds/load-balancers.ts';
 import { markIn } from '../../controller/clouds/openstack/load-balancers/names.ts';
 import { tag } from '../../controller/clouds/openstack/load-balancers/tags.ts';
-import { addFloatingIps, type FakeEdge, floatingIpFor } from '../../controller/clouds/openstack/testing/fake-floating-ips.ts';
+import {
+  addFloatingIps,
+  type FakeEdge,
+  floatingIpFor,
+} from '../../controller/clouds/openstack/testing/fake-floating-ips.ts';
 import { addOctavia, type FakeOctavia } from '../../controller/clouds/openstack/testing/fake-octavia.ts';
 import {
   balancerJson,

@@ -7,7 +7,7 @@ import { annotationDefinitions } from './annotations.ts';
 import { octaviaSteps } from './apply.ts';
 import type { OctaviaObserved } from './observed.ts';
 import { planLoadBalancer } from './plan.ts';
-import { listings, octaviaReads } from './reads.ts';
+import { octaviaReads } from './reads.ts';
 import { planRemoval } from './removal.ts';
 import type { OctaviaStep } from './step.ts';
 
@@ -32,10 +32,7 @@ export function createLoadBalancers({
   clock,
   serverIdOf,
   providerIDOf,
-}: LoadBalancerParts): LoadBalancers<OctaviaObserved, OctaviaStep> & {
-  /** One entry of each list, to prove that they may be read. Throws a CloudError. */
-  probe(signal?: AbortSignal): Promise<void>;
-} {
+}: LoadBalancerParts): LoadBalancers<OctaviaObserved, OctaviaStep> {
   const reads = octaviaReads({ client, clock, config, providerIDOf });
   return {
     annotations: annotationDefinitions,
@@ -47,11 +44,5 @@ export function createLoadBalancers({
     plan: (desired, observed) => planLoadBalancer(desired, observed, { config, minor: reads.minor(), serverIdOf }),
     planRemoval: (observed, { retain }) => planRemoval(observed, retain, config),
     apply: octaviaSteps({ client, reads }),
-    async probe(signal) {
-      await reads.knowMinor(signal);
-      for (const { service, path, operation } of [listings.loadBalancers, listings.floatingIps, listings.groups]) {
-        await client.get({ service, path, operation, query: [['limit', '1']], signal });
-      }
-    },
   };
 }

@@ -3,7 +3,7 @@ import { ownerTags, type Refusal } from '../../load-balancers.ts';
 import type { FloatingIp, LoadBalancer } from './answer.ts';
 import { floatingIpDescription, markIn, retainedMark, withMark } from './names.ts';
 import { floatingPool } from './network-facts.ts';
-import { addressOf, isOurFloatingIp, type Pieces } from './observed.ts';
+import { addressOf, isOurFloatingIp, type Pieces, type Subject } from './observed.ts';
 import { type OctaviaStep, stepOf } from './step.ts';
 import { consents, octaviaTags, tagValue } from './tags.ts';
 import type { Wanted } from './wanted.ts';
@@ -173,14 +173,10 @@ export function giveUpFloatingIp(pieces: Pieces, { id, address, description }: F
 }
 
 /** Marks one of the classic controller as ours, so that it is found when its load balancer is not there. */
-export function claimFloatingIp(wanted: Wanted, { id, address }: FloatingIp): OctaviaStep {
-  const { desired, subject } = wanted;
-  const description = floatingIpDescription(desired);
-  return stepOf(subject, id, `mark floating IP ${address} as of ${desired.service}`, {
-    does: 'update floating IP',
-    id,
-    description,
-  });
+export function claimFloatingIp(subject: Subject, { id, address }: FloatingIp): OctaviaStep {
+  const description = floatingIpDescription(subject);
+  const summary = `mark floating IP ${address} as of ${subject.service}`;
+  return stepOf(subject, id, summary, { does: 'update floating IP', id, description });
 }
 
 export function sameAddress(a: string, b: string): boolean {

@@ -243,7 +243,7 @@ function planFailed(wanted: Wanted, pieces: Pieces, own: LoadBalancer): OctaviaP
   if (created.steps.length === 0) return created;
   const steps: OctaviaStep[] = [];
   if (attached && ours && survives && !attached.description.includes(subject.owner.service))
-    steps.push(claimFloatingIp(wanted, attached));
+    steps.push(claimFloatingIp(subject, attached));
   const summary = `delete load balancer ${own.name}, which is in ERROR; it is made anew`;
   steps.push(stepOf(subject, own.id, summary, { does: 'delete load balancer', id: own.id, cascade: true }));
   return { ...created, steps: [...steps, ...created.steps], waitMs: undefined };

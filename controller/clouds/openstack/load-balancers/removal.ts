@@ -1,10 +1,10 @@
 import { ownerTags } from '../../load-balancers.ts';
 import type { LoadBalancerConfig } from '../load-balancer-config.ts';
 import type { LoadBalancer } from './answer.ts';
-import { retainedMark, withMark } from './names.ts';
+import { markIn, retainedMark, withMark } from './names.ts';
 import { isOurFloatingIp, type OctaviaObserved, ourListeners, ourPools, type Pieces } from './observed.ts';
 import { isPending, type OctaviaPlan, waitFor } from './plan.ts';
-import { giveUpFloatingIp, keepsFloatingIp } from './plan-floating-ip.ts';
+import { claimFloatingIp, giveUpFloatingIp, keepsFloatingIp } from './plan-floating-ip.ts';
 import { planDetach, servesOthers } from './plan-pieces.ts';
 import { planGroupRemoval } from './plan-security-group.ts';
 import { type OctaviaStep, stepOf } from './step.ts';
@@ -44,13 +44,21 @@ export function planRemoval(
     );
     return { ...nothing, steps };
   }
-  steps.push(...addresses);
+  if (own && pieces.adopted) {
+    // Known by its address alone until now: what carries no mark of ours could not be found again without it.
+    steps.push(
+      ...floating
+        .filter(({ description }) => markIn(description) === undefined)
+        .map((one) => claimFloatingIp(subject, one)),
+    );
+  } else steps.push(...addresses);
   if (own) {
     if (!config.cascadeDelete) steps.push(...planDetach(subject, own, true));
     const summary = `delete load balancer ${own.name}`;
     const cascade = config.cascadeDelete;
     steps.push(stepOf(subject, own.id, summary, { does: 'delete load balancer', id: own.id, cascade }));
   }
+  if (own && pieces.adopted) steps.push(...addresses);
   steps.push(...(retain ? giveUpGroup(pieces) : planGroupRemoval(pieces)));
   return { ...nothing, steps };
 }
