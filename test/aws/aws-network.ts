@@ -16,6 +16,8 @@ import {
 /** A VPC as a cluster has it: two public subnets in two zones, a route table, and a security group of the nodes, all with the cluster's tag. */
 export interface AwsNetwork {
   readonly clusterId: string;
+  /** Of the cluster's tag. */
+  readonly tagKey: string;
   readonly vpcId: string;
   readonly subnets: readonly { readonly id: string; readonly zone: string }[];
   readonly routeTableId: string;
@@ -27,9 +29,8 @@ type ResourceType = 'vpc' | 'subnet' | 'route-table' | 'security-group';
 
 export async function createNetwork(ec2: EC2Client, region: string): Promise<AwsNetwork> {
   const clusterId = `c-${randomBytes(4).toString('hex')}`;
-  const tags = (ResourceType: ResourceType) => [
-    { ResourceType, Tags: [{ Key: `kubernetes.io/cluster/${clusterId}`, Value: 'owned' }] },
-  ];
+  const tagKey = `kubernetes.io/cluster/${clusterId}`;
+  const tags = (ResourceType: ResourceType) => [{ ResourceType, Tags: [{ Key: tagKey, Value: 'owned' }] }];
   const { Vpc } = await ec2.send(new CreateVpcCommand({ CidrBlock: '10.0.0.0/16', TagSpecifications: tags('vpc') }));
   const vpcId = Vpc!.VpcId!;
   const { InternetGateway } = await ec2.send(new CreateInternetGatewayCommand({}));
@@ -74,5 +75,5 @@ export async function createNetwork(ec2: EC2Client, region: string): Promise<Aws
   );
   const { Images } = await ec2.send(new DescribeImagesCommand({ Owners: ['amazon'] }));
   const imageId = Images!.find(({ Architecture }) => Architecture === 'x86_64')!.ImageId!;
-  return { clusterId, vpcId, subnets, routeTableId, nodeGroupId: GroupId!, imageId };
+  return { clusterId, tagKey, vpcId, subnets, routeTableId, nodeGroupId: GroupId!, imageId };
 }

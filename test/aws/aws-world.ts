@@ -38,6 +38,9 @@ export interface AwsWorld extends CloudWorld {
   readonly network: AwsNetwork;
   readonly clients: AwsClients;
   readonly proxy: MotoProxy;
+  /** Cloud config and environment of a controller in this world. */
+  readonly configText: string;
+  readonly env: Readonly<Record<string, string>>;
   /** What the clouds have reported of their calls. */
   readonly reported: readonly CloudCall[];
 }
@@ -64,23 +67,21 @@ export async function startAwsWorld({ moto, kind, rules = [], config = [] }: Aws
     ...[`Region = ${region}`, `KubernetesClusterID = ${network.clusterId}`, `VPC = ${network.vpcId}`],
     ...config,
   ].join('\n');
+  const env = {
+    AWS_ACCESS_KEY_ID: awsKeys.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: awsKeys.secretAccessKey,
+    AWS_ENDPOINT_URL: proxy.url,
+    AWS_EC2_METADATA_DISABLED: 'true',
+  };
   const idOf = (providerID: string) => providerID.slice(providerID.lastIndexOf('/') + 1);
-  let made = 0;
+  const vms: string[] = [];
 
   return {
-    ...{ cluster, network, clients, proxy, reported },
+    ...{ cluster, network, clients, proxy, reported, env, configText: text },
     async open() {
       const cloud = await cloudModule.open(
         { path: 'aws.conf', text },
-        {
-          ...{ clock, random: Math.random, log: silentLog, onCall: (call) => reported.push(call) },
-          env: {
-            AWS_ACCESS_KEY_ID: awsKeys.accessKeyId,
-            AWS_SECRET_ACCESS_KEY: awsKeys.secretAccessKey,
-            AWS_ENDPOINT_URL: proxy.url,
-            AWS_EC2_METADATA_DISABLED: 'true',
-          },
-        },
+        { clock, random: Math.random, log: silentLog, env, onCall: (call) => reported.push(call) },
       );
       if (!('scope' in cloud)) throw new Error(cloud.reportOnly);
       opened.push(cloud);
@@ -88,14 +89,15 @@ export async function startAwsWorld({ moto, kind, rules = [], config = [] }: Aws
       return kind === 'nlb' && loadBalancers ? { ...cloud, loadBalancers: asking(loadBalancers, kind) } : cloud;
     },
     async createVm() {
-      made += 1;
-      const subnet = network.subnets[made % network.subnets.length]!;
+      const subnet = network.subnets[vms.length % network.subnets.length]!;
       const { Instances } = await ec2.send(
         new RunInstancesCommand({
           ...{ ImageId: network.imageId, InstanceType: 'm5.large', MinCount: 1, MaxCount: 1 },
           ...{ SubnetId: subnet.id, SecurityGroupIds: [network.nodeGroupId] },
+          TagSpecifications: [{ ResourceType: 'instance', Tags: [{ Key: network.tagKey, Value: 'owned' }] }],
         }),
       );
+      vms.push(Instances![0]!.InstanceId!);
       const { InstanceId, PrivateDnsName, PrivateIpAddress } = Instances![0]!;
       return {
         name: PrivateDnsName!,
@@ -136,6 +138,7 @@ export async function startAwsWorld({ moto, kind, rules = [], config = [] }: Aws
     // Moto is done at once; a client has to expect longer.
     pass: (ms) => sleep(clock, Math.min(ms, 10)),
     async close() {
+      if (vms.length > 0) await ec2.send(new TerminateInstancesCommand({ InstanceIds: vms }));
       for (const cloud of opened) cloud.close();
       for (const client of Object.values(clients)) client.destroy();
       await proxy.close();

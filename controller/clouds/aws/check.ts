@@ -60,7 +60,7 @@ async function checkCluster(parts: AwsParts, signal: AbortSignal | undefined): P
   const name = 'cluster id';
   try {
     const { id } = await parts.cluster(signal);
-    return { name, ok: true, message: id ?? 'none, as the configuration allows' };
+    return { name, ok: true, message: id ?? 'none, which is allowed' };
   } catch (error) {
     return { name, ok: false, message: `${textOf(error)}; needed for routes and load balancers` };
   }

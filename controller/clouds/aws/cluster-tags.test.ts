@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { clusterTagsOf, createCluster, tagMap } from './cluster-tags.ts';
 
-const none = { clusterId: undefined, legacyClusterTag: false, allowUntagged: false };
+const none = { clusterId: undefined, legacyClusterTag: false };
 const tagged = (...keys: readonly string[]) => ({
   InstanceId: 'i-1',
   Tags: keys.map((Key) => ({ Key, Value: Key === 'KubernetesCluster' ? 'one' : 'owned' })),
@@ -10,27 +10,27 @@ const tagged = (...keys: readonly string[]) => ({
 
 describe('the cluster of resources on AWS', () => {
   it('is the configured one, without a look at this machine', async () => {
-    const cluster = createCluster({ ...none, clusterId: 'one' }, async () => assert.fail('asked'));
+    const cluster = createCluster({ ...none, clusterId: 'one' }, false, async () => assert.fail('asked'));
     const { id, owned } = await cluster();
     assert.deepEqual([id, owned], ['one', { 'kubernetes.io/cluster/one': 'owned' }]);
   });
 
   it("is read once from this machine's tags, also from the legacy one", async () => {
     let asked = 0;
-    const cluster = createCluster(none, async () => {
+    const cluster = createCluster(none, false, async () => {
       asked += 1;
       return tagged('Name', 'kubernetes.io/cluster/one');
     });
     assert.equal((await cluster()).id, 'one');
     assert.equal((await cluster()).id, 'one');
     assert.equal(asked, 1);
-    const legacy = await createCluster(none, async () => tagged('KubernetesCluster'))();
+    const legacy = await createCluster(none, false, async () => tagged('KubernetesCluster'))();
     assert.deepEqual(legacy.owned, { 'kubernetes.io/cluster/one': 'owned', KubernetesCluster: 'one' });
   });
 
   it('is asked for again after a failure', async () => {
     let fails = true;
-    const cluster = createCluster(none, async () => {
+    const cluster = createCluster(none, false, async () => {
       if (fails) throw new Error('later');
       return tagged('kubernetes.io/cluster/one');
     });
@@ -41,18 +41,22 @@ describe('the cluster of resources on AWS', () => {
 
   it('several of them are an error that names them', async () => {
     const self = async () => tagged('kubernetes.io/cluster/one', 'kubernetes.io/cluster/two');
-    await assert.rejects(createCluster(none, self)(), {
+    await assert.rejects(createCluster(none, false, self)(), {
       kind: 'Invalid',
       message: /i-1 is tagged for several.*one, two/,
     });
   });
 
-  it('none is an error that says what to set, unless the configuration allows it', async () => {
-    await assert.rejects(createCluster(none, async () => tagged('Name'))(), /i-1 has no tag.*KubernetesClusterID/);
-    await assert.rejects(createCluster(none, async () => undefined)(), /this is no EC2 instance.*KubernetesClusterID/);
-    const { id, keys, owned, has, owns } = await createCluster({ ...none, allowUntagged: true }, async () =>
-      tagged(),
-    )();
+  it('none is an error that says what to set, unless that is allowed', async () => {
+    await assert.rejects(
+      createCluster(none, false, async () => tagged('Name'))(),
+      /i-1 has no tag.*KubernetesClusterID/,
+    );
+    await assert.rejects(
+      createCluster(none, false, async () => undefined)(),
+      /this is no EC2 instance.*KubernetesClusterID/,
+    );
+    const { id, keys, owned, has, owns } = await createCluster(none, true, async () => tagged())();
     assert.deepEqual([id, keys, owned, has({}), owns({})], [undefined, [], {}, true, true]);
   });
 

@@ -39,10 +39,11 @@ export function tagMap(tags: readonly { Key?: string | undefined; Value?: string
 /**
  * The cluster by the cloud config, else by the tags of this machine's own instance. Found out at the first need; a failure is not kept.
  *
- * @throws CloudError `Invalid` where several clusters are named or none, unless the configuration allows none
+ * @throws CloudError `Invalid` where several clusters are named, or none unless that is allowed
  */
 export function createCluster(
-  config: Pick<AwsConfig, 'clusterId' | 'legacyClusterTag' | 'allowUntagged'>,
+  config: Pick<AwsConfig, 'clusterId' | 'legacyClusterTag'>,
+  allowUntagged: boolean,
   self: (signal?: AbortSignal) => Promise<Ec2Instance | undefined>,
 ): (signal?: AbortSignal) => Promise<ClusterTags> {
   let known: ClusterTags | undefined;
@@ -63,10 +64,12 @@ export function createCluster(
     }
     const [id] = all;
     if (id !== undefined) return clusterTagsOf(id, legacy !== undefined);
-    if (config.allowUntagged) return clusterTagsOf(undefined, false);
+    if (allowUntagged) return clusterTagsOf(undefined, false);
     const where =
       instance === undefined ? 'this is no EC2 instance' : `${instance.InstanceId} has no tag ${prefix}<id>`;
-    throw invalid(`no cluster id: ${where}; expected KubernetesClusterID in [Global] of the cloud config, or that tag`);
+    throw invalid(
+      `no cluster id: ${where}; expected KubernetesClusterID in [Global] of the cloud config, that tag, or --allow-untagged-cloud`,
+    );
   }
 }
 

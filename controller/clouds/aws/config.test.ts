@@ -12,7 +12,6 @@ describe('parseAwsConfig', () => {
       subnetId: undefined,
       routeTableId: undefined,
       clusterId: undefined,
-      allowUntagged: false,
       legacyClusterTag: false,
       disableSecurityGroupIngress: false,
       elbSecurityGroup: undefined,
@@ -64,7 +63,6 @@ KubernetesClusterID = one
 DisableSecurityGroupIngress = true
 ElbSecurityGroup = sg-1
 NLBSecurityGroupMode = Managed
-AllowUntaggedCloud
 ClusterServiceLoadBalancerHealthProbeMode = Shared
 ClusterServiceSharedLoadBalancerHealthProbePort = 10257
 SupportedTopologyInstanceTypePattern = ^m5
@@ -75,7 +73,6 @@ SupportedTopologyInstanceTypePattern = ^m5
       routeTableId: 'rtb-1',
       clusterId: 'one',
       legacyClusterTag: false,
-      allowUntagged: true,
       disableSecurityGroupIngress: true,
       elbSecurityGroup: 'sg-1',
       managedNlbSecurityGroups: true,

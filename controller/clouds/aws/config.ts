@@ -28,8 +28,6 @@ export interface AwsConfig {
   readonly routeTableId: string | undefined;
   /** Of the tag `kubernetes.io/cluster/<id>`; undefined = as this machine's own instance carries it. */
   readonly clusterId: string | undefined;
-  /** Work goes on where no cluster id is found; by default load balancers and routes are refused then. */
-  readonly allowUntagged: boolean;
   /** The legacy tag `KubernetesCluster=<id>` is written beside it. */
   readonly legacyClusterTag: boolean;
   /** The nodes' security groups are left alone. */
@@ -55,7 +53,7 @@ const knownKeys: ReadonlyMap<string, ReadonlySet<string>> = new Map([
         ...['KubernetesClusterID', 'DisableSecurityGroupIngress', 'ElbSecurityGroup', 'NodeIPFamilies'],
         ...['ClusterServiceLoadBalancerHealthProbeMode', 'ClusterServiceSharedLoadBalancerHealthProbePort'],
         ...['ClusterServiceSharedLoadBalancerHealthProbePath', 'SupportedTopologyInstanceTypePattern'],
-        ...['NLBSecurityGroupMode', 'DisableStrictZoneCheck', 'AllowUntaggedCloud'],
+        ...['NLBSecurityGroupMode', 'DisableStrictZoneCheck'],
       ].map((key) => key.toLowerCase()),
     ),
   ],
@@ -92,7 +90,6 @@ export function parseAwsConfig(file: CloudConfigFile | undefined): AwsConfig {
     subnetId: idOf(global, 'subnetid', 'subnet'),
     routeTableId: idOf(global, 'routetableid', 'rtb'),
     clusterId,
-    allowUntagged: global.boolean('allowuntaggedcloud') ?? false,
     legacyClusterTag: legacyTag !== undefined,
     disableSecurityGroupIngress: global.boolean('disablesecuritygroupingress') ?? false,
     elbSecurityGroup: idOf(global, 'elbsecuritygroup', 'sg'),

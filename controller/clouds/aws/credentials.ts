@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { EC2Client, type EC2ClientConfig } from '@aws-sdk/client-ec2';
 import type { Clock } from '../../../common/process/clock.ts';
 
@@ -67,7 +67,9 @@ export async function findCredentials(
 function sharedFiles(env: Env): readonly string[] {
   const file = (variable: string, name: string) => {
     const home = env['HOME'];
-    return env[variable] || (home ? join(home, '.aws', name) : undefined);
+    const set = env[variable];
+    if (set) return resolve(set);
+    return home ? join(home, '.aws', name) : undefined;
   };
   return [file('AWS_SHARED_CREDENTIALS_FILE', 'credentials'), file('AWS_CONFIG_FILE', 'config')].flatMap(
     (path) => path ?? [],

@@ -10,6 +10,7 @@ import { createElb } from './elb.ts';
 import { createElbV2 } from './elbv2.ts';
 import { endpointOf, type ServiceId } from './endpoints.ts';
 import { createGates } from './gates.ts';
+import { createLoadBalancers } from './load-balancers.ts';
 import { createNetworkLayers } from './network-layers.ts';
 import type { AwsParts } from './parts.ts';
 import { createReader } from './reader.ts';
@@ -60,12 +61,14 @@ async function open(
   const elb = once(() => createElb(client('Elastic Load Balancing'), { context, gates: gates.elb }));
   const elbv2 = once(() => createElbV2(client('Elastic Load Balancing v2'), { context, gates: gates.elbv2 }));
   const self = createSelf(ec2, context);
-  const cluster = createCluster(config, self);
+  const cluster = createCluster(config, context.allowUntagged === true, self);
   const parts: AwsParts = { context, config, region: region.name, ec2, elb, elbv2, cluster, self };
   const reader = createReader({
     ec2,
     zoneIds: createZoneIds(ec2, clock, log),
     layers: createNetworkLayers({ ec2, types: config.topologyTypes, clock, log }),
+    cluster,
+    clusterNamed: config.clusterId !== undefined,
     view: { region: region.name, nodeIpFamilies: config.nodeIpFamilies },
   });
   const accepts = (providerID: string) => {
@@ -89,6 +92,7 @@ async function open(
           targetOf: (ref) => targetOf(ref, region.name, accepts),
         }),
     },
+    loadBalancers: createLoadBalancers(parts),
     routes: createRoutes(parts),
     files: source.files,
     prove: (signal) => proveCredential(ec2, signal),

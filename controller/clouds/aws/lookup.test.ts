@@ -25,8 +25,9 @@ let ec2: FakeEc2;
 let calls: CloudCall[] = [];
 const opened: Cloud[] = [];
 
-async function openCloud(more: Partial<CloudContext> = {}): Promise<Cloud> {
-  const cloud = await cloudModule.open(undefined, {
+async function openCloud(more: Partial<CloudContext> = {}, text?: string): Promise<Cloud> {
+  const file = text === undefined ? undefined : { path: 'aws.conf', text };
+  const cloud = await cloudModule.open(file, {
     clock: systemClock(),
     random: () => 0.5,
     log: silentLog,
@@ -35,6 +36,7 @@ async function openCloud(more: Partial<CloudContext> = {}): Promise<Cloud> {
       AWS_SECRET_ACCESS_KEY: 'wJalrXUtnFEMI',
       AWS_REGION: 'eu-west-1',
       AWS_ENDPOINT_URL_EC2: ec2.url,
+      AWS_EC2_METADATA_DISABLED: 'true',
     },
     onCall: (call) => calls.push(call),
     ...more,
@@ -106,6 +108,23 @@ describe('looking up instances on AWS', () => {
     ec2.instances.set(id(99), running(id(99), { state: undefined }));
     const lookups = await (await openCloud()).instances.lookup([...table.keys(), 99].map(ref));
     assert.deepEqual(states(lookups), [...table.map(([, expected]) => expected), 'unknown Invalid']);
+  });
+
+  it('a name that two VPCs give out is the instance of the cluster', async () => {
+    const privateDnsName = 'ip-10-0-0-4.eu-west-1.compute.internal';
+    const tags = (cluster: string) => ({ [`kubernetes.io/cluster/${cluster}`]: 'owned' });
+    ec2.instances.set(id(1), running(id(1), { privateDnsName, tags: tags('one') }));
+    ec2.instances.set(id(2), running(id(2), { privateDnsName, tags: tags('two') }));
+    const found = async (text?: string) => {
+      const cloud = await openCloud({}, text);
+      const lookup = [...(await cloud.instances.lookup([named(privateDnsName)])).values()][0]!;
+      return lookup.state === 'found' ? lookup.instance.id : summary(lookup);
+    };
+    assert.equal(await found('[Global]\nKubernetesClusterID = two\n'), id(2));
+    assert.equal(await found(), 'unknown Conflict');
+    ec2.instances.delete(id(2));
+    assert.equal(await found('[Global]\nKubernetesClusterID = two\n'), 'unknown NotFound');
+    assert.equal(await found(), id(1));
   });
 
   it('proves absence by asking for the very ids, in one refused call, and leaves the others alone', async () => {

@@ -2,6 +2,7 @@ import type { DescribeInstancesRequest, Instance as Ec2Instance } from '@aws-sdk
 import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
 import type { Lookup } from '../cloud.ts';
 import { chunks, type InstanceReader, inParallel, type Listed, type Named } from '../lookup-pass.ts';
+import { type ClusterTags, tagMap } from './cluster-tags.ts';
 import type { Ec2 } from './ec2.ts';
 import { codeOf } from './errors.ts';
 import { type InstanceView, lookupOf } from './instance.ts';
@@ -19,6 +20,10 @@ export interface ReaderParts {
   readonly ec2: Ec2;
   readonly zoneIds: ZoneIds;
   readonly layers: NetworkLayers;
+  /** Whose instances are meant by a name: two VPCs of a region may give out the same names. */
+  readonly cluster: (signal?: AbortSignal) => Promise<ClusterTags>;
+  /** The configuration names the cluster: then only its instances are found by name, as in the classic controller. Else this is asked only where a name is not unique. */
+  readonly clusterNamed: boolean;
   readonly view: Pick<InstanceView, 'region' | 'nodeIpFamilies'>;
 }
 
@@ -30,7 +35,7 @@ export interface ReaderParts {
  * request with InstanceIds: EC2 refuses it with `InvalidInstanceID.NotFound` and names the ids that do not exist; those are `absent`, and
  * the rest is asked for again. That EC2 answers so for a moment after RunInstances is why the controller spares young nodes.
  */
-export function createReader({ ec2, zoneIds, layers, view }: ReaderParts): InstanceReader {
+export function createReader({ ec2, zoneIds, layers, view, cluster, clusterNamed }: ReaderParts): InstanceReader {
   async function lookups(
     instances: readonly Ec2Instance[],
     request: 'list' | 'id',
@@ -41,6 +46,12 @@ export function createReader({ ec2, zoneIds, layers, view }: ReaderParts): Insta
     await zoneIds.learn(new Set(unnamed.flatMap(({ Placement }) => Placement?.AvailabilityZone ?? [])), signal);
     const complete: InstanceView = { ...view, zoneId: zoneIds.of, networkLayers: layers.of };
     return new Map(instances.map((instance) => [instance.InstanceId ?? '', lookupOf(instance, complete, request)]));
+  }
+
+  async function ofCluster(hits: readonly Ec2Instance[], signal: AbortSignal | undefined) {
+    if (!clusterNamed && hits.length < 2) return hits;
+    const tags = await cluster(signal).catch(() => undefined);
+    return tags === undefined ? hits : hits.filter(({ Tags }) => tags.has(tagMap(Tags)));
   }
 
   return {
@@ -91,7 +102,8 @@ export function createReader({ ec2, zoneIds, layers, view }: ReaderParts): Insta
         const { instances, failure } = await pages(ec2, filters, signal);
         const seen = await lookups(instances, 'list', signal);
         for (const name of some) {
-          const hits = instances.filter(({ PrivateDnsName }) => PrivateDnsName === name);
+          const all = instances.filter(({ PrivateDnsName }) => PrivateDnsName === name);
+          const hits = await ofCluster(all, signal);
           const [hit] = hits;
           // A page that is lacking may hold a second instance of this name.
           if (failure !== undefined) answers.set(name, { state: 'unknown', error: failure });

@@ -1,0 +1,141 @@
+import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { after, before, describe, it } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { conditionOf, type NodeObject, taintKeys, until } from '../sandbox/tour/scenario.ts';
+import { type AwsWorld, startAwsWorld } from './aws-world.ts';
+import { classicRules } from './classic-rules.ts';
+import { type ControllerProcess, prepareController } from './controller-process.ts';
+import { loadBalancerRules } from './load-balancer-rules.ts';
+import { mutates } from './moto-proxy.ts';
+
+const moto = process.env['MOTO_URL'];
+const uninitialized = 'node.cloudprovider.kubernetes.io/uninitialized';
+
+describe('the shipped controller on AWS, against moto', () => {
+  let world: AwsWorld;
+  let controller: ControllerProcess;
+  let vms: Awaited<ReturnType<AwsWorld['createVm']>>[] = [];
+  let bare: readonly string[];
+
+  before(async () => {
+    assert.ok(moto, 'MOTO_URL');
+    world = await startAwsWorld({
+      moto,
+      kind: 'nlb',
+      rules: [...loadBalancerRules(), ...classicRules()],
+      config: ['NLBSecurityGroupMode = Managed'],
+    });
+    controller = await prepareController(world);
+    bare = await inventory();
+    vms = [await world.createVm(), await world.createVm()];
+    for (const { name } of vms) await controller.kubelet(name).start();
+    controller.start();
+  });
+  after(async () => {
+    await controller?.stop();
+    await world?.close();
+  });
+
+  const inventory = async () => (await world.inventory()).map(({ kind, name }) => `${kind} ${name}`).sort();
+  async function nodeNamed(name: string): Promise<NodeObject | undefined> {
+    const { status, body } = await controller.rest.call('GET', `/api/v1/nodes/${name}`);
+    return status === 200 ? body : undefined;
+  }
+  const services = '/api/v1/namespaces/default/services';
+  async function wait<T>(what: string, timeoutMs: number, probe: () => Promise<T | undefined | false>): Promise<T> {
+    try {
+      return await until(what, timeoutMs, async () => {
+        assert.ok(controller.running, 'the controller has ended');
+        return probe();
+      });
+    } catch (error) {
+      throw new Error(`${String(error)}\n${(await readFile(controller.logFile, 'utf8')).slice(-3000)}`);
+    }
+  }
+  const changes = () => world.proxy.calls.filter(mutates).map(({ action }) => action);
+
+  it('initialises its nodes, and routes their pods to them', async () => {
+    for (const vm of vms) {
+      const node = await wait(`${vm.name} is a node with a network`, 30_000, async () => {
+        const seen = await nodeNamed(vm.name);
+        return conditionOf(seen, 'NetworkUnavailable')?.status === 'False' ? seen : undefined;
+      });
+      assert.ok(!taintKeys(node).includes(uninitialized));
+      assert.equal(node.spec.providerID, vm.providerID);
+      assert.equal(node.metadata.labels['topology.kubernetes.io/zone'], vm.zone);
+      assert.ok((await inventory()).includes(`route ${node.spec.podCIDR}`));
+    }
+    assert.equal(changes().filter((action) => action === 'CreateRoute').length, 2);
+    assert.equal(changes().filter((action) => action === 'ModifyInstanceAttribute').length, 2);
+  });
+
+  for (const [kind, type] of [
+    ['network', { 'service.beta.kubernetes.io/aws-load-balancer-type': 'nlb' }],
+    ['classic', {}],
+  ] as const) {
+    it(`gives a Service a ${kind} load balancer with both nodes`, async () => {
+      await controller.rest.must('POST', services, {
+        apiVersion: 'v1',
+        kind: 'Service',
+        metadata: { name: kind, annotations: type },
+        spec: { type: 'LoadBalancer', selector: { app: kind }, ports: [{ name: 'http', port: 80 }] },
+      });
+      const hostname = await wait(`the ${kind} load balancer has an address`, 40_000, async () => {
+        const { body } = await controller.rest.call('GET', `${services}/${kind}`);
+        return body?.status?.loadBalancer?.ingress?.[0]?.hostname as string | undefined;
+      });
+      assert.match(hostname, /amazonaws\.com$/);
+      await wait('both nodes are members', 30_000, async () =>
+        (await inventory()).find((item) =>
+          (kind === 'network' ? /^target group .* of 2$/ : /^classic load balancer .* of 2$/).test(item),
+        ),
+      );
+    });
+  }
+
+  it('started anew with nothing changed, changes nothing', async () => {
+    await wait('it is at rest', 60_000, async () => {
+      const before = changes().length;
+      await sleep(6000);
+      return changes().length === before;
+    });
+    const standing = await inventory();
+    const before = changes().length;
+    const heard = world.proxy.calls.length;
+    await controller.stopProcess();
+    controller.start();
+    await wait('it has looked at everything', 40_000, async () => {
+      const since = new Set(world.proxy.calls.slice(heard).map(({ action }) => action));
+      return ['DescribeInstances', 'DescribeRouteTables', 'DescribeLoadBalancers', 'DescribeTargetHealth'].every(
+        (action) => since.has(action),
+      );
+    });
+    // More than one audit of load balancers and several of nodes.
+    await sleep(12_000);
+    assert.deepEqual(changes().slice(before), []);
+    assert.deepEqual(await inventory(), standing);
+  });
+
+  it('a terminated instance loses its node and its route', async () => {
+    const [, gone] = vms;
+    assert.ok(gone);
+    const range = (await nodeNamed(gone.name)).spec.podCIDR;
+    controller.kubelet(gone.name).stop();
+    await world.deleteVm(gone.providerID);
+    await wait('the node is gone', 60_000, async () => (await nodeNamed(gone.name)) === undefined);
+    await wait('its route is gone', 60_000, async () => !(await inventory()).includes(`route ${range}`));
+  });
+
+  it('leaves nothing behind of Services that are deleted', async () => {
+    for (const kind of ['network', 'classic']) await controller.rest.must('DELETE', `${services}/${kind}`);
+    await wait('both Services are gone', 60_000, async () => {
+      const { body } = await controller.rest.call('GET', services);
+      return body.items.every(
+        ({ metadata }: { metadata: { name: string } }) => !['network', 'classic'].includes(metadata.name),
+      );
+    });
+    const range = (await nodeNamed(vms[0]!.name)).spec.podCIDR;
+    assert.deepEqual(await inventory(), [...bare, `route ${range}`].sort());
+  });
+});
