@@ -1,4 +1,4 @@
-import { cloudFaultsOf, kubeFaultsOf, reportFaults, watchFaultsOf } from './engine/faults.ts';
+import { anyPage, cloudFaultsOf, kubeFaultsOf, reportFaults, watchFaultsOf } from './engine/faults.ts';
 
 /** Every call that the controller makes, by its shape. One that is not listed fails a long run of seeds, and so does one that no seed reaches. */
 const oftenCalled = [
@@ -75,7 +75,7 @@ function shapedKinds(site: string): readonly string[] {
   if (api === 'kube' && verb === 'watch') return watchFaultsOf(rest.includes('(start)'));
   if (api === 'kube') {
     // Later pages are asked for by the lists of what may be long.
-    const query = rest[0] === 'nodes' || rest[0] === 'services' ? { continue: 'x' } : {};
+    const query = rest[0] === 'nodes' || rest[0] === 'services' ? { continue: anyPage } : {};
     return kubeFaultsOf({ verb: verb as 'get', query });
   }
   if (api !== 'cloud') return [];

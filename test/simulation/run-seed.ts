@@ -17,7 +17,7 @@ import { drawScenario } from './engine/scenario.ts';
 import { createTimeline } from './engine/timeline.ts';
 import { judgeDeletions } from './judge/deletions.ts';
 import { inMotion, silentWaits, unmetNodes } from './judge/desired.ts';
-import { silentServices, unmetNetwork } from './judge/desired-network.ts';
+import { orphans, silentServices, unmetNetwork } from './judge/desired-network.ts';
 import { collectEvidence } from './judge/evidence.ts';
 import { judgeNetwork } from './judge/network.ts';
 import type { Broken, Observer } from './judge/observer.ts';
@@ -47,6 +47,11 @@ const leastCalmMs = 45_000;
 const convergenceMs = 1_800_000;
 const checkMs = 5000;
 const restartMs = 40_000;
+/** Until what was made last counts as an orphan, and a sweep after that. */
+const youngMs = 750_000;
+const dayMs = 86_400_000;
+/** A leader's own ten minutes of sight, and a budget that lets one go at a time. */
+const sweepMs = 1_800_000;
 /** How often the world does what makes the call that a seed aims at. */
 const provokeMs = 12_000;
 
@@ -225,20 +230,40 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
     !machine.kubeletUp ||
     !machines.running(machine) ||
     machine.heardAt > Math.max(calmFrom, machine.upAt);
-  let unmet: string[] = [];
+  const unmet = (noOrphans: boolean) => {
+    const left = noOrphans ? { stripped: new Set<string>(), kept: services.kept } : services;
+    return [...unmetNodes(truth, machines, scenario), ...unmetNetwork(truth, scenario, left)];
+  };
+  let differs: string[] = [];
   while (broken === undefined && clock.monotonic() - calmFrom < convergenceMs) {
     await pass(checkMs);
     people.mend();
-    unmet = [...unmetNodes(truth, machines, scenario), ...unmetNetwork(truth, scenario, services)];
+    differs = unmet(false);
     const still = !inMotion(truth, machines, scenario);
     const heard = clock.monotonic() - calmFrom > leastCalmMs && machines.all.every(isHeard);
-    if (unmet.length === 0 && still && heard && fleet.places.every(({ process }) => process !== undefined)) break;
+    if (differs.length === 0 && still && heard && fleet.places.every(({ process }) => process !== undefined)) break;
   }
   const convergedIn = (clock.monotonic() - calmFrom) / 1000;
-  if (broken === undefined && unmet.length > 0) breaks('convergence', unmet.join('; '));
+  if (broken === undefined && differs.length > 0) breaks('convergence', differs.join('; '));
   const silent = [...silentWaits(truth, scenario), ...silentServices(truth)];
   if (silent.length > 0) breaks(12, `nothing says why ${silent.join(', ')} wait`);
   await pass(checkMs);
+
+  if (broken === undefined && scenario.deleteOrphans && orphans(truth).length > 0) await sweep();
+
+  /** What no Service accounts for is seen, and is still there a day later: it goes. */
+  async function sweep(): Promise<void> {
+    say?.(`orphans: ${orphans(truth).join(', ')}`);
+    await pass(youngMs);
+    const seen = orphans(truth).length;
+    say?.('a day goes by');
+    fleet.frozen(() => timeline.leap(dayMs));
+    await pass(sweepMs, () => orphans(truth).length === 0);
+    await pass(leastCalmMs);
+    await pass(convergenceMs, () => unmet(true).length === 0);
+    const left = [...orphans(truth).map((id) => `orphan ${id} (of ${seen})`), ...unmet(true)];
+    if (broken === undefined && left.length > 0) breaks('convergence', `a day later: ${left.join('; ')}`);
+  }
 
   say?.('a change of leader, with nothing changed');
   if (broken === undefined) {

@@ -17,6 +17,7 @@ export const kubeFaults = [
   'unreadable',
   'short page',
   'expired page',
+  'stale list',
   'crash before',
   'crash after',
   'pause',
@@ -71,6 +72,9 @@ export type CloudFault = (typeof cloudFaults)[number];
 export const reportFaults = ['lost', 'late', 'duplicate', 'forged', 'silence', 'to nobody'] as const;
 export type ReportFault = (typeof reportFaults)[number];
 
+/** Stands for the first and every later page. */
+export const anyPage = 'any';
+
 const onWritesOnly: ReadonlySet<string> = new Set<KubeFault>([
   'conflict',
   'error after the effect',
@@ -81,6 +85,8 @@ export function kubeFaultsOf({ verb, query }: Pick<KubeCall, 'verb' | 'query'>):
   const writes = verb !== 'get' && verb !== 'list';
   return kubeFaults.filter((kind) => {
     if (kind === 'short page') return verb === 'list';
+    if (kind === 'stale list')
+      return verb === 'list' && (query?.['continue'] === undefined || query['continue'] === anyPage);
     if (kind === 'expired page') return verb === 'list' && query?.['continue'] !== undefined;
     return writes || !onWritesOnly.has(kind);
   });

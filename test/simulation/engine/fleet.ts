@@ -34,6 +34,8 @@ export interface Fleet {
   /** Answers how; undefined when there is no process to pause. */
   pause(place: Place): PauseKind | undefined;
   stepWall(place: Place, ms: number): void;
+  /** Every process is held by its hypervisor while `act` runs. */
+  frozen(act: () => void): void;
   /** No more troubles: whoever is paused goes on, clocks are right. */
   calm(): void;
   wallOffsetOf(identity: string): number;
@@ -141,6 +143,7 @@ export function createFleet(parts: FleetParts): Fleet {
       observers,
       acting: parts.acting,
       holder,
+      revisionBefore,
       lastEvents: new Map(),
       crash() {
         trace?.(`${identity}  !! crashes`);
@@ -165,6 +168,19 @@ export function createFleet(parts: FleetParts): Fleet {
       trace?.(`${identity}  has stopped`);
       crash(place);
     });
+  }
+
+  /** One a second, the latest minute. */
+  const revisions: number[] = [core.store.revision];
+  function sample(): void {
+    revisions.push(core.store.revision);
+    if (revisions.length > 60) revisions.shift();
+    if (!ended) world.setTimer(1000, sample);
+  }
+  sample();
+
+  function revisionBefore(ms: number): number {
+    return revisions[Math.max(0, revisions.length - 1 - Math.floor(ms / 1000))]!;
   }
 
   function startLater(place: Place, ms: number): void {
@@ -232,6 +248,12 @@ export function createFleet(parts: FleetParts): Fleet {
     stop,
     pause,
     stepWall,
+    frozen(act) {
+      const clocks = places.flatMap(({ process }) => (process === undefined ? [] : [process.wire.clock]));
+      for (const clock of clocks) clock.pause('frozen');
+      act();
+      for (const clock of clocks) clock.resume();
+    },
     calm() {
       for (const place of places) {
         place.outage.kube = undefined;

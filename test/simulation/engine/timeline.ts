@@ -29,6 +29,8 @@ export interface Timeline {
   process(rate: number): ProcessClock;
   /** Fires the next timer due by `untilMs` and lets all come of it that needs no time; false when there is none: then it is `untilMs`. */
   step(untilMs: number): Promise<boolean>;
+  /** Time that nobody lives through: what was due meanwhile is due now. */
+  leap(ms: number): void;
   /** Called before a timer of a process fires; true = it does not. */
   onTimer: ((clock: ProcessClock) => boolean) | undefined;
 }
@@ -59,7 +61,10 @@ export function createTimeline(): Timeline {
     setTimer: (ms, run): Timer => ({ cancel: world.add(up(now + Math.max(0, ms)), run) }),
   };
 
-  const timeline: Timeline = { clock, process: create, step, onTimer: undefined };
+  const leap = (ms: number) => {
+    now += ms;
+  };
+  const timeline: Timeline = { clock, process: create, step, leap, onTimer: undefined };
   return timeline;
 
   function create(rate: number): ProcessClock {

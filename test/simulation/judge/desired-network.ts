@@ -153,6 +153,18 @@ function unmetRoutes(truth: Truth, scenario: Scenario): string[] {
   return unmet;
 }
 
+/** Load balancers of this cluster whose Service does not exist. */
+export function orphans(truth: Truth): string[] {
+  const cluster = clusterUid(truth);
+  const uids = new Set(
+    [...truth.core.store.collection('services').items.values()].map(({ value }) => serviceOf(value).uid),
+  );
+  return truth.cloud.network.loadBalancers.store
+    .all()
+    .filter((each) => serviceUidOf(each, cluster) !== undefined && !uids.has(serviceUidOf(each, cluster)!))
+    .map(({ id }) => id);
+}
+
 /** Services that wait although nothing says why: promise 12. */
 export function silentServices(truth: Truth): string[] {
   return [...truth.core.store.collection('services').items.values()]

@@ -1,4 +1,5 @@
 import { conditions, names } from '../../../common/well-known.ts';
+import { ownerTags } from '../../../controller/clouds/load-balancers.ts';
 import type { Member, SimulatedLoadBalancer } from '../../sandbox/cloud/load-balancer.ts';
 import type { ResourceEvent } from '../../sandbox/cloud/resource-store.ts';
 import type { SimulatedRoute } from '../../sandbox/cloud/route-model.ts';
@@ -23,6 +24,8 @@ import { type ServiceObject, serviceOf } from './service-object.ts';
 interface View {
   readonly nodes: Map<string, { readonly node: NodeObject; readonly plainSince: number | undefined }>;
   readonly services: Map<string, { readonly service: ServiceObject; readonly sinceMs: number }>;
+  /** Uids of all that it was ever told of. */
+  readonly everServices: Set<string>;
   /** Names seen since the list began. */
   listing: Map<string, Set<string>>;
   allPausedSince: number | undefined;
@@ -31,6 +34,7 @@ interface View {
 }
 
 const pauseMs = 2000;
+const dayMs = 86_400_000;
 /** A batch of changes, and a call that was on its way. */
 const reactMs = 20_000;
 /** Two looks at the route table and what lies between them. */
@@ -57,6 +61,8 @@ export function judgeNetwork(
   const views = new Map<string, View>();
   const services = core.store.collection('services');
   const configMap = `${names.namespace}/${names.certificates}`;
+  /** When Services went, by uid. */
+  const servicesGone = new Map<string, number>();
   /** Since when a Node claims a range for an instance, by both. */
   const claims = new Map<string, number>();
   /** Since when a route leads there, and when the last one went. */
@@ -68,6 +74,9 @@ export function judgeNetwork(
     if (before !== undefined && claimOf(before) !== (now && claimOf(now))) claims.delete(claimOf(before));
     if (now !== undefined && now.podCIDR !== '' && now.providerID !== '' && !claims.has(claimOf(now)))
       claims.set(claimOf(now), clock.monotonic());
+  });
+  core.store.watch(services, ({ type, object }) => {
+    if (type === 'DELETED') servicesGone.set(serviceOf(object.value).uid, clock.monotonic());
   });
   loadBalancers.onChange(judgeLoadBalancer);
   routes.onChange(judgeRoute);
@@ -82,6 +91,7 @@ export function judgeNetwork(
     const made: View = {
       nodes: new Map(),
       services: new Map(),
+      everServices: new Set(),
       listing: new Map(),
       allPausedSince: undefined,
       gone: new Map(),
@@ -120,7 +130,9 @@ export function judgeNetwork(
       if (why !== undefined) breaks(3, `${what}: ${why}`);
       return;
     }
-    const told = [...viewOf(process).services.values()].find(({ service }) => service.uid === uid);
+    const view = viewOf(process);
+    const told = [...view.services.values()].find(({ service }) => service.uid === uid);
+    if (after === undefined || after.state === 'deleting') judgeOrphan(view, uid, one, what);
     if (told?.service.paused && sentAt > told.sinceMs + pauseMs)
       breaks(14, `${what} after it knew that Service ${told.service.name} is paused`);
     if (before === undefined) judgeMade(uid, what);
@@ -140,6 +152,17 @@ export function judgeNetwork(
       return;
     }
     if (before !== undefined) judgeMembers(process, before, after, what);
+  }
+
+  /** What a process never knew a Service of goes only a day after the Service, and only where that was asked for; or when its name has another Service. */
+  function judgeOrphan({ everServices }: View, uid: string, { tags }: SimulatedLoadBalancer, what: string): void {
+    const goneAt = servicesGone.get(uid);
+    if (goneAt === undefined || everServices.has(uid)) return;
+    const name = tags[ownerTags.serviceName] ?? '';
+    if (services.items.get(name) !== undefined) return;
+    const ageMs = clock.monotonic() - goneAt;
+    if (!scenario.deleteOrphans) breaks(5, `${what}: an orphan goes, though nobody asked for it`);
+    else if (ageMs < dayMs) breaks(5, `${what}: an orphan goes after ${Math.round(ageMs / 1000)} s`);
   }
 
   function judgeMade(uid: string, what: string): void {
@@ -285,6 +308,7 @@ export function judgeNetwork(
         if (service === undefined) view.services.delete(key);
         else {
           const { uid, wants, paused } = service;
+          view.everServices.add(uid);
           const same = held?.service.uid === uid && held.service.wants === wants && held.service.paused === paused;
           view.services.set(key, { service, sinceMs: same ? held.sinceMs : at });
         }

@@ -153,6 +153,12 @@ export function kubeWire(wire: Wire): KubeApi {
       case 'expired page':
         if (request.query?.['continue'] !== undefined) return faultAnswer({ kind: 'answer', status: 410 });
         break;
+      case 'stale list': {
+        // A server that is behind and does not know it; what is watched from there goes on without a gap.
+        const revision = wire.revisionBefore(dice.between(1000, 30_000));
+        const query = { ...request.query, resourceVersion: String(revision), resourceVersionMatch: 'Exact' };
+        return effect(request, sent, query);
+      }
       case 'short page':
         // A server may give less than it was asked for, and says where the rest begins.
         return effect(request, sent, { ...request.query, limit: '1' });

@@ -22,6 +22,8 @@ export interface Wire {
   readonly process: ProcessRef;
   readonly observers: readonly Observer[];
   readonly acting: Acting;
+  /** Where the API server stood so long ago, at most a minute. */
+  revisionBefore(ms: number): number;
   /** Whom the Lease names now; empty when nobody. */
   holder(): string;
   /** Ends the process at once. Never resolves. */
