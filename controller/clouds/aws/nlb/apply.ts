@@ -70,7 +70,15 @@ export function createNlbApply({ parts, reads, network, securityGroups }: ApplyP
     const before = observed?.pieces ?? (await emptyPieces(step.subject, options));
     // What was retained has no subject; whoever changes it now has.
     const pieces = { ...before, subject: before.subject ?? step.subject };
-    return assemble(await perform(step, pieces, options));
+    try {
+      const after = await perform(step, pieces, options);
+      if (after.own) reads.kept.keepBalancer(after.own);
+      for (const group of after.groups) reads.kept.keepGroup(group);
+      return assemble(after);
+    } catch (error) {
+      reads.kept.forget([pieces.own, ...pieces.hosts, ...pieces.groups].flatMap((one) => one?.arn ?? []));
+      throw error;
+    }
   };
 
   async function emptyPieces(subject: Subject, { signal }: ApplyOptions): Promise<Pieces> {
@@ -133,7 +141,14 @@ export function createNlbApply({ parts, reads, network, securityGroups }: ApplyP
           TargetGroupArn: group.arn,
           Targets: call.ids.map((Id) => ({ Id })),
         });
-        await elbv2().change('DeregisterTargets', command, options);
+        await elbv2()
+          .change('DeregisterTargets', command, options)
+          .catch(async (error: unknown) => {
+            if (codeOf(error) !== 'InvalidTarget') throw error;
+            // AWS itself lets go of an instance that is terminated.
+            const there = await reads.groupNamed(group.name, { signal: options.signal });
+            if (there?.targets.some(({ id }) => call.ids.includes(id))) throw error;
+          });
         return withGroup(pieces, { ...group, targets: group.targets.filter(({ id }) => !call.ids.includes(id)) });
       }
       case 'delete target group': {

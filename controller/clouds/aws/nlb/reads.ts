@@ -22,6 +22,7 @@ import type { UsersOfGroups } from '../security-groups/group-users.ts';
 import type { NetworkReads } from '../security-groups/network-reads.ts';
 import type { ReadOptions } from '../service-calls.ts';
 import { listenerOf, loadBalancerOf, targetGroupOf, targetsOf } from './answers.ts';
+import { createKept, type Kept } from './kept.ts';
 import { partNameForm, targetGroupPrefix } from './names.ts';
 import {
   assemble,
@@ -52,6 +53,8 @@ export interface NlbReads {
   groupNamed(name: string, options?: ReadOptions): Promise<TargetGroup | undefined>;
   /** The listeners of one load balancer, with their tags. */
   listeners(arn: string, options?: ReadOptions): Promise<LoadBalancer['listeners']>;
+  /** What a look at everything need not ask for again. */
+  readonly kept: Kept;
   /** The cluster as the tags know it, once it was found out. */
   cluster(): ClusterTags | undefined;
   awaitCluster(signal?: AbortSignal): Promise<ClusterTags>;
@@ -64,6 +67,7 @@ export function createNlbReads(parts: AwsParts, network: NetworkReads, users: Us
   const arnForm = new RegExp(
     `^arn:[\\w-]+:elasticloadbalancing:${region}:\\d{12}:loadbalancer/(net|app|gwy)/[\\w-]+/\\w+$`,
   );
+  const kept = createKept(parts.context.clock, parts.context.random);
   let known: ClusterTags | undefined;
 
   async function awaitCluster(signal?: AbortSignal): Promise<ClusterTags> {
@@ -146,17 +150,27 @@ export function createNlbReads(parts: AwsParts, network: NetworkReads, users: Us
   }
 
   /** With its listeners and, if it is ours, its attributes; undefined when it goes meanwhile. */
-  async function complete(one: LoadBalancer, ours: boolean, options: ReadOptions): Promise<LoadBalancer | undefined> {
+  async function complete(
+    one: LoadBalancer,
+    wish: { readonly ours: boolean; readonly groups: readonly TargetGroup[]; readonly options: ReadOptions },
+  ): Promise<LoadBalancer | undefined> {
+    const { ours, groups, options } = wish;
+    const known = ours && options.urgency === 'refresh' ? kept.balancer(one.arn, groups) : undefined;
+    if (known) return { ...one, listeners: known.listeners, attributes: known.attributes };
     return unlessGone(undefined, async () => {
       const [its, said] = await Promise.all([
         one.type === 'network' ? listeners(one.arn, options) : [],
         ours ? attributes(one.arn, options) : {},
       ]);
-      return { ...one, listeners: its, attributes: said };
+      const whole = { ...one, listeners: its, attributes: said };
+      if (ours) kept.keepBalancer(whole);
+      return whole;
     });
   }
 
   async function completeGroup(group: TargetGroup, options: ReadOptions): Promise<TargetGroup | undefined> {
+    const known = options.urgency === 'refresh' ? kept.group(group.arn) : undefined;
+    if (known) return { ...group, targets: known.targets, attributes: known.attributes };
     return unlessGone(undefined, async () => {
       const TargetGroupArn = group.arn;
       const elbv2 = parts.elbv2();
@@ -175,9 +189,12 @@ export function createNlbReads(parts: AwsParts, network: NetworkReads, users: Us
 
   /** Says whose each target is. */
   async function withProviderIds(groups: readonly TargetGroup[], options: ReadOptions): Promise<TargetGroup[]> {
+    const isNew = ({ targets }: TargetGroup) => targets.some(({ providerID }) => providerID === '');
     const ids = (type: string) => [
       ...new Set(
-        groups.filter(({ targetType }) => targetType === type).flatMap(({ targets }) => targets.map(({ id }) => id)),
+        groups
+          .filter((group) => group.targetType === type && isNew(group))
+          .flatMap(({ targets }) => targets.map(({ id }) => id)),
       ),
     ];
     const [byAddress, seen] = await Promise.all([
@@ -188,10 +205,21 @@ export function createNlbReads(parts: AwsParts, network: NetworkReads, users: Us
       if (type === 'ip') return byAddress.get(id) ?? `aws:////${id}`;
       return `aws:///${seen.get(id)?.zone ?? ''}/${id}`;
     };
-    return groups.map((group) => ({
-      ...group,
-      targets: group.targets.map((target) => ({ ...target, providerID: providerID(target.id, group.targetType) })),
-    }));
+    const lists = new Map<string, readonly Target[]>();
+    return groups.map((group) => {
+      if (!isNew(group)) return group;
+      const targets = group.targets.map((target) => ({
+        ...target,
+        providerID: providerID(target.id, group.targetType),
+      }));
+      // Many target groups have the same targets; held once, they take little.
+      const key = targets.map(({ id, healthy }) => `${id} ${healthy}`).join();
+      const shared = lists.get(key) ?? targets;
+      lists.set(key, shared);
+      const named = { ...group, targets: shared };
+      kept.keepGroup(named);
+      return named;
+    });
   }
 
   async function instancesByAddress(addresses: readonly string[], options: ReadOptions): Promise<Map<string, string>> {
@@ -268,7 +296,7 @@ export function createNlbReads(parts: AwsParts, network: NetworkReads, users: Us
     const wantedGroups = [...new Set(plans.flatMap(({ ours }) => ours))];
     await Promise.all([
       inParallel(callsAtOnce, [...wanted.values()], async ({ one, ours }) => {
-        completed.set(one.arn, await complete(one, ours, options));
+        completed.set(one.arn, await complete(one, { ours, groups, options }));
       }),
       inParallel(callsAtOnce, wantedGroups, async (group) => {
         const whole = await completeGroup(group, options);
@@ -302,6 +330,7 @@ export function createNlbReads(parts: AwsParts, network: NetworkReads, users: Us
   }
 
   return {
+    kept,
     cluster: () => known,
     awaitCluster,
     listeners,
@@ -416,6 +445,7 @@ export function createNlbReads(parts: AwsParts, network: NetworkReads, users: Us
         .filter(({ owner, adopt }) => adopt !== undefined && !owners.has(owner.service))
         .map(({ owner, name, service, attachTo, adopt }) => ({ subject: { owner, name, service, attachTo }, adopt }));
       const observed = await deepen([...subjects, ...adopted], { all, groups, cluster: clusterTags, options });
+      kept.retain(new Set([...balancers.map((one) => one.LoadBalancerArn ?? ''), ...groups.map(({ arn }) => arn)]));
       const retained = all
         .filter(({ tags: its }) => its[ownerTags.cluster] === cluster && its[ownerTags.service] === undefined)
         .map((one) =>
@@ -434,7 +464,7 @@ export function createNlbReads(parts: AwsParts, network: NetworkReads, users: Us
       if (!answer) return undefined;
       const tags = await tagsOf([answer.LoadBalancerArn ?? ''], options);
       const its = tags.get(answer.LoadBalancerArn ?? '');
-      return its && complete(loadBalancerOf(answer, its), true, options);
+      return its && complete(loadBalancerOf(answer, its), { ours: true, groups: [], options });
     },
 
     async groupNamed(name, options = {}) {

@@ -137,7 +137,8 @@ export function createRecordingCalls(
   const parts = { ec2, elb: () => calls, elbv2: () => calls, cluster: async () => cluster } as unknown as AwsParts;
   const users = createGroupUsers(parts);
   const securityGroups = createSecurityGroupCalls(parts, network, users);
-  const reads = { awaitCluster: async () => cluster, cluster: () => cluster } as unknown as NlbReads;
+  const kept = { keepBalancer: () => {}, keepGroup: () => {}, forget: () => {} };
+  const reads = { awaitCluster: async () => cluster, cluster: () => cluster, kept } as unknown as NlbReads;
   const apply = createNlbApply({ parts, reads, network, securityGroups });
   return {
     sent,
