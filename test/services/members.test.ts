@@ -79,6 +79,30 @@ describe('members on their way in and out', () => {
     assert.deepEqual(await watch('web', 5000), ['a b c~', 'a b c']);
   });
 
+  it('those that the Service does not choose by their labels drain and go, and come with the label', async () => {
+    const selector = 'service.beta.kubernetes.io/simulated-load-balancer-node-selector';
+    const pool = (name: string, value: string | null) =>
+      world.cluster.mergePatch(name, { metadata: { labels: { 'example.com/pool': value } } });
+    for (const name of ['a', 'b']) pool(name, 'edge');
+    await world.clock.advance(1000);
+    world.services.annotate('web', { [selector]: 'example.com/pool=edge' });
+    assert.deepEqual(await watch('web', 60_000), ['a b c', 'a b c~', 'a b']);
+    assert.equal(membersOf(world, 'local'), 'a b c');
+    pool('b', 'core');
+    pool('c', 'edge');
+    assert.deepEqual(await watch('web', 60_000), ['a b', 'a b~ c', 'a c']);
+    const before = world.mutationCount();
+    await restart();
+    assert.deepEqual(await watch('web', 60_000), ['a c']);
+    assert.equal(world.mutationCount(), before);
+    world.services.annotate('web', { [selector]: 'pool=a=b' });
+    assert.deepEqual(await watch('web', 60_000), ['a c']);
+    assert.equal(world.services.condition('web')?.reason, 'Unsupported');
+    world.services.annotate('web', { [selector]: null });
+    assert.deepEqual(await watch('web', 5000), ['a c', 'a b c']);
+    assert.equal(world.services.condition('web')?.reason, 'Ensured');
+  });
+
   it('one that drains goes on draining under the next leader, and nobody flaps', async () => {
     world.cluster.mergePatch('c', mark);
     await world.clock.advance(10_000);

@@ -7,6 +7,7 @@ export const keys = {
   tls: `${prefix}tls`,
   healthCheckPath: `${prefix}health-check-path`,
   healthCheckPort: `${prefix}health-check-port`,
+  nodeSelector: `${prefix}node-selector`,
 } as const;
 
 /** What each takes, for people. */
@@ -15,6 +16,7 @@ export const takes = {
   path: 'a path that starts with /',
   portNumber: 'a port number, 1 to 65535',
   portNames: 'names or numbers of TCP ports of the Service, separated by commas',
+  nodeLabels: 'labels as key=value or key, separated by commas',
 } as const;
 
 /** Everything that the load balancers of this cloud read, for them and for the reference. */
@@ -40,5 +42,10 @@ export const annotations: readonly AnnotationDefinition[] = [
     key: keys.healthCheckPort,
     values: takes.portNumber,
     meaning: 'Port of the health check on every node, instead of the one that Kubernetes gives.',
+  },
+  {
+    key: keys.nodeSelector,
+    values: takes.nodeLabels,
+    meaning: 'Only Nodes that carry every one of these labels become members; a key alone is met by any value.',
   },
 ];

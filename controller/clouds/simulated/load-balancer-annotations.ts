@@ -1,6 +1,7 @@
-import type { DesiredLoadBalancer, Refusal } from '../load-balancers.ts';
+import type { DesiredLoadBalancer, NodeLabel, Refusal } from '../load-balancers.ts';
 import { keys, takes } from './annotations.ts';
 import type { Scheme } from './load-balancer-answer.ts';
+import { parseNodeLabels } from './node-labels.ts';
 
 /** What the annotations ask for. Undefined = not understood: what is there stays, and without it nothing is made. */
 export interface Settings {
@@ -9,6 +10,8 @@ export interface Settings {
   /** By the port's number. */
   readonly tls: ReadonlySet<number> | undefined;
   readonly healthCheck: { readonly port: number; readonly path: string } | undefined;
+  /** By which the members were chosen. */
+  readonly nodeLabels: readonly NodeLabel[] | undefined;
   readonly refusals: readonly Refusal[];
 }
 
@@ -50,6 +53,7 @@ export function readSettings({ annotations, healthCheck, ports }: DesiredLoadBal
     proxyProtocol: read(keys.proxyProtocol, takes.trueOrFalse, false, yes),
     tls,
     healthCheck: path === undefined || port === undefined ? undefined : { port, path },
+    nodeLabels: read(keys.nodeSelector, takes.nodeLabels, [], parseNodeLabels),
     refusals,
   };
 }

@@ -133,7 +133,7 @@ function poolSteps({ desired, settings, subject, members, sets }: Wanted, { id, 
     const summary = `pool of ${name}: ${differences(pool, change)}`;
     steps.push(stepOf(subject, pool.id, summary, { does: 'change pool', loadBalancer: id, id: pool.id, change }));
   }
-  if (sets.digest(members) !== pool.memberDigest) {
+  if (settings.nodeLabels !== undefined && sets.digest(members) !== pool.memberDigest) {
     const summary = `members of ${name}: ${sets.difference(pool.members, members)}`;
     steps.push(stepOf(subject, pool.id, summary, { does: 'set members', loadBalancer: id, id: pool.id, members }));
   }

@@ -169,6 +169,7 @@ test('an annotation that is not understood makes nothing and changes nothing of 
     ['tls', 'no-such-port'],
     ['health-check-path', 'healthz'],
     ['health-check-port', '70000'],
+    ['node-selector', 'pool=a=b'],
   ]) {
     const annotations = { [annotation(name!)]: value! };
     const { applied, refusals } = await reach(world, client, desiredWith({ annotations }));
@@ -185,7 +186,7 @@ test('an annotation that is not understood makes nothing and changes nothing of 
   assert.deepEqual(does(applied), ['add listener']);
   assert.deepEqual(
     client.annotations.map(({ key }) => key),
-    ['internal', 'proxy-protocol', 'tls', 'health-check-path', 'health-check-port'].map(annotation),
+    ['internal', 'proxy-protocol', 'tls', 'health-check-path', 'health-check-port', 'node-selector'].map(annotation),
   );
 });
 

@@ -6,6 +6,7 @@ import { planRemoval } from './load-balancer-removal.ts';
 import type { SimulatedStep } from './load-balancer-step.ts';
 import { loadBalancerSteps } from './load-balancer-steps.ts';
 import { memberSets } from './member-sets.ts';
+import { nodeLabels } from './node-labels.ts';
 import type { SimulatedObserved } from './observed.ts';
 import type { Transport } from './transport.ts';
 
@@ -27,6 +28,7 @@ export function createLoadBalancers(
   const reads = loadBalancerReads({ transport, region, sets });
   return {
     annotations,
+    nodeLabels,
     maxMembers,
     drains: true,
     settleMs,
