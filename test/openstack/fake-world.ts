@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { HttpFailure } from '../../common/process/http.ts';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
+import type { CloudCall } from '../../controller/clouds/cloud.ts';
 import {
   createFakeOpenStack,
   type FakeOpenStack,
@@ -37,10 +38,11 @@ export interface FakeWorldOptions {
   /** Follows [Global] and [Route]. */
   readonly config?: string;
   octavia(fake: FakeOpenStack, cluster: string): OctaviaWorld;
+  onCall?(call: CloudCall): void;
 }
 
 /** In process and on a fake clock. */
-export function fakeOpenStackWorld({ atomic = true, config = '', octavia }: FakeWorldOptions): CloudWorld {
+export function fakeOpenStackWorld({ atomic = true, config = '', octavia, onCall }: FakeWorldOptions): CloudWorld {
   const clock = fakeClock();
   const fake = fakeOpenStack();
   if (!atomic) fake.extensions.splice(fake.extensions.indexOf('extraroute-atomic'), 1);
@@ -57,7 +59,7 @@ router-id = ${routerId}
 ${config}`;
   const inner = fakeHttp(fake);
   return openStackWorld({
-    ...{ cluster, behind: behindOf(fake), octavia: octavia(fake, cluster), clock, env: {} },
+    ...{ cluster, behind: behindOf(fake), octavia: octavia(fake, cluster), clock, env: {}, onCall },
     file: { path: 'cloud.conf', text },
     readText: async () => undefined,
     /** An answer that never comes ends with the time of the request. */

@@ -3,7 +3,7 @@ import type { Clock } from '../../common/process/clock.ts';
 import type { Http } from '../../common/process/http.ts';
 import { silentLog } from '../../common/process/log.ts';
 import { seededRandom } from '../../common/process/random.ts';
-import type { CloudConfigFile, CloudContext } from '../../controller/clouds/cloud.ts';
+import type { CloudCall, CloudConfigFile, CloudContext } from '../../controller/clouds/cloud.ts';
 import { readConfig } from '../../controller/clouds/openstack/config.ts';
 import { openOpenStack } from '../../controller/clouds/openstack/index.ts';
 import { sentCalls } from '../clouds/sent-calls.ts';
@@ -46,6 +46,8 @@ export interface OpenStackWorldParts {
   readonly file: CloudConfigFile;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
+  /** Told of every call of every client. */
+  readonly onCall?: ((call: CloudCall) => void) | undefined;
   /** How the requests of every client travel. */
   readonly http: Http;
   readText(path: string): Promise<string | undefined>;
@@ -61,7 +63,13 @@ export function openStackWorld(parts: OpenStackWorldParts): CloudWorld {
   const clients: { close(): void }[] = [];
   const vms = new Map<string, CloudVm>();
   const idOf = (providerID: string) => providerID.slice(providerID.lastIndexOf('/') + 1);
-  const context: CloudContext = { clock, random: seededRandom(1), log: silentLog, env, onCall: () => {} };
+  const context: CloudContext = {
+    clock,
+    random: seededRandom(1),
+    log: silentLog,
+    env,
+    onCall: parts.onCall ?? (() => {}),
+  };
   let made = 0;
 
   return {
