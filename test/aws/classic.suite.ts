@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
+import { leftoverService } from '../../controller/clouds/aws/classic/reads.ts';
 import { cloudSuite } from '../clouds/cloud-suite.ts';
+import type { CloudWorld } from '../clouds/world.ts';
 import { startAwsWorld } from './aws-world.ts';
 import { classicRules } from './classic-rules.ts';
 
@@ -15,6 +17,7 @@ cloudSuite({
       sessionAffinity: false,
       uniqueNames: true,
       attach: false,
+      drains: false,
       retain: true,
       refusesMembers: true,
     },
@@ -24,9 +27,30 @@ cloudSuite({
   async open() {
     assert.ok(moto, 'MOTO_URL');
     const world = await startAwsWorld({ moto, kind: 'classic', rules: classicRules() });
-    return { ...world, deleteLoadBalancer: (id) => world.deleteLoadBalancer(nameIn(id)) };
+    return {
+      ...world,
+      async deleteLoadBalancer(id) {
+        await world.deleteLoadBalancer(nameIn(id));
+        await sweep(world);
+      },
+    };
   },
 });
+
+/** As the sweep of orphans does it: what the last load balancer has left to nobody goes. */
+async function sweep({ cluster, open }: CloudWorld): Promise<void> {
+  const { loadBalancers } = await open();
+  assert.ok(loadBalancers);
+  // The first look has both kinds listed, the second knows what nobody carries.
+  await loadBalancers.observeAll(cluster);
+  const all = await loadBalancers.observeAll(cluster);
+  let left = all.find(({ owner }) => owner?.service === leftoverService);
+  while (left !== undefined) {
+    const [step] = loadBalancers.planRemoval(left, { retain: false }).steps;
+    if (step === undefined) return;
+    left = await loadBalancers.apply(step, left, { permit: () => {} });
+  }
+}
 
 /** A person deletes one by its name. */
 function nameIn(id: string): string {
