@@ -226,6 +226,18 @@ describe('the life of an Octavia load balancer', () => {
     assert.equal(driven.calls, 0);
   });
 
+  it('a floating IP that somebody moved to another port is not replaced without consent', async () => {
+    const { edge, fake } = await open();
+    await harness.ensure();
+    const [floating] = edge.floatingIps.values();
+    floating!.portId = fake.ports[1]!.id;
+    const driven = await harness.ensure();
+    assert.deepEqual(reasons(driven), ['Conflict']);
+    assert.equal(driven.calls, 0);
+    await harness.ensure({ mayChangeAddress: true });
+    assert.equal(edge.floatingIps.size, 2);
+  });
+
   it('a Node without a node port or an address of the family is told, and the rest goes on', async () => {
     await open();
     const [first, second] = harness.desired.members;

@@ -1,4 +1,4 @@
-import { type DesiredLoadBalancer, type Owner, ownerTags } from '../../load-balancers.ts';
+import type { DesiredLoadBalancer, Owner } from '../../load-balancers.ts';
 
 /** Longest name, description and tag in Octavia and Neutron. */
 const longest = 255;
@@ -55,24 +55,22 @@ export function withMark(description: string, mark: string): string {
 }
 
 export function ownerMark({ cluster, service }: Owner): string {
-  return `[${ownerTags.cluster}=${cluster} ${ownerTags.service}=${service}]`;
+  return `[mooring ${cluster} ${service}]`;
 }
 
 /** On what stays after its Service. */
 export function retainedMark({ cluster }: Pick<Owner, 'cluster'>): string {
-  return `[${ownerTags.cluster}=${cluster} ${ownerTags.retained}]`;
+  return `[mooring ${cluster} retained]`;
 }
 
-const markForm = new RegExp(
-  `\\[${escaped(ownerTags.cluster)}=(\\S+) (?:${escaped(ownerTags.service)}=(\\S+)|${escaped(ownerTags.retained)})\\]$`,
-);
+const markForm = /\[mooring (\S+) (\S+)\]$/;
 
 /** Whose something is by the mark in its description; without a service it was kept. */
 export function markIn(
   description: string,
 ): { readonly cluster: string; readonly service: string | undefined } | undefined {
   const match = markForm.exec(description);
-  return match === null ? undefined : { cluster: match[1]!, service: match[2] };
+  return match === null ? undefined : { cluster: match[1]!, service: match[2] === 'retained' ? undefined : match[2] };
 }
 
 /** `namespace/name` as a description of ours or of the classic controller says it, for people. */
@@ -82,8 +80,4 @@ export function serviceIn(description: string): string | undefined {
 
 export function cut(text: string): string {
   return text.slice(0, longest);
-}
-
-function escaped(text: string): string {
-  return text.replaceAll('.', '\\.').replaceAll('/', '\\/');
 }

@@ -61,6 +61,13 @@ export function planAddress(wanted: Wanted, pieces: Pieces, own: LoadBalancer): 
       refusals: [change(named === undefined ? 'a floating IP' : `${named}, which spec.loadBalancerIP names`)],
     };
   }
+  const taken = pieces.floatingIps.find(
+    (one) => one.portId !== undefined && one.portId !== own.vipPortId && isOurs(one, pieces),
+  );
+  if (taken && !desired.mayChangeAddress) {
+    const message = `floating IP ${taken.address} of ${desired.service} is attached to port ${taken.portId} by somebody else; another would be another address`;
+    return { ...keep, refusals: [{ reason: 'Conflict', message }] };
+  }
   const next = nextFloatingIp();
   if ('refusal' in next) return { ...keep, refusals: [next.refusal], vip: next.vip };
   if (next.step === undefined) return keep;

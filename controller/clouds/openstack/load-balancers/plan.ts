@@ -100,9 +100,17 @@ function planCreate(wanted: Wanted, pieces: Pieces | undefined): OctaviaPlan {
   if (settings.refusals.length > 0 || settings.placement === undefined) return nothing;
   const refusal = namedRefusal(wanted, pieces);
   if (refusal) return { ...nothing, refusals: [refusal] };
+  const { networkId, subnetId } = settings.placement;
+  const near = desired.members
+    .flatMap(({ addresses }) => addresses)
+    .filter((one) => one.includes(':') === (settings.family === 'IPv6'))
+    .slice(0, 5);
+  if (!networkId && !subnetId && !settings.portId && near.length === 0) {
+    const message = `no subnet for the VIP: ${keys.subnetId} and subnet-id of the cloud config are not set, and there is no member in whose subnet it could be`;
+    return { ...nothing, refusals: [{ reason: 'Unsupported', message }] };
+  }
   const name = classicName(desired);
   const ports = desired.ports.filter(({ protocol }) => protocol !== 'SCTP' || features.sctp);
-  const { networkId, subnetId } = settings.placement;
   const body: NewLoadBalancer = {
     name,
     description: loadBalancerDescription(desired),
@@ -112,10 +120,7 @@ function planCreate(wanted: Wanted, pieces: Pieces | undefined): OctaviaPlan {
     vipAddress: wantsVip(wanted) ? desired.address : undefined,
     vipPortId: settings.portId || undefined,
     placement: { ...(networkId && { networkId }), ...(subnetId && { subnetId }) },
-    near: desired.members
-      .flatMap(({ addresses }) => addresses)
-      .filter((one) => one.includes(':') === (settings.family === 'IPv6'))
-      .slice(0, 5),
+    near,
     tags: tagsFor(wanted, undefined, undefined),
     ports: config.serialCalls
       ? []

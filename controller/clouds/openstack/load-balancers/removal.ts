@@ -31,7 +31,8 @@ export function planRemoval(
   const floating = pieces.floatingIps.filter((one) => isOurFloatingIp(one, pieces));
   const kept = stays || keepsFloatingIp(pieces);
   const addresses = floating.map((one) =>
-    kept
+    // One that a person has put elsewhere serves something else now.
+    kept || (one.portId !== undefined && one.portId !== own?.vipPortId)
       ? giveUpFloatingIp(pieces, one)
       : stepOf(subject, one.id, `delete floating IP ${one.address}`, { does: 'delete floating IP', id: one.id }),
   );

@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  classicName,
+  floatingIpDescription,
+  isPieceName,
+  markIn,
+  ownerMark,
+  pieceName,
+  retainedMark,
+  securityGroupName,
+  serviceIn,
+  withMark,
+} from './names.ts';
+
+const owner = { cluster: '11111111-2222-4333-8444-555555555555', service: '66666666-7777-4888-8999-000000000000' };
+const long = `${'n'.repeat(63)}/${'s'.repeat(63)}`;
+
+describe('names of OpenStack things', () => {
+  it('are the classic controller’s', () => {
+    const name = classicName({ service: 'default/web', clusterName: 'kubernetes' });
+    assert.equal(name, 'kube_service_kubernetes_default_web');
+    assert.equal(pieceName('listener', 2, name), 'listener_2_kube_service_kubernetes_default_web');
+    assert.equal(securityGroupName(owner, 'default/web'), `lb-sg-${owner.service}-default-web`);
+    assert.ok(isPieceName('pool', 'pool_11_kube_service_kubernetes_default_web', name));
+    assert.ok(!isPieceName('pool', 'pool_x_kube_service_kubernetes_default_web', name));
+    assert.ok(!isPieceName('pool', 'pool_0_kube_service_kubernetes_default_web2', name));
+  });
+
+  it('never exceed what OpenStack takes, and keep the mark', () => {
+    const clusterName = 'c'.repeat(200);
+    assert.equal(classicName({ service: long, clusterName }).length, 255);
+    const description = floatingIpDescription({ owner, service: long });
+    assert.ok(description.length <= 255, String(description.length));
+    assert.deepEqual(markIn(description), owner);
+    assert.equal(serviceIn(description), long);
+    const cut = withMark('x'.repeat(400), ownerMark(owner));
+    assert.equal(cut.length, 255);
+    assert.deepEqual(markIn(cut), owner);
+  });
+
+  it('a mark counts at the end alone, and one that was kept names nobody', () => {
+    assert.equal(markIn('Floating IP for Kubernetes external service a/b from cluster c'), undefined);
+    assert.equal(markIn(`${ownerMark(owner)} and more`), undefined);
+    assert.deepEqual(markIn(withMark('x', retainedMark(owner))), { cluster: owner.cluster, service: undefined });
+  });
+});
