@@ -73,6 +73,26 @@ describe('opening OpenStack', () => {
     assert.match(String(await problemOf(cloud)), /no admin compute endpoint/);
   });
 
+  it('proves its credential by one read, and tells a refused one', async () => {
+    const good = await open(conf());
+    await good.prove?.();
+    assert.deepEqual(
+      fake.calls.map(({ method, path }) => `${method} ${path}`),
+      ['POST /v3/auth/tokens', 'GET /servers'],
+    );
+    const bad = await open(conf().replace(password, 'wrong'));
+    await assert.rejects(async () => bad.prove?.(), { kind: 'Unauthorized' });
+  });
+
+  it('has load balancers unless they are switched off, and routes where a router is named', async () => {
+    const parts = async (extra: string) => {
+      const { loadBalancers, routes } = await open(conf(extra));
+      return [loadBalancers !== undefined, routes?.tagged];
+    };
+    assert.deepEqual(await parts(''), [true, undefined]);
+    assert.deepEqual(await parts('[LoadBalancer]\nenabled = false\n[Route]\nrouter-id = r1\n'), [false, false]);
+  });
+
   it('checks no further than refused credentials', async () => {
     const cloud = await open(conf().replace(password, 'wrong'));
     assert.deepEqual(
@@ -109,7 +129,9 @@ describe('opening OpenStack', () => {
     const caFile = join(folder, 'ca.pem');
     await writeFile(caFile, certificate.toString('pem'));
     assert.match(String(await problemOf(await open(conf('', url)))), /^Unavailable: .*certificate/);
-    assert.match(String(await problemOf(await open(conf(`ca-file = ${caFile}\n`, url)))), /^Unauthorized/);
+    const trusting = await open(conf(`ca-file = ${caFile}\n`, url));
+    assert.match(String(await problemOf(trusting)), /^Unauthorized/);
+    assert.deepEqual(trusting.files, [caFile]);
     assert.match(String(await problemOf(await open(conf('tls-insecure = true\n', url)))), /^Unauthorized/);
     server.closeAllConnections();
     server.close();
