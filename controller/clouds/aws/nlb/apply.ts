@@ -23,6 +23,7 @@ import {
 import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
 import { aws } from '../../../../common/provider-id/aws.ts';
 import type { ApplyOptions } from '../../permit.ts';
+import type { ClusterTags } from '../cluster-tags.ts';
 import { codeOf } from '../errors.ts';
 import { keys } from '../load-balancer-annotations.ts';
 import { ownedBy, type Tags } from '../load-balancer-tags.ts';
@@ -66,8 +67,8 @@ export function createNlbApply({ parts, reads, network, securityGroups }: ApplyP
     observed: NlbObserved | undefined,
     options: ApplyOptions,
   ): Promise<NlbObserved | undefined> {
-    await reads.awaitCluster(options.signal);
-    const before = observed?.pieces ?? (await emptyPieces(step.subject, options));
+    const cluster = await reads.awaitCluster(options.signal);
+    const before = observed?.pieces ?? (await emptyPieces(step.subject, cluster, options));
     // What was retained has no subject; whoever changes it now has.
     const pieces = { ...before, subject: before.subject ?? step.subject };
     try {
@@ -81,11 +82,11 @@ export function createNlbApply({ parts, reads, network, securityGroups }: ApplyP
     }
   };
 
-  async function emptyPieces(subject: Subject, { signal }: ApplyOptions): Promise<Pieces> {
+  async function emptyPieces(subject: Subject, cluster: ClusterTags, { signal }: ApplyOptions): Promise<Pieces> {
     const facts = await network.facts([], { urgency: 'change', signal });
     return {
       ...{ subject, own: undefined, hosts: [], foreign: undefined, groups: [] },
-      ...{ network: facts, subnets: [], adopted: false },
+      ...{ network: facts, subnets: [], adopted: false, cluster },
     };
   }
 

@@ -1,4 +1,5 @@
 import { type ObservedLoadBalancer, type ObservedMember, type Owner, ownerTags } from '../../load-balancers.ts';
+import type { ClusterTags } from '../cluster-tags.ts';
 import { ownedBy, type Tags } from '../load-balancer-tags.ts';
 import type { NetworkFacts, ObservedSecurityGroup } from '../security-groups/network-facts.ts';
 import type { Subnet } from '../subnets.ts';
@@ -94,6 +95,7 @@ export interface Pieces {
   readonly subnets: readonly Subnet[];
   /** Some piece is ours by adoption and has no tag of ours. */
   readonly adopted: boolean;
+  readonly cluster: ClusterTags;
 }
 
 export interface NlbObserved extends ObservedLoadBalancer {

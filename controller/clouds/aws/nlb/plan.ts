@@ -48,7 +48,7 @@ export function planNlb(
   const { owner, name, service, attach } = desired;
   const subject: Subject = { owner, name, service, attachTo: attach?.id };
   const settings = readNlbSettings(desired, { managed: context.config.managedNlbSecurityGroups });
-  const cluster = context.cluster ?? unknownCluster;
+  const cluster = observed?.pieces.cluster ?? context.cluster ?? unknownCluster;
   const adopting = observed?.pieces.adopted ?? false;
   // What the classic controller made is judged by its own defaults, until it is changed anyway.
   const probe = context.config.healthProbe ?? (adopting ? ({ mode: 'ServiceNodePort' } as const) : undefined);

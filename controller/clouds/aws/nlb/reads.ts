@@ -227,7 +227,7 @@ export function createNlbReads(parts: AwsParts, network: NetworkReads, users: Us
     if (addresses.length === 0) return found;
     const vpc = await network.vpc(options);
     const kinds = [
-      ['network-interface.addresses.private-ip-address', addresses.filter((one) => !one.includes(':'))],
+      ['private-ip-address', addresses.filter((one) => !one.includes(':'))],
       ['network-interface.ipv6-addresses.ipv6-address', addresses.filter((one) => one.includes(':'))],
     ] as const;
     const asked = kinds.flatMap(([Name, all]) => chunks(all, 200).map((Values) => ({ Name, Values: [...Values] })));
@@ -325,6 +325,7 @@ export function createNlbReads(parts: AwsParts, network: NetworkReads, users: Us
         network: facts,
         subnets,
         adopted: adopting,
+        cluster,
       }),
     );
   }
@@ -451,7 +452,7 @@ export function createNlbReads(parts: AwsParts, network: NetworkReads, users: Us
         .map((one) =>
           assemble({
             ...{ subject: undefined, own: undefined, hosts: [], foreign: one, groups: [] },
-            ...{ network: early, subnets: [], adopted: false },
+            ...{ network: early, subnets: [], adopted: false, cluster: clusterTags },
           }),
         );
       return [...observed, ...retained].filter(
