@@ -23,6 +23,11 @@ export function nova(
     answerPage(fake.pageSize, response, url, 'servers', hits);
     return;
   }
+  if (path === '/servers') {
+    const short = [...fake.servers.values()].map(({ id, name }) => ({ id, name, links: [] }));
+    answerPage(fake.pageSize, response, url, 'servers', short);
+    return;
+  }
   if (path === '/flavors') {
     answerPage(
       fake.pageSize,
