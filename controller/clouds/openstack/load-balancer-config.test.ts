@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { CloudConfigError } from '../cloud.ts';
 import { parseGcfg } from '../gcfg.ts';
@@ -183,6 +185,16 @@ a = b
     assert.deepEqual(warnings, [
       'unknown in the cloud config: [route] router, [loadbalancer] lb-provder, [loadbalancerclass] vip, [nonsense]',
     ]);
+  });
+
+  it('has an example that is read without a word', async () => {
+    const path = join(import.meta.dirname, '../../../deploy/examples/openstack/cloud.conf');
+    const text = await readFile(path, 'utf8');
+    const { warnings, credential, loadBalancer } = await config(text);
+    assert.deepEqual([warnings, credential.method, loadBalancer.monitor.create], [[], 'application_credential', true]);
+    // What is commented out is good, too.
+    const whole = await config(text.replaceAll(/^# ([\w-]+ = )/gm, '$1'));
+    assert.deepEqual([whole.warnings, whole.routerId?.length], [[], 36]);
   });
 
   it('refuses a search order that it does not know', async () => {
