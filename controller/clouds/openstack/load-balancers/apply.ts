@@ -58,7 +58,7 @@ export function octaviaSteps({ client, reads }: { readonly client: OpenStackClie
     const request = requestOf(call, resolved);
     let answer: unknown;
     try {
-      answer = await client.change({ ...request, permit, signal });
+      answer = await client.change({ ...request, urgency: 'change', permit, signal });
     } catch (error) {
       const after = await afterRefusal(error);
       if (after === undefined) throw error;
@@ -70,7 +70,12 @@ export function octaviaSteps({ client, reads }: { readonly client: OpenStackClie
     async function madeBefore(): Promise<Found | undefined> {
       switch (call.does) {
         case 'create load balancer': {
-          const hits = await reads.list(listings.loadBalancers, [['tags', ownerTagsOf(owner).join(',')]], signal);
+          const hits = await reads.list(
+            listings.loadBalancers,
+            [['tags', ownerTagsOf(owner).join(',')]],
+            signal,
+            'change',
+          );
           const there = hits.find(({ status, tags }) => status !== 'DELETED' && ownedBy(tags, owner));
           // Its pieces are read when Octavia has come to an end.
           return there && withBalancer(found, { ...there, status: pendingOf(there) });
@@ -83,6 +88,7 @@ export function octaviaSteps({ client, reads }: { readonly client: OpenStackClie
               ['tags', [...ownerTagsOf(owner), call.portTag].join(',')],
             ],
             signal,
+            'change',
           );
           const known = new Set(balancer(call.loadBalancer)?.pools.map(({ id }) => id));
           const there = hits.find(
@@ -94,12 +100,17 @@ export function octaviaSteps({ client, reads }: { readonly client: OpenStackClie
           );
         }
         case 'create floating IP': {
-          const hits = await reads.list(listings.floatingIps, [['description', call.body.description]], signal);
+          const hits = await reads.list(
+            listings.floatingIps,
+            [['description', call.body.description]],
+            signal,
+            'change',
+          );
           const there = hits.find(({ id }) => !found.floatingIps.some((one) => one.id === id));
           return there && { ...found, floatingIps: [...found.floatingIps, there] };
         }
         case 'create security group': {
-          const hits = await reads.list(listings.groups, [['name', call.name]], signal);
+          const hits = await reads.list(listings.groups, [['name', call.name]], signal, 'change');
           const there = hits.find(({ description }) => markIn(description)?.service === owner.service);
           return there && { ...found, group: there };
         }
@@ -337,7 +348,7 @@ export function octaviaSteps({ client, reads }: { readonly client: OpenStackClie
           ...(group === undefined ? [] : [group]),
         ];
         const answer = await client.change({
-          ...{ service: 'network', method: 'PUT', path: `/ports/${id}`, operation, permit, signal },
+          ...{ service: 'network', method: 'PUT', path: `/ports/${id}`, operation, urgency: 'change', permit, signal },
           body: { port: { security_groups: groups } },
           ...(port.revision === undefined ? {} : { headers: { 'if-match': `revision_number=${port.revision}` } }),
         });

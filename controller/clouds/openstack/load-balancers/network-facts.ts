@@ -35,6 +35,8 @@ export function networkFacts(client: OpenStackClient, clock: Clock): (signal?: A
     ): Promise<JsonObject[]> => {
       const request = { service: 'network', path, operation: `GET ${path}`, query, signal } as const;
       const { items, failure } = await client.list(request, path.slice(1));
+      // Without routers it does not know the filter: there is no external network then.
+      if (failure?.kind === 'Invalid' && path === '/networks') return [];
       if (failure !== undefined) throw failure;
       return items.flatMap((item): readonly JsonObject[] => {
         const object = objectOf(item);
@@ -42,11 +44,15 @@ export function networkFacts(client: OpenStackClient, clock: Clock): (signal?: A
       });
     };
     const [networks, subnets] = await Promise.all([
-      list('/networks', [['router:external', 'true'], ...fieldsOf('id', 'name', 'subnets', 'is_default')]),
+      list('/networks', [
+        ['router:external', 'true'],
+        ...fieldsOf('id', 'name', 'subnets', 'is_default', 'router:external'),
+      ]),
       list('/subnets', [['limit', '1000'], ...fieldsOf('id', 'name', 'network_id', 'cidr', 'ip_version', 'tags')]),
     ]);
     return {
       external: networks
+        .filter((one) => one['router:external'] === true)
         .toSorted((a, b) => Number(b['is_default'] === true) - Number(a['is_default'] === true))
         .map((one) => ({
           id: textOf(one['id']) ?? '',

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../../common/process/clock.ts';
+import type { Urgency } from '../../call-gate.ts';
 import type { LoadBalancerRef, ObservedMember, Owner } from '../../load-balancers.ts';
 import { ownerTags } from '../../load-balancers.ts';
 import { inParallel } from '../../lookup-pass.ts';
@@ -54,7 +55,7 @@ export interface Reads {
   network(signal?: AbortSignal): Promise<NetworkFacts>;
   /** Undefined when Octavia says that it does not exist. */
   get(id: string, signal?: AbortSignal): Promise<LoadBalancer | undefined>;
-  list<Item>(what: Listing<Item>, query: Query, signal?: AbortSignal): Promise<Item[]>;
+  list<Item>(what: Listing<Item>, query: Query, signal?: AbortSignal, urgency?: Urgency): Promise<Item[]>;
   subnetOf(addresses: readonly string[], signal?: AbortSignal): Promise<string | undefined>;
   /** What came of a step, so that waiting for its end needs one read a look. */
   remember(subject: Subject, observed: OctaviaObserved | undefined): void;
@@ -79,6 +80,8 @@ export interface Listing<Item> {
   readonly collection: string;
   readonly read: (json: unknown, operation: string) => Item;
   readonly fields?: readonly string[];
+  /** Not every cloud has it. */
+  readonly optional?: boolean;
 }
 
 function listing<Item>(
@@ -99,9 +102,12 @@ export const listings = {
   monitors: listing('load-balancer', '/lbaas/healthmonitors', readMonitor),
   members: (pool: string) =>
     listing('load-balancer', `/lbaas/pools/${pool}/members`, readMember, undefined, '/lbaas/pools/{id}/members'),
-  floatingIps: listing('network', '/floatingips', readFloatingIp, [
-    ...['id', 'floating_ip_address', 'floating_network_id', 'port_id', 'description', 'tags'],
-  ]),
+  floatingIps: {
+    ...listing('network', '/floatingips', readFloatingIp, [
+      ...['id', 'floating_ip_address', 'floating_network_id', 'port_id', 'description', 'tags'],
+    ]),
+    optional: true,
+  },
   groups: listing('network', '/security-groups', readGroup, ['id', 'name', 'description', 'security_group_rules']),
   ports: listing('network', '/ports', readNodePort, [
     ...['id', 'device_id', 'fixed_ips', 'security_groups', 'port_security_enabled', 'revision_number'],
@@ -127,10 +133,20 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
     return minor;
   }
 
-  async function list<Item>(what: Listing<Item>, query: Query, signal?: AbortSignal): Promise<Item[]> {
-    const { service, path, operation, collection, read, fields = [] } = what;
+  async function list<Item>(
+    what: Listing<Item>,
+    query: Query,
+    signal?: AbortSignal,
+    urgency: Urgency = 'need',
+  ): Promise<Item[]> {
+    const { service, path, operation, collection, read, fields = [], optional = false } = what;
     const asked: Query = [['limit', '1000'], ...query, ...fields.map((name) => ['fields', name] as const)];
-    const { items, failure } = await client.list({ service, path, operation, query: asked, signal }, collection);
+    const { items, failure } = await client.list(
+      { service, path, operation, query: asked, urgency, signal },
+      collection,
+    );
+    // A Neutron without routers has no floating IPs.
+    if (failure !== undefined && optional && isThingNotFound(failure)) return [];
     if (failure !== undefined) throw failure;
     return items.map((item) => read(item, operation));
   }
@@ -338,12 +354,12 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
     adoptable: readonly LoadBalancerRef[] = [],
   ): Promise<readonly OctaviaObserved[]> {
     const [bare, listeners, pools, monitors, floating, groups, facts] = await Promise.all([
-      list(listings.loadBalancers, [], signal),
-      list(listings.listeners, [], signal),
-      list(listings.pools, [], signal),
-      list(listings.monitors, [], signal),
-      list(listings.floatingIps, [], signal),
-      list(listings.groups, [], signal),
+      list(listings.loadBalancers, [], signal, 'refresh'),
+      list(listings.listeners, [], signal, 'refresh'),
+      list(listings.pools, [], signal, 'refresh'),
+      list(listings.monitors, [], signal, 'refresh'),
+      list(listings.floatingIps, [], signal, 'refresh'),
+      list(listings.groups, [], signal, 'refresh'),
       network(signal),
       knowMinor(signal),
     ]);
