@@ -216,6 +216,7 @@ export function createClassicApply(
         }
         case 'modify attributes': {
           const LoadBalancerAttributes = sdkAttributes(other.attributes);
+          reads.forgetAttributes(balancer.hostname);
           const command = new ModifyLoadBalancerAttributesCommand({ ...name, LoadBalancerAttributes });
           await change('ModifyLoadBalancerAttributes', command);
           return { attributes: { ...balancer.attributes, ...other.attributes } };

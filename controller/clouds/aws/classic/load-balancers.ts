@@ -9,7 +9,7 @@ import { createClassicReads, type SharedNetwork } from './reads.ts';
 import { planClassicRemoval } from './removal.ts';
 import type { ClassicStep } from './step.ts';
 
-export interface ClassicParts extends Pick<AwsParts, 'config' | 'region' | 'elb' | 'cluster'> {
+export interface ClassicParts extends Pick<AwsParts, 'context' | 'config' | 'region' | 'elb' | 'cluster'> {
   /** Shared with network load balancers. */
   readonly network: SharedNetwork;
 }

@@ -40,24 +40,31 @@ export interface ClassicReads {
   observe(ref: LoadBalancerRef, signal?: AbortSignal): Promise<ClassicObserved | undefined>;
   /** One by its name, with its tags; undefined when it is not there. */
   get(name: string, options: ReadOptions): Promise<ClassicLoadBalancer | undefined>;
+  /** Its attributes are about to change: they are read anew by the next look. */
+  forgetAttributes(hostname: string): void;
   /** By which providerIDs instances were registered. */
   readonly providerIds: Map<string, string>;
 }
 
 /** DescribeTags takes so many names. */
 const namesPerTagsCall = 20;
-/** So many attributes are read anew by each look at everything; those of the others are as they were read or set before. */
+/** Each costs a call of its own, and nobody but a person changes them behind us: a look at everything reads anew what is older than this, and so many at the most. */
+const attributesFreshMs = 3_600_000;
 const attributesAnew = 10;
 const callsAtOnce = 4;
 
 /** The service that stands for a traffic group which was left behind, so that it is found and can be removed as an orphan. */
 export const leftoverService = 'traffic-group';
 
-export function createClassicReads(parts: Pick<AwsParts, 'elb' | 'cluster'>, network: SharedNetwork): ClassicReads {
+export function createClassicReads(
+  parts: Pick<AwsParts, 'context' | 'elb' | 'cluster'>,
+  network: SharedNetwork,
+): ClassicReads {
   const { reads, users, groups } = network;
   const providerIds = new Map<string, string>();
   /** By host name. The oldest first. */
-  const attributesSeen = new Map<string, Attributes>();
+  const attributesSeen = new Map<string, { readonly attributes: Attributes; readonly atMs: number }>();
+  const { clock } = parts.context;
 
   async function tagsOf(names: readonly string[], options: ReadOptions): Promise<ReadonlyMap<string, Tags>> {
     const found = new Map<string, Tags>();
@@ -90,7 +97,7 @@ export function createClassicReads(parts: Pick<AwsParts, 'elb' | 'cluster'>, net
       const answer = await parts.elb().read('DescribeLoadBalancerAttributes', command, options);
       const attributes = readAttributes(answer.LoadBalancerAttributes);
       attributesSeen.delete(hostname);
-      attributesSeen.set(hostname, attributes);
+      attributesSeen.set(hostname, { attributes, atMs: clock.monotonic() });
       return attributes;
     } catch (error) {
       if (isCloudError(error) && error.kind === 'NotFound') return undefined;
@@ -192,7 +199,7 @@ export function createClassicReads(parts: Pick<AwsParts, 'elb' | 'cluster'>, net
     const facts: NetworkFacts = { ...before, instances, users: users.known() };
     const common = { facts, subnets, providerIds };
     const observed = found.map(({ subject, balancer, adopted }) => {
-      const attributes = attributesSeen.get(balancer.hostname);
+      const attributes = attributesSeen.get(balancer.hostname)?.attributes;
       return assemble({ ...common, subject, adopted, balancer: { ...balancer, attributes }, isOurs: true });
     });
     const shown = givenUp.map((balancer) => {
@@ -210,7 +217,9 @@ export function createClassicReads(parts: Pick<AwsParts, 'elb' | 'cluster'>, net
     async function readAttributesOf(balancers: readonly ClassicLoadBalancer[]): Promise<void> {
       const hostnames = new Set(balancers.map(({ hostname }) => hostname));
       for (const hostname of attributesSeen.keys()) if (!hostnames.has(hostname)) attributesSeen.delete(hostname);
-      const oldest = new Set([...attributesSeen.keys()].slice(0, attributesAnew));
+      const staleMs = clock.monotonic() - attributesFreshMs;
+      const stale = [...attributesSeen].filter(([, { atMs }]) => atMs <= staleMs).slice(0, attributesAnew);
+      const oldest = new Set(stale.map(([hostname]) => hostname));
       const asked = balancers.filter(({ hostname }) => !attributesSeen.has(hostname) || oldest.has(hostname));
       await inParallel(callsAtOnce, asked, ({ name, hostname }) => attributesOf(name, hostname, options));
     }
@@ -253,7 +262,7 @@ export function createClassicReads(parts: Pick<AwsParts, 'elb' | 'cluster'>, net
     return assemble(pieces);
   }
 
-  return { observe, observeAll, get, providerIds };
+  return { observe, observeAll, get, providerIds, forgetAttributes: (hostname) => attributesSeen.delete(hostname) };
 }
 
 /** Hundreds of Services have equal sets of thousands of members: one array for all of them. */
