@@ -23,6 +23,7 @@ import { serviceMetrics } from '../controller/services/metrics.ts';
 import { orphanMetrics } from '../controller/services/orphans/metrics.ts';
 import { orphanEventReasons } from '../controller/services/orphans/reasons.ts';
 import { loadBalancerReasons, serviceEventReasons } from '../controller/services/reasons.ts';
+import { annotationsOf } from './reference-pages.ts';
 
 const root = join(import.meta.dirname, '..');
 const { signal } = new AbortController();
@@ -88,6 +89,19 @@ describe('the pages', async () => {
       const page = pages.find(({ path }) => path === `docs/clouds/${cloud}.md`);
       assert.match(page?.text ?? 'there is no page', /\*\*report-only\*\*.*nothing is ever deleted/s, cloud);
     }
+  });
+
+  test('have the annotations of every cloud that has load balancers', async () => {
+    const clouds = await readdir(join(root, 'controller/clouds'), { recursive: true });
+    const page = pages.find(({ path }) => path === 'docs/reference/service-annotations.md');
+    let seen = 0;
+    for (const cloud of cloudModules.keys()) {
+      if (!clouds.some((file) => file.startsWith(`${cloud}/load-balancers`))) continue;
+      assert.ok((await annotationsOf(cloud))?.length, `controller/clouds/${cloud}/annotations.ts`);
+      assert.match(page?.text ?? '', new RegExp(`^## ${cloud}$`, 'm'));
+      seen += 1;
+    }
+    assert.ok(seen >= 3);
   });
 
   test('link to files and headings that are there', async () => {

@@ -142,11 +142,12 @@ async function remove(
   known: ObservedLoadBalancer | undefined,
 ): Promise<void> {
   const id = known?.id;
-  const left = await settle(balancers, world, desired, known, (observed) =>
+  await settle(balancers, world, desired, known, (observed) =>
     observed ? balancers.planRemoval(observed, { retain: false }) : { steps: [], refusals: [], waitMs: undefined },
   );
-  if (left) return;
-  if (await world.during(balancers.observe(refOf(desired, id)))) throw new Error('it is there after it was removed');
+  // Asked for by its id: only then the finalizer goes.
+  const left = await world.during(balancers.observe(refOf(desired, id)));
+  if (left?.owner) throw new Error('it is there after it was removed');
 }
 
 async function settle(
