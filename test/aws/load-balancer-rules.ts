@@ -109,3 +109,21 @@ function groupsInUse(): MotoRule {
 export function loadBalancerRules(): MotoRule[] {
   return [uniqueNames, uniqueListeners, realTargets, drainingTargets(), groupsInUse()];
 }
+
+/** Moto shows at once what it made; AWS may not, for a while: so many looks miss a new load balancer. */
+export function lateBalancers(looks: number): MotoRule {
+  const late = new Map<string, number>();
+  return async ({ action, version, form }, { forward }) => {
+    if (version !== elbV2Version) return undefined;
+    if (action === 'CreateLoadBalancer') {
+      const answer = await forward();
+      if (answer.status === 200) late.set(form.get('Name') ?? '', looks);
+      return answer;
+    }
+    const name = form.get('Names.member.1');
+    const left = late.get(name ?? '') ?? 0;
+    if (action !== 'DescribeLoadBalancers' || name === null || left === 0) return undefined;
+    late.set(name, left - 1);
+    return denied('LoadBalancerNotFound', `Load balancers '[${name}]' not found`);
+  };
+}

@@ -20,7 +20,7 @@ import { port } from '../clouds/desired.ts';
 import { ensure, printStep, refOf, remove } from '../clouds/drive.ts';
 import { type Example, sorted, withExample } from '../clouds/suite-context.ts';
 import { type AwsWorld, startAwsWorld } from './aws-world.ts';
-import { loadBalancerRules } from './load-balancer-rules.ts';
+import { lateBalancers, loadBalancerRules } from './load-balancer-rules.ts';
 
 const moto = process.env['MOTO_URL'];
 const certificate = 'arn:aws:iam::123456789012:server-certificate/web';
@@ -233,6 +233,32 @@ describe('network load balancers on moto', () => {
           assert.deepEqual(await balancers.observeAll(world.cluster, undefined, [ref]), []);
           await world.deleteLoadBalancer(arn);
         }));
+    }
+  });
+
+  it('a search that misses what a lost answer made does not make it twice', async () => {
+    const late = await startAwsWorld({
+      moto: moto!,
+      kind: 'nlb',
+      rules: [...loadBalancerRules().slice(0, 1), lateBalancers(2)],
+    });
+    try {
+      await withExample(late, async (example) => {
+        late.loseAnswer?.(0);
+        const { observed, steps } = await ensure(await example.driving());
+        assert.equal(
+          steps.filter(({ resource, action }) => `${action} ${resource}` === 'create load balancer').length,
+          0,
+        );
+        const { LoadBalancers = [] } = await late.clients.elbv2.send(new DescribeLoadBalancersCommand({}));
+        const ours = LoadBalancers.filter(({ LoadBalancerName }) => LoadBalancerName === example.desired.name);
+        assert.deepEqual(
+          ours.map(({ LoadBalancerArn }) => LoadBalancerArn),
+          [observed?.id],
+        );
+      });
+    } finally {
+      await late.close();
     }
   });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { cloudSuite } from '../clouds/cloud-suite.ts';
 import type { InventoryItem } from '../clouds/world.ts';
-import { startAwsWorld } from './aws-world.ts';
+import { type AwsWorld, startAwsWorld } from './aws-world.ts';
 import { loadBalancerRules } from './load-balancer-rules.ts';
 
 const moto = process.env['MOTO_URL'];
@@ -28,11 +28,31 @@ cloudSuite({
       config: ['NLBSecurityGroupMode = Managed'],
       rules: loadBalancerRules(),
     });
-    return { ...world, inventory: async () => (await world.inventory()).map(withoutHash) };
+    return {
+      ...world,
+      inventory: async () => (await world.inventory()).map(withoutHash),
+      async deleteLoadBalancer(id) {
+        await world.deleteLoadBalancer(id);
+        await sweep(world);
+      },
+    };
   },
 });
 
 /** Names of target groups and security groups end in a hash over the Service's name, so that two Services cannot be compared by them. */
 function withoutHash({ kind, name }: InventoryItem): InventoryItem {
   return { kind, name: name.replaceAll(/k8s-default-web[0-9a-f]{5}-[0-9a-f]{10}/g, 'k8s-default-web') };
+}
+
+/** What load balancers share outlasts the last one where a person deleted that; the controller's sweep finds it. */
+async function sweep(world: AwsWorld): Promise<void> {
+  const { loadBalancers } = await world.open();
+  const all = (await loadBalancers?.observeAll(world.cluster)) ?? [];
+  for (const left of all.filter(({ owner }) => owner?.service === 'traffic-group')) {
+    for (let observed: typeof left | undefined = left; observed; ) {
+      const [step] = loadBalancers!.planRemoval(observed, { retain: false }).steps;
+      if (!step) break;
+      observed = await loadBalancers!.apply(step, observed, { permit: () => {} });
+    }
+  }
 }

@@ -66,10 +66,10 @@ export function planFirewall(
   const refusals: Refusal[] = [];
   let carried: readonly string[] | undefined;
   let source: string | undefined;
-  if (attached) {
-    carried = existing?.securityGroups;
-    source = existing?.securityGroups[0];
-  } else if (has && given.length > 0) {
+  // Its groups are other Services', too: each lets it in by rules of its own, which go with it.
+  const from = attached ? existing?.securityGroups[0] : undefined;
+  if (attached) carried = [];
+  else if (has && given.length > 0) {
     carried = given;
     source = given[0];
   } else if (has && (managed || ownsGroup(subject, facts))) {
@@ -100,21 +100,22 @@ export function planFirewall(
     refusals: [...refusals, ...nodes.refusals],
   };
 
-  function planNodes(carriedGroups: readonly string[], from: string | undefined): SecurityGroupPlan {
+  function planNodes(carriedGroups: readonly string[], trusted: string | undefined): SecurityGroupPlan {
     if (facts === undefined) return { calls: [], refusals: [] };
     // Of this Service alone.
     const named = new Set([...desired.ports.map(({ nodePort }) => nodePort), Number(settings.health.port)]);
+    const cidrs = wish.subnets
+      .filter(({ id }) => existing?.places.some(({ subnet }) => subnet === id))
+      .flatMap(({ cidrs: ipv4, ipv6Cidrs }) => (desired.families.includes('IPv6') ? [...ipv4, ...ipv6Cidrs] : ipv4));
     return planNodeRules(
       {
         owner: subject.owner,
         loadBalancer: subject.name,
         groups: carriedGroups,
-        source: from,
+        source: trusted,
         instances: wish.instances,
-        clients: clientsOf(desired),
-        subnetCidrs: wish.subnets
-          .filter(({ id }) => existing?.places.some(({ subnet }) => subnet === id))
-          .flatMap(({ cidrs, ipv6Cidrs }) => (desired.families.includes('IPv6') ? [...cidrs, ...ipv6Cidrs] : cidrs)),
+        clients: from === undefined ? clientsOf(desired) : [from],
+        subnetCidrs: from === undefined ? cidrs : [from],
         ports: wish.listeners.flatMap(({ protocol, group }) =>
           protocolsOf(protocol).map((one) => ({ protocol: one, port: group.nodePort })),
         ),

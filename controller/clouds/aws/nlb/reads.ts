@@ -19,6 +19,7 @@ import { tagMap } from '../cluster-tags.ts';
 import { isClassicControllers, ownedBy, ownerIn, type Tags } from '../load-balancer-tags.ts';
 import type { AwsParts } from '../parts.ts';
 import type { UsersOfGroups } from '../security-groups/group-users.ts';
+import type { NetworkFacts } from '../security-groups/network-facts.ts';
 import type { NetworkReads } from '../security-groups/network-reads.ts';
 import type { ReadOptions } from '../service-calls.ts';
 import { listenerOf, loadBalancerOf, targetGroupOf, targetsOf } from './answers.ts';
@@ -183,7 +184,9 @@ export function createNlbReads(parts: AwsParts, network: NetworkReads, users: Us
         ),
       ]);
       const targets = targetsOf(health.TargetHealthDescriptions).map((one): Target => ({ ...one, providerID: '' }));
-      return { ...group, targets, attributes: tagMap(said.Attributes) };
+      const whole = { ...group, targets, attributes: tagMap(said.Attributes) };
+      if (targets.length === 0) kept.keepGroup(whole);
+      return whole;
     });
   }
 
@@ -258,12 +261,14 @@ export function createNlbReads(parts: AwsParts, network: NetworkReads, users: Us
     readonly groups: readonly TargetGroup[];
     readonly cluster: ClusterTags;
     readonly options: ReadOptions;
+    /** Security groups, where they have been read just now. */
+    readonly early?: NetworkFacts;
   }
 
   /** Reads what is ours more deeply, and puts it together, for each of these. */
   async function deepen(
     refs: readonly { readonly subject: Subject; readonly adopt: LoadBalancerRef['adopt'] }[],
-    { all, groups, cluster, options }: Found,
+    { all, groups, cluster, options, early }: Found,
   ): Promise<readonly (NlbObserved | undefined)[]> {
     const plans = refs.map(({ subject, adopt }) => {
       const { owner, name, service, attachTo } = subject;
@@ -306,11 +311,9 @@ export function createNlbReads(parts: AwsParts, network: NetworkReads, users: Us
     const named = await withProviderIds([...completedGroups.values()], options);
     const byArn = new Map(named.map((group) => [group.arn, group]));
     const instances = named.flatMap(({ targets }) => targets.map(({ providerID }) => idIn(providerID)));
+    const ids = [...new Set(instances)].filter((id) => id.startsWith('i-'));
     const facts = {
-      ...(await network.facts(
-        [...new Set(instances)].filter((id) => id.startsWith('i-')),
-        options,
-      )),
+      ...(early ? { ...early, instances: await network.instances(ids, options) } : await network.facts(ids, options)),
       users: users.known(),
     };
     const groupless = [...completed.values()].some((one) => one && one.securityGroups.length === 0);
@@ -445,7 +448,7 @@ export function createNlbReads(parts: AwsParts, network: NetworkReads, users: Us
       const adopted = adoptable
         .filter(({ owner, adopt }) => adopt !== undefined && !owners.has(owner.service))
         .map(({ owner, name, service, attachTo, adopt }) => ({ subject: { owner, name, service, attachTo }, adopt }));
-      const observed = await deepen([...subjects, ...adopted], { all, groups, cluster: clusterTags, options });
+      const observed = await deepen([...subjects, ...adopted], { all, groups, cluster: clusterTags, options, early });
       kept.retain(new Set([...balancers.map((one) => one.LoadBalancerArn ?? ''), ...groups.map(({ arn }) => arn)]));
       const retained = all
         .filter(({ tags: its }) => its[ownerTags.cluster] === cluster && its[ownerTags.service] === undefined)
