@@ -29,7 +29,11 @@ export interface ControllerProcess {
 
 export const clusterCidr = '10.244.0.0/16';
 
-export async function prepareController(world: AwsWorld): Promise<ControllerProcess> {
+/** @param program what node runs, with its options before it; default: the controller from its sources */
+export async function prepareController(
+  world: AwsWorld,
+  program: readonly string[] = [controllerMain],
+): Promise<ControllerProcess> {
   const folder = await mkdtemp(join(tmpdir(), 'mooring-aws-'));
   const api = await startEmbeddedApi();
   const rest = createKubeRest(api);
@@ -44,7 +48,7 @@ export async function prepareController(world: AwsWorld): Promise<ControllerProc
   const monitor = startNodeMonitor(rest, shortened.monitorGraceMs, 1000);
   let child: Child | undefined;
   const args = [
-    ...[controllerMain, 'run', `--kubeconfig=${kubeconfig}`, '--cloud-provider=aws', `--cloud-config=${config}`],
+    ...[...program, 'run', `--kubeconfig=${kubeconfig}`, '--cloud-provider=aws', `--cloud-config=${config}`],
     ...[
       '--configure-cloud-routes',
       '--controllers=*,nodeipam',

@@ -3,6 +3,7 @@ import { after, before, describe, it } from 'node:test';
 import {
   DescribeAvailabilityZonesCommand,
   DescribeImagesCommand,
+  DescribeRouteTablesCommand,
   EC2Client,
   RunInstancesCommand,
   StartInstancesCommand,
@@ -158,13 +159,17 @@ describe('AWS against moto', () => {
     assumed.close();
   });
 
-  it('check proves region, credential and permissions', async () => {
-    const results = await cloud.check();
+  it('check proves region, credential, cluster and permissions, but for what moto does not know', async () => {
+    const named = await open(`[Global]\nRegion = ${region}\nKubernetesClusterID = one\n`);
+    const results = await named.check();
+    named.close();
     assert.deepEqual(
-      results.filter(({ ok }) => !ok),
-      [],
+      results.flatMap(({ name, ok }) => (ok ? [] : [name])),
+      ['ec2:DescribeInstanceTopology'],
     );
-    assert.equal(results.length, 4);
+    assert.match(results[1]?.message ?? '', /^arn:aws:.*from the environment$/);
+    const { RouteTables = [] } = await ec2.send(new DescribeRouteTablesCommand({}));
+    assert.ok(RouteTables.every(({ Routes = [] }) => Routes.every(({ Origin }) => Origin === 'CreateRouteTable')));
   });
 
   it('nothing listens: everything is unknown', async () => {

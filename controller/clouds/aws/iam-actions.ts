@@ -65,4 +65,13 @@ export const iamActions: readonly IamAction[] = [
     ...['CreateTargetGroup', 'ModifyTargetGroup', 'ModifyTargetGroupAttributes', 'DeleteTargetGroup'],
     ...['RegisterTargets', 'DeregisterTargets'],
   ),
+  ...ofBalancers(
+    'elasticloadbalancing',
+    'classic load balancers are not made or changed',
+    ...['CreateLoadBalancerListeners', 'DeleteLoadBalancerListeners', 'AttachLoadBalancerToSubnets'],
+    ...['DetachLoadBalancerFromSubnets', 'ApplySecurityGroupsToLoadBalancer', 'ConfigureHealthCheck'],
+    ...['CreateLoadBalancerPolicy', 'SetLoadBalancerPoliciesOfListener', 'SetLoadBalancerPoliciesForBackendServer'],
+    ...['SetLoadBalancerListenerSSLCertificate', 'RegisterInstancesWithLoadBalancer'],
+    ...['DeregisterInstancesFromLoadBalancer'],
+  ),
 ];

@@ -1,5 +1,4 @@
 import * as ec2 from '@aws-sdk/client-ec2';
-import * as elb from '@aws-sdk/client-elastic-load-balancing';
 import * as elbv2 from '@aws-sdk/client-elastic-load-balancing-v2';
 import type { AwsParts } from './parts.ts';
 import type { SdkCommand, ServiceCalls } from './service-calls.ts';
@@ -53,7 +52,7 @@ const dryRuns: Readonly<Record<string, () => SdkCommand<unknown>>> = {
  */
 export function iamProof(
   action: string,
-  parts: Pick<AwsParts, 'ec2' | 'elb' | 'elbv2' | 'region'>,
+  parts: Pick<AwsParts, 'ec2' | 'elbv2' | 'region'>,
   caller: string,
 ): IamProof | undefined {
   const [service, name = ''] = action.split(':');
@@ -65,7 +64,6 @@ export function iamProof(
   const arn = (resource: string) => `arn:${partition}:elasticloadbalancing:${parts.region}:${account}:${resource}`;
   const LoadBalancerArn = arn('loadbalancer/net/mooring-check/0000000000000000');
   const TargetGroupArn = arn('targetgroup/mooring-check/0000000000000000');
-  const classic = 'mooring-check';
   const reads: Readonly<Record<string, () => IamProof>> = {
     DescribeLoadBalancers: () => v2(new elbv2.DescribeLoadBalancersCommand({ PageSize: 1 })),
     DescribeLoadBalancerAttributes: () => v2(new elbv2.DescribeLoadBalancerAttributesCommand({ LoadBalancerArn })),
@@ -74,10 +72,7 @@ export function iamProof(
     DescribeTargetGroups: () => v2(new elbv2.DescribeTargetGroupsCommand({ PageSize: 1 })),
     DescribeTargetGroupAttributes: () => v2(new elbv2.DescribeTargetGroupAttributesCommand({ TargetGroupArn })),
     DescribeTargetHealth: () => v2(new elbv2.DescribeTargetHealthCommand({ TargetGroupArn })),
-    DescribeLoadBalancerPolicies: () => v1(new elb.DescribeLoadBalancerPoliciesCommand({ LoadBalancerName: classic })),
-    DescribeInstanceHealth: () => v1(new elb.DescribeInstanceHealthCommand({ LoadBalancerName: classic })),
   };
-  const v1 = (command: SdkCommand<unknown>): IamProof => ({ calls: parts.elb(), command });
   const v2 = (command: SdkCommand<unknown>): IamProof => ({ calls: parts.elbv2(), command });
   return reads[name]?.();
 }

@@ -95,6 +95,17 @@ describe('calls to AWS', () => {
     ec2.close();
   });
 
+  it('passes on whatever the permit throws', async () => {
+    const ec2 = createEc2(config(), options());
+    const odd = new TypeError('odd');
+    const refusing = () => {
+      throw odd;
+    };
+    await assert.rejects(ec2.change('CreateRoute', route(), { permit: refusing }), (error) => error === odd);
+    assert.deepEqual([requests, calls], [[], []]);
+    ec2.close();
+  });
+
   it('never sends a change whose credential came after the deadline', async () => {
     const clock = fakeClock();
     const late = Promise.withResolvers<typeof credential>();

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { fakeClock } from '../../../common/testing/fake-clock.ts';
+import type { CallGate } from '../call-gate.ts';
+import { createGates, type Gates } from './gates.ts';
+
+/** How many of many calls start at once, and how many more in the second after. */
+async function started(gateOf: (gates: Gates) => CallGate): Promise<[number, number]> {
+  const clock = fakeClock();
+  const gate = gateOf(createGates({ clock, random: () => 0.5 }));
+  let count = 0;
+  const calls = Array.from({ length: 100 }, () =>
+    gate.run('Call', async () => {
+      count += 1;
+    }),
+  );
+  await clock.advance(0);
+  const burst = count;
+  await clock.advance(1000);
+  const after = count - burst;
+  await clock.advance(200_000);
+  await Promise.all(calls);
+  return [burst, after];
+}
+
+describe('the rate limits of AWS', () => {
+  const table: [string, (gates: Gates) => CallGate, [number, number]][] = [
+    ['EC2 reads', ({ ec2 }) => ec2.read, [50, 10]],
+    ['EC2 changes', ({ ec2 }) => ec2.change, [25, 5]],
+    ['reads of network load balancers', ({ elbv2 }) => elbv2.read, [20, 5]],
+    ['changes of network load balancers', ({ elbv2 }) => elbv2.change, [10, 2]],
+    ['reads of classic load balancers', ({ elb }) => elb.read, [20, 5]],
+    ['changes of classic load balancers', ({ elb }) => elb.change, [10, 2]],
+    ['STS', ({ sts }) => sts.read, [5, 1]],
+  ];
+  for (const [name, gateOf, expected] of table) {
+    it(`${name}: ${expected[0]} at once, then ${expected[1]} a second`, async () => {
+      assert.deepEqual(await started(gateOf), expected);
+    });
+  }
+
+  it('one class at its limit keeps no other waiting', async () => {
+    const clock = fakeClock();
+    const { ec2, elb, elbv2 } = createGates({ clock, random: () => 0.5 });
+    const full = Array.from({ length: 30 }, () => elbv2.change.run('CreateListener', async () => {}));
+    for (const gate of [ec2.change, ec2.read, elb.change, elbv2.read]) await gate.run('Call', async () => {});
+    await clock.advance(60_000);
+    await Promise.all(full);
+  });
+});
