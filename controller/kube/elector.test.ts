@@ -400,6 +400,26 @@ describe('the elector', () => {
     b.stop.abort();
   });
 
+  it('does not take a deleted Lease whose holder it has not seen renew for long', async () => {
+    const world = newWorld();
+    const a = world.replica('a');
+    await world.time.advance(0);
+    const b = world.replica('b');
+    await world.time.advance(2_000);
+    b.weather = () => ({ lost: 'request' });
+    await world.time.advance(30_000);
+    assert.equal(a.elector.leading, true);
+    a.weather = () => ({ lost: 'request' });
+    b.weather = () => ({});
+    world.leases.lease = undefined;
+    await world.time.advance(5_000);
+    assert.deepEqual([a.elector.leading, b.elector.leading], [true, false]);
+    a.kill();
+    await world.time.advance(15_000);
+    assert.equal(b.elector.leading, true);
+    await b.elector.release();
+  });
+
   it('tells standbys where the leader takes reports, and nothing of a leader that is gone', async () => {
     const world = newWorld();
     const a = world.replica('a', { annotations: { [known.reportUrl]: 'https://a:10270' } });

@@ -55,7 +55,7 @@ const marginShare = 1 / 15;
  * - A renewal whose answer was lost shows as a conflict next time; then the Lease is read, and only a renewal that was answered counts.
  * - Standbys read the Lease about once a second and at the moment it expires, rather than watch it: one small request a second is cheap, needs no right to
  *   watch and has no connection that can die unnoticed. A release is seen within 1 s, a killed leader's expiry at once.
- * - A Lease that somebody deleted is not free while its last known holder's time runs.
+ * - A Lease that somebody deleted is not free for the time of its last known holder, counted from when it was missed: who knows when that holder renewed last.
  */
 export function createElector(options: ElectorOptions): Elector {
   const { api, clock, random, identity, metrics } = options;
@@ -69,6 +69,8 @@ export function createElector(options: ElectorOptions): Elector {
   /** Outlives a Lease that somebody deletes: the deletion ledger is among them. */
   let annotations: Readonly<Record<string, string>> = {};
   let observedAt = 0;
+  /** Since when the Lease of another holder is not there. */
+  let missedAt: number | undefined;
   let term: Term | undefined;
   let ended = false;
   /** In a row, while not leading; there is one a second. */
@@ -87,6 +89,7 @@ export function createElector(options: ElectorOptions): Elector {
   function observe(lease: Lease): void {
     if (isNewRecord(observed, lease)) observedAt = clock.monotonic();
     observed = lease;
+    missedAt = undefined;
     annotations = lease.annotations;
   }
 
@@ -96,6 +99,13 @@ export function createElector(options: ElectorOptions): Elector {
 
   function heldByOther(): boolean {
     return observed !== undefined && observed.holder !== '' && observed.holder !== identity && observedTimeLeftMs() > 0;
+  }
+
+  /** Whether the Lease that somebody deleted may have a holder who still leads. */
+  function mayBeLed(): boolean {
+    if (observed === undefined || observed.holder === '' || observed.holder === identity) return false;
+    missedAt ??= clock.monotonic();
+    return clock.monotonic() - missedAt < observed.durationMs;
   }
 
   function timeLeftMs(): number {
@@ -175,8 +185,9 @@ export function createElector(options: ElectorOptions): Elector {
   async function read(): Promise<boolean> {
     const lease = await store.read(term?.abort.signal);
     if (lease === undefined) {
-      if (heldByOther()) return false;
+      if (mayBeLed()) return false;
       observed = undefined;
+      missedAt = undefined;
       return true;
     }
     observe(lease);
