@@ -251,6 +251,10 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
 
   if (broken === undefined && scenario.deleteOrphans && orphans(truth).length > 0) await sweep();
 
+  function isGoing(id: string): boolean {
+    return cloud.network.loadBalancers.store.get(id)?.state === 'deleting';
+  }
+
   /** What no Service accounts for is seen, and is still there a day later: it goes. */
   async function sweep(): Promise<void> {
     say?.(`orphans: ${orphans(truth).join(', ')}`);
@@ -258,6 +262,14 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
     const seen = orphans(truth).length;
     say?.('a day goes by');
     fleet.frozen(() => timeline.leap(dayMs));
+    if (dice.chance(0.5)) {
+      // In the middle of a removal, between one call and the next.
+      const begun = () => orphans(truth).length < seen || orphans(truth).some((id) => isGoing(id));
+      await pass(sweepMs, begun);
+      people.pauseAll();
+      await pass(restartMs);
+      people.pauseAll();
+    }
     await pass(sweepMs, () => orphans(truth).length === 0);
     await pass(leastCalmMs);
     await pass(convergenceMs, () => unmet(true).length === 0);

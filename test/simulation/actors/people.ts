@@ -11,6 +11,8 @@ export interface People {
   act(): string;
   /** Does what makes the controller call that site, if people have anything to do with it. */
   provoke(site: string): string | undefined;
+  /** Or unpauses it. */
+  pauseAll(): string;
   /** Everything is unpaused again. */
   unpause(): void;
   /** Mends what only a person can: Nodes that stand for another machine than the one they run on. */
@@ -50,6 +52,21 @@ export function createPeople(truth: Truth, cluster: Cluster, machines: Machines,
     return `${held ? 'takes' : 'puts'} ${key} ${held ? 'off' : 'on'} Node ${name}`;
   }
 
+  /** Several Nodes go, and register anew in another order: ranges and names change places. */
+  function shuffle(): string {
+    const some = machines.all
+      .filter((machine) => machines.running(machine) && truth.node(machine.name) !== undefined)
+      .map((machine) => ({ machine, order: dice.random() }))
+      .sort((a, b) => a.order - b.order)
+      .slice(0, 3);
+    for (const { machine } of some) {
+      truth.pausedSince.delete(nodeOf(truth.node(machine.name)!).uid);
+      cluster.removeNode(machine.name);
+    }
+    for (const { machine } of some) machines.restartKubelet(machine);
+    return `deletes Nodes ${some.map(({ machine }) => machine.name).join(', ')}, which register anew in this order`;
+  }
+
   function remove(machine: Machine, uid: string): string {
     cluster.removeNode(machine.name);
     truth.pausedSince.delete(uid);
@@ -58,6 +75,7 @@ export function createPeople(truth: Truth, cluster: Cluster, machines: Machines,
   }
 
   return {
+    pauseAll,
     act() {
       const nodes = truth.nodes().map((value) => nodeOf(value));
       const node = nodes.length === 0 ? undefined : dice.pick(nodes);
@@ -76,7 +94,8 @@ export function createPeople(truth: Truth, cluster: Cluster, machines: Machines,
         cluster.patchNode(node.name, { metadata: { labels: { [labels.instanceType]: 'as-a-person-says' } } });
         return `sets the type of Node ${node.name}`;
       }
-      if (drawn < 0.82 && machine !== undefined) return remove(machine, node.uid);
+      if (drawn < 0.8 && machine !== undefined) return remove(machine, node.uid);
+      if (drawn < 0.85) return shuffle();
       annotate(node.name, 'example.com/note', String(dice.whole(1, 1000)));
       return `writes a note on Node ${node.name}`;
     },

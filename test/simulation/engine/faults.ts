@@ -139,6 +139,8 @@ export interface Aim {
 /** Draws what goes wrong with each call, and counts it. */
 export interface Faults {
   readonly rates: FaultRates;
+  /** Share of watches that hear nothing. */
+  deafness: number;
   /** Every call of every replica fails so, as in an outage. */
   outage: { kube?: KubeFault | undefined; cloud?: CloudFault | undefined };
   kube(site: string, call: Pick<KubeCall, 'verb' | 'query'>): KubeFault | undefined;
@@ -208,11 +210,15 @@ export function createFaults({ dice, rates, counts, aim, turn }: FaultParts): Fa
 
   const faults: Faults = {
     rates,
+    deafness: 0,
     outage: {},
     counts,
     count,
     kube: (site, call) => draw(site, rates.kube, kubeFaultsOf(call), faults.outage.kube),
-    watch: (site, start) => draw(site, rates.watch, watchFaultsOf(start)),
+    watch(site, start) {
+      const deaf = start && rates.watch > 0 && faults.deafness > 0 && dice.chance(faults.deafness);
+      return draw(site, rates.watch, watchFaultsOf(start), deaf ? 'silent' : undefined);
+    },
     cloud: (site, kind) => draw(site, rates.cloud, cloudFaultsOf(kind), faults.outage.cloud),
     report: () => draw('report', rates.report, reportFaults),
   };

@@ -20,6 +20,10 @@ export interface Scenario {
   /** The controller gives Nodes their pod ranges; else they bring them. */
   readonly ipam: boolean;
   readonly deleteOrphans: boolean;
+  /** The caches of some replicas hear nothing for minutes, though their watches look alive. */
+  readonly deaf: boolean;
+  /** How long the cloud may take over a read. */
+  readonly cloudLagMs: number;
   /** How long the cloud works on a load balancer. */
   readonly provisioningMs: number;
   readonly outOfServiceTaint: boolean;
@@ -67,6 +71,8 @@ export function drawScenario(seed: number): Scenario {
     services: dice.whole(1, 3),
     ipam: dice.chance(0.25),
     deleteOrphans: dice.chance(0.25),
+    deaf: dice.chance(0.12),
+    cloudLagMs: dice.pick([0, 0, 0, 0, 0, 0, 0, 20_000]),
     provisioningMs: dice.pick([0, 3000, 20_000]),
     outOfServiceTaint: dice.chance(0.3),
     interruptionTaint: dice.chance(0.3),

@@ -30,7 +30,7 @@ interface View {
   listing: Map<string, Set<string>>;
   allPausedSince: number | undefined;
   /** Nodes that it knew and that went: whether anything on them had foretold it. By instance. */
-  readonly gone: Map<string, { readonly foretold: boolean }>;
+  readonly gone: Map<string, { readonly foretold: boolean; readonly at: number }>;
 }
 
 const pauseMs = 2000;
@@ -41,6 +41,8 @@ const reactMs = 20_000;
 const lookMs = 75_000;
 /** Those that were let go together may be removed one after the other. */
 const drainMs = 20_000;
+/** How long the Node of a member that nobody let go must be gone. */
+const vanishedMs = 30_000;
 
 /** What load balancers, routes and Services have to hold: promises 2, 3, 5, 6 and 14 in the cloud. Goes by every change of the cloud itself, and who made it. */
 export function judgeNetwork(
@@ -104,7 +106,8 @@ export function judgeNetwork(
     const held = view.nodes.get(key);
     view.nodes.delete(key);
     if (held === undefined) return;
-    view.gone.set(held.node.providerID.split('/').at(-1) ?? '', { foretold: held.plainSince === undefined });
+    const foretold = held.plainSince === undefined;
+    view.gone.set(held.node.providerID.split('/').at(-1) ?? '', { foretold, at: clock.monotonic() });
   }
 
   function judgeAct(process: ProcessRef, sentAt: number, what: string): void {
@@ -204,8 +207,11 @@ export function judgeNetwork(
     const known = viewOf(process).gone.get(instance);
     const ended = truth.vm(instance)?.power;
     if (known?.foretold === true || deletedByUs.has(instance) || ended === undefined || ended === 'terminated') return;
-    if (scenario.wildClocks || spent.some((each) => each.instance === instance)) return;
     const now = clock.monotonic();
+    // A Node that is registered anew keeps its member.
+    if (known !== undefined && now - known.at < vanishedMs * 0.98)
+      breaks(2, `${what}: ${instance} goes ${Math.round(now - known.at)} ms after its Node`);
+    if (scenario.wildClocks || spent.some((each) => each.instance === instance)) return;
     spent.push({ at: now, instance });
     const limit = Math.max(1, 'count' in budget ? budget.count : Math.floor(budget.share * mostMembers));
     const from = now - budget.windowMs * 0.98 + 2000 + 2 * largestStepMs + drainMs;

@@ -76,6 +76,10 @@ export function judgeWrites(truth: Truth, evidence: Evidence, breaks: Break): Ob
       ...(node.addresses.some(({ type }) => type === 'InternalIP') ? [] : ['an internal address']),
       ...[labels.zone, labels.region, labels.instanceType].filter((key) => node.labels[key] === undefined),
       ...(conditionOf(node, 'cloudInitialized')?.status === 'True' ? [] : ['the condition CloudInitialized']),
+      // Only clouds with an API have routes.
+      ...(node.providerID.startsWith('simulated://') && conditionOf(node, 'networkUnavailable') === undefined
+        ? ['the condition NetworkUnavailable']
+        : []),
     ];
     if (lacks.length > 0) breaks(9, `${what}: the uninitialized taint went without ${lacks.join(', ')}`);
   }
@@ -131,6 +135,10 @@ export function judgeWrites(truth: Truth, evidence: Evidence, breaks: Break): Ob
     },
     cloudSent(process, operation, mutating) {
       if (!mutating) return;
+      const since = knowsPause.get(process.identity);
+      const now = truth.clock.monotonic();
+      if (since !== undefined && now > since + pauseMs)
+        breaks(14, `${process.identity} sent ${operation} ${Math.round(now - since)} ms after it knew of the pause`);
       const known = synced.get(process.identity);
       for (const needed of ['nodes', 'services', 'configmaps']) {
         if (known?.has(needed) !== true && (needed !== 'services' || !operation.includes('routes')))

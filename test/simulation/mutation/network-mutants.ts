@@ -9,6 +9,10 @@ export const networkMutants: readonly Mutant[] = [
     ],
   },
   {
+    name: 'cloud calls while paused',
+    edits: [['controller/permit.ts', '    if (pause !== false)\n', '    if (pause === 0 as never)\n']],
+  },
+  {
     name: 'finalizer removed first',
     edits: [
       [
@@ -70,6 +74,16 @@ export const networkMutants: readonly Mutant[] = [
     ],
   },
   {
+    name: 'the member of a vanished Node goes at once',
+    edits: [
+      [
+        'controller/services/members/membership.ts',
+        "            : 'unexplained';",
+        "            : facts.doomed ? 'unexplained' : 'drains';",
+      ],
+    ],
+  },
+  {
     name: 'one refused member keeps all others out',
     edits: [
       [
@@ -86,6 +100,22 @@ export const networkMutants: readonly Mutant[] = [
         'controller/routes/plan.ts',
         'route.ours ?? (inRange(route) && recorded(',
         'inRange(route) || (inRange(route) && recorded(',
+      ],
+    ],
+  },
+  {
+    name: "a living Node's route removed",
+    edits: [
+      ['controller/routes/vanished.ts', '      if (isClaimed(removal, live)) ', '      if (isClaimed(removal, [])) '],
+    ],
+  },
+  {
+    name: 'a route replaced on a stale cache',
+    edits: [
+      [
+        'controller/routes/route-steps.ts',
+        'if (others.length > 0 && !(await stillWants(desired))) {',
+        'if (others.length < 0 && !(await stillWants(desired))) {',
       ],
     ],
   },

@@ -90,6 +90,20 @@ export const nodeMutants: readonly Mutant[] = [
     edits: [['controller/nodes/absence.ts', 'if (!at.recorded) return', 'if (false) return']],
   },
   {
+    name: 'answers told apart by when their pass ended',
+    edits: [
+      [
+        'controller/nodes/lifecycle.ts',
+        'examine(context, suspect, lookup, scope, canary, askedMs)',
+        'examine(context, suspect, lookup, scope, canary, Math.max(askedMs, clock.monotonic()))',
+      ],
+    ],
+  },
+  {
+    name: 'a Node opened before its routes',
+    edits: [['controller/nodes/write-node.ts', 'routesRun?.(found.scope, node) ?? false', 'routesRun === undefined']],
+  },
+  {
     name: 'budget ignored',
     edits: [
       [

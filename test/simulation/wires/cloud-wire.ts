@@ -50,7 +50,8 @@ function handlerFor(wire: Wire, cloud: SimulatedCloud, timeoutMs: number): WireH
     if (fault === 'pause') wire.pause();
     const sentAt = world.monotonic();
     // Never longer than the sender waits: what is still on its way then is lost with its connection.
-    await later(fault === 'slow' ? dice.between(0.1, 0.9) * timeoutMs : dice.between(1, 60));
+    const lagMs = mutating || !dice.chance(0.3) ? 60 : Math.max(60, Math.min(wire.cloudLagMs, 0.9 * timeoutMs));
+    await later(fault === 'slow' ? dice.between(0.1, 0.9) * timeoutMs : dice.between(1, lagMs));
     const reply = await answered(fault, request, site, sentAt);
     if (reply.kind === 'silence') return never;
     await new Promise<void>((resolve) => clock.deliver(dice.between(1, 30), resolve));

@@ -22,6 +22,8 @@ export interface Wire {
   readonly process: ProcessRef;
   readonly observers: readonly Observer[];
   readonly acting: Acting;
+  /** How long the cloud may take over a read. */
+  readonly cloudLagMs: number;
   /** Where the API server stood so long ago, at most a minute. */
   revisionBefore(ms: number): number;
   /** Whom the Lease names now; empty when nobody. */
