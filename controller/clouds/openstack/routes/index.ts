@@ -5,9 +5,9 @@ import type { OpenStackClient } from '../client.ts';
 import { changeAddressPairs, type PairChange } from './address-pairs.ts';
 import { createBundles, type Passenger } from './bundle.ts';
 import { isIpv6, normalCidr, sameAddress } from './cidr.ts';
-import { createAbilities } from './extensions.ts';
+import { createAbilities, type ReadOptions, type RouteAbilities } from './extensions.ts';
 import { type HopPort, lets, networksOfRouter, portsAt, portsOfServers } from './hop-ports.ts';
-import { type ExtraRoute, readRouter } from './router.ts';
+import { type ExtraRoute, type Router, readRouter } from './router.ts';
 import { sameDestination, sameRoute, type TableChange, writeTable } from './table-write.ts';
 
 /** A route of a router, and the words it is stored under. */
@@ -28,6 +28,12 @@ type Change =
   | { readonly action: 'remove'; readonly route: OpenStackRoute };
 type Rider = Passenger<Change, OpenStackRoute>;
 
+/** The router and the networks it is in, as they were read. */
+interface View {
+  readonly router: Router;
+  readonly networks: ReadonlySet<string>;
+}
+
 const operation = 'routes';
 
 /**
@@ -41,14 +47,23 @@ const operation = 'routes';
 export function createRoutes({ client, routerId, serverIdOf, providerIDOf }: RouteOptions): Routes<OpenStackRoute> {
   const abilitiesOf = createAbilities(client);
   const ask = createBundles<Change, OpenStackRoute>(run);
+  /** As last read or written. A write that is meant for its revision finds out when it is not so any more. */
+  let known: View | undefined;
 
-  async function observe(_cluster: string, signal?: AbortSignal): Promise<RouteTable<OpenStackRoute>> {
-    const options = { urgency: 'refresh', signal } as const;
-    const [abilities, { routes }, networks] = await Promise.all([
-      abilitiesOf(options),
+  async function read(options: ReadOptions): Promise<View> {
+    const [router, networks] = await Promise.all([
       readRouter(client, routerId, options),
       networksOfRouter(client, routerId, options),
     ]);
+    known = { router, networks };
+    return known;
+  }
+
+  async function observe(_cluster: string, signal?: AbortSignal): Promise<RouteTable<OpenStackRoute>> {
+    const options = { urgency: 'refresh', signal } as const;
+    const [abilities, view] = await Promise.all([abilitiesOf(options), read(options)]);
+    const { router, networks } = view;
+    const { routes } = router;
     const hops = routes.map(({ nexthop }) => nexthop);
     const ports = hops.length === 0 ? [] : await portsAt(client, hops, networks, options);
     const byAddress = new Map(
@@ -89,12 +104,8 @@ export function createRoutes({ client, routerId, serverIdOf, providerIDOf }: Rou
 
   async function run(riders: readonly Rider[], signal: AbortSignal): Promise<void> {
     const options = { urgency: 'change', signal } as const;
-    const [abilities, router, networks] = await Promise.all([
-      abilitiesOf(options),
-      readRouter(client, routerId, options),
-      networksOfRouter(client, routerId, options),
-    ]);
-    const ports = await portsFor(riders, networks, options);
+    const abilities = await abilitiesOf(options);
+    const { router, networks, ports } = await viewFor(riders, abilities, options);
     const table: TableChange<Change, OpenStackRoute>[] = [];
     const pairs: PairChange<Change, OpenStackRoute>[] = [];
     const results = new Map<Rider, OpenStackRoute>();
@@ -125,10 +136,27 @@ export function createRoutes({ client, routerId, serverIdOf, providerIDOf }: Rou
       results.set(rider, shown(stored, { ...hop.port, guarded: false }, abilities.addressPairs));
     }
     if (abilities.addressPairs) await changeAddressPairs(client, pairs, abilities.ifMatch, signal);
-    await writeTable({ client, routerId, abilities, signal }, router, table, (route, there) =>
-      conflictOf(route, there, []),
-    );
+    const parts = { client, routerId, abilities, signal };
+    const written = await writeTable(parts, router, table, (route, there) => conflictOf(route, there, []));
+    known = table.some(({ passenger }) => passenger.done) ? undefined : { router: written, networks };
     for (const [rider, result] of results) rider.resolve(result);
+  }
+
+  /** What is known will do where the write is meant for its revision, and where nothing is left undone because of it. */
+  async function viewFor(
+    riders: readonly Rider[],
+    { ifMatch }: RouteAbilities,
+    options: { readonly urgency: 'change'; readonly signal: AbortSignal },
+  ): Promise<View & { readonly ports: readonly HopPort[] }> {
+    const old =
+      ifMatch && known !== undefined && !riders.some((rider) => isSettled(rider, known?.router)) ? known : undefined;
+    if (old !== undefined) {
+      const ports = await portsFor(riders, old.networks, options);
+      if (riders.every(({ change }) => change.action === 'remove' || hopOf(change, ports) !== undefined))
+        return { ...old, ports };
+    }
+    const view = await read(options);
+    return { ...view, ports: await portsFor(riders, view.networks, options) };
   }
 
   async function portsFor(
@@ -146,6 +174,13 @@ export function createRoutes({ client, routerId, serverIdOf, providerIDOf }: Rou
   }
 
   return { tagged: false, observe, create, remove };
+}
+
+/** Whether the table has what is asked for already, or another route in its way. */
+function isSettled({ change }: Rider, router: Router | undefined): boolean {
+  const routes = router?.routes ?? [];
+  if (change.action === 'remove') return !routes.some((route) => sameRoute(route, change.route.stored));
+  return routes.some((route) => sameDestination(route, { destination: change.destination, nexthop: '' }));
 }
 
 const keyOf = (address: string) => normalCidr(address) ?? address;

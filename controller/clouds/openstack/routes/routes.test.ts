@@ -312,6 +312,52 @@ describe('routes of a router', () => {
     assert.equal(await reads(), 5);
   });
 
+  it('counts: one that is made or removed costs one read and two writes once the table was looked at', async () => {
+    const world = setUp();
+    const routes = world.routes();
+    await routes.observe('c');
+    const calls = async (work: Promise<unknown>) => {
+      world.fake.calls.length = 0;
+      await work;
+      return world.fake.calls.map(({ method, path }) => `${method} ${path}`);
+    };
+    const made: OpenStackRoute[] = [];
+    assert.deepEqual(await calls(routes.create(desired(1), always).then((route) => made.push(route))), [
+      'GET /ports',
+      'PUT /ports/p1',
+      'PUT /routers/r1/add_extraroutes',
+    ]);
+    assert.deepEqual(await calls(routes.remove(made[0]!, always)), [
+      'GET /ports',
+      'PUT /ports/p1',
+      'PUT /routers/r1/remove_extraroutes',
+    ]);
+  });
+
+  it('what has changed since the table was looked at is found out', async () => {
+    const world = setUp();
+    const router = world.fake.routers.get('r1')!;
+    const routes = world.routes();
+    const made = await routes.create(desired(1), always);
+    // Somebody takes it away and puts another in.
+    router.routes = [{ destination: range(2), nexthop: addressOf(3) }];
+    router.revision += 1;
+    assert.equal((await routes.create(desired(1), always)).id, made.id);
+    assert.equal(await refused(routes.create(desired(2), always)), 'Conflict');
+    assert.deepEqual(table(world), [`${range(1)} ${addressOf(1)}`, `${range(2)} ${addressOf(3)}`]);
+    // And in another network, where the router has an interface now.
+    world.fake.ports.push({
+      id: 'rp2',
+      deviceId: 'r1',
+      networkId: 'n2',
+      ips: ['10.30.0.1'],
+      deviceOwner: 'network:router_interface',
+    });
+    world.fake.subnets.push({ id: 's2', networkId: 'n2', cidr: '10.30.0.0/16' });
+    world.fake.ports.push({ id: 'q', deviceId: 's50', networkId: 'n2', ips: ['10.30.0.50'] });
+    assert.equal((await routes.create(desired(50), always)).stored.nexthop, '10.30.0.50');
+  });
+
   it('without revisions it still adds one by one', async () => {
     const world = setUp({ ifMatch: false });
     await world.routes().create(desired(1), always);

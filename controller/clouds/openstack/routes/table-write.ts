@@ -34,6 +34,7 @@ export function sameDestination(one: ExtraRoute, other: ExtraRoute): boolean {
  * is doubled; a router that was changed meanwhile is read anew. A change that Neutron refuses does not spoil the others of its call. Every
  * passenger that is left without an error has what it asked for.
  *
+ * @returns the router as it is then
  * @param refuse says why a route may not be added to what is there, with an error
  */
 export async function writeTable<Change, Result>(
@@ -41,13 +42,14 @@ export async function writeTable<Change, Result>(
   router: Router,
   changes: readonly TableChange<Change, Result>[],
   refuse: (route: ExtraRoute, there: readonly ExtraRoute[]) => Error | undefined,
-): Promise<void> {
+): Promise<Router> {
   const { atomic } = parts.abilities;
   const lists = atomic
     ? (['remove', 'add'] as const).map((action) => changes.filter((change) => change.action === action))
     : [changes];
   let known = router;
   for (const list of lists) known = await writeList(parts, known, list, refuse);
+  return known;
 }
 
 /** Answers the router as it is then. */
