@@ -196,7 +196,8 @@ function planOwn(wanted: Wanted, pieces: Pieces, own: LoadBalancer): OctaviaPlan
   const told = [...refusals, ...inside.refusals, ...address.refusals].filter(
     ({ message }) => !seen.has(message) && seen.add(message),
   );
-  return { steps, refusals: told, waitMs: undefined };
+  const busy = pieces.hosts.find((host) => isPending(host) && carriesPieces(host, subject));
+  return { steps, refusals: told, waitMs: busy && waitFor(busy).waitMs };
 }
 
 function tagChange(before: readonly string[], after: readonly string[]): string {
@@ -330,7 +331,8 @@ function planAttached(wanted: Wanted, pieces: Pieces | undefined): OctaviaPlan {
   }
   if (!own) steps.push(...releases(wanted, pieces, undefined));
   steps.push(...planSecurityGroup(wanted, pieces, host));
-  const waitMs = own && isPending(own) ? waitFor(own).waitMs : undefined;
+  const busy = [own, ...pieces.hosts].find((one) => one && one !== host && isPending(one));
+  const waitMs = busy && waitFor(busy).waitMs;
   return { steps, refusals: [...refusals, ...inside.refusals], waitMs };
 }
 

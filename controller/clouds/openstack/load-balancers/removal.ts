@@ -2,7 +2,14 @@ import { ownerTags } from '../../load-balancers.ts';
 import type { LoadBalancerConfig } from '../load-balancer-config.ts';
 import type { LoadBalancer } from './answer.ts';
 import { markIn, retainedMark, withMark } from './names.ts';
-import { isOurFloatingIp, type OctaviaObserved, ourListeners, ourPools, type Pieces } from './observed.ts';
+import {
+  carriesPieces,
+  isOurFloatingIp,
+  type OctaviaObserved,
+  ourListeners,
+  ourPools,
+  type Pieces,
+} from './observed.ts';
 import { isPending, type OctaviaPlan, waitFor } from './plan.ts';
 import { claimFloatingIp, giveUpFloatingIp, keepsFloatingIp } from './plan-floating-ip.ts';
 import { planDetach, servesOthers } from './plan-pieces.ts';
@@ -22,7 +29,7 @@ export function planRemoval(
   config: LoadBalancerConfig,
 ): OctaviaPlan {
   const { subject, own, hosts } = pieces;
-  const busy = [own, ...hosts].find((one) => one !== undefined && isPending(one));
+  const busy = [own, ...hosts.filter((host) => carriesPieces(host, subject))].find((one) => one && isPending(one));
   if (busy) return waitFor(busy);
   const stays = retain || (own !== undefined && servesOthers(own, subject));
   const steps: OctaviaStep[] = hosts.flatMap((host) =>
