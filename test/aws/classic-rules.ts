@@ -62,3 +62,20 @@ const realInstances: MotoRule = async ({ action, version, form }, { ask, forward
 export function classicRules(): MotoRule[] {
   return [realInstances, hostNames()];
 }
+
+/** Security groups are in use for a while after their load balancer is gone, since its network interfaces go later; moto has none. */
+export function busyGroups(): { readonly rule: MotoRule; refuse(loadBalancer: string, times: number): void } {
+  const left = new Map<string, number>();
+  return {
+    refuse: (loadBalancer, times) => left.set(`k8s-elb-${loadBalancer}`, times),
+    async rule({ action, version, form }, { ask }) {
+      if (version !== ec2Version || action !== 'DeleteSecurityGroup') return undefined;
+      const id = form.get('GroupId') ?? '';
+      const [name = ''] = valuesOf(await ask(version, 'DescribeSecurityGroups', { 'GroupId.1': id }), 'groupName');
+      const times = left.get(name) ?? 0;
+      if (times === 0) return undefined;
+      left.set(name, times - 1);
+      return errorAnswer(ec2Version, 'DependencyViolation', `resource ${id} has a dependent object`);
+    },
+  };
+}

@@ -185,6 +185,15 @@ describe("rules on the nodes' groups", () => {
     });
   });
 
+  it('a rule of ours from a group that nobody carries any more goes with the next change, once it is known who carries what', () => {
+    const before = ensured(nodes(), wish({ groups: ['sg-persons'], source: 'sg-persons' }));
+    const unknown = { ...before, users: undefined };
+    assert.equal(planNodeRules(wish(), unknown).calls.length, 1);
+    const used = { ...before, users: new Map([['sg-persons', ['a2']]]) };
+    assert.equal(planNodeRules(wish(), used).calls.length, 1);
+    assert.deepEqual(shown(ensured(before, wish())), ['-1 -1--1 sg-traffic mooring.dev/traffic cluster=uid-c']);
+  });
+
   it("a person's rule from the traffic group is a person's", () => {
     const facts = nodes([rule('-1 * sg-traffic'), rule('tcp 443 sg-front')]);
     assert.deepEqual(shown(removed(facts, 'a1', ['sg-traffic', 'sg-front'])), [

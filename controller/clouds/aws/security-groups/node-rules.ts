@@ -39,7 +39,9 @@ export function planNodeRules(wish: NodeRuleWish, facts: NetworkFacts): Security
   for (const id of groups) {
     const group = facts.groups.get(id);
     // Of another VPC, which this controller does not look into.
-    if (group !== undefined) calls.push(...(wish.groups.length > 0 ? bySource(wish, group) : byAddress(wish, group)));
+    if (group === undefined) continue;
+    calls.push(...(wish.groups.length > 0 ? bySource(wish, group) : byAddress(wish, group)));
+    calls.push(...unusedSources(wish, group, facts));
   }
   // Where members were, and are no more.
   for (const group of facts.groups.values()) {
@@ -59,6 +61,24 @@ function bySource(
     calls.push(plannedCall({ does: 'authorize ingress', group: group.id, rules: [rule], shared: true }, group.name));
   }
   return [...calls, ...addressRulesOff(owner.cluster, loadBalancer, group)];
+}
+
+/** Rules of ours from groups that no load balancer carries any more. */
+function unusedSources(
+  { owner, groups, loadBalancer }: NodeRuleWish,
+  group: ObservedSecurityGroup,
+  { users }: NetworkFacts,
+): PlannedSecurityGroupCall[] {
+  if (users === undefined) return [];
+  const unused = group.ingress.filter(
+    ({ description, source }) =>
+      description === descriptions.traffic(owner.cluster) &&
+      !groups.includes(source) &&
+      !users.get(source)?.some((name) => name !== loadBalancer),
+  );
+  return unused.flatMap((rule) =>
+    revoke(group, [rule], { by: 'users of a group', group: rule.source, but: loadBalancer }),
+  );
 }
 
 function byAddress(wish: NodeRuleWish, group: ObservedSecurityGroup): PlannedSecurityGroupCall[] {
