@@ -412,10 +412,10 @@ describe('the elector', () => {
     a.weather = () => ({ lost: 'request' });
     b.weather = () => ({});
     world.leases.lease = undefined;
-    await world.time.advance(5_000);
+    await world.time.advance(8_000);
     assert.deepEqual([a.elector.leading, b.elector.leading], [true, false]);
     a.kill();
-    await world.time.advance(15_000);
+    await world.time.advance(20_000);
     assert.equal(b.elector.leading, true);
     await b.elector.release();
   });
