@@ -189,7 +189,7 @@ function claimAction(situation: Situation, record: LoadBalancerRecord | undefine
     change: {
       finalizer: 'add',
       record: text,
-      ...(service.condition?.status === 'True'
+      ...(service.condition?.status === 'True' || known?.observed?.adopted
         ? {}
         : { standing: { reason: 'Provisioning', message: 'the load balancer is being made' } }),
     },

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { silentLog } from '../../common/process/log.ts';
 import { seededRandom } from '../../common/process/random.ts';
+import { annotations } from '../../common/well-known.ts';
+import { classicName, classicTags } from '../../controller/clouds/simulated/adoption.ts';
 import { createSimulatedCloud as openSimulated } from '../../controller/clouds/simulated/simulated-cloud.ts';
 import { readClusterUid } from '../../controller/cluster-identity.ts';
 import { isEmptyPlan, type Plan } from '../../controller/plan/planned-change.ts';
@@ -22,7 +24,7 @@ describe('the plan', () => {
   });
   afterEach(() => world.close());
 
-  async function plan(clusterCidr = ''): Promise<Plan> {
+  async function plan(clusterCidr = '', adopts = false): Promise<Plan> {
     const { clock } = world;
     const api = openSimulated({
       config: {
@@ -50,6 +52,7 @@ describe('the plan', () => {
       },
       leasePath: '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cloud-controller-manager',
       deletionBudget: '10%/10m',
+      adopts,
       say: () => {},
     }).then((done) => {
       made = done;
@@ -61,6 +64,37 @@ describe('the plan', () => {
   }
 
   const ofService = ({ changes }: Plan) => changes.filter(({ object }) => object === 'service default/web');
+
+  it('says what would be taken over, and how to', async () => {
+    world.node('n0');
+    const first = world.replica();
+    await first.start();
+    world.services.create('web');
+    await world.clock.advance(10_000);
+    await first.stop();
+    const [made] = world.loadBalancers();
+    assert.ok(made);
+    const tags = { [classicTags.cluster]: 'blue', [classicTags.service]: 'default/web' };
+    world.cloud.network.loadBalancers.stripTags(made.id);
+    world.cloud.network.loadBalancers.update(made.id, { name: classicName('blue', 'default/web'), tags });
+    for (const { id } of world.cloud.network.addresses.store.all()) world.cloud.network.addresses.setTags(id, tags);
+    world.services.annotate('web', { [annotations.loadBalancer]: null });
+    world.services.patchStatus('web', { status: { conditions: null } });
+    await world.clock.advance(10_000);
+    const before = world.mutationCount();
+    const without = ofService(await plan());
+    const held = without.find(({ action }) => action === 'hold');
+    assert.match(held?.what ?? '', /AdoptionRequired.*--adopt/);
+    assert.deepEqual(new Set(without.map(({ of }) => of)), new Set(['kubernetes']));
+    const planned = ofService(await plan('', true));
+    assert.deepEqual(
+      planned.map(({ of }) => of),
+      ['kubernetes', 'kubernetes'],
+    );
+    assert.match(planned[0]?.what ?? '', new RegExp(`record: .* ${made.id} adopted:`));
+    assert.equal(planned[1]?.what, 'condition: Ensured');
+    assert.equal(world.mutationCount(), before);
+  });
 
   it('names the very calls that a run then makes, and changes nothing itself', async () => {
     world.node('n0');
