@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { CloudConfigError } from '../cloud.ts';
 import { parseAwsConfig, regionOfZone } from './config.ts';
@@ -159,5 +161,13 @@ describe('regionOfZone', () => {
     assert.equal(regionOfZone('us-west-2-lax-1a'), 'us-west-2');
     assert.equal(regionOfZone('us-gov-west-1b'), 'us-gov-west-1');
     assert.equal(regionOfZone('nova'), undefined);
+  });
+});
+
+describe('the example', () => {
+  it('has a cloud config that is read whole', async () => {
+    const path = join(import.meta.dirname, '../../../deploy/examples/aws/aws.conf');
+    const config = parse(await readFile(path, 'utf8'));
+    assert.deepEqual([config.clusterId, config.managedNlbSecurityGroups, config.unknown], ['my-cluster', true, []]);
   });
 });
