@@ -64,6 +64,35 @@ describe('an Octavia load balancer in ERROR', () => {
     assert.equal(octavia.balancers.size, 1);
   });
 
+  it('that comes to ERROR again and again is made anew ever more rarely', async () => {
+    const { octavia, world } = await open();
+    const driving = await harness.driving();
+    const { balancers, desired } = driving;
+    const { owner, name, service } = desired;
+    let observed = undefined as Awaited<ReturnType<typeof balancers.observe>>;
+    let waited = 0;
+    let made = 0;
+    while (made < 5) {
+      octavia.nextBecomes = 'ERROR';
+      const plan = balancers.plan(desired, observed);
+      const [step] = plan.steps;
+      if (step) {
+        observed = await world.during(balancers.apply(step, observed, { permit: () => {} }));
+        if (step.action === 'create') made += 1;
+      } else {
+        waited += plan.waitMs ?? 0;
+        await world.pass(plan.waitMs ?? 0);
+        observed = await world.during(
+          balancers.observe({ owner, name, service, id: observed?.id, attachTo: undefined }),
+        );
+      }
+    }
+    assert.ok(waited > 30_000 + 60_000, `${waited} ms for five`);
+    octavia.nextBecomes = 'ACTIVE';
+    octavia.settle();
+    assert.equal((await harness.ensure()).observed?.state, 'active');
+  });
+
   it('one whose floating IP is of somebody else is not deleted', async () => {
     const { octavia, edge } = await open();
     await harness.ensure();

@@ -42,9 +42,10 @@ export function octaviaSteps({ client, reads }: { readonly client: OpenStackClie
       ports: [],
       network: noNetworks,
       noFailover: false,
+      restMs: 0,
       full: [],
     };
-    const found: Found = observed ? foundIn(observed) : { ...empty, network: await reads.network(signal) };
+    const found: Found = observed ? foundIn(observed) : { ...empty, network: await reads.network() };
     const now = (after: Found): OctaviaObserved | undefined => {
       const result = reads.assemble(subject, after);
       reads.remember(subject, result);
@@ -218,6 +219,7 @@ export function octaviaSteps({ client, reads }: { readonly client: OpenStackClie
         case 'fail over load balancer':
           return changed(call.id, (one) => one);
         case 'delete load balancer':
+          if (balancer(call.id)?.status === 'ERROR') reads.noteRecreation(owner);
           return changed(call.id, (one) => one, 'PENDING_DELETE');
         case 'create pool':
           return changed(call.loadBalancer, (one) => ({

@@ -25,15 +25,15 @@ export const noNetworks: NetworkFacts = { external: [], subnets: [] };
 const keepMs = 600_000;
 
 /** Reads both lists, and keeps them for ten minutes. Throws a CloudError. */
-export function networkFacts(client: OpenStackClient, clock: Clock): (signal?: AbortSignal) => Promise<NetworkFacts> {
+export function networkFacts(client: OpenStackClient, clock: Clock): () => Promise<NetworkFacts> {
   let known: { readonly atMs: number; readonly facts: Promise<NetworkFacts> } | undefined;
 
-  async function read(signal?: AbortSignal): Promise<NetworkFacts> {
+  async function read(): Promise<NetworkFacts> {
     const list = async (
       path: '/networks' | '/subnets',
       query: readonly (readonly [string, string])[],
     ): Promise<JsonObject[]> => {
-      const request = { service: 'network', path, operation: `GET ${path}`, query, signal } as const;
+      const request = { service: 'network', path, operation: `GET ${path}`, query } as const;
       const { items, failure } = await client.list(request, path.slice(1));
       // Without routers it does not know the filter: there is no external network then.
       if (failure?.kind === 'Invalid' && path === '/networks') return [];
@@ -70,9 +70,9 @@ export function networkFacts(client: OpenStackClient, clock: Clock): (signal?: A
     };
   }
 
-  return (signal) => {
+  return () => {
     if (known === undefined || clock.monotonic() - known.atMs > keepMs) {
-      const facts = read(signal);
+      const facts = read();
       known = { atMs: clock.monotonic(), facts };
       facts.catch(() => {
         if (known?.facts === facts) known = undefined;

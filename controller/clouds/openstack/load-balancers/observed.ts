@@ -37,6 +37,8 @@ export interface Pieces {
   readonly network: NetworkFacts;
   /** The credential may not do it, or the driver cannot. */
   readonly noFailover: boolean;
+  /** Until what came to ERROR may be made anew once more. */
+  readonly restMs: number;
   /** Subnets that had no address left. */
   readonly full: readonly string[];
 }

@@ -247,6 +247,7 @@ function planFailed(wanted: Wanted, pieces: Pieces, own: LoadBalancer): OctaviaP
   }
   const created = planCreate(wanted, pieces);
   if (created.steps.length === 0) return created;
+  if (pieces.restMs > 0) return { ...nothing, waitMs: pieces.restMs };
   const steps: OctaviaStep[] = [];
   if (attached && ours && survives && !attached.description.includes(subject.owner.service))
     steps.push(claimFloatingIp(subject, attached));

@@ -52,7 +52,7 @@ export interface Reads {
   minor(): number | undefined;
   /** The same, asked if need be. */
   knowMinor(signal?: AbortSignal): Promise<number | undefined>;
-  network(signal?: AbortSignal): Promise<NetworkFacts>;
+  network(): Promise<NetworkFacts>;
   /** Undefined when Octavia says that it does not exist. */
   get(id: string, signal?: AbortSignal): Promise<LoadBalancer | undefined>;
   list<Item>(what: Listing<Item>, query: Query, signal?: AbortSignal, urgency?: Urgency): Promise<Item[]>;
@@ -61,6 +61,8 @@ export interface Reads {
   remember(subject: Subject, observed: OctaviaObserved | undefined): void;
   /** What is known of its members is out of date. */
   forgetMembers(pool: string): void;
+  /** One in ERROR was deleted, to be made anew; should that go on, it takes ever longer rests. */
+  noteRecreation(owner: Owner): void;
   /** A failover was refused; it is not tried again. */
   noteNoFailover(): void;
   assemble(subject: Subject, found: Found): OctaviaObserved | undefined;
@@ -115,6 +117,9 @@ export const listings = {
 } as const;
 
 const callsAtOnce = 8;
+/** Between two that came to ERROR as soon as they were made. */
+const firstRestMs = 30_000;
+const longestRestMs = 600_000;
 
 export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts): Reads {
   const network = networkFacts(client, clock);
@@ -127,6 +132,16 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
   const pendingSince = new Map<string, number>();
   /** By pool: its members at a version of it. */
   const memberSets = new Map<string, { readonly key: string; readonly members: readonly Member[] }>();
+
+  /** By Service: how often in a row what was made came to ERROR. */
+  const recreations = new Map<string, { readonly count: number; readonly atMs: number }>();
+
+  function restOf({ service }: Owner): number {
+    const known = recreations.get(service);
+    if (known === undefined || known.count < 2) return 0;
+    const restMs = Math.min(longestRestMs, firstRestMs * 2 ** (known.count - 2));
+    return Math.max(0, known.atMs + restMs - clock.monotonic());
+  }
 
   async function knowMinor(signal?: AbortSignal): Promise<number | undefined> {
     minor ??= minorOf(await client.versions('load-balancer', signal));
@@ -247,7 +262,7 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
       list(listings.floatingIps, ref.service === '' ? [] : [['description', floatingIpDescription(ref)]], signal),
       ref.address === undefined ? [] : list(listings.floatingIps, [['floating_ip_address', ref.address]], signal),
       list(listings.groups, ref.service === '' ? [] : [['name', securityGroupName(owner, ref.service)]], signal),
-      network(signal),
+      network(),
       knowMinor(signal),
     ]);
     const all = new Map<string, LoadBalancer>();
@@ -280,6 +295,7 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
         ports: serverPorts(ports),
         network: facts,
         noFailover,
+        restMs: restOf(owner),
         full: [],
       },
     };
@@ -360,7 +376,7 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
       list(listings.monitors, [], signal, 'refresh'),
       list(listings.floatingIps, [], signal, 'refresh'),
       list(listings.groups, [], signal, 'refresh'),
-      network(signal),
+      network(),
       knowMinor(signal),
     ]);
     const subjects = subjectsIn({ cluster, bare, listeners, pools, floating, groups, adoptable });
@@ -394,7 +410,9 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
     );
     for (const id of memberSets.keys()) if (!ours.has(id)) memberSets.delete(id);
     const filledBy = Map.groupBy(filled, ({ loadBalancerId }) => loadBalancerId);
-    const common = { ports: serverPorts(ports), network: facts, noFailover, full: [], named: undefined } as const;
+    const common = {
+      ...{ ports: serverPorts(ports), network: facts, noFailover, full: [], named: undefined },
+    } as const;
     const shared = memberLists();
     const observed: OctaviaObserved[] = [];
     for (const [subject, some] of involved) {
@@ -403,6 +421,7 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
         subject,
         {
           ...common,
+          restMs: restOf(subject.owner),
           loadBalancers: some.map((each) => ({ ...each, pools: filledBy.get(each.id) ?? [] })),
           floatingIps: floating.filter(
             (each) => isMarked(each, subject.owner) || (each.portId !== undefined && vips.has(each.portId)),
@@ -423,12 +442,13 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
           tagValue(tags, ownerTags.retained) !== undefined &&
           !ownerIn(tags, cluster),
       )
-      .map((one) => givenUp(one, cluster, { ...common, floatingIps: [], group: undefined }));
+      .map((one) => givenUp(one, cluster, { ...common, restMs: 0, floatingIps: [], group: undefined }));
     return [...observed, ...kept];
   }
 
   function remember({ owner }: Subject, observed: OctaviaObserved | undefined): void {
     const { own, hosts = [] } = observed?.pieces ?? {};
+    if (own?.status === 'ACTIVE') recreations.delete(owner.service);
     // The rest is read anew anyway.
     const waits = [own, ...hosts].some((one) => one?.status.startsWith('PENDING'));
     if (observed && waits) last.set(owner.service, observed);
@@ -467,6 +487,10 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
     subnetOf,
     remember,
     forgetMembers: (pool) => void memberSets.delete(pool),
+    noteRecreation({ service }) {
+      const count = (recreations.get(service)?.count ?? 0) + 1;
+      recreations.set(service, { count, atMs: clock.monotonic() });
+    },
     noteNoFailover() {
       noFailover = true;
     },

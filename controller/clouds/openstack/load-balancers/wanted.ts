@@ -122,9 +122,10 @@ export function classicCheck(
   port: DesiredPort,
 ): { readonly type: string; readonly monitorPort: number | undefined } {
   if (wanted.desired.trafficPolicy === 'Local') {
+    const http = usesHttp(wanted, port);
     return {
-      type: usesHttp(wanted, port) ? 'HTTP' : connectionCheck(port),
-      monitorPort: wanted.desired.healthCheck.port,
+      type: http ? 'HTTP' : connectionCheck(port),
+      monitorPort: http ? wanted.desired.healthCheck.port : undefined,
     };
   }
   return { type: connectionCheck(port), monitorPort: undefined };
