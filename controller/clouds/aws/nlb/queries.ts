@@ -1,0 +1,205 @@
+import { DescribeInstancesCommand } from '@aws-sdk/client-ec2';
+import {
+  DescribeListenersCommand,
+  DescribeLoadBalancerAttributesCommand,
+  DescribeLoadBalancersCommand,
+  DescribeTagsCommand,
+  DescribeTargetGroupAttributesCommand,
+  DescribeTargetGroupsCommand,
+  DescribeTargetHealthCommand,
+  type LoadBalancer as ElbLoadBalancer,
+  type TargetGroup as ElbTargetGroup,
+} from '@aws-sdk/client-elastic-load-balancing-v2';
+import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
+import { chunks, inParallel } from '../../lookup-pass.ts';
+import { tagMap } from '../cluster-tags.ts';
+import type { Tags } from '../load-balancer-tags.ts';
+import type { AwsParts } from '../parts.ts';
+import type { NetworkReads } from '../security-groups/network-reads.ts';
+import type { ReadOptions } from '../service-calls.ts';
+import { listenerOf, targetsOf } from './answers.ts';
+import type { Listener, Target } from './observed.ts';
+
+/** As many as one call of DescribeTags takes. */
+const arnsPerCall = 20;
+const pageSize = 400;
+/** How many calls a look at many things has under way. */
+export const callsAtOnce = 4;
+
+/** Names or ARNs; without either, all. */
+export interface BalancerWish {
+  readonly Names?: string[];
+  readonly LoadBalancerArns?: string[];
+}
+
+/** What AWS is asked about network load balancers. What does not exist is left out. All throw a CloudError. */
+export interface NlbQueries {
+  loadBalancers(wish: BalancerWish, options: ReadOptions): Promise<ElbLoadBalancer[]>;
+  targetGroups(wish: { readonly Names?: string[] }, options: ReadOptions): Promise<ElbTargetGroup[]>;
+  /** By ARN. */
+  tagsOf(arns: readonly string[], options: ReadOptions): Promise<ReadonlyMap<string, Tags>>;
+  /** Of one load balancer, with their tags. */
+  listeners(arn: string, options: ReadOptions): Promise<readonly Listener[]>;
+  attributes(arn: string, options: ReadOptions): Promise<Tags>;
+  /** Targets, without their providerIDs, and attributes of one target group. */
+  groupState(arn: string, options: ReadOptions): Promise<{ readonly targets: Target[]; readonly attributes: Tags }>;
+  /** ProviderIDs by IP address. */
+  instancesByAddress(addresses: readonly string[], options: ReadOptions): Promise<ReadonlyMap<string, string>>;
+}
+
+export function createNlbQueries(
+  parts: Pick<AwsParts, 'ec2' | 'elbv2'>,
+  network: Pick<NetworkReads, 'vpc'>,
+): NlbQueries {
+  async function loadBalancers(wish: BalancerWish, options: ReadOptions): Promise<ElbLoadBalancer[]> {
+    const single = wish.Names !== undefined || wish.LoadBalancerArns !== undefined;
+    return unlessGone([], () =>
+      pages('DescribeLoadBalancers', async (Marker) => {
+        const command = new DescribeLoadBalancersCommand({
+          ...wish,
+          ...(single ? {} : { PageSize: pageSize }),
+          ...Marker,
+        });
+        const answer = await parts.elbv2().read('DescribeLoadBalancers', command, options);
+        return { items: answer.LoadBalancers ?? [], next: answer.NextMarker };
+      }),
+    );
+  }
+
+  async function targetGroups(wish: { readonly Names?: string[] }, options: ReadOptions): Promise<ElbTargetGroup[]> {
+    return unlessGone([], () =>
+      pages('DescribeTargetGroups', async (Marker) => {
+        const command = new DescribeTargetGroupsCommand({
+          ...wish,
+          ...(wish.Names ? {} : { PageSize: pageSize }),
+          ...Marker,
+        });
+        const answer = await parts.elbv2().read('DescribeTargetGroups', command, options);
+        return { items: answer.TargetGroups ?? [], next: answer.NextMarker };
+      }),
+    );
+  }
+
+  /** Tags by ARN; of what is gone by now, nothing. */
+  async function tagsOf(arns: readonly string[], options: ReadOptions): Promise<Map<string, Tags>> {
+    const found = new Map<string, Tags>();
+    const ask = async (some: readonly string[]): Promise<void> => {
+      try {
+        const command = new DescribeTagsCommand({ ResourceArns: [...some] });
+        const { TagDescriptions } = await parts.elbv2().read('DescribeTags', command, options);
+        for (const { ResourceArn = '', Tags } of TagDescriptions ?? []) found.set(ResourceArn, tagMap(Tags));
+        const missing = some.find((arn) => !found.has(arn));
+        if (missing !== undefined) throw incomplete('DescribeTags', `nothing is said about ${missing}`);
+      } catch (error) {
+        if (!isGone(error)) throw error;
+        // One that has gone spoils the answer for all; alone it says so itself.
+        if (some.length > 1) await inParallel(callsAtOnce, some, (arn) => ask([arn]));
+      }
+    };
+    await inParallel(callsAtOnce, chunks([...new Set(arns)], arnsPerCall), ask);
+    return found;
+  }
+
+  async function listeners(arn: string, options: ReadOptions): Promise<readonly Listener[]> {
+    const answers = await pages('DescribeListeners', async (Marker) => {
+      const command = new DescribeListenersCommand({ LoadBalancerArn: arn, ...Marker });
+      const answer = await parts.elbv2().read('DescribeListeners', command, options);
+      return { items: answer.Listeners ?? [], next: answer.NextMarker };
+    });
+    const tags = await tagsOf(
+      answers.map(({ ListenerArn = '' }) => ListenerArn),
+      options,
+    );
+    return answers.flatMap((answer) => {
+      const its = tags.get(answer.ListenerArn ?? '');
+      return its ? [listenerOf(answer, its)] : [];
+    });
+  }
+
+  async function attributes(arn: string, options: ReadOptions): Promise<Tags> {
+    const command = new DescribeLoadBalancerAttributesCommand({ LoadBalancerArn: arn });
+    const answer = await parts.elbv2().read('DescribeLoadBalancerAttributes', command, options);
+    return tagMap(answer.Attributes);
+  }
+
+  async function groupState(TargetGroupArn: string, options: ReadOptions) {
+    const elbv2 = parts.elbv2();
+    const health = new DescribeTargetHealthCommand({ TargetGroupArn });
+    const attributesOf = new DescribeTargetGroupAttributesCommand({ TargetGroupArn });
+    const [seen, said] = await Promise.all([
+      elbv2.read('DescribeTargetHealth', health, options),
+      elbv2.read('DescribeTargetGroupAttributes', attributesOf, options),
+    ]);
+    const targets = targetsOf(seen.TargetHealthDescriptions).map((one): Target => ({ ...one, providerID: '' }));
+    return { targets, attributes: tagMap(said.Attributes) };
+  }
+
+  async function instancesByAddress(addresses: readonly string[], options: ReadOptions): Promise<Map<string, string>> {
+    const found = new Map<string, string>();
+    if (addresses.length === 0) return found;
+    const vpc = await network.vpc(options);
+    const kinds = [
+      ['private-ip-address', addresses.filter((one) => !one.includes(':'))],
+      ['network-interface.ipv6-addresses.ipv6-address', addresses.filter((one) => one.includes(':'))],
+    ] as const;
+    const asked = kinds.flatMap(([Name, all]) => chunks(all, 200).map((Values) => ({ Name, Values: [...Values] })));
+    await inParallel(callsAtOnce, asked, async (filter) => {
+      const Filters = [{ Name: 'vpc-id', Values: [vpc] }, filter];
+      const reservations = await pages('DescribeInstances', async (Marker) => {
+        const NextToken = 'Marker' in Marker ? { NextToken: Marker.Marker } : {};
+        const command = new DescribeInstancesCommand({ Filters, MaxResults: 1000, ...NextToken });
+        const answer = await parts.ec2.read('DescribeInstances', command, options);
+        return { items: answer.Reservations ?? [], next: answer.NextToken };
+      });
+      for (const { InstanceId, Placement, NetworkInterfaces } of reservations.flatMap((one) => one.Instances ?? [])) {
+        for (const { PrivateIpAddresses, Ipv6Addresses } of NetworkInterfaces ?? []) {
+          const its = [
+            ...(PrivateIpAddresses ?? []).map(({ PrivateIpAddress }) => PrivateIpAddress),
+            ...(Ipv6Addresses ?? []).map(({ Ipv6Address }) => Ipv6Address),
+          ];
+          for (const address of its)
+            if (address !== undefined) found.set(address, `aws:///${Placement?.AvailabilityZone ?? ''}/${InstanceId}`);
+        }
+      }
+    });
+    return found;
+  }
+
+  return { loadBalancers, targetGroups, tagsOf, listeners, attributes, groupState, instancesByAddress };
+}
+
+function isGone(error: unknown): boolean {
+  return isCloudError(error) && error.kind === 'NotFound';
+}
+
+/** @param otherwise the answer where it does not exist, or goes meanwhile */
+export async function unlessGone<Answer>(otherwise: Answer, run: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await run();
+  } catch (error) {
+    if (isGone(error)) return otherwise;
+    throw error;
+  }
+}
+
+async function pages<Item>(
+  operation: string,
+  page: (marker: {
+    readonly Marker?: string;
+  }) => Promise<{ readonly items: readonly Item[]; readonly next: string | undefined }>,
+): Promise<Item[]> {
+  const items: Item[] = [];
+  const markers = new Set<string>();
+  for (let marker: string | undefined; ; ) {
+    const answer = await page(marker === undefined ? {} : { Marker: marker });
+    items.push(...answer.items);
+    marker = answer.next || undefined;
+    if (marker === undefined) return items;
+    if (markers.has(marker)) throw incomplete(operation, 'the pages go in a circle');
+    markers.add(marker);
+  }
+}
+
+function incomplete(operation: string, message: string): CloudError {
+  return new CloudError({ kind: 'Unavailable', cloud: 'aws', operation, message });
+}
