@@ -143,7 +143,13 @@ export function createClient(options: ClientOptions): OpenStackClient {
       refused = { until: clock.monotonic() + refusalHoldsMs, error: errorOf(operation, answer, 'Unauthorized') };
       throw refused.error;
     }
-    return readSession(answer.header('x-subject-token'), jsonOf(answer, operation), clock, operation);
+    const fresh = readSession(answer.header('x-subject-token'), jsonOf(answer, operation), clock, operation);
+    const wanted = credential.method === 'application_credential' ? credential.projectId : undefined;
+    if (wanted !== undefined && fresh.projectId !== wanted) {
+      const message = `the application credential is of project ${fresh.projectId}, the configuration names ${wanted}`;
+      throw new CloudError({ kind: 'Invalid', cloud: 'openstack', operation, message });
+    }
+    return fresh;
   }
 
   /** Whoever needs a token waits for the one request under way. */

@@ -51,7 +51,7 @@ describe('the OpenStack configuration from cloud.conf', () => {
   });
 
   it('sends no scope with an application credential, by id or by name and user', async () => {
-    const byId = await config(global('application-credential-id=ac1\napplication-credential-secret=s\ntenant-id=p1\n'));
+    const byId = await config(global('application-credential-id=ac1\napplication-credential-secret=s\n'));
     assert.deepEqual(authRequest(byId.credential), {
       auth: { identity: { methods: ['application_credential'], application_credential: { id: 'ac1', secret: 's' } } },
     });
@@ -66,6 +66,20 @@ describe('the OpenStack configuration from cloud.conf', () => {
         },
       },
     });
+  });
+
+  it('is known by its project where one is named beside an application credential, so that another can take its place', async () => {
+    const lines = (id: string) => global(`application-credential-id=${id}\napplication-credential-secret=s\n`);
+    const bare = await config(lines('ac1'));
+    assert.equal(reachOf(bare.credential), 'application-credential:ac1');
+    assert.match(bare.warnings.join(), /tenant-id \(project_id\) is missing beside the application credential/);
+    for (const id of ['ac1', 'ac2']) {
+      const { credential, warnings } = await config(`${lines(id)}tenant-id=p1\n`);
+      assert.equal(reachOf(credential), 'p1');
+      assert.deepEqual(warnings, []);
+      assert.ok(!JSON.stringify(authRequest(credential)).includes('p1'));
+    }
+    assert.equal(reachOf((await config(global('user-id=u\npassword=pw\ntenant-id=p1\n'))).credential), 'p1');
   });
 
   it('authenticates by token into a project, and as trustee into a trust', async () => {

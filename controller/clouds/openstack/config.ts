@@ -43,6 +43,10 @@ export interface OpenStackConfig {
   readonly warnings: readonly string[];
 }
 
+/** What was found and made is recorded under the scope, so it should outlive the credential. */
+const noProject =
+  'tenant-id (project_id) is missing beside the application credential: another application credential will be another scope';
+
 /** Keys of [Global] and what clouds.yaml calls them. */
 const globalKeys: ReadonlyMap<string, SettingName> = new Map<string, SettingName>([
   ['auth-url', 'auth_url'],
@@ -128,9 +132,10 @@ export async function readConfig(
   const unknown = unknownKeys(gcfg, knownKeys);
   const loadBalancer = loadBalancerConfigOf(gcfg);
   const tls = tlsOf(settings, where);
+  const credential = credentialOf(settings, where);
   return {
     authUrl,
-    credential: credentialOf(settings, where),
+    credential,
     region: settings.region_name,
     interface: interfaceOf(settings.interface, where),
     tls,
@@ -143,6 +148,7 @@ export async function readConfig(
       ...(unknown.length > 0 ? [`unknown in the cloud config: ${unknown.join(', ')}`] : []),
       ...warnings,
       ...loadBalancer.warnings,
+      ...(credential.method === 'application_credential' && credential.projectId === undefined ? [noProject] : []),
     ],
   };
 }

@@ -45,6 +45,8 @@ export type Credential =
       readonly method: 'application_credential';
       readonly credential: { readonly id: string } | { readonly name: string; readonly user: UserRef };
       readonly secret: string;
+      /** Where it has to lead; not sent, since it carries its project itself. */
+      readonly projectId?: string;
     }
   | { readonly method: 'token'; readonly token: string; readonly scope: TokenScope };
 
@@ -75,10 +77,11 @@ export function credentialOf(settings: RawSettings, where: string): Credential {
   }
   const secret = settings.application_credential_secret;
   if (secret !== undefined) {
-    const { application_credential_id: id, application_credential_name: name } = settings;
-    if (id !== undefined) return { method: 'application_credential', credential: { id }, secret };
+    const { application_credential_id: id, application_credential_name: name, project_id: projectId } = settings;
+    const rest = { secret, ...(projectId === undefined ? {} : { projectId }) };
+    if (id !== undefined) return { method: 'application_credential', credential: { id }, ...rest };
     if (name === undefined) throw missing('application_credential_secret needs application_credential_id or _name');
-    return { method: 'application_credential', credential: { name, user: userOf(settings, missing) }, secret };
+    return { method: 'application_credential', credential: { name, user: userOf(settings, missing) }, ...rest };
   }
   if (settings.application_credential_id !== undefined || settings.application_credential_name !== undefined) {
     throw missing('application_credential_secret is missing');
@@ -133,6 +136,7 @@ export function reachOf(credential: Credential): string {
   const escaped = (parts: readonly string[]) => parts.map(encodeURIComponent).join(':');
   const domainWord = (domain: DomainRef) => ('id' in domain ? domain.id : domain.name);
   if (credential.method === 'application_credential') {
+    if (credential.projectId !== undefined) return escaped([credential.projectId]);
     const application = credential.credential;
     if ('id' in application) return escaped(['application-credential', application.id]);
     const { name, user } = application;

@@ -84,6 +84,13 @@ describe('opening OpenStack', () => {
     await assert.rejects(async () => bad.prove?.(), { kind: 'Unauthorized' });
   });
 
+  it('an application credential of another project than the one that is named is not used', async () => {
+    const lines = `application-credential-id=a\napplication-credential-secret=${password}\n`;
+    const at = (project: string) => open(`[Global]\nauth-url=${fake.authUrl}\ntenant-id=${project}\n${lines}`);
+    await (await at('p1')).prove?.();
+    await assert.rejects(async () => (await at('p2')).prove?.(), /is of project p1, the configuration names p2/);
+  });
+
   it('has load balancers unless they are switched off, and routes where a router is named', async () => {
     const parts = async (extra: string) => {
       const { loadBalancers, routes } = await open(conf(extra));
