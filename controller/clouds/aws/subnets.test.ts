@@ -103,6 +103,15 @@ describe('chooseSubnets', () => {
       /both in eu-west-1a/,
     ],
     [
+      'the one of the cloud config where all are of other clusters',
+      [
+        subnet('subnet-1', 'eu-west-1a', { tags: { 'kubernetes.io/cluster/c2': 'owned' } }),
+        subnet('subnet-2', 'eu-west-1b', { tags: { 'kubernetes.io/cluster/c2': 'owned' } }),
+      ],
+      { fallback: 'subnet-2' },
+      ['subnet-2'],
+    ],
+    [
       'only those with IPv6 where it is asked for',
       [subnet('subnet-1', 'eu-west-1a'), subnet('subnet-2', 'eu-west-1a', { ipv6Cidrs: ['2001:db8::/64'] })],
       { ipv6: true },

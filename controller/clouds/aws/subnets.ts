@@ -19,6 +19,8 @@ export interface SubnetWish {
   readonly named: readonly string[];
   /** Only subnets that have IPv6, too. */
   readonly ipv6: boolean;
+  /** Id of the one to take where none is of our cluster or of no cluster (`SubnetID` of the cloud config). */
+  readonly fallback?: string | undefined;
   /** Whether a subnet carries the cluster's tag. */
   isCluster(tags: Tags): boolean;
 }
@@ -34,9 +36,10 @@ const clusterPrefix = 'kubernetes.io/cluster/';
  */
 export function chooseSubnets(subnets: readonly Subnet[], wish: SubnetWish): SubnetChoice {
   if (wish.named.length > 0) return named(subnets, wish);
-  const ours = subnets.filter(
+  const tagged = subnets.filter(
     ({ tags }) => wish.isCluster(tags) || !Object.keys(tags).some((key) => key.startsWith(clusterPrefix)),
   );
+  const ours = tagged.length > 0 ? tagged : subnets.filter(({ id }) => id === wish.fallback);
   const role = wish.internal ? 'kubernetes.io/role/internal-elb' : 'kubernetes.io/role/elb';
   const byZone = new Map<string, Subnet>();
   for (const subnet of ours) {

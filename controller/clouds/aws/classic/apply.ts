@@ -43,7 +43,7 @@ type Change = Partial<ClassicLoadBalancer>;
 
 /** The one call of each step, and what there is after it. */
 export function createClassicApply(
-  parts: Pick<AwsParts, 'elb' | 'cluster'>,
+  parts: Pick<AwsParts, 'config' | 'elb' | 'cluster'>,
   network: SharedNetwork,
   reads: ClassicReads,
 ): Apply {
@@ -95,7 +95,13 @@ export function createClassicApply(
         parts.cluster(signal),
       ]);
       const isCluster = (tags: Tags) => facts.isCluster(tags);
-      const choice = chooseSubnets(all, { internal, named: wish.subnets, ipv6: false, isCluster });
+      const choice = chooseSubnets(all, {
+        internal,
+        named: wish.subnets,
+        ipv6: false,
+        fallback: parts.config.subnetId,
+        isCluster,
+      });
       if ('problem' in choice) throw invalid('CreateLoadBalancer', choice.problem);
       const subnets = choice.subnets.map(({ id }) => id);
       const groups = securityGroups.map((ref) => groupId(facts, ref));
@@ -118,6 +124,8 @@ export function createClassicApply(
         ...{ securityGroups: groups, policies: [], backendPolicies: new Map(), health: undefined, instances: [] },
         ...{ createdAtMs: undefined, attributes: {} },
       };
+      // A new one has the defaults.
+      reads.noteAttributes(hostname, {});
       return assemble({ ...common, balancer });
     }
 
@@ -216,10 +224,12 @@ export function createClassicApply(
         }
         case 'modify attributes': {
           const LoadBalancerAttributes = sdkAttributes(other.attributes);
-          reads.forgetAttributes(balancer.hostname);
+          reads.noteAttributes(balancer.hostname, undefined);
           const command = new ModifyLoadBalancerAttributesCommand({ ...name, LoadBalancerAttributes });
           await change('ModifyLoadBalancerAttributes', command);
-          return { attributes: { ...balancer.attributes, ...other.attributes } };
+          const attributes = { ...balancer.attributes, ...other.attributes };
+          reads.noteAttributes(balancer.hostname, attributes);
+          return { attributes };
         }
         case 'configure health check': {
           const { target, interval, timeout, healthy, unhealthy } = other.health;

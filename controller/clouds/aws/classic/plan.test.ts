@@ -23,6 +23,7 @@ const plainConfig: ClassicConfig = {
   healthProbe: undefined,
   elbSecurityGroup: undefined,
   disableSecurityGroupIngress: false,
+  subnetId: undefined,
 };
 const idOf = (providerID: string) => /i-[0-9]+$/.exec(providerID)?.[0];
 
@@ -111,9 +112,13 @@ function machine(persons: readonly string[] = [], config = plainConfig) {
   const cluster = async () => clusterTagsOf('c1', false);
   const reads = {
     ...{ get: async () => undefined, observe: async () => undefined, observeAll: async () => [] },
-    ...{ providerIds: new Map<string, string>(), forgetAttributes: () => {} },
+    ...{ providerIds: new Map<string, string>(), noteAttributes: () => {} },
   };
-  const apply = createClassicApply({ elb: () => calls as never, cluster }, network, reads);
+  const apply = createClassicApply(
+    { config: { subnetId: undefined } as never, elb: () => calls as never, cluster },
+    network,
+    reads,
+  );
   const rulesOfNodes = () =>
     (facts.groups.get('sg-nodes')?.ingress ?? []).map(
       ({ source, protocol, fromPort }) => `${protocol} ${fromPort} ${source}`,

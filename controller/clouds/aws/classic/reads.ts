@@ -40,8 +40,8 @@ export interface ClassicReads {
   observe(ref: LoadBalancerRef, signal?: AbortSignal): Promise<ClassicObserved | undefined>;
   /** One by its name, with its tags; undefined when it is not there. */
   get(name: string, options: ReadOptions): Promise<ClassicLoadBalancer | undefined>;
-  /** Its attributes are about to change: they are read anew by the next look. */
-  forgetAttributes(hostname: string): void;
+  /** What its attributes are now; undefined = they are about to change, and are read anew by the next look unless that is told, too. */
+  noteAttributes(hostname: string, attributes: Attributes | undefined): void;
   /** By which providerIDs instances were registered. */
   readonly providerIds: Map<string, string>;
 }
@@ -96,13 +96,17 @@ export function createClassicReads(
     try {
       const answer = await parts.elb().read('DescribeLoadBalancerAttributes', command, options);
       const attributes = readAttributes(answer.LoadBalancerAttributes);
-      attributesSeen.delete(hostname);
-      attributesSeen.set(hostname, { attributes, atMs: clock.monotonic() });
+      noteAttributes(hostname, attributes);
       return attributes;
     } catch (error) {
       if (isCloudError(error) && error.kind === 'NotFound') return undefined;
       throw error;
     }
+  }
+
+  function noteAttributes(hostname: string, attributes: Attributes | undefined): void {
+    attributesSeen.delete(hostname);
+    if (attributes !== undefined) attributesSeen.set(hostname, { attributes, atMs: clock.monotonic() });
   }
 
   async function describe(name: string, options: ReadOptions): Promise<LoadBalancerDescription | undefined> {
@@ -262,7 +266,7 @@ export function createClassicReads(
     return assemble(pieces);
   }
 
-  return { observe, observeAll, get, providerIds, forgetAttributes: (hostname) => attributesSeen.delete(hostname) };
+  return { observe, observeAll, get, providerIds, noteAttributes };
 }
 
 /** Hundreds of Services have equal sets of thousands of members: one array for all of them. */

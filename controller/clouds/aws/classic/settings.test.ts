@@ -8,6 +8,7 @@ const plainConfig: ClassicConfig = {
   healthProbe: undefined,
   elbSecurityGroup: undefined,
   disableSecurityGroupIngress: false,
+  subnetId: undefined,
 };
 const certificate = 'arn:aws:acm:eu-west-1:123456789012:certificate/1234';
 

@@ -27,7 +27,10 @@ export interface ClassicSettings {
   readonly notes: readonly Refusal[];
 }
 
-export type ClassicConfig = Pick<AwsConfig, 'healthProbe' | 'elbSecurityGroup' | 'disableSecurityGroupIngress'>;
+export type ClassicConfig = Pick<
+  AwsConfig,
+  'healthProbe' | 'elbSecurityGroup' | 'disableSecurityGroupIngress' | 'subnetId'
+>;
 
 /** What is spoken in front of what is spoken to the members, where TLS ends. */
 const frontProtocols: Readonly<Record<string, string>> = { https: 'HTTPS', http: 'HTTPS', ssl: 'SSL', tcp: 'SSL' };

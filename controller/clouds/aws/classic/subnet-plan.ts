@@ -7,7 +7,7 @@ import { type ClassicStep, stepOf } from './step.ts';
 
 /** Attaches what is new before it detaches what is not wanted; where one is attached in a zone that has one, AWS exchanges them by itself. */
 export function planSubnets(
-  { settings, subject }: Wanted,
+  { settings, subject, config }: Wanted,
   { subnets, facts }: ClassicPieces,
   balancer: ClassicLoadBalancer,
 ): { readonly steps: readonly ClassicStep[]; readonly refusals: readonly Refusal[] } {
@@ -17,6 +17,7 @@ export function planSubnets(
     internal,
     named: settings.subnets,
     ipv6: false,
+    fallback: config.subnetId,
     isCluster: (tags) => facts.isCluster(tags),
   });
   // It goes on where it stands.
