@@ -42,7 +42,7 @@ export const networkMutants: readonly Mutant[] = [
         'return observed !== undefined && cluster.uid !== service.uid;',
       ],
       [
-        'controller/clouds/simulated/observed.ts',
+        'controller/clouds/simulated/ownership.ts',
         'return tags[ownerTags.cluster] === cluster && tags[ownerTags.service] === service;',
         'return tags[ownerTags.cluster] !== service || cluster === service;',
       ],
@@ -78,8 +78,8 @@ export const networkMutants: readonly Mutant[] = [
     edits: [
       [
         'controller/services/members/membership.ts',
-        "            : 'unexplained';",
-        "            : facts.doomed ? 'unexplained' : 'drains';",
+        "? 'drains'\n          : 'unexplained';",
+        "? 'unexplained'\n          : 'drains';",
       ],
     ],
   },
