@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -42,6 +42,8 @@ export interface Cluster {
   /** Kubelet and agent fall silent without a word. */
   powerLoss(name: string): Promise<void>;
   restartController(): Promise<void>;
+  /** Puts another cloud.conf in place, as a changed Secret does. */
+  configure(cloudConfig: string): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -114,6 +116,10 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
       vm?.kubelet.stop();
       await vm?.agent?.kill();
       vm?.close();
+    },
+    async configure(text) {
+      await writeFile(`${cloudConfig}.new`, text, { mode: 0o600 });
+      await rename(`${cloudConfig}.new`, cloudConfig);
     },
     async restartController() {
       await controller.stop();

@@ -23,6 +23,7 @@ describe(`a cluster on OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
   let cluster: Cluster;
   let router: string;
   const vms: CloudVm[] = [];
+  const credentials: Record<string, string>[] = [];
   const idOf = ({ providerID }: CloudVm) => providerID.slice(providerID.lastIndexOf('/') + 1);
 
   before(async () => {
@@ -39,7 +40,7 @@ describe(`a cluster on OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
     }
     cluster = await startCluster({
       ...{ nodeNames, podRange: `${podPrefix}0.0/16`, env: process.env, projectId: connection.projectId },
-      cloudConfig: `[Global]\nuse-clouds = true\n[Route]\nrouter-id = ${router}\n`,
+      cloudConfig: configOf(await anotherCredential()),
       metadata: await metadataService(process.env),
     });
     for (const vm of vms) await cluster.boot(vm);
@@ -49,7 +50,38 @@ describe(`a cluster on OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
     const path = `/routers/${router}/remove_extraroutes`;
     await connection.call('network', 'PUT', path, { router: { routes: await routes() } });
     for (const vm of vms) await servers.delete(idOf(vm));
+    for (const credential of credentials) await dropCredential(credential);
   });
+
+  /** An application credential where one may be made, else what the environment has. */
+  async function anotherCredential(): Promise<Record<string, string> | undefined> {
+    const { config, call, userId } = connection;
+    if (config.credential.method === 'application_credential') return undefined;
+    const path = `/users/${userId}/application_credentials`;
+    const name = `mooring-e2e-${run}-${credentials.length + 1}`;
+    const made = (await call('identity', 'POST', path, { application_credential: { name } }))?.[
+      'application_credential'
+    ];
+    credentials.push(made as Record<string, string>);
+    return made as Record<string, string>;
+  }
+  const dropCredential = async ({ id }: Record<string, string>) => {
+    await connection.call('identity', 'DELETE', `/users/${connection.userId}/application_credentials/${id}`);
+  };
+  function configOf(credential: Record<string, string> | undefined): string {
+    const { authUrl, region } = connection.config;
+    const lines =
+      credential === undefined
+        ? ['use-clouds = true']
+        : [
+            `auth-url = ${authUrl}`,
+            `application-credential-id = ${credential['id']}`,
+            `application-credential-secret = ${credential['secret']}`,
+            `tenant-id = ${connection.projectId}`,
+            ...(region === undefined ? [] : [`region = ${region}`]),
+          ];
+    return ['[Global]', ...lines, '[Route]', `router-id = ${router}`, ''].join('\n');
+  }
 
   // biome-ignore lint/suspicious/noExplicitAny: a Node as the API server sends it
   const nodeOf = async (name: string): Promise<any> => {
@@ -88,6 +120,7 @@ describe(`a cluster on OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
   let floating: Json | undefined;
   const balancerNow = async () =>
     (await connection.call('load-balancer', 'GET', `/lbaas/loadbalancers/${balancer?.['id']}`))?.['loadbalancer'];
+  const state = async () => [await connection.call('network', 'GET', `/routers/${router}`), await balancerNow()];
   const memberAddresses = async (): Promise<unknown[][]> => {
     const path = `/lbaas/pools?loadbalancer_id=${balancer?.['id']}`;
     const pools = await connection.list('load-balancer', path, 'pools');
@@ -179,7 +212,6 @@ describe(`a cluster on OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
   });
 
   it('a controller that starts anew changes nothing', async () => {
-    const state = async () => [await connection.call('network', 'GET', `/routers/${router}`), await balancerNow()];
     const before = await state();
     const leader = async () => {
       const path = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cloud-controller-manager';
@@ -191,6 +223,20 @@ describe(`a cluster on OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
     // Its first looks at servers, routes and load balancers.
     await new Promise((resolve) => setTimeout(resolve, 5000));
     assert.deepEqual(await state(), before);
+  });
+
+  it('another application credential takes over while the controller runs, and nothing is made anew', async (t) => {
+    const [first] = credentials;
+    if (first === undefined) return t.skip('an application credential may not make others');
+    const before = await state();
+    await cluster.configure(configOf(await anotherCredential()));
+    await waitFor('it is at work', 90, async () =>
+      /the new credential is at work/.test(await readFile(cluster.controllerLog, 'utf8')),
+    );
+    await dropCredential(first);
+    assert.deepEqual(await state(), before);
+    // It is used from now on: the next scenes go on with it.
+    assert.ok(cluster.controller.running);
   });
 
   it('a server that is deleted in Nova takes its Node, its route and its membership along', async () => {
