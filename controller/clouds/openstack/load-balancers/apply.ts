@@ -10,6 +10,7 @@ import {
   readGroup,
   readListener,
   readLoadBalancer,
+  readMember,
   readMonitor,
   readNodePort,
   readPool,
@@ -44,11 +45,12 @@ export function octaviaSteps({ client, reads }: { readonly client: OpenStackClie
       noFailover: false,
       restMs: 0,
       full: [],
+      assumed: false,
     };
     const found: Found = observed ? foundIn(observed) : { ...empty, network: await reads.network() };
-    const now = (after: Found): OctaviaObserved | undefined => {
+    const now = (after: Found, sure = false): OctaviaObserved | undefined => {
       const result = reads.assemble(subject, after);
-      reads.remember(subject, result);
+      reads.remember(subject, result, sure);
       return result;
     };
 
@@ -65,7 +67,7 @@ export function octaviaSteps({ client, reads }: { readonly client: OpenStackClie
       if (after === undefined) throw error;
       return now(after);
     }
-    return now(await after(answer));
+    return now(after(answer), !['create load balancer', 'fail over load balancer'].includes(call.does));
 
     /** What an earlier try has made without our hearing of it. */
     async function madeBefore(): Promise<Found | undefined> {
@@ -251,7 +253,7 @@ export function octaviaSteps({ client, reads }: { readonly client: OpenStackClie
         case 'create member':
           return withPool(call.loadBalancer, resolved.pool, (pool) => ({
             ...pool,
-            members: [...(pool.members ?? []), shownMember(call.member, pool)],
+            members: [...(pool.members ?? []), readMember(answer, operation)],
           }));
         case 'update member':
           return withPool(call.loadBalancer, call.pool, (pool) => ({

@@ -41,6 +41,8 @@ export interface Pieces {
   readonly restMs: number;
   /** Subnets that had no address left. */
   readonly full: readonly string[];
+  /** Not read after the last step, but known from it: enough for the next step, and no proof that there is none. */
+  readonly assumed: boolean;
 }
 
 export interface OctaviaObserved extends ObservedLoadBalancer {

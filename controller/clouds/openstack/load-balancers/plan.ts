@@ -72,7 +72,12 @@ export function planLoadBalancer(
   const wanted: Wanted = { desired, settings, features, config, subject, serverIdOf };
   const plan = desired.attach ? planAttached(wanted, pieces) : planOfItsOwn(wanted, pieces);
   const refusals = [...settings.refusals, ...settings.remarks, ...memberRefusals(wanted), ...plan.refusals];
-  return { ...plan, refusals };
+  return lookedAt({ ...plan, refusals }, pieces);
+}
+
+/** Before it is said that nothing is to be done, everything is looked at. */
+export function lookedAt(plan: OctaviaPlan, pieces: Pieces | undefined): OctaviaPlan {
+  return pieces?.assumed && plan.steps.length === 0 ? { ...plan, waitMs: plan.waitMs ?? 1 } : plan;
 }
 
 function planOfItsOwn(wanted: Wanted, pieces: Pieces | undefined): OctaviaPlan {

@@ -39,7 +39,7 @@ import {
   withLoadBalancer,
 } from './observed.ts';
 import { isOurGroup } from './plan-security-group.ts';
-import { ownedBy, ownerIn, tag, tagValue } from './tags.ts';
+import { ownedBy, ownerIn, ownerTagsOf, tag, tagValue } from './tags.ts';
 
 export interface Reads {
   observe(ref: LoadBalancerRef, signal?: AbortSignal): Promise<OctaviaObserved | undefined>;
@@ -57,8 +57,12 @@ export interface Reads {
   get(id: string, signal?: AbortSignal): Promise<LoadBalancer | undefined>;
   list<Item>(what: Listing<Item>, query: Query, signal?: AbortSignal, urgency?: Urgency): Promise<Item[]>;
   subnetOf(addresses: readonly string[], signal?: AbortSignal): Promise<string | undefined>;
-  /** What came of a step, so that waiting for its end needs one read a look. */
-  remember(subject: Subject, observed: OctaviaObserved | undefined): void;
+  /**
+   * What came of a step, so that waiting for its end needs one read a look.
+   *
+   * @param sure all of its pieces are known as they will be then
+   */
+  remember(subject: Subject, observed: OctaviaObserved | undefined, sure: boolean): void;
   /** What is known of its members is out of date. */
   forgetMembers(pool: string): void;
   /** One in ERROR was deleted, to be made anew; should that go on, it takes ever longer rests. */
@@ -128,6 +132,8 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
   let noFailover = false;
   /** By Service: what it was when it was seen last. */
   const last = new Map<string, OctaviaObserved>();
+  /** Of those the ones whose pieces are known to the last one. */
+  const certain = new WeakSet<OctaviaObserved>();
   /** By load balancer: since when it is in a PENDING status. */
   const pendingSince = new Map<string, number>();
   /** By pool: its members at a version of it. */
@@ -297,6 +303,7 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
         noFailover,
         restMs: restOf(owner),
         full: [],
+        assumed: false,
       },
     };
     const observed = assemble(subject, found, options);
@@ -315,14 +322,13 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
     if (known === undefined || main === undefined || !main.status.startsWith('PENDING')) return undefined;
     if (known.pieces.own === main && ref.id !== undefined && ref.id !== main.id) return undefined;
     const now = await get(main.id, signal);
-    if (!now?.status.startsWith('PENDING')) return undefined;
+    const pending = now?.status.startsWith('PENDING') === true;
+    if (!pending && (now?.status !== 'ACTIVE' || !certain.has(known))) return undefined;
     const { listeners, pools } = main;
-    const observed = assemble(
-      subject,
-      withLoadBalancer(foundIn(known), main.id, { ...now, listeners, pools }),
-      options,
-    );
-    remember(subject, observed);
+    // Octavia lets nobody else in while it is at work: when it is done, there is what our step has made of what was there.
+    const found = { ...foundIn(known), assumed: !pending };
+    const observed = assemble(subject, withLoadBalancer(found, main.id, { ...now!, listeners, pools }), options);
+    remember(subject, observed, pending && certain.has(known));
     return observed;
   }
 
@@ -342,13 +348,18 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
     const checked = pools.filter(({ id, monitorId }) => ours.has(id) && monitorId !== undefined);
     const [filled, monitors] = await Promise.all([
       withMembers(pools, ours, true, signal),
-      inParallel(callsAtOnce, checked, ({ monitorId }) => getMonitor(monitorId!, signal)),
+      monitorsOf(checked, subject, signal),
     ]);
-    const complete = withMonitors(
-      filled,
-      monitors.filter((monitor) => monitor !== undefined),
-    );
-    return { ...bare, pools: await withProviderIds(complete, ports, signal) };
+    return { ...bare, pools: await withProviderIds(withMonitors(filled, monitors), ports, signal) };
+  }
+
+  /** One of several is found with the others by our tags; what carries none is read by itself. */
+  async function monitorsOf(pools: readonly Pool[], { owner }: Subject, signal?: AbortSignal): Promise<Monitor[]> {
+    const tagged =
+      pools.length > 1 ? await list(listings.monitors, [['tags', ownerTagsOf(owner).join(',')]], signal) : [];
+    const left = pools.filter(({ monitorId }) => !tagged.some(({ id }) => id === monitorId));
+    const others = await inParallel(callsAtOnce, left, ({ monitorId }) => getMonitor(monitorId!, signal));
+    return [...tagged, ...others.filter((monitor) => monitor !== undefined)];
   }
 
   async function getMonitor(id: string, signal?: AbortSignal): Promise<Monitor | undefined> {
@@ -411,7 +422,7 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
     for (const id of memberSets.keys()) if (!ours.has(id)) memberSets.delete(id);
     const filledBy = Map.groupBy(filled, ({ loadBalancerId }) => loadBalancerId);
     const common = {
-      ...{ ports: serverPorts(ports), network: facts, noFailover, full: [], named: undefined },
+      ...{ ports: serverPorts(ports), network: facts, noFailover, full: [], named: undefined, assumed: false },
     } as const;
     const shared = memberLists();
     const observed: OctaviaObserved[] = [];
@@ -446,13 +457,15 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
     return [...observed, ...kept];
   }
 
-  function remember({ owner }: Subject, observed: OctaviaObserved | undefined): void {
+  function remember({ owner }: Subject, observed: OctaviaObserved | undefined, sure = false): void {
     const { own, hosts = [] } = observed?.pieces ?? {};
     if (own?.status === 'ACTIVE') recreations.delete(owner.service);
     // The rest is read anew anyway.
     const waits = [own, ...hosts].some((one) => one?.status.startsWith('PENDING'));
-    if (observed && waits) last.set(owner.service, observed);
-    else last.delete(owner.service);
+    if (observed && waits) {
+      last.set(owner.service, observed);
+      if (sure) certain.add(observed);
+    } else last.delete(owner.service);
   }
 
   async function subnetOf(addresses: readonly string[], signal?: AbortSignal): Promise<string | undefined> {

@@ -10,7 +10,7 @@ import {
   ourPools,
   type Pieces,
 } from './observed.ts';
-import { isPending, type OctaviaPlan, waitFor } from './plan.ts';
+import { isPending, lookedAt, type OctaviaPlan, waitFor } from './plan.ts';
 import { claimFloatingIp, giveUpFloatingIp, keepsFloatingIp } from './plan-floating-ip.ts';
 import { planDetach, servesOthers } from './plan-pieces.ts';
 import { planGroupRemoval } from './plan-security-group.ts';
@@ -68,7 +68,7 @@ export function planRemoval(
   }
   if (own && pieces.adopted) steps.push(...addresses);
   steps.push(...(retain ? giveUpGroup(pieces) : planGroupRemoval(pieces)));
-  return { ...nothing, steps };
+  return lookedAt({ ...nothing, steps }, pieces);
 }
 
 /** What stays still has to reach its members: their group stays with it. */
