@@ -3,7 +3,7 @@ import { errorFields } from '../../common/process/log.ts';
 import { annotations as annotationKeys } from '../../common/well-known.ts';
 import { isKubeError } from '../kube/api.ts';
 import { createCloudCalls, type Done, nothingDone } from './cloud-calls.ts';
-import { annotationsFor, type ClusterIdentity } from './desired.ts';
+import type { ClusterIdentity } from './desired.ts';
 import { failureOf } from './failures.ts';
 import { createGoneServices, viewOfTags } from './gone-services.ts';
 import { createLatestServices, type LatestServices } from './latest-services.ts';
@@ -18,8 +18,9 @@ import { readsAnnotation, type ServiceContext } from './service-context.ts';
 import type { ServiceChange, Standing } from './service-patches.ts';
 import { attachTo, isPaused, isRetained, type ServiceView } from './service-view.ts';
 import { createServiceWork } from './service-work.ts';
+import { createSituationReader } from './situation-reader.ts';
 import { createStandings } from './standings.ts';
-import { chooseCloud, type Demand, demandOf, type ServingCloud } from './wants.ts';
+import { chooseCloud, demandOf, type ServingCloud } from './wants.ts';
 import { readService, writeService } from './write-service.ts';
 
 export interface ReconcilerParts {
@@ -86,6 +87,7 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
   const standings = createStandings(metrics.standing, context.events);
   const work = createServiceWork(clock, metrics, standings);
   const refused = createRefusedMembers(() => clock.monotonic());
+  const situationOf = createSituationReader(context, parts, refused);
   const writer = { api: context.api, clock, isRead: readsAnnotation(clouds) };
   /** Services that we let go of ourselves: that they are gone is no news. */
   const released = new Set<string>();
@@ -190,29 +192,6 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
     if (standing !== undefined && !subject.gone && service.condition?.status !== 'True')
       await show(service, { standing }, standing);
     return rest();
-  }
-
-  function situationOf(service: ServiceView, demand: Demand, cloud: ServingCloud) {
-    const known = observations.of(cloud.scope, service.uid);
-    const { attachable, adopts } = parts;
-    const base = { service, demand, cloud, cluster, known, attachable, adopts, nowMs: clock.monotonic() };
-    if (demand !== 'ensure')
-      return { situation: { ...base, members: [], refused: [] }, againInMs: undefined, lookAgain: false };
-    const { scope, loadBalancers } = cloud;
-    const { maxMembers, drains } = loadBalancers;
-    const set = context.members.membersFor(service, {
-      ...{ scope, maxMembers, drains },
-      observed: known?.observed?.members,
-      nodeLabels: loadBalancers.nodeLabels?.(annotationsFor(service, cloud)),
-      refused: refused.of(service.uid),
-    });
-    const split = refused.split(service.uid, set.members);
-    const waits = [set.againInMs, split.againInMs].filter((ms) => ms !== undefined);
-    return {
-      situation: { ...base, members: split.members, refused: split.refused, withheld: set.withheld },
-      againInMs: waits.length === 0 ? undefined : Math.min(...waits),
-      lookAgain: set.lookAgain ?? false,
-    };
   }
 
   async function perform(subject: Subject, situation: Situation, action: Action, signal: AbortSignal): Promise<Turn> {

@@ -1,0 +1,44 @@
+import { annotationsFor } from './desired.ts';
+import type { Situation } from './next-action.ts';
+import type { RefusedMembers } from './refused-members.ts';
+import type { ServiceContext } from './service-context.ts';
+import type { ReconcilerParts } from './service-reconciler.ts';
+import type { ServiceView } from './service-view.ts';
+import type { Demand, ServingCloud } from './wants.ts';
+
+/** Everything that the next action for a Service depends on, as it is known at this moment. */
+export interface SituationNow {
+  readonly situation: Situation;
+  /** When its members may be others, milliseconds. */
+  readonly againInMs: number | undefined;
+  /** The cloud has to be asked again for what the members depend on. */
+  readonly lookAgain: boolean;
+}
+
+export function createSituationReader(
+  { clock, members }: Pick<ServiceContext, 'clock' | 'members'>,
+  { cluster, observations, attachable, adopts }: ReconcilerParts,
+  refused: Pick<RefusedMembers, 'of' | 'split'>,
+): (service: ServiceView, demand: Demand, cloud: ServingCloud) => SituationNow {
+  return (service, demand, cloud) => {
+    const known = observations.of(cloud.scope, service.uid);
+    const base = { service, demand, cloud, cluster, known, attachable, adopts, nowMs: clock.monotonic() };
+    if (demand !== 'ensure')
+      return { situation: { ...base, members: [], refused: [] }, againInMs: undefined, lookAgain: false };
+    const { scope, loadBalancers } = cloud;
+    const { maxMembers, drains } = loadBalancers;
+    const set = members.membersFor(service, {
+      ...{ scope, maxMembers, drains },
+      observed: known?.observed?.members,
+      nodeLabels: loadBalancers.nodeLabels?.(annotationsFor(service, cloud)),
+      refused: refused.of(service.uid),
+    });
+    const split = refused.split(service.uid, set.members);
+    const waits = [set.againInMs, split.againInMs].filter((ms) => ms !== undefined);
+    return {
+      situation: { ...base, members: split.members, refused: split.refused, withheld: set.withheld },
+      againInMs: waits.length === 0 ? undefined : Math.min(...waits),
+      lookAgain: set.lookAgain ?? false,
+    };
+  };
+}
