@@ -8,11 +8,13 @@ import { classicRules } from './classic-rules.ts';
 import { type ControllerProcess, prepareController } from './controller-process.ts';
 import { loadBalancerRules } from './load-balancer-rules.ts';
 import { mutates } from './moto-proxy.ts';
+import { createWeather } from './weather.ts';
 
 const moto = process.env['MOTO_URL'];
 const uninitialized = 'node.cloudprovider.kubernetes.io/uninitialized';
 
 describe('the shipped controller on AWS, against moto', () => {
+  const weather = createWeather(() => performance.now(), 5000);
   let world: AwsWorld;
   let controller: ControllerProcess;
   let vms: Awaited<ReturnType<AwsWorld['createVm']>>[] = [];
@@ -23,7 +25,7 @@ describe('the shipped controller on AWS, against moto', () => {
     world = await startAwsWorld({
       moto,
       kind: 'nlb',
-      rules: [...loadBalancerRules(), ...classicRules()],
+      rules: [...weather.rules, ...loadBalancerRules(), ...classicRules()],
       config: ['NLBSecurityGroupMode = Managed'],
     });
     controller = await prepareController(world);
@@ -43,6 +45,18 @@ describe('the shipped controller on AWS, against moto', () => {
     return status === 200 ? body : undefined;
   }
   const services = '/api/v1/namespaces/default/services';
+  async function create(name: string, annotations: Readonly<Record<string, string>>): Promise<void> {
+    await controller.rest.must('POST', services, {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name, annotations },
+      spec: { type: 'LoadBalancer', selector: { app: name }, ports: [{ name: 'http', port: 80 }] },
+    });
+  }
+  async function hostnameOf(name: string): Promise<string | undefined> {
+    const { body } = await controller.rest.call('GET', `${services}/${name}`);
+    return body?.status?.loadBalancer?.ingress?.[0]?.hostname;
+  }
   async function wait<T>(what: string, timeoutMs: number, probe: () => Promise<T | undefined | false>): Promise<T> {
     try {
       return await until(what, timeoutMs, async () => {
@@ -75,16 +89,8 @@ describe('the shipped controller on AWS, against moto', () => {
     ['classic', {}],
   ] as const) {
     it(`gives a Service a ${kind} load balancer with both nodes`, async () => {
-      await controller.rest.must('POST', services, {
-        apiVersion: 'v1',
-        kind: 'Service',
-        metadata: { name: kind, annotations: type },
-        spec: { type: 'LoadBalancer', selector: { app: kind }, ports: [{ name: 'http', port: 80 }] },
-      });
-      const hostname = await wait(`the ${kind} load balancer has an address`, 40_000, async () => {
-        const { body } = await controller.rest.call('GET', `${services}/${kind}`);
-        return body?.status?.loadBalancer?.ingress?.[0]?.hostname as string | undefined;
-      });
+      await create(kind, type);
+      const hostname = await wait(`the ${kind} load balancer has an address`, 40_000, () => hostnameOf(kind));
       assert.match(hostname, /amazonaws\.com$/);
       await wait('both nodes are members', 30_000, async () =>
         (await inventory()).find((item) =>
@@ -117,6 +123,32 @@ describe('the shipped controller on AWS, against moto', () => {
     assert.deepEqual(await inventory(), standing);
   });
 
+  it('waits for an instance that EC2 does not show yet, and keeps its node', async () => {
+    const vm = await world.createVm();
+    vms.push(vm);
+    weather.hidden.add(vm.name);
+    await controller.kubelet(vm.name).start();
+    await sleep(4000);
+    assert.ok(taintKeys(await nodeNamed(vm.name)).includes(uninitialized));
+    weather.hidden.delete(vm.name);
+    await wait('the new instance is a node', 60_000, async () => {
+      const node = await nodeNamed(vm.name);
+      return node?.spec.providerID === vm.providerID && !taintKeys(node).includes(uninitialized);
+    });
+  });
+
+  it('leaves AWS alone while it is throttled, and then goes on', async () => {
+    const before = weather.refusals();
+    weather.throttled = true;
+    await create('throttled', { 'service.beta.kubernetes.io/aws-load-balancer-type': 'nlb' });
+    await sleep(8000);
+    const refused = weather.refusals() - before;
+    // With rests of 1, 2 and 4 seconds and calls under way together; without them it would be hundreds.
+    assert.ok(refused > 0 && refused < 12, `${refused} calls were refused`);
+    weather.throttled = false;
+    await wait('it has an address', 60_000, () => hostnameOf('throttled'));
+  });
+
   it('a terminated instance loses its node and its route', async () => {
     const [, gone] = vms;
     assert.ok(gone);
@@ -127,15 +159,16 @@ describe('the shipped controller on AWS, against moto', () => {
     await wait('its route is gone', 60_000, async () => !(await inventory()).includes(`route ${range}`));
   });
 
-  it('leaves nothing behind of Services that are deleted', async () => {
-    for (const kind of ['network', 'classic']) await controller.rest.must('DELETE', `${services}/${kind}`);
-    await wait('both Services are gone', 60_000, async () => {
+  it('leaves nothing behind of Services that are deleted, however slowly AWS lets their security groups go', async () => {
+    const names = ['network', 'classic', 'throttled'];
+    for (const name of names) await controller.rest.must('DELETE', `${services}/${name}`);
+    await wait('the Services are gone', 90_000, async () => {
       const { body } = await controller.rest.call('GET', services);
-      return body.items.every(
-        ({ metadata }: { metadata: { name: string } }) => !['network', 'classic'].includes(metadata.name),
-      );
+      return !body.items.some(({ metadata }: { metadata: { name: string } }) => names.includes(metadata.name));
     });
-    const range = (await nodeNamed(vms[0]!.name)).spec.podCIDR;
-    assert.deepEqual(await inventory(), [...bare, `route ${range}`].sort());
+    assert.ok(weather.stillUsed() > 0);
+    const [first, , last] = vms;
+    const ranges = [(await nodeNamed(first!.name)).spec.podCIDR, (await nodeNamed(last!.name)).spec.podCIDR];
+    assert.deepEqual(await inventory(), [...bare, ...ranges.map((range) => `route ${range}`)].sort());
   });
 });
