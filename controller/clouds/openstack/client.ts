@@ -144,9 +144,10 @@ export function createClient(options: ClientOptions): OpenStackClient {
       throw refused.error;
     }
     const fresh = readSession(answer.header('x-subject-token'), jsonOf(answer, operation), clock, operation);
-    const wanted = credential.method === 'application_credential' ? credential.projectId : undefined;
-    if (wanted !== undefined && fresh.projectId !== wanted) {
-      const message = `the application credential is of project ${fresh.projectId}, the configuration names ${wanted}`;
+    const wanted = 'destination' in credential ? credential.destination : undefined;
+    const [named, told] = wanted && 'id' in wanted ? [wanted.id, fresh.projectId] : [wanted?.name, fresh.projectName];
+    if (named !== told && named !== undefined) {
+      const message = `the credential is of project ${told}, the configuration names ${named}`;
       throw new CloudError({ kind: 'Invalid', cloud: 'openstack', operation, message });
     }
     return fresh;

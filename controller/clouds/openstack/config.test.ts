@@ -72,14 +72,22 @@ describe('the OpenStack configuration from cloud.conf', () => {
     const lines = (id: string) => global(`application-credential-id=${id}\napplication-credential-secret=s\n`);
     const bare = await config(lines('ac1'));
     assert.equal(reachOf(bare.credential), 'application-credential:ac1');
-    assert.match(bare.warnings.join(), /tenant-id \(project_id\) is missing beside the application credential/);
+    assert.match(
+      bare.warnings.join(),
+      /tenant-id \(project_id\) is missing beside the application credential or trust/,
+    );
     for (const id of ['ac1', 'ac2']) {
       const { credential, warnings } = await config(`${lines(id)}tenant-id=p1\n`);
       assert.equal(reachOf(credential), 'p1');
       assert.deepEqual(warnings, []);
       assert.ok(!JSON.stringify(authRequest(credential)).includes('p1'));
     }
-    assert.equal(reachOf((await config(global('user-id=u\npassword=pw\ntenant-id=p1\n'))).credential), 'p1');
+    for (const lines of ['user-id=u\npassword=pw\n', 'trust-id=t1\ntrustee-id=u\ntrustee-password=pw\n'])
+      assert.equal(reachOf((await config(global(`${lines}tenant-id=p1\n`))).credential), 'p1');
+    const named = await config(`${lines('ac1')}tenant-name=my project\ntenant-domain-name=D\n`);
+    assert.equal(reachOf(named.credential), 'D:my%20project');
+    const half = await config(`${lines('ac1')}tenant-name=my project\n`);
+    assert.equal(reachOf(half.credential), 'application-credential:ac1');
   });
 
   it('authenticates by token into a project, and as trustee into a trust', async () => {

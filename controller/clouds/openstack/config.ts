@@ -45,7 +45,14 @@ export interface OpenStackConfig {
 
 /** What was found and made is recorded under the scope, so it should outlive the credential. */
 const noProject =
-  'tenant-id (project_id) is missing beside the application credential: another application credential will be another scope';
+  'tenant-id (project_id) is missing beside the application credential or trust: another one will be another scope';
+
+function isBare(credential: Credential): boolean {
+  const bare =
+    credential.method === 'application_credential' ||
+    (credential.method === 'password' && !('project' in credential.scope));
+  return bare && !('destination' in credential);
+}
 
 /** Keys of [Global] and what clouds.yaml calls them. */
 const globalKeys: ReadonlyMap<string, SettingName> = new Map<string, SettingName>([
@@ -148,7 +155,7 @@ export async function readConfig(
       ...(unknown.length > 0 ? [`unknown in the cloud config: ${unknown.join(', ')}`] : []),
       ...warnings,
       ...loadBalancer.warnings,
-      ...(credential.method === 'application_credential' && credential.projectId === undefined ? [noProject] : []),
+      ...(isBare(credential) ? [noProject] : []),
     ],
   };
 }

@@ -34,20 +34,27 @@ export type SettingName = (typeof settingNames)[number];
 
 export type DomainRef = { readonly id: string } | { readonly name: string };
 export type UserRef = { readonly id: string } | { readonly name: string; readonly domain: DomainRef };
-export type TokenScope =
-  | { readonly project: { readonly id: string } | { readonly name: string; readonly domain: DomainRef } }
-  | { readonly 'OS-TRUST:trust': { readonly id: string } };
+export type ProjectRef = { readonly id: string } | { readonly name: string; readonly domain: DomainRef };
+export type TokenScope = { readonly project: ProjectRef } | { readonly 'OS-TRUST:trust': { readonly id: string } };
+
+interface Destined {
+  /** The project that an application credential or a trust has to lead to; not sent, since they carry it themselves. */
+  readonly destination?: ProjectRef;
+}
 
 /** What Keystone is shown. An application credential carries its scope itself. */
 export type Credential =
-  | { readonly method: 'password'; readonly user: UserRef; readonly password: string; readonly scope: TokenScope }
-  | {
+  | ({
+      readonly method: 'password';
+      readonly user: UserRef;
+      readonly password: string;
+      readonly scope: TokenScope;
+    } & Destined)
+  | ({
       readonly method: 'application_credential';
       readonly credential: { readonly id: string } | { readonly name: string; readonly user: UserRef };
       readonly secret: string;
-      /** Where it has to lead; not sent, since it carries its project itself. */
-      readonly projectId?: string;
-    }
+    } & Destined)
   | { readonly method: 'token'; readonly token: string; readonly scope: TokenScope };
 
 /** Whether there is anything to authenticate with. */
@@ -68,17 +75,20 @@ export function hasCredential(settings: RawSettings): boolean {
  */
 export function credentialOf(settings: RawSettings, where: string): Credential {
   const missing = (what: string) => new CloudConfigError(`${where}: ${what}`);
+  const destination = knownProject(settings);
+  const destined = destination === undefined ? {} : { destination };
   if (settings.trust_id !== undefined) {
     const password = settings.trustee_password ?? settings.password;
     if (password === undefined) throw missing('trust_id needs trustee_password or password');
     const id = settings.trustee_id ?? settings.user_id;
     const user = id === undefined ? userOf(settings, missing) : { id };
-    return { method: 'password', user, password, scope: { 'OS-TRUST:trust': { id: settings.trust_id } } };
+    const scope = { 'OS-TRUST:trust': { id: settings.trust_id } };
+    return { method: 'password', user, password, scope, ...destined };
   }
   const secret = settings.application_credential_secret;
   if (secret !== undefined) {
-    const { application_credential_id: id, application_credential_name: name, project_id: projectId } = settings;
-    const rest = { secret, ...(projectId === undefined ? {} : { projectId }) };
+    const { application_credential_id: id, application_credential_name: name } = settings;
+    const rest = { secret, ...destined };
     if (id !== undefined) return { method: 'application_credential', credential: { id }, ...rest };
     if (name === undefined) throw missing('application_credential_secret needs application_credential_id or _name');
     return { method: 'application_credential', credential: { name, user: userOf(settings, missing) }, ...rest };
@@ -102,13 +112,17 @@ function userOf(settings: RawSettings, missing: (what: string) => CloudConfigErr
 }
 
 function projectOf(settings: RawSettings, missing: (what: string) => CloudConfigError): TokenScope {
-  if (settings.project_id !== undefined) return { project: { id: settings.project_id } };
+  const project = knownProject(settings);
+  if (project !== undefined) return { project };
   if (settings.project_name === undefined) throw missing('project_id or project_name is missing');
+  throw missing('project_name needs project_domain_name, project_domain_id, domain_name or domain_id');
+}
+
+function knownProject(settings: RawSettings): ProjectRef | undefined {
+  const { project_id: id, project_name: name } = settings;
+  if (id !== undefined) return { id };
   const domain = domainOf(settings.project_domain_id, settings.project_domain_name, settings);
-  if (domain === undefined) {
-    throw missing('project_name needs project_domain_name, project_domain_id, domain_name or domain_id');
-  }
-  return { project: { name: settings.project_name, domain } };
+  return name === undefined || domain === undefined ? undefined : { name, domain };
 }
 
 function domainOf(id: string | undefined, name: string | undefined, settings: RawSettings): DomainRef | undefined {
@@ -135,8 +149,11 @@ export function authRequest(credential: Credential): unknown {
 export function reachOf(credential: Credential): string {
   const escaped = (parts: readonly string[]) => parts.map(encodeURIComponent).join(':');
   const domainWord = (domain: DomainRef) => ('id' in domain ? domain.id : domain.name);
+  const projectWords = (project: ProjectRef) =>
+    'id' in project ? [project.id] : [domainWord(project.domain), project.name];
+  if ('destination' in credential && credential.destination !== undefined)
+    return escaped(projectWords(credential.destination));
   if (credential.method === 'application_credential') {
-    if (credential.projectId !== undefined) return escaped([credential.projectId]);
     const application = credential.credential;
     if ('id' in application) return escaped(['application-credential', application.id]);
     const { name, user } = application;
@@ -148,5 +165,5 @@ export function reachOf(credential: Credential): string {
   }
   const { scope } = credential;
   if ('OS-TRUST:trust' in scope) return escaped(['trust', scope['OS-TRUST:trust'].id]);
-  return escaped('id' in scope.project ? [scope.project.id] : [domainWord(scope.project.domain), scope.project.name]);
+  return escaped(projectWords(scope.project));
 }

@@ -86,9 +86,15 @@ describe('opening OpenStack', () => {
 
   it('an application credential of another project than the one that is named is not used', async () => {
     const lines = `application-credential-id=a\napplication-credential-secret=${password}\n`;
-    const at = (project: string) => open(`[Global]\nauth-url=${fake.authUrl}\ntenant-id=${project}\n${lines}`);
-    await (await at('p1')).prove?.();
-    await assert.rejects(async () => (await at('p2')).prove?.(), /is of project p1, the configuration names p2/);
+    const at = (project: string) => open(`[Global]\nauth-url=${fake.authUrl}\n${project}\n${lines}`);
+    await (await at('tenant-id=p1')).prove?.();
+    await (await at('tenant-name=k8s\ntenant-domain-name=Default')).prove?.();
+    await assert.rejects(
+      async () => (await at('tenant-id=p2')).prove?.(),
+      /is of project p1, the configuration names p2/,
+    );
+    const other = await at('tenant-name=other\ntenant-domain-name=Default');
+    await assert.rejects(async () => other.prove?.(), /is of project k8s, the configuration names other/);
   });
 
   it('has load balancers unless they are switched off, and routes where a router is named', async () => {
