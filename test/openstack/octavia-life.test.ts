@@ -103,6 +103,22 @@ describe('the life of an Octavia load balancer', () => {
     assert.equal((await harness.ensure()).calls, 0);
   });
 
+  it('a cloud without routers has no floating IPs, and that is no failure', async () => {
+    const { fake } = await open();
+    fake.fault = (call, response) => {
+      const path = call.service === 'network' ? call.path : '';
+      if (path !== '/floatingips' && path !== '/networks') return undefined;
+      const refused = path === '/networks';
+      response.writeHead(refused ? 400 : 404, { 'content-type': 'application/json' });
+      const type = refused ? 'HTTPBadRequest' : 'HTTPNotFound';
+      response.end(JSON.stringify({ NeutronError: { type, message: 'The resource could not be found.', detail: '' } }));
+      return 'answered';
+    };
+    const driven = await harness.ensure();
+    assert.deepEqual(reasons(driven), ['Unsupported']);
+    assert.deepEqual(driven.observed?.ingress, [{ ip: harness.only().fields['vip_address'] }]);
+  });
+
   it('subnets for floating IPs are tried one after another, by name', async () => {
     const { fake, edge } = await open('[LoadBalancer]\nfloating-subnet = blue-*\n');
     for (const n of [1, 2, 3]) {

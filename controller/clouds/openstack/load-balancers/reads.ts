@@ -4,7 +4,7 @@ import type { LoadBalancerRef, ObservedMember, Owner } from '../../load-balancer
 import { ownerTags } from '../../load-balancers.ts';
 import { inParallel } from '../../lookup-pass.ts';
 import type { OpenStackClient, Query } from '../client.ts';
-import { isThingNotFound } from '../fault.ts';
+import { faultOf, isThingNotFound } from '../fault.ts';
 import type { LoadBalancerConfig } from '../load-balancer-config.ts';
 import {
   type FloatingIp,
@@ -167,7 +167,7 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
       collection,
     );
     // A Neutron without routers has no floating IPs.
-    if (failure !== undefined && optional && isThingNotFound(failure)) return [];
+    if (failure !== undefined && optional && faultOf(failure)?.type === 'HTTPNotFound') return [];
     if (failure !== undefined) throw failure;
     return items.map((item) => read(item, operation));
   }
