@@ -58,7 +58,7 @@ export function createDeepReads({ queries, network, users, kept }: DeepReadParts
     wish: { readonly ours: boolean; readonly groups: readonly TargetGroup[]; readonly options: ReadOptions },
   ): Promise<LoadBalancer | undefined> {
     const { ours, groups, options } = wish;
-    const known = ours && options.urgency === 'refresh' ? kept.balancer(one.arn, groups) : undefined;
+    const known = ours ? kept.balancer(one.arn, groups, options.urgency ?? 'need') : undefined;
     if (known) return { ...one, listeners: known.listeners, attributes: known.attributes };
     return unlessGone(undefined, async () => {
       const [its, said] = await Promise.all([
@@ -72,11 +72,14 @@ export function createDeepReads({ queries, network, users, kept }: DeepReadParts
   }
 
   async function stateOf(group: TargetGroup, options: ReadOptions): Promise<TargetGroup | undefined> {
-    const known = options.urgency === 'refresh' ? kept.group(group.arn) : undefined;
-    if (known) return { ...group, targets: known.targets, attributes: known.attributes };
+    const known = kept.group(group.arn, options.urgency ?? 'need');
     return unlessGone(undefined, async () => {
-      const whole = { ...group, ...(await queries.groupState(group.arn, options)) };
-      if (whole.targets.length === 0) kept.keepGroup(whole);
+      const [targets, attributes] = await Promise.all([
+        known.targets ?? queries.targets(group.arn, options),
+        known.attributes ?? queries.groupAttributes(group.arn, options),
+      ]);
+      const whole = { ...group, targets, attributes };
+      if (targets.length === 0) kept.keepGroup(whole);
       return whole;
     });
   }

@@ -23,23 +23,53 @@ describe('what is kept of load balancers between looks at everything', () => {
     const kept = createKept(clock, () => 1);
     kept.keepBalancer(balancer);
     kept.keepGroup(group(true));
-    assert.ok(kept.balancer('lb', listed(['lb'])) && kept.group('g'));
+    assert.ok(kept.balancer('lb', listed(['lb']), 'refresh') && kept.group('g', 'refresh').targets);
     await clock.advance(3_600_000);
-    assert.deepEqual([kept.balancer('lb', listed(['lb'])), kept.group('g')], [undefined, undefined]);
+    assert.deepEqual(
+      [kept.balancer('lb', listed(['lb']), 'refresh'), kept.group('g', 'refresh').targets],
+      [undefined, undefined],
+    );
+  });
+
+  it('is asked for again after two minutes by whoever looks at one Service, and targets at once', async () => {
+    const clock = fakeClock();
+    const kept = createKept(clock, () => 1);
+    kept.keepBalancer(balancer);
+    kept.keepGroup(group(true));
+    assert.ok(kept.balancer('lb', listed(['lb']), 'need'));
+    assert.deepEqual(kept.group('g', 'need'), { attributes: {} });
+    await clock.advance(120_000);
+    assert.equal(kept.balancer('lb', listed(['lb']), 'need'), undefined);
+    assert.deepEqual(kept.group('g', 'need'), {});
+  });
+
+  it('does not grow younger by being handed on', async () => {
+    const clock = fakeClock();
+    const kept = createKept(clock, () => 1);
+    const first = group(false);
+    kept.keepGroup(first);
+    for (let round = 0; round < 6; round += 1) {
+      await clock.advance(600_000);
+      kept.keepGroup({ ...first, targets: [] });
+    }
+    assert.deepEqual(kept.group('g', 'refresh'), { targets: [] });
   });
 
   it('goes where a list shows that a listener went or turned to another group', () => {
     const kept = createKept(fakeClock(), () => 1);
     kept.keepBalancer(balancer);
-    assert.equal(kept.balancer('lb', listed([])), undefined);
-    assert.equal(kept.balancer('lb', [...listed(['lb']), { arn: 'other', loadBalancers: ['lb'] }]), undefined);
+    assert.equal(kept.balancer('lb', listed([]), 'refresh'), undefined);
+    assert.equal(
+      kept.balancer('lb', [...listed(['lb']), { arn: 'other', loadBalancers: ['lb'] }], 'refresh'),
+      undefined,
+    );
   });
 
   it('is not kept of a group in which somebody is not healthy', () => {
     const kept = createKept(fakeClock(), () => 1);
     for (const healthy of [false, undefined]) {
       kept.keepGroup(group(healthy));
-      assert.equal(kept.group('g'), undefined);
+      assert.equal(kept.group('g', 'refresh').targets, undefined);
     }
   });
 
@@ -48,8 +78,8 @@ describe('what is kept of load balancers between looks at everything', () => {
     kept.keepBalancer(balancer);
     kept.keepGroup(group(true));
     kept.forget(['lb']);
-    assert.equal(kept.balancer('lb', listed(['lb'])), undefined);
+    assert.equal(kept.balancer('lb', listed(['lb']), 'refresh'), undefined);
     kept.retain(new Set());
-    assert.equal(kept.group('g'), undefined);
+    assert.equal(kept.group('g', 'refresh').targets, undefined);
   });
 });

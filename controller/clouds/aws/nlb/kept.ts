@@ -1,6 +1,10 @@
 import type { Clock } from '../../../../common/process/clock.ts';
 import type { Random } from '../../../../common/process/random.ts';
+import type { Urgency } from '../../call-gate.ts';
+import type { Tags } from '../load-balancer-tags.ts';
 import type { LoadBalancer, Target, TargetGroup } from './observed.ts';
+
+type Listeners = LoadBalancer['listeners'];
 
 /** What only we change as a rule, and a person rarely. */
 export interface KeptBalancer {
@@ -14,14 +18,18 @@ export interface KeptGroup {
 }
 
 /**
- * What was read of load balancers and target groups, or was changed since by this process. A look at everything asks for it again once an hour, and at once where what the
- * lists show contradicts it; whoever looks at one Service reads it anyway. AWS has no call that shows it of many.
+ * What was read of load balancers and target groups, or was changed since by this process. A look at everything asks for it again once an hour, a look at one Service after
+ * two minutes, and either at once where what the lists show contradicts it. AWS has no call that shows it of many.
  */
 export interface Kept {
   /** @param groups as the list shows them now */
-  balancer(arn: string, groups: readonly Pick<TargetGroup, 'arn' | 'loadBalancers'>[]): KeptBalancer | undefined;
-  /** Only while all of its targets were healthy. */
-  group(arn: string): KeptGroup | undefined;
+  balancer(
+    arn: string,
+    groups: readonly Pick<TargetGroup, 'arn' | 'loadBalancers'>[],
+    urgency: Urgency,
+  ): KeptBalancer | undefined;
+  /** `targets` only while all of them were healthy. */
+  group(arn: string, urgency: Urgency): Partial<KeptGroup>;
   keepBalancer(one: LoadBalancer): void;
   keepGroup(group: TargetGroup): void;
   /** A change whose end nobody saw. */
@@ -30,29 +38,59 @@ export interface Kept {
   retain(arns: ReadonlySet<string>): void;
 }
 
-const forMs = 3_600_000;
+const allMs = 3_600_000;
+const oneMs = 120_000;
+
+/** One thing that was read, and when. */
+interface Seen<Thing> {
+  readonly thing: Thing;
+  readonly atMs: number;
+  readonly untilMs: number;
+}
 
 export function createKept(clock: Clock, random: Random): Kept {
-  const balancers = new Map<string, KeptBalancer & { readonly untilMs: number }>();
-  const groups = new Map<string, KeptGroup & { readonly untilMs: number }>();
-  // Not all at one time.
-  const untilMs = () => clock.monotonic() + forMs * (0.5 + random() / 2);
+  const balancers = new Map<string, { readonly listeners: Seen<Listeners>; readonly attributes: Seen<Tags> }>();
+  const groups = new Map<string, { readonly targets: Seen<readonly Target[]>; readonly attributes: Seen<Tags> }>();
+
+  /** What is handed on from a look before is as old as it was. */
+  function seen<Thing>(thing: Thing, before: Seen<Thing> | undefined): Seen<Thing> {
+    if (before?.thing === thing) return before;
+    const atMs = clock.monotonic();
+    // Not all at one time.
+    return { thing, atMs, untilMs: atMs + allMs * (0.5 + random() / 2) };
+  }
+  const fresh = <Thing>({ thing, atMs, untilMs }: Seen<Thing>, urgency: Urgency): Thing | undefined =>
+    clock.monotonic() < (urgency === 'refresh' ? untilMs : atMs + oneMs) ? thing : undefined;
 
   return {
-    balancer(arn, listed) {
+    balancer(arn, listed, urgency) {
       const kept = balancers.get(arn);
-      if (!kept || kept.untilMs <= clock.monotonic()) return undefined;
-      const used = new Set(kept.listeners.flatMap(({ group }) => group ?? []));
-      return listed.every((group) => group.loadBalancers.includes(arn) === used.has(group.arn)) ? kept : undefined;
+      const listeners = kept && fresh(kept.listeners, urgency);
+      const attributes = kept && fresh(kept.attributes, urgency);
+      if (!listeners || !attributes) return undefined;
+      const used = new Set(listeners.flatMap(({ group }) => group ?? []));
+      const agrees = listed.every((group) => group.loadBalancers.includes(arn) === used.has(group.arn));
+      return agrees ? { listeners, attributes } : undefined;
     },
-    group(arn) {
+    group(arn, urgency) {
       const kept = groups.get(arn);
-      const known = kept && kept.untilMs > clock.monotonic() && kept.targets.every(({ healthy }) => healthy === true);
-      return known ? kept : undefined;
+      const attributes = kept && fresh(kept.attributes, urgency);
+      // Who wants to know about one Service most often wants to know whether its targets serve.
+      const targets = kept && urgency === 'refresh' ? fresh(kept.targets, urgency) : undefined;
+      const known = targets?.every(({ healthy }) => healthy === true);
+      return { ...(attributes && { attributes }), ...(targets && known && { targets }) };
     },
-    keepBalancer: ({ arn, listeners, attributes }) =>
-      void balancers.set(arn, { listeners, attributes, untilMs: untilMs() }),
-    keepGroup: ({ arn, targets, attributes }) => void groups.set(arn, { targets, attributes, untilMs: untilMs() }),
+    keepBalancer({ arn, listeners, attributes }) {
+      const before = balancers.get(arn);
+      balancers.set(arn, {
+        listeners: seen(listeners, before?.listeners),
+        attributes: seen(attributes, before?.attributes),
+      });
+    },
+    keepGroup({ arn, targets, attributes }) {
+      const before = groups.get(arn);
+      groups.set(arn, { targets: seen(targets, before?.targets), attributes: seen(attributes, before?.attributes) });
+    },
     forget(arns) {
       for (const arn of arns) {
         balancers.delete(arn);

@@ -7,7 +7,7 @@ import { planTargets, wantedTargets } from './targets.ts';
 import { defaultAttributes, type Health, type WantedGroup, type WantedListener } from './wanted.ts';
 
 /** When targets of a new group are looked at again; AWS takes a minute or more for the first probes. */
-const healthMs = 5_000;
+const healthMs = 10_000;
 
 /**
  * Listeners, target groups and targets. A target group that cannot be changed to what is wanted is replaced: the new one first, then the listener turns to it once one of

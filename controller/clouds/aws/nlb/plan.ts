@@ -15,7 +15,7 @@ import { type WantedListener, wantedListeners } from './wanted.ts';
 export type NlbPlan = LoadBalancerPlan<NlbStep>;
 
 /** When to look again while AWS is at work; a new load balancer takes it a minute or two. */
-export const waitMs = 5_000;
+export const waitMs = 20_000;
 
 export interface PlanContext {
   readonly config: Pick<AwsConfig, 'managedNlbSecurityGroups' | 'disableSecurityGroupIngress' | 'healthProbe'>;

@@ -41,8 +41,9 @@ export interface NlbQueries {
   /** Of one load balancer, with their tags. */
   listeners(arn: string, options: ReadOptions): Promise<readonly Listener[]>;
   attributes(arn: string, options: ReadOptions): Promise<Tags>;
-  /** Targets, without their providerIDs, and attributes of one target group. */
-  groupState(arn: string, options: ReadOptions): Promise<{ readonly targets: Target[]; readonly attributes: Tags }>;
+  /** Of one target group, without their providerIDs. */
+  targets(arn: string, options: ReadOptions): Promise<readonly Target[]>;
+  groupAttributes(arn: string, options: ReadOptions): Promise<Tags>;
   /** ProviderIDs by IP address. */
   instancesByAddress(addresses: readonly string[], options: ReadOptions): Promise<ReadonlyMap<string, string>>;
 }
@@ -122,16 +123,16 @@ export function createNlbQueries(
     return tagMap(answer.Attributes);
   }
 
-  async function groupState(TargetGroupArn: string, options: ReadOptions) {
-    const elbv2 = parts.elbv2();
-    const health = new DescribeTargetHealthCommand({ TargetGroupArn });
-    const attributesOf = new DescribeTargetGroupAttributesCommand({ TargetGroupArn });
-    const [seen, said] = await Promise.all([
-      elbv2.read('DescribeTargetHealth', health, options),
-      elbv2.read('DescribeTargetGroupAttributes', attributesOf, options),
-    ]);
-    const targets = targetsOf(seen.TargetHealthDescriptions).map((one): Target => ({ ...one, providerID: '' }));
-    return { targets, attributes: tagMap(said.Attributes) };
+  async function targets(arn: string, options: ReadOptions): Promise<readonly Target[]> {
+    const command = new DescribeTargetHealthCommand({ TargetGroupArn: arn });
+    const answer = await parts.elbv2().read('DescribeTargetHealth', command, options);
+    return targetsOf(answer.TargetHealthDescriptions).map((one) => ({ ...one, providerID: '' }));
+  }
+
+  async function groupAttributes(arn: string, options: ReadOptions): Promise<Tags> {
+    const command = new DescribeTargetGroupAttributesCommand({ TargetGroupArn: arn });
+    const answer = await parts.elbv2().read('DescribeTargetGroupAttributes', command, options);
+    return tagMap(answer.Attributes);
   }
 
   async function instancesByAddress(addresses: readonly string[], options: ReadOptions): Promise<Map<string, string>> {
@@ -165,7 +166,7 @@ export function createNlbQueries(
     return found;
   }
 
-  return { loadBalancers, targetGroups, tagsOf, listeners, attributes, groupState, instancesByAddress };
+  return { loadBalancers, targetGroups, tagsOf, listeners, attributes, targets, groupAttributes, instancesByAddress };
 }
 
 function isGone(error: unknown): boolean {

@@ -63,12 +63,15 @@ export function createNlbReads(parts: AwsParts, network: NetworkReads, users: Us
       const options: ReadOptions = { signal };
       const { owner, name, service, id, attachTo } = ref;
       const arns = [...new Set([id, attachTo])].filter((arn) => arn !== undefined && arnForm.test(arn)) as string[];
-      const [cluster, byArn, byName, listed] = await Promise.all([
+      const [cluster, byArn, listed] = await Promise.all([
         awaitCluster(signal),
         Promise.all(arns.map((arn) => queries.loadBalancers({ LoadBalancerArns: [arn] }, options))),
-        queries.loadBalancers({ Names: [name] }, options),
         queries.targetGroups({}, options),
       ]);
+      // A name is given once.
+      const isNamed = byArn.flat().some(({ LoadBalancerName }) => LoadBalancerName === name);
+      const byName = isNamed ? [] : await queries.loadBalancers({ Names: [name] }, options);
+      if (!isNamed && byName.length === 0) users.left(name);
       const answers = new Map([...byArn.flat(), ...byName].map((answer) => [answer.LoadBalancerArn ?? '', answer]));
       const prefix = targetGroupPrefix(service);
       const candidates = listed.filter(({ TargetGroupName }) => TargetGroupName?.startsWith(prefix));
@@ -99,7 +102,6 @@ export function createNlbReads(parts: AwsParts, network: NetworkReads, users: Us
         const tags = groupTags.get(arn) ?? moreTags.get(arn);
         return tags ? [loadBalancerOf(answer, tags)] : [];
       });
-      if (byName.length === 0) users.left(name);
       const subject: Subject = { owner, name, service, attachTo };
       const [observed] = await deep.deepen([{ subject, adopt: ref.adopt }], { all, groups, cluster, options });
       return observed;
