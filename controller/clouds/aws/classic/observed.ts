@@ -75,7 +75,7 @@ export function assemble(pieces: ClassicPieces): ClassicObserved | undefined {
     consent: balancer?.tags[ownerTags.consent] === subject.owner.cluster,
     retained: tags[ownerTags.retained] !== undefined,
     createdAtMs: balancer?.createdAtMs,
-    service: tags[ownerTags.serviceName] ?? tags[ownerTags.retained] ?? subject.service,
+    service: tags[ownerTags.serviceName] ?? tags[ownerTags.retained] ?? (subject.service || undefined),
   };
 }
 
