@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { iamActions } from '../../controller/clouds/aws/iam-actions.ts';
 import { conditionOf, type NodeObject, taintKeys, until } from '../sandbox/tour/scenario.ts';
 import { type AwsWorld, startAwsWorld } from './aws-world.ts';
 import { classicRules } from './classic-rules.ts';
 import { type ControllerProcess, prepareController } from './controller-process.ts';
 import { loadBalancerRules } from './load-balancer-rules.ts';
-import { mutates } from './moto-proxy.ts';
+import { ec2Version, mutates } from './moto-proxy.ts';
 import { createWeather } from './weather.ts';
 
 const moto = process.env['MOTO_URL'];
@@ -170,5 +171,17 @@ describe('the shipped controller on AWS, against moto', () => {
     const [first, , last] = vms;
     const ranges = [(await nodeNamed(first!.name)).spec.podCIDR, (await nodeNamed(last!.name)).spec.podCIDR];
     assert.deepEqual(await inventory(), [...bare, ...ranges.map((range) => `route ${range}`)].sort());
+  });
+
+  it('has sent nothing that the policy of its role does not grant', () => {
+    const granted = new Set(iamActions.map(({ action }) => action));
+    const sent = world.proxy.calls.map(
+      ({ action, version }) => `${version === ec2Version ? 'ec2' : 'elasticloadbalancing'}:${action}`,
+    );
+    assert.deepEqual(
+      [...new Set(sent)].filter((action) => !granted.has(action)),
+      [],
+    );
+    assert.ok(new Set(sent).size > 20);
   });
 });
