@@ -13,6 +13,7 @@ import type { Informer } from './kube/informer.ts';
 import type { Leadership } from './kube/leadership.ts';
 import { createListWatch } from './kube/list-watch.ts';
 import type { BudgetKeeper } from './nodes/budget-keeper.ts';
+import { liveNodes } from './nodes/live-nodes.ts';
 import type { NodeView } from './nodes/node-view.ts';
 import type { Resolver } from './nodes/resolve.ts';
 import type { Loops } from './options/loops.ts';
@@ -100,6 +101,7 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
       log,
       metrics: registry.define(memberMetrics),
       budget,
+      liveNodes: () => liveNodes(readApi, new AbortController().signal),
       paused,
       drainMs: options.drainMs,
     });

@@ -64,6 +64,7 @@ export async function makePlan(parts: PlanParts): Promise<Plan> {
     log: silentLog,
     metrics: registry.define(memberMetrics),
     budget: { take: async () => 0 },
+    liveNodes: async () => nodes.values(),
     paused: () => true,
   });
   const started: ListWatch<unknown>[] = [nodes, ...(serving.length > 0 ? [services] : [])];

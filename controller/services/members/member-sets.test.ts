@@ -50,12 +50,15 @@ function world(first: readonly NodeView[], budget = { limit: { share: 0.1 }, win
   const nodes = nodeList(first);
   const { state, leadership } = lease();
   const paused = { value: false };
+  /** What the API server has beside what the cache shows. */
+  const live = { broken: false, more: [] as NodeView[] };
   let leader: MemberSets | undefined;
   const self = {
     clock,
     nodes,
     lease: state,
     paused,
+    live,
     /** A new leader. */
     lead() {
       leader?.stop();
@@ -67,6 +70,10 @@ function world(first: readonly NodeView[], budget = { limit: { share: 0.1 }, win
         log: silentLog,
         metrics: createMetricRegistry().define(memberMetrics),
         budget: createBudgetKeeper(budget, leadership, clock),
+        async liveNodes() {
+          if (live.broken) throw new KubeError({ status: 503, reason: 'ServiceUnavailable', message: 'injected' });
+          return [...nodes.values(), ...live.more];
+        },
         paused: () => paused.value,
       });
       sets.onChange(({ hash }) => changes.push(hash));
@@ -107,6 +114,7 @@ describe('the shared member sets', () => {
       log: silentLog,
       metrics: createMetricRegistry().define(memberMetrics),
       budget: { take: async () => 0 },
+      liveNodes: async () => nodes.values(),
       paused: () => false,
     });
     const request = {
@@ -266,6 +274,23 @@ describe('a member whose Node is gone', () => {
     await clock.advance(300_000);
     assert.equal(second.ask(held(rest))?.withheld.length, 17);
     assert.equal(state.writes, 2);
+  });
+
+  it('stays while the API server has its Node, though the cache of a new leader does not', async () => {
+    const { clock, lead, live, lease } = world([memberNode('a')], { limit: { share: 1 }, windowMs: 600_000 });
+    live.more = [memberNode('b')];
+    const { print } = lead();
+    assert.equal(print(held(['a', 'b'])), 'a b');
+    await clock.advance(120_000);
+    assert.equal(print(held(['a', 'b'])), 'a b');
+    assert.equal(lease.writes, 0);
+    live.more = [];
+    live.broken = true;
+    await clock.advance(120_000);
+    assert.equal(print(held(['a', 'b'])), 'a b');
+    live.broken = false;
+    await clock.advance(61_000);
+    assert.equal(print(held(['a', 'b'])), 'a b~');
   });
 
   it('and that came back under the budget`s nose is a member as before', async () => {

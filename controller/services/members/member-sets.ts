@@ -22,6 +22,8 @@ export interface MemberSetsOptions {
   readonly metrics: MetricsOf<typeof memberMetrics>;
   /** Lets go of members whose Nodes vanished unexplained (kind `member`). */
   readonly budget: BudgetKeeper;
+  /** All Nodes as the API server has them now. Throws when it does not tell. */
+  liveNodes(): Promise<Iterable<NodeView>>;
   /** True while everything is paused: then no budget is spent. */
   paused(): boolean;
   /** `--member-drain-time`: how long a leaving member drains. Default 30 s. */
@@ -231,6 +233,24 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
     return result.members;
   }
 
+  /** The cache may be minutes old, above all a new leader's: who has a Node after all begins to wait anew, until the cache shows it. */
+  async function reconsider(current: Term): Promise<void> {
+    const there = new Map<string, Set<string>>();
+    for (const node of await options.liveNodes()) {
+      const stands = standingOf(node, clouds);
+      if (stands.kind === 'none') continue;
+      const instances = there.get(stands.scope) ?? new Set();
+      there.set(stands.scope, instances.add(stands.facts.instance));
+    }
+    const now = clock.monotonic();
+    for (const set of current.sets.values()) {
+      const departed = new Map(set.departed);
+      for (const [instance, one] of set.departed)
+        if (isWithheld(one) && there.get(set.scope)?.has(instance)) departed.set(instance, { ...one, sinceMs: now });
+      replace(current, { ...set, departed });
+    }
+  }
+
   /** Decided from what is there now: Nodes may have come back while the ledger was written. */
   function letGo(current: Term, granted: number): void {
     const now = clock.monotonic();
@@ -276,6 +296,7 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
           (sum, { active, present, departed }) => sum + active.size + present.size + departed.size,
           0,
         ),
+      reconsider: () => reconsider(current),
       letGo: (granted) => letGo(current, granted),
     });
     const current: Term = {

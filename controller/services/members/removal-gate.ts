@@ -18,6 +18,8 @@ export interface RemovalGateOptions {
   readonly confirmMs: number;
   /** Since when those wait that may not go yet, monotonic. */
   waiting(): readonly number[];
+  /** Looks live whether their Nodes are gone indeed; the others wait no more. Throws when that cannot be known. */
+  reconsider(): Promise<void>;
   /** Members of all kinds that there are. */
   size(): number;
   /** Lets so many go, those first that have waited longest of those that have waited long enough; the rest of these was refused. */
@@ -49,18 +51,25 @@ export function createRemovalGate(options: RemovalGateOptions): RemovalGate {
     timer = { atMs, timer: clock.setTimer(atMs - now, run) };
   }
 
+  /** How many have waited long enough. */
+  function ripe(): number {
+    const now = clock.monotonic();
+    return options.waiting().filter((sinceMs) => now - sinceMs >= confirmMs).length;
+  }
+
   async function ask(): Promise<void> {
     asking = true;
     try {
-      const now = clock.monotonic();
-      const wanted = options.waiting().filter((sinceMs) => now - sinceMs >= confirmMs).length;
-      if (wanted === 0 || options.paused()) return;
+      if (ripe() === 0 || options.paused()) return;
+      await options.reconsider();
+      const wanted = ripe();
+      if (wanted === 0 || stopped) return;
       const granted = await budget.take('member', wanted, options.size());
       if (stopped) return;
       if (granted < wanted) log.warn('member removals withheld', { withheld: wanted - granted });
       options.letGo(granted);
     } catch (error) {
-      log.warn('budget not written, so no member is let go', errorFields(error));
+      log.warn('Nodes not read again or budget not written, so no member is let go', errorFields(error));
     } finally {
       asking = false;
       wake(askAgainMs);

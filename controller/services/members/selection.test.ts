@@ -26,6 +26,7 @@ function world(...pools: readonly (readonly [name: string, pool: string | undefi
     log: silentLog,
     metrics: createMetricRegistry().define(memberMetrics),
     budget: { take: async () => 0 },
+    liveNodes: async () => nodes.values(),
     paused: () => false,
   });
   let changes = 0;

@@ -195,6 +195,7 @@ export function createWorld(options: WorldOptions = {}): World {
       log,
       metrics: registry.define(memberMetrics),
       budget: createBudgetKeeper({ limit: { share: 1 }, windowMs: 600_000 }, leadership, clock),
+      liveNodes: async () => nodes.values(),
       paused: () => self.paused,
     });
     const half = createServiceHalf(
