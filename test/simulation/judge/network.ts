@@ -41,6 +41,8 @@ const reactMs = 20_000;
 const lookMs = 75_000;
 /** Those that were let go together may be removed one after the other. */
 const drainMs = 20_000;
+/** Whoever leads has heard by then what a Service asks for, and what was under way has ended. */
+const knownMs = 100_000;
 /** How long the Node of a member that nobody let go must be gone. */
 const vanishedMs = 30_000;
 
@@ -63,6 +65,8 @@ export function judgeNetwork(
   const views = new Map<string, View>();
   const services = core.store.collection('services');
   const configMap = `${names.namespace}/${names.certificates}`;
+  /** What Services ask of their listeners, and since when, by uid. */
+  const specs = new Map<string, { readonly text: string; readonly since: number }>();
   /** When Services went, by uid. */
   const servicesGone = new Map<string, number>();
   /** Since when a Node claims a range for an instance, by both. */
@@ -78,7 +82,12 @@ export function judgeNetwork(
       claims.set(claimOf(now), clock.monotonic());
   });
   core.store.watch(services, ({ type, object }) => {
-    if (type === 'DELETED') servicesGone.set(serviceOf(object.value).uid, clock.monotonic());
+    const service = serviceOf(object.value);
+    const { uid, ports, sourceRanges } = service;
+    if (type === 'DELETED') servicesGone.set(uid, clock.monotonic());
+    const text = shownListeners(ports.map((each) => ({ ...each, memberPort: each.nodePort, sourceRanges })));
+    if (type === 'DELETED' || !service.wants) specs.delete(uid);
+    else if (specs.get(uid)?.text !== text) specs.set(uid, { text, since: clock.monotonic() });
   });
   loadBalancers.onChange(judgeLoadBalancer);
   routes.onChange(judgeRoute);
@@ -154,7 +163,12 @@ export function judgeNetwork(
       if (!told?.service.retain && !real?.retain) breaks(5, `${what}: it is given up, though nobody asked for it`);
       return;
     }
-    if (before !== undefined) judgeMembers(process, before, after, what);
+    if (before === undefined) return;
+    judgeMembers(process, before, after, what);
+    const asked = specs.get(uid);
+    const settled = asked !== undefined && clock.monotonic() - asked.since > knownMs;
+    if (settled && shownListeners(before.listeners) === asked.text && shownListeners(after.listeners) !== asked.text)
+      breaks(4, `${what}: its listeners were as its Service has long asked, and are not any more`);
   }
 
   /** What a process never knew a Service of goes only a day after the Service, and only where that was asked for; or when its name has another Service. */
@@ -209,7 +223,7 @@ export function judgeNetwork(
     if (known?.foretold === true || deletedByUs.has(instance) || ended === undefined || ended === 'terminated') return;
     const now = clock.monotonic();
     // A Node that is registered anew keeps its member.
-    if (known !== undefined && now - known.at < vanishedMs * 0.98)
+    if (known !== undefined && ended !== 'shutting-down' && now - known.at < vanishedMs * 0.98)
       breaks(2, `${what}: ${instance} goes ${Math.round(now - known.at)} ms after its Node`);
     if (scenario.wildClocks || spent.some((each) => each.instance === instance)) return;
     spent.push({ at: now, instance });
@@ -336,4 +350,18 @@ export function judgeNetwork(
       }
     },
   };
+}
+
+function shownListeners(listeners: readonly Shown[]): string {
+  const texts = listeners.map(
+    ({ protocol, port, memberPort, sourceRanges }) => `${protocol}/${port}:${memberPort} ${[...sourceRanges].sort()}`,
+  );
+  return texts.sort().join(' ');
+}
+
+interface Shown {
+  readonly protocol: string;
+  readonly port: number;
+  readonly memberPort: number;
+  readonly sourceRanges: readonly string[];
 }
