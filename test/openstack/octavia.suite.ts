@@ -1,24 +1,43 @@
-import { sleep, systemClock } from '../../common/process/clock.ts';
-import { cloudSuite } from '../clouds/cloud-suite.ts';
+import assert from 'node:assert/strict';
+import { after, before, describe } from 'node:test';
+import { balancerFacts } from '../clouds/balancer-facts.ts';
+import { changeFacts } from '../clouds/change-facts.ts';
+import { faultFacts } from '../clouds/fault-facts.ts';
+import { ownershipFacts } from '../clouds/ownership-facts.ts';
+import type { SuiteContext } from '../clouds/suite-context.ts';
+import type { CloudWorld } from '../clouds/world.ts';
+import { withLentVms } from './lent-vms.ts';
 import { octaviaCapabilities, octaviaConfig } from './octavia-world.ts';
 import { openStackCapabilities } from './openstack-world.ts';
 import { realOctaviaWorld } from './real-octavia-world.ts';
 import { realOpenStackWorld } from './real-world.ts';
 
-const clock = systemClock();
-
-/** Against the OpenStack that the environment names; `ENUMERATE_FAULTS` asks for a crash at every call, too, which takes many load balancers. */
-cloudSuite({
-  name: `openstack, load balancers of ${process.env['OS_CLOUD']}`,
-  capabilities: {
+/**
+ * The facts about load balancers against the OpenStack that the environment names. Servers are made once and lent to one fact after another. `ENUMERATE_FAULTS=true` asks
+ * for a crash and a lost answer at every call, too: hundreds of load balancers.
+ */
+describe(`openstack, load balancers of ${process.env['OS_CLOUD']}`, () => {
+  let world: CloudWorld | undefined;
+  const capabilities = {
     ...openStackCapabilities,
     routes: undefined,
     loadBalancers: octaviaCapabilities,
     enumerateFaults: process.env['ENUMERATE_FAULTS'] === 'true',
-  },
-  open: async () => {
-    const world = await realOpenStackWorld({ config: octaviaConfig, octavia: realOctaviaWorld });
-    // What it takes here is over much sooner than a client has to expect.
-    return { ...world, pass: (ms) => sleep(clock, Math.min(ms, 300)) };
-  },
+  };
+  before(async () => {
+    const inner = await realOpenStackWorld({ config: octaviaConfig, octavia: realOctaviaWorld });
+    world = withLentVms(inner);
+  });
+  after(() => world?.close());
+  const context: SuiteContext = {
+    world: () => {
+      assert.ok(world, 'the world did not open');
+      return world;
+    },
+    capabilities,
+  };
+  balancerFacts(context);
+  changeFacts(context);
+  ownershipFacts(context);
+  faultFacts(context);
 });
