@@ -86,12 +86,12 @@ export function targetsOf(
 ): { readonly id: string; readonly healthy: boolean | undefined }[] {
   return (answers ?? []).flatMap(({ Target, TargetHealth }) => {
     const id = Target?.Id;
-    const state = TargetHealth?.State;
+    const { State: state, Reason: reason } = TargetHealth ?? {};
     if (id === undefined || state === 'draining') return [];
-    // The instance is stopped, or its zone is not served: still registered.
-    if (state === 'unused' && TargetHealth?.Reason === 'Target.NotRegistered') return [];
-    return [
-      { id, healthy: state === 'healthy' ? true : state === 'initial' || state === undefined ? undefined : false },
-    ];
+    if (state === 'unused' && reason === 'Target.NotRegistered') return [];
+    // Nobody probes what no listener uses.
+    const unprobed = state === undefined || state === 'initial' || state === 'unavailable';
+    const unknown = unprobed || reason === 'Target.NotInUse';
+    return [{ id, healthy: unknown ? undefined : state === 'healthy' }];
   });
 }

@@ -6,12 +6,10 @@ import { type ListenerWish, type NlbStep, stepOf } from './step.ts';
 import { planTargets, wantedTargets } from './targets.ts';
 import { defaultAttributes, type Health, type WantedGroup, type WantedListener } from './wanted.ts';
 
-/** When targets of a new group are looked at again; AWS takes a minute or more for the first probes. */
-const healthMs = 10_000;
-
 /**
- * Listeners, target groups and targets. A target group that cannot be changed to what is wanted is replaced: the new one first, then the listener turns to it once one of
- * its targets is healthy, then the old one goes.
+ * Listeners, target groups and targets. A target group that cannot be changed to what is wanted is replaced: the new one first, then all its targets, then the listener
+ * turns to it, and at last the old one goes. Nobody waits for healthy targets in between: AWS probes none of a group that no listener uses, and sends to all of one in
+ * which none is healthy yet.
  *
  * @param on undefined = the load balancer is still to be made
  */
@@ -26,7 +24,6 @@ export function planParts(
   const refusals: Refusal[] = [];
   const later: NlbStep[] = [];
   const inUse = new Set<string>();
-  let waits = false;
   const mine = new Set(on ? ownListeners(on, groups, subject.owner).map(({ arn }) => arn) : []);
   for (const listener of wanted.listeners) {
     const there = on?.listeners.find(({ port }) => port === listener.port);
@@ -39,12 +36,7 @@ export function planParts(
     const targets = planTargets(subject, listener.group.name, members, group);
     steps.push(...planGroup(wanted, listener.group, group), ...targets.register);
     later.push(...targets.deregister);
-    const turn = planListener(wanted, listener, there, group, on);
-    const old = there && groups.find(({ arn }) => arn === there.group);
-    if (turn.length > 0 && there && old && old !== group && !isReady(group, old, members.targets.length)) {
-      waits = true;
-      inUse.add(old.name);
-    } else steps.push(...turn);
+    steps.push(...planListener(wanted, listener, there, group, on));
     inUse.add(listener.group.name);
   }
   const wantedPorts = new Set(desired.ports.map(({ port }) => port));
@@ -65,17 +57,7 @@ export function planParts(
     if (inUse.has(name)) continue;
     later.push(stepOf(subject, name, `delete target group ${name}`, { does: 'delete target group', group: name }));
   }
-  return {
-    steps: [...steps, ...later],
-    refusals,
-    waitMs: waits && steps.length + later.length === 0 ? healthMs : undefined,
-  };
-}
-
-/** New connections go to the new group only when it can take them, or the old one cannot either. */
-function isReady(group: TargetGroup | undefined, old: TargetGroup, wantedCount: number): boolean {
-  const serves = ({ targets }: TargetGroup) => targets.some(({ healthy }) => healthy === true);
-  return wantedCount === 0 || !serves(old) || (group !== undefined && serves(group));
+  return { steps: [...steps, ...later], refusals, waitMs: undefined };
 }
 
 function planGroup({ subject, tags }: Wanted, group: WantedGroup, there: TargetGroup | undefined): NlbStep[] {
