@@ -7,8 +7,8 @@ import type { ObservedRoute } from '../../routes.ts';
 /** One entry of the route table. EC2 cannot tag it. */
 export interface AwsRoute extends ObservedRoute {
   readonly table: string;
-  /** Id of whatever it leads to: an instance, an interface, a gateway; empty where EC2 shows none. */
-  readonly target: string;
+  /** Ids of whatever it leads to: an instance and its interface, a gateway; empty where EC2 shows none. */
+  readonly targets: readonly string[];
 }
 
 /** A CIDR as everybody writes it, so that two may be compared; undefined when it is none. */
@@ -35,7 +35,7 @@ export function viewOf(
     id: `${table}/${destination}`,
     table,
     destination,
-    target: targetOf(route),
+    targets: targetsOf(route),
     providerID: instance ? providerIDOf(instance, zoneOf(instance)) : undefined,
     blackhole: route.State === 'blackhole',
     ours: undefined,
@@ -47,14 +47,14 @@ export function providerIDOf(instanceId: string, zone: string | undefined): stri
   return zone === undefined ? `aws:////${instanceId}` : aws.print({ instanceId, zone });
 }
 
-function targetOf(route: Ec2Route): string {
+function targetsOf(route: Ec2Route): string[] {
   const { InstanceId, NetworkInterfaceId, GatewayId, NatGatewayId, TransitGatewayId, VpcPeeringConnectionId } = route;
   const { EgressOnlyInternetGatewayId, CarrierGatewayId, LocalGatewayId, CoreNetworkArn } = route;
   const targets = [
     ...[InstanceId, NetworkInterfaceId, GatewayId, NatGatewayId, TransitGatewayId, VpcPeeringConnectionId],
     ...[EgressOnlyInternetGatewayId, CarrierGatewayId, LocalGatewayId, CoreNetworkArn],
   ];
-  return targets.find(Boolean) ?? '';
+  return targets.filter((target) => target !== undefined && target !== '') as string[];
 }
 
 /** How a destination is named in a request. */

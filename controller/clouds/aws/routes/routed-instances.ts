@@ -1,4 +1,5 @@
 import type { Instance as Ec2Instance } from '@aws-sdk/client-ec2';
+import { LRUCache } from 'lru-cache';
 import { chunks } from '../../lookup-pass.ts';
 import type { Ec2 } from '../ec2.ts';
 import type { ReadOptions } from '../service-calls.ts';
@@ -14,6 +15,8 @@ export interface RoutedInstance {
 
 /** EC2 takes up to 200 values a filter. */
 const idsPerFilter = 200;
+/** More than a route table takes. */
+const remembered = 5000;
 
 /** Instances that routes lead to, read in few calls and remembered. */
 export interface RoutedInstances {
@@ -27,7 +30,7 @@ export interface RoutedInstances {
 }
 
 export function createRoutedInstances(ec2: Ec2): RoutedInstances {
-  const known = new Map<string, RoutedInstance>();
+  const known = new LRUCache<string, RoutedInstance>({ max: remembered });
   let asked = new Set<string>();
   let next: Promise<void> | undefined;
 

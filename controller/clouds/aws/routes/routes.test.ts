@@ -121,6 +121,11 @@ describe('pod routes on AWS, at a fake EC2', () => {
     await routes.create(desired(1), always);
     assert.deepEqual(sent().slice(2), ['ModifyNetworkInterfaceAttribute', 'CreateRoute']);
     assert.deepEqual(table().routes.get(one), { interfaceId: 'eni-a' });
+    const [seen] = (await routes.observe(cluster)).routes;
+    assert.equal(seen?.providerID, desired(1).providerID);
+    assert.deepEqual(await (await open()).create(desired(1), always), seen);
+    await routes.remove(seen, always);
+    assert.equal(table().routes.size, 0);
   });
 
   it('finds what it made after a lost answer', async () => {

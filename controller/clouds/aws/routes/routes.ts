@@ -15,6 +15,11 @@ import { readRouteTable } from './route-table.ts';
 import { type AwsRoute, destinationFields, normalCidr, routeError, viewOf } from './route-view.ts';
 import { createRoutedInstances, type RoutedInstance } from './routed-instances.ts';
 
+interface Seen {
+  readonly table: string;
+  readonly routes: readonly AwsRoute[];
+}
+
 /**
  * Pod routes in one route table. EC2 has no tags on routes and tells no quota. It forwards packets to an instance only once its check of source and destination is off;
  * this is seen to before the route is made, so a route that is there needs nothing more.
@@ -23,25 +28,30 @@ export function createRoutes(parts: AwsParts): Routes<AwsRoute> {
   const { ec2 } = parts;
   const instances = createRoutedInstances(ec2);
   let tableId: string | undefined;
-  let nextRead: Promise<readonly AwsRoute[]> | undefined;
+  let nextRead: Promise<Seen> | undefined;
 
-  async function read(options: ReadOptions): Promise<readonly AwsRoute[]> {
+  async function read(options: ReadOptions): Promise<Seen> {
     const { RouteTableId: id, Routes: routes = [] } = await readRouteTable(parts, options);
     tableId = id;
     await instances.learn(
       routes.flatMap(({ InstanceId }) => InstanceId ?? []),
       options,
     );
-    return routes.flatMap((route) => viewOf(id, route, instances.zoneOf) ?? []);
+    return { table: id, routes: routes.flatMap((route) => viewOf(id, route, instances.zoneOf) ?? []) };
   }
 
-  /** What stands at a destination now. Calls made together share one read that begins after all of them. */
-  async function standing(destination: string, signal: AbortSignal | undefined): Promise<AwsRoute | undefined> {
+  /** What stands in the table now. Calls made together share one read that begins after all of them. */
+  function readTogether(signal: AbortSignal | undefined): Promise<Seen> {
     nextRead ??= Promise.resolve().then(() => {
       nextRead = undefined;
       return read({ urgency: 'change', signal });
     });
-    return (await nextRead).find((route) => route.destination === destination);
+    return nextRead;
+  }
+
+  async function standing(destination: string, signal: AbortSignal | undefined): Promise<AwsRoute | undefined> {
+    const { routes } = await readTogether(signal);
+    return routes.find((route) => route.destination === destination);
   }
 
   async function create(route: DesiredRoute, options: ApplyOptions): Promise<AwsRoute> {
@@ -53,12 +63,11 @@ export function createRoutes(parts: AwsParts): Routes<AwsRoute> {
       throw routeError('Invalid', operation, `${field}: ${JSON.stringify(value)}, expected an instance and a CIDR`);
     }
     const before: ReadOptions = { urgency: 'change', signal: options.signal };
-    if (tableId === undefined) await read(before);
+    const table = tableId ?? (await readTogether(options.signal)).table;
     const instance = await instances.get(id, before);
     if (instance === undefined) throw routeError('NotFound', operation, `EC2 does not show instance ${id} yet`);
     if (instance.checksDestination) await stopChecking(id, instance, options);
-    const table = tableId!;
-    const target = instance.interfaceId ?? id;
+    const targets = instance.interfaceId === undefined ? [id] : [id, instance.interfaceId];
     try {
       const command = new CreateRouteCommand({
         RouteTableId: table,
@@ -70,12 +79,11 @@ export function createRoutes(parts: AwsParts): Routes<AwsRoute> {
       if (codeOf(error) === 'InvalidRouteTableID.NotFound') tableId = undefined;
       if (codeOf(error) !== 'RouteAlreadyExists') throw error;
       const there = await standing(destination, options.signal);
-      const leadsThere = there?.target === id || there?.target === target;
-      if (there === undefined || !leadsThere || there.blackhole) throw error;
+      if (there === undefined || !meet(there.targets, targets) || there.blackhole) throw error;
       return there;
     }
     const made = { destination, providerID: route.providerID, blackhole: false, ours: undefined };
-    return { ...made, id: `${table}/${destination}`, table, target };
+    return { ...made, id: `${table}/${destination}`, table, targets };
   }
 
   async function stopChecking(id: string, { interfaceId }: RoutedInstance, options: ApplyOptions): Promise<void> {
@@ -93,11 +101,12 @@ export function createRoutes(parts: AwsParts): Routes<AwsRoute> {
   /** EC2 deletes whatever has the destination, so it is looked at once more. */
   async function remove(route: AwsRoute, options: ApplyOptions): Promise<void> {
     const operation = 'DeleteRoute';
-    const { destination, table, target } = route;
+    const { destination, table, targets } = route;
     const there = await standing(destination, options.signal);
     if (there === undefined || there.table !== table) return;
-    if (there.target !== target) {
-      throw routeError('Conflict', operation, `${destination} leads to ${there.target} now, not to ${target}`);
+    if (!meet(there.targets, targets)) {
+      const [now, then] = [there.targets, targets].map((ids) => ids.join(', '));
+      throw routeError('Conflict', operation, `${destination} leads to ${now} now, not to ${then}`);
     }
     const command = new DeleteRouteCommand({ RouteTableId: table, ...destinationFields(destination) });
     try {
@@ -109,8 +118,16 @@ export function createRoutes(parts: AwsParts): Routes<AwsRoute> {
 
   return {
     tagged: false,
-    observe: async (_cluster, signal) => ({ routes: await read({ urgency: 'refresh', signal }), quota: undefined }),
+    async observe(_cluster, signal) {
+      const { routes } = await read({ urgency: 'refresh', signal });
+      return { routes, quota: undefined };
+    },
     create,
     remove,
   };
+}
+
+/** Whether both lead to one thing. Of an instance that has ended, EC2 shows the interface alone. */
+function meet(some: readonly string[], others: readonly string[]): boolean {
+  return some.some((target) => others.includes(target)) || (some.length === 0 && others.length === 0);
 }

@@ -105,7 +105,10 @@ function tableXml({ instances }: Region, { id, tags, routes }: FakeRouteTable): 
     const state = instance === undefined ? undefined : instances.get(instance)?.state;
     const gone = instance !== undefined && (state === undefined || state === 'terminated');
     // A stopped instance keeps its interface and its route, which leads nowhere; of a terminated one EC2 shows the interface that was.
-    const target = gone ? leaf('networkInterfaceId', 'eni-gone') : leaf('instanceId', instance);
+    const owner = [...instances.values()].find(
+      ({ interfaces }) => interfaceId !== undefined && interfaces?.some(({ id }) => id === interfaceId),
+    );
+    const target = gone ? leaf('networkInterfaceId', 'eni-gone') : leaf('instanceId', instance ?? owner?.id);
     const dead = instance !== undefined && state !== 'running' && state !== 'pending';
     const name = destination.includes(':') ? 'destinationIpv6CidrBlock' : 'destinationCidrBlock';
     return [
