@@ -124,6 +124,9 @@ describe('looking up instances on AWS', () => {
     assert.equal(await found(), 'unknown Conflict');
     ec2.instances.delete(id(2));
     assert.equal(await found('[Global]\nKubernetesClusterID = two\n'), 'unknown NotFound');
+    const cloud = await openCloud({}, '[Global]\nKubernetesClusterID = two\n');
+    const [none] = [...(await cloud.instances.lookup([named(privateDnsName)])).values()];
+    assert.ok(none?.state === 'unknown' && none.error.message.includes(`has the tag of this cluster: ${id(1)}`));
     assert.equal(await found(), id(1));
   });
 

@@ -108,7 +108,7 @@ export function createReader({ ec2, zoneIds, layers, view, cluster, clusterNamed
           // A page that is lacking may hold a second instance of this name.
           if (failure !== undefined) answers.set(name, { state: 'unknown', error: failure });
           else if (hits.length > 1) answers.set(name, several(name, hits));
-          else if (hit === undefined) answers.set(name, nobody(name));
+          else if (hit === undefined) answers.set(name, nobody(name, all));
           else answers.set(name, seen.get(hit.InstanceId ?? '')!);
         }
       });
@@ -179,7 +179,11 @@ function several(name: string, hits: readonly Ec2Instance[]): Named {
   return { state: 'unknown', error: new CloudError({ kind: 'Conflict', cloud: 'aws', operation, message }) };
 }
 
-function nobody(name: string): Named {
-  const message = `no instance has private-dns-name ${name}`;
+function nobody(name: string, ofOthers: readonly Ec2Instance[]): Named {
+  const ids = ofOthers.map(({ InstanceId }) => InstanceId).join(', ');
+  const message =
+    ids === ''
+      ? `no instance has private-dns-name ${name}`
+      : `no instance with private-dns-name ${name} has the tag of this cluster: ${ids}`;
   return { state: 'unknown', error: new CloudError({ kind: 'NotFound', cloud: 'aws', operation, message }) };
 }
