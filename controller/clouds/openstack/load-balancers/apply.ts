@@ -2,27 +2,16 @@ import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
 import type { ApplyOptions } from '../../permit.ts';
 import type { OpenStackClient } from '../client.ts';
 import { faultOf, isThingNotFound } from '../fault.ts';
-import { objectOf } from '../json.ts';
-import {
-  type LoadBalancer,
-  type Pool,
-  readFloatingIp,
-  readGroup,
-  readListener,
-  readLoadBalancer,
-  readMember,
-  readMonitor,
-  readNodePort,
-  readPool,
-  readRule,
-} from './answer.ts';
+import { type LoadBalancer, type Pool, readGroup, readNodePort } from './answer.ts';
+import { listings } from './listings.ts';
 import { markIn } from './names.ts';
 import { noNetworks } from './network-facts.ts';
 import { type Found, foundIn, type OctaviaObserved } from './observed.ts';
-import { listings, type Reads } from './reads.ts';
+import { changed, outcomeOf, withBalancer, withGroup } from './outcome.ts';
+import type { Reads } from './reads.ts';
 import { type Resolved, requestOf } from './requests.ts';
-import type { NewMember, OctaviaStep, StepCall } from './step.ts';
-import { octaviaTags, ownedBy, ownerTagsOf, tagValue } from './tags.ts';
+import type { OctaviaStep, StepCall } from './step.ts';
+import { ownedBy, ownerTagsOf } from './tags.ts';
 
 export type Apply = (
   step: OctaviaStep,
@@ -50,7 +39,7 @@ export function octaviaSteps({ client, reads }: { readonly client: OpenStackClie
     const found: Found = observed ? foundIn(observed) : { ...empty, network: await reads.network() };
     const now = (after: Found, sure = false): OctaviaObserved | undefined => {
       const result = reads.assemble(subject, after);
-      reads.remember(subject, result, sure);
+      reads.memory.remember(subject, result, sure);
       return result;
     };
 
@@ -99,7 +88,8 @@ export function octaviaSteps({ client, reads }: { readonly client: OpenStackClie
               protocol === call.pool.protocol && listenerIds.length === 0 && !known.has(id),
           );
           return (
-            there && changed(call.loadBalancer, (one) => ({ ...one, pools: [...one.pools, { ...there, members: [] }] }))
+            there &&
+            changed(found, call.loadBalancer, (one) => ({ ...one, pools: [...one.pools, { ...there, members: [] }] }))
           );
         }
         case 'create floating IP': {
@@ -179,16 +169,24 @@ export function octaviaSteps({ client, reads }: { readonly client: OpenStackClie
         call.does === 'fail over load balancer' &&
         (error.kind === 'Forbidden' || status === 501 || status === 400 || error.kind === 'NotFound')
       ) {
-        if (error.kind === 'Forbidden' || status === 501) reads.noteNoFailover();
+        if (error.kind === 'Forbidden' || status === 501) reads.memory.noteNoFailover();
         return { ...found, noFailover: true };
       }
       if (call.does === 'create security group rule' && type === 'SecurityGroupRuleExists')
-        return withGroup(await readGroupAgain());
+        return withGroup(found, await readGroupAgain());
       const isFull = type === 'IpAddressGenerationFailure' || type === 'ExternalIpAddressExhausted';
       if (call.does === 'create floating IP' && call.body.subnetId !== undefined && isFull) {
         return { ...found, full: [...found.full, call.body.subnetId] };
       }
       return undefined;
+    }
+
+    function after(answer: unknown): Found {
+      const { pool } = resolved;
+      if (call.does.endsWith('member') || call.does.endsWith('members')) reads.forgetMembers(pool);
+      if (call.does === 'delete load balancer' && balancer(call.id)?.status === 'ERROR')
+        reads.memory.noteRecreation(owner);
+      return outcomeOf(call, found, answer, pool, requestOf(call, resolved).operation);
     }
 
     async function readGroupAgain() {
@@ -200,142 +198,8 @@ export function octaviaSteps({ client, reads }: { readonly client: OpenStackClie
       );
     }
 
-    function withGroup(group: Found['group']): Found {
-      return { ...found, group };
-    }
-
-    /** What there is after the request. */
-    function after(answer: unknown): Found {
-      const { operation } = requestOf(call, {
-        owner,
-        pool: '',
-        subnetId: undefined,
-        vipSubnetId: undefined,
-        group: '',
-      });
-      switch (call.does) {
-        case 'create load balancer':
-          return withBalancer(found, readCreated(answer, operation));
-        case 'update load balancer':
-          return changed(call.id, (one) => ({ ...one, tags: call.tags }));
-        case 'fail over load balancer':
-          return changed(call.id, (one) => one);
-        case 'delete load balancer':
-          if (balancer(call.id)?.status === 'ERROR') reads.noteRecreation(owner);
-          return changed(call.id, (one) => one, 'PENDING_DELETE');
-        case 'create pool':
-          return changed(call.loadBalancer, (one) => ({
-            ...one,
-            pools: [...one.pools, { ...readPool(answer, operation), members: [] }],
-          }));
-        case 'update pool':
-          return changed(call.loadBalancer, (one) => ({
-            ...one,
-            pools: one.pools.map((pool) =>
-              pool.id === call.id
-                ? { ...readPool(answer, operation), members: pool.members, monitor: pool.monitor }
-                : pool,
-            ),
-          }));
-        case 'delete pool':
-          return changed(call.loadBalancer, (one) => ({
-            ...one,
-            pools: one.pools.filter(({ id }) => id !== call.id),
-            listeners: one.listeners.map((listener) =>
-              listener.poolId === call.id ? { ...listener, poolId: undefined } : listener,
-            ),
-          }));
-        case 'update members':
-          return withPool(call.loadBalancer, resolved.pool, (pool) => ({
-            ...pool,
-            members: call.members.map((one) => shownMember(one, pool)),
-          }));
-        case 'create member':
-          return withPool(call.loadBalancer, resolved.pool, (pool) => ({
-            ...pool,
-            members: [...(pool.members ?? []), readMember(answer, operation)],
-          }));
-        case 'update member':
-          return withPool(call.loadBalancer, call.pool, (pool) => ({
-            ...pool,
-            members: (pool.members ?? []).map((one) => (one.id === call.id ? shownMember(call.member, pool) : one)),
-          }));
-        case 'delete member':
-          return withPool(call.loadBalancer, call.pool, (pool) => ({
-            ...pool,
-            members: (pool.members ?? []).filter(({ id }) => id !== call.id),
-          }));
-        case 'create health monitor':
-        case 'update health monitor': {
-          const monitor = readMonitor(answer, operation);
-          return withPool(call.loadBalancer, resolved.pool, (pool) => ({ ...pool, monitorId: monitor.id, monitor }));
-        }
-        case 'delete health monitor':
-          return withPool(call.loadBalancer, call.pool, (pool) => ({
-            ...pool,
-            monitorId: undefined,
-            monitor: undefined,
-          }));
-        case 'create listener': {
-          const listener = readListener(answer, operation);
-          return changed(call.loadBalancer, (one) => ({
-            ...one,
-            listeners: [...one.listeners, listener],
-            pools: one.pools.map((pool) =>
-              pool.id === listener.poolId ? { ...pool, listenerIds: [...pool.listenerIds, listener.id] } : pool,
-            ),
-          }));
-        }
-        case 'update listener': {
-          const listener = readListener(answer, operation);
-          return changed(call.loadBalancer, (one) => ({
-            ...one,
-            listeners: one.listeners.map((known) => (known.id === call.id ? listener : known)),
-            pools: one.pools.map((pool) => {
-              const others = pool.listenerIds.filter((id) => id !== call.id);
-              return { ...pool, listenerIds: pool.id === listener.poolId ? [...others, call.id] : others };
-            }),
-          }));
-        }
-        case 'delete listener':
-          return changed(call.loadBalancer, (one) => ({
-            ...one,
-            listeners: one.listeners.filter(({ id }) => id !== call.id),
-            pools: one.pools.map((pool) => ({ ...pool, listenerIds: pool.listenerIds.filter((id) => id !== call.id) })),
-          }));
-        case 'create floating IP':
-          return { ...found, floatingIps: [...found.floatingIps, readFloatingIp(answer, operation)] };
-        case 'update floating IP': {
-          const floating = readFloatingIp(answer, operation);
-          const others = found.floatingIps.filter(({ id }) => id !== call.id);
-          return {
-            ...found,
-            floatingIps: [...others, floating],
-            named: found.named?.id === call.id ? floating : found.named,
-          };
-        }
-        case 'delete floating IP':
-          return {
-            ...found,
-            floatingIps: found.floatingIps.filter(({ id }) => id !== call.id),
-            named: found.named?.id === call.id ? undefined : found.named,
-          };
-        case 'create security group':
-          return withGroup(readGroup(answer, operation));
-        case 'update security group':
-        case 'delete security group':
-          return withGroup(undefined);
-        case 'create security group rule':
-          return withGroup(
-            found.group && { ...found.group, rules: [...found.group.rules, readRule(answer, operation)] },
-          );
-        case 'delete security group rule':
-          return withGroup(
-            found.group && { ...found.group, rules: found.group.rules.filter(({ id }) => id !== call.id) },
-          );
-        case 'update port':
-          return found;
-      }
+    function balancer(id: string): LoadBalancer | undefined {
+      return found.loadBalancers.find((one) => one.id === id);
     }
 
     /** The groups of a port as they are now with one more or less; a change by somebody else in between is a conflict. */
@@ -363,81 +227,10 @@ export function octaviaSteps({ client, reads }: { readonly client: OpenStackClie
         return { ...found, ports: found.ports.filter((one) => one.id !== id) };
       }
     }
-
-    function balancer(id: string): LoadBalancer | undefined {
-      return found.loadBalancers.find((one) => one.id === id);
-    }
-
-    function changed(id: string, change: (one: LoadBalancer) => LoadBalancer, status = 'PENDING_UPDATE'): Found {
-      const loadBalancers = found.loadBalancers.map((one) =>
-        one.id === id ? { ...change(one), status, pendingMs: 0 } : one,
-      );
-      return { ...found, loadBalancers };
-    }
-
-    function withPool(id: string, pool: string, change: (pool: Pool) => Pool): Found {
-      reads.forgetMembers(pool);
-      return changed(id, (one) => ({
-        ...one,
-        pools: one.pools.map((known) => (known.id === pool ? change(known) : known)),
-      }));
-    }
   };
 }
 
 /** One that is found is looked at again before anything is built on it. */
 function pendingOf({ status }: LoadBalancer): string {
   return status === 'ACTIVE' ? 'PENDING_UPDATE' : status;
-}
-
-function withBalancer(found: Found, one: LoadBalancer): Found {
-  return { ...found, loadBalancers: [...found.loadBalancers.filter(({ id }) => id !== one.id), one] };
-}
-
-/** The answer to a create has everything that was made with it, but for ids of what holds what. */
-function readCreated(answer: unknown, operation: string): LoadBalancer {
-  const loadBalancer = readLoadBalancer(answer, operation);
-  const json = objectOf(objectOf(answer)?.['loadbalancer']) ?? {};
-  const parts = (value: unknown) => (Array.isArray(value) ? value : []);
-  return {
-    ...loadBalancer,
-    listeners: parts(json['listeners']).map((one) => ({
-      ...readListener(one, operation),
-      loadBalancerId: loadBalancer.id,
-    })),
-    pools: parts(json['pools']).map((one) => {
-      const members = parts(objectOf(one)?.['members']).map((member) => objectOf(member) ?? {});
-      return {
-        ...readPool(one, operation),
-        loadBalancerId: loadBalancer.id,
-        members: members.map((member) => ({
-          id: String(member['id']),
-          name: String(member['name']),
-          address: String(member['address']),
-          port: Number(member['protocol_port']),
-          weight: Number(member['weight'] ?? 1),
-          monitorPort: typeof member['monitor_port'] === 'number' ? member['monitor_port'] : undefined,
-          status: String(member['provisioning_status']),
-          healthy: undefined,
-          providerID: tagValue(parts(member['tags']).map(String), octaviaTags.providerId),
-        })),
-      };
-    }),
-  };
-}
-
-function shownMember({ name, address, port, weight, monitorPort, providerID }: NewMember, { members = [] }: Pool) {
-  const before = members.find((one) => one.address === address && one.port === port);
-  const id = before?.id ?? `${address} ${port}`;
-  return {
-    id,
-    name,
-    address,
-    port,
-    weight,
-    monitorPort,
-    status: 'PENDING_UPDATE',
-    healthy: before?.healthy,
-    providerID,
-  };
 }

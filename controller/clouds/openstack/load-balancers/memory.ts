@@ -1,0 +1,74 @@
+import type { Clock } from '../../../../common/process/clock.ts';
+import type { Owner } from '../../load-balancers.ts';
+import type { LoadBalancer } from './answer.ts';
+import type { OctaviaObserved, Subject } from './observed.ts';
+
+/** What one process remembers between looks; nothing of it is needed to be right. */
+export interface Memory {
+  /**
+   * What came of a step, so that waiting for its end needs one read a look. Only what waits is kept.
+   *
+   * @param sure all of its pieces are known as they will be then
+   */
+  remember(subject: Subject, observed: OctaviaObserved | undefined, sure: boolean): void;
+  recall(owner: Owner): { readonly observed: OctaviaObserved; readonly sure: boolean } | undefined;
+  /** With how long it has been at work. */
+  timed(loadBalancer: LoadBalancer): LoadBalancer;
+  /** One in ERROR was deleted, to be made anew; should that go on, it takes ever longer rests. */
+  noteRecreation(owner: Owner): void;
+  restOf(owner: Owner): number;
+  /** A failover was refused; it is not tried again. */
+  noteNoFailover(): void;
+  readonly noFailover: boolean;
+}
+
+/** Between two that came to ERROR as soon as they were made. */
+const firstRestMs = 30_000;
+const longestRestMs = 600_000;
+
+export function createMemory(clock: Clock): Memory {
+  let noFailover = false;
+  /** By Service. */
+  const last = new Map<string, { readonly observed: OctaviaObserved; readonly sure: boolean }>();
+  /** By load balancer: since when it is in a PENDING status. */
+  const pendingSince = new Map<string, number>();
+  /** By Service: how often in a row what was made came to ERROR. */
+  const recreations = new Map<string, { readonly count: number; readonly atMs: number }>();
+  return {
+    remember({ owner }, observed, sure) {
+      const { own, hosts = [] } = observed?.pieces ?? {};
+      if (own?.status === 'ACTIVE') recreations.delete(owner.service);
+      // The rest is read anew anyway.
+      const waits = [own, ...hosts].some((one) => one?.status.startsWith('PENDING'));
+      if (observed && waits) last.set(owner.service, { observed, sure });
+      else last.delete(owner.service);
+    },
+    recall: ({ service }) => last.get(service),
+    timed(loadBalancer) {
+      const { id, status } = loadBalancer;
+      if (!status.startsWith('PENDING')) {
+        pendingSince.delete(id);
+        return loadBalancer;
+      }
+      const sinceMs = pendingSince.get(id) ?? clock.monotonic();
+      pendingSince.set(id, sinceMs);
+      return { ...loadBalancer, pendingMs: clock.monotonic() - sinceMs };
+    },
+    noteRecreation({ service }) {
+      const count = (recreations.get(service)?.count ?? 0) + 1;
+      recreations.set(service, { count, atMs: clock.monotonic() });
+    },
+    restOf({ service }) {
+      const known = recreations.get(service);
+      if (known === undefined || known.count < 2) return 0;
+      const restMs = Math.min(longestRestMs, firstRestMs * 2 ** (known.count - 2));
+      return Math.max(0, known.atMs + restMs - clock.monotonic());
+    },
+    noteNoFailover() {
+      noFailover = true;
+    },
+    get noFailover() {
+      return noFailover;
+    },
+  };
+}

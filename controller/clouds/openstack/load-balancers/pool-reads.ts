@@ -1,0 +1,123 @@
+import { inParallel } from '../../lookup-pass.ts';
+import type { OpenStackClient } from '../client.ts';
+import { isThingNotFound } from '../fault.ts';
+import { type Member, type Monitor, type NodePort, type Pool, readMonitor } from './answer.ts';
+import { type List, listings } from './listings.ts';
+import type { Subject } from './observed.ts';
+import { ownerTagsOf } from './tags.ts';
+
+/** What is in pools and their list does not show. All throw a CloudError. */
+export interface PoolReads {
+  /**
+   * With the members of those that are wanted: read, or known at this version of the pool.
+   *
+   * @param fresh read in any case, since what health checks say changes no version
+   */
+  withMembers(
+    pools: readonly Pool[],
+    wanted: ReadonlySet<string>,
+    fresh: boolean,
+    signal?: AbortSignal,
+  ): Promise<Pool[]>;
+  withProviderIds(
+    pools: readonly Pool[],
+    known: readonly NodePort[] | undefined,
+    signal?: AbortSignal,
+  ): Promise<Pool[]>;
+  monitorsOf(pools: readonly Pool[], subject: Subject, signal?: AbortSignal): Promise<Monitor[]>;
+  forget(pool: string): void;
+  /** Forgets all others. */
+  keep(pools: ReadonlySet<string>): void;
+}
+
+export const callsAtOnce = 8;
+
+export function poolReads(client: OpenStackClient, list: List, providerIDOf: (serverId: string) => string): PoolReads {
+  /** By pool: its members at a version of it. */
+  const memberSets = new Map<string, { readonly key: string; readonly members: readonly Member[] }>();
+
+  /** Members of these pools, as many as are not known at this version. */
+  async function withMembers(
+    pools: readonly Pool[],
+    wanted: ReadonlySet<string>,
+    fresh: boolean,
+    signal?: AbortSignal,
+  ): Promise<Pool[]> {
+    return inParallel(callsAtOnce, pools, async (pool) => {
+      if (!wanted.has(pool.id)) return pool;
+      if (pool.memberIds.length === 0) return { ...pool, members: [] };
+      const key = [pool.version, ...pool.memberIds.toSorted()].join(' ');
+      const known = memberSets.get(pool.id);
+      if (!fresh && known?.key === key && pool.status === 'ACTIVE') return { ...pool, members: known.members };
+      let members: readonly Member[];
+      try {
+        members = await list(listings.members(pool.id), [], signal);
+      } catch (error) {
+        // Deleted since it was listed.
+        if (!isThingNotFound(error)) throw error;
+        members = [];
+      }
+      if (pool.status === 'ACTIVE') memberSets.set(pool.id, { key, members });
+      return { ...pool, members };
+    });
+  }
+
+  /** What the classic controller made as a member says nothing of its server; Neutron knows whose the address is. */
+  async function withProviderIds(
+    pools: readonly Pool[],
+    known: readonly NodePort[] | undefined,
+    signal?: AbortSignal,
+  ): Promise<Pool[]> {
+    const nameless = pools.some(({ members }) => members?.some(({ providerID }) => providerID === undefined));
+    if (!nameless) return [...pools];
+    const ports = known ?? (await list(listings.ports, [], signal));
+    const servers = new Map(
+      ports.flatMap((port) => (port.serverId === '' ? [] : port.addresses.map((one) => [one, port.serverId] as const))),
+    );
+    const named = (member: Member): Member => {
+      const server = member.providerID === undefined ? servers.get(member.address) : undefined;
+      return server === undefined ? member : { ...member, providerID: providerIDOf(server) };
+    };
+    return pools.map((pool) => (pool.members ? { ...pool, members: pool.members.map(named) } : pool));
+  }
+
+  /** One of several is found with the others by our tags; what carries none is read by itself. */
+  async function monitorsOf(pools: readonly Pool[], { owner }: Subject, signal?: AbortSignal): Promise<Monitor[]> {
+    const tagged =
+      pools.length > 1 ? await list(listings.monitors, [['tags', ownerTagsOf(owner).join(',')]], signal) : [];
+    const left = pools.filter(({ monitorId }) => !tagged.some(({ id }) => id === monitorId));
+    const others = await inParallel(callsAtOnce, left, ({ monitorId }) => getMonitor(monitorId!, signal));
+    return [...tagged, ...others.filter((monitor) => monitor !== undefined)];
+  }
+
+  async function getMonitor(id: string, signal?: AbortSignal): Promise<Monitor | undefined> {
+    const operation = 'GET /lbaas/healthmonitors/{id}';
+    try {
+      return readMonitor(
+        await client.get({ service: 'load-balancer', path: `/lbaas/healthmonitors/${id}`, operation, signal }),
+        operation,
+      );
+    } catch (error) {
+      if (isThingNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  return {
+    withMembers,
+    withProviderIds,
+    monitorsOf,
+    forget: (pool) => void memberSets.delete(pool),
+    keep(pools) {
+      for (const id of memberSets.keys()) if (!pools.has(id)) memberSets.delete(id);
+    },
+  };
+}
+
+export function withMonitors(pools: readonly Pool[], monitors: readonly Monitor[]): Pool[] {
+  const byId = new Map(monitors.map((one) => [one.id, one]));
+  return pools.map((pool) => ({
+    ...pool,
+    monitor: pool.monitorId === undefined ? undefined : byId.get(pool.monitorId),
+  }));
+}
