@@ -211,6 +211,37 @@ describe('network load balancers on moto', () => {
         await settled(example);
       }));
 
+    for (const retain of [false, true]) {
+      it(`is ${retain ? 'given up as it stands' : 'removed with all its parts'}, after a crash at any call, too`, () =>
+        withExample(world, async (example) => {
+          const before = sorted(await world.inventory());
+          for (let crashAfter = 1; ; crashAfter += 1) {
+            const { arn, hostname } = await makeAsClassic(example);
+            const ref = { ...adopting(example, [hostname]), id: arn };
+            const made = sorted(await world.inventory());
+            let calls = 0;
+            const pass = async (most: number) => {
+              const balancers = await example.fresh();
+              let observed = await balancers.observe(ref);
+              while (observed?.owner && calls < most) {
+                const { steps, waitMs } = balancers.planRemoval(observed, { retain });
+                if (!steps[0] && waitMs === undefined) break;
+                if (steps[0]) calls += 1;
+                observed = steps[0]
+                  ? await balancers.apply(steps[0], observed, { permit: () => {} })
+                  : await balancers.observe(ref);
+              }
+            };
+            await pass(crashAfter);
+            const crashed = calls === crashAfter;
+            await pass(Number.POSITIVE_INFINITY);
+            assert.deepEqual(sorted(await world.inventory()), retain ? made : before, `after call ${crashAfter}`);
+            if (retain) await world.deleteLoadBalancer(arn);
+            if (!crashed || calls === crashAfter) break;
+          }
+        }));
+    }
+
     for (const [what, addresses, clusterId] of [
       ['with another address', ['other.example.com'], undefined],
       ['without an address', [], undefined],

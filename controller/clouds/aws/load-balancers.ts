@@ -87,7 +87,7 @@ export function createLoadBalancers(parts: AwsParts): AwsLoadBalancers {
   return {
     annotations: annotationDefinitions,
     nodeLabels: (annotations): readonly NodeLabel[] => readNodeLabels(annotations) ?? [],
-    maxMembers: Math.min(nlb.maxMembers ?? 500, classic.maxMembers ?? 500),
+    maxMembers: Math.min(nlb.maxMembers ?? 1000, classic.maxMembers ?? 1000),
     drains: false,
     settleMs: Math.max(nlb.settleMs, classic.settleMs),
     async observeAll(cluster, signal, adoptable) {

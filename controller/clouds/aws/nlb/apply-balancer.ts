@@ -210,7 +210,10 @@ export function createBalancerApply({ parts, reads, network, securityGroups }: A
   ): Promise<SubnetMapping[]> {
     const cluster = await reads.awaitCluster(options.signal);
     const isCluster = (tags: Tags) => cluster.id !== undefined && cluster.has(tags);
-    const wish = { internal, named: subnets, ipv6: addressType === 'dualstack', isCluster };
+    const wish = {
+      ...{ internal, named: subnets, ipv6: addressType === 'dualstack', isCluster },
+      fallback: parts.config.subnetId,
+    };
     const choice = chooseSubnets(await subnetsOf(options), wish);
     if ('problem' in choice) throw invalid(subnets.length > 0 ? `${keys.subnets}: ${choice.problem}` : choice.problem);
     const ids = choice.subnets.map(({ id }) => id);

@@ -115,7 +115,7 @@ export function createNlbApply(given: ApplyParts) {
       ...pieces,
       own: stays ? own : undefined,
       foreign: stays ? pieces.foreign : own,
-      groups: groups.filter((group) => ours(group) || (pieces.adopted && !call.arns.includes(group.arn))),
+      groups: groups.filter((group) => ours(group) || (pieces.adopted && stays && !call.arns.includes(group.arn))),
       adopted: pieces.adopted && stays,
     };
   }

@@ -1,14 +1,21 @@
 import type { DesiredLoadBalancer } from '../../load-balancers.ts';
 import { keys } from '../load-balancer-annotations.ts';
-import type { Tags } from '../load-balancer-tags.ts';
+import { isClassicControllers, type Tags } from '../load-balancer-tags.ts';
+import { plannedCall } from '../security-groups/security-group-call.ts';
+import { partNameForm } from './names.ts';
 import { type LoadBalancer, ownListeners, type Pieces } from './observed.ts';
 import type { Wanted } from './plan.ts';
 import type { NlbSettings } from './settings.ts';
-import { type NlbStep, type PlaceWish, stepOf } from './step.ts';
+import { type NlbStep, type PlaceWish, securityGroupStep, stepOf } from './step.ts';
 
 /** Why what is wanted has another address than this load balancer; undefined when it has not. */
 export function addressChange({ settings, desired }: Wanted, own: LoadBalancer): string | undefined {
   if (settings.scheme !== own.scheme) return `from ${own.scheme} to ${settings.scheme}, see ${keys.internal}`;
+  const lost = lostSubnets(settings, own);
+  if (lost.length > 0 && !desired.mayChangeAddress)
+    return `its addresses in ${lost.join(', ')} would go, see ${keys.subnets}`;
+  // It may not show them yet.
+  if (own.state === 'provisioning') return undefined;
   const eips = own.places.flatMap(({ eip }) => eip ?? []);
   if (settings.eips.length > 0 && !isSameSet(settings.eips, eips))
     return `from ${eips.join(', ') || 'addresses of AWS'} to ${settings.eips.join(', ')}, see ${keys.eipAllocations}`;
@@ -16,9 +23,6 @@ export function addressChange({ settings, desired }: Wanted, own: LoadBalancer):
   const wish = settings.privateAddresses;
   if (wish.length > 0 && held.length > 0 && !isSameSet(wish, held))
     return `from ${held.join(', ')} to ${wish.join(', ')}, see ${keys.privateAddresses}`;
-  const lost = lostSubnets(settings, own);
-  if (lost.length > 0 && !desired.mayChangeAddress)
-    return `its addresses in ${lost.join(', ')} would go, see ${keys.subnets}`;
   return undefined;
 }
 
@@ -68,11 +72,22 @@ export function planAttributes({ settings, subject }: Wanted, own: LoadBalancer 
 /** As many as one call of AddTags takes. */
 const arnsPerCall = 20;
 
-export function planTags({ tags, subject }: Wanted, { groups }: Pieces, own: LoadBalancer): NlbStep[] {
+export function planTags(
+  { tags, subject }: Pick<Wanted, 'tags' | 'subject'>,
+  { groups, network, cluster }: Pieces,
+  own: LoadBalancer,
+): NlbStep[] {
   const lacks = (there: Tags) => Object.entries(tags).some(([key, value]) => there[key] !== value);
-  const listeners = ownListeners(own, groups, subject.owner);
-  const arns = [own, ...groups, ...listeners].filter((one) => lacks(one.tags)).map(({ arn }) => arn);
   const steps: NlbStep[] = [];
+  for (const id of own.securityGroups) {
+    const group = network.groups.get(id);
+    if (!group || !partNameForm.test(group.name) || !isClassicControllers(group.tags, subject.service, cluster))
+      continue;
+    steps.push(securityGroupStep(subject, plannedCall({ does: 'tag security group', group: id, tags }, group.name)));
+  }
+  const listeners = ownListeners(own, groups, subject.owner);
+  // Itself last: until then its parts are found by the marks of the one who made it.
+  const arns = [...groups, ...listeners, own].filter((one) => lacks(one.tags)).map(({ arn }) => arn);
   for (let at = 0; at < arns.length; at += arnsPerCall) {
     const some = arns.slice(at, at + arnsPerCall);
     const summary = `tag ${own.name}${some.length > 1 ? ` and parts of it (${some.length} in all)` : ''} as of ${subject.service}`;

@@ -10,7 +10,7 @@ import type { Subnet } from '../subnets.ts';
 import { securityGroupName } from './names.ts';
 import { frontGroupOf, type LoadBalancer, type Subject } from './observed.ts';
 import type { NlbSettings } from './settings.ts';
-import { type NlbStep, stepOf } from './step.ts';
+import { type NlbStep, securityGroupStep } from './step.ts';
 import type { WantedListener } from './wanted.ts';
 
 export interface FirewallWish {
@@ -94,9 +94,9 @@ export function planFirewall(
   }
   const nodes = planNodes(carried ?? [], source);
   return {
-    groups: groups.map(asStep),
+    groups: groups.map((call) => securityGroupStep(subject, call)),
     carried,
-    nodes: nodes.calls.map(asStep),
+    nodes: nodes.calls.map((call) => securityGroupStep(subject, call)),
     refusals: [...refusals, ...nodes.refusals],
   };
 
@@ -130,10 +130,6 @@ export function planFirewall(
       },
       facts,
     );
-  }
-
-  function asStep({ action, resource, target, summary, call }: PlannedSecurityGroupCall): NlbStep {
-    return { ...stepOf(subject, target, summary, { does: 'security group', call }), action, resource };
   }
 }
 

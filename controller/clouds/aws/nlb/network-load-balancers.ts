@@ -35,8 +35,8 @@ export function createNetworkLoadBalancers(parts: NlbParts): NetworkLoadBalancer
   };
   const context = (): PlanContext => ({ config, cluster: reads.cluster(), accepts });
   return {
-    // Of AWS's default quotas the narrowest: targets of one network load balancer in one zone, and with cross-zone in all.
-    maxMembers: 500,
+    // AWS's default quota of targets in one target group. That of a zone depends on where the Nodes are, and AWS says when it is reached.
+    maxMembers: 1000,
     // Whoever is deregistered is drained by AWS itself, for the deregistration delay of its group.
     drains: false,
     settleMs: 30_000,

@@ -1,10 +1,11 @@
 import { ownerTags } from '../../load-balancers.ts';
+import { tagsFor } from '../load-balancer-tags.ts';
 import { planGroupRemoval } from '../security-groups/group-removal.ts';
 import { planNodeRuleRemoval } from '../security-groups/node-rules.ts';
-import type { PlannedSecurityGroupCall } from '../security-groups/security-group-call.ts';
+import { planTags } from './balancer-plan.ts';
 import { frontGroupOf, type NlbObserved, ownListeners, type Pieces, type Subject } from './observed.ts';
 import { type NlbPlan, planDetach, waitMs } from './plan.ts';
-import { type NlbStep, stepOf } from './step.ts';
+import { type NlbStep, securityGroupStep, stepOf } from './step.ts';
 
 /**
  * Listeners on others' load balancers first, then the load balancer, its target groups, and at last the security groups. Rules on the nodes that no group of our own tells of
@@ -15,10 +16,16 @@ export function planNlbRemoval({ pieces }: NlbObserved, retain: boolean): NlbPla
   if (!subject) return { steps: [], refusals: [], waitMs: undefined };
   if (retain && own) return planGivingUp(subject, pieces);
   const { owner, name } = subject;
+  if (own && pieces.adopted) {
+    // Once the load balancer is gone, nothing but tags tells whose its parts were.
+    const steps = planTags({ subject, tags: tagsFor(subject, pieces.cluster) }, pieces, own);
+    if (steps.length > 0) return { steps, refusals: [], waitMs: undefined };
+  }
   const steps: NlbStep[] = hosts.flatMap((host) => planDetach(subject, host, pieces));
   const ownGroup = frontGroupOf(network, owner)?.id;
   const removal = { owner, loadBalancer: name, groups: own?.securityGroups ?? [], ownGroup };
-  if (ownGroup === undefined) steps.push(...planNodeRuleRemoval(removal, network).map((call) => asStep(subject, call)));
+  if (ownGroup === undefined)
+    steps.push(...planNodeRuleRemoval(removal, network).map((call) => securityGroupStep(subject, call)));
   if (own) {
     const summary = `delete load balancer ${own.name}`;
     steps.push(stepOf(subject, own.arn, summary, { does: 'delete load balancer', arn: own.arn }));
@@ -29,12 +36,8 @@ export function planNlbRemoval({ pieces }: NlbObserved, retain: boolean): NlbPla
   }
   if (ownGroup === undefined) return { steps, refusals: [], waitMs: undefined };
   const rest = planGroupRemoval(removal, network);
-  steps.push(...rest.steps.map((call) => asStep(subject, call)));
+  steps.push(...rest.steps.map((call) => securityGroupStep(subject, call)));
   return { steps, refusals: [], waitMs: steps.length === 0 ? (rest.waitMs ?? waitMs) : rest.waitMs };
-}
-
-function asStep(subject: Subject, { action, resource, target, summary, call }: PlannedSecurityGroupCall): NlbStep {
-  return { ...stepOf(subject, target, summary, { does: 'security group', call }), action, resource };
 }
 
 /** As many as one call about tags takes. */

@@ -1,6 +1,6 @@
 import type { LoadBalancerStep } from '../../load-balancers.ts';
 import type { Tags } from '../load-balancer-tags.ts';
-import type { SecurityGroupCall } from '../security-groups/security-group-call.ts';
+import type { PlannedSecurityGroupCall, SecurityGroupCall } from '../security-groups/security-group-call.ts';
 import type { Subject } from './observed.ts';
 import type { Scheme } from './settings.ts';
 import type { Health, WantedGroup } from './wanted.ts';
@@ -96,4 +96,11 @@ export function stepOf(
 ): NlbStep {
   const [action, resource] = resources[call.does];
   return { kind: 'nlb', action, resource, target, summary, subject, on, call };
+}
+
+export function securityGroupStep(
+  subject: Subject,
+  { action, resource, target, summary, call }: PlannedSecurityGroupCall,
+): NlbStep {
+  return { ...stepOf(subject, target, summary, { does: 'security group', call }), action, resource };
 }

@@ -134,7 +134,14 @@ export function createRecordingCalls(
       };
     },
   } as unknown as AwsParts['ec2'];
-  const parts = { ec2, elb: () => calls, elbv2: () => calls, cluster: async () => cluster } as unknown as AwsParts;
+  const config = { subnetId: undefined };
+  const parts = {
+    ec2,
+    config,
+    elb: () => calls,
+    elbv2: () => calls,
+    cluster: async () => cluster,
+  } as unknown as AwsParts;
   const users = createGroupUsers(parts);
   const securityGroups = createSecurityGroupCalls(parts, network, users);
   const kept = { keepBalancer: () => {}, keepGroup: () => {}, forget: () => {} };
