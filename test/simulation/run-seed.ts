@@ -131,7 +131,7 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
   const regions = scenario.clouds.filter(({ reportOnly }) => reportOnly === undefined).map(({ region }) => region);
   const people = createPeople(truth, cluster, machines, createDice(seed, 'people'));
   const services = createServices(truth, cluster, createDice(seed, 'services'), regions);
-  const vms = createVms(truth, machines, agents, createDice(seed, 'vms'), regions);
+  const vms = createVms(truth, machines, agents, createDice(seed, 'vms'), regions, scenario);
   const troubles = createTroubles({
     clock,
     core,
@@ -207,6 +207,15 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
     clock.setTimer(dice.between(0.5, 1.5) * provokeMs, provoke);
   };
   clock.setTimer(provokeMs / 4, provoke);
+  // Nodes change places, and then somebody leads who may not have heard of it.
+  const supersede = () => {
+    say?.(`world  ${people.shuffle()}`);
+    clock.setTimer(provokeMs, () => {
+      const leader = fleet.places.find(({ process }) => process === fleet.leaders()[0]);
+      if (leader !== undefined) fleet.crash(leader);
+    });
+  };
+  if (scenario.deaf) for (const share of [0.4, 0.75]) clock.setTimer(scenario.chaosMs * share, supersede);
   await pass(scenario.chaosMs);
   aim.armed = false;
 
@@ -223,6 +232,10 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
   people.unpause();
   services.unpause();
   services.mend();
+  if (scenario.orphan) {
+    for (const place of fleet.places) fleet.crash(place);
+    say?.(`world  ${services.orphan()}`);
+  }
   const calmFrom = clock.monotonic();
   /** What it says now may undo what it said before. */
   const isHeard = (machine: Machine) =>
@@ -262,14 +275,11 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
     const seen = orphans(truth).length;
     say?.('a day goes by');
     fleet.frozen(() => timeline.leap(dayMs));
-    if (dice.chance(0.5)) {
-      // In the middle of a removal, between one call and the next.
-      const begun = () => orphans(truth).length < seen || orphans(truth).some((id) => isGoing(id));
-      await pass(sweepMs, begun);
-      people.pauseAll();
-      await pass(restartMs);
-      people.pauseAll();
-    }
+    // In the middle of a removal, between one call and the next.
+    await pass(sweepMs, () => orphans(truth).length < seen || orphans(truth).some((id) => isGoing(id)));
+    people.pauseAll();
+    await pass(restartMs);
+    people.pauseAll();
     await pass(sweepMs, () => orphans(truth).length === 0);
     await pass(leastCalmMs);
     await pass(convergenceMs, () => unmet(true).length === 0);

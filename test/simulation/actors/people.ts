@@ -13,6 +13,8 @@ export interface People {
   provoke(site: string): string | undefined;
   /** Or unpauses it. */
   pauseAll(): string;
+  /** Several Nodes go, and register anew in another order: ranges and names change places. */
+  shuffle(): string;
   /** Everything is unpaused again. */
   unpause(): void;
   /** Mends what only a person can: Nodes that stand for another machine than the one they run on. */
@@ -52,7 +54,6 @@ export function createPeople(truth: Truth, cluster: Cluster, machines: Machines,
     return `${held ? 'takes' : 'puts'} ${key} ${held ? 'off' : 'on'} Node ${name}`;
   }
 
-  /** Several Nodes go, and register anew in another order: ranges and names change places. */
   function shuffle(): string {
     const some = machines.all
       .filter((machine) => machines.running(machine) && truth.node(machine.name) !== undefined)
@@ -76,6 +77,7 @@ export function createPeople(truth: Truth, cluster: Cluster, machines: Machines,
 
   return {
     pauseAll,
+    shuffle,
     act() {
       const nodes = truth.nodes().map((value) => nodeOf(value));
       const node = nodes.length === 0 ? undefined : dice.pick(nodes);

@@ -16,6 +16,8 @@ export interface Services {
   /** Does what makes the controller call that site, if Services have anything to do with it. */
   provoke(site: string): string | undefined;
   unpause(): void;
+  /** One that has a load balancer goes, and its finalizer is taken off. */
+  orphan(): string;
   /** Takes away what is in the way. */
   mend(): void;
   /** Uids of Services that were taken away without their finalizer: what they had may stay. */
@@ -298,6 +300,12 @@ export function createServices(truth: Truth, cluster: Cluster, dice: Dice, regio
       if (drawn < 0.56) return pause(name, uid);
       if (drawn < 0.64) return exclude();
       return change(name);
+    },
+    orphan() {
+      const one = all().find(
+        ({ wants, ingress, attachTo, retain }) => wants && ingress.length > 0 && attachTo === '' && !retain,
+      );
+      return one === undefined ? 'nothing happens' : strip(one.name, one.uid);
     },
     mend() {
       if (inTheWay !== undefined) loadBalancers.forget(inTheWay);

@@ -1,4 +1,5 @@
 import type { Dice } from '../engine/dice.ts';
+import type { Scenario } from '../engine/scenario.ts';
 import type { Agents } from './agents.ts';
 import type { Machine, Machines } from './machines.ts';
 import type { Truth } from './truth.ts';
@@ -18,6 +19,7 @@ export function createVms(
   agents: Agents,
   dice: Dice,
   regions: readonly string[],
+  scenario: Pick<Scenario, 'cloudLagMs'>,
 ): Vms {
   const { clock, cloud } = truth;
   const { model } = cloud;
@@ -30,7 +32,9 @@ export function createVms(
   }
 
   function end(machine: Machine): string {
-    const how = dice.pick(['terminate', 'terminate', 'orderly', 'orderly', 'announced', 'forget', 'forget'] as const);
+    // Only what vanishes without a word has to be missed twice.
+    const ends = ['terminate', 'terminate', 'orderly', 'orderly', 'announced', 'forget', 'forget'] as const;
+    const how = scenario.cloudLagMs > 0 ? 'forget' : dice.pick(ends);
     if (how === 'orderly' || how === 'announced') {
       const kind = dice.pick(['preemption', 'termination'] as const);
       if (how === 'announced') model.setNotices(machine.vmId, [{ kind }]);

@@ -19,6 +19,8 @@ export interface Scenario {
   readonly services: number;
   /** The controller gives Nodes their pod ranges; else they bring them. */
   readonly ipam: boolean;
+  /** A Service goes without its finalizer while nobody leads. */
+  readonly orphan: boolean;
   readonly deleteOrphans: boolean;
   /** The caches of some replicas hear nothing for minutes, though their watches look alive. */
   readonly deaf: boolean;
@@ -49,6 +51,9 @@ export function drawScenario(seed: number): Scenario {
   const dice = createDice(seed, 'scenario');
   const replicas = dice.pick([1, 2, 2, 2, 3]);
   const { site } = aimOf(seed);
+  const special = dice.random();
+  const orphan = special < 0.025;
+  const deaf = special > 0.92;
   // Nodes go only after a while, and only within a budget.
   const deletes = site === 'kube delete nodes';
   // What takes several calls that all have to go well is not reached where much fails.
@@ -70,10 +75,11 @@ export function drawScenario(seed: number): Scenario {
     drainMs: dice.pick([0, 5000, 15_000]),
     services: dice.whole(1, 3),
     ipam: dice.chance(0.25),
-    deleteOrphans: dice.chance(0.25),
-    deaf: dice.chance(0.12),
-    cloudLagMs: dice.pick([0, 0, 0, 0, 0, 0, 0, 20_000]),
-    provisioningMs: dice.pick([0, 3000, 20_000]),
+    orphan,
+    deleteOrphans: orphan || dice.chance(0.2),
+    deaf,
+    cloudLagMs: special > 0.3 && special < 0.4 ? 20_000 : 0,
+    provisioningMs: orphan ? 20_000 : dice.pick([0, 3000, 20_000]),
     outOfServiceTaint: dice.chance(0.3),
     interruptionTaint: dice.chance(0.3),
     pageSize: dice.pick([2, 3, 50]),

@@ -53,13 +53,12 @@ function unmetServices(truth: Truth, { stripped, kept }: Left): string[] {
     const mine = own.filter((each) => serviceUidOf(each, cluster) === service.uid);
     if (service.attachTo !== '') {
       const host = everything.find(({ id }) => id === service.attachTo)!;
-      const noNodes = nodesIn(truth, host.place.split('/')[1]!).length === 0;
       const say = (what: string) => unmet.push(`Service ${service.name}: ${what}`);
       if (mine.length > 0) say('it asked for another load balancer than its own');
       if (host.tags[ownerTags.consent] === cluster)
         for (const what of unmetLoadBalancer(truth, service, host)) say(what);
-      // Where no Node is left, nothing proves for five minutes that the cloud shows us anything.
-      else if (service.reason !== 'ForeignLoadBalancer' && !(noNodes && service.reason === 'AwaitingCloud'))
+      // Where no living Node is left, nothing proves for five minutes that the cloud shows us anything.
+      else if (service.reason !== 'ForeignLoadBalancer' && service.reason !== 'AwaitingCloud')
         say(`condition ${service.reason}, expected ForeignLoadBalancer`);
       continue;
     }

@@ -50,7 +50,7 @@ function handlerFor(wire: Wire, cloud: SimulatedCloud, timeoutMs: number): WireH
     if (fault === 'pause') wire.pause();
     const sentAt = world.monotonic();
     // Never longer than the sender waits: what is still on its way then is lost with its connection.
-    const lagMs = mutating || !dice.chance(0.3) ? 60 : Math.max(60, Math.min(wire.cloudLagMs, 0.9 * timeoutMs));
+    const lagMs = mutating || !dice.chance(0.4) ? 60 : Math.max(60, Math.min(wire.cloudLagMs, 0.9 * timeoutMs));
     await later(fault === 'slow' ? dice.between(0.1, 0.9) * timeoutMs : dice.between(1, lagMs));
     const reply = await answered(fault, request, site, sentAt);
     if (reply.kind === 'silence') return never;
