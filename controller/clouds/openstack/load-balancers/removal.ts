@@ -10,10 +10,10 @@ import {
   ourPools,
   type Pieces,
 } from './observed.ts';
-import { isPending, lookedAt, type OctaviaPlan, waitFor } from './plan.ts';
 import { claimFloatingIp, giveUpFloatingIp, keepsFloatingIp } from './plan-floating-ip.ts';
 import { planDetach, servesOthers } from './plan-pieces.ts';
 import { planGroupRemoval } from './plan-security-group.ts';
+import { isPending, lookedAt, type OctaviaPlan, waitFor } from './plan-wait.ts';
 import { type OctaviaStep, stepOf } from './step.ts';
 import { octaviaTags, tag, without } from './tags.ts';
 

@@ -1,0 +1,23 @@
+import type { LoadBalancerPlan } from '../../load-balancers.ts';
+import type { LoadBalancer } from './answer.ts';
+import type { Pieces } from './observed.ts';
+import type { OctaviaStep } from './step.ts';
+
+export type OctaviaPlan = LoadBalancerPlan<OctaviaStep>;
+
+export const nothing: OctaviaPlan = { steps: [], refusals: [], waitMs: undefined };
+
+/** When to look again: soon at first, and ever more rarely where Octavia does not come to an end. */
+export function waitFor(loadBalancer: LoadBalancer): OctaviaPlan {
+  const firstMs = loadBalancer.status === 'PENDING_CREATE' ? 2000 : 1000;
+  return { ...nothing, waitMs: Math.min(30_000, Math.max(firstMs, Math.round(loadBalancer.pendingMs / 5))) };
+}
+
+export function isPending({ status }: LoadBalancer): boolean {
+  return status.startsWith('PENDING') || status === 'DELETED';
+}
+
+/** Before it is said that nothing is to be done, everything is looked at. */
+export function lookedAt(plan: OctaviaPlan, pieces: Pieces | undefined): OctaviaPlan {
+  return pieces?.assumed && plan.steps.length === 0 ? { ...plan, waitMs: plan.waitMs ?? 1 } : plan;
+}
