@@ -142,6 +142,21 @@ describe('network load balancers on moto', () => {
       assert.equal(refused.calls, 0);
     }));
 
+  it('labels of Nodes that cannot be read: nothing new is made, and nobody joins what is there', () =>
+    withExample(world, async (example) => {
+      const annotations = { [keys.targetNodeLabels]: 'a=b=c' };
+      const { members } = example.desired;
+      example.desired = { ...example.desired, annotations };
+      const refused = await ensure(await example.driving());
+      assert.deepEqual([refused.calls, refused.refusals.length], [0, 1]);
+      assert.match(refused.refusals[0]!.message, /target-node-labels: "a=b=c"/);
+      example.desired = { ...example.desired, annotations: {}, members: members.slice(0, 1) };
+      await settled(example);
+      example.desired = { ...example.desired, annotations, members };
+      const kept = await ensure(await example.driving());
+      assert.deepEqual([kept.calls, kept.observed?.members.length], [0, 1]);
+    }));
+
   describe('what the classic controller made', () => {
     const upstreamTags = (service: string) => [
       { Key: 'kubernetes.io/service-name', Value: service },

@@ -1,5 +1,6 @@
 import type {
   DesiredLoadBalancer,
+  DesiredMember,
   LoadBalancerPlan,
   LoadBalancers,
   NodeLabel,
@@ -50,38 +51,43 @@ export function createLoadBalancers(parts: AwsParts): AwsLoadBalancers {
     return observed.classic ? classic.planRemoval(observed.classic, { retain }) : nothing;
   };
 
-  function plan(desired: DesiredLoadBalancer, observed: AwsObserved | undefined): AwsPlan {
-    const type = desired.annotations[keys.type]?.trim() ?? '';
+  function plan(asked: DesiredLoadBalancer, observed: AwsObserved | undefined): AwsPlan {
+    const type = asked.annotations[keys.type]?.trim() ?? '';
     if (type === 'nlb-ip' || type === 'external') {
       const message = `${keys.type}: ${JSON.stringify(type)} is of the AWS load balancer controller, which has to serve it; expected nlb, or nothing for a classic one`;
       return { ...nothing, refusals: [{ reason: 'Unsupported', message }] };
     }
-    const refusals = labelRefusals(desired);
+    const refusals = labelRefusals(asked);
+    if (refusals.length > 0 && !stands(observed)) return { ...nothing, refusals };
+    const desired = refusals.length > 0 ? { ...asked, members: remaining(asked, observed) } : asked;
     const kind = desired.attach ? kindOfId(desired.attach.id) : type === 'nlb' ? 'nlb' : 'classic';
-    const other = kind === 'nlb' ? 'classic' : 'nlb';
-    const planned = planOf();
+    const planned = planBeside(kind, desired, observed);
     return { ...planned, refusals: [...refusals, ...planned.refusals] };
+  }
 
-    function planOf(): AwsPlan {
-      if (!observed || !hasParts(observed[other])) return planKind(kind, desired, observed);
-      if (!stands(observed[other]) || stands(observed[kind])) {
-        // What is left of the other kind goes, and what both share stays.
-        const left = planRemovalOf(other, observed, false).steps.filter(
-          ({ resource }) => !resource.startsWith('security group'),
-        );
-        const planned = planKind(kind, desired, observed);
-        return { ...planned, steps: [...left, ...planned.steps] };
-      }
-      if (desired.mayChangeAddress) {
-        const removal = planRemovalOf(other, observed, false);
-        return removal.steps.length > 0 || removal.waitMs !== undefined ? removal : planKind(kind, desired, observed);
-      }
-      const names = { nlb: 'a network', classic: 'a classic' };
-      const message = `${keys.type}: ${desired.service} has ${names[other]} load balancer; ${names[kind]} one has another address`;
-      const refusal: Refusal = { reason: 'AddressWouldChange', message };
-      const planned = planKind(other, desired, observed);
-      return { ...planned, refusals: [refusal, ...planned.refusals] };
+  /** @param kind the one that is wanted; there may be something of the other */
+  function planBeside(kind: Kind, desired: DesiredLoadBalancer, observed: AwsObserved | undefined): AwsPlan {
+    const other: Kind = kind === 'nlb' ? 'classic' : 'nlb';
+    if (!observed || !hasParts(observed[other])) return planKind(kind, desired, observed);
+    const planned = planKind(kind, desired, observed);
+    if (!stands(observed[other]) || stands(observed[kind])) {
+      // What is left of the other kind goes, and what both share stays.
+      const left = planRemovalOf(other, observed, false).steps.filter(
+        ({ resource }) => !resource.startsWith('security group'),
+      );
+      return { ...planned, steps: [...left, ...planned.steps] };
     }
+    // Nothing is deleted before it is certain that something comes in its place.
+    if (desired.mayChangeAddress && planned.steps.length > 0) {
+      const removal = planRemovalOf(other, observed, false);
+      return removal.steps.length > 0 || removal.waitMs !== undefined ? removal : planned;
+    }
+    const names = { nlb: 'a network', classic: 'a classic' };
+    const message = `${keys.type}: ${desired.service} has ${names[other]} load balancer; ${names[kind]} one has another address`;
+    const refusal: Refusal = { reason: 'AddressWouldChange', message };
+    const instead = planKind(other, desired, observed);
+    const why = desired.mayChangeAddress ? planned.refusals : [refusal];
+    return { ...instead, refusals: [...why, ...instead.refusals] };
   }
 
   return {
@@ -141,13 +147,19 @@ function labelRefusals({ annotations }: DesiredLoadBalancer): Refusal[] {
   return [{ reason: 'Unsupported', message }];
 }
 
+/** Where it cannot be told which Nodes are meant, nobody joins; who is no member any more goes all the same. */
+function remaining({ members }: DesiredLoadBalancer, observed: AwsObserved | undefined): readonly DesiredMember[] {
+  const held = new Set(observed?.members.map(({ providerID }) => providerID));
+  return members.filter(({ providerID }) => held.has(providerID)).map((member) => ({ ...member, addresses: [] }));
+}
+
 /** ARNs are of network load balancers; classic ones have none and go by their names. */
 function kindOfId(id: string): Kind {
   return id.startsWith('arn:') ? 'nlb' : 'classic';
 }
 
 /** A load balancer of ours, or with listeners of ours. */
-function stands(observed: NlbObserved | ClassicObserved | undefined): boolean {
+function stands(observed: ObservedLoadBalancer | undefined): boolean {
   return observed?.owner !== undefined && observed.id !== undefined;
 }
 
