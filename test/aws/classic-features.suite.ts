@@ -266,6 +266,40 @@ describe('AWS on moto, what classic load balancers are asked for', () => {
     assert.deepEqual(sorted(await world.inventory()), things);
   });
 
+  it('what was taken over and has never been changed is removed whole', async () => {
+    const things = sorted(await world.inventory());
+    const desired = desiredFor(newOwner(world.cluster), vms);
+    await asClassicControllerMakes(desired);
+    const balancers = await fresh();
+    const adopt = { clusterName: 'kubernetes', addresses: [`${desired.name}-0.eu-west-1.elb.amazonaws.com`] };
+    const adopting: LoadBalancers = {
+      ...balancers,
+      observe: (ref, signal) => balancers.observe({ ...ref, adopt }, signal),
+    };
+    await remove(await driving(desired, { balancers: adopting }));
+    assert.deepEqual(sorted(await world.inventory()), things);
+  });
+
+  it('what was taken over is made anew under another scheme, where that is consented to', async () => {
+    const things = sorted(await world.inventory());
+    const desired = desiredFor(newOwner(world.cluster), vms, {
+      annotations: { [keys.internal]: 'true' },
+      mayChangeAddress: true,
+    });
+    await asClassicControllerMakes(desired);
+    const balancers = await fresh();
+    const adopt = { clusterName: 'kubernetes', addresses: [`${desired.name}-0.eu-west-1.elb.amazonaws.com`] };
+    const adopting: LoadBalancers = {
+      ...balancers,
+      observe: (ref, signal) => balancers.observe({ ...ref, adopt }, signal),
+    };
+    const { refusals } = await ensure(await driving(desired, { balancers: adopting }));
+    assert.deepEqual(refusals, []);
+    assert.equal((await described(desired.name)).Scheme, 'internal');
+    await remove(await driving(desired));
+    assert.deepEqual(sorted(await world.inventory()), things);
+  });
+
   async function asClassicControllerMakes(desired: DesiredLoadBalancer): Promise<void> {
     const { ec2, elb } = world.clients;
     const { network } = world;

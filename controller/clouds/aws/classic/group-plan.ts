@@ -5,8 +5,8 @@ import { planNodeRules } from '../security-groups/node-rules.ts';
 import { frontRules, planOwnGroup } from '../security-groups/own-group.ts';
 import { planTrafficGroup, trafficGroupOf } from '../security-groups/traffic-group.ts';
 import type { ClassicLoadBalancer } from './classic-load-balancer.ts';
-import { type ClassicPieces, ownGroupIn, ownGroupName } from './observed.ts';
-import { ownTags, type Wanted } from './plan.ts';
+import { type ClassicPieces, ownGroupIn, ownGroupName, ownTags } from './observed.ts';
+import type { Wanted } from './plan.ts';
 import type { Registered } from './step.ts';
 import { type ClassicStep, groupStep } from './step.ts';
 

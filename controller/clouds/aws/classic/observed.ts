@@ -1,6 +1,6 @@
 import type { ObservedLoadBalancer, ObservedMember, Owner } from '../../load-balancers.ts';
 import { ownerTags } from '../../load-balancers.ts';
-import { ownedBy } from '../load-balancer-tags.ts';
+import { ownedBy, type Tags } from '../load-balancer-tags.ts';
 import type { NetworkFacts, ObservedSecurityGroup } from '../security-groups/network-facts.ts';
 import { ownGroupOf } from '../security-groups/own-group.ts';
 import type { Subnet } from '../subnets.ts';
@@ -93,4 +93,13 @@ function membersOf(
 
 export function isOwn(balancer: ClassicLoadBalancer, { owner }: Subject): boolean {
   return ownedBy(balancer.tags, owner);
+}
+
+/** What everything that is made for one Service carries. */
+export function ownTags({ owner, service }: Pick<Subject, 'owner' | 'service'>): Tags {
+  return {
+    [ownerTags.cluster]: owner.cluster,
+    [ownerTags.service]: owner.service,
+    [ownerTags.serviceName]: service,
+  };
 }

@@ -4,11 +4,12 @@ import type { ClassicLoadBalancer } from './classic-load-balancer.ts';
 import { type FrontGroups, planFrontGroups, planNodes, planUnusedGroups } from './group-plan.ts';
 import { planListeners } from './listener-plan.ts';
 import { memberSorter, planMembers } from './member-plan.ts';
-import { type ClassicObserved, type ClassicPieces, ownGroupIn, type Subject } from './observed.ts';
+import { type ClassicObserved, type ClassicPieces, ownTags, type Subject } from './observed.ts';
 import { planAttributes, planHealth } from './option-plan.ts';
 import { type ClassicConfig, type ClassicSettings, readClassicSettings } from './settings.ts';
-import { type ClassicStep, groupStep, stepOf } from './step.ts';
+import { type ClassicStep, stepOf } from './step.ts';
 import { planSubnets } from './subnet-plan.ts';
+import { takeOverGroup } from './take-over.ts';
 
 export type ClassicPlan = LoadBalancerPlan<ClassicStep>;
 
@@ -56,7 +57,8 @@ export function planClassic(
       const summary = `delete load balancer ${balancer.name}, which is ${balancer.scheme}; it is made anew as ${scheme}`;
       const remove = stepOf(subject, summary, { does: 'delete load balancer' });
       const created = planCreate(wanted, { ...pieces, balancer: undefined, isOurs: false });
-      return { ...created, steps: [remove, ...created.steps], refusals: [...refusals, ...created.refusals] };
+      const first = pieces.adopted ? takeOver(wanted, pieces) : [];
+      return { ...created, steps: [...first, remove, ...created.steps], refusals: [...refusals, ...created.refusals] };
     }
     const message = `load balancer ${balancer.name}: from ${balancer.scheme} to ${scheme}`;
     refusals.push({ reason: 'AddressWouldChange', message });
@@ -126,23 +128,8 @@ function planExisting(
 /** With the first change, what was taken over gets our tags. */
 function takeOver({ desired, settings, subject }: Wanted, pieces: ClassicPieces): ClassicStep[] {
   const tags = { ...settings.tags, ...ownTags(desired) };
-  const group = ownGroupIn(pieces);
-  const steps: ClassicStep[] = [];
-  if (group !== undefined && group.tags[ownerTags.service] !== desired.owner.service) {
-    const call = { does: 'tag security group', group: group.id, tags: ownTags(desired) } as const;
-    const summary = `tag security group ${group.name} as that of ${desired.service}`;
-    steps.push(groupStep(subject, { action: 'update', resource: 'security group', target: group.id, summary, call }));
-  }
   const summary = `tag load balancer ${desired.name} as that of ${desired.service}: it is taken over`;
-  return [...steps, stepOf(subject, summary, { does: 'add tags', tags })];
-}
-
-export function ownTags({ owner, service }: Pick<DesiredLoadBalancer, 'owner' | 'service'>): Tags {
-  return {
-    [ownerTags.cluster]: owner.cluster,
-    [ownerTags.service]: owner.service,
-    [ownerTags.serviceName]: service,
-  };
+  return [...takeOverGroup(pieces), stepOf(subject, summary, { does: 'add tags', tags })];
 }
 
 function missingTags(additional: Tags, { desired }: Wanted, there: Tags): Tags {

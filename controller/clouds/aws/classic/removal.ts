@@ -5,6 +5,7 @@ import { plannedCall } from '../security-groups/security-group-call.ts';
 import { isTrafficGroup } from '../security-groups/traffic-group.ts';
 import { type ClassicObserved, type ClassicPieces, ownGroupIn } from './observed.ts';
 import { type ClassicStep, groupStep, stepOf } from './step.ts';
+import { takeOverGroup } from './take-over.ts';
 
 /**
  * The load balancer, then the rules and groups that only it needed; its own group, by whose tags the rest is found again, at the very last. Where its groups are a
@@ -32,7 +33,7 @@ export function planClassicRemoval({ pieces }: ClassicObserved, retain: boolean)
   }
   const { steps, waitMs } = planGroupRemoval(removal, facts);
   return {
-    steps: [...(remove ? [remove] : []), ...steps.map((call) => groupStep(subject, call))],
+    steps: [...takeOverGroup(pieces), ...(remove ? [remove] : []), ...steps.map((call) => groupStep(subject, call))],
     refusals: [],
     waitMs: remove ? undefined : waitMs,
   };
