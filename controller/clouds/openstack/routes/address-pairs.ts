@@ -18,7 +18,8 @@ const maxTries = 6;
 
 /**
  * Changes the allowed address pairs of ports: one call for each port that needs it, however many ranges, and meant for the revision that was
- * read. A port that has been changed meanwhile is read anew. Those whose port cannot be changed are refused; a port that is gone has no pairs
+ * read. A port that has been changed meanwhile is read anew. (Neutron counts the revision up for pairs without comparing it in the database, so two
+ * writes within milliseconds may both pass; `lets` then shows what is missing.) Those whose port cannot be changed are refused; a port that is gone has no pairs
  * to remove.
  */
 export async function changeAddressPairs<Change, Result>(
