@@ -1,5 +1,6 @@
 import type { DesiredLoadBalancer, Refusal } from '../../load-balancers.ts';
 import type { ClusterTags } from '../cluster-tags.ts';
+import { keys } from '../load-balancer-annotations.ts';
 import { isClassicControllers, type Tags } from '../load-balancer-tags.ts';
 import type { NetworkFacts } from '../security-groups/network-facts.ts';
 import { planNodeRules } from '../security-groups/node-rules.ts';
@@ -64,6 +65,8 @@ export function planFirewall(
   const given = settings.securityGroups;
   const groups: PlannedSecurityGroupCall[] = [];
   const refusals: Refusal[] = [];
+  // Their connections come from the load balancer's own addresses, like its probes.
+  const hiding = wish.listeners.filter(({ group }) => group.attributes['preserve_client_ip.enabled'] === 'false');
   let carried: readonly string[] | undefined;
   let source: string | undefined;
   // Its groups are other Services', too: each lets it in by rules of its own, which go with it.
@@ -92,6 +95,11 @@ export function planFirewall(
     carried = existing?.securityGroups;
     source = existing?.securityGroups[0];
   }
+  const isBare = existing ? existing.securityGroups.length === 0 : !has;
+  if (isBare && desired.sourceRanges.length > 0 && (hiding.length > 0 || desired.families.includes('IPv6'))) {
+    const message = `spec.loadBalancerSourceRanges: members see other addresses than those of clients (${keys.targetGroupAttributes}, ${keys.targetType}, or IPv6), and this load balancer has no security group, see NLBSecurityGroupMode`;
+    refusals.push({ reason: 'Unsupported', message });
+  }
   const nodes = planNodes(carried ?? [], source);
   return {
     groups: groups.map((call) => securityGroupStep(subject, call)),
@@ -104,6 +112,12 @@ export function planFirewall(
     if (facts === undefined) return { calls: [], refusals: [] };
     // Of this Service alone.
     const named = new Set([...desired.ports.map(({ nodePort }) => nodePort), Number(settings.health.port)]);
+    const ports = new Set([
+      ...wish.listeners.map(({ group }) =>
+        group.health.port === 'traffic-port' ? group.nodePort : Number(group.health.port),
+      ),
+      ...hiding.map(({ group }) => group.nodePort),
+    ]);
     const cidrs = wish.subnets
       .filter(({ id }) => existing?.places.some(({ subnet }) => subnet === id))
       .flatMap(({ cidrs: ipv4, ipv6Cidrs }) => (desired.families.includes('IPv6') ? [...ipv4, ...ipv6Cidrs] : ipv4));
@@ -119,13 +133,10 @@ export function planFirewall(
         ports: wish.listeners.flatMap(({ protocol, group }) =>
           protocolsOf(protocol).map((one) => ({ protocol: one, port: group.nodePort })),
         ),
-        healthPorts: [
-          ...new Set(
-            wish.listeners.map(({ group }) =>
-              group.health.port === 'traffic-port' ? group.nodePort : Number(group.health.port),
-            ),
-          ),
-        ].map((port) => ({ port, shared: desired.trafficPolicy === 'Cluster' && !named.has(port) })),
+        healthPorts: [...ports].map((port) => ({
+          port,
+          shared: desired.trafficPolicy === 'Cluster' && !named.has(port),
+        })),
         disabled: wish.nodesLeftAlone,
       },
       facts,

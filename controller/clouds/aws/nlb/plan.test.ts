@@ -95,6 +95,18 @@ describe('plan of a network load balancer', () => {
     assert.ok(!summaries(made).includes('create security group'));
   });
 
+  it('without groups, source ranges are refused where members do not see clients; without ranges, subnets are let in', async () => {
+    const annotations = { [keys.targetType]: 'ip' };
+    const calls = createRecordingCalls();
+    const refused = await ensure(calls, desired({ annotations, sourceRanges: ['192.0.2.0/24'] }), undefined, plain);
+    assert.deepEqual([refused.steps.length, refused.refusals.length], [0, 1]);
+    assert.match(refused.refusals[0]!.message, /loadBalancerSourceRanges.*NLBSecurityGroupMode/);
+    const made = await ensure(calls, desired({ annotations }), undefined, plain);
+    assert.deepEqual(made.refusals, []);
+    const withGroup = await ensure(createRecordingCalls(), desired({ annotations, sourceRanges: ['192.0.2.0/24'] }));
+    assert.deepEqual(withGroup.refusals, []);
+  });
+
   it('a target group that cannot be changed is replaced; the listener turns when the new one has all its targets', async () => {
     const calls = createRecordingCalls();
     const first = await ensure(calls, desired());
