@@ -209,7 +209,8 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
   clock.setTimer(provokeMs / 4, provoke);
   // Nodes change places, and then somebody leads who may not have heard of it.
   const supersede = () => {
-    say?.(`world  ${people.shuffle()}`);
+    const what = people.shuffle();
+    say?.(`world  ${what}`);
     clock.setTimer(provokeMs, () => {
       const leader = fleet.places.find(({ process }) => process === fleet.leaders()[0]);
       if (leader !== undefined) fleet.crash(leader);
@@ -234,7 +235,8 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
   services.mend();
   if (scenario.orphan) {
     for (const place of fleet.places) fleet.crash(place);
-    say?.(`world  ${services.orphan()}`);
+    const what = services.orphan();
+    say?.(`world  ${what}`);
   }
   const calmFrom = clock.monotonic();
   /** What it says now may undo what it said before. */

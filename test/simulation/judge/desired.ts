@@ -59,11 +59,9 @@ export function unmetNodes(truth: Truth, machines: Machines, scenario: Scenario)
         say(`type ${node.labels[labels.instanceType]}, expected ${vm.type}`);
     }
     if (machine.otherCloud !== '') continue;
-    if (vm.power === 'running') {
-      if (node.shutdown) say('its VM runs, the shutdown taint is on');
-      if (conditionOf(node, 'instanceMissing')?.status === 'True')
-        say(`it runs and is called missing (${shown(node)})`);
-    }
+    if (vm.power === 'running' && node.shutdown) say('its VM runs, the shutdown taint is on');
+    if (conditionOf(node, 'instanceMissing')?.status === 'True')
+      say(`its VM is there and is called missing (${shown(node)})`);
     if (vm.power === 'stopped' && !node.shutdown) say('its VM is off, the shutdown taint is not on');
   }
   return unmet;
