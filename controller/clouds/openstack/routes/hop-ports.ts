@@ -1,3 +1,4 @@
+import { CloudError } from '../../../../common/cloud-error.ts';
 import { chunks, inParallel } from '../../lookup-pass.ts';
 import type { OpenStackClient, Query } from '../client.ts';
 import { listOf, objectOf, textOf } from '../json.ts';
@@ -18,6 +19,7 @@ export interface HopPort {
   readonly networkId: string;
   readonly mac: string | undefined;
   readonly addresses: readonly string[];
+  readonly subnetIds: readonly string[];
   /** Packets from or to addresses that are neither its own nor its pairs are dropped. */
   readonly guarded: boolean;
   readonly pairs: readonly AddressPair[];
@@ -35,14 +37,44 @@ const fields: Query = [...names, 'port_security_enabled', 'allowed_address_pairs
   name,
 ]);
 
-/** The networks that a router has an interface in. @throws CloudError */
-export async function networksOfRouter(
+/** Where a router has interfaces. */
+export interface Interfaces {
+  readonly networks: ReadonlySet<string>;
+  readonly subnetIds: readonly string[];
+}
+
+/**
+ * Where the router has interfaces. A router that shows none is one that we cannot see, and then no next hop could be told from one that is dead.
+ *
+ * @throws CloudError
+ */
+export async function interfacesOf(
   client: OpenStackClient,
   routerId: string,
   options: ReadOptions,
-): Promise<ReadonlySet<string>> {
+): Promise<Interfaces> {
   const ports = await list(client, [['device_id', routerId]], options);
-  return new Set(ports.map(({ networkId }) => networkId));
+  if (ports.length === 0) {
+    const message = `no interface of router ${routerId} shows: it is in no network, or its ports may not be seen`;
+    throw new CloudError({ kind: 'Unavailable', cloud: 'openstack', operation: 'GET /ports', message });
+  }
+  return {
+    networks: new Set(ports.map(({ networkId }) => networkId)),
+    subnetIds: [...new Set(ports.flatMap((port) => port.subnetIds))],
+  };
+}
+
+/** The ranges of subnets. @throws CloudError */
+export async function rangesOf(
+  client: OpenStackClient,
+  subnetIds: readonly string[],
+  { urgency, signal }: ReadOptions,
+): Promise<readonly string[]> {
+  const query: Query = [...subnetIds.map((id) => ['id', id] as const), ['fields', 'id'], ['fields', 'cidr']];
+  const request = { service: 'network', path: '/subnets', operation: 'GET /subnets', query, urgency, signal } as const;
+  const { items, failure } = await client.list(request, 'subnets');
+  if (failure !== undefined) throw failure;
+  return items.flatMap((item) => textOf(objectOf(item)?.['cidr']) ?? []);
 }
 
 /** Ports that have one of the addresses, in these networks. @throws CloudError */
@@ -124,6 +156,7 @@ export function hopPortOf(json: unknown): HopPort | undefined {
     networkId: textOf(port['network_id']) ?? '',
     mac: textOf(port['mac_address'])?.toLowerCase(),
     addresses: (listOf(port['fixed_ips']) ?? []).flatMap((ip) => textOf(objectOf(ip)?.['ip_address']) ?? []),
+    subnetIds: (listOf(port['fixed_ips']) ?? []).flatMap((ip) => textOf(objectOf(ip)?.['subnet_id']) ?? []),
     guarded: port['port_security_enabled'] === true,
     pairs: (listOf(port['allowed_address_pairs']) ?? []).flatMap((pair) => {
       const address = textOf(objectOf(pair)?.['ip_address']);

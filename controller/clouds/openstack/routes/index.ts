@@ -4,9 +4,9 @@ import type { DesiredRoute, ObservedRoute, Routes, RouteTable } from '../../rout
 import type { OpenStackClient } from '../client.ts';
 import { changeAddressPairs, type PairChange } from './address-pairs.ts';
 import { createBundles, type Passenger } from './bundle.ts';
-import { isIpv6, normalCidr, sameAddress } from './cidr.ts';
+import { covers, isIpv6, normalCidr, sameAddress } from './cidr.ts';
 import { createAbilities, type ReadOptions, type RouteAbilities } from './extensions.ts';
-import { type HopPort, lets, networksOfRouter, portsAt, portsOfServers } from './hop-ports.ts';
+import { type HopPort, type Interfaces, interfacesOf, lets, portsAt, portsOfServers, rangesOf } from './hop-ports.ts';
 import { type ExtraRoute, type Router, readRouter } from './router.ts';
 import { sameDestination, sameRoute, type TableChange, writeTable } from './table-write.ts';
 
@@ -28,10 +28,9 @@ type Change =
   | { readonly action: 'remove'; readonly route: OpenStackRoute };
 type Rider = Passenger<Change, OpenStackRoute>;
 
-/** The router and the networks it is in, as they were read. */
-interface View {
+/** The router and where it has interfaces, as they were read. */
+interface View extends Interfaces {
   readonly router: Router;
-  readonly networks: ReadonlySet<string>;
 }
 
 const operation = 'routes';
@@ -51,11 +50,11 @@ export function createRoutes({ client, routerId, serverIdOf, providerIDOf }: Rou
   let known: View | undefined;
 
   async function read(options: ReadOptions): Promise<View> {
-    const [router, networks] = await Promise.all([
+    const [router, interfaces] = await Promise.all([
       readRouter(client, routerId, options),
-      networksOfRouter(client, routerId, options),
+      interfacesOf(client, routerId, options),
     ]);
-    known = { router, networks };
+    known = { router, ...interfaces };
     return known;
   }
 
@@ -64,8 +63,11 @@ export function createRoutes({ client, routerId, serverIdOf, providerIDOf }: Rou
     const [abilities, view] = await Promise.all([abilitiesOf(options), read(options)]);
     const { router, networks } = view;
     const { routes } = router;
-    const hops = routes.map(({ nexthop }) => nexthop);
-    const ports = hops.length === 0 ? [] : await portsAt(client, hops, networks, options);
+    const ports = await portsOfHops(
+      routes.map(({ nexthop }) => nexthop),
+      networks,
+      options,
+    );
     const byAddress = new Map(
       ports.flatMap((port) => port.addresses.map((address) => [keyOf(address), port] as const)),
     );
@@ -73,6 +75,19 @@ export function createRoutes({ client, routerId, serverIdOf, providerIDOf }: Rou
       quota: undefined,
       routes: routes.map((stored) => shown(stored, byAddress.get(keyOf(stored.nexthop)), abilities.addressPairs)),
     };
+  }
+
+  /** What one answer leaves out is asked for once more: a route that seems dead is taken away. */
+  async function portsOfHops(
+    hops: readonly string[],
+    networks: ReadonlySet<string>,
+    options: ReadOptions,
+  ): Promise<readonly HopPort[]> {
+    if (hops.length === 0) return [];
+    const ports = await portsAt(client, hops, networks, options);
+    const seen = new Set(ports.flatMap(({ addresses }) => addresses.map(keyOf)));
+    const missing = hops.filter((hop) => !seen.has(keyOf(hop)));
+    return missing.length === 0 ? ports : [...ports, ...(await portsAt(client, missing, networks, options))];
   }
 
   function shown(stored: ExtraRoute, port: HopPort | undefined, addressPairs: boolean): OpenStackRoute {
@@ -105,16 +120,20 @@ export function createRoutes({ client, routerId, serverIdOf, providerIDOf }: Rou
   async function run(riders: readonly Rider[], signal: AbortSignal): Promise<void> {
     const options = { urgency: 'change', signal } as const;
     const abilities = await abilitiesOf(options);
-    const { router, networks, ports } = await viewFor(riders, abilities, options);
+    const { ports, ...view } = await viewFor(riders, abilities, options);
+    const { router } = view;
+    await refuseToBury(riders, ports, view, options);
     const table: TableChange<Change, OpenStackRoute>[] = [];
     const pairs: PairChange<Change, OpenStackRoute>[] = [];
     const results = new Map<Rider, OpenStackRoute>();
-    for (const rider of riders) {
+    for (const rider of riders.filter(({ done }) => !done)) {
       const { change } = rider;
       if (change.action === 'remove') {
-        const { stored, destination } = change.route;
-        const port = ports.find(({ addresses }) => addresses.some((address) => sameAddress(address, stored.nexthop)));
-        if (port !== undefined) pairs.push({ port, passenger: rider, remove: destination });
+        const { stored, destination, providerID } = change.route;
+        const port = portAt(ports, stored.nexthop);
+        // The address may be another's by now, with a pair of its own.
+        if (port?.serverId !== undefined && providerIDOf(port.serverId) === providerID)
+          pairs.push({ port, passenger: rider, remove: destination });
         table.push({ action: 'remove', route: stored, passenger: rider });
         results.set(rider, change.route);
         continue;
@@ -137,9 +156,38 @@ export function createRoutes({ client, routerId, serverIdOf, providerIDOf }: Rou
     }
     if (abilities.addressPairs) await changeAddressPairs(client, pairs, abilities.ifMatch, signal);
     const parts = { client, routerId, abilities, signal };
-    const written = await writeTable(parts, router, table, (route, there) => conflictOf(route, there, []));
-    known = table.some(({ passenger }) => passenger.done) ? undefined : { router: written, networks };
+    // Without revisions, what others have written while the ports were changed would be lost with a whole list.
+    const current = abilities.ifMatch ? router : await readRouter(client, routerId, options);
+    const written = await writeTable(parts, current, table, (route, there) => conflictOf(route, there, []));
+    known = table.some(({ passenger }) => passenger.done) ? undefined : { ...view, router: written };
     for (const [rider, result] of results) rider.resolve(result);
+  }
+
+  /**
+   * A route that was seen to lead nowhere goes only if its next hop is still nobody's, in a network that can be seen: Neutron takes no next hop outside
+   * the networks of the router, so one that seems to be outside is one that we cannot see.
+   */
+  async function refuseToBury(
+    riders: readonly Rider[],
+    ports: readonly HopPort[],
+    { subnetIds }: View,
+    options: ReadOptions,
+  ): Promise<void> {
+    const dead = riders.flatMap((rider) =>
+      rider.change.action === 'remove' && rider.change.route.blackhole && rider.change.route.providerID === undefined
+        ? [{ rider, hop: rider.change.route.stored.nexthop }]
+        : [],
+    );
+    if (dead.length === 0) return;
+    const ranges = await rangesOf(client, subnetIds, options);
+    for (const { rider, hop } of dead) {
+      const port = portAt(ports, hop);
+      if (port !== undefined) rider.reject(conflict(`next hop ${hop} is that of port ${port.id} after all`));
+      else if (!ranges.some((cidr) => covers(cidr, hop))) {
+        const message = `next hop ${hop} is in none of the networks that router ${routerId} shows: whether it is dead cannot be told`;
+        rider.reject(new CloudError({ kind: 'Unavailable', cloud: 'openstack', operation, message }));
+      }
+    }
   }
 
   /** What is known will do where the write is meant for its revision, and where nothing is left undone because of it. */
@@ -183,6 +231,10 @@ function isSettled({ change }: Rider, router: Router | undefined): boolean {
   return routes.some((route) => sameDestination(route, { destination: change.destination, nexthop: '' }));
 }
 
+function portAt(ports: readonly HopPort[], nexthop: string): HopPort | undefined {
+  return ports.find(({ addresses }) => addresses.some((address) => sameAddress(address, nexthop)));
+}
+
 const keyOf = (address: string) => normalCidr(address) ?? address;
 
 /** Where the server can be reached from the router: the first of its Node's addresses that a port there has, else that port's own first. */
@@ -214,7 +266,10 @@ function conflictOf(route: ExtraRoute, there: readonly ExtraRoute[], riders: rea
       sameDestination(known, route) && !sameRoute(known, route) && !leaving.some((gone) => sameRoute(gone, known)),
   );
   if (other === undefined) return undefined;
-  const message = `${route.destination} is routed to ${other.nexthop} already`;
+  return conflict(`${route.destination} is routed to ${other.nexthop} already`);
+}
+
+function conflict(message: string): CloudError {
   return new CloudError({ kind: 'Conflict', cloud: 'openstack', operation, message });
 }
 

@@ -8,7 +8,14 @@ import { WithheldError } from '../../permit.ts';
 import type { DesiredRoute, Routes } from '../../routes.ts';
 import { createClient } from '../client.ts';
 import { createGates } from '../gates.ts';
-import { createFakeOpenStack, type FakeOpenStack, fakeHttp, password } from '../testing/fake-openstack.ts';
+import { answerJson } from '../testing/answers.ts';
+import {
+  createFakeOpenStack,
+  type FakeCall,
+  type FakeOpenStack,
+  fakeHttp,
+  password,
+} from '../testing/fake-openstack.ts';
 import { createRoutes, type OpenStackRoute } from './index.ts';
 
 const always = { permit: () => {} };
@@ -205,6 +212,100 @@ for (const atomic of [true, false]) {
     });
   });
 }
+
+describe('what of a router cannot be seen', () => {
+  const portQuery = (call: FakeCall, name: string) => call.path === '/ports' && call.query.has(name);
+
+  it('a router without any interface that shows is not looked at: nothing of it is dead', async () => {
+    const world = setUp();
+    const routes = world.routes();
+    const made = await routes.create(desired(1), always);
+    world.fake.fault = (call, response) =>
+      portQuery(call, 'device_id') && call.query.get('device_id') === 'r1'
+        ? answerJson(response, 200, { ports: [] })
+        : undefined;
+    await assert.rejects(routes.observe('c'), /no interface of router r1 shows/);
+    await assert.rejects(world.routes().remove(made, always), { kind: 'Unavailable' });
+    assert.equal(table(world).length, 1);
+  });
+
+  it('a port that one answer leaves out is asked for once more', async () => {
+    const world = setUp();
+    const routes = world.routes();
+    await routes.create(desired(1), always);
+    let left = 1;
+    world.fake.fault = (call, response) => {
+      if (!portQuery(call, 'fixed_ips') || left === 0) return undefined;
+      left -= 1;
+      return answerJson(response, 200, { ports: [] });
+    };
+    const [route] = (await routes.observe('c')).routes;
+    assert.deepEqual([route?.providerID, route?.blackhole, left], ['openstack:///s1', false, 0]);
+  });
+
+  it('a route that was seen to lead nowhere stays when its port shows again', async () => {
+    const world = setUp();
+    const routes = world.routes();
+    await routes.create(desired(1), always);
+    world.fake.fault = (call, response) =>
+      portQuery(call, 'fixed_ips') ? answerJson(response, 200, { ports: [] }) : undefined;
+    const [route] = (await routes.observe('c')).routes;
+    assert.ok(route);
+    assert.deepEqual([route.providerID, route.blackhole], [undefined, true]);
+    world.fake.fault = undefined;
+    assert.equal(await refused(routes.remove(route, always)), 'Conflict');
+    assert.equal(table(world).length, 1);
+  });
+
+  it('a route into a network whose interface does not show stays', async () => {
+    const world = setUp();
+    const routes = world.routes();
+    world.fake.ports.push({ id: 'rp2', deviceId: 'r1', networkId: 'n2', ips: ['10.30.0.1'], subnetId: 's2' });
+    world.fake.subnets.push({ id: 's2', networkId: 'n2', cidr: '10.30.0.0/16' });
+    world.fake.ports.push({ id: 'q', deviceId: 's50', networkId: 'n2', ips: ['10.30.0.50'], subnetId: 's2' });
+    await routes.create(desired(50), always);
+    const hidden = world.fake.ports.splice(
+      world.fake.ports.findIndex(({ id }) => id === 'rp2'),
+      1,
+    );
+    const [route] = (await world.routes().observe('c')).routes;
+    assert.equal(route?.blackhole, true);
+    assert.equal(await refused(world.routes().remove(route, always)), 'Unavailable');
+    world.fake.ports.push(...hidden);
+    // Where it is certain that nobody has the address, it goes.
+    world.fake.ports.splice(
+      world.fake.ports.findIndex(({ id }) => id === 'q'),
+      1,
+    );
+    await world.routes().remove(route, always);
+    assert.deepEqual(table(world), []);
+  });
+
+  it('the pair of a server that has the address of another by now stays', async () => {
+    const world = setUp();
+    const routes = world.routes();
+    const made = await routes.create(desired(1), always);
+    world.fake.ports.splice(
+      world.fake.ports.findIndex(({ id }) => id === 'p1'),
+      1,
+    );
+    const pairOfTheirs = [{ ip_address: range(1) }];
+    world.fake.ports.push({ id: 'p9', deviceId: 's9', networkId: 'n1', ips: [addressOf(1)], pairs: pairOfTheirs });
+    await routes.remove(made, always);
+    assert.deepEqual([table(world), pairs(world, 'p9')], [[], [range(1)]]);
+  });
+
+  it('without revisions, what others add while ports are changed is not lost with a whole list', async () => {
+    const world = setUp({ atomic: false, ifMatch: false });
+    world.fake.fault = (call) => {
+      if (call.method === 'PUT' && call.path === '/ports/p1')
+        world.fake.routers.get('r1')!.routes = [{ destination: '172.30.0.0/16', nexthop: addressOf(3) }];
+      return undefined;
+    };
+    await world.routes().create(desired(1), always);
+    assert.deepEqual(table(world), [`${range(1)} ${addressOf(1)}`, `172.30.0.0/16 ${addressOf(3)}`]);
+  });
+});
 
 describe('routes of a router', () => {
   it('a next hop of no port, and a port that does not let the range through, drop packets', async () => {
