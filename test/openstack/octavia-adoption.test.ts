@@ -146,6 +146,35 @@ describe('what the classic controller made', () => {
     });
   }
 
+  for (const [what, change] of [
+    ['its floating IP is taken off', (one: FakeBalancer) => void Object.assign(one, {})],
+    ['it is renamed', renamed({ name: 'prod-web' })],
+    ['its tag is removed', renamed({ tags: [] })],
+  ] as const) {
+    it(`is answered without an owner once it was taken over and ${what}`, async () => {
+      harness = await octaviaHarness(config);
+      const { balancer, address } = await asClassic(harness);
+      const adopt = proof([address]);
+      assert.equal((await harness.observe({ adopt, id: balancer.id }))?.adopted, true);
+      change(balancer);
+      if (what.includes('floating')) for (const one of harness.edge.floatingIps.values()) one.portId = null;
+      const observed = await harness.observe({ adopt, id: balancer.id });
+      assert.equal(observed?.id, balancer.id);
+      assert.equal(observed.owner, undefined);
+      assert.deepEqual([observed.ingress, observed.members], [[], []]);
+    });
+  }
+
+  it('of two that agree none is taken, unless one is recorded', async () => {
+    harness = await octaviaHarness(config);
+    const { balancer, address } = await asClassic(harness);
+    const twin = '00000000-0000-4000-8000-0000000000ab';
+    harness.octavia.balancers.set(twin, { ...balancer, id: twin, listeners: [], pools: [] });
+    assert.equal((await harness.observe({ adopt: proof([address]) }))?.owner, undefined);
+    assert.equal((await harness.observe({ adopt: proof([address]), id: balancer.id }))?.adopted, true);
+    harness.octavia.balancers.delete(twin);
+  });
+
   it('a listener of a person on it is nobody’s to change', async () => {
     harness = await octaviaHarness(config);
     const { balancer, address } = await asClassic(harness);

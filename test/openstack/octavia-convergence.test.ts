@@ -157,8 +157,7 @@ describe('whatever a Service asks for, whatever happened before', () => {
               assert.deepEqual(balancers.plan(harness.desired, one).steps.map(printStep), []);
             }
             harness.desired = { ...harness.desired, annotations: {} };
-            for (const [, one] of harness.octavia.balancers)
-              one.fields['tags'] = (one.fields['tags'] as string[]).filter((each) => !each.includes('keep-floatingip'));
+            await harness.ensure();
             const crash = { at: 'after', call: rounds[0]?.crash ?? 1 } as const;
             await remove(await harness.driving({ crash })).catch((error: unknown) => {
               if (!(error instanceof Crash)) throw error;

@@ -93,6 +93,62 @@ describe('an Octavia load balancer in ERROR', () => {
     assert.equal((await harness.ensure()).observed?.state, 'active');
   });
 
+  it('whose failover comes to ERROR again rests before the next one, and says so', async () => {
+    const { octavia, world } = await open();
+    octavia.mayFailOver = true;
+    await harness.ensure();
+    const [one] = octavia.balancers.values();
+    octavia.breakDown(one!.id);
+    const { balancers, desired } = await harness.driving();
+    const { owner, name, service } = desired;
+    const ref = { owner, name, service, id: one!.id, attachTo: undefined };
+    let observed = await world.during(balancers.observe(ref));
+    let failovers = 0;
+    let waited = 0;
+    let told = 0;
+    while (waited < 300_000) {
+      const plan = balancers.plan(desired, observed);
+      const [step] = plan.steps;
+      if (step) {
+        failovers += 1;
+        observed = await world.during(balancers.apply(step, observed, { permit: () => {} }));
+        one!.becomes = 'ERROR';
+      } else {
+        told += plan.refusals.length;
+        waited += plan.waitMs ?? 0;
+        await world.pass(plan.waitMs ?? 0);
+        observed = await world.during(balancers.observe(ref));
+      }
+    }
+    assert.ok(failovers <= 6, `${failovers} failovers in five minutes`);
+    assert.ok(told > 0);
+    octavia.settle();
+    one!.status = 'ACTIVE';
+  });
+
+  for (const config of ['', '[LoadBalancer]\ncascade-delete = false\n']) {
+    it(`is deleted whole when its Service goes${config && ', also where pieces go one by one'}`, async () => {
+      const { octavia, edge } = await open(config);
+      await harness.ensure();
+      octavia.breakDown(harness.only().id);
+      await harness.remove();
+      assert.deepEqual([octavia.balancers.size, edge.floatingIps.size], [0, 0]);
+    });
+  }
+
+  it('keeps its floating IP when that was asked for, though it takes no tag any more', async () => {
+    const { octavia, edge } = await open();
+    await harness.ensure({ annotations: { [keys.internal]: 'false' } });
+    const [floating] = edge.floatingIps.values();
+    octavia.breakDown(harness.only().id);
+    harness.desired = { ...harness.desired, annotations: { [keys.keepFloatingIp]: 'true', [keys.method]: 'FASTEST' } };
+    await harness.ensure();
+    harness.desired = { ...harness.desired, annotations: {} };
+    await harness.remove();
+    assert.deepEqual([octavia.balancers.size, edge.floatingIps.size], [0, 1]);
+    assert.ok(floating && edge.floatingIps.has(floating.id));
+  });
+
   it('one whose floating IP is of somebody else is not deleted', async () => {
     const { octavia, edge } = await open();
     await harness.ensure();

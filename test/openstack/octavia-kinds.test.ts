@@ -3,8 +3,10 @@ import { afterEach, describe, it } from 'node:test';
 import { ownerTags } from '../../controller/clouds/load-balancers.ts';
 import { keys } from '../../controller/clouds/openstack/load-balancers/annotations.ts';
 import { tag } from '../../controller/clouds/openstack/load-balancers/tags.ts';
+import { floatingIpFor } from '../../controller/clouds/openstack/testing/fake-floating-ips.ts';
 import type { FakeCall } from '../../controller/clouds/openstack/testing/fake-openstack.ts';
-import { port } from '../clouds/desired.ts';
+import { desiredFor, newOwner, port } from '../clouds/desired.ts';
+import { ensure, remove } from '../clouds/drive.ts';
 import { type OctaviaHarness, octaviaHarness, reasons } from './octavia-harness.ts';
 
 const uuid = (n: number) => `00000000-0000-4000-8000-00000000000${n}`;
@@ -209,20 +211,109 @@ describe('kinds of Octavia load balancers', () => {
     assert.equal((await harness.ensure()).calls, 0);
   });
 
-  it('two of ours by a create that was lost are not possible, but if there were the older one stays', async () => {
-    await open();
-    await harness.ensure();
-    const [balancer] = harness.octavia.balancers.values();
-    const { owner } = harness.desired;
-    assert.ok(balancer && (balancer.fields['tags'] as string[]).includes(tag(ownerTags.service, owner.service)));
-    harness.octavia.balancers.set(uuid(8), {
-      ...balancer,
-      id: uuid(8),
-      fields: { ...balancer.fields, created_at: '2027-01-01T00:00:00' },
-      listeners: [],
-      pools: [],
+  for (const age of ['older', 'younger']) {
+    it(`a double that is ${age}, of a create whose answer came too late, goes, and what serves stays`, async () => {
+      const { fake, octavia } = await open();
+      const first = await harness.ensure();
+      const [balancer] = octavia.balancers.values();
+      assert.ok(balancer);
+      const double = structuredClone(balancer);
+      const created_at = age === 'older' ? '2020-01-01T00:00:00' : '2030-01-01T00:00:00';
+      const fields = { ...double.fields, created_at, vip_address: '10.20.9.9', vip_port_id: uuid(9) };
+      fake.ports.push({
+        id: uuid(9),
+        deviceId: 'lb-double',
+        deviceOwner: 'Octavia',
+        networkId: 'net-1',
+        ips: ['10.20.9.9'],
+      });
+      for (const one of [...double.listeners, ...double.pools]) Object.assign(one, { id: `aaaa${one.id.slice(4)}` });
+      for (const one of double.listeners) one.poolId = `aaaa${String(one.poolId).slice(4)}`;
+      octavia.balancers.set(uuid(8), { ...double, id: uuid(8), fields });
+      const { observed, steps } = await harness.ensure();
+      assert.deepEqual([observed?.id, observed?.ingress], [balancer.id, first.observed?.ingress]);
+      assert.deepEqual(
+        steps.map(({ action, target }) => `${action} ${target}`),
+        [`delete ${uuid(8)}`],
+      );
+      assert.deepEqual([...octavia.balancers.keys()], [balancer.id]);
     });
-    assert.equal((await harness.ensure()).observed?.id, balancer.id);
-    harness.octavia.balancers.delete(uuid(8));
+  }
+
+  it('what somebody came to use since it was seen is not deleted with it', async () => {
+    const { edge } = await open();
+    await harness.ensure();
+    const own = harness.only();
+    (own.fields['tags'] as string[]).push(tag(ownerTags.consent, harness.world.cluster));
+    const { balancers } = await harness.driving();
+    const [stale] = await harness.world.during(balancers.observeAll(harness.world.cluster));
+    const other = desiredFor(newOwner(harness.world.cluster), harness.vms, {
+      ...{ ports: [port(443, 30443)], attach: { id: own.id, allowed: false } },
+    });
+    const sharing = await harness.driving({ desired: other, record: { id: undefined } });
+    const { observed: shared } = await ensure(sharing);
+    let observed = stale;
+    for (;;) {
+      const plan = balancers.planRemoval(observed!, { retain: false });
+      const [step] = plan.steps;
+      if (step) observed = await harness.world.during(balancers.apply(step, observed, { permit: () => {} }));
+      else {
+        await harness.world.pass(plan.waitMs ?? 0);
+        if (plan.waitMs === undefined) break;
+        observed = await harness.observe();
+      }
+      if (observed === undefined) break;
+    }
+    const after = await ensure(await harness.driving({ desired: other, record: { id: undefined } }));
+    assert.deepEqual(after.observed?.ingress, shared?.ingress);
+    assert.deepEqual([after.calls, edge.floatingIps.size], [0, 1]);
+    await remove(await harness.driving({ desired: other, record: { id: undefined } }));
+  });
+
+  it('a VIP goes where the members’ servers are, not where else their addresses are', async () => {
+    const { fake, vms } = await open();
+    fake.networks.set('net-other', 'other');
+    fake.subnets.push({ id: 'subnet-other', networkId: 'net-other', cidr: '10.20.0.0/16' });
+    const ips = [...vms[0]!.addresses];
+    fake.ports.unshift({ id: 'foreign', deviceId: 'foreign', networkId: 'net-other', subnetId: 'subnet-other', ips });
+    await harness.ensure();
+    assert.equal(harness.only().fields['vip_subnet_id'], 'subnet-1');
+  });
+
+  it('an address that two Services name goes to the first, and the second says so', async () => {
+    const { fake, edge } = await open();
+    const free = floatingIpFor(fake, edge, { tags: [tag(ownerTags.consent, harness.world.cluster)] });
+    const { balancers } = await harness.driving();
+    const wishes = [1, 2].map(() =>
+      desiredFor(newOwner(harness.world.cluster), harness.vms, { address: free.address }),
+    );
+    const ready = [];
+    for (const desired of wishes) {
+      const { owner, name, service, address } = desired;
+      const look = () =>
+        harness.world.during(balancers.observe({ owner, name, service, address, id: undefined, attachTo: undefined }));
+      let observed = await look();
+      for (;;) {
+        const plan = balancers.plan(desired, observed);
+        const [step] = plan.steps;
+        if (step?.resource === 'floating IP') {
+          ready.push({ step, observed });
+          break;
+        }
+        if (step) observed = await harness.world.during(balancers.apply(step, observed, { permit: () => {} }));
+        else {
+          await harness.world.pass(plan.waitMs ?? 1);
+          observed = await look();
+        }
+      }
+    }
+    const [first, second] = ready;
+    await harness.world.during(balancers.apply(first!.step, first!.observed, { permit: () => {} }));
+    const held = free.portId;
+    await assert.rejects(harness.world.during(balancers.apply(second!.step, second!.observed, { permit: () => {} })), {
+      kind: 'Conflict',
+    });
+    assert.equal(free.portId, held);
+    for (const desired of wishes) await remove(await harness.driving({ desired, record: { id: undefined } }));
   });
 });

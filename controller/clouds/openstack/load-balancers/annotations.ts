@@ -48,6 +48,7 @@ export const values = {
   retries: 'a whole number, 1 to 10',
   method: 'ROUND_ROBIN, LEAST_CONNECTIONS or SOURCE_IP; SOURCE_IP_PORT with provider ovn',
   hostname: 'a DNS name',
+  nodeSelector: 'labels such as role=ingress,gpu; one without = may have any value',
   container: "the URL of a container or secret of the key manager; empty = the cloud config's is not used",
   class: 'the name of a [LoadBalancerClass] of the cloud config',
   subnetName: 'a name, a glob, or ~ and a regular expression; ! in front negates',
@@ -141,8 +142,7 @@ export const annotationDefinitions: readonly AnnotationDefinition[] = [
   { key: keys.tlsContainerRef, values: values.container, meaning: 'The load balancer ends TLS with it, on TCP ports.' },
   {
     key: keys.nodeSelector,
-    values: 'none',
-    meaning:
-      'Not possible: all Services share one set of members. Exclude Nodes by the label node.kubernetes.io/exclude-from-external-load-balancers.',
+    values: values.nodeSelector,
+    meaning: 'Only Nodes with these labels are members; default node-selector of the cloud config.',
   },
 ];

@@ -2,16 +2,18 @@ import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
 import type { ApplyOptions } from '../../permit.ts';
 import type { OpenStackClient } from '../client.ts';
 import { faultOf, isThingNotFound } from '../fault.ts';
-import { type LoadBalancer, type Pool, readGroup, readNodePort } from './answer.ts';
+import { objectOf } from '../json.ts';
+import { type LoadBalancer, type Pool, readFloatingIp, readGroup, readNodePort } from './answer.ts';
 import { listings } from './listings.ts';
 import { markIn } from './names.ts';
 import { noNetworks } from './network-facts.ts';
 import { type Found, foundIn, type OctaviaObserved } from './observed.ts';
 import { changed, outcomeOf, withBalancer, withGroup } from './outcome.ts';
+import { servesOthers } from './plan-pieces.ts';
 import type { Reads } from './reads.ts';
 import { type Resolved, requestOf } from './requests.ts';
 import type { OctaviaStep, StepCall } from './step.ts';
-import { ownedBy, ownerTagsOf } from './tags.ts';
+import { ownedBy, ownerTagsOf, sameTags } from './tags.ts';
 
 export type Apply = (
   step: OctaviaStep,
@@ -43,14 +45,15 @@ export function octaviaSteps({ client, reads }: { readonly client: OpenStackClie
       return result;
     };
 
-    const made = await madeBefore();
+    const made = (await madeBefore()) ?? (await changedMeanwhile());
     if (made) return now(made);
     const resolved = await resolve();
     if (call.does === 'update port') return now(await changePort(call));
+    const headers = call.does === 'update floating IP' ? await revisionOf(call) : undefined;
     const request = requestOf(call, resolved);
     let answer: unknown;
     try {
-      answer = await client.change({ ...request, urgency: 'change', permit, signal });
+      answer = await client.change({ ...request, headers, urgency: 'change', permit, signal });
     } catch (error) {
       const after = await afterRefusal(error);
       if (after === undefined) throw error;
@@ -112,6 +115,45 @@ export function octaviaSteps({ client, reads }: { readonly client: OpenStackClie
       }
     }
 
+    /**
+     * A whole load balancer and its address go by what is there now: what was seen may be of a while ago, and somebody may have come to use it, or have mended it.
+     */
+    async function changedMeanwhile(): Promise<Found | undefined> {
+      const deletesAddress = call.does === 'delete floating IP' && found.floatingIps.find(({ id }) => id === call.id);
+      const target =
+        call.does === 'delete load balancer'
+          ? balancer(call.id)
+          : found.loadBalancers.find(({ vipPortId }) => deletesAddress && vipPortId === deletesAddress.portId);
+      if (target === undefined) return undefined;
+      const fresh = await reads.get(target.id, signal);
+      if (fresh === undefined) return undefined;
+      const query = [['load_balancer_id', target.id]] as const;
+      const listeners = await reads.list(listings.listeners, query, signal, 'change');
+      const isSame = fresh.status === target.status && sameTags(fresh.tags, target.tags);
+      if (isSame && servesOthers({ ...fresh, listeners }, subject) === servesOthers(target, subject)) return undefined;
+      return withBalancer(found, { ...fresh, listeners, pools: target.pools });
+    }
+
+    /** An address that two Services name goes to one of them. */
+    async function revisionOf({ id, portId }: StepCall & { does: 'update floating IP' }) {
+      if (portId === undefined || portId === null) return undefined;
+      const operation = 'GET /floatingips/{id}';
+      const json = await client.get({
+        service: 'network',
+        path: `/floatingips/${id}`,
+        operation,
+        urgency: 'change',
+        signal,
+      });
+      const { portId: held } = readFloatingIp(json, operation);
+      if (held !== undefined && held !== portId) {
+        const message = `floating IP ${id} is attached to port ${held} meanwhile`;
+        throw new CloudError({ kind: 'Conflict', cloud: 'openstack', operation, message });
+      }
+      const revision = objectOf(objectOf(json)?.['floatingip'])?.['revision_number'];
+      return typeof revision === 'number' ? { 'if-match': `revision_number=${revision}` } : undefined;
+    }
+
     async function resolve(): Promise<Resolved> {
       const host = 'loadBalancer' in call ? balancer(call.loadBalancer) : undefined;
       const pool =
@@ -131,7 +173,7 @@ export function octaviaSteps({ client, reads }: { readonly client: OpenStackClie
             kind: 'Invalid',
             cloud: 'openstack',
             operation: 'create load balancer',
-            message: `no subnet for the VIP: name subnet-id in the cloud config; no port has any of the members' addresses ${near.join(', ') || '(there are no members)'}`,
+            message: `no subnet for the VIP: name subnet-id in the cloud config; no port has any of the members' addresses ${near.map(({ address }) => address).join(', ')}`,
           });
         }
         return { owner, pool: '', subnetId: vipSubnetId, vipSubnetId, group: '' };
@@ -184,8 +226,8 @@ export function octaviaSteps({ client, reads }: { readonly client: OpenStackClie
     function after(answer: unknown): Found {
       const { pool } = resolved;
       if (call.does.endsWith('member') || call.does.endsWith('members')) reads.forgetMembers(pool);
-      if (call.does === 'delete load balancer' && balancer(call.id)?.status === 'ERROR')
-        reads.memory.noteRecreation(owner);
+      const again = call.does === 'delete load balancer' || call.does === 'fail over load balancer';
+      if (again && balancer(call.id)?.status === 'ERROR') reads.memory.noteRecreation(owner);
       return outcomeOf(call, found, answer, pool, requestOf(call, resolved).operation);
     }
 

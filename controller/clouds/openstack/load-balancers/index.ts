@@ -5,6 +5,7 @@ import type { OpenStackClient } from '../client.ts';
 import type { LoadBalancerConfig } from '../load-balancer-config.ts';
 import { annotationDefinitions } from './annotations.ts';
 import { octaviaSteps } from './apply.ts';
+import { nodeLabels } from './node-labels.ts';
 import type { OctaviaObserved } from './observed.ts';
 import { planLoadBalancer } from './plan.ts';
 import { octaviaReads } from './reads.ts';
@@ -23,7 +24,7 @@ export interface LoadBalancerParts {
 }
 
 /** A create whose answer was lost may still be on its way for so long. */
-const settleMs = 15_000;
+const settleMs = 60_000;
 
 /** The load balancers of one project: Octavia, with floating IPs and security groups of Neutron. Opening makes no call. */
 export function createLoadBalancers({
@@ -36,6 +37,7 @@ export function createLoadBalancers({
   const reads = octaviaReads({ client, clock, config, providerIDOf });
   return {
     annotations: annotationDefinitions,
+    nodeLabels: nodeLabels(config),
     maxMembers: undefined,
     drains: config.provider !== 'ovn',
     settleMs,

@@ -32,16 +32,19 @@ describe('names of OpenStack things', () => {
     assert.equal(classicName({ service: long, clusterName }).length, 255);
     const description = floatingIpDescription({ owner, service: long });
     assert.ok(description.length <= 255, String(description.length));
-    assert.deepEqual(markIn(description), owner);
+    assert.deepEqual(markIn(description), { ...owner, keep: false });
+    assert.equal(markIn(floatingIpDescription({ owner, service: long }, true))?.keep, true);
     assert.equal(serviceIn(description), long);
     const cut = withMark('x'.repeat(400), ownerMark(owner));
     assert.equal(cut.length, 255);
-    assert.deepEqual(markIn(cut), owner);
+    assert.deepEqual(markIn(cut), { ...owner, keep: false });
   });
 
   it('a mark counts at the end alone, and one that was kept names nobody', () => {
     assert.equal(markIn('Floating IP for Kubernetes external service a/b from cluster c'), undefined);
     assert.equal(markIn(`${ownerMark(owner)} and more`), undefined);
-    assert.deepEqual(markIn(withMark('x', retainedMark(owner))), { cluster: owner.cluster, service: undefined });
+    assert.deepEqual(markIn(withMark('x', retainedMark(owner))), {
+      ...{ cluster: owner.cluster, service: undefined, keep: false },
+    });
   });
 });

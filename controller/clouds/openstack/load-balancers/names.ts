@@ -28,8 +28,11 @@ export function loadBalancerDescription({ service, clusterName }: Named): string
 }
 
 /** Its first six words tell the classic controller that it may delete it; found by the whole of it, so it holds nothing that may change. */
-export function floatingIpDescription({ owner, service }: Pick<DesiredLoadBalancer, 'owner' | 'service'>): string {
-  return withMark(`Floating IP for Kubernetes external service ${service}`, ownerMark(owner));
+export function floatingIpDescription(
+  { owner, service }: Pick<DesiredLoadBalancer, 'owner' | 'service'>,
+  keep = false,
+): string {
+  return withMark(`Floating IP for Kubernetes external service ${service}`, ownerMark(owner, keep));
 }
 
 /** As the classic controller describes a floating IP that it made. */
@@ -54,8 +57,9 @@ export function withMark(description: string, mark: string): string {
   return `${description.slice(0, longest - mark.length - 1)} ${mark}`;
 }
 
-export function ownerMark({ cluster, service }: Owner): string {
-  return `[mooring ${cluster} ${service}]`;
+/** @param keep it outlives its Service */
+export function ownerMark({ cluster, service }: Owner, keep = false): string {
+  return `[mooring ${cluster} ${service}${keep ? ' keep' : ''}]`;
 }
 
 /** On what stays after its Service. */
@@ -63,14 +67,16 @@ export function retainedMark({ cluster }: Pick<Owner, 'cluster'>): string {
   return `[mooring ${cluster} retained]`;
 }
 
-const markForm = /\[mooring (\S+) (\S+)\]$/;
+const markForm = /\[mooring (\S+) (\S+?)( keep)?\]$/;
 
 /** Whose something is by the mark in its description; without a service it was kept. */
 export function markIn(
   description: string,
-): { readonly cluster: string; readonly service: string | undefined } | undefined {
+): { readonly cluster: string; readonly service: string | undefined; readonly keep: boolean } | undefined {
   const match = markForm.exec(description);
-  return match === null ? undefined : { cluster: match[1]!, service: match[2] === 'retained' ? undefined : match[2] };
+  if (match === null) return undefined;
+  const service = match[2] === 'retained' ? undefined : match[2];
+  return { cluster: match[1]!, service, keep: match[3] !== undefined };
 }
 
 /** `namespace/name` as a description of ours or of the classic controller says it, for people. */

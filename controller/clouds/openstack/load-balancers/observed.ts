@@ -15,6 +15,8 @@ export interface Subject {
   /** Id of the load balancer that somebody else made and it is to use. */
   readonly attachTo: string | undefined;
   readonly adopt: AdoptionProof | undefined;
+  /** As recorded; ownership is proved by tags alone. */
+  readonly id: string | undefined;
 }
 
 /** Everything of one Service, piece by piece. */
@@ -25,6 +27,8 @@ export interface Pieces {
   readonly adopted: boolean;
   /** Made by somebody else, with pieces of ours; also the one to attach to. */
   readonly hosts: readonly LoadBalancer[];
+  /** Ours by its tags as well, since an answer was lost for long: never shown, and one too many. */
+  readonly doubles: readonly LoadBalancer[];
   /** Kept when its Service went. */
   readonly kept: LoadBalancer | undefined;
   /** Ours by their mark, and those on a VIP of these load balancers. */
@@ -49,7 +53,7 @@ export interface OctaviaObserved extends ObservedLoadBalancer {
   readonly pieces: Pieces;
 }
 
-export type Found = Omit<Pieces, 'subject' | 'own' | 'adopted' | 'hosts' | 'kept'> & {
+export type Found = Omit<Pieces, 'subject' | 'own' | 'adopted' | 'hosts' | 'doubles' | 'kept'> & {
   readonly loadBalancers: readonly LoadBalancer[];
 };
 
@@ -118,12 +122,18 @@ export function assemble(subject: Subject, found: Found, options: AssembleOption
   const { loadBalancers, ...rest } = found;
   const { owner, attachTo } = subject;
   const there = loadBalancers.filter(({ status }) => status !== 'DELETED');
-  const tagged = there.filter(({ tags }) => ownedBy(tags, owner)).sort(byAge);
-  const adopted = tagged.length === 0 ? there.find((one) => isAdoptable(one, subject, found, options)) : undefined;
+  const rank = (one: LoadBalancer) => rankOf(one, subject, found);
+  const tagged = there.filter(({ tags }) => ownedBy(tags, owner)).sort((a, b) => rank(b) - rank(a) || byAge(a, b));
+  const adopted = tagged.length === 0 ? adoptable(there, subject, found, options) : undefined;
   const own = tagged[0] ?? adopted;
-  const hosts = there.filter((one) => one !== own && (one.id === attachTo || carriesPieces(one, subject)));
+  const recorded = subject.adopt && own === undefined ? there.find(({ id }) => id === subject.id) : undefined;
+  if (recorded) return estranged(recorded, subject, rest);
+  const doubles = tagged.slice(1).filter((one) => one.id !== attachTo);
+  const hosts = there.filter(
+    (one) => one !== own && !doubles.includes(one) && (one.id === attachTo || carriesPieces(one, subject)),
+  );
   const kept = there.find(({ tags }) => tagValue(tags, ownerTags.retained) !== undefined && !ownedBy(tags, owner));
-  const pieces: Pieces = { ...rest, subject, own, adopted: adopted !== undefined, hosts, kept };
+  const pieces: Pieces = { ...rest, subject, own, adopted: adopted !== undefined, hosts, doubles, kept };
   const ours = rest.floatingIps.filter((one) => isOurFloatingIp(one, pieces));
   const host = hosts.find((one) => one.id === attachTo) ?? hosts[0];
   const serves = host !== undefined && ourListeners(host, subject, false).length > 0;
@@ -164,9 +174,19 @@ export function givenUp(
     name: '',
     attachTo: undefined,
     adopt: undefined,
+    id: undefined,
   };
   return {
-    pieces: { ...rest, subject, own: undefined, adopted: false, hosts: [], kept: loadBalancer, floatingIps: [] },
+    pieces: {
+      ...rest,
+      subject,
+      own: undefined,
+      adopted: false,
+      hosts: [],
+      doubles: [],
+      kept: loadBalancer,
+      floatingIps: [],
+    },
     id: loadBalancer.id,
     name: loadBalancer.name,
     owner: undefined,
@@ -196,6 +216,50 @@ function isAdoptable(one: LoadBalancer, subject: Subject, { floatingIps }: Found
     ...(options.ingressHostnameSuffix === undefined ? [] : [`${address}.${options.ingressHostnameSuffix}`]),
   ];
   return shown.some((text) => adopt.addresses.includes(text));
+}
+
+/** The one that is recorded, then the one whose address is shown. */
+function rankOf(one: LoadBalancer, { id, owner }: Subject, { floatingIps }: Found): number {
+  if (one.id === id) return 3;
+  if (
+    floatingIps.some(
+      ({ portId, description }) => portId === one.vipPortId && markIn(description)?.service === owner.service,
+    )
+  )
+    return 2;
+  return tagValue(one.tags, octaviaTags.address) === 'vip' ? 1 : 0;
+}
+
+/** The recorded one alone, where there is one; of several that agree none. */
+function adoptable(
+  there: readonly LoadBalancer[],
+  subject: Subject,
+  found: Found,
+  options: AssembleOptions,
+): LoadBalancer | undefined {
+  const agreeing = there.filter((one) => isAdoptable(one, subject, found, options));
+  if (subject.id !== undefined && there.some(({ id }) => id === subject.id)) {
+    return agreeing.find(({ id }) => id === subject.id);
+  }
+  return agreeing.length === 1 ? agreeing[0] : undefined;
+}
+
+/** Taken over and recorded, and not as it was when that was proved: nobody's until a person has looked. */
+function estranged(one: LoadBalancer, subject: Subject, rest: Omit<Found, 'loadBalancers'>): OctaviaObserved {
+  return {
+    pieces: { ...rest, subject, own: undefined, adopted: false, hosts: [], doubles: [], kept: one },
+    id: one.id,
+    name: one.name,
+    owner: undefined,
+    state: stateOf(one.status),
+    ingress: [],
+    members: [],
+    attached: false,
+    consent: consents(one.tags, subject.owner.cluster),
+    retained: false,
+    createdAtMs: one.createdAtMs,
+    service: undefined,
+  };
 }
 
 function byAge(a: LoadBalancer, b: LoadBalancer): number {
@@ -262,6 +326,6 @@ export function withLoadBalancer(found: Found, id: string, now: LoadBalancer | u
 }
 
 export function foundIn({ pieces }: OctaviaObserved): Found {
-  const { own, hosts, kept, subject: _, adopted: __, ...rest } = pieces;
-  return { ...rest, loadBalancers: [...new Set([own, ...hosts, kept])].filter((one) => one !== undefined) };
+  const { own, hosts, doubles, kept, subject: _, adopted: __, ...rest } = pieces;
+  return { ...rest, loadBalancers: [...new Set([own, ...hosts, ...doubles, kept])].filter((one) => one !== undefined) };
 }

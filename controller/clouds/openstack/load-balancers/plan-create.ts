@@ -18,8 +18,10 @@ export function planCreate(wanted: Wanted, pieces: Pieces | undefined): OctaviaP
   if (refusal) return { ...nothing, refusals: [refusal] };
   const { networkId, subnetId } = settings.placement;
   const near = desired.members
-    .flatMap(({ addresses }) => addresses)
-    .filter((one) => one.includes(':') === (settings.family === 'IPv6'))
+    .flatMap(({ providerID, addresses }) =>
+      addresses.map((address) => ({ server: wanted.serverIdOf(providerID) ?? '', address })),
+    )
+    .filter(({ server, address }) => server !== '' && address.includes(':') === (settings.family === 'IPv6'))
     .slice(0, 5);
   if (!networkId && !subnetId && !settings.portId && near.length === 0) {
     const message = `no subnet for the VIP: ${keys.subnetId} and subnet-id of the cloud config are not set, and there is no member in whose subnet it could be`;
@@ -61,7 +63,6 @@ export function tagsFor(
 ): string[] {
   const address = vip ?? (there !== undefined && tagValue(there.tags, octaviaTags.address) === 'vip');
   const hostname = settings.hostname ?? tagValue(there?.tags ?? [], octaviaTags.hostname);
-  const keep = settings.keepFloatingIp ?? tagValue(there?.tags ?? [], octaviaTags.keepFloatingIp) === 'true';
   const ours = [ownerTags.cluster, ownerTags.service, ownerTags.serviceName, ...Object.values(octaviaTags)];
   return [
     ...new Set([
@@ -74,7 +75,6 @@ export function tagsFor(
       ),
       ...(address ? [tag(octaviaTags.address, 'vip')] : []),
       ...(hostname ? [tag(octaviaTags.hostname, hostname)] : []),
-      ...(keep ? [tag(octaviaTags.keepFloatingIp, 'true')] : []),
     ]),
   ];
 }

@@ -15,6 +15,10 @@ import type { Wanted } from './wanted.ts';
  */
 export function planFailed(wanted: Wanted, pieces: Pieces, own: LoadBalancer): OctaviaPlan {
   const { desired, subject, settings } = wanted;
+  if (pieces.restMs > 0) {
+    const message = `load balancer ${own.name} (${own.id}) came to ERROR again and again; the next try comes in a while`;
+    return { ...nothing, refusals: [{ reason: 'Conflict', message }], waitMs: pieces.restMs };
+  }
   if (!pieces.noFailover) {
     const summary = `fail over load balancer ${own.name}, which is in ERROR`;
     return { ...nothing, steps: [stepOf(subject, own.id, summary, { does: 'fail over load balancer', id: own.id })] };
@@ -50,7 +54,6 @@ export function planFailed(wanted: Wanted, pieces: Pieces, own: LoadBalancer): O
   }
   const created = planCreate(wanted, pieces);
   if (created.steps.length === 0) return created;
-  if (pieces.restMs > 0) return { ...nothing, waitMs: pieces.restMs };
   const steps: OctaviaStep[] = [];
   if (attached && ours && survives && !attached.description.includes(subject.owner.service))
     steps.push(claimFloatingIp(subject, attached));

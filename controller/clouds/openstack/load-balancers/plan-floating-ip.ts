@@ -5,7 +5,7 @@ import { floatingIpDescription, markIn, retainedMark, withMark } from './names.t
 import { floatingPool } from './network-facts.ts';
 import { addressOf, isOurFloatingIp, type Pieces, type Subject } from './observed.ts';
 import { type OctaviaStep, stepOf } from './step.ts';
-import { consents, octaviaTags, tagValue } from './tags.ts';
+import { consents } from './tags.ts';
 import type { Wanted } from './wanted.ts';
 
 export interface AddressPlan {
@@ -93,7 +93,7 @@ export function planAddress(wanted: Wanted, pieces: Pieces, own: LoadBalancer): 
     if (placement === undefined) return { step: undefined };
     const pool = floatingPool(placement, pieces.network, pieces.full);
     if ('problem' in pool) return { refusal: noPool(pool.problem, own), vip: shown === undefined ? true : undefined };
-    const description = floatingIpDescription(desired);
+    const description = floatingIpDescription(desired, wanted.settings.keepFloatingIp === true);
     const body = { ...pool, address: named, portId: own.vipPortId, description };
     const summary = `create floating IP ${named === undefined ? '' : `${named} `}in network ${pool.networkId} for load balancer ${own.name}`;
     return { step: stepOf(subject, named ?? 'floating IP', summary, { does: 'create floating IP', body }) };
@@ -143,13 +143,27 @@ function isOurs(floatingIp: FloatingIp, pieces: Pieces): boolean {
   return isOurFloatingIp(floatingIp, pieces);
 }
 
-export function keepsFloatingIp(pieces: Pieces): boolean {
-  return pieces.own !== undefined && tagValue(pieces.own.tags, octaviaTags.keepFloatingIp) === 'true';
+/** Whether a floating IP outlives its Service: written on itself, since the Service may be gone when it matters, and a load balancer in ERROR takes no tag. */
+export function isKept({ description }: FloatingIp): boolean {
+  return markIn(description)?.keep === true;
+}
+
+/** Writes on our floating IPs what the annotation says of them. */
+export function planKeeping({ desired, subject, settings }: Wanted, pieces: Pieces): OctaviaStep[] {
+  const keep = settings.keepFloatingIp;
+  if (keep === undefined) return [];
+  return pieces.floatingIps
+    .filter((one) => isOurs(one, pieces) && isKept(one) !== keep)
+    .map(({ id, address }) => {
+      const description = floatingIpDescription(desired, keep);
+      const summary = `floating IP ${address} ${keep ? 'stays' : 'goes'} when its Service goes`;
+      return stepOf(subject, id, summary, { does: 'update floating IP', id, description });
+    });
 }
 
 function letGo({ subject, settings }: Wanted, pieces: Pieces, one: FloatingIp): OctaviaStep {
   const { id, address } = one;
-  if (isOurs(one, pieces) && !keepsFloatingIp(pieces) && settings.keepFloatingIp === false) {
+  if (isOurs(one, pieces) && !isKept(one) && settings.keepFloatingIp === false) {
     return stepOf(subject, id, `delete floating IP ${address}, which is not wanted any more`, {
       does: 'delete floating IP',
       id,
@@ -160,9 +174,9 @@ function letGo({ subject, settings }: Wanted, pieces: Pieces, one: FloatingIp): 
 
 /** Gives back those of ours that are attached to nothing. */
 export function releases({ subject, settings }: Wanted, pieces: Pieces, used: FloatingIp | undefined): OctaviaStep[] {
-  if (keepsFloatingIp(pieces) || settings.keepFloatingIp !== false) return [];
+  if (settings.keepFloatingIp !== false) return [];
   return pieces.floatingIps
-    .filter((one) => one.portId === undefined && one.id !== used?.id && isOurs(one, pieces))
+    .filter((one) => one.portId === undefined && one.id !== used?.id && isOurs(one, pieces) && !isKept(one))
     .map(({ id, address }) =>
       stepOf(subject, id, `delete floating IP ${address}, which nothing uses`, { does: 'delete floating IP', id }),
     );

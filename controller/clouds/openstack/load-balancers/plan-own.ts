@@ -4,8 +4,8 @@ import type { LoadBalancer } from './answer.ts';
 import { addressOf, carriesPieces, type Pieces } from './observed.ts';
 import { tagsFor } from './plan-create.ts';
 import { planFailed } from './plan-failed.ts';
-import { namedRefusal, planAddress } from './plan-floating-ip.ts';
-import { planDetach, planPieces } from './plan-pieces.ts';
+import { namedRefusal, planAddress, planKeeping } from './plan-floating-ip.ts';
+import { planDetach, planDoubles, planPieces } from './plan-pieces.ts';
 import { planSecurityGroup } from './plan-security-group.ts';
 import { isPending, type OctaviaPlan, waitFor } from './plan-wait.ts';
 import { type OctaviaStep, stepOf } from './step.ts';
@@ -15,8 +15,13 @@ import type { Wanted } from './wanted.ts';
 /** What brings our own load balancer up to date: its pieces, its address, the security group, its tags. */
 export function planOwn(wanted: Wanted, pieces: Pieces, own: LoadBalancer): OctaviaPlan {
   const { desired, subject, settings } = wanted;
-  if (isPending(own)) return waitFor(own);
-  if (own.status !== 'ACTIVE') return planFailed(wanted, pieces, own);
+  const marks = planKeeping(wanted, pieces);
+  // Neutron does not wait for Octavia.
+  if (isPending(own)) return { ...waitFor(own), steps: marks };
+  if (own.status !== 'ACTIVE') {
+    const plan = planFailed(wanted, pieces, own);
+    return { ...plan, steps: [...marks, ...plan.steps] };
+  }
   const refusals: Refusal[] = [];
   if (settings.namedId !== undefined && settings.namedId !== own.id) refusals.push(foreignId(settings.namedId));
   if (desired.address !== undefined) {
@@ -34,10 +39,8 @@ export function planOwn(wanted: Wanted, pieces: Pieces, own: LoadBalancer): Octa
   // The address is certain once the steps to it are done.
   const vip = address.steps.length > 0 ? undefined : address.vip;
   const tags = tagsFor(wanted, own, vip);
-  const records = [octaviaTags.hostname, octaviaTags.keepFloatingIp].some(
-    (key) => tagValue(tags, key) !== tagValue(own.tags, key),
-  );
-  if (pieces.adopted ? steps.length > 0 || records : !sameTags(tags, own.tags)) {
+  const named = tagValue(tags, octaviaTags.hostname) !== tagValue(own.tags, octaviaTags.hostname);
+  if (pieces.adopted ? steps.length > 0 || named : !sameTags(tags, own.tags)) {
     const summary = pieces.adopted
       ? `tag load balancer ${own.name} as of ${desired.service}`
       : `tags of load balancer ${own.name}: ${tagChange(own.tags, tags)}`;
@@ -50,7 +53,8 @@ export function planOwn(wanted: Wanted, pieces: Pieces, own: LoadBalancer): Octa
   const told = [...refusals, ...inside.refusals, ...address.refusals].filter(
     ({ message }) => !seen.has(message) && seen.add(message),
   );
-  const busy = pieces.hosts.find((host) => isPending(host) && carriesPieces(host, subject));
+  steps.push(...marks, ...planDoubles(subject, pieces));
+  const busy = [...pieces.hosts.filter((host) => carriesPieces(host, subject)), ...pieces.doubles].find(isPending);
   return { steps, refusals: told, waitMs: busy && waitFor(busy).waitMs };
 }
 

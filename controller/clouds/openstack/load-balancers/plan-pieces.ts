@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { DesiredPort, Refusal } from '../../load-balancers.ts';
 import type { Listener, LoadBalancer, Pool } from './answer.ts';
-import { ourListeners, ourPools, type Subject } from './observed.ts';
+import { ourListeners, ourPools, type Pieces, type Subject } from './observed.ts';
 import { memberSteps } from './plan-members.ts';
 import { type ListenerChange, type OctaviaStep, type PoolChange, stepOf } from './step.ts';
-import { namesOwner, ownedBy } from './tags.ts';
+import { namesOwner, octaviaTags, ownedBy, tagValue } from './tags.ts';
 import {
   checkOf,
   listenerProtocol,
@@ -254,6 +254,27 @@ export function planDetach(subject: Subject, loadBalancer: LoadBalancer, isOwn: 
     ...listeners.map((one) => deleteListener(subject, one, loadBalancer)),
     ...pools.map((pool) => deletePool(subject, pool, loadBalancer)),
   ];
+}
+
+/** What a create has made whose answer came too late: ours by its tags, with an address that nobody was ever shown. */
+export function planDoubles(
+  subject: Subject,
+  { doubles, floatingIps }: Pick<Pieces, 'doubles' | 'floatingIps'>,
+): OctaviaStep[] {
+  return doubles
+    .filter((one) => !one.status.startsWith('PENDING') && !servesOthers(one, subject))
+    .filter(
+      (one) =>
+        !floatingIps.some(({ portId }) => portId === one.vipPortId) &&
+        tagValue(one.tags, octaviaTags.address) === undefined,
+    )
+    .map(({ id, name }) =>
+      stepOf(subject, id, `delete load balancer ${name} (${id}), which is one too many`, {
+        does: 'delete load balancer',
+        id,
+        cascade: true,
+      }),
+    );
 }
 
 /** Whether somebody else serves ports by it. */

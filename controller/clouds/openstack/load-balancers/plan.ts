@@ -30,6 +30,7 @@ export function planLoadBalancer(
     name: desired.name,
     attachTo: desired.attach?.id,
     adopt: pieces?.subject.adopt,
+    id: pieces?.subject.id ?? pieces?.own?.id,
   };
   const main = (desired.attach && pieces?.hosts.find(({ id }) => id === desired.attach?.id)) ?? pieces?.own;
   const features = featuresOf(parts.minor, main?.provider || parts.config.provider);

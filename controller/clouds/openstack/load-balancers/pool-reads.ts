@@ -71,9 +71,11 @@ export function poolReads(client: OpenStackClient, list: List, providerIDOf: (se
     const nameless = pools.some(({ members }) => members?.some(({ providerID }) => providerID === undefined));
     if (!nameless) return [...pools];
     const ports = known ?? (await list(listings.ports, [], signal));
-    const servers = new Map(
-      ports.flatMap((port) => (port.serverId === '' ? [] : port.addresses.map((one) => [one, port.serverId] as const))),
-    );
+    const servers = new Map<string, string | undefined>();
+    for (const { serverId, addresses } of ports) {
+      // An address that two servers have, in two networks, says nothing.
+      if (serverId !== '') for (const one of addresses) servers.set(one, servers.has(one) ? undefined : serverId);
+    }
     const named = (member: Member): Member => {
       const server = member.providerID === undefined ? servers.get(member.address) : undefined;
       return server === undefined ? member : { ...member, providerID: providerIDOf(server) };

@@ -86,8 +86,8 @@ export function readAll({ list, pools: inside, memory, config, network, knowMino
   };
 }
 
-export function subjectOf({ owner, service, name, attachTo, adopt }: LoadBalancerRef): Subject {
-  return { owner, service, name, attachTo, adopt };
+export function subjectOf({ owner, service, name, attachTo, adopt, id }: LoadBalancerRef): Subject {
+  return { owner, service, name, attachTo, adopt, id };
 }
 
 export function ofServers(ports: readonly NodePort[] | undefined): readonly NodePort[] {
@@ -125,7 +125,7 @@ function sharesOf({ cluster, loadBalancers, floating, groups, adoptable }: Liste
     return share;
   };
   const shareOf = (owner: Owner, service: string) =>
-    add({ owner, service, name: '', attachTo: undefined, adopt: undefined });
+    add({ owner, service, name: '', attachTo: undefined, adopt: undefined, id: undefined });
   const byName = Map.groupBy(loadBalancers, ({ name }) => name);
   for (const ref of adoptable) {
     const share = add(subjectOf(ref));

@@ -3,6 +3,7 @@ import type { LoadBalancerRef, Owner } from '../../load-balancers.ts';
 import { inParallel } from '../../lookup-pass.ts';
 import type { OpenStackClient, Query } from '../client.ts';
 import { isThingNotFound } from '../fault.ts';
+import { type JsonObject, listOf, objectOf, textOf } from '../json.ts';
 import type { LoadBalancerConfig } from '../load-balancer-config.ts';
 import { type FloatingIp, type LoadBalancer, type NodePort, readLoadBalancer } from './answer.ts';
 import { minorOf } from './features.ts';
@@ -22,6 +23,7 @@ import {
 import { isOurGroup } from './plan-security-group.ts';
 import { callsAtOnce, poolReads, withMonitors } from './pool-reads.ts';
 import { ofServers, readAll, subjectOf } from './read-all.ts';
+import type { NewLoadBalancer } from './step.ts';
 import { ownedBy, ownerTagsOf } from './tags.ts';
 
 export interface Reads {
@@ -39,8 +41,8 @@ export interface Reads {
   /** Undefined when Octavia says that it does not exist. */
   get(id: string, signal?: AbortSignal): Promise<LoadBalancer | undefined>;
   readonly list: List;
-  /** Of the first of these addresses that a port has. */
-  subnetOf(addresses: readonly string[], signal?: AbortSignal): Promise<string | undefined>;
+  /** Of the first of these addresses that its server has. */
+  subnetOf(near: NewLoadBalancer['near'], signal?: AbortSignal): Promise<string | undefined>;
   readonly memory: Memory;
   /** What is known of its members is out of date. */
   forgetMembers(pool: string): void;
@@ -95,7 +97,7 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
       list(listings.listeners, tags, signal),
       list(listings.pools, tags, signal),
       Promise.all(names.map((name) => list(listings.loadBalancers, [['name', name]], signal))),
-      list(listings.floatingIps, ref.service === '' ? [] : [['description', floatingIpDescription(ref)]], signal),
+      list(listings.floatingIps, ref.service === '' ? [] : descriptionsOf(ref), signal),
       ref.address === undefined ? [] : list(listings.floatingIps, [['floating_ip_address', ref.address]], signal),
       list(listings.groups, ref.service === '' ? [] : [['name', securityGroupName(owner, ref.service)]], signal),
       network(),
@@ -104,8 +106,7 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
     const all = new Map<string, LoadBalancer>();
     for (const one of [...tagged, ...byName.flat()]) all.set(one.id, memory.timed(one));
     for (const one of byId)
-      if (one && (ownedBy(one.tags, owner) || one.id === ref.attachTo || names.includes(one.name)))
-        all.set(one.id, one);
+      if (one && (ownedBy(one.tags, owner) || one.id === ref.attachTo || ref.adopt !== undefined)) all.set(one.id, one);
     const elsewhere = [...listed, ...pooled]
       .map(({ loadBalancerId }) => loadBalancerId)
       .filter((id) => id !== '' && !all.has(id));
@@ -186,25 +187,20 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
     return { ...bare, pools: await inside.withProviderIds(withMonitors(filled, monitors), ports, signal) };
   }
 
-  async function subnetOf(addresses: readonly string[], signal?: AbortSignal): Promise<string | undefined> {
-    for (const address of addresses) {
-      const operation = 'GET /ports';
-      const query: Query = [
-        ['fixed_ips', `ip_address=${address}`],
-        ['fields', 'fixed_ips'],
-      ];
-      const { items, failure } = await client.list(
-        { service: 'network', path: '/ports', operation, query, signal },
-        'ports',
-      );
-      if (failure !== undefined) throw failure;
-      for (const item of items) {
-        const ips = (item as { fixed_ips?: { subnet_id?: string; ip_address?: string }[] }).fixed_ips ?? [];
-        const subnet = ips.find((ip) => ip.ip_address === address)?.subnet_id;
-        if (subnet) return subnet;
-      }
-    }
-    return undefined;
+  async function subnetOf(near: NewLoadBalancer['near'], signal?: AbortSignal): Promise<string | undefined> {
+    if (near.length === 0) return undefined;
+    const operation = 'GET /ports';
+    // Two networks of one project may have one range.
+    const servers = [...new Set(near.map(({ server }) => server))].map((id) => ['device_id', id] as const);
+    const query: Query = [...servers, ['fields', 'fixed_ips']];
+    const request = { service: 'network', path: '/ports', operation, query, urgency: 'change', signal } as const;
+    const { items, failure } = await client.list(request, 'ports');
+    if (failure !== undefined) throw failure;
+    const ips = items
+      .flatMap((item) => listOf(objectOf(item)?.['fixed_ips']) ?? [])
+      .flatMap((ip) => objectOf(ip) ?? []);
+    const subnets = near.map(({ address }) => ips.find((ip) => (ip as JsonObject)['ip_address'] === address));
+    return subnets.flatMap((ip) => textOf((ip as JsonObject | undefined)?.['subnet_id']) ?? [])[0];
   }
 
   return {
@@ -220,6 +216,11 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
     forgetMembers: inside.forget,
     assemble: (subject, found) => assemble(subject, found, config),
   };
+}
+
+/** Neutron finds a description by the whole of it. */
+function descriptionsOf(ref: LoadBalancerRef): Query {
+  return [false, true].map((keep) => ['description', floatingIpDescription(ref, keep)] as const);
 }
 
 function isMarked({ description }: FloatingIp, owner: Owner): boolean {

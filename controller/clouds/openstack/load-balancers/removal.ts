@@ -10,14 +10,15 @@ import {
   ourPools,
   type Pieces,
 } from './observed.ts';
-import { claimFloatingIp, giveUpFloatingIp, keepsFloatingIp } from './plan-floating-ip.ts';
-import { planDetach, servesOthers } from './plan-pieces.ts';
+import { claimFloatingIp, giveUpFloatingIp, isKept } from './plan-floating-ip.ts';
+import { planDetach, planDoubles, servesOthers } from './plan-pieces.ts';
 import { planGroupRemoval } from './plan-security-group.ts';
-import { isPending, lookedAt, type OctaviaPlan, waitFor } from './plan-wait.ts';
+import { isPending, lookedAt, nothing, type OctaviaPlan, waitFor } from './plan-wait.ts';
 import { type OctaviaStep, stepOf } from './step.ts';
-import { octaviaTags, tag, without } from './tags.ts';
+import { tag, without } from './tags.ts';
 
-const nothing: OctaviaPlan = { steps: [], refusals: [], waitMs: undefined };
+/** How soon a load balancer is looked at again that only an administrator can mend. */
+const mendedByOthersMs = 60_000;
 
 /**
  * Pieces on others' load balancers and our floating IP first, then the load balancer, and when it is gone, what no trace would be left of otherwise. One that serves
@@ -28,18 +29,24 @@ export function planRemoval(
   retain: boolean,
   config: LoadBalancerConfig,
 ): OctaviaPlan {
-  const { subject, own, hosts } = pieces;
-  const busy = [own, ...hosts.filter((host) => carriesPieces(host, subject))].find((one) => one && isPending(one));
+  const { subject, own, hosts, doubles } = pieces;
+  const involved = [own, ...hosts.filter((host) => carriesPieces(host, subject)), ...doubles].filter(
+    (one) => one !== undefined,
+  );
+  const busy = involved.find(isPending);
   if (busy) return waitFor(busy);
-  const stays = retain || (own !== undefined && servesOthers(own, subject));
+  const others = own !== undefined && servesOthers(own, subject);
+  // In ERROR Octavia takes nothing but a failover and the end of the whole.
+  const broken = involved.find((one) => one.status !== 'ACTIVE' && (one !== own || retain || others));
+  if (broken) return planMending(pieces, broken);
+  const stays = retain || others;
   const steps: OctaviaStep[] = hosts.flatMap((host) =>
     retain ? giveUpPieces(pieces, host, false, service) : planDetach(subject, host, false),
   );
   const floating = pieces.floatingIps.filter((one) => isOurFloatingIp(one, pieces));
-  const kept = stays || keepsFloatingIp(pieces);
   const addresses = floating.map((one) =>
     // One that a person has put elsewhere serves something else now.
-    kept || (one.portId !== undefined && one.portId !== own?.vipPortId)
+    stays || isKept(one) || (one.portId !== undefined && one.portId !== own?.vipPortId)
       ? giveUpFloatingIp(pieces, one)
       : stepOf(subject, one.id, `delete floating IP ${one.address}`, { does: 'delete floating IP', id: one.id }),
   );
@@ -61,14 +68,23 @@ export function planRemoval(
     );
   } else steps.push(...addresses);
   if (own) {
-    if (!config.cascadeDelete) steps.push(...planDetach(subject, own, true));
+    const cascade = config.cascadeDelete || own.status !== 'ACTIVE';
+    if (!cascade) steps.push(...planDetach(subject, own, true));
     const summary = `delete load balancer ${own.name}`;
-    const cascade = config.cascadeDelete;
     steps.push(stepOf(subject, own.id, summary, { does: 'delete load balancer', id: own.id, cascade }));
   }
+  steps.push(...planDoubles(subject, pieces));
   if (own && pieces.adopted) steps.push(...addresses);
   steps.push(...(retain ? giveUpGroup(pieces) : planGroupRemoval(pieces)));
   return lookedAt({ ...nothing, steps }, pieces);
+}
+
+/** Before pieces can be taken off one that stays. */
+function planMending({ subject, noFailover, restMs, own }: Pieces, broken: LoadBalancer): OctaviaPlan {
+  if (broken !== own || noFailover || restMs > 0) return { ...nothing, waitMs: Math.max(restMs, mendedByOthersMs) };
+  const summary = `fail over load balancer ${broken.name}, which is in ERROR`;
+  const step = stepOf(subject, broken.id, summary, { does: 'fail over load balancer', id: broken.id });
+  return { ...nothing, steps: [step] };
 }
 
 /** What stays still has to reach its members: their group stays with it. */
@@ -118,12 +134,6 @@ function giveUp({ subject }: Pieces, own: LoadBalancer, service: string | undefi
 }
 
 function retainedTags(tags: readonly string[], service: string | undefined): string[] {
-  const rest = without(tags, [
-    ownerTags.cluster,
-    ownerTags.service,
-    ownerTags.serviceName,
-    ownerTags.retained,
-    octaviaTags.keepFloatingIp,
-  ]);
+  const rest = without(tags, [ownerTags.cluster, ownerTags.service, ownerTags.serviceName, ownerTags.retained]);
   return [...rest, tag(ownerTags.retained, service ?? 'unknown')];
 }

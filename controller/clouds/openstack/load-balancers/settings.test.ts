@@ -5,6 +5,7 @@ import type { DesiredLoadBalancer } from '../../load-balancers.ts';
 import { loadBalancerConfigOf } from '../load-balancer-config.ts';
 import { annotationDefinitions, keys } from './annotations.ts';
 import { featuresOf, minorOf } from './features.ts';
+import { nodeLabels } from './node-labels.ts';
 import { nameMatcher, readSettings, type Settings, tagMatcher } from './settings.ts';
 
 const uuid = '00000000-0000-4000-8000-000000000001';
@@ -104,7 +105,8 @@ describe('settings of an Octavia load balancer', () => {
     [keys.monitorMaxRetriesDown, '0', '1 to 10'],
     [keys.tlsContainerRef, 'secret', 'the URL of a container'],
     [keys.class, 'fast', 'no such [LoadBalancerClass] in the cloud config; there is: "slow"'],
-    [keys.nodeSelector, 'role=ingress', 'all Services share one set of members'],
+    [keys.nodeSelector, 'role=in=gress', 'labels such as role=ingress,gpu'],
+    [keys.nodeSelector, 'not a label', 'labels such as'],
   ] as const) {
     it(`${key}: ${JSON.stringify(value)} is refused by name, with what is possible`, () => {
       const settings = read({ annotations: { [key]: value }, config: '[LoadBalancerClass "slow"]\nsubnet-id = s\n' });
@@ -195,11 +197,16 @@ describe('settings of an Octavia load balancer', () => {
     assert.equal(minorOf([]), undefined);
   });
 
-  it('a node selector of the configuration is refused on every Service', () => {
-    assert.match(
-      told(read({ config: '[LoadBalancer]\nnode-selector = a=b\n' }))[0] ?? '',
-      /node-selector of the cloud config/,
-    );
+  it('a node selector comes from the annotation, otherwise from the configuration, and what cannot be read asks for nothing', () => {
+    const { config } = loadBalancerConfigOf(parseGcfg('[LoadBalancer]\nnode-selector = a=b,c\n', 'cloud.conf'));
+    const labels = nodeLabels(config);
+    assert.deepEqual(labels({}), [
+      { key: 'a', value: 'b' },
+      { key: 'c', value: undefined },
+    ]);
+    assert.deepEqual(labels({ [keys.nodeSelector]: 'x=' }), [{ key: 'x', value: '' }]);
+    assert.deepEqual(labels({ [keys.nodeSelector]: '' }), []);
+    assert.deepEqual(labels({ [keys.nodeSelector]: '!' }), []);
   });
 
   it('a second family is told, and the first is served', () => {

@@ -4,6 +4,7 @@ import type { LoadBalancerConfig, Placement } from '../load-balancer-config.ts';
 import { keys, values } from './annotations.ts';
 import type { Timeouts } from './answer.ts';
 import type { Features } from './features.ts';
+import { parseNodeSelector } from './node-labels.ts';
 
 /** `PROXY` and `PROXYV2` are the protocols of Octavia's pools. */
 export type ProxyProtocol = 'none' | 'PROXY' | 'PROXYV2';
@@ -110,16 +111,7 @@ export function readSettings(desired: DesiredLoadBalancer, { config, features }:
   }
   const internal = asked === undefined ? undefined : config.internal || asked === true;
 
-  const nodeSelector = given(keys.nodeSelector);
-  if (nodeSelector) {
-    refuse(
-      `${keys.nodeSelector}: ${JSON.stringify(nodeSelector)}: all Services share one set of members; exclude Nodes by the label node.kubernetes.io/exclude-from-external-load-balancers`,
-    );
-  } else if (nodeSelector === undefined && config.nodeSelector.length > 0) {
-    refuse(
-      '[LoadBalancer] node-selector of the cloud config: all Services share one set of members; exclude Nodes by the label node.kubernetes.io/exclude-from-external-load-balancers',
-    );
-  }
+  read(keys.nodeSelector, values.nodeSelector, [], parseNodeSelector);
   if (!features.tags)
     refuse(
       `Octavia API ${features.version}: it has no tags, which say whose a load balancer is; expected v2.5 or newer`,

@@ -65,7 +65,7 @@ export interface NewLoadBalancer {
   readonly vipPortId: string | undefined;
   readonly placement: Pick<Placement, 'networkId' | 'subnetId'>;
   /** In whose subnet the VIP goes where neither network nor subnet is named. */
-  readonly near: readonly string[];
+  readonly near: readonly { readonly server: string; readonly address: string }[];
   readonly tags: readonly string[];
   /** Empty where the provider takes them one by one. */
   readonly ports: readonly NewPort[];

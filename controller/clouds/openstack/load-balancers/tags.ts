@@ -9,8 +9,6 @@ export const octaviaTags = {
   /** On a load balancer whose VIP is the address that its Service shows; put on when it is certain. */
   address: 'mooring.dev/address',
   hostname: 'mooring.dev/hostname',
-  /** On a load balancer whose floating IP outlives it. */
-  keepFloatingIp: 'mooring.dev/keep-floatingip',
   /** On listeners and pools: the port of the Service that they are for. */
   port: 'mooring.dev/port',
   /** On members. */

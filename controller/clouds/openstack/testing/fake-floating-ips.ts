@@ -10,6 +10,7 @@ export interface FakeFloatingIp {
   portId: string | null;
   description: string;
   tags: readonly string[];
+  revision?: number;
 }
 
 export interface FakeGroupRule {
@@ -73,6 +74,7 @@ function json(fake: FakeOpenStack, one: FakeFloatingIp): Json {
     status: port ? 'ACTIVE' : 'DOWN',
     description: one.description,
     tags: one.tags,
+    revision_number: one.revision ?? 0,
     project_id: 'p1',
   };
 }
@@ -144,6 +146,12 @@ function floatingIps(fake: FakeOpenStack, edge: FakeEdge, call: FakeCall, respon
   }
   if (method === 'PUT') {
     if (busy(wish['port_id'], id)) return conflict();
+    const asked = /^revision_number=(\d+)$/.exec(String(call.headers['if-match'] ?? ''))?.[1];
+    if (asked !== undefined && Number(asked) !== (one.revision ?? 0)) {
+      const message = `Constrained to ${asked}, but current revision is ${one.revision ?? 0}`;
+      return answerNeutronError(response, 412, 'RevisionNumberConstraintFailed', message);
+    }
+    one.revision = (one.revision ?? 0) + 1;
     if ('port_id' in wish) one.portId = wish['port_id'] as string | null;
     if ('description' in wish) one.description = String(wish['description']);
   }
