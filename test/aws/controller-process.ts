@@ -1,7 +1,9 @@
+import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { names } from '../../common/well-known.ts';
 import { startEmbeddedApi } from '../conformance/embedded-api.ts';
 import { type Child, startChild } from '../sandbox/world/child.ts';
@@ -11,6 +13,8 @@ import { applyManifests, serviceAccountToken } from '../sandbox/world/manifests.
 import { startNodeMonitor } from '../sandbox/world/node-monitor.ts';
 import { controllerMain, shortened } from '../sandbox/world/shortened.ts';
 import type { AwsWorld } from './aws-world.ts';
+
+const execute = promisify(execFile);
 
 /** A Kubernetes API without anything else, and the shipped controller as a process that works on an AWS world. */
 export interface ControllerProcess {
@@ -22,6 +26,8 @@ export interface ControllerProcess {
   /** The kubelet of a node; made when it is asked for first. */
   kubelet(name: string): Kubelet;
   readonly running: boolean;
+  /** Runs another command of the program with the same configuration: its exit code and what it printed. */
+  command(name: string, ...more: readonly string[]): Promise<{ readonly code: number; readonly output: string }>;
   /** What it has logged. */
   readonly logFile: string;
   stop(): Promise<void>;
@@ -70,6 +76,17 @@ export async function prepareController(
       if (child?.running) throw new Error('a controller runs already');
       child = startChild(args, logFile, env);
       return child;
+    },
+    async command(name, ...more) {
+      const words = [name, ...more, '--cloud-provider=aws', `--cloud-config=${config}`, `--kubeconfig=${kubeconfig}`];
+      try {
+        const { stdout } = await execute(process.execPath, [...program, ...words], { env });
+        return { code: 0, output: stdout };
+      } catch (error) {
+        const { code, stdout, stderr } = error as { code?: number; stdout?: string; stderr?: string };
+        if (typeof code !== 'number') throw error;
+        return { code, output: `${stdout ?? ''}${stderr ?? ''}` };
+      }
     },
     async stopProcess() {
       await child?.stop();
