@@ -142,6 +142,36 @@ describe('network load balancers on moto', () => {
       assert.equal(refused.calls, 0);
     }));
 
+  it('one that serves somebody else, too, stays when its Service goes, and when it shall be made anew', () =>
+    withExample(world, async (example) => {
+      const { id } = await settled(example);
+      const Tags = [{ Key: ownerTags.consent, Value: world.cluster }];
+      await world.clients.elbv2.send(new AddTagsCommand({ ResourceArns: [id!], Tags }));
+      // Planned before the other one came, as a controller does that looks at everything now and then.
+      const balancers = await example.fresh();
+      const early = await balancers.observe(refOf(example.desired, example.record));
+      await withExample(world, async (other) => {
+        other.desired = { ...other.desired, attach: { id: id!, allowed: false }, ports: [port(8443, 30443)] };
+        await settled(other);
+        example.desired = { ...example.desired, annotations: { [keys.internal]: 'true' }, mayChangeAddress: true };
+        const changed = await ensure(await example.driving());
+        assert.deepEqual(
+          changed.refusals.map(({ reason }) => reason),
+          ['Conflict'],
+        );
+        assert.equal(changed.observed?.id, id);
+        const [step] = balancers
+          .planRemoval(early!, { retain: false })
+          .steps.filter(({ action }) => action === 'delete');
+        const after = await balancers.apply(step!, early, { permit: () => {} });
+        assert.equal(after?.id, id);
+        await remove(await example.driving());
+        assert.deepEqual(await listenersOf(id), ['TCP 8443']);
+        assert.deepEqual((await ensure(await other.driving())).calls, 0);
+      });
+      await world.deleteLoadBalancer(id!);
+    }));
+
   it('labels of Nodes that cannot be read: nothing new is made, and nobody joins what is there', () =>
     withExample(world, async (example) => {
       const annotations = { [keys.targetNodeLabels]: 'a=b=c' };

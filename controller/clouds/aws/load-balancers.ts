@@ -68,8 +68,9 @@ export function createLoadBalancers(parts: AwsParts): AwsLoadBalancers {
   /** @param kind the one that is wanted; there may be something of the other */
   function planBeside(kind: Kind, desired: DesiredLoadBalancer, observed: AwsObserved | undefined): AwsPlan {
     const other: Kind = kind === 'nlb' ? 'classic' : 'nlb';
-    if (!observed || !hasParts(observed[other])) return planKind(kind, desired, observed);
     const planned = planKind(kind, desired, observed);
+    if (!observed?.[other]?.owner) return planned;
+    if (!hasParts(observed[other])) return stands(observed[kind]) ? withoutFront(planned, observed, other) : planned;
     if (!stands(observed[other]) || stands(observed[kind])) {
       // What is left of the other kind goes, and what both share stays.
       const left = planRemovalOf(other, observed, false).steps.filter(
@@ -88,6 +89,18 @@ export function createLoadBalancers(parts: AwsParts): AwsLoadBalancers {
     const instead = planKind(other, desired, observed);
     const why = desired.mayChangeAddress ? planned.refusals : [refusal];
     return { ...instead, refusals: [...why, ...instead.refusals] };
+  }
+
+  /** The group that was in front of a load balancer of the other kind goes when nothing holds it any more. */
+  function withoutFront(planned: AwsPlan, observed: AwsObserved, other: Kind): AwsPlan {
+    const { steps, waitMs } = planRemovalOf(other, observed, false);
+    const last = steps.at(-1);
+    const goes = waitMs === undefined && last?.action === 'delete' && last.resource === 'security group';
+    return {
+      ...planned,
+      steps: goes ? [...planned.steps, last] : planned.steps,
+      waitMs: planned.waitMs ?? (goes ? undefined : waitMs),
+    };
   }
 
   return {
@@ -125,13 +138,12 @@ export function createLoadBalancers(parts: AwsParts): AwsLoadBalancers {
       return planRemovalOf(first === 'nlb' ? 'classic' : 'nlb', observed, retain);
     },
     async apply(step, observed, options) {
-      // What only tells by a group that both see is told by the one that goes on.
       if (step.kind === 'nlb') {
         const after = await nlb.apply(step, observed?.nlb, options);
-        return composed(after, hasParts(observed?.classic) ? observed?.classic : undefined);
+        return composed(after, observed?.classic);
       }
       const after = await classic.apply(step, observed?.classic, options);
-      return composed(hasParts(observed?.nlb) ? observed?.nlb : undefined, after);
+      return composed(observed?.nlb, after);
     },
     async probe(signal) {
       await nlb.probe({ signal });
@@ -163,7 +175,7 @@ function stands(observed: ObservedLoadBalancer | undefined): boolean {
   return observed?.owner !== undefined && observed.id !== undefined;
 }
 
-/** More than a security group that the other kind sees just the same. */
+/** More than the security group that was in front of it. */
 function hasParts(observed: NlbObserved | ClassicObserved | undefined): boolean {
   if (observed?.owner === undefined) return false;
   return observed.id !== undefined || (observed.kind === 'nlb' && observed.pieces.groups.length > 0);

@@ -11,7 +11,7 @@ import {
   SetSubnetsCommand,
   type SubnetMapping,
 } from '@aws-sdk/client-elastic-load-balancing-v2';
-import { CloudError } from '../../../../common/cloud-error.ts';
+import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
 import type { ApplyOptions } from '../../permit.ts';
 import { codeOf } from '../errors.ts';
 import { keys } from '../load-balancer-annotations.ts';
@@ -20,7 +20,7 @@ import { chooseSubnets } from '../subnets.ts';
 import { listenerOf, loadBalancerOf } from './answers.ts';
 import type { ApplyParts } from './apply.ts';
 import { dropUnusedHosts, securityGroupId, withGroup, withLoadBalancer } from './edit-pieces.ts';
-import type { LoadBalancer, Pieces, Subject } from './observed.ts';
+import { type LoadBalancer, othersListeners, type Pieces, type Subject } from './observed.ts';
 import { type Call, listenerRequest, sdkTags, unlessGone } from './requests.ts';
 import type { PlaceWish } from './step.ts';
 
@@ -47,6 +47,13 @@ export function createBalancerApply({ parts, reads, network, securityGroups }: A
     pieces: Pieces,
     options: ApplyOptions,
   ): Promise<Pieces> {
+    const { own } = pieces;
+    if (own?.arn === arn) {
+      // Whoever attached meanwhile has not told us.
+      const listeners = await reads.listeners(arn, { urgency: 'change', signal: options.signal }).catch(noneIfGone);
+      const seen = { ...own, listeners };
+      if (othersListeners(seen, pieces.groups, subject.owner).length > 0) return { ...pieces, own: seen };
+    }
     const command = new DeleteLoadBalancerCommand({ LoadBalancerArn: arn });
     await unlessGone(() => elbv2().change('DeleteLoadBalancer', command, options));
     const groups = pieces.groups.map((group) => ({
@@ -236,4 +243,9 @@ export function createBalancerApply({ parts, reads, network, securityGroups }: A
 
 function invalid(message: string): CloudError {
   return new CloudError({ kind: 'Invalid', cloud: 'aws', operation: 'CreateLoadBalancer', message });
+}
+
+function noneIfGone(error: unknown): [] {
+  if (isCloudError(error) && error.kind === 'NotFound') return [];
+  throw error;
 }

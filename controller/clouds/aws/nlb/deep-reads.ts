@@ -53,6 +53,16 @@ export interface DeepReadParts {
 }
 
 export function createDeepReads({ queries, network, users, kept }: DeepReadParts): DeepReads {
+  async function unlessProvedGone<Answer>(
+    arn: string,
+    options: ReadOptions,
+    run: () => Promise<Answer>,
+  ): Promise<Answer | undefined> {
+    const answer = await unlessGone(undefined, run);
+    if (answer === undefined) await queries.proveGone(arn, options);
+    return answer;
+  }
+
   async function complete(
     one: LoadBalancer,
     wish: { readonly ours: boolean; readonly groups: readonly TargetGroup[]; readonly options: ReadOptions },
@@ -60,7 +70,7 @@ export function createDeepReads({ queries, network, users, kept }: DeepReadParts
     const { ours, groups, options } = wish;
     const known = ours ? kept.balancer(one.arn, groups, options.urgency ?? 'need') : undefined;
     if (known) return { ...one, listeners: known.listeners, attributes: known.attributes };
-    return unlessGone(undefined, async () => {
+    return unlessProvedGone(one.arn, options, async () => {
       const [its, said] = await Promise.all([
         one.type === 'network' ? queries.listeners(one.arn, options) : [],
         ours ? queries.attributes(one.arn, options) : {},
@@ -73,7 +83,7 @@ export function createDeepReads({ queries, network, users, kept }: DeepReadParts
 
   async function stateOf(group: TargetGroup, options: ReadOptions): Promise<TargetGroup | undefined> {
     const known = kept.group(group.arn, options.urgency ?? 'need');
-    return unlessGone(undefined, async () => {
+    return unlessProvedGone(group.arn, options, async () => {
       const [targets, attributes] = await Promise.all([
         known.targets ?? queries.targets(group.arn, options),
         known.attributes ?? queries.groupAttributes(group.arn, options),

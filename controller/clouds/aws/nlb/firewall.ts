@@ -150,7 +150,8 @@ function planFront(
   { desired, listeners, cluster, tags, adopting }: FirewallWish,
   facts: NetworkFacts | undefined,
 ) {
-  const name = securityGroupName(desired.clusterName, desired.service, subject.owner.service);
+  const there = facts && frontGroupOf(facts, subject.owner);
+  const name = there?.name ?? securityGroupName(desired.clusterName, desired.service, subject.owner.service);
   const ports = listeners.flatMap(({ port, protocol }) =>
     protocolsOf(protocol).map((one) => ({ protocol: one, port })),
   );
@@ -165,7 +166,6 @@ function planFront(
     { owner: subject.owner, service: desired.service, name, description, tags, rules, adopted },
     facts,
   );
-  const there = facts && frontGroupOf(facts, subject.owner);
   return { ...plan, group: there?.id ?? adopted ?? name };
 }
 

@@ -115,6 +115,12 @@ export function ownListeners(
   );
 }
 
+/** What somebody else has on a load balancer of ours: it goes on serving them. */
+export function othersListeners(one: LoadBalancer, groups: readonly TargetGroup[], owner: Owner): readonly Listener[] {
+  const ours = new Set(ownListeners(one, groups, owner));
+  return one.listeners.filter((listener) => !ours.has(listener));
+}
+
 /** The security group in front of a Service's network load balancer, which also tells that something of it is there. */
 export function frontGroupOf({ groups }: NetworkFacts, owner: Owner): ObservedSecurityGroup | undefined {
   return [...groups.values()].find(({ name, tags }) => partNameForm.test(name) && ownedBy(tags, owner));

@@ -5,7 +5,14 @@ import type { AwsConfig } from '../config.ts';
 import { type Tags, tagsFor } from '../load-balancer-tags.ts';
 import { addressChange, addressTypeOf, placeOf, planAttributes, planSubnets, planTags } from './balancer-plan.ts';
 import { type Firewall, planFirewall } from './firewall.ts';
-import { type LoadBalancer, type NlbObserved, ownListeners, type Pieces, type Subject } from './observed.ts';
+import {
+  type LoadBalancer,
+  type NlbObserved,
+  othersListeners,
+  ownListeners,
+  type Pieces,
+  type Subject,
+} from './observed.ts';
 import { planParts } from './parts-plan.ts';
 import { type NlbSettings, readNlbSettings } from './settings.ts';
 import { type NlbStep, stepOf } from './step.ts';
@@ -103,7 +110,9 @@ function planOwn(wanted: Wanted, pieces: Pieces, own: LoadBalancer): NlbPlan {
   const change = addressChange(wanted, own);
   const refusals: Refusal[] = [];
   if (change !== undefined || own.state === 'failed') {
-    if (change === undefined || desired.mayChangeAddress) {
+    const others = conflictOf(subject, pieces, own);
+    if (others) refusals.push(others);
+    else if (change === undefined || desired.mayChangeAddress) {
       const created = planCreate(wanted, { ...pieces, own: undefined });
       // Nothing is deleted before it is certain that something comes in its place.
       if (created.steps.length > 0) {
@@ -190,11 +199,21 @@ function planAttached(wanted: Wanted, pieces: Pieces | undefined, observed: NlbO
   const inside = planInside(wanted, pieces!, host, true);
   const steps = [...inside.steps];
   for (const other of hosts) if (other !== host) steps.push(...planDetach(subject, other, pieces!));
-  if (own && inside.refusals.length === 0 && inside.waitMs === undefined) {
+  const others = own && conflictOf(subject, pieces!, own);
+  if (others) refusals.push(others);
+  if (own && !others && inside.refusals.length === 0 && inside.waitMs === undefined) {
     const summary = `delete load balancer ${own.name}: ${desired.service} uses ${id}`;
     steps.push(stepOf(subject, own.arn, summary, { does: 'delete load balancer', arn: own.arn }));
   }
   return { steps, refusals: [...refusals, ...inside.refusals], waitMs: inside.waitMs };
+}
+
+/** Why a load balancer of ours cannot go: somebody else uses it, too. */
+function conflictOf({ owner }: Subject, { groups }: Pieces, own: LoadBalancer): Refusal | undefined {
+  const others = othersListeners(own, groups, owner);
+  if (others.length === 0) return undefined;
+  const ports = others.map(({ protocol, port }) => `${protocol} ${port}`).join(', ');
+  return { reason: 'Conflict', message: `load balancer ${own.name} stays: listeners ${ports} are of somebody else` };
 }
 
 /** Our listeners on somebody else's load balancer go; target groups that nobody uses then are found stale. */

@@ -32,10 +32,16 @@ export interface BalancerWish {
   readonly LoadBalancerArns?: string[];
 }
 
+/** Names or ARNs; without either, all. */
+export interface GroupWish {
+  readonly Names?: string[];
+  readonly TargetGroupArns?: string[];
+}
+
 /** What AWS is asked about network load balancers. What does not exist is left out. All throw a CloudError. */
 export interface NlbQueries {
   loadBalancers(wish: BalancerWish, options: ReadOptions): Promise<ElbLoadBalancer[]>;
-  targetGroups(wish: { readonly Names?: string[] }, options: ReadOptions): Promise<ElbTargetGroup[]>;
+  targetGroups(wish: GroupWish, options: ReadOptions): Promise<ElbTargetGroup[]>;
   /** By ARN. */
   tagsOf(arns: readonly string[], options: ReadOptions): Promise<ReadonlyMap<string, Tags>>;
   /** Of one load balancer, with their tags. */
@@ -44,6 +50,8 @@ export interface NlbQueries {
   /** Of one target group, without their providerIDs. */
   targets(arn: string, options: ReadOptions): Promise<readonly Target[]>;
   groupAttributes(arn: string, options: ReadOptions): Promise<Tags>;
+  /** Throws a CloudError `Unavailable` where it is there all the same. */
+  proveGone(arn: string, options: ReadOptions): Promise<void>;
   /** ProviderIDs by IP address. */
   instancesByAddress(addresses: readonly string[], options: ReadOptions): Promise<ReadonlyMap<string, string>>;
 }
@@ -67,12 +75,12 @@ export function createNlbQueries(
     );
   }
 
-  async function targetGroups(wish: { readonly Names?: string[] }, options: ReadOptions): Promise<ElbTargetGroup[]> {
+  async function targetGroups(wish: GroupWish, options: ReadOptions): Promise<ElbTargetGroup[]> {
     return unlessGone([], () =>
       pages('DescribeTargetGroups', async (Marker) => {
         const command = new DescribeTargetGroupsCommand({
           ...wish,
-          ...(wish.Names ? {} : { PageSize: pageSize }),
+          ...(wish.Names || wish.TargetGroupArns ? {} : { PageSize: pageSize }),
           ...Marker,
         });
         const answer = await parts.elbv2().read('DescribeTargetGroups', command, options);
@@ -95,10 +103,21 @@ export function createNlbQueries(
         if (!isGone(error)) throw error;
         // One that has gone spoils the answer for all; alone it says so itself.
         if (some.length > 1) await inParallel(callsAtOnce, some, (arn) => ask([arn]));
+        else await proveGone(some[0]!, options);
       }
     };
     await inParallel(callsAtOnce, chunks([...new Set(arns)], arnsPerCall), ask);
     return found;
+  }
+
+  /** What one call does not know and another shows is not gone: AWS tells of new things late. */
+  async function proveGone(arn: string, options: ReadOptions): Promise<void> {
+    const found = arn.includes(':loadbalancer/')
+      ? await loadBalancers({ LoadBalancerArns: [arn] }, options)
+      : arn.includes(':targetgroup/')
+        ? await targetGroups({ TargetGroupArns: [arn] }, options)
+        : [];
+    if (found.length > 0) throw incomplete('DescribeTags', `${arn} is there, and not all of it shows yet`);
   }
 
   async function listeners(arn: string, options: ReadOptions): Promise<readonly Listener[]> {
@@ -166,7 +185,17 @@ export function createNlbQueries(
     return found;
   }
 
-  return { loadBalancers, targetGroups, tagsOf, listeners, attributes, targets, groupAttributes, instancesByAddress };
+  return {
+    proveGone,
+    loadBalancers,
+    targetGroups,
+    tagsOf,
+    listeners,
+    attributes,
+    targets,
+    groupAttributes,
+    instancesByAddress,
+  };
 }
 
 function isGone(error: unknown): boolean {

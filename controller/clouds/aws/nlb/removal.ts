@@ -3,7 +3,15 @@ import { tagsFor } from '../load-balancer-tags.ts';
 import { planGroupRemoval } from '../security-groups/group-removal.ts';
 import { planNodeRuleRemoval } from '../security-groups/node-rules.ts';
 import { planTags } from './balancer-plan.ts';
-import { frontGroupOf, type NlbObserved, ownListeners, type Pieces, type Subject } from './observed.ts';
+import {
+  frontGroupOf,
+  type LoadBalancer,
+  type NlbObserved,
+  othersListeners,
+  ownListeners,
+  type Pieces,
+  type Subject,
+} from './observed.ts';
 import { type NlbPlan, planDetach, waitMs } from './plan.ts';
 import { type NlbStep, securityGroupStep, stepOf } from './step.ts';
 
@@ -15,6 +23,7 @@ export function planNlbRemoval({ pieces }: NlbObserved, retain: boolean): NlbPla
   const { subject, own, hosts, groups, network } = pieces;
   if (!subject) return { steps: [], refusals: [], waitMs: undefined };
   if (retain && own) return planGivingUp(subject, pieces);
+  if (own && othersListeners(own, pieces.groups, subject.owner).length > 0) return planLeaving(subject, pieces, own);
   const { owner, name } = subject;
   if (own && pieces.adopted) {
     // Once the load balancer is gone, nothing but tags tells whose its parts were.
@@ -38,6 +47,20 @@ export function planNlbRemoval({ pieces }: NlbObserved, retain: boolean): NlbPla
   const rest = planGroupRemoval(removal, network);
   steps.push(...rest.steps.map((call) => securityGroupStep(subject, call)));
   return { steps, refusals: [], waitMs: steps.length === 0 ? (rest.waitMs ?? waitMs) : rest.waitMs };
+}
+
+/** Somebody else has listeners on it: what is ours goes, and the load balancer stays for them. */
+function planLeaving(subject: Subject, pieces: Pieces, own: LoadBalancer): NlbPlan {
+  const steps = [own, ...pieces.hosts].flatMap((one) => planDetach(subject, one, pieces));
+  for (const { name } of pieces.groups)
+    steps.push(stepOf(subject, name, `delete target group ${name}`, { does: 'delete target group', group: name }));
+  if (own.securityGroups.length === 0) {
+    const removal = { owner: subject.owner, loadBalancer: subject.name, groups: [], ownGroup: undefined };
+    const calls = planNodeRuleRemoval(removal, pieces.network);
+    steps.push(...calls.map((call) => securityGroupStep(subject, call)));
+  }
+  const rest = planGivingUp(subject, { ...pieces, hosts: [], groups: [] });
+  return { ...rest, steps: [...steps, ...rest.steps] };
 }
 
 /** As many as one call about tags takes. */

@@ -145,7 +145,9 @@ export function createRecordingCalls(
   const users = createGroupUsers(parts);
   const securityGroups = createSecurityGroupCalls(parts, network, users);
   const kept = { keepBalancer: () => {}, keepGroup: () => {}, forget: () => {} };
-  const reads = { awaitCluster: async () => cluster, cluster: () => cluster, kept } as unknown as NlbReads;
+  const reads = {
+    ...{ awaitCluster: async () => cluster, cluster: () => cluster, listeners: async () => [], kept },
+  } as unknown as NlbReads;
   const apply = createNlbApply({ parts, reads, network, securityGroups });
   return {
     sent,
