@@ -10,7 +10,7 @@ import { networkMutants } from './mutation/network-mutants.ts';
 import { nodeMutants } from './mutation/node-mutants.ts';
 
 const usage = `usage: node test/simulation/mutants.ts [--seeds N] [--only TEXT]
-  --seeds N     how many seeds a mutant may survive before it counts as not found (400)
+  --seeds N     how many seeds a mutant may survive before it counts as not found (600)
   --only TEXT   those alone whose name has this text
 `;
 
@@ -87,7 +87,7 @@ async function run(folder: string, mutant: Mutant, seeds: number): Promise<Outco
 async function main(): Promise<number> {
   const { values } = parseArgs({
     options: {
-      seeds: { type: 'string', default: '400' },
+      seeds: { type: 'string', default: '600' },
       only: { type: 'string' },
       help: { type: 'boolean', short: 'h' },
     },

@@ -207,16 +207,18 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
     clock.setTimer(dice.between(0.5, 1.5) * provokeMs, provoke);
   };
   clock.setTimer(provokeMs / 4, provoke);
-  // Nodes change places, and then somebody leads who may not have heard of it.
-  const supersede = () => {
-    const what = people.shuffle();
-    say?.(`world  ${what}`);
-    clock.setTimer(provokeMs, () => {
-      const leader = fleet.places.find(({ process }) => process === fleet.leaders()[0]);
-      if (leader !== undefined) fleet.crash(leader);
+  if (scenario.deaf) {
+    const [hearing] = fleet.places;
+    // Who hears leads while Nodes change places; then one who has not heard of it.
+    clock.setTimer(scenario.chaosMs * 0.3, () => {
+      for (const place of fleet.places) if (place !== hearing) fleet.stop(place);
     });
-  };
-  if (scenario.deaf) for (const share of [0.4, 0.75]) clock.setTimer(scenario.chaosMs * share, supersede);
+    clock.setTimer(scenario.chaosMs * 0.6, () => {
+      const what = people.shuffle();
+      say?.(`world  ${what}`);
+    });
+    clock.setTimer(scenario.chaosMs * 0.6 + provokeMs, () => fleet.crash(hearing!));
+  }
   await pass(scenario.chaosMs);
   aim.armed = false;
 

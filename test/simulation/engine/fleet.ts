@@ -85,7 +85,7 @@ export function createFleet(parts: FleetParts): Fleet {
     const { rates, counts, aim } = parts;
     const faultDice = createDice(scenario.seed, `faults ${name}`);
     const faults = createFaults({ dice: faultDice, rates, counts, aim, turn: scenario.seed });
-    if (scenario.deaf && index > 0) faults.deafness = 0.7;
+    if (scenario.deaf && index > 0) faults.deafness = 0.9;
     return {
       name,
       rate: scenario.clockRates[index]!,

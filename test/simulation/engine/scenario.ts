@@ -58,7 +58,7 @@ export function drawScenario(seed: number): Scenario {
   const deletes = site === 'kube delete nodes';
   // What takes several calls that all have to go well is not reached where much fails.
   const late = deletes || /routes\/\*$|\/pools|PATCH addresses|PATCH load-balancers\/\*$/.test(site);
-  const level = dice.pick(late ? [0.01] : [0.01, 0.04, 0.1, 0.25]);
+  const level = dice.pick(late || deaf ? [0.01] : [0.01, 0.04, 0.1, 0.25]);
   return {
     seed,
     machines: site === 'cloud GET instances' ? 6 : dice.whole(3, 7),
@@ -74,7 +74,7 @@ export function drawScenario(seed: number): Scenario {
     removalBudget: dice.pick(['1/1m', '50%/1m', '100%/1m']),
     drainMs: dice.pick([0, 5000, 15_000]),
     services: dice.whole(1, 3),
-    ipam: dice.chance(0.25),
+    ipam: !deaf && dice.chance(0.25),
     orphan,
     deleteOrphans: orphan || dice.chance(0.2),
     deaf,
@@ -90,7 +90,7 @@ export function drawScenario(seed: number): Scenario {
       report: 0.2,
     },
     actionMeanMs: dice.pick([3000, 6000, 12_000]),
-    chaosMs: dice.whole(deletes ? 170_000 : 60_000, 180_000),
+    chaosMs: dice.whole(deletes ? 170_000 : deaf ? 120_000 : 60_000, 180_000),
     earlyFaults: dice.chance(0.3),
     wildClocks: dice.chance(0.1),
     powerMs: dice.pick(deletes ? [2000] : [2000, 4000, 40_000]),

@@ -107,6 +107,8 @@ export const networkMutants: readonly Mutant[] = [
     name: "a living Node's route removed",
     edits: [
       ['controller/routes/vanished.ts', '      if (isClaimed(removal, live)) ', '      if (isClaimed(removal, [])) '],
+      // Either of the two keeps it.
+      ['controller/routes/plan.ts', '    if (wants.has(destination)) continue;', '    if (wants.size < 0) continue;'],
     ],
   },
   {
