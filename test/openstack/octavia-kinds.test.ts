@@ -7,7 +7,7 @@ import { floatingIpFor } from '../../controller/clouds/openstack/testing/fake-fl
 import type { FakeCall } from '../../controller/clouds/openstack/testing/fake-openstack.ts';
 import { desiredFor, newOwner, port } from '../clouds/desired.ts';
 import { ensure, remove } from '../clouds/drive.ts';
-import { type OctaviaHarness, octaviaHarness, reasons } from './octavia-harness.ts';
+import { type OctaviaHarness, octaviaHarness, reasons, steps } from './octavia-harness.ts';
 
 const uuid = (n: number) => `00000000-0000-4000-8000-00000000000${n}`;
 const posted = ({ fake }: OctaviaHarness, path: string): Record<string, unknown>[] =>
@@ -172,6 +172,23 @@ describe('kinds of Octavia load balancers', () => {
       kept.steps.map(({ resource }) => resource),
       ['members'],
     );
+  });
+
+  it('a mistake in any annotation changes nothing of what stands', async () => {
+    await open('[LoadBalancer]\ncreate-monitor = true\nmanage-security-groups = true\n');
+    await harness.ensure();
+    const { balancers } = await harness.driving();
+    const free = new Set<string>([
+      keys.availabilityZone,
+      keys.loadBalancerAddress,
+      keys.floatingSubnetTags,
+      keys.floatingSubnet,
+    ]);
+    for (const { key } of balancers.annotations) {
+      const driven = await harness.ensure({ annotations: { [key]: '!!' } });
+      assert.deepEqual(steps(driven), [], key);
+      if (!free.has(key)) assert.deepEqual(reasons(driven), ['Unsupported'], key);
+    }
   });
 
   it('the classic annotation does not attach: it says how', async () => {

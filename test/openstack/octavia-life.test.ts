@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import { ownerTags } from '../../controller/clouds/load-balancers.ts';
 import { keys } from '../../controller/clouds/openstack/load-balancers/annotations.ts';
+import { floatingIpDescription } from '../../controller/clouds/openstack/load-balancers/names.ts';
 import { tag } from '../../controller/clouds/openstack/load-balancers/tags.ts';
 import { floatingIpFor } from '../../controller/clouds/openstack/testing/fake-floating-ips.ts';
 import { memberOf, port } from '../clouds/desired.ts';
@@ -192,6 +193,32 @@ describe('the life of an Octavia load balancer', () => {
     assert.equal(await harness.observe(), undefined);
     const { balancers } = await harness.driving();
     assert.deepEqual(await harness.world.during(balancers.observeAll(harness.world.cluster)), []);
+  });
+
+  it('what is said of the floating IP while Octavia is at work is written, and mistaken for nothing else', async () => {
+    const { octavia, world, edge } = await open('[LoadBalancer]\ncreate-monitor = true\n');
+    floatingIpFor(harness.fake, edge, { description: floatingIpDescription(harness.desired) });
+    octavia.looks = 3;
+    const { balancers, desired } = await harness.driving();
+    const { owner, name, service } = desired;
+    const look = (id: string | undefined) =>
+      world.during(balancers.observe({ owner, name, service, id, attachTo: undefined }));
+    let observed = await look(undefined);
+    const wish = { ...desired, annotations: { [keys.keepFloatingIp]: 'true' } };
+    const done: string[] = [];
+    for (let round = 0; round < 30; round += 1) {
+      const plan = balancers.plan(wish, observed);
+      const [step] = plan.steps;
+      if (step) {
+        done.push(`${step.action} ${step.resource}`);
+        observed = await world.during(balancers.apply(step, observed, { permit: () => {} }));
+      } else if (plan.waitMs === undefined) break;
+      else {
+        await world.pass(plan.waitMs);
+        observed = await look(observed?.id);
+      }
+    }
+    assert.deepEqual(done, ['create load balancer', 'update floating IP', 'update floating IP']);
   });
 
   it('without cascade, the pieces are deleted one by one', async () => {

@@ -59,7 +59,10 @@ export function octaviaSteps({ client, reads }: { readonly client: OpenStackClie
       if (after === undefined) throw error;
       return now(after);
     }
-    return now(after(answer), !['create load balancer', 'fail over load balancer'].includes(call.does));
+    const whole = !['create load balancer', 'fail over load balancer'].includes(call.does);
+    // Neutron's things change nothing of how well the load balancer is known.
+    const sure = request.service === 'load-balancer' ? whole : (reads.memory.recall(owner)?.sure ?? false);
+    return now(after(answer), sure);
 
     /** What an earlier try has made without our hearing of it. */
     async function madeBefore(): Promise<Found | undefined> {

@@ -58,7 +58,8 @@ export function planSecurityGroup(wanted: Wanted, pieces: Pieces, loadBalancer: 
     }
   }
   for (const rule of ingress) {
-    if (group === undefined || kept.has(rule.id)) continue;
+    // A monitor that is not understood stays as it is, and has to reach the members.
+    if (group === undefined || kept.has(rule.id) || wanted.settings.monitor === undefined) continue;
     const summary = `delete rule ${rule.protocol ?? 'any'} ${rule.from ?? ''} from ${rule.prefix ?? 'anywhere'} of ${name}`;
     steps.push(stepOf(subject, rule.id, summary, { does: 'delete security group rule', group: group.id, id: rule.id }));
   }
@@ -77,7 +78,7 @@ function rulesFor(wanted: Wanted, pieces: Pieces, loadBalancer: LoadBalancer): N
   const subnet = pieces.network.subnets.find(({ id }) => id === subnetId)?.cidr;
   const everybody = family === 'IPv6' ? '::/0' : '0.0.0.0/0';
   const fitting = desired.sourceRanges.filter((range) => range.includes(':') === (family === 'IPv6'));
-  if (subnet === undefined && !features.layer4) return undefined;
+  if (settings.placement === undefined || (subnet === undefined && !features.layer4)) return undefined;
   const sources = features.layer4 ? (desired.sourceRanges.length === 0 ? [everybody] : fitting) : [subnet!];
   const rules = new Map<string, NewRule>();
   const add = (protocol: NewRule['protocol'], port: number, prefix: string) => {

@@ -186,6 +186,17 @@ describe('settings of an Octavia load balancer', () => {
     assert.deepEqual(read({ desired: { sourceRanges: ['192.0.2.0/24', 'fd00::/8'] } }).allowedCidrs, ['192.0.2.0/24']);
   });
 
+  for (const [families, sourceRanges, expected] of [
+    [['IPv4'], ['0.0.0.0/0', '::/0'], []],
+    [['IPv4'], ['0.0.0.0/0', '10.0.0.0/8'], []],
+    [['IPv6'], ['::/0'], []],
+    [['IPv6'], ['0.0.0.0/0', 'fd00::/8'], ['fd00::/8']],
+  ] as const) {
+    it(`source ranges ${sourceRanges.join(', ')} of ${families[0]} are ${expected.join() || 'everybody'}`, () => {
+      assert.deepEqual(read({ desired: { families, sourceRanges } }).allowedCidrs, expected);
+    });
+  }
+
   it('an API that is older than a feature says so', () => {
     const old = (key: string, value: string, minor: number) =>
       told(read({ annotations: { [key]: value }, minor })).join();

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import type { DesiredLoadBalancer, IpFamily, Refusal } from '../../load-balancers.ts';
 import type { LoadBalancerConfig, Placement } from '../load-balancer-config.ts';
 import { keys, values } from './annotations.ts';
-import type { Timeouts } from './answer.ts';
+import { isEverybody, type Timeouts } from './answer.ts';
 import type { Features } from './features.ts';
 import { parseNodeSelector } from './node-labels.ts';
 
@@ -257,7 +257,7 @@ export function readSettings(desired: DesiredLoadBalancer, { config, features }:
     // Without any left it would be open to everybody.
     if (ranges.length > 0 && fitting.length === 0)
       return refuse(`${shown}: none is ${family}, as the address of the load balancer is`);
-    return fitting;
+    return fitting.some(isEverybody) ? [] : fitting;
   }
 }
 
