@@ -14,6 +14,7 @@ import type { ServiceContext } from './service-context.ts';
 import { isPaused, wishOf } from './service-view.ts';
 import type { ServiceWork } from './service-work.ts';
 import type { Standings } from './standings.ts';
+import { createStepMemory } from './step-memory.ts';
 
 /** Where nothing can prove that the cloud shows us anything, what is missing must be so for this long. */
 const unprovedMs = 300_000;
@@ -52,11 +53,15 @@ export interface CloudCalls {
   ): Promise<void>;
   /** Whatever a cloud answers, nothing is done over and over without a pause: throws when the action was just done and does not show. */
   checkProgress(situation: Situation, action: Action, done: Done): void;
+  /** Nothing is left to do for this Service, or it is no more. */
+  settled(uid: string): void;
 }
 
 export function createCloudCalls(context: ServiceContext, parts: CloudCallParts): CloudCalls {
   const { clock, log, services, metrics } = context;
   const { cluster, adopts, observations, refused, standings, work, gate } = parts;
+
+  const steps = createStepMemory(() => clock.monotonic());
 
   async function observe(situation: Situation, signal: AbortSignal): Promise<void> {
     const { service, cloud, known: before } = situation;
@@ -140,6 +145,7 @@ export function createCloudCalls(context: ServiceContext, parts: CloudCallParts)
     try {
       const observed = await cloud.loadBalancers.apply(step, known?.observed, { permit, signal });
       gate.forget(service.uid);
+      steps.applied(situation, JSON.stringify(step));
       metrics.steps.add({ action: step.action, resource: step.resource });
       log.info('load balancer step', { service: service.key, step: step.summary, target: step.target });
       observations.put(scope, service.uid, {
@@ -168,20 +174,23 @@ export function createCloudCalls(context: ServiceContext, parts: CloudCallParts)
     return parseRecord(service.annotations[annotationKeys.loadBalancer])?.id;
   }
 
-  function checkProgress({ service, cloud }: Situation, action: Action, done: Done): void {
+  function checkProgress(situation: Situation, action: Action, done: Done): void {
     done.observed = action.do === 'observe' ? done.observed + 1 : 0;
-    const step = action.do === 'apply' ? JSON.stringify(action.step) : done.step;
-    const repeats = action.do === 'apply' && step === done.step;
-    done.step = step;
-    if (!repeats && done.observed < 3) return;
+    const step = action.do === 'apply' ? JSON.stringify(action.step) : undefined;
+    const waitMs = step === undefined ? 0 : steps.waitMs(situation, step);
+    const repeats = step !== undefined && step === done.step;
+    done.step = step ?? done.step;
+    if (!repeats && waitMs === 0 && done.observed < 3) return;
+    const { service, cloud } = situation;
     observations.spoil(cloud.scope, service.uid, { mayHaveMade: true });
     throw new CloudError({
       kind: 'Conflict',
       cloud: cloud.name,
       operation: action.do === 'apply' ? action.step.summary : 'observe',
       message: 'what was done does not show',
+      ...(waitMs > 0 && { retryAfterMs: waitMs }),
     });
   }
 
-  return { observe, apply, checkProgress };
+  return { observe, apply, checkProgress, settled: steps.forget };
 }

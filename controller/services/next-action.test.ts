@@ -178,6 +178,21 @@ describe('the next thing to do for a Service that wants a load balancer', () => 
       { metadata: ours, known: known({ observed: observed({ ingress: [] }) }) },
       'settle Provisioning 15000',
     ],
+    [
+      'something is to go, says the list of everything',
+      { metadata: ours, known: known({ source: 'all', observed: observed() }), plan: steps(remove) },
+      'observe',
+    ],
+    [
+      'something is to go',
+      { metadata: ours, known: known({ askedId: 'lb-1', observed: observed() }), plan: steps(remove) },
+      'apply delete',
+    ],
+    [
+      'something is to be made, says the list of everything',
+      { metadata: ours, known: known({ source: 'all', observed: observed() }), plan: steps(create) },
+      'apply create',
+    ],
     ['done', { metadata: ours, known: known({ source: 'all', observed: observed() }) }, 'settle Ensured'],
     ['bad ranges', { metadata: ours, spec: { loadBalancerSourceRanges: ['x'] } }, 'settle InvalidSourceRanges'],
   ] as const satisfies readonly (readonly [string, Given, string])[]) {
@@ -193,8 +208,19 @@ describe('the next thing to do for a Service that wants none any more', () => {
   for (const [what, given, expected] of [
     ['nothing has been read yet', gone, 'observe'],
     [
-      'it is there',
+      'it is in the list of everything, which others may have outdated',
       { ...gone, known: known({ source: 'all', observed: observed() }), removal: steps(remove) },
+      'observe',
+    ],
+    ['it is there', { ...gone, known: known({ observed: observed() }), removal: steps(remove) }, 'apply delete'],
+    [
+      'it was there a minute ago',
+      { ...gone, known: known({ observed: observed() }), removal: steps(remove), nowMs: 60_000 },
+      'observe',
+    ],
+    [
+      'one of its parts has just been removed',
+      { ...gone, known: known({ source: 'made', observed: observed() }), removal: steps(remove) },
       'apply delete',
     ],
     [

@@ -125,7 +125,13 @@ function ensureAction(situation: Situation): Action {
   if (step === undefined) return settled(situation, plan, change);
   // The id first: should we die, the next one need not search.
   if (change.record !== undefined) return { do: 'write', change, what: 'its id', first: false };
+  if (step.action === 'delete' && isOld(situation, known)) return { do: 'observe' };
   return { do: 'apply', step, steps: plan.steps };
+}
+
+/** Others may have come to use since what would be taken away: nothing is, by what a list of everything or an older answer says. */
+function isOld({ nowMs }: Situation, { source, atMs }: Known): boolean {
+  return source === 'all' || nowMs - atMs >= maxProofAgeMs;
 }
 
 /** The record as it should be, where it is not. */
@@ -275,7 +281,8 @@ function removeAction(situation: Situation): Action {
   if (observed !== undefined && isOurs(situation, observed)) {
     const plan = cloud.loadBalancers.planRemoval(observed, { retain: isRetained(service) });
     const [step] = plan.steps;
-    if (step !== undefined) return { do: 'apply', step, steps: plan.steps };
+    if (step !== undefined)
+      return isOld(situation, known) ? { do: 'observe' } : { do: 'apply', step, steps: plan.steps };
     if (plan.waitMs !== undefined)
       return settle('Deleting', 'the cloud is at work on its removal', { againInMs: plan.waitMs });
     // Nothing of ours is left, says an answer that may be old: ask for this very one.

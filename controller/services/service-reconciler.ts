@@ -59,6 +59,8 @@ const pausedAgainMs = 5000;
 /** More than any plan has; then others get their turn first. */
 const maxRounds = 100;
 const nextTurnMs = 1000;
+/** How soon a Service is looked at again of which the cache has yet to hear that it is gone. */
+const unheardAgainMs = 30_000;
 
 interface Subject {
   readonly gone: boolean;
@@ -91,6 +93,8 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
   const writer = { api: context.api, clock, isRead: readsAnnotation(clouds) };
   /** Services that we let go of ourselves: that they are gone is no news. */
   const released = new Set<string>();
+  /** Uids of Services that the API server has shown us itself, in this term: with our finalizer on, they go by our hand alone. */
+  const shown = new Set<string>();
   const gate = createRetryGate(clock, serviceBackoff);
   const calls = createCloudCalls(context, {
     cluster,
@@ -214,13 +218,17 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
         const outcome = await writeService(writer, service, action.change, holds);
         // What is gone the cache will tell.
         if (outcome.kind === 'gone') return rest();
-        if (outcome.kind !== 'unchanged') latest.wrote(outcome.service);
+        if (outcome.kind !== 'unchanged') {
+          latest.wrote(outcome.service);
+          shown.add(service.uid);
+        }
         if (outcome.kind === 'written') announceAdoption(service, action.change);
         if (outcome.kind === 'written' && action.first)
           observations.put(cloud.scope, service.uid, unborn(clock.monotonic()));
         return again;
       }
       case 'apply':
+        if (action.step.action === 'create' && !subject.gone && !(await isThere(service))) return rest(unheardAgainMs);
         await calls.apply(situation, action.step, { gone: subject.gone, signal });
         return again;
       case 'settle':
@@ -228,6 +236,18 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
       case 'release':
         return release(subject, situation, action.change);
     }
+  }
+
+  /** The cache of a new leader may be minutes old: what is made for a Service that went meanwhile would stay for ever. Throws a KubeError. */
+  async function isThere(service: ServiceView): Promise<boolean> {
+    if (shown.has(service.uid)) return true;
+    const live = await readService(writer, service);
+    if (live?.uid === service.uid) {
+      shown.add(service.uid);
+      return true;
+    }
+    log.warn('a Service that the cache shows is gone', { service: service.key });
+    return false;
   }
 
   function announceAdoption(service: ServiceView, { record }: ServiceChange): void {
@@ -245,7 +265,10 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
     if (subject.gone) return rest(againInMs);
     const turn = await show(service, change, standing);
     if (turn.kind === 'again') return turn;
-    if (againInMs === undefined) gate.forget(service.uid);
+    if (againInMs === undefined) {
+      gate.forget(service.uid);
+      calls.settled(service.uid);
+    }
     if (againInMs === undefined && stands.has(standing.reason)) work.ensured(service, members);
     return rest(againInMs);
   }
@@ -335,8 +358,10 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
     const { uid } = service;
     standings.forget(uid);
     work.forget(uid);
+    shown.delete(uid);
     refused.forget(uid);
     gate.forget(uid);
+    calls.settled(uid);
     told.delete(uid);
     context.members.forget?.(uid);
     for (const { scope } of clouds) observations.forget(scope, uid);
