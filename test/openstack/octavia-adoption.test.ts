@@ -165,6 +165,24 @@ describe('what the classic controller made', () => {
     });
   }
 
+  it('one of our own that lost its tags keeps what our parts say, with adoption as without', async () => {
+    harness = await octaviaHarness(config);
+    await harness.ensure();
+    const [balancer] = harness.octavia.balancers.values();
+    assert.ok(balancer);
+    balancer.fields['tags'] = [];
+    const { balancers } = await harness.driving();
+    const seen = [];
+    for (const adopt of [undefined, proof(['203.0.113.10'])]) {
+      const observed = await harness.observe({ adopt, id: balancer.id });
+      assert.deepEqual(observed?.owner, harness.desired.owner);
+      const plan = balancers.plan(harness.desired, observed);
+      assert.deepEqual(plan.steps, []);
+      seen.push(plan.refusals.map(({ reason }) => reason));
+    }
+    assert.deepEqual(seen, [['AddressWouldChange'], ['AddressWouldChange']]);
+  });
+
   it('of two that agree none is taken, unless one is recorded', async () => {
     harness = await octaviaHarness(config);
     const { balancer, address } = await asClassic(harness);

@@ -126,8 +126,6 @@ export function assemble(subject: Subject, found: Found, options: AssembleOption
   const tagged = there.filter(({ tags }) => ownedBy(tags, owner)).sort((a, b) => rank(b) - rank(a) || byAge(a, b));
   const adopted = tagged.length === 0 ? adoptable(there, subject, found, options) : undefined;
   const own = tagged[0] ?? adopted;
-  const recorded = subject.adopt && own === undefined ? there.find(({ id }) => id === subject.id) : undefined;
-  if (recorded) return estranged(recorded, subject, rest);
   const doubles = tagged.slice(1).filter((one) => one.id !== attachTo);
   const hosts = there.filter(
     (one) => one !== own && !doubles.includes(one) && (one.id === attachTo || carriesPieces(one, subject)),
@@ -135,15 +133,14 @@ export function assemble(subject: Subject, found: Found, options: AssembleOption
   const kept = there.find(({ tags }) => tagValue(tags, ownerTags.retained) !== undefined && !ownedBy(tags, owner));
   const pieces: Pieces = { ...rest, subject, own, adopted: adopted !== undefined, hosts, doubles, kept };
   const ours = rest.floatingIps.filter((one) => isOurFloatingIp(one, pieces));
+  const pieced = hosts.some((one) => carriesPieces(one, subject));
+  const recorded = subject.adopt && !own && !pieced ? there.find(({ id }) => id === subject.id) : undefined;
+  if (recorded && ours.length === 0) return estranged(recorded, subject, rest);
   const host = hosts.find((one) => one.id === attachTo) ?? hosts[0];
   const serves = host !== undefined && ourListeners(host, subject, false).length > 0;
   const main = host && (serves || !own) && (attachTo !== undefined || !own) ? host : own;
   if (!main && ours.length === 0 && rest.named === undefined && rest.group === undefined) return undefined;
-  const any =
-    own !== undefined ||
-    hosts.some((one) => carriesPieces(one, subject)) ||
-    ours.length > 0 ||
-    rest.group !== undefined;
+  const any = own !== undefined || pieced || ours.length > 0 || rest.group !== undefined;
   const isOwn = main !== undefined && main === own;
   return {
     pieces,
