@@ -52,7 +52,7 @@ export function createBalancerApply({ parts, reads, network, securityGroups }: A
       // Whoever attached meanwhile has not told us.
       const listeners = await reads.listeners(arn, { urgency: 'change', signal: options.signal }).catch(noneIfGone);
       const seen = { ...own, listeners };
-      if (othersListeners(seen, pieces.groups, subject.owner).length > 0) return { ...pieces, own: seen };
+      if (othersListeners(seen, pieces, subject.owner).length > 0) return { ...pieces, own: seen };
     }
     const command = new DeleteLoadBalancerCommand({ LoadBalancerArn: arn });
     await unlessGone(() => elbv2().change('DeleteLoadBalancer', command, options));

@@ -74,9 +74,10 @@ const arnsPerCall = 20;
 
 export function planTags(
   { tags, subject }: Pick<Wanted, 'tags' | 'subject'>,
-  { groups, network, cluster }: Pieces,
+  pieces: Pieces,
   own: LoadBalancer,
 ): NlbStep[] {
+  const { groups, network, cluster } = pieces;
   const lacks = (there: Tags) => Object.entries(tags).some(([key, value]) => there[key] !== value);
   const steps: NlbStep[] = [];
   for (const id of own.securityGroups) {
@@ -85,7 +86,7 @@ export function planTags(
       continue;
     steps.push(securityGroupStep(subject, plannedCall({ does: 'tag security group', group: id, tags }, group.name)));
   }
-  const listeners = ownListeners(own, groups, subject.owner);
+  const listeners = ownListeners(own, pieces, subject.owner);
   // Itself last: until then its parts are found by the marks of the one who made it.
   const arns = [...groups, ...listeners, own].filter((one) => lacks(one.tags)).map(({ arn }) => arn);
   for (let at = 0; at < arns.length; at += arnsPerCall) {

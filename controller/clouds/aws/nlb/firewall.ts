@@ -72,7 +72,10 @@ export function planFirewall(
   // Its groups are other Services', too: each lets it in by rules of its own, which go with it.
   const from = attached ? existing?.securityGroups[0] : undefined;
   if (attached) carried = [];
-  else if (has && given.length > 0) {
+  else if (existing && has && settings.unclear.has(keys.securityGroups)) {
+    carried = existing.securityGroups;
+    source = existing.securityGroups[0];
+  } else if (has && given.length > 0) {
     carried = given;
     source = given[0];
   } else if (has && (managed || ownsGroup(subject, facts))) {

@@ -103,22 +103,32 @@ export interface NlbObserved extends ObservedLoadBalancer {
   readonly pieces: Pieces;
 }
 
-/** Those that our tags name, and those without an owner that forward to a target group of ours. */
-export function ownListeners(
-  { listeners }: LoadBalancer,
-  groups: readonly TargetGroup[],
-  owner: Owner,
-): readonly Listener[] {
-  return listeners.filter(
-    ({ tags, group }) =>
-      ownedBy(tags, owner) || (tags[ownerTags.service] === undefined && groups.some(({ arn }) => arn === group)),
-  );
+type Standing = Pick<Pieces, 'own' | 'groups' | 'adopted'>;
+
+/**
+ * Those that our tags name; on what is ours by adoption also those without an owner that forward to a target group of it. On anybody's else, forwarding to a group of ours
+ * proves nothing.
+ */
+export function ownListeners(one: LoadBalancer, { own, groups, adopted }: Standing, owner: Owner): readonly Listener[] {
+  const adopts = adopted && own?.arn === one.arn;
+  return one.listeners.filter(({ tags, group }) => {
+    if (ownedBy(tags, owner)) return true;
+    return adopts && tags[ownerTags.service] === undefined && groups.some(({ arn }) => arn === group);
+  });
 }
 
-/** What somebody else has on a load balancer of ours: it goes on serving them. */
-export function othersListeners(one: LoadBalancer, groups: readonly TargetGroup[], owner: Owner): readonly Listener[] {
-  const ours = new Set(ownListeners(one, groups, owner));
+/** What somebody else has on a load balancer: it goes on serving them. */
+export function othersListeners(one: LoadBalancer, standing: Standing, owner: Owner): readonly Listener[] {
+  const ours = new Set(ownListeners(one, standing, owner));
   return one.listeners.filter((listener) => !ours.has(listener));
+}
+
+/** Whether a listener of somebody else forwards to a target group of ours. */
+export function servesOthers(group: TargetGroup, pieces: Pieces): boolean {
+  const { subject, own, hosts } = pieces;
+  return [...(own ? [own] : []), ...hosts].some(
+    (one) => subject && othersListeners(one, pieces, subject.owner).some((listener) => listener.group === group.arn),
+  );
 }
 
 /** The security group in front of a Service's network load balancer, which also tells that something of it is there. */
@@ -130,7 +140,7 @@ export function frontGroupOf({ groups }: NetworkFacts, owner: Owner): ObservedSe
 export function assemble(pieces: Pieces): NlbObserved | undefined {
   const { subject, own, hosts, foreign, groups, network } = pieces;
   const host = subject && hosts.find(({ arn }) => arn === subject.attachTo);
-  const serving = subject && hosts.find((one) => ownListeners(one, groups, subject.owner).length > 0);
+  const serving = subject && hosts.find((one) => ownListeners(one, pieces, subject.owner).length > 0);
   const inUse = serving ?? (own ? undefined : host);
   const main = (subject?.attachTo !== undefined || !own ? inUse : undefined) ?? own ?? foreign;
   const marker = subject && frontGroupOf(network, subject.owner);

@@ -1,6 +1,6 @@
 import { type LoadBalancerPlan, ownerTags, type Refusal } from '../../load-balancers.ts';
 import type { Listener, LoadBalancer, Pieces, TargetGroup } from './observed.ts';
-import { ownListeners } from './observed.ts';
+import { ownListeners, servesOthers } from './observed.ts';
 import type { Wanted } from './plan.ts';
 import { type ListenerWish, type NlbStep, stepOf } from './step.ts';
 import { planTargets, wantedTargets } from './targets.ts';
@@ -24,7 +24,7 @@ export function planParts(
   const refusals: Refusal[] = [];
   const later: NlbStep[] = [];
   const inUse = new Set<string>();
-  const mine = new Set(on ? ownListeners(on, groups, subject.owner).map(({ arn }) => arn) : []);
+  const mine = new Set(on && pieces ? ownListeners(on, pieces, subject.owner).map(({ arn }) => arn) : []);
   for (const listener of wanted.listeners) {
     const there = on?.listeners.find(({ port }) => port === listener.port);
     if (there && !mine.has(there.arn)) {
@@ -44,7 +44,7 @@ export function planParts(
   for (const listener of on?.listeners ?? []) {
     if (!mine.has(listener.arn) || served.has(listener.port)) continue;
     // What is asked for and cannot be told stays as it is.
-    if (wantedPorts.has(listener.port) && wanted.listeners.length === 0) {
+    if (wantedPorts.has(listener.port)) {
       const kept = groups.find(({ arn }) => arn === listener.group);
       if (kept) inUse.add(kept.name);
       continue;
@@ -53,8 +53,9 @@ export function planParts(
     const summary = `delete listener ${protocol} ${port} of ${on!.name}`;
     steps.push(stepOf(subject, arn, summary, { does: 'delete listener', arn }, on!.arn));
   }
-  for (const { name } of groups) {
-    if (inUse.has(name)) continue;
+  for (const group of groups) {
+    const { name } = group;
+    if (inUse.has(name) || (pieces && servesOthers(group, pieces))) continue;
     later.push(stepOf(subject, name, `delete target group ${name}`, { does: 'delete target group', group: name }));
   }
   return { steps: [...steps, ...later], refusals, waitMs: undefined };

@@ -17,7 +17,7 @@ import { planParts } from './parts-plan.ts';
 import { type NlbSettings, readNlbSettings } from './settings.ts';
 import { type NlbStep, stepOf } from './step.ts';
 import { strangers } from './targets.ts';
-import { type WantedListener, wantedListeners } from './wanted.ts';
+import { asItStands, type WantedListener, wantedListeners } from './wanted.ts';
 
 export type NlbPlan = LoadBalancerPlan<NlbStep>;
 
@@ -59,18 +59,26 @@ export function planNlb(
   const adopting = observed?.pieces.adopted ?? false;
   // What the classic controller made is judged by its own defaults, until it is changed anyway.
   const probe = context.config.healthProbe ?? (adopting ? ({ mode: 'ServiceNodePort' } as const) : undefined);
-  const { listeners, refusals } = wantedListeners(desired, settings, { clusterId: cluster.id ?? '', probe });
+  const clusterId = cluster.id ?? '';
+  const { listeners: asked, refusals } = wantedListeners(desired, settings, { clusterId, probe });
+  const pieces = observed?.pieces;
+  const on = attach ? pieces?.hosts.find(({ arn }) => arn === attach.id) : (pieces?.own ?? pieces?.hosts[0]);
+  const listeners = asked.flatMap((one) => {
+    const listener = on?.listeners.find(({ port }) => port === one.port);
+    const standing = listener && { listener, group: pieces?.groups.find(({ arn }) => arn === listener.group) };
+    return asItStands(one, standing, settings, { service, clusterId }) ?? [];
+  });
   const tags = tagsFor(desired, cluster, settings.tags);
   const wanted: Wanted = { desired, settings, subject, listeners, cluster, tags, context, adopting };
-  const asked = [...settings.refusals, ...settings.notes, ...strangers(desired, context.accepts), ...refusals];
-  const plan = attach ? planAttached(wanted, observed?.pieces, observed) : planOfItsOwn(wanted, observed?.pieces);
-  return { ...plan, refusals: [...asked, ...plan.refusals] };
+  const told = [...settings.refusals, ...settings.notes, ...strangers(desired, context.accepts), ...refusals];
+  const plan = attach ? planAttached(wanted, pieces, observed) : planOfItsOwn(wanted, pieces);
+  return { ...plan, refusals: [...told, ...plan.refusals] };
 }
 
 function planOfItsOwn(wanted: Wanted, pieces: Pieces | undefined): NlbPlan {
   const { desired, subject } = wanted;
   if (pieces?.own) return planOwn(wanted, pieces, pieces.own);
-  const host = pieces?.hosts.find((one) => ownListeners(one, pieces.groups, subject.owner).length > 0);
+  const host = pieces?.hosts.find((one) => ownListeners(one, pieces, subject.owner).length > 0);
   if (pieces && host && !desired.mayChangeAddress) {
     const message = `${desired.service} uses load balancer ${host.arn}, which somebody else made; one of its own has another address`;
     const inside = planInside(wanted, pieces, host, true);
@@ -169,7 +177,7 @@ function planAttached(wanted: Wanted, pieces: Pieces | undefined, observed: NlbO
   if (pieces?.own?.arn === id) return planOwn(wanted, pieces, pieces.own);
   const instead = (reason: Refusal['reason'], message: string): NlbPlan => {
     const refusal: Refusal = { reason, message };
-    const current = pieces?.own ?? pieces?.hosts.find((one) => ownListeners(one, pieces.groups, owner).length > 0);
+    const current = pieces?.own ?? pieces?.hosts.find((one) => ownListeners(one, pieces, owner).length > 0);
     if (!pieces || !current) return { ...nothing, refusals: [refusal] };
     const inside = planInside(wanted, pieces, current, current !== pieces.own);
     return { ...inside, refusals: [refusal, ...inside.refusals] };
@@ -185,8 +193,8 @@ function planAttached(wanted: Wanted, pieces: Pieces | undefined, observed: NlbO
     const message = `load balancer ${id} has no tag ${ownerTags.consent} with ${owner.cluster}, and --attachable-load-balancers does not name it`;
     return instead('ForeignLoadBalancer', message);
   }
-  const { own, hosts, groups } = pieces!;
-  const served = (one: LoadBalancer) => ownListeners(one, groups, owner).length > 0;
+  const { own, hosts } = pieces!;
+  const served = (one: LoadBalancer) => ownListeners(one, pieces!, owner).length > 0;
   const elsewhere = [...(own ? [own] : []), ...hosts.filter((one) => one !== host && served(one))];
   if (elsewhere.length > 0 && !desired.mayChangeAddress && !served(host)) {
     const message = `${desired.service} uses load balancer ${elsewhere[0]!.arn}, and ${id} has another address`;
@@ -209,16 +217,16 @@ function planAttached(wanted: Wanted, pieces: Pieces | undefined, observed: NlbO
 }
 
 /** Why a load balancer of ours cannot go: somebody else uses it, too. */
-function conflictOf({ owner }: Subject, { groups }: Pieces, own: LoadBalancer): Refusal | undefined {
-  const others = othersListeners(own, groups, owner);
+function conflictOf({ owner }: Subject, pieces: Pieces, own: LoadBalancer): Refusal | undefined {
+  const others = othersListeners(own, pieces, owner);
   if (others.length === 0) return undefined;
   const ports = others.map(({ protocol, port }) => `${protocol} ${port}`).join(', ');
   return { reason: 'Conflict', message: `load balancer ${own.name} stays: listeners ${ports} are of somebody else` };
 }
 
 /** Our listeners on somebody else's load balancer go; target groups that nobody uses then are found stale. */
-export function planDetach(subject: Subject, host: LoadBalancer, { groups }: Pieces): NlbStep[] {
-  return ownListeners(host, groups, subject.owner).map(({ arn, port, protocol }) =>
+export function planDetach(subject: Subject, host: LoadBalancer, pieces: Pieces): NlbStep[] {
+  return ownListeners(host, pieces, subject.owner).map(({ arn, port, protocol }) =>
     stepOf(
       subject,
       arn,

@@ -11,6 +11,8 @@ import {
   ownListeners,
   type Pieces,
   type Subject,
+  servesOthers,
+  type TargetGroup,
 } from './observed.ts';
 import { type NlbPlan, planDetach, waitMs } from './plan.ts';
 import { type NlbStep, securityGroupStep, stepOf } from './step.ts';
@@ -23,7 +25,7 @@ export function planNlbRemoval({ pieces }: NlbObserved, retain: boolean): NlbPla
   const { subject, own, hosts, groups, network } = pieces;
   if (!subject) return { steps: [], refusals: [], waitMs: undefined };
   if (retain && own) return planGivingUp(subject, pieces);
-  if (own && othersListeners(own, pieces.groups, subject.owner).length > 0) return planLeaving(subject, pieces, own);
+  if (own && othersListeners(own, pieces, subject.owner).length > 0) return planLeaving(subject, pieces, own);
   const { owner, name } = subject;
   if (own && pieces.adopted) {
     // Once the load balancer is gone, nothing but tags tells whose its parts were.
@@ -39,21 +41,30 @@ export function planNlbRemoval({ pieces }: NlbObserved, retain: boolean): NlbPla
     const summary = `delete load balancer ${own.name}`;
     steps.push(stepOf(subject, own.arn, summary, { does: 'delete load balancer', arn: own.arn }));
   }
-  for (const group of groups) {
-    const summary = `delete target group ${group.name}`;
-    steps.push(stepOf(subject, group.name, summary, { does: 'delete target group', group: group.name }));
-  }
+  for (const group of groups) steps.push(planGroupOff(subject, group, pieces));
   if (ownGroup === undefined) return { steps, refusals: [], waitMs: undefined };
   const rest = planGroupRemoval(removal, network);
   steps.push(...rest.steps.map((call) => securityGroupStep(subject, call)));
   return { steps, refusals: [], waitMs: steps.length === 0 ? (rest.waitMs ?? waitMs) : rest.waitMs };
 }
 
+/** One that a listener of somebody else uses cannot be deleted, and is left to them. */
+function planGroupOff(subject: Subject, group: TargetGroup, pieces: Pieces): NlbStep {
+  const { arn, name } = group;
+  if (!servesOthers(group, pieces))
+    return stepOf(subject, name, `delete target group ${name}`, { does: 'delete target group', group: name });
+  const keys = [ownerTags.service, ownerTags.serviceName];
+  return stepOf(subject, arn, `leave target group ${name} to its other users`, {
+    does: 'remove tags',
+    arns: [arn],
+    keys,
+  });
+}
+
 /** Somebody else has listeners on it: what is ours goes, and the load balancer stays for them. */
 function planLeaving(subject: Subject, pieces: Pieces, own: LoadBalancer): NlbPlan {
   const steps = [own, ...pieces.hosts].flatMap((one) => planDetach(subject, one, pieces));
-  for (const { name } of pieces.groups)
-    steps.push(stepOf(subject, name, `delete target group ${name}`, { does: 'delete target group', group: name }));
+  for (const group of pieces.groups) steps.push(planGroupOff(subject, group, pieces));
   if (own.securityGroups.length === 0) {
     const removal = { owner: subject.owner, loadBalancer: subject.name, groups: [], ownGroup: undefined };
     const calls = planNodeRuleRemoval(removal, pieces.network);
@@ -67,17 +78,18 @@ function planLeaving(subject: Subject, pieces: Pieces, own: LoadBalancer): NlbPl
 const arnsPerCall = 20;
 
 /** Our tags go, the load balancer's own last: until then the rest is still found. */
-function planGivingUp(subject: Subject, { own, hosts, groups, network }: Pieces): NlbPlan {
+function planGivingUp(subject: Subject, pieces: Pieces): NlbPlan {
+  const { own, hosts, groups, network } = pieces;
   const { owner, service } = subject;
   const keys = [ownerTags.service, ownerTags.serviceName];
-  const steps: NlbStep[] = hosts.flatMap((host) => planDetach(subject, host, { groups } as Pieces));
+  const steps: NlbStep[] = hosts.flatMap((host) => planDetach(subject, host, pieces));
   const one = own!;
   if (one.tags[ownerTags.retained] === undefined) {
     const tags = { [ownerTags.retained]: service, [ownerTags.cluster]: owner.cluster };
     const summary = `tag ${one.name} as kept when ${service} goes`;
     steps.push(stepOf(subject, one.arn, summary, { does: 'add tags', arns: [one.arn], tags }));
   }
-  const parts = [...groups, ...ownListeners(one, groups, owner)]
+  const parts = [...groups, ...ownListeners(one, pieces, owner)]
     .filter(({ tags }) => keys.some((key) => tags[key] !== undefined))
     .map(({ arn }) => arn);
   for (let at = 0; at < parts.length; at += arnsPerCall) {

@@ -137,8 +137,8 @@ export function readNlbSettings(desired: DesiredLoadBalancer, options: { readonl
     targetType: targetTypeText === 'ip' ? ('ip' as const) : ('instance' as const),
     subnets,
     securityGroups,
-    eips,
-    privateAddresses,
+    eips: unclear.has(keys.eipAllocations) ? [] : eips,
+    privateAddresses: unclear.has(keys.privateAddresses) ? [] : privateAddresses,
     crossZone: flag(keys.crossZone) ?? false,
     accessLog: readAccessLog(),
     tls: readTls(),
@@ -163,7 +163,7 @@ export function readNlbSettings(desired: DesiredLoadBalancer, options: { readonl
   function readTls(): TlsWish | undefined {
     const certificate = text(keys.sslCertificate);
     if (certificate === undefined) return undefined;
-    if (!/^arn:[\w-]+:(acm|iam):.+$/.test(certificate))
+    if (!/^arn:[\w-]+:(acm|iam):[^\s,]+$/.test(certificate))
       return refuse(keys.sslCertificate, 'expected the ARN of one certificate in ACM or IAM');
     const ports = (text(keys.sslPorts) ?? '*').split(',').flatMap((item) => item.trim() || []);
     const all = ports.includes('*');
@@ -191,7 +191,10 @@ export function readNlbSettings(desired: DesiredLoadBalancer, options: { readonl
       refuse(keys.additionalTags, 'expected key=value pairs, no key of aws:, kubernetes.io/ or mooring.dev/');
       return {};
     }
-    if (tags.length > 40) refuse(keys.additionalTags, 'expected 40 tags at the most: AWS allows 50 in all');
+    if (tags.length > 40) {
+      refuse(keys.additionalTags, 'expected 40 tags at the most: AWS allows 50 in all');
+      return {};
+    }
     return Object.fromEntries(tags);
   }
 

@@ -2,6 +2,7 @@ import type { DesiredLoadBalancer, DesiredPort, Refusal } from '../../load-balan
 import type { HealthProbe } from '../config-values.ts';
 import { keys } from '../load-balancer-annotations.ts';
 import { type TargetGroupKey, targetGroupName } from './names.ts';
+import type { Listener, TargetGroup } from './observed.ts';
 import type { NlbSettings } from './settings.ts';
 
 /** How the members of a target group are probed. */
@@ -161,4 +162,44 @@ export function defaultAttributes({
 }: Pick<WantedGroup, 'targetType' | 'protocol'>): Readonly<Record<string, string>> {
   const preserved = targetType === 'instance' || protocol === 'UDP' || protocol === 'TCP_UDP';
   return { 'preserve_client_ip.enabled': String(preserved), 'proxy_protocol_v2.enabled': 'false' };
+}
+
+const frontKeys = [keys.sslCertificate, keys.sslPorts, keys.sslPolicy];
+const groupKeys = [
+  ...[keys.targetType, keys.backendProtocol, keys.sslCertificate, keys.sslPorts, keys.healthProtocol],
+  ...[keys.healthPort, keys.healthPath, keys.healthyThreshold, keys.unhealthyThreshold, keys.healthTimeout],
+  keys.healthInterval,
+];
+
+/** What stands on a port already. */
+export interface StandingListener {
+  readonly listener: Listener;
+  readonly group: TargetGroup | undefined;
+}
+
+/**
+ * What an annotation says that cannot be read stays as it is: TLS, and how members are reached and probed. Where nothing stands yet, nothing is made in its place:
+ * undefined.
+ */
+export function asItStands(
+  wanted: WantedListener,
+  standing: StandingListener | undefined,
+  { unclear }: NlbSettings,
+  { service, clusterId }: { readonly service: string; readonly clusterId: string },
+): WantedListener | undefined {
+  const isFrontUnclear = frontKeys.some((key) => unclear.has(key));
+  const isGroupUnclear = groupKeys.some((key) => unclear.has(key));
+  if (!isFrontUnclear && !isGroupUnclear) return wanted;
+  if (!standing) return undefined;
+  const { protocol, certificate } = standing.listener;
+  const front = isFrontUnclear && { protocol: protocol as WantedListener['protocol'], certificate, policy: undefined };
+  const there = isGroupUnclear ? standing.group : undefined;
+  if (!there) return { ...wanted, ...front };
+  const targetType = there.targetType === 'ip' ? ('ip' as const) : ('instance' as const);
+  const key: TargetGroupKey = {
+    ...{ port: wanted.port, nodePort: wanted.group.nodePort, protocol: there.protocol, targetType },
+    ...{ healthProtocol: there.health.protocol, healthInterval: there.health.interval },
+  };
+  const name = there.port === key.nodePort ? there.name : targetGroupName(clusterId, service, key);
+  return { ...wanted, ...front, group: { ...wanted.group, ...key, name, health: there.health, attributes: {} } };
 }

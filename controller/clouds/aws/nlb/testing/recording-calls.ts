@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { fakeClock } from '../../../../../common/testing/fake-clock.ts';
 import { clusterTagsOf, tagMap } from '../../cluster-tags.ts';
 import type { AwsParts } from '../../parts.ts';
 import { createGroupUsers } from '../../security-groups/group-users.ts';
@@ -135,9 +136,11 @@ export function createRecordingCalls(
     },
   } as unknown as AwsParts['ec2'];
   const config = { subnetId: undefined };
+  const context = { clock: fakeClock() };
   const parts = {
     ec2,
     config,
+    context,
     elb: () => calls,
     elbv2: () => calls,
     cluster: async () => cluster,
