@@ -231,7 +231,7 @@ describe('AWS on moto, what classic load balancers are asked for', () => {
         },
       };
       await remove(await driving(desired, { balancers: watched }));
-      assert.deepEqual(waits, [5000, 5000, 5000]);
+      assert.deepEqual(waits, [5000, 10_000, 20_000]);
     }));
 
   it('what the classic controller made is taken over without a call, tagged with the first change, and removed as ours', async () => {

@@ -25,9 +25,12 @@ export interface FrontGroups {
  */
 export function planFrontGroups(wanted: Wanted, pieces: ClassicPieces | undefined): FrontGroups {
   const { desired, settings, subject, config } = wanted;
+  const carried = pieces?.balancer?.securityGroups ?? [];
+  // What is not understood opens and closes nothing.
+  if (settings.securityGroups === undefined) return { steps: [], refusals: [], groups: carried };
+  const added = settings.extraSecurityGroups;
   const given = personsGroups(wanted);
-  if (given !== undefined)
-    return { steps: [], refusals: [], groups: [...new Set([...given, ...settings.extraSecurityGroups])] };
+  if (given !== undefined) return { steps: [], refusals: [], groups: [...new Set([...given, ...(added ?? carried)])] };
   const own = pieces && ownGroupIn(pieces);
   const name = ownGroupName(desired.name);
   const sources = desired.sourceRanges.length > 0 ? desired.sourceRanges : everybody;
@@ -51,7 +54,7 @@ export function planFrontGroups(wanted: Wanted, pieces: ClassicPieces | undefine
     calls.push(...traffic.calls);
     groups.push(traffic.group);
   }
-  const extra = settings.extraSecurityGroups.filter((id) => !groups.includes(id));
+  const extra = (added ?? carried).filter((id) => !groups.includes(id));
   return {
     steps: calls.map((call) => groupStep(subject, call)),
     refusals: plan.refusals,
@@ -60,7 +63,7 @@ export function planFrontGroups(wanted: Wanted, pieces: ClassicPieces | undefine
 }
 
 function personsGroups({ settings, config }: Wanted): readonly string[] | undefined {
-  if (settings.securityGroups.length > 0) return settings.securityGroups;
+  if (settings.securityGroups === undefined || settings.securityGroups.length > 0) return settings.securityGroups;
   return config.elbSecurityGroup === undefined ? undefined : [config.elbSecurityGroup];
 }
 

@@ -47,8 +47,7 @@ export function ownGroupIn(pieces: ClassicPieces): ObservedSecurityGroup | undef
   if (pieces.leftover !== undefined) return facts.groups.get(pieces.leftover);
   const name = ownGroupName(subject.name);
   const tagged = ownGroupOf(facts, subject.owner, name);
-  if (tagged?.name === name) return tagged;
-  if (!adopted) return undefined;
+  if (tagged !== undefined || !adopted) return tagged;
   const carried = balancer?.securityGroups.flatMap((id) => facts.groups.get(id) ?? []) ?? [];
   return carried.find((group) => group.name === name && facts.isCluster(group.tags));
 }

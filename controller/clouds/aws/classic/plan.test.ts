@@ -8,7 +8,7 @@ import { createGroupUsers } from '../security-groups/group-users.ts';
 import type { NetworkFacts } from '../security-groups/network-facts.ts';
 import { afterCall, clusterTag, factsOf, group, rule } from '../testing/network-facts.ts';
 import { createClassicApply } from './apply.ts';
-import type { ClassicObserved } from './observed.ts';
+import { type ClassicObserved, ownGroupIn } from './observed.ts';
 import { planClassic } from './plan.ts';
 import { planClassicRemoval } from './removal.ts';
 import type { ClassicConfig } from './settings.ts';
@@ -295,6 +295,65 @@ describe('the plan of a classic load balancer', () => {
     assert.deepEqual(steps, []);
     assert.match(refusals[0]?.message ?? '', /subnets: "subnet-nowhere"/);
   });
+
+  it('makes a group of its own beside one that another kind of load balancer of this Service has left', async () => {
+    const { ensure, remove, groups } = machine();
+    const left = group('sg-left', {
+      name: 'k8s-default-web-0123456789',
+      tags: { [ownerTags.cluster]: 'uid-c', [ownerTags.service]: 'uid-s' },
+    });
+    const observed = await ensure(desired(), undefined);
+    assert.ok(observed);
+    const facts = { ...observed.pieces.facts, groups: new Map(observed.pieces.facts.groups).set(left.id, left) };
+    const pieces = { ...observed.pieces, facts };
+    assert.equal(ownGroupIn(pieces)?.name, 'k8s-elb-a1');
+    assert.equal(ownGroupIn({ ...pieces, facts: factsOf([left]) }), undefined);
+    await remove(observed);
+    assert.deepEqual(groups(), ['sg-nodes', 'sg-persons']);
+  });
+
+  const typos: readonly [good: Readonly<Record<string, string>>, key: string, bad: string][] = [
+    [{ [keys.securityGroups]: 'sg-persons' }, keys.securityGroups, 'sg-persons,sg_2'],
+    [{ [keys.extraSecurityGroups]: 'sg-persons' }, keys.extraSecurityGroups, 'sg-persons,sg_2'],
+    [{ [keys.subnets]: 'subnet-a' }, keys.subnets, 'subnet-a,subnet-a'],
+    [{ [keys.crossZone]: 'true' }, keys.crossZone, 'yes'],
+    [{ [keys.sslCertificate]: 'arn:aws:acm:eu-west-1:1:certificate/a' }, keys.sslCertificate, 'arn:aws:acm-typo'],
+    [{ [keys.sslCertificate]: 'arn:aws:acm:eu-west-1:1:certificate/a', [keys.sslPorts]: '80' }, keys.sslPorts, '81'],
+    [{ [keys.backendProtocol]: 'http' }, keys.backendProtocol, 'htttp'],
+    [{ [keys.additionalTags]: 'a=b' }, keys.additionalTags, 'aws:a=b'],
+    [{ [keys.healthProtocol]: 'TCP' }, keys.healthProtocol, 'TCPP'],
+    [{ [keys.healthPort]: '8080' }, keys.healthPort, 'http'],
+    [{ [keys.healthPath]: '/up' }, keys.healthPath, 'up'],
+    [{ [keys.healthyThreshold]: '3' }, keys.healthyThreshold, 'three'],
+    [{ [keys.unhealthyThreshold]: '3' }, keys.unhealthyThreshold, '11'],
+    [{ [keys.healthTimeout]: '4' }, keys.healthTimeout, '4s'],
+    [{ [keys.healthInterval]: '20' }, keys.healthInterval, '20s'],
+    [{ [keys.accessLogEnabled]: 'true', [keys.accessLogBucket]: 'logs' }, keys.accessLogEnabled, 'on'],
+    [{ [keys.accessLogEnabled]: 'true', [keys.accessLogBucket]: 'logs' }, keys.accessLogBucket, ''],
+    [
+      { [keys.accessLogEnabled]: 'true', [keys.accessLogBucket]: 'logs', [keys.accessLogEmitInterval]: '5' },
+      keys.accessLogEmitInterval,
+      '7',
+    ],
+    [{ [keys.proxyProtocol]: '*' }, keys.proxyProtocol, 'v2'],
+    [{ [keys.drainingEnabled]: 'true', [keys.drainingTimeout]: '60' }, keys.drainingEnabled, 'on'],
+    [{ [keys.drainingEnabled]: 'true', [keys.drainingTimeout]: '60' }, keys.drainingTimeout, '1m'],
+    [{ [keys.idleTimeout]: '300' }, keys.idleTimeout, '5m'],
+  ];
+  for (const [good, key, bad] of typos) {
+    it(`${key}: a value that means nothing is refused, and what it is about stays as it is`, async () => {
+      for (const healthProbe of [undefined, { mode: 'ServiceNodePort' } as const]) {
+        const { ensure, plan } = machine([], { ...plainConfig, healthProbe });
+        const observed = await ensure(desired({ annotations: good }), undefined);
+        const { steps, refusals } = plan(desired({ annotations: { ...good, [key]: bad } }), observed);
+        assert.equal(refusals.length, 1);
+        assert.deepEqual(
+          steps.map(({ summary }) => summary),
+          [],
+        );
+      }
+    });
+  }
 
   it('tags say whose it is, and what a person asks to add', async () => {
     const { ensure } = machine();

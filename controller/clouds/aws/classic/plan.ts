@@ -86,7 +86,7 @@ function planCreate(
   const { desired, settings, subject } = wanted;
   const front = planFrontGroups(wanted, pieces);
   if (front.refusals.length > 0) return { steps: [], refusals: front.refusals, waitMs: undefined };
-  const { internal, subnets, listeners = [], tags } = settings;
+  const { internal, subnets = [], listeners = [], tags } = settings;
   const ports = listeners.map(({ protocol, port }) => `${protocol} ${port}`).join(', ');
   const kind = internal ? 'internal' : 'internet-facing';
   const summary = `create ${kind} classic load balancer ${desired.name} for ${desired.service}: ${ports}`;

@@ -4,7 +4,7 @@ import {
   DescribeTagsCommand,
   type LoadBalancerDescription,
 } from '@aws-sdk/client-elastic-load-balancing';
-import { isCloudError } from '../../../../common/cloud-error.ts';
+import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
 import { type LoadBalancerRef, ownerTags } from '../../load-balancers.ts';
 import { chunks, inParallel } from '../../lookup-pass.ts';
 import { tagMap } from '../cluster-tags.ts';
@@ -74,7 +74,7 @@ export function createClassicReads(
     return found;
   }
 
-  /** One that has gone since it was listed does not spoil the others. */
+  /** One that has gone since it was listed is left out, and does not spoil the others. What is said to have gone and is there makes the whole answer worth nothing. */
   async function tagsOfSome(
     names: readonly string[],
     options: ReadOptions,
@@ -82,11 +82,20 @@ export function createClassicReads(
     const command = new DescribeTagsCommand({ LoadBalancerNames: [...names] });
     try {
       const { TagDescriptions } = await parts.elb().read('DescribeTags', command, options);
-      return (TagDescriptions ?? []).map(({ LoadBalancerName = '', Tags: tags }) => [LoadBalancerName, tagMap(tags)]);
+      const found = new Map(
+        (TagDescriptions ?? []).map(({ LoadBalancerName = '', Tags: tags }) => [LoadBalancerName, tagMap(tags)]),
+      );
+      const missing = names.find((name) => !found.has(name));
+      if (missing !== undefined) throw incomplete(missing);
+      return [...found];
     } catch (error) {
       if (!isCloudError(error) || error.kind !== 'NotFound') throw error;
-      if (names.length === 1) return [];
-      const each = await inParallel(callsAtOnce, names, (name) => tagsOfSome([name], options));
+      const [name = ''] = names;
+      if (names.length === 1) {
+        if ((await describe(name, options)) !== undefined) throw incomplete(name);
+        return [];
+      }
+      const each = await inParallel(callsAtOnce, names, (one) => tagsOfSome([one], options));
       return each.flat();
     }
   }
@@ -180,7 +189,7 @@ export function createClassicReads(
     const found: { readonly subject: Subject; readonly balancer: ClassicLoadBalancer; readonly adopted: boolean }[] =
       [];
     const givenUp: ClassicLoadBalancer[] = [];
-    for (const described of all) {
+    for (const described of all.filter(({ name }) => tags.has(name))) {
       const balancer = { ...described, tags: tags.get(described.name) ?? {}, attributes: undefined };
       const { tags: its, name } = balancer;
       const owner = ownerIn(its, cluster);
@@ -267,6 +276,11 @@ export function createClassicReads(
   }
 
   return { observe, observeAll, get, providerIds, noteAttributes };
+}
+
+function incomplete(name: string): CloudError {
+  const message = `the answer leaves out load balancer ${name}, which is there`;
+  return new CloudError({ kind: 'Unavailable', cloud: 'aws', operation: 'DescribeTags', message });
 }
 
 /** Hundreds of Services have equal sets of thousands of members: one array for all of them. */

@@ -8,10 +8,10 @@ import type { Attributes, HealthCheck, Listener } from './classic-load-balancer.
 export interface ClassicSettings {
   readonly internal: boolean;
   /** Ids or Name tags; empty = discovered. */
-  readonly subnets: readonly string[];
+  readonly subnets: readonly string[] | undefined;
   /** Instead of a group of its own. */
-  readonly securityGroups: readonly string[];
-  readonly extraSecurityGroups: readonly string[];
+  readonly securityGroups: readonly string[] | undefined;
+  readonly extraSecurityGroups: readonly string[] | undefined;
   readonly listeners: readonly Listener[] | undefined;
   /** Name of a predefined security policy. */
   readonly sslPolicy: string | undefined;
@@ -65,11 +65,10 @@ export function readClassicSettings(desired: DesiredLoadBalancer, config: Classi
     if (/^\d+$/.test(value) && Number(value) >= least && Number(value) <= most) return Number(value);
     return refuse(key, `expected a number, ${least} to ${most}`);
   };
-  const list = (key: string, form: RegExp, expected: string): readonly string[] => {
+  const list = (key: string, form: RegExp, expected: string): readonly string[] | undefined => {
     const items = (annotations[key] ?? '').split(',').flatMap((item) => item.trim() || []);
     if (items.every((item) => form.test(item)) && new Set(items).size === items.length) return items;
-    refuse(key, expected);
-    return [];
+    return refuse(key, expected);
   };
 
   refuseFields();
@@ -174,6 +173,9 @@ export function readClassicSettings(desired: DesiredLoadBalancer, config: Classi
 
   function readHealth(probe: ClassicConfig['healthProbe']): HealthCheck | undefined {
     const first = served[0]?.nodePort;
+    // What is spoken to the members is not known.
+    if (probe?.mode === 'ServiceNodePort' && backend !== undefined && frontProtocols[backend] === undefined)
+      return undefined;
     const usual =
       desired.trafficPolicy === 'Local' || probe === undefined
         ? { protocol: 'HTTP', ...desired.healthCheck }

@@ -11,7 +11,7 @@ export function planSubnets(
   { subnets, facts }: ClassicPieces,
   balancer: ClassicLoadBalancer,
 ): { readonly steps: readonly ClassicStep[]; readonly refusals: readonly Refusal[] } {
-  if (subnets === undefined) return { steps: [], refusals: [] };
+  if (subnets === undefined || settings.subnets === undefined) return { steps: [], refusals: [] };
   const internal = balancer.scheme === 'internal';
   const choice = chooseSubnets(subnets, {
     internal,

@@ -4,8 +4,7 @@ import { type NodeRuleRemoval, planNodeRuleRemoval } from './node-rules.ts';
 import { type PlannedSecurityGroupCall, plannedCall } from './security-group-call.ts';
 import { trafficGroupOf } from './traffic-group.ts';
 
-/** How long the network interfaces of a load balancer that was deleted hold its groups; the cloud says no better than by refusing. */
-export const busyMs = 5000;
+const defaultBusyMs = 5000;
 
 /**
  * What is to be done about security groups once the load balancer itself is gone: rules on the nodes' groups, the traffic group when this was the last that carried it, and at
@@ -22,17 +21,17 @@ export function planGroupRemoval(
   let waitMs: number | undefined;
   const others = (facts.users?.get(traffic?.id ?? '') ?? []).filter((name) => name !== loadBalancer);
   if (traffic !== undefined && others.length === 0 && ownGroup !== undefined) {
-    if (facts.busy.has(traffic.id)) waitMs = busyMs;
-    else {
+    if (facts.busy.has(traffic.id)) waitMs = facts.busyMs ?? defaultBusyMs;
+    if (waitMs === undefined) {
       const unless = { by: 'users of a group', group: traffic.id, but: loadBalancer } as const;
       steps.push(plannedCall({ does: 'delete security group', group: traffic.id, unless }, traffic.name));
     }
   }
   const own = ownGroup === undefined ? undefined : facts.groups.get(ownGroup);
   if (own !== undefined) {
-    if (facts.busy.has(own.id)) waitMs = busyMs;
     // While the other one waits, this one tells that something is left to do.
-    else if (waitMs === undefined) {
+    if (facts.busy.has(own.id)) waitMs ??= facts.busyMs ?? defaultBusyMs;
+    if (waitMs === undefined) {
       steps.push(plannedCall({ does: 'delete security group', group: own.id, unless: undefined }, own.name));
     }
   }

@@ -24,6 +24,9 @@ export interface UsersOfGroups {
   listed(kind: LoadBalancerKind, carriers: readonly Carrier[]): void;
   /** It is about to be made, or to carry these. */
   joins(carrier: Carrier): void;
+  /** That came to nothing; undefined = it had not joined before, either. */
+  joinedBefore(name: string): Carrier | undefined;
+  forgetJoining(name: string, before: Carrier | undefined): void;
   /** It is not there. */
   left(name: string): void;
   /** Lists both kinds. Throws a CloudError. */
@@ -57,6 +60,14 @@ export function createGroupUsers(parts: Pick<AwsParts, 'elb' | 'elbv2'>): UsersO
     known,
     listed,
     joins: ({ name, groups }) => joined.set(name, groups),
+    joinedBefore(name) {
+      const groups = joined.get(name);
+      return groups && { name, groups };
+    },
+    forgetJoining(name, before) {
+      if (before === undefined) joined.delete(name);
+      else joined.set(name, before.groups);
+    },
     left(name) {
       joined.delete(name);
       for (const [kind, list] of lists) {

@@ -28,6 +28,8 @@ export interface NetworkFacts {
   readonly users: GroupUsers | undefined;
   /** Ids of groups that could not be deleted a moment ago, since something still used them. */
   readonly busy: ReadonlySet<string>;
+  /** After how many milliseconds to try these again. */
+  readonly busyMs?: number | undefined;
 }
 
 /** Which load balancers carry which security group: names, classic and network ones alike, by the group's id. */

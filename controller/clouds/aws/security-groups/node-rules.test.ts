@@ -194,6 +194,17 @@ describe("rules on the nodes' groups", () => {
     assert.deepEqual(shown(ensured(before, wish())), ['-1 -1--1 sg-traffic mooring.dev/traffic cluster=uid-c']);
   });
 
+  it('of the rules that let in the group that goes, those of the classic controller and ours go: none that a person described, none in groups that are not of the cluster', () => {
+    const before = nodes([rule('-1 * sg-front'), rule('-1 * sg-traffic', 'by hand')]);
+    const other = group('sg-db', { ingress: [rule('-1 * sg-front')] });
+    const facts = { ...before, groups: new Map(before.groups).set(other.id, other) };
+    const after = removed(facts, 'a1', ['sg-front'], 'sg-front');
+    assert.deepEqual(shown(after), ['-1 -1--1 sg-traffic by hand']);
+    assert.deepEqual(shown(after, 'sg-db'), ['-1 -1--1 sg-front']);
+    const described = nodes([rule('-1 * sg-front', 'by hand')]);
+    assert.deepEqual(shown(removed(described, 'a1', ['sg-front'], 'sg-front')), ['-1 -1--1 sg-front by hand']);
+  });
+
   it("a person's rule from the traffic group is a person's", () => {
     const facts = nodes([rule('-1 * sg-traffic'), rule('tcp 443 sg-front')]);
     assert.deepEqual(shown(removed(facts, 'a1', ['sg-traffic', 'sg-front'])), [

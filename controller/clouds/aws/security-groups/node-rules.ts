@@ -152,7 +152,7 @@ export interface NodeRuleRemoval {
   readonly loadBalancer: string;
   /** Ids of the groups that it carries or carried, from which the nodes may have been told to let everything in. */
   readonly groups: readonly string[];
-  /** Of these the one that goes with it: a rule of anybody that names it as source would keep it from being deleted. */
+  /** Of these the one that goes with it. The classic controller lets it in to the nodes by a rule without a description. */
   readonly ownGroup: string | undefined;
 }
 
@@ -163,6 +163,7 @@ export function planNodeRuleRemoval(
 ): readonly PlannedSecurityGroupCall[] {
   const { owner, loadBalancer, groups, ownGroup } = removal;
   const calls: PlannedSecurityGroupCall[] = [];
+  const nodes = new Set([...facts.instances.values()].flatMap((instance) => instance.groups));
   for (const group of facts.groups.values()) {
     calls.push(...addressRulesOff(owner.cluster, loadBalancer, group));
     // Two that went at the same time may each have seen the other's rules; the later one sees none.
@@ -173,8 +174,13 @@ export function planNodeRuleRemoval(
         ...revoke(group, mtuUnneeded(group, loadBalancer), unless),
       );
     }
+    const mayBeClassic = facts.isCluster(group.tags) || nodes.has(group.id);
     const fromOwn = group.ingress.filter(
-      (rule) => ownGroup !== undefined && rule.source === ownGroup && rule.protocol === '-1',
+      ({ source, protocol, description }) =>
+        ownGroup !== undefined &&
+        source === ownGroup &&
+        protocol === '-1' &&
+        (description === descriptions.traffic(owner.cluster) || (description === undefined && mayBeClassic)),
     );
     if (group.id !== ownGroup) calls.push(...revoke(group, fromOwn));
     for (const source of groups) {

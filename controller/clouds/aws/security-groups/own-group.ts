@@ -23,10 +23,9 @@ export interface SecurityGroupPlan {
   readonly refusals: readonly Refusal[];
 }
 
-/** The group of one Service, by its tags. */
+/** The group of that name, where its tags say that it is of this Service; one that was made for another kind of load balancer has another name. */
 export function ownGroupOf({ groups }: NetworkFacts, owner: Owner, name: string): ObservedSecurityGroup | undefined {
-  const ours = [...groups.values()].filter(({ tags }) => ownedBy(tags, owner));
-  return ours.find((group) => group.name === name) ?? ours[0];
+  return [...groups.values()].find((group) => group.name === name && ownedBy(group.tags, owner));
 }
 
 /** Makes the group, and makes its rules exactly the wanted ones: what is missing first, so that no connection is refused meanwhile. Pure. */

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { CloudError } from '../../../../common/cloud-error.ts';
+import { CloudError } from '../../../../common/cloud-error.ts';
+import { fakeClock } from '../../../../common/testing/fake-clock.ts';
 import { ownerTags } from '../../load-balancers.ts';
 import { clusterTagsOf } from '../cluster-tags.ts';
 import { toCloudError } from '../errors.ts';
@@ -17,6 +18,7 @@ function refusal(code: string, operation: string): CloudError {
 }
 
 interface Script {
+  readonly clock?: ReturnType<typeof fakeClock>;
   /** Code with which a change is refused, by operation. */
   readonly refuse?: Readonly<Record<string, string>>;
   /** As EC2 shows them when they are read anew. */
@@ -25,7 +27,7 @@ interface Script {
   readonly carriers?: readonly { readonly name: string; readonly groups: readonly string[] }[];
 }
 
-function callsOf({ refuse = {}, there = [], carriers = [] }: Script) {
+function callsOf({ clock = fakeClock(), refuse = {}, there = [], carriers = [] }: Script) {
   const sent: string[] = [];
   const ec2 = {
     async change(operation: string) {
@@ -60,7 +62,11 @@ function callsOf({ refuse = {}, there = [], carriers = [] }: Script) {
   const elbv2 = { read: async () => ({ LoadBalancers: [] }) };
   const users = createGroupUsers({ elb: () => elb as never, elbv2: () => elbv2 as never });
   const cluster = async () => clusterTagsOf('c1', false);
-  const calls = createSecurityGroupCalls({ ec2: ec2 as never, cluster }, { facts: async () => factsOf(there) }, users);
+  const calls = createSecurityGroupCalls(
+    { context: { clock } as never, ec2: ec2 as never, cluster },
+    { facts: async () => factsOf(there) },
+    users,
+  );
   return { calls, sent, users };
 }
 
@@ -133,6 +139,42 @@ describe('calls about security groups', () => {
       options,
     );
     assert.equal(gone.groups.size, 0);
+  });
+
+  it('one that stays in use is tried ever less often, and after ten minutes said to be used by something else', async () => {
+    const clock = fakeClock();
+    const { calls } = callsOf({ clock, refuse: { DeleteSecurityGroup: 'DependencyViolation' } });
+    const remove = { does: 'delete security group', group: 'sg-1', unless: undefined } as const;
+    const facts = factsOf([group('sg-1', { name: 'k8s-elb-a1' })]);
+    const waits: (number | undefined)[] = [];
+    for (let round = 0; round < 5; round += 1) {
+      const { busyMs } = await calls.apply(remove, facts, options);
+      waits.push(busyMs);
+      await clock.advance(busyMs ?? 0);
+    }
+    assert.deepEqual(waits, [5000, 10_000, 20_000, 40_000, 80_000]);
+    await clock.advance(600_000);
+    await assert.rejects(calls.apply(remove, facts, options), {
+      kind: 'Conflict',
+      message: /k8s-elb-a1 \(sg-1\) is used by something else/,
+    });
+  });
+
+  it('a load balancer that could not be made needs nothing', async () => {
+    const { calls, users } = callsOf({});
+    const carrier = { name: 'a2', groups: ['sg-traffic'] };
+    const failing = (kind: 'QuotaExceeded' | 'Timeout') =>
+      assert.rejects(
+        calls.joining(carrier, factsOf([]), async () => {
+          throw new CloudError({ kind, cloud: 'aws', operation: 'CreateLoadBalancer', message: 'no' });
+        }),
+      );
+    users.listed('classic', []);
+    users.listed('nlb', []);
+    await failing('QuotaExceeded');
+    assert.equal(users.known()?.get('sg-traffic'), undefined);
+    await failing('Timeout');
+    assert.deepEqual(users.known()?.get('sg-traffic'), ['a2']);
   });
 
   describe('what somebody else turns out to need stays, without a call', () => {

@@ -21,6 +21,12 @@ import type { NetworkReads } from './network-reads.ts';
 import { clientOf } from './rule-descriptions.ts';
 import type { Needed, SecurityGroupCall } from './security-group-call.ts';
 
+/** How long the network interfaces of a load balancer that was deleted hold its groups; the cloud says no better than by refusing. */
+const firstBusyMs = 5000;
+const longestBusyMs = 300_000;
+/** After that it is somebody else. */
+const patienceMs = 600_000;
+
 /** The calls that change security groups. */
 export interface SecurityGroupCalls {
   /**
@@ -43,11 +49,13 @@ export interface SecurityGroupCalls {
 }
 
 export function createSecurityGroupCalls(
-  { ec2, cluster }: Pick<AwsParts, 'ec2' | 'cluster'>,
+  { ec2, cluster, context: { clock } }: Pick<AwsParts, 'context' | 'ec2' | 'cluster'>,
   reads: Pick<NetworkReads, 'facts'>,
   users: UsersOfGroups,
 ): SecurityGroupCalls {
   let turn: Promise<unknown> = Promise.resolve();
+  /** Groups that could not be deleted, by id: since when, monotonic, and how often that was tried. */
+  const inUse = new Map<string, { readonly sinceMs: number; readonly tries: number }>();
 
   /** One at a time: whether a shared rule is needed, and taking it away, must not overlap with somebody's beginning to need it. */
   function inTurn<T>(work: () => Promise<T>): Promise<T> {
@@ -158,10 +166,29 @@ export function createSecurityGroupCalls(
     } catch (error) {
       const code = codeOf(error);
       // The load balancer's network interfaces go some time after it.
-      if (code === 'DependencyViolation') return { ...facts, busy: new Set([...facts.busy, id]) };
+      if (code === 'DependencyViolation')
+        return { ...facts, busy: new Set([...facts.busy, id]), busyMs: waitFor(id, facts) };
       if (code !== 'InvalidGroup.NotFound') throw error;
     }
+    inUse.delete(id);
     return withoutGroup(facts, id);
+  }
+
+  /** @throws CloudError when it has been in use for longer than any load balancer takes to go */
+  function waitFor(id: string, facts: NetworkFacts): number {
+    const now = clock.monotonic();
+    const { sinceMs, tries } = inUse.get(id) ?? { sinceMs: now, tries: 0 };
+    inUse.set(id, { sinceMs, tries: tries + 1 });
+    const waitMs = Math.min(firstBusyMs * 2 ** tries, longestBusyMs);
+    if (now - sinceMs < patienceMs) return waitMs;
+    const message = `DependencyViolation: security group ${facts.groups.get(id)?.name ?? ''} (${id}) is used by something else, a rule of another group or a network interface`;
+    throw new CloudError({
+      kind: 'Conflict',
+      cloud: 'aws',
+      operation: 'DeleteSecurityGroup',
+      message,
+      retryAfterMs: waitMs,
+    });
   }
 
   async function tag(
@@ -218,8 +245,12 @@ export function createSecurityGroupCalls(
   return {
     apply: async (call, facts, options) => ({ ...(await apply(call, facts, options)), ...knownUsers(users) }),
     async joining(carrier, facts, make, signal) {
+      const before = users.joinedBefore(carrier.name);
       users.joins(carrier);
-      const made = await make();
+      const made = await make().catch((error: unknown) => {
+        if (!mayHaveHappened(error)) users.forgetJoining(carrier.name, before);
+        throw error;
+      });
       const fresh = await inTurn(() => reads.facts([], { urgency: 'change', signal }));
       return { made, facts: { ...facts, groups: fresh.groups, ...knownUsers(users) } };
     },
@@ -232,6 +263,10 @@ export function createSecurityGroupCalls(
 
 function knownUsers(users: UsersOfGroups): Pick<NetworkFacts, 'users'> {
   return { users: users.known() };
+}
+
+function mayHaveHappened(error: unknown): boolean {
+  return isCloudError(error) && (error.kind === 'Timeout' || error.kind === 'Unavailable');
 }
 
 function groupIn(facts: NetworkFacts, ref: string, operation: string): ObservedSecurityGroup {
