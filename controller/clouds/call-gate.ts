@@ -11,7 +11,7 @@ export interface CallGateOptions {
   readonly random: Random;
   /** The first rest after a refusal that names no time. Default 1 s. */
   readonly firstMs?: number;
-  /** The longest rest, also where the cloud asks for more. Default 2 minutes. */
+  /** The longest rest after a refusal that names no time. Default 2 minutes. */
   readonly maxMs?: number;
   /** How many calls may start. Default: as many as are asked for. */
   readonly limits?: CallLimits | undefined;
@@ -48,6 +48,9 @@ export interface CallGate {
    */
   run<T>(operation: string, call: () => Promise<T>, options?: GateCall): Promise<T>;
 }
+
+/** A cloud that asks for more may have been misread. */
+const longestAskedMs = 900_000;
 
 export function createCallGate(options: CallGateOptions): CallGate {
   const { cloud, clock, random, firstMs = 1000, maxMs = 120_000, limits, onWait } = options;
@@ -93,10 +96,8 @@ export function createCallGate(options: CallGateOptions): CallGate {
           refusals += 1;
           bucket?.halve();
         }
-        const restMs = Math.min(
-          maxMs,
-          Math.max(error.retryAfterMs ?? 0, backoffMs(refusals, { firstMs, maxMs, random })),
-        );
+        const askedMs = Math.min(error.retryAfterMs ?? 0, longestAskedMs);
+        const restMs = Math.max(askedMs, backoffMs(refusals, { firstMs, maxMs, random }));
         closedUntil = Math.max(closedUntil, clock.monotonic() + restMs);
         // They fail at once, as a call that comes now would.
         turns?.release();

@@ -1,4 +1,4 @@
-import type { Cloud } from '../clouds/cloud.ts';
+import { type Cloud, type InstanceRef, type Lookup, refKey } from '../clouds/cloud.ts';
 import type { LoadBalancers } from '../clouds/load-balancers.ts';
 import type { Routes } from '../clouds/routes.ts';
 
@@ -7,7 +7,12 @@ export interface CloudHolder {
   readonly cloud: Cloud;
   /** New calls go to `next`; the one before is closed when its calls have ended. Both reach the same scope and have the same abilities. */
   replace(next: Cloud): void;
+  /** Instances that were found of late; a few. */
+  found(): readonly InstanceRef[];
 }
+
+/** One alone may be gone by now. */
+const maxFound = 5;
 
 interface Held {
   readonly cloud: Cloud;
@@ -20,6 +25,19 @@ interface Held {
  */
 export function createCloudHolder(first: Cloud, onClose: () => void): CloudHolder {
   let held: Held = { cloud: first, calls: 0 };
+  /** By key, the latest last. */
+  const found = new Map<string, InstanceRef>();
+
+  function note(refs: readonly InstanceRef[], answers: ReadonlyMap<string, Lookup>): void {
+    for (const ref of refs) {
+      const key = refKey(ref);
+      const state = answers.get(key)?.state;
+      if (state === 'gone' || state === 'absent') found.delete(key);
+      if (state !== 'found' || ref.by !== 'providerID' || (found.size >= maxFound && !found.has(key))) continue;
+      found.delete(key);
+      found.set(key, ref);
+    }
+  }
 
   async function call<T>(run: (cloud: Cloud) => Promise<T>): Promise<T> {
     const used = held;
@@ -44,7 +62,11 @@ export function createCloudHolder(first: Cloud, onClose: () => void): CloudHolde
       get batchSize() {
         return held.cloud.instances.batchSize;
       },
-      lookup: (refs, options) => call(({ instances }) => instances.lookup(refs, options)),
+      async lookup(refs, options) {
+        const answers = await call(({ instances }) => instances.lookup(refs, options));
+        note(refs, answers);
+        return answers;
+      },
     },
     loadBalancers: first.loadBalancers && heldLoadBalancers(() => balancersOf(held.cloud), call),
     routes: first.routes && heldRoutes(() => routesOf(held.cloud), call),
@@ -66,6 +88,7 @@ export function createCloudHolder(first: Cloud, onClose: () => void): CloudHolde
       held = { cloud: next, calls: 0 };
       closeIdle(before);
     },
+    found: () => [...found.values()],
   };
 }
 

@@ -3,8 +3,9 @@ import { describe, it } from 'node:test';
 import { CloudError } from '../../common/cloud-error.ts';
 import { createLog } from '../../common/process/log.ts';
 import { type FakeClock, fakeClock, settle } from '../../common/testing/fake-clock.ts';
-import { type Cloud, CloudConfigError, type CloudConfigFile } from '../clouds/cloud.ts';
+import { type Cloud, CloudConfigError, type CloudConfigFile, type Lookup, refKey } from '../clouds/cloud.ts';
 import type { Routes } from '../clouds/routes.ts';
+import { exampleInstance } from '../nodes/testing/example-instance.ts';
 import { createReloadingCloud, type ReloadResult } from './reloading-cloud.ts';
 
 const secretFile = '/etc/cloud/secret';
@@ -25,6 +26,8 @@ interface World {
   readonly cloud: Cloud;
   /** What `prove` answers for a credential. */
   prove: (secret: string) => Promise<void>;
+  /** Credentials that the cloud takes and shows nothing. */
+  readonly blind: Set<string>;
   /** How long a lookup takes, milliseconds. */
   lookupMs: number;
   /** The secret that answered. */
@@ -61,10 +64,16 @@ async function setUp(changes: { readonly prove?: false } = {}): Promise<World> {
       files: [secretFile],
       instances: {
         batchSize: 10,
-        async lookup() {
+        async lookup(refs) {
           await new Promise<void>((resolve) => clock.setTimer(world.lookupMs, resolve));
           assert.equal(one.closed, false, 'asked after it was closed');
-          return new Map([[one.secret, { state: 'absent' as const }]]);
+          const answer: Lookup = world.blind.has(one.secret)
+            ? { state: 'absent' }
+            : { state: 'found', instance: exampleInstance(), power: 'running', request: 'id' };
+          return new Map([
+            [one.secret, { state: 'absent' as const }],
+            ...refs.map((ref) => [refKey(ref), answer] as const),
+          ]);
         },
       },
       ...(text.includes('routes') && { routes: noRoutes }),
@@ -85,6 +94,7 @@ async function setUp(changes: { readonly prove?: false } = {}): Promise<World> {
   const world = {
     ...{ clock, files, opened, results, lines },
     prove: async () => {},
+    blind: new Set(),
     lookupMs: 0,
     async asked() {
       const answer = world.cloud.instances.lookup([]);
@@ -154,6 +164,24 @@ describe('createReloadingCloud', () => {
     await world.clock.advance(330_000);
     assert.equal(await world.asked(), 'secret-2');
     assert.equal(world.results.at(-1), 'ok');
+    world.cloud.close();
+  });
+
+  it('does not take one that shows none of the known instances, unless nobody sees them any more', async () => {
+    const world = await setUp();
+    const refs = [{ by: 'providerID', providerID: 'aws:///z/i-1' } as const];
+    const first = world.cloud.instances.lookup(refs);
+    await world.clock.advance(0);
+    await first;
+    world.blind.add('secret-2');
+    world.files.set(secretFile, 'secret-2');
+    await world.clock.advance(20_000);
+    assert.deepEqual(new Set(world.results), new Set(['refused']));
+    assert.equal(await world.asked(), 'secret-1');
+    world.blind.add('secret-1');
+    await world.clock.advance(60_000);
+    assert.equal(world.results.at(-1), 'ok');
+    assert.equal(await world.asked(), 'secret-2');
     world.cloud.close();
   });
 

@@ -1,4 +1,4 @@
-import { isCloudError } from '../../common/cloud-error.ts';
+import { CloudError, isCloudError } from '../../common/cloud-error.ts';
 import { backoffMs } from '../../common/process/backoff.ts';
 import type { Clock, Timer } from '../../common/process/clock.ts';
 import { errorFields, type Log } from '../../common/process/log.ts';
@@ -11,7 +11,7 @@ import { changedIn, type Digests, digestOfText, digestsOf, type ReadFile } from 
  * What came of a change of the files:
  *
  * - `ok`: the new configuration is at work
- * - `refused`: the cloud did not answer to it; tried again
+ * - `refused`: the cloud did not answer to it, or shows it nothing of what it shows now; tried again
  * - `invalid`: it cannot be worked with; tried again
  * - `restart-needed`: it reaches another scope, or serves other things
  */
@@ -108,6 +108,7 @@ export async function createReloadingCloud(
       const settled = [...change.digests].every(([path, digest]) => (digests.get(path) ?? digest) === digest);
       if (!settled) return;
       await next.prove?.(closing.signal);
+      await proveSight(next);
       if (closing.signal.aborted) return;
       holder.replace(next);
       next = undefined;
@@ -126,6 +127,19 @@ export async function createReloadingCloud(
     } finally {
       next?.close();
     }
+  }
+
+  /** A credential of another account is good, and sees nothing of what the one at work sees. */
+  async function proveSight(next: Cloud): Promise<void> {
+    const refs = holder.found();
+    if (refs.length === 0) return;
+    const { signal } = closing;
+    const sees = async ({ instances }: Cloud) =>
+      [...(await instances.lookup(refs, { signal })).values()].some(({ state }) => state === 'found');
+    // Where the one at work sees them no more either, they are gone, or there is nothing to lose.
+    if ((await sees(next)) || !(await sees(holder.cloud))) return;
+    const message = 'it shows none of the instances that are found with the one at work: it may be of another account';
+    throw new CloudError({ kind: 'Forbidden', cloud: first.name, operation: 'look for known instances', message });
   }
 
   async function readConfig(): Promise<CloudConfigFile | undefined> {
