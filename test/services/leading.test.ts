@@ -75,6 +75,24 @@ describe('who may change anything', () => {
     assert.equal(world.services.must('slow').metadata.resourceVersion, before);
   });
 
+  it('makes nothing anew for a Service that is gone, though its cache has not heard of it', async () => {
+    await world.clock.advance(10_000);
+    replica.kube.hold();
+    await replica.stopLeading();
+    const other = world.replica();
+    await other.start();
+    world.services.delete('web');
+    await world.clock.advance(30_000);
+    assert.equal(world.services.get('web'), undefined);
+    await other.stop();
+    const changes = world.mutationCount();
+    await replica.start();
+    await world.clock.advance(60_000);
+    assert.deepEqual(world.loadBalancers(), []);
+    assert.equal(world.mutationCount(), changes);
+    replica.kube.release();
+  });
+
   it('a pause or a lost lease that comes while a call is held back stops that very call', async () => {
     world.services.create('other');
     world.services.create('third');
