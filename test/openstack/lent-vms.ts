@@ -1,7 +1,10 @@
 import { sleep, systemClock } from '../../common/process/clock.ts';
 import type { CloudVm, CloudWorld } from '../clouds/world.ts';
 
-/** Servers are made once and lent to one fact after another; what takes time is over much sooner here than a client has to expect. */
+/**
+ * Servers are made once and lent to one fact after another; what takes time is over much sooner here than a client has to expect. Routes are left out: others may work
+ * on the same router.
+ */
 export function withLentVms(inner: CloudWorld): CloudWorld {
   const free: CloudVm[] = [];
   const lent = new Map<string, CloudVm>();
@@ -18,6 +21,7 @@ export function withLentVms(inner: CloudWorld): CloudWorld {
       lent.delete(providerID);
       if (vm) free.push(vm);
     },
+    inventory: async () => (await inner.inventory()).filter(({ kind }) => kind !== 'route'),
     pass: (ms) => sleep(clock, Math.min(ms, 250)),
   };
 }
