@@ -6,7 +6,7 @@ import { classicName, classicPrefix } from './names.ts';
 import { addressOf, carriesPieces, ourListeners, type Pieces } from './observed.ts';
 import { releases } from './plan-floating-ip.ts';
 import { planOwn } from './plan-own.ts';
-import { planDetach, planPieces, servesOthers } from './plan-pieces.ts';
+import { planLeaving, planPieces, servesOthers } from './plan-pieces.ts';
 import { planSecurityGroup } from './plan-security-group.ts';
 import { isPending, nothing, type OctaviaPlan, waitFor } from './plan-wait.ts';
 import { stepOf } from './step.ts';
@@ -81,8 +81,7 @@ export function planAttached(wanted: Wanted, pieces: Pieces | undefined): Octavi
   }
   const inside = planPieces(wanted, host, false, true);
   const steps = [...inside.steps];
-  for (const other of pieces.hosts)
-    if (other !== host && !isPending(other)) steps.push(...planDetach(subject, other, false));
+  for (const other of pieces.hosts) if (other !== host && !isPending(other)) steps.push(...planLeaving(pieces, other));
   const { own } = pieces;
   if (own && !isPending(own) && inside.refusals.length === 0 && !servesOthers(own, subject)) {
     const summary = `delete load balancer ${own.name}: ${desired.service} uses ${id}`;

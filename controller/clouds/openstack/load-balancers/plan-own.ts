@@ -5,7 +5,7 @@ import { addressOf, carriesPieces, type Pieces } from './observed.ts';
 import { tagsFor } from './plan-create.ts';
 import { planFailed } from './plan-failed.ts';
 import { namedRefusal, planAddress, planKeeping } from './plan-floating-ip.ts';
-import { planDetach, planDoubles, planPieces } from './plan-pieces.ts';
+import { planDoubles, planLeaving, planPieces } from './plan-pieces.ts';
 import { planSecurityGroup } from './plan-security-group.ts';
 import { isPending, type OctaviaPlan, waitFor } from './plan-wait.ts';
 import { type OctaviaStep, stepOf } from './step.ts';
@@ -33,7 +33,7 @@ export function planOwn(wanted: Wanted, pieces: Pieces, own: LoadBalancer): Octa
   const inside = planPieces(wanted, own, true, true);
   const address = planAddress(wanted, pieces, own);
   steps.push(...inside.steps, ...address.steps);
-  for (const host of pieces.hosts) if (!isPending(host)) steps.push(...planDetach(subject, host, false));
+  for (const host of pieces.hosts) if (!isPending(host)) steps.push(...planLeaving(pieces, host));
   steps.push(...planSecurityGroup(wanted, pieces, own));
 
   // The address is certain once the steps to it are done.

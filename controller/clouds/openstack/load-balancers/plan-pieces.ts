@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { DesiredPort, Refusal } from '../../load-balancers.ts';
+import { type DesiredPort, ownerTags, type Refusal } from '../../load-balancers.ts';
 import type { Listener, LoadBalancer, Pool } from './answer.ts';
+import { markIn } from './names.ts';
 import { ourListeners, ourPools, type Pieces, type Subject } from './observed.ts';
 import { memberSteps } from './plan-members.ts';
 import { type ListenerChange, type OctaviaStep, type PoolChange, stepOf } from './step.ts';
@@ -254,6 +255,36 @@ export function planDetach(subject: Subject, loadBalancer: LoadBalancer, isOwn: 
     ...listeners.map((one) => deleteListener(subject, one, loadBalancer)),
     ...pools.map((pool) => deletePool(subject, pool, loadBalancer)),
   ];
+}
+
+/** Takes our pieces off a load balancer of somebody else; one that this cluster made and whose own Service is gone goes with its last user, and its floating IP. */
+export function planLeaving(
+  { subject, floatingIps }: Pick<Pieces, 'subject' | 'floatingIps'>,
+  host: LoadBalancer,
+): OctaviaStep[] {
+  const { cluster } = subject.owner;
+  const isLeft =
+    tagValue(host.tags, octaviaTags.leftToOthers) === cluster && tagValue(host.tags, ownerTags.service) === undefined;
+  const ours = ourListeners(host, subject, false);
+  if (!isLeft || ours.length < host.listeners.length) return planDetach(subject, host, false);
+  const { id, name } = host;
+  const summary = `delete load balancer ${name}, which nobody uses any more`;
+  return [
+    ...floatingIps
+      .filter(({ portId, description }) => portId === host.vipPortId && isLeftMark(description, cluster))
+      .map((one) =>
+        stepOf(subject, one.id, `delete floating IP ${one.address}, which nobody uses any more`, {
+          does: 'delete floating IP',
+          id: one.id,
+        }),
+      ),
+    stepOf(subject, id, summary, { does: 'delete load balancer', id, cascade: true }),
+  ];
+}
+
+function isLeftMark(description: string, cluster: string): boolean {
+  const mark = markIn(description);
+  return mark?.cluster === cluster && mark.service === undefined;
 }
 
 /** What a create has made whose answer came too late: ours by its tags, with an address that nobody was ever shown. */

@@ -11,11 +11,11 @@ import {
   type Pieces,
 } from './observed.ts';
 import { claimFloatingIp, giveUpFloatingIp, isKept } from './plan-floating-ip.ts';
-import { planDetach, planDoubles, servesOthers } from './plan-pieces.ts';
+import { planDetach, planDoubles, planLeaving, servesOthers } from './plan-pieces.ts';
 import { planGroupRemoval } from './plan-security-group.ts';
 import { isPending, lookedAt, nothing, type OctaviaPlan, waitFor } from './plan-wait.ts';
 import { type OctaviaStep, stepOf } from './step.ts';
-import { tag, without } from './tags.ts';
+import { octaviaTags, tag, without } from './tags.ts';
 
 /** How soon a load balancer is looked at again that only an administrator can mend. */
 const mendedByOthersMs = 60_000;
@@ -41,7 +41,7 @@ export function planRemoval(
   if (broken) return planMending(pieces, broken);
   const stays = retain || others;
   const steps: OctaviaStep[] = hosts.flatMap((host) =>
-    retain ? giveUpPieces(pieces, host, false, service) : planDetach(subject, host, false),
+    retain ? giveUpPieces(pieces, host, false, service) : planLeaving(pieces, host),
   );
   const floating = pieces.floatingIps.filter((one) => isOurFloatingIp(one, pieces));
   const addresses = floating.map((one) =>
@@ -55,7 +55,7 @@ export function planRemoval(
     steps.push(
       ...addresses,
       ...(retain ? giveUpGroup(pieces) : planGroupRemoval(pieces)),
-      giveUp(pieces, own, service),
+      giveUp(pieces, own, service, retain),
     );
     return { ...nothing, steps };
   }
@@ -127,9 +127,11 @@ function giveUpPieces(
   ];
 }
 
-function giveUp({ subject }: Pieces, own: LoadBalancer, service: string | undefined): OctaviaStep {
+function giveUp({ subject }: Pieces, own: LoadBalancer, service: string | undefined, retain: boolean): OctaviaStep {
   const summary = `give up load balancer ${own.name}, which stays`;
   const tags = [...retainedTags(own.tags, service), tag(ownerTags.cluster, subject.owner.cluster)];
+  // Nobody has asked that it stays: it does for those that use it.
+  if (!retain) tags.push(tag(octaviaTags.leftToOthers, subject.owner.cluster));
   return stepOf(subject, own.id, summary, { does: 'update load balancer', id: own.id, tags });
 }
 

@@ -9,6 +9,8 @@ export const octaviaTags = {
   /** On a load balancer whose VIP is the address that its Service shows; put on when it is certain. */
   address: 'mooring.dev/address',
   hostname: 'mooring.dev/hostname',
+  /** On a load balancer of ours whose own Service went while others used it: the last of them ends it. */
+  leftToOthers: 'mooring.dev/left-to-others',
   /** On listeners and pools: the port of the Service that they are for. */
   port: 'mooring.dev/port',
   /** On members. */
