@@ -86,7 +86,7 @@ function shapedKinds(site: string): readonly string[] {
 
 const pairs = seldomCalled.flatMap((site) => kindsAt(site).map((kind) => ({ site, kind })));
 /** The call may come several times. */
-const kindsOfOneSeed = 4;
+const kindsOfOneSeed = 6;
 
 /** What a seed aims at: by its number alone, and neighbouring seeds at different sites. */
 export function aimOf(seed: number): { readonly site: string; readonly kinds: readonly string[] } {

@@ -71,7 +71,8 @@ export function drawScenario(seed: number): Scenario {
     ],
     foreignNodes: dice.whole(0, 2),
     budget: dice.pick(deletes ? ['100%/1m'] : ['1/1m', '2/2m', '10%/2m', '50%/1m', '100%/1m', '100%/1m']),
-    removalBudget: dice.pick(['1/1m', '50%/1m', '100%/1m']),
+    // All Nodes going at once, again and again, leaves more than one a minute removes in time.
+    removalBudget: dice.pick(site === 'cloud GET instances' ? ['100%/1m'] : ['1/1m', '50%/1m', '100%/1m']),
     drainMs: dice.pick([0, 5000, 15_000]),
     services: dice.whole(1, 3),
     ipam: !deaf && dice.chance(0.25),

@@ -65,6 +65,8 @@ export function judgeNetwork(
   const views = new Map<string, View>();
   const services = core.store.collection('services');
   const configMap = `${names.namespace}/${names.certificates}`;
+  /** When each process last read the routes. */
+  const looks = new Map<string, number>();
   /** What Services ask of their listeners, and since when, by uid. */
   const specs = new Map<string, { readonly text: string; readonly since: number }>();
   /** When Services went, by uid. */
@@ -289,7 +291,8 @@ export function judgeNetwork(
     const seen = routed.get(claimOf(node));
     const now = clock.monotonic();
     const what = `${process.identity} did ${call.verb} ${call.path}: NetworkUnavailable is ${is?.status} (${is?.reason})`;
-    if (is?.status === 'False' && (seen === undefined || seen.until < now - lookMs))
+    const lookedAt = Math.min(now - lookMs, looks.get(process.identity) ?? now);
+    if (is?.status === 'False' && (seen === undefined || seen.until < lookedAt))
       breaks(2, `${what}, and there is no route to ${node.podCIDR}`);
     const stands = seen?.since !== undefined && seen.since < now - lookMs;
     const [, region = '', id = ''] = /^simulated:\/\/([^/]+)\/([^/]+)$/.exec(node.providerID) ?? [];
@@ -306,6 +309,10 @@ export function judgeNetwork(
 
   return {
     kubeEffect,
+    cloudAnswer({ process, operation, reply, sentAt }) {
+      const whole = reply.kind === 'answer' && reply.status === 200 && reply.cutAfterBytes === undefined;
+      if (operation === 'GET routes' && whole) looks.set(process.identity, sentAt);
+    },
     told({ process, resource, key, object, at, list }) {
       const view = viewOf(process);
       if (list) {
