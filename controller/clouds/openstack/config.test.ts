@@ -148,6 +148,24 @@ lb-provider = ovn
     }
   });
 
+  it('does not show a password that stands in auth-url', async () => {
+    for (const url of [
+      'http://u:s3cr3t@host/v3',
+      'http://s3cr3t@host',
+      'https://host/v3?token=s3cr3t',
+      'https://host/v3#s3cr3t',
+      'u:s3cr3t@host',
+    ]) {
+      await assert.rejects(read(`[Global]\nauth-url="${url}"\n${withPassword}`), (error) => {
+        return (
+          error instanceof CloudConfigError &&
+          /auth_url(,| has a)/.test(error.message) &&
+          !error.message.includes('s3cr3t')
+        );
+      });
+    }
+  });
+
   const bad: [string, string, RegExp][] = [
     ['no user', global('password=pw\ntenant-id=p\n'), /username or user_id is missing/],
     ['no user domain', global('username=k\npassword=pw\ntenant-id=p\n'), /username needs user_domain_name/],

@@ -183,8 +183,19 @@ function globalSettings(global: GcfgReader): RawSettings {
 
 function authUrlOf(text: string | undefined, where: string): string {
   if (text === undefined) throw new CloudConfigError(`${where}: auth_url (auth-url) is missing`);
-  if (!/^https?:$/.test(URL.parse(text)?.protocol ?? '')) {
-    throw new CloudConfigError(`${where}: auth_url: ${JSON.stringify(text)}, expected an http or https URL`);
+  const url = URL.parse(text);
+  if (url?.username || url?.password) {
+    // Not shown: it would stand in every error and condition.
+    throw new CloudConfigError(
+      `${where}: auth_url has a name or password in it, expected them as username and password`,
+    );
+  }
+  if (!/^https?:$/.test(url?.protocol ?? '')) {
+    const shown = text.includes('@') ? '' : `: ${JSON.stringify(text)}`;
+    throw new CloudConfigError(`${where}: auth_url${shown}, expected an http or https URL`);
+  }
+  if (url?.search || url?.hash) {
+    throw new CloudConfigError(`${where}: auth_url has a query or a fragment, expected a plain URL`);
   }
   const base = text.replace(/\/+$/, '');
   return /\/v3$/.test(base) ? base : `${base.replace(/\/v2\.0$/, '')}/v3`;

@@ -66,7 +66,9 @@ function endpointsOf(entry: unknown): Endpoint[] {
   return (listOf(objectOf(entry)?.['endpoints']) ?? []).flatMap((item) => {
     const endpoint = objectOf(item);
     const url = textOf(endpoint?.['url']);
-    if (url === undefined || !URL.canParse(url)) return [];
+    const parsed = url === undefined ? null : URL.parse(url);
+    // One with a name and password in it cannot be asked, and would show them in errors.
+    if (url === undefined || parsed === null || parsed.username || parsed.password) return [];
     const region = textOf(endpoint?.['region_id']) ?? textOf(endpoint?.['region']) ?? '';
     return [{ service, interface: textOf(endpoint?.['interface']) ?? '', region, url }];
   });
