@@ -47,6 +47,8 @@ function withoutHash({ kind, name }: InventoryItem): InventoryItem {
 /** What load balancers share outlasts the last one where a person deleted that; the controller's sweep finds it. */
 async function sweep(world: AwsWorld): Promise<void> {
   const { loadBalancers } = await world.open();
+  // Who carries a shared group is known when the lists of both kinds have come.
+  await loadBalancers?.observeAll(world.cluster);
   const all = (await loadBalancers?.observeAll(world.cluster)) ?? [];
   for (const left of all.filter(({ owner }) => owner?.service === 'traffic-group')) {
     for (let observed: typeof left | undefined = left; observed; ) {
