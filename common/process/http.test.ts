@@ -91,11 +91,16 @@ describe('an HTTP exchange', () => {
     );
   });
 
-  it('keeps queries out of messages', async () => {
-    const { http, close } = createHttp({ clock: systemClock() });
-    const failure = await failureOf(http(request('http://127.0.0.1:1/path?signature=secret')));
-    close();
-    assert.equal(failure.kind, 'unreachable');
-    assert.doesNotMatch(failure.message, /secret/);
-  });
+  for (const [what, url] of [
+    ['queries', 'http://127.0.0.1:1/path?signature=secret'],
+    ['passwords', 'http://user:secret@127.0.0.1:1/path'],
+  ] as const) {
+    it(`keeps ${what} out of messages`, async () => {
+      const { http, close } = createHttp({ clock: systemClock() });
+      const failure = await failureOf(http(request(url)));
+      close();
+      assert.equal(failure.kind, 'unreachable');
+      assert.doesNotMatch(failure.message, /secret/);
+    });
+  }
 });

@@ -49,7 +49,7 @@ export function createHttp({ clock, plain, tls }: HttpOptions): { readonly http:
   const http: Http = async (request) => {
     // node-fetch destroys the body of a request that is over before it began, and nobody handles the error of that.
     if (request.signal?.aborted)
-      throw new HttpFailure('aborted', `request to ${withoutQuery(request.url)} was given up`);
+      throw new HttpFailure('aborted', `request to ${withoutSecrets(request.url)} was given up`);
     const cancel = new AbortController();
     let timedOut = false;
     const timer = clock.setTimer(request.timeoutMs, () => {
@@ -87,7 +87,7 @@ export function createHttp({ clock, plain, tls }: HttpOptions): { readonly http:
 }
 
 function failureOf(error: unknown, request: HttpRequest, timedOut: boolean): HttpFailure {
-  const target = withoutQuery(request.url);
+  const target = withoutSecrets(request.url);
   if (timedOut) return new HttpFailure('timeout', `no answer from ${target} within ${request.timeoutMs} ms`, error);
   if (request.signal?.aborted) return new HttpFailure('aborted', `request to ${target} was given up`, error);
   const type = error instanceof Error && 'type' in error ? error.type : undefined;
@@ -102,8 +102,7 @@ function failureOf(error: unknown, request: HttpRequest, timedOut: boolean): Htt
   return new HttpFailure('unreachable', `${target}: ${reason.replaceAll(request.url, target)}`, error);
 }
 
-/** Queries may carry signatures; they stay out of messages. */
-function withoutQuery(url: string): string {
-  const at = url.indexOf('?');
-  return at < 0 ? url : url.slice(0, at);
+/** Queries may carry signatures, and what stands before the host a password; they stay out of messages. */
+function withoutSecrets(url: string): string {
+  return url.replace(/\?.*$/s, '').replace(/^([a-z]+:\/\/)[^/]*@/i, '$1');
 }
