@@ -22,7 +22,7 @@ import { createTogether } from './together.ts';
 export interface NetworkReads {
   /** Security groups as they are now, in one call for each thousand; instances as remembered. `users` is left out. */
   facts(instanceIds: readonly string[], options?: ReadOptions): Promise<NetworkFacts>;
-  /** Zones and security groups of instances, remembered for ten minutes. Those that do not exist are left out. */
+  /** Zones and security groups of instances, remembered for ten minutes, and beyond where they are not shown any more. Those that were never seen are left out. */
   instances(ids: readonly string[], options?: ReadOptions): Promise<ReadonlyMap<string, InstanceFacts>>;
   /** Every subnet of the VPC, remembered for a minute. */
   subnets(options?: ReadOptions): Promise<readonly Subnet[]>;
@@ -34,6 +34,7 @@ const pageSize = 1000;
 const idsPerFilter = 200;
 const subnetsFreshMs = 60_000;
 const instancesFreshMs = 600_000;
+const forgetInstancesMs = 86_400_000;
 
 export function createNetworkReads(
   parts: Pick<AwsParts, 'context' | 'config' | 'ec2' | 'cluster' | 'self'>,
@@ -121,9 +122,11 @@ export function createNetworkReads(
     const missing = new Set<string>();
     for (const id of ids) {
       const seen = instancesSeen.get(id);
-      if (seen !== undefined && now - seen.atMs < instancesFreshMs) found.set(id, seen.facts);
-      else missing.add(id);
+      // Of one that an answer leaves out, what was seen before is better than nothing.
+      if (seen !== undefined) found.set(id, seen.facts);
+      if (seen === undefined || now - seen.atMs >= instancesFreshMs) missing.add(id);
     }
+    for (const [id, { atMs }] of instancesSeen) if (now - atMs >= forgetInstancesMs) instancesSeen.delete(id);
     await inParallel(2, chunks([...missing], idsPerFilter), async (some) => {
       const Filters = [{ Name: 'instance-id', Values: some }];
       const reservations = await allPages(async (NextToken) => {

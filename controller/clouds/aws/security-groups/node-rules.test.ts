@@ -137,6 +137,17 @@ describe("rules on the nodes' groups", () => {
     );
   });
 
+  it('where members were and are no more, its own rules go; not while an answer has left out a member', () => {
+    const before = ensured(nodes(), byAddress());
+    const moved = { ...before, instances: new Map([['i-2', { zone: 'eu-west-1a', groups: ['sg-other'] }]]) };
+    const wanted = byAddress({ instances: ['i-2'] });
+    assert.deepEqual(shown(ensured(moved, wanted)), []);
+    const unseen = byAddress({ instances: ['i-1', 'i-2'] });
+    assert.equal(shown(ensured(moved, unseen)).length, 4);
+    const nobody = { ...before, instances: new Map() };
+    assert.deepEqual(planNodeRules(byAddress(), nobody).calls, []);
+  });
+
   it('a shared rule stays while another load balancer is there, and goes with the last one', () => {
     const both = ensured(
       ensured(nodes(), byAddress()),

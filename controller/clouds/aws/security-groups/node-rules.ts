@@ -43,9 +43,11 @@ export function planNodeRules(wish: NodeRuleWish, facts: NetworkFacts): Security
     calls.push(...(wish.groups.length > 0 ? bySource(wish, group) : byAddress(wish, group)));
     calls.push(...unusedSources(wish, group, facts));
   }
-  // Where members were, and are no more.
+  // Where members were, and are no more: only where it is known of every one in which group it is.
+  const allKnown = wish.instances.every((id) => facts.instances.has(id));
   for (const group of facts.groups.values()) {
-    if (!groups.includes(group.id)) calls.push(...addressRulesOff(wish.owner.cluster, wish.loadBalancer, group));
+    if (allKnown && problems.length === 0 && !groups.includes(group.id))
+      calls.push(...addressRulesOff(wish.owner.cluster, wish.loadBalancer, group));
   }
   return { calls, refusals };
 }
