@@ -287,22 +287,24 @@ describe('kinds of Octavia load balancers', () => {
     await remove(await harness.driving({ desired: other, record: { id: undefined } }));
   });
 
-  it('one of ours whose Service went while another used it goes with the last user, and its floating IP', async () => {
-    const { octavia, edge } = await open();
-    await harness.ensure();
-    const own = harness.only();
-    (own.fields['tags'] as string[]).push(tag(ownerTags.consent, harness.world.cluster));
-    const other = desiredFor(newOwner(harness.world.cluster), harness.vms, {
-      ...{ ports: [port(443, 30443)], attach: { id: own.id, allowed: false } },
+  for (const keep of ['false', 'true']) {
+    it(`one of ours whose Service went while another used it goes with the last user, and its floating IP unless it was to stay: ${keep}`, async () => {
+      const { octavia, edge } = await open();
+      await harness.ensure({ annotations: { [keys.keepFloatingIp]: keep } });
+      const own = harness.only();
+      (own.fields['tags'] as string[]).push(tag(ownerTags.consent, harness.world.cluster));
+      const other = desiredFor(newOwner(harness.world.cluster), harness.vms, {
+        ...{ ports: [port(443, 30443)], attach: { id: own.id, allowed: false } },
+      });
+      await ensure(await harness.driving({ desired: other, record: { id: undefined } }));
+      await harness.remove();
+      assert.deepEqual([octavia.balancers.size, edge.floatingIps.size], [1, 1]);
+      const still = await ensure(await harness.driving({ desired: other, record: { id: undefined } }));
+      assert.deepEqual([still.calls, still.refusals], [0, []]);
+      await remove(await harness.driving({ desired: other, record: { id: undefined } }));
+      assert.deepEqual([octavia.balancers.size, edge.floatingIps.size], [0, keep === 'true' ? 1 : 0]);
     });
-    await ensure(await harness.driving({ desired: other, record: { id: undefined } }));
-    await harness.remove();
-    assert.deepEqual([octavia.balancers.size, edge.floatingIps.size], [1, 1]);
-    const still = await ensure(await harness.driving({ desired: other, record: { id: undefined } }));
-    assert.deepEqual([still.calls, still.refusals], [0, []]);
-    await remove(await harness.driving({ desired: other, record: { id: undefined } }));
-    assert.deepEqual([octavia.balancers.size, edge.floatingIps.size], [0, 0]);
-  });
+  }
 
   it('a VIP goes where the members’ servers are, not where else their addresses are', async () => {
     const { fake, vms } = await open();

@@ -67,6 +67,11 @@ export function retainedMark({ cluster }: Pick<Owner, 'cluster'>): string {
   return `[mooring ${cluster} retained]`;
 }
 
+/** On what others still use, and nobody has asked to keep. */
+export function leftMark({ cluster }: Pick<Owner, 'cluster'>): string {
+  return `[mooring ${cluster} left]`;
+}
+
 const markForm = /\[mooring (\S+) (\S+?)( keep)?\]$/;
 
 /** Whose something is by the mark in its description; without a service it was kept. */
@@ -75,7 +80,7 @@ export function markIn(
 ): { readonly cluster: string; readonly service: string | undefined; readonly keep: boolean } | undefined {
   const match = markForm.exec(description);
   if (match === null) return undefined;
-  const service = match[2] === 'retained' ? undefined : match[2];
+  const service = match[2] === 'retained' || match[2] === 'left' ? undefined : match[2];
   return { cluster: match[1]!, service, keep: match[3] !== undefined };
 }
 

@@ -183,9 +183,13 @@ export function releases({ subject, settings }: Wanted, pieces: Pieces, used: Fl
 }
 
 /** Takes the owner's mark off a floating IP that stays. */
-export function giveUpFloatingIp(pieces: Pieces, { id, address, description }: FloatingIp): OctaviaStep {
+export function giveUpFloatingIp(
+  pieces: Pieces,
+  { id, address, description }: FloatingIp,
+  markOf = retainedMark,
+): OctaviaStep {
   const { subject } = pieces;
-  const text = withMark(description.replace(/ ?\[[^\]]*\]$/, ''), retainedMark(subject.owner));
+  const text = withMark(description.replace(/ ?\[[^\]]*\]$/, ''), markOf(subject.owner));
   return stepOf(subject, id, `give up floating IP ${address}, which stays`, {
     does: 'update floating IP',
     id,

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { type DesiredPort, ownerTags, type Refusal } from '../../load-balancers.ts';
 import type { Listener, LoadBalancer, Pool } from './answer.ts';
-import { markIn } from './names.ts';
+import { leftMark } from './names.ts';
 import { ourListeners, ourPools, type Pieces, type Subject } from './observed.ts';
 import { memberSteps } from './plan-members.ts';
 import { type ListenerChange, type OctaviaStep, type PoolChange, stepOf } from './step.ts';
@@ -271,7 +271,7 @@ export function planLeaving(
   const summary = `delete load balancer ${name}, which nobody uses any more`;
   return [
     ...floatingIps
-      .filter(({ portId, description }) => portId === host.vipPortId && isLeftMark(description, cluster))
+      .filter(({ portId, description }) => portId === host.vipPortId && description.endsWith(leftMark({ cluster })))
       .map((one) =>
         stepOf(subject, one.id, `delete floating IP ${one.address}, which nobody uses any more`, {
           does: 'delete floating IP',
@@ -280,11 +280,6 @@ export function planLeaving(
       ),
     stepOf(subject, id, summary, { does: 'delete load balancer', id, cascade: true }),
   ];
-}
-
-function isLeftMark(description: string, cluster: string): boolean {
-  const mark = markIn(description);
-  return mark?.cluster === cluster && mark.service === undefined;
 }
 
 /** What a create has made whose answer came too late: ours by its tags, with an address that nobody was ever shown. */

@@ -1,7 +1,7 @@
 import { ownerTags } from '../../load-balancers.ts';
 import type { LoadBalancerConfig } from '../load-balancer-config.ts';
 import type { LoadBalancer } from './answer.ts';
-import { markIn, retainedMark, withMark } from './names.ts';
+import { leftMark, markIn, retainedMark, withMark } from './names.ts';
 import {
   carriesPieces,
   isOurFloatingIp,
@@ -47,7 +47,7 @@ export function planRemoval(
   const addresses = floating.map((one) =>
     // One that a person has put elsewhere serves something else now.
     stays || isKept(one) || (one.portId !== undefined && one.portId !== own?.vipPortId)
-      ? giveUpFloatingIp(pieces, one)
+      ? giveUpFloatingIp(pieces, one, others && !retain && !isKept(one) ? leftMark : retainedMark)
       : stepOf(subject, one.id, `delete floating IP ${one.address}`, { does: 'delete floating IP', id: one.id }),
   );
   if (own && stays) {
