@@ -216,7 +216,10 @@ export function createServices(truth: Truth, cluster: Cluster, dice: Dice, regio
     }
     if (site === 'cloud GET routes/*') grabbing = true;
     if (path.endsWith('/members')) return exclude();
-    if (verb === 'DELETE' && /^(addresses|load-balancers)/.test(path)) return one && remove(one.name, one.uid);
+    if (verb === 'DELETE' && /^(addresses|load-balancers)/.test(path)) {
+      counter += 1;
+      return serving.length > 1 ? remove(one!.name, one!.uid) : create(`s-late-${counter}`, 'LoadBalancer', 0.5);
+    }
     if (verb === 'POST' && /^(addresses|load-balancers)/.test(path)) {
       counter += 1;
       return all().length < mostServices

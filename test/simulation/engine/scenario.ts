@@ -57,7 +57,7 @@ export function drawScenario(seed: number): Scenario {
   // Nodes go only after a while, and only within a budget.
   const deletes = site === 'kube delete nodes';
   // What takes several calls that all have to go well is not reached where much fails.
-  const late = deletes || /routes\/\*$|\/pools|PATCH addresses|PATCH load-balancers\/\*$/.test(site);
+  const late = deletes || /routes\/\*$|\/pools|(PATCH|DELETE) (addresses|load-balancers)\/\*$/.test(site);
   const level = dice.pick(late || deaf ? [0.01] : [0.01, 0.04, 0.1, 0.25]);
   return {
     seed,
@@ -80,7 +80,7 @@ export function drawScenario(seed: number): Scenario {
     deleteOrphans: orphan || dice.chance(0.2),
     deaf,
     cloudLagMs: special > 0.3 && special < 0.4 ? 20_000 : 0,
-    provisioningMs: orphan ? 20_000 : dice.pick([0, 3000, 20_000]),
+    provisioningMs: orphan ? 20_000 : dice.pick(late ? [0] : [0, 3000, 20_000]),
     outOfServiceTaint: dice.chance(0.3),
     interruptionTaint: dice.chance(0.3),
     pageSize: dice.pick([2, 3, 50]),
