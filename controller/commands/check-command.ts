@@ -1,24 +1,39 @@
+import { defineFlags } from '../../common/process/flags.ts';
 import { type CommandDefinition, defineCommand } from '../../common/process/program.ts';
+import { halvesIn, isNeeded } from '../check/needed.ts';
 import { runChecks } from '../check/run-checks.ts';
 import { table } from '../explain/table.ts';
-import { commonFlags } from '../options/own-flags.ts';
+import { clusterFlags } from '../options/network-flags.ts';
+import { commonFlags, runFlags } from '../options/own-flags.ts';
+import { readLoops } from '../options/run-options.ts';
 import { type ControllerWorld, exitCode, outputFlags, printJson, withClouds } from './command.ts';
+
+const checkFlags = defineFlags({
+  controllers: runFlags.controllers,
+  'configure-cloud-routes': clusterFlags['configure-cloud-routes'],
+});
 
 export function checkCommand(world: ControllerWorld): CommandDefinition {
   return defineCommand({
     summary: 'Proves credentials, region, permissions and reachability; changes nothing.',
-    flags: { ...commonFlags, ...outputFlags },
+    flags: { ...commonFlags, ...checkFlags, ...outputFlags },
     examples: [
       'mooring-controller check --cloud-provider aws',
+      'mooring-controller check --cloud-provider aws --controllers=cloud-node,cloud-node-lifecycle',
       'mooring-controller check --cloud-provider openstack --cloud-config cloud.conf -o json',
     ],
     run: ({ values, io }) =>
       exitCode(io, 'check', async () => {
-        const lines = await withClouds(values, world, io, (api, clouds) => runChecks(api, clouds, world.signal));
-        const rows = lines.map(({ of, name, ok, message }) => [of, ok ? 'ok' : 'FAILED', name, message]);
+        const halves = halvesIn(readLoops(values.controllers), values.configureCloudRoutes);
+        const checked = await withClouds(values, world, io, (api, clouds) => runChecks(api, clouds, world.signal));
+        const lines = checked.map((line) => ({ ...line, needed: isNeeded(line, halves) }));
+        const rows = lines.map(({ of, name, ok, needed, message }) => {
+          const result = ok ? 'ok' : needed ? 'FAILED' : 'not needed';
+          return [of, result, name, message];
+        });
         if (values.output === 'json') printJson(io, lines);
         else io.stdout(table([['OF', 'RESULT', 'CHECK', 'MESSAGE'], ...rows]));
-        return lines.every(({ ok }) => ok) ? 0 : 1;
+        return lines.every(({ ok, needed }) => ok || !needed) ? 0 : 1;
       }),
   });
 }

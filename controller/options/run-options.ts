@@ -48,10 +48,16 @@ type Values = FlagValues<typeof commonFlags> &
   FlagValues<typeof networkFlags>;
 
 /** Throws an OptionError that names the flag. */
-export async function readRunOptions(values: Values): Promise<RunOptions> {
-  const loops = parseLoops(values.controllers);
+export function readLoops(given: readonly string[]): Loops {
+  const loops = parseLoops(given);
   if ('expected' in loops)
-    throw new OptionError(`--controllers: ${JSON.stringify(values.controllers.join(','))}, expected ${loops.expected}`);
+    throw new OptionError(`--controllers: ${JSON.stringify(given.join(','))}, expected ${loops.expected}`);
+  return loops;
+}
+
+/** Throws an OptionError that names the flag. */
+export async function readRunOptions(values: Values): Promise<RunOptions> {
+  const loops = readLoops(values.controllers);
   const address = listenAddress(values.reportAddress);
   const budget = parseBudget(values.nodeDeletionBudget);
   if ('expected' in budget)

@@ -53,16 +53,16 @@ export async function checkAws(options: CheckOptions): Promise<readonly CheckRes
   const unproved = iamActions.filter(({ action }) => iamProof(action, parts, caller) === undefined);
   const names = unproved.map(({ action }) => action.replace('elasticloadbalancing:', '')).join(', ');
   const message = `not proved, for there is no dry run of them: ${names}`;
-  return [...results, { name: 'elasticloadbalancing: changes', ok: true, message }];
+  return [...results, { name: 'elasticloadbalancing: changes', neededFor: ['load balancers'], ok: true, message }];
 }
 
 async function checkCluster(parts: AwsParts, signal: AbortSignal | undefined): Promise<CheckResult> {
-  const name = 'cluster id';
+  const about = { name: 'cluster id', neededFor: ['routes', 'load balancers'] } as const;
   try {
     const { id } = await parts.cluster(signal);
-    return { name, ok: true, message: id ?? 'none, which is allowed' };
+    return { ...about, ok: true, message: id ?? 'none, which is allowed' };
   } catch (error) {
-    return { name, ok: false, message: `${textOf(error)}; needed for routes and load balancers` };
+    return { ...about, ok: false, message: `${textOf(error)}; needed for routes and load balancers` };
   }
 }
 
@@ -72,24 +72,25 @@ async function checkAction(
   caller: string,
   signal: AbortSignal | undefined,
 ): Promise<CheckResult | undefined> {
+  const about = { name: action, neededFor: halves };
   const proof = iamProof(action, parts, caller);
   if (proof === undefined) return undefined;
   try {
     await proof.calls.read(action.slice(action.indexOf(':') + 1), proof.command, { signal });
   } catch (error) {
     const code = codeOf(error);
-    if (!isCloudError(error)) return { name: action, ok: false, message: textOf(error) };
+    if (!isCloudError(error)) return { ...about, ok: false, message: textOf(error) };
     if (error.kind === 'Forbidden') {
       const advice = `Grant ${action} to the controller's role`;
-      return { name: action, ok: false, message: `denied (for ${halves.join(', ')}); ${without}. ${advice}` };
+      return { ...about, ok: false, message: `denied (for ${halves.join(', ')}); ${without}. ${advice}` };
     }
     if (code !== 'DryRunOperation' && error.kind !== 'NotFound') {
       // What is about to be refused for its parameters has been let through.
       const passed = error.kind === 'Invalid' || error.kind === 'Conflict';
-      return { name: action, ok: passed, message: passed ? `not denied (${code})` : textOf(error) };
+      return { ...about, ok: passed, message: passed ? `not denied (${code})` : textOf(error) };
     }
   }
-  return { name: action, ok: true, message: 'allowed' };
+  return { ...about, ok: true, message: 'allowed' };
 }
 
 function textOf(error: unknown): string {

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { type Half, iamActions } from './iam-actions.ts';
+import type { CloudHalf } from '../cloud.ts';
+import { iamActions } from './iam-actions.ts';
 
 const services: Readonly<Record<string, string>> = {
   'client-ec2': 'ec2',
@@ -44,7 +45,7 @@ describe('the permissions of the controller on AWS', () => {
     assert.deepEqual(sent.sort(), iamActions.map(({ action }) => action).sort());
   });
 
-  const sids: readonly [string, Half][] = [
+  const sids: readonly [string, CloudHalf][] = [
     ['MooringNodes', 'nodes'],
     ['MooringRoutes', 'routes'],
     ['MooringLoadBalancers', 'load balancers'],

@@ -1,16 +1,15 @@
-/** What a permission is for. A cluster that leaves a half out can leave out its permissions. */
-export type Half = 'nodes' | 'routes' | 'load balancers';
+import type { CloudHalf } from '../cloud.ts';
 
 /** One permission that the controller's role needs. */
 export interface IamAction {
   /** `ec2:DescribeInstances`. */
   readonly action: string;
-  readonly halves: readonly Half[];
+  readonly halves: readonly CloudHalf[];
   /** What is not done without it. */
   readonly without: string;
 }
 
-const balancers: readonly Half[] = ['load balancers'];
+const balancers: readonly CloudHalf[] = ['load balancers'];
 const ofBalancers = (service: 'ec2' | 'elasticloadbalancing', without: string, ...names: readonly string[]) =>
   names.map((name): IamAction => ({ action: `${service}:${name}`, halves: balancers, without }));
 

@@ -293,11 +293,13 @@ describe('opening AWS', () => {
       assert.deepEqual(denied, [
         {
           name: 'ec2:CreateRoute',
+          neededFor: ['routes'],
           ok: false,
           message: "denied (for routes); no pod routes are made. Grant ec2:CreateRoute to the controller's role",
         },
         {
           name: 'elasticloadbalancing:DescribeListeners',
+          neededFor: ['load balancers'],
           ok: false,
           message:
             "denied (for load balancers); load balancers are not seen. Grant elasticloadbalancing:DescribeListeners to the controller's role",
@@ -310,7 +312,12 @@ describe('opening AWS', () => {
       ec2.fault = ({ action }, response) =>
         action === 'DeleteRoute' ? answerError(response, 400, 'InvalidParameterValue', 'no such') : undefined;
       const result = (await cloud.check()).find(({ name }) => name === 'ec2:DeleteRoute');
-      assert.deepEqual(result, { name: 'ec2:DeleteRoute', ok: true, message: 'not denied (InvalidParameterValue)' });
+      assert.deepEqual(result, {
+        name: 'ec2:DeleteRoute',
+        neededFor: ['routes'],
+        ok: true,
+        message: 'not denied (InvalidParameterValue)',
+      });
     });
 
     it('names who the credential is of, and that a cluster id is lacking', async () => {

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type CloudErrorKind, isCloudError } from '../../../common/cloud-error.ts';
-import type { CheckResult } from '../cloud.ts';
+import type { CheckResult, CloudHalf } from '../cloud.ts';
 import type { ChangeRequest, OpenStackClient, Query } from './client.ts';
 import type { OpenStackConfig } from './config.ts';
 import { isThingNotFound } from './fault.ts';
@@ -70,13 +70,19 @@ export async function checkOpenStack(
   signal: AbortSignal | undefined,
 ): Promise<readonly CheckResult[]> {
   const results: CheckResult[] = [];
-  const prove = async (name: string, proof: () => Promise<string>, advice: string): Promise<boolean> => {
+  const prove = async (
+    name: string,
+    proof: () => Promise<string>,
+    advice: string,
+    half?: CloudHalf | undefined,
+  ): Promise<boolean> => {
+    const about = half === undefined ? { name } : { name, neededFor: [half] };
     try {
-      results.push({ name, ok: true, message: await proof() });
+      results.push({ ...about, ok: true, message: await proof() });
       return true;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      results.push({ name, ok: false, message: advice === '' ? reason : `${reason}; ${advice}` });
+      results.push({ ...about, ok: false, message: advice === '' ? reason : `${reason}; ${advice}` });
       return false;
     }
   };
@@ -92,7 +98,8 @@ export async function checkOpenStack(
     const endpoint = async () =>
       `${await client.endpoint(service)}${region === undefined ? '' : ` in region ${region}`}`;
     const advice = service === 'load-balancer' ? 'a cloud without Octavia wants enabled = false in [LoadBalancer]' : '';
-    if (await prove(`${service} endpoint`, endpoint, advice)) reachable.add(service);
+    const half = service === 'load-balancer' ? 'load balancers' : undefined;
+    if (await prove(`${service} endpoint`, endpoint, advice, half)) reachable.add(service);
   }
   const routerReads: Read[] =
     routerId === undefined
@@ -105,23 +112,23 @@ export async function checkOpenStack(
           },
         ];
   const wanted = [
-    ...reads,
-    ...routerReads,
-    ...(enabled ? balancerReads : []),
-    ...(manageSecurityGroups ? groupReads : []),
+    ...of(undefined, reads),
+    ...of('routes', routerReads),
+    ...of('load balancers', enabled ? balancerReads : []),
+    ...of('load balancers', manageSecurityGroups ? groupReads : []),
   ];
-  for (const { service, path, without } of wanted) {
+  for (const { service, path, without, half } of wanted) {
     if (!reachable.has(service)) continue;
     const query: Query = path.startsWith('/routers/') ? [] : [['limit', '1']];
     const read = async () => {
       await client.get({ service, path, operation: `GET ${path}`, query, signal });
       return 'allowed';
     };
-    await prove(`GET ${path}`, read, without);
+    await prove(`GET ${path}`, read, without, half);
   }
-  for (const { name, without, request } of [
-    ...(routerId === undefined ? [] : routeWrites(client, routerId, signal)),
-    ...(enabled ? balancerWrites : []),
+  for (const { name, without, request, half } of [
+    ...of('routes', routerId === undefined ? [] : routeWrites(client, routerId, signal)),
+    ...of('load balancers', enabled ? balancerWrites : []),
   ]) {
     const write = async () => {
       const asked = await request();
@@ -129,9 +136,13 @@ export async function checkOpenStack(
       if (!reachable.has(asked.service)) throw new Error(`${asked.service} cannot be reached`);
       return mayWrite(client, { ...asked, operation: name, permit: () => {}, signal });
     };
-    await prove(name, write, without);
+    await prove(name, write, without, half);
   }
   return results;
+}
+
+function of<Proof>(half: CloudHalf | undefined, proofs: readonly Proof[]) {
+  return proofs.map((proof) => ({ ...proof, half }));
 }
 
 async function mayWrite(client: OpenStackClient, request: ChangeRequest): Promise<string> {
