@@ -117,8 +117,8 @@ export function createFleet(parts: FleetParts): Fleet {
 
   function deleteLease(): boolean {
     const now = world.monotonic();
-    const settled = places.every(({ process, startedAt }) => process !== undefined && now - startedAt > 5000);
-    if (!settled || leases.items.get(leaseKey) === undefined) return false;
+    const known = places.every(({ process }) => process?.elector.leaderReportUrl() !== undefined);
+    if (!known || leases.items.get(leaseKey) === undefined) return false;
     const path = `/apis/coordination.k8s.io/v1/namespaces/${names.namespace}/leases/${names.lease}`;
     const query = new URLSearchParams();
     core.handle({ method: 'DELETE', path, query, headers: {}, body: undefined, user: admin });
