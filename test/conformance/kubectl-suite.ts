@@ -86,15 +86,16 @@ function terminal(k: Kit, kubectl: string, common: string[], env: NodeJS.Process
     async follow(args, meanwhile, enough) {
       const child = spawn(kubectl, [...common, ...args], { env, stdio: ['ignore', 'pipe', 'ignore'] });
       let text = '';
-      let changed = false;
+      let changing: NodeJS.Timeout | undefined;
       try {
         await new Promise<void>((resolve) => {
           const timer = setTimeout(resolve, 10_000);
           child.stdout.on('data', (chunk: Buffer) => {
             text += chunk.toString('utf8');
-            if (!changed && text.split('\n').length > 2) {
-              changed = true;
+            // A watch of one object begins with that object, which kubectl has printed and leaves out: a change before that is not shown, so another one follows.
+            if (changing === undefined && text.split('\n').length > 2) {
               void meanwhile();
+              changing = setInterval(() => void meanwhile(), 500);
             }
             if (enough(text)) {
               clearTimeout(timer);
@@ -103,6 +104,7 @@ function terminal(k: Kit, kubectl: string, common: string[], env: NodeJS.Process
           });
         });
       } finally {
+        clearInterval(changing);
         child.kill('SIGKILL');
       }
       return text;

@@ -110,7 +110,11 @@ export const kubectlUses: Use[] = [
     says: 'get -w shows changes as they happen',
     async run({ k, follow }) {
       const { name } = (await aNode(k)).metadata;
-      const change = () => k.patch('merge', `/api/v1/nodes/${name}`, { spec: { unschedulable: true } });
+      let changes = 0;
+      const change = () => {
+        changes += 1;
+        return k.patch('merge', `/api/v1/nodes/${name}`, { spec: { unschedulable: changes % 2 === 1 } });
+      };
       const text = await follow(['get', 'node', name, '-w'], change, (out) => out.includes('SchedulingDisabled'));
       like(text, new RegExp(`${name}\\s+Ready\\s+worker[\\s\\S]*${name}\\s+Ready,SchedulingDisabled`));
     },
