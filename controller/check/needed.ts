@@ -1,7 +1,11 @@
 import type { CheckResult, CloudHalf } from '../clouds/cloud.ts';
 import type { Loops } from '../options/loops.ts';
 
-/** Which halves of the clouds a run with these loops works with. */
+/**
+ * Which halves of the clouds a run with these loops works with.
+ *
+ * @param cloudRoutes `--configure-cloud-routes` with a `--cluster-cidr`
+ */
 export function halvesIn(loops: Loops, cloudRoutes: boolean): ReadonlySet<CloudHalf> {
   const halves = new Set<CloudHalf>();
   if (loops.node || loops.lifecycle) halves.add('nodes');

@@ -10,6 +10,7 @@ import { type ControllerWorld, exitCode, outputFlags, printJson, withClouds } fr
 
 const checkFlags = defineFlags({
   controllers: runFlags.controllers,
+  'cluster-cidr': clusterFlags['cluster-cidr'],
   'configure-cloud-routes': clusterFlags['configure-cloud-routes'],
 });
 
@@ -19,12 +20,16 @@ export function checkCommand(world: ControllerWorld): CommandDefinition {
     flags: { ...commonFlags, ...checkFlags, ...outputFlags },
     examples: [
       'mooring-controller check --cloud-provider aws',
+      'mooring-controller check --cloud-provider aws --cluster-cidr=10.0.0.0/14',
       'mooring-controller check --cloud-provider aws --controllers=cloud-node,cloud-node-lifecycle',
       'mooring-controller check --cloud-provider openstack --cloud-config cloud.conf -o json',
     ],
     run: ({ values, io }) =>
       exitCode(io, 'check', async () => {
-        const halves = halvesIn(readLoops(values.controllers), values.configureCloudRoutes);
+        const halves = halvesIn(
+          readLoops(values.controllers),
+          values.clusterCidr !== '' && values.configureCloudRoutes,
+        );
         const checked = await withClouds(values, world, io, (api, clouds) => runChecks(api, clouds, world.signal));
         const lines = checked.map((line) => ({ ...line, needed: isNeeded(line, halves) }));
         const rows = lines.map(({ of, name, ok, needed, message }) => {

@@ -41,9 +41,9 @@ export function openLog(clock: Clock, values: LogValues, write: (line: string) =
   return createLog({ clock, level: values.v >= 4 ? 'debug' : values.logLevel, format: values.logFormat, write });
 }
 
-/** Where the answer says everything, the log adds only errors, unless it was asked for. */
+/** Where the answer says everything, the log adds only warnings (unknown keys, why a cloud is report-only) and errors, unless more was asked for. */
 function quietly<T extends LogValues>(values: T): T {
-  return { ...values, logLevel: values.logLevel === 'info' ? 'error' : values.logLevel };
+  return { ...values, logLevel: values.logLevel === 'info' ? 'warn' : values.logLevel };
 }
 
 /** Turns what a person did wrong into exit code 2, and everything else into 1. */

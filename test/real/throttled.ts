@@ -20,9 +20,12 @@ export function throttledSuite(binaries: Binaries): ApiSuite {
       try {
         await check('A8 too many requests at once get 429 in plain text, with Retry-After', async () => {
           // Members of system:masters are never turned away, so it is a kubelet that asks.
-          const lists = Array.from({ length: 200 }, () => client.call('GET', '/api/v1/nodes'));
-          const refused = (await Promise.all(lists)).find((answer) => answer.status === 429);
-          assert.ok(refused, 'none of 200 requests was refused');
+          const wave = () => Promise.all(Array.from({ length: 200 }, () => client.call('GET', '/api/v1/nodes')));
+          let refused: Awaited<ReturnType<typeof client.call>> | undefined;
+          // A busy machine may let them come one after the other.
+          for (let waves = 0; refused === undefined && waves < 50; waves += 1)
+            refused = (await wave()).find((answer) => answer.status === 429);
+          assert.ok(refused, 'none of 10,000 requests was refused');
           assert.equal(refused.headers['retry-after'], '1');
           assert.equal(refused.text.trim(), 'Too many requests, please try again later.');
           assert.match(refused.headers['content-type'] ?? '', /^text\/plain/);

@@ -37,7 +37,7 @@ export interface AwsConfig {
   /** Each network load balancer gets a security group of its own. */
   readonly managedNlbSecurityGroups: boolean;
   readonly healthProbe: HealthProbe | undefined;
-  /** Types of which the place in the network has to be known before a Node is initialised. */
+  /** Types of which the place in the network becomes labels. */
   readonly topologyTypes: RegExp;
   readonly serviceOverrides: readonly ServiceOverride[];
   /** `[section] key` of what nobody knows; for a warning. */

@@ -107,7 +107,7 @@ export async function checkOpenStack(
       : [
           {
             service: 'network',
-            path: `/routers/${routerId}`,
+            path: `/routers/${encodeURIComponent(routerId)}`,
             without: 'see router-id in [Route], and policy get_router',
           },
         ];

@@ -9,7 +9,6 @@ const limits: Readonly<Record<ServiceType | 'identity', CallLimits>> = {
   compute: { perSecond: 20, burst: 100 },
   network: { perSecond: 40, burst: 200 },
   'load-balancer': { perSecond: 20, burst: 100 },
-  'key-manager': { perSecond: 5, burst: 20 },
 };
 
 /** One gate for each service: a Nova that wants rest stops no load balancer. */
@@ -23,6 +22,5 @@ export function createGates({ clock, random, onWait }: Pick<CloudContext, 'clock
     compute: gate('compute'),
     network: gate('network'),
     'load-balancer': gate('load-balancer'),
-    'key-manager': gate('key-manager'),
   };
 }

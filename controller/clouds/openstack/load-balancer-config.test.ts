@@ -28,7 +28,6 @@ describe('the configuration of load balancers', () => {
         ingressHostnameSuffix: undefined,
         maxShared: 2,
         defaultTlsContainerRef: undefined,
-        checkTlsContainers: true,
         serialCalls: false,
       },
       warnings: [],
@@ -95,7 +94,6 @@ provider-requires-serial-api-calls = 1
       ingressHostnameSuffix: 'example.net',
       maxShared: 4,
       defaultTlsContainerRef: 'https://barbican/v1/containers/c1',
-      checkTlsContainers: false,
       serialCalls: true,
     });
   });

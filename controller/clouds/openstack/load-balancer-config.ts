@@ -42,8 +42,6 @@ export interface LoadBalancerConfig {
   /** Services on one load balancer. */
   readonly maxShared: number;
   readonly defaultTlsContainerRef: string | undefined;
-  /** Whether references to TLS containers are looked up in Barbican before they are used. */
-  readonly checkTlsContainers: boolean;
   /** The provider takes one object in one call: no load balancer with its parts, no batches of members. */
   readonly serialCalls: boolean;
 }
@@ -79,6 +77,8 @@ export function loadBalancerConfigOf(file: GcfgFile): { config: LoadBalancerConf
   const section = readSection(file, 'LoadBalancer');
   const flag = (key: string, byDefault: boolean) => section.boolean(key) ?? byDefault;
   oneOf(section, 'lb-version', ['v2']);
+  // Octavia itself refuses a reference that is none, whichever store it is in.
+  oneOf(section, 'container-store', ['barbican', 'external']);
   const provider = section.text('lb-provider') ?? 'amphora';
   const config: LoadBalancerConfig = {
     enabled: flag('enabled', true),
@@ -104,7 +104,6 @@ export function loadBalancerConfigOf(file: GcfgFile): { config: LoadBalancerConf
       : undefined,
     maxShared: integer(section, 'max-shared-lb', 2, [1, 1000]),
     defaultTlsContainerRef: section.text('default-tls-container-ref'),
-    checkTlsContainers: oneOf(section, 'container-store', ['barbican', 'external']) !== 'external',
     serialCalls: flag('provider-requires-serial-api-calls', false),
   };
   const { method } = config;

@@ -2,14 +2,13 @@ import { CloudError } from '../../../common/cloud-error.ts';
 import type { Clock } from '../../../common/process/clock.ts';
 import { listOf, objectOf, textOf } from './json.ts';
 
-export type ServiceType = 'compute' | 'network' | 'load-balancer' | 'key-manager';
+export type ServiceType = 'compute' | 'network' | 'load-balancer';
 
 /** What a catalog may call a service, and the version that follows a URL without one. */
 const services: Readonly<Record<ServiceType, { readonly types: readonly string[]; readonly version: string }>> = {
   compute: { types: ['compute'], version: 'v2.1' },
   network: { types: ['network'], version: 'v2.0' },
   'load-balancer': { types: ['load-balancer', 'octavia'], version: 'v2.0' },
-  'key-manager': { types: ['key-manager', 'barbican'], version: 'v1' },
 };
 
 const versionInPath = /\/v\d+(\.\d+)?(\/|$)/;
