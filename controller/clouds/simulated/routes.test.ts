@@ -72,6 +72,8 @@ test('the quota is told where the cloud tells it, and a route too many is QuotaE
   world.network.quotas.set('routes', 1);
   await routes.create(desired(world), world.permitted);
   assert.deepEqual((await routes.observe(cluster)).quota, { limit: 1, used: 1 });
+  world.sandbox.faults.add({ operation: 'routes.list', times: 1, effect: { kind: 'missing-items', count: 1 } });
+  await assert.rejects(routes.observe(cluster), kindIs('Unavailable'), 'it holds more than it shows');
   await assert.rejects(routes.create(desired(world, '10.244.2.0/24'), world.permitted), kindIs('QuotaExceeded'));
 });
 

@@ -26,6 +26,11 @@ export function createRoutes({ transport, region, idOf }: RouteOptions): Routes 
     };
     const items = await everyPage(transport, { operation, path: `/routes?limit=${pageSize}`, signal }, eachPage);
     const routes = reading(operation, () => items.map((item) => readRoute(item, region, cluster)));
+    // Cut short, it would tell of a full table that lacks the routes of Nodes which have them.
+    if (quota !== undefined && routes.length < quota.used) {
+      const message = `${routes.length} routes shown, ${quota.used} in use`;
+      throw new CloudError({ kind: 'Unavailable', cloud, operation, message });
+    }
     return {
       routes,
       quota,

@@ -17,8 +17,8 @@ export const networkMutants: readonly Mutant[] = [
     edits: [
       [
         'controller/services/next-action.ts',
-        "    if (step !== undefined) return { do: 'apply', step, steps: plan.steps };\n    if (plan.waitMs !== undefined)",
-        '    if (step !== undefined) return release(situation);\n    if (plan.waitMs !== undefined)',
+        "return isOld(situation, known) ? { do: 'observe' } : { do: 'apply', step, steps: plan.steps };",
+        'return release(situation);',
       ],
     ],
   },
