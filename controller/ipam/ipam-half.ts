@@ -8,9 +8,10 @@ import type { Half } from '../half.ts';
 import type { KubeApi } from '../kube/api.ts';
 import type { EventSink } from '../kube/event-sink.ts';
 import type { Informer, InformerEvent } from '../kube/informer.ts';
-import { readPages } from '../kube/paged-list.ts';
+
 import type { ConfiguredCloud } from '../nodes/configured-cloud.ts';
-import { isPaused, isUninitialized, type NodeView, unreadOfNode, viewNode } from '../nodes/node-view.ts';
+import { eachLiveNode } from '../nodes/live-nodes.ts';
+import { isPaused, isUninitialized, type NodeView } from '../nodes/node-view.ts';
 import { createReconciler, type QueueMetrics, type Reconciler } from '../reconciler.ts';
 import type { IpamOptions } from './ipam-options.ts';
 import type { ipamMetrics } from './metrics.ts';
@@ -42,7 +43,6 @@ interface Term {
   readonly queue: Reconciler;
 }
 
-const pageSize = 100;
 /** How often what is held is compared with the Nodes there are. */
 const auditMs = 300_000;
 
@@ -71,17 +71,7 @@ export function createIpamHalf(context: IpamContext, options: IpamHalfOptions): 
   async function readHeld(ranges: NodeRanges, signal: AbortSignal): Promise<void> {
     for (let failures = 0; ; ) {
       try {
-        await readPages({
-          api,
-          path: '/api/v1/nodes',
-          query: {},
-          pageSize,
-          unread: unreadOfNode,
-          signal,
-          onPage(items) {
-            for (const item of items) ranges.seen(viewNode(item));
-          },
-        });
+        await eachLiveNode(api, signal, (node) => ranges.seen(node));
         return;
       } catch (error) {
         signal.throwIfAborted();

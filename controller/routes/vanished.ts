@@ -2,11 +2,12 @@ import { errorFields } from '../../common/process/log.ts';
 import { type InstanceRef, type Lookup, refKey } from '../clouds/cloud.ts';
 import type { ObservedRoute } from '../clouds/routes.ts';
 import { isNotFound } from '../kube/api.ts';
-import { readPages } from '../kube/paged-list.ts';
+
 import type { BudgetKeeper } from '../nodes/budget-keeper.ts';
 import { pickCanaries } from '../nodes/canaries.ts';
 import { explanationOf } from '../nodes/explained.ts';
-import { type NodeView, unreadOfNode, viewNode } from '../nodes/node-view.ts';
+import { eachLiveNode } from '../nodes/live-nodes.ts';
+import type { NodeView } from '../nodes/node-view.ts';
 import { readNode } from '../nodes/write-node.ts';
 import { parseCidr } from './cidr.ts';
 import type { RouteRemoval } from './plan.ts';
@@ -42,7 +43,7 @@ interface LiveNode {
 
 /** From so many on, one list of all Nodes is cheaper than asking for each. */
 const listInsteadFrom = 20;
-const pageSize = 100;
+
 const never = new AbortController().signal;
 
 export function createVanished<R extends ObservedRoute>(
@@ -125,17 +126,7 @@ export function createVanished<R extends ObservedRoute>(
 
   async function listNodes(): Promise<LiveNode[]> {
     const found: LiveNode[] = [];
-    await readPages({
-      api,
-      path: '/api/v1/nodes',
-      query: {},
-      pageSize,
-      unread: unreadOfNode,
-      signal: never,
-      onPage: (items) => {
-        for (const item of items) found.push(liveNode(viewNode(item)));
-      },
-    });
+    await eachLiveNode(api, never, (node) => found.push(liveNode(node)));
     return found;
   }
 

@@ -1,11 +1,11 @@
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { names } from '../../common/well-known.ts';
 import { startEmbeddedApi } from '../conformance/embedded-api.ts';
+import { freePort } from '../free-port.ts';
 import { type Child, startChild } from '../sandbox/world/child.ts';
 import { createKubeRest, type KubeRest } from '../sandbox/world/kube-rest.ts';
 import { createKubelet, type Kubelet } from '../sandbox/world/kubelet.ts';
@@ -107,12 +107,4 @@ export async function prepareController(
       if (!process.env['MOORING_SHOW']) await rm(folder, { recursive: true });
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise<void>((resolve) => server.close(() => resolve()));
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { freePort } from '../free-port.ts';
 import { type KubeApiServer, startKubeApi } from '../sandbox/kube/start-kube-api.ts';
 import { controllerMain } from '../sandbox/world/shortened.ts';
 import { aws, type ClassicController, huaweicloud, openstack } from './fixtures/cases.ts';
@@ -22,14 +22,6 @@ after(async () => {
   await api.stop();
   await rm(folder, { recursive: true, force: true });
 });
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise<void>((resolve) => server.close(() => resolve()));
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
 
 interface Run {
   /** Lines of stdout. */

@@ -1,10 +1,10 @@
 import { mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../common/process/clock.ts';
 import { names } from '../../common/well-known.ts';
 import type { CloudVm } from '../clouds/world.ts';
+import { freePort } from '../free-port.ts';
 import { findBinaries } from '../real/binaries.ts';
 import { startRealApi } from '../real/start-real-api.ts';
 import { startKubeApi } from '../sandbox/kube/start-kube-api.ts';
@@ -175,14 +175,6 @@ async function controllerArgs(files: { kubeconfig: string; cloudConfig: string; 
     `--cluster-cidr=${files.podRange}`,
     '--node-cidr-mask-size=24',
   ];
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise<void>((resolve) => server.close(() => resolve()));
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
 /** How a server of Nova knows its machine: the SMBIOS UUID is its id. */

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { Agent, get } from 'node:https';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { freePort } from '../../free-port.ts';
 import { type Child, startChild } from './child.ts';
 import { controllerMain, shortened } from './shortened.ts';
 
@@ -26,14 +26,6 @@ export interface ReplicaConfig {
   readonly cloudConfig?: string;
   /** Whether it keeps Services, routes and pod ranges. */
   readonly network: boolean;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise<void>((resolve) => server.close(() => resolve()));
-  return typeof address === 'object' && address !== null ? address.port : 0;
 }
 
 export async function startReplica(name: string, config: ReplicaConfig): Promise<Replica> {
