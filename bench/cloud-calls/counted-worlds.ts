@@ -1,5 +1,5 @@
 import { seededRandom } from '../../common/process/random.ts';
-import { fakeClock } from '../../common/testing/fake-clock.ts';
+import { advanceDuring, fakeClock } from '../../common/testing/fake-clock.ts';
 import type { CloudCall } from '../../controller/clouds/cloud.ts';
 import { simulatedWorld } from '../../test/clouds/simulated-world.ts';
 import { createSimulatedCloud } from '../../test/sandbox/cloud/cloud.ts';
@@ -28,15 +28,7 @@ async function openSimulated(): Promise<CountedWorld> {
   const world = simulatedWorld({
     ...{ cloud, clock, http: inProcessHttp(cloud.api, clock), url: 'http://cloud', settleMs: 5000 },
     onCall: (call) => calls.push(call),
-    async during(work) {
-      let over = false;
-      const end = () => {
-        over = true;
-      };
-      work.then(end, end);
-      while (!over) await clock.advance(10);
-      return work;
-    },
+    during: (work) => advanceDuring(clock, work),
     pass: (ms) => clock.advance(ms),
     close: async () => cloud.close(),
   });

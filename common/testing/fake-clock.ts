@@ -25,6 +25,17 @@ export async function settle(rounds = 20): Promise<void> {
   }
 }
 
+/** Moves time until the work is over, and answers as it does. */
+export async function advanceDuring<T>(clock: FakeClock, work: Promise<T>): Promise<T> {
+  let over = false;
+  const end = () => {
+    over = true;
+  };
+  work.then(end, end);
+  while (!over) await clock.advance(10);
+  return work;
+}
+
 /**
  * @param startMs wall-clock start, milliseconds since 1970
  * @param settleRounds event-loop turns given to promises after each timer; raise it where real sockets are involved

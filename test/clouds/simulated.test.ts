@@ -1,7 +1,7 @@
 import { type Clock, sleep, systemClock } from '../../common/process/clock.ts';
 import { createHttp } from '../../common/process/http.ts';
 import { seededRandom } from '../../common/process/random.ts';
-import { fakeClock } from '../../common/testing/fake-clock.ts';
+import { advanceDuring, fakeClock } from '../../common/testing/fake-clock.ts';
 import { createSimulatedCloud } from '../sandbox/cloud/cloud.ts';
 import { inProcessHttp } from '../sandbox/cloud/in-process.ts';
 import { startCloud } from '../sandbox/cloud/start-cloud.ts';
@@ -19,15 +19,7 @@ async function inProcess(): Promise<CloudWorld> {
     http: inProcessHttp(cloud.api, clock),
     url: 'http://cloud',
     settleMs: 5000,
-    async during(work) {
-      let over = false;
-      const end = () => {
-        over = true;
-      };
-      work.then(end, end);
-      while (!over) await clock.advance(10);
-      return work;
-    },
+    during: (work) => advanceDuring(clock, work),
     pass: (ms) => clock.advance(ms),
     close: async () => cloud.close(),
   });

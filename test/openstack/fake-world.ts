@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { HttpFailure } from '../../common/process/http.ts';
-import { fakeClock } from '../../common/testing/fake-clock.ts';
+import { advanceDuring, fakeClock } from '../../common/testing/fake-clock.ts';
 import type { CloudCall } from '../../controller/clouds/cloud.ts';
 import {
   createFakeOpenStack,
@@ -71,15 +71,7 @@ ${config}`;
         const end = () => timer.cancel();
         inner(request).then(resolve, reject).finally(end);
       }),
-    async during(work) {
-      let over = false;
-      const end = () => {
-        over = true;
-      };
-      work.then(end, end);
-      while (!over) await clock.advance(10);
-      return work;
-    },
+    during: (work) => advanceDuring(clock, work),
     pass: (ms) => clock.advance(ms),
     close: () => fake.close(),
   });
