@@ -9,8 +9,9 @@ import { type LoadBalancerRef, ownerTags } from '../../load-balancers.ts';
 import { chunks, inParallel } from '../../lookup-pass.ts';
 import { tagMap } from '../cluster-tags.ts';
 import { isClassicControllers, ownerIn, type Tags } from '../load-balancer-tags.ts';
+import { everyPage } from '../pages.ts';
 import type { AwsParts } from '../parts.ts';
-import { pages, type UsersOfGroups } from '../security-groups/group-users.ts';
+import type { UsersOfGroups } from '../security-groups/group-users.ts';
 import type { NetworkFacts } from '../security-groups/network-facts.ts';
 import type { NetworkReads } from '../security-groups/network-reads.ts';
 import type { SecurityGroupCalls } from '../security-groups/security-group-calls.ts';
@@ -239,7 +240,7 @@ export function createClassicReads(
   }
 
   async function list(options: ReadOptions) {
-    return pages(async (marker) => {
+    return everyPage('DescribeLoadBalancers', async (marker) => {
       const command = new DescribeLoadBalancersCommand({ PageSize: 400, Marker: marker });
       const answer = await parts.elb().read('DescribeLoadBalancers', command, options);
       return { items: (answer.LoadBalancerDescriptions ?? []).map(readLoadBalancer), next: answer.NextMarker };

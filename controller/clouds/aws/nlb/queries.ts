@@ -14,6 +14,7 @@ import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
 import { chunks, inParallel } from '../../lookup-pass.ts';
 import { tagMap } from '../cluster-tags.ts';
 import type { Tags } from '../load-balancer-tags.ts';
+import { everyPage } from '../pages.ts';
 import type { AwsParts } from '../parts.ts';
 import type { NetworkReads } from '../security-groups/network-reads.ts';
 import type { ReadOptions } from '../service-calls.ts';
@@ -63,11 +64,11 @@ export function createNlbQueries(
   async function loadBalancers(wish: BalancerWish, options: ReadOptions): Promise<ElbLoadBalancer[]> {
     const single = wish.Names !== undefined || wish.LoadBalancerArns !== undefined;
     return unlessGone([], () =>
-      pages('DescribeLoadBalancers', async (Marker) => {
+      everyPage('DescribeLoadBalancers', async (Marker) => {
         const command = new DescribeLoadBalancersCommand({
           ...wish,
           ...(single ? {} : { PageSize: pageSize }),
-          ...Marker,
+          Marker,
         });
         const answer = await parts.elbv2().read('DescribeLoadBalancers', command, options);
         return { items: answer.LoadBalancers ?? [], next: answer.NextMarker };
@@ -77,11 +78,11 @@ export function createNlbQueries(
 
   async function targetGroups(wish: GroupWish, options: ReadOptions): Promise<ElbTargetGroup[]> {
     return unlessGone([], () =>
-      pages('DescribeTargetGroups', async (Marker) => {
+      everyPage('DescribeTargetGroups', async (Marker) => {
         const command = new DescribeTargetGroupsCommand({
           ...wish,
           ...(wish.Names || wish.TargetGroupArns ? {} : { PageSize: pageSize }),
-          ...Marker,
+          Marker,
         });
         const answer = await parts.elbv2().read('DescribeTargetGroups', command, options);
         return { items: answer.TargetGroups ?? [], next: answer.NextMarker };
@@ -121,8 +122,8 @@ export function createNlbQueries(
   }
 
   async function listeners(arn: string, options: ReadOptions): Promise<readonly Listener[]> {
-    const answers = await pages('DescribeListeners', async (Marker) => {
-      const command = new DescribeListenersCommand({ LoadBalancerArn: arn, ...Marker });
+    const answers = await everyPage('DescribeListeners', async (Marker) => {
+      const command = new DescribeListenersCommand({ LoadBalancerArn: arn, Marker });
       const answer = await parts.elbv2().read('DescribeListeners', command, options);
       return { items: answer.Listeners ?? [], next: answer.NextMarker };
     });
@@ -165,9 +166,8 @@ export function createNlbQueries(
     const asked = kinds.flatMap(([Name, all]) => chunks(all, 200).map((Values) => ({ Name, Values: [...Values] })));
     await inParallel(callsAtOnce, asked, async (filter) => {
       const Filters = [{ Name: 'vpc-id', Values: [vpc] }, filter];
-      const reservations = await pages('DescribeInstances', async (Marker) => {
-        const NextToken = 'Marker' in Marker ? { NextToken: Marker.Marker } : {};
-        const command = new DescribeInstancesCommand({ Filters, MaxResults: 1000, ...NextToken });
+      const reservations = await everyPage('DescribeInstances', async (NextToken) => {
+        const command = new DescribeInstancesCommand({ Filters, MaxResults: 1000, NextToken });
         const answer = await parts.ec2.read('DescribeInstances', command, options);
         return { items: answer.Reservations ?? [], next: answer.NextToken };
       });
@@ -209,24 +209,6 @@ export async function unlessGone<Answer>(otherwise: Answer, run: () => Promise<A
   } catch (error) {
     if (isGone(error)) return otherwise;
     throw error;
-  }
-}
-
-async function pages<Item>(
-  operation: string,
-  page: (marker: {
-    readonly Marker?: string;
-  }) => Promise<{ readonly items: readonly Item[]; readonly next: string | undefined }>,
-): Promise<Item[]> {
-  const items: Item[] = [];
-  const markers = new Set<string>();
-  for (let marker: string | undefined; ; ) {
-    const answer = await page(marker === undefined ? {} : { Marker: marker });
-    items.push(...answer.items);
-    marker = answer.next || undefined;
-    if (marker === undefined) return items;
-    if (markers.has(marker)) throw incomplete(operation, 'the pages go in a circle');
-    markers.add(marker);
   }
 }
 

@@ -1,6 +1,6 @@
 import { DescribeLoadBalancersCommand } from '@aws-sdk/client-elastic-load-balancing';
 import { DescribeLoadBalancersCommand as DescribeNetworkLoadBalancersCommand } from '@aws-sdk/client-elastic-load-balancing-v2';
-import { CloudError } from '../../../../common/cloud-error.ts';
+import { everyPage } from '../pages.ts';
 import type { AwsParts } from '../parts.ts';
 import type { ReadOptions } from '../service-calls.ts';
 import type { GroupUsers } from './network-facts.ts';
@@ -84,7 +84,7 @@ export function createGroupUsers(parts: Pick<AwsParts, 'elb' | 'elbv2'>): UsersO
 }
 
 async function readClassic(parts: Pick<AwsParts, 'elb'>, options: ReadOptions): Promise<Carrier[]> {
-  return pages(async (marker) => {
+  return everyPage('DescribeLoadBalancers', async (marker) => {
     const command = new DescribeLoadBalancersCommand({ PageSize: 400, Marker: marker });
     const { LoadBalancerDescriptions, NextMarker } = await parts.elb().read('DescribeLoadBalancers', command, options);
     const items = (LoadBalancerDescriptions ?? []).map(({ LoadBalancerName = '', SecurityGroups }) => ({
@@ -96,7 +96,7 @@ async function readClassic(parts: Pick<AwsParts, 'elb'>, options: ReadOptions): 
 }
 
 async function readNetwork(parts: Pick<AwsParts, 'elbv2'>, options: ReadOptions): Promise<Carrier[]> {
-  return pages(async (marker) => {
+  return everyPage('DescribeLoadBalancers', async (marker) => {
     const command = new DescribeNetworkLoadBalancersCommand({ PageSize: 400, Marker: marker });
     const { LoadBalancers, NextMarker } = await parts.elbv2().read('DescribeLoadBalancers', command, options);
     const items = (LoadBalancers ?? []).map(({ LoadBalancerName = '', SecurityGroups }) => ({
@@ -105,23 +105,4 @@ async function readNetwork(parts: Pick<AwsParts, 'elbv2'>, options: ReadOptions)
     }));
     return { items, next: NextMarker };
   });
-}
-
-/** All pages of one of the load balancing APIs. */
-export async function pages<Item>(
-  page: (marker: string | undefined) => Promise<{ items: readonly Item[]; next: string | undefined }>,
-): Promise<Item[]> {
-  const items: Item[] = [];
-  const markers = new Set<string>();
-  for (let marker: string | undefined; ; ) {
-    const answer = await page(marker);
-    items.push(...answer.items);
-    marker = answer.next || undefined;
-    if (marker === undefined) return items;
-    if (markers.has(marker)) {
-      const message = 'the pages go in a circle';
-      throw new CloudError({ kind: 'Unavailable', cloud: 'aws', operation: 'DescribeLoadBalancers', message });
-    }
-    markers.add(marker);
-  }
 }

@@ -11,6 +11,7 @@ import {
 import { CloudError } from '../../../../common/cloud-error.ts';
 import { chunks, inParallel } from '../../lookup-pass.ts';
 import { tagMap } from '../cluster-tags.ts';
+import { everyPage } from '../pages.ts';
 import type { AwsParts } from '../parts.ts';
 import type { ReadOptions } from '../service-calls.ts';
 import type { Subnet } from '../subnets.ts';
@@ -71,8 +72,8 @@ export function createNetworkReads(
   }
 
   async function describeSubnets(filters: Filter[], options: ReadOptions) {
-    return allPages(async (NextToken) => {
-      const command = new DescribeSubnetsCommand({ Filters: filters, MaxResults: pageSize, ...NextToken });
+    return everyPage('DescribeSubnets', async (NextToken) => {
+      const command = new DescribeSubnetsCommand({ Filters: filters, MaxResults: pageSize, NextToken });
       const { Subnets, NextToken: next } = await ec2.read('DescribeSubnets', command, options);
       return { items: Subnets ?? [], next };
     });
@@ -84,8 +85,8 @@ export function createNetworkReads(
     const filters = [{ Name: 'vpc-id', Values: [await vpc(options)] }];
     const [described, tables] = await Promise.all([
       describeSubnets(filters, options),
-      allPages(async (NextToken) => {
-        const command = new DescribeRouteTablesCommand({ Filters: filters, MaxResults: 100, ...NextToken });
+      everyPage('DescribeRouteTables', async (NextToken) => {
+        const command = new DescribeRouteTablesCommand({ Filters: filters, MaxResults: 100, NextToken });
         const { RouteTables, NextToken: next } = await ec2.read('DescribeRouteTables', command, options);
         return { items: RouteTables ?? [], next };
       }),
@@ -108,8 +109,8 @@ export function createNetworkReads(
 
   async function readGroups(options: ReadOptions): Promise<ReadonlyMap<string, ObservedSecurityGroup>> {
     const Filters = [{ Name: 'vpc-id', Values: [await vpc(options)] }];
-    const groups = await allPages(async (NextToken) => {
-      const command = new DescribeSecurityGroupsCommand({ Filters, MaxResults: pageSize, ...NextToken });
+    const groups = await everyPage('DescribeSecurityGroups', async (NextToken) => {
+      const command = new DescribeSecurityGroupsCommand({ Filters, MaxResults: pageSize, NextToken });
       const { SecurityGroups, NextToken: next } = await ec2.read('DescribeSecurityGroups', command, options);
       return { items: SecurityGroups ?? [], next };
     });
@@ -129,8 +130,8 @@ export function createNetworkReads(
     for (const [id, { atMs }] of instancesSeen) if (now - atMs >= forgetInstancesMs) instancesSeen.delete(id);
     await inParallel(2, chunks([...missing], idsPerFilter), async (some) => {
       const Filters = [{ Name: 'instance-id', Values: some }];
-      const reservations = await allPages(async (NextToken) => {
-        const command = new DescribeInstancesCommand({ Filters, MaxResults: pageSize, ...NextToken });
+      const reservations = await everyPage('DescribeInstances', async (NextToken) => {
+        const command = new DescribeInstancesCommand({ Filters, MaxResults: pageSize, NextToken });
         const { Reservations, NextToken: next } = await ec2.read('DescribeInstances', command, options);
         return { items: Reservations ?? [], next };
       });
@@ -172,25 +173,6 @@ function leadsOutside(tables: readonly RouteTable[], subnet: string): boolean {
   const own = tables.find(({ Associations }) => Associations?.some(({ SubnetId }) => SubnetId === subnet));
   const table = own ?? tables.find(({ Associations }) => Associations?.some(({ Main }) => Main));
   return table?.Routes?.some(({ GatewayId }) => GatewayId?.startsWith('igw')) ?? false;
-}
-
-async function allPages<Item>(
-  page: (token: { NextToken?: string }) => Promise<{ items: readonly Item[]; next: string | undefined }>,
-): Promise<Item[]> {
-  const items: Item[] = [];
-  const tokens = new Set<string>();
-  for (let token: string | undefined; ; ) {
-    const answer = await page(token === undefined ? {} : { NextToken: token });
-    items.push(...answer.items);
-    token = answer.next || undefined;
-    if (token === undefined) return items;
-    if (tokens.has(token)) throw inACircle();
-    tokens.add(token);
-  }
-}
-
-function inACircle(): CloudError {
-  return new CloudError({ kind: 'Unavailable', cloud: 'aws', operation: 'pages', message: 'the pages go in a circle' });
 }
 
 function noVpc(why: string): CloudError {
