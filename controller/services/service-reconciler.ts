@@ -4,12 +4,13 @@ import { annotations as annotationKeys } from '../../common/well-known.ts';
 import { isKubeError } from '../kube/api.ts';
 import { createCloudCalls, type Done, nothingDone } from './cloud-calls.ts';
 import type { ClusterIdentity } from './desired.ts';
+import { createDryRun } from './dry-run.ts';
 import { failureOf } from './failures.ts';
 import { createGoneServices, viewOfTags } from './gone-services.ts';
 import { createLatestServices, type LatestServices } from './latest-services.ts';
 import { type Action, nextAction, type Situation } from './next-action.ts';
 import type { Observations } from './observations.ts';
-import { planService, unborn } from './plan-service.ts';
+import { unborn } from './plan-service.ts';
 import type { LoadBalancerReason } from './reasons.ts';
 import { parseRecord } from './record.ts';
 import { createRefusedMembers } from './refused-members.ts';
@@ -107,8 +108,7 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
   });
   /** By scope: why not even the first read of everything has come to an end. */
   const unreadable = new Map<string, Standing>();
-  /** In a dry run: what was logged last, by Service. */
-  const told = new Map<string, string>();
+  const dryRun = createDryRun(log);
 
   async function reconcile(key: string, signal: AbortSignal) {
     let failure: { readonly error: unknown } | undefined;
@@ -179,7 +179,7 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
     const { situation, againInMs, lookAgain } = situationOf(service, demand, cloud);
     const action = nextAction(situation);
     if (context.dryRun && action.do !== 'observe' && action.do !== 'nothing') {
-      tell(situation);
+      dryRun.tell(situation);
       return rest();
     }
     calls.checkProgress(situation, action, done);
@@ -332,26 +332,15 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
     if (standing === undefined || (failure.patient && count < 3)) throw error;
     if (subject.gone) standings.note(service, standing, { quiet: !failure.event, as: 'DeleteLoadBalancerFailed' });
     else {
-      const shown = latest.get(service.key)?.condition;
+      const condition = latest.get(service.key)?.condition;
       standings.note(service, standing, { quiet: !failure.event });
       // A message may differ at every try; it is written again ever more rarely.
-      if (shown?.reason !== standing.reason || Number.isInteger(Math.log2(count)))
+      if (condition?.reason !== standing.reason || Number.isInteger(Math.log2(count)))
         await show(latest.get(service.key) ?? service, { standing }, standing).catch((again: unknown) =>
           log.info('reason not written', { service: service.key, reason: standing.reason, ...errorFields(again) }),
         );
     }
     throw error;
-  }
-
-  function tell(situation: Situation): void {
-    const { service } = situation;
-    const { steps, writes } = planService(situation);
-    const text = JSON.stringify([steps.map(({ summary }) => summary), writes]);
-    if (told.get(service.uid) === text) return;
-    told.set(service.uid, text);
-    for (const { action, resource, target, summary } of steps)
-      log.info('would change', { service: service.key, action, resource, target, what: summary });
-    for (const what of writes) log.info('would write', { service: service.key, what });
   }
 
   function forget(service: ServiceView): void {
@@ -362,7 +351,7 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
     refused.forget(uid);
     gate.forget(uid);
     calls.settled(uid);
-    told.delete(uid);
+    dryRun.forget(uid);
     context.members.forget?.(uid);
     for (const { scope } of clouds) observations.forget(scope, uid);
   }
