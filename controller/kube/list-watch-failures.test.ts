@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { broken, cut, listWatchStand, throttled } from './testing/list-watch-stand.ts';
+
+describe('a list-watch of a server that fails', () => {
+  it('waits as long as a 429 asks, on lists and on watches', async () => {
+    const { nodes, informer, clock } = listWatchStand();
+    nodes.failNext('list', throttled(20_000));
+    nodes.failNext('watch', throttled(40_000));
+    informer.start();
+    await clock.advance(19_999);
+    assert.equal(nodes.lists.length, 1);
+    await clock.advance(1);
+    assert.equal(nodes.lists.length, 2);
+    assert.equal(nodes.watches.length, 1);
+    await clock.advance(39_999);
+    assert.equal(nodes.watches.length, 1);
+    await clock.advance(1);
+    assert.equal(nodes.watches.length, 2);
+    await informer.stop();
+  });
+
+  it('goes on after any failure of a list, more and more slowly', async () => {
+    const { nodes, informer, lines, clock } = listWatchStand();
+    nodes.put('a');
+    nodes.failNext('list', broken(500), cut(), broken(403), broken(503));
+    informer.start();
+    await clock.advance(1_200);
+    assert.equal(nodes.lists.length, 2);
+    assert.equal(informer.synced, false);
+    await clock.advance(60_000);
+    assert.equal(informer.synced, true);
+    assert.equal(nodes.lists.length, 5);
+    assert.ok(lines.some((line) => line.includes('etcd is down')));
+    await informer.stop();
+  });
+
+  it('reports an ERROR event that is no 410, waits, and resumes where it was', async () => {
+    const { nodes, informer, told, lines, counted, clock } = listWatchStand();
+    informer.start();
+    await clock.advance(0);
+    nodes.put('a');
+    nodes.send({
+      type: 'ERROR',
+      object: { kind: 'Status', code: 500, reason: 'InternalError', message: 'storage wobbles' },
+    });
+    assert.equal(nodes.open, 0);
+    await clock.advance(0);
+    assert.equal(nodes.open, 0);
+    assert.ok(lines.some((line) => line.includes('storage wobbles')));
+    await clock.advance(1_200);
+    nodes.put('b');
+    assert.deepEqual(told, ['added a', 'added b']);
+    assert.equal(nodes.lists.length, 1);
+    assert.ok(counted.includes('ended failed'));
+    await informer.stop();
+  });
+
+  it('backs off from a server that fails each watch, and lists when that lasts', async () => {
+    const { nodes, informer, counted, clock } = listWatchStand();
+    nodes.failNext('watch', ...Array.from({ length: 5 }, () => broken(500)));
+    informer.start();
+    await clock.advance(0);
+    assert.equal(nodes.watches.length, 1);
+    await clock.advance(60_000);
+    assert.equal(nodes.open, 1);
+    assert.deepEqual(
+      counted.filter((one) => one.startsWith('listed')),
+      ['listed start 0', 'listed failing 0'],
+    );
+    await informer.stop();
+  });
+
+  it('does not ask in a tight loop when watches end at once', async () => {
+    const { nodes, informer, clock } = listWatchStand();
+    const endAtOnce = () => setImmediate(() => nodes.endWatches());
+    nodes.failNext('watch', ...Array.from({ length: 100 }, () => endAtOnce));
+    informer.start();
+    await clock.advance(10_000);
+    assert.ok(nodes.watches.length < 10, `${nodes.watches.length} watches in 10 s`);
+    await informer.stop();
+  });
+
+  it('drops a watch on which nothing is heard for longer than bookmarks take, and only then', async () => {
+    const { nodes, informer, told, counted, clock } = listWatchStand();
+    informer.start();
+    await clock.advance(0);
+    for (let minute = 0; minute < 5; minute += 1) {
+      await clock.advance(60_000);
+      nodes.bookmark();
+    }
+    assert.equal(nodes.watches.length, 1);
+    assert.equal(informer.stalenessMs(), 0);
+    nodes.mute = true;
+    nodes.put('a');
+    await clock.advance(199_000);
+    assert.equal(nodes.watches.length, 1);
+    assert.equal(informer.stalenessMs(), 199_000);
+    nodes.mute = false;
+    await clock.advance(2_000);
+    assert.equal(nodes.watches.length, 2);
+    assert.deepEqual(told, ['added a']);
+    assert.deepEqual(counted, ['listed start 0', 'ended silent']);
+    assert.equal(nodes.lists.length, 1);
+    await informer.stop();
+  });
+
+  it('lists when watch after watch stays silent, as after a restore of the server to an older state', async () => {
+    const { nodes, informer, counted, clock } = listWatchStand();
+    informer.start();
+    await clock.advance(0);
+    nodes.mute = true;
+    await clock.advance(601_000);
+    assert.deepEqual(
+      counted.filter((one) => one.startsWith('listed')),
+      ['listed start 0', 'listed silent 0'],
+    );
+    await informer.stop();
+  });
+});
