@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { annotations, taints } from '../../common/well-known.ts';
+import { deletions } from './harness/fleet.ts';
+import { fleetStage } from './harness/fleet-stage.ts';
+import { reportedOf } from './harness/world.ts';
+
+describe('Nodes that vanish many at once', () => {
+  const start = fleetStage();
+
+  it('no more than the budget go, the rest says BudgetExhausted and goes as the window moves', async () => {
+    const { world, replica, members, exists, reason, vanish } = await start(20);
+    for (const member of members.slice(0, 6)) vanish(member);
+    await world.clock.advance(180_000);
+    assert.equal(deletions(replica).length, 2);
+    assert.equal(await replica.gauge('mooring_node_deletions_withheld', '{reason="BudgetExhausted"}'), 4);
+    const waiting = members.slice(0, 6).filter(({ name }) => exists(name));
+    for (const { name } of waiting) assert.equal(reason(name), 'BudgetExhausted');
+    await world.clock.advance(540_000);
+    assert.equal(deletions(replica).length, 3, '10 % of 18 is 1 in the next window');
+  });
+
+  it('a person releases one by its uid; a stale uid releases nothing', async () => {
+    const { world, members, exists, vanish } = await start(20);
+    for (const member of members.slice(0, 6)) vanish(member);
+    await world.clock.advance(180_000);
+    const [one, other] = members.slice(0, 6).filter(({ name }) => exists(name));
+    const release = (name: string, uid: string) =>
+      world.cluster.mergePatch(name, { metadata: { annotations: { [annotations.releaseDeletion]: uid } } });
+    release(one!.name, world.cluster.mustNode(one!.name).metadata.uid);
+    release(other!.name, 'some-other-uid');
+    await world.clock.advance(60_000);
+    assert.equal(exists(one!.name), false);
+    assert.equal(exists(other!.name), true);
+  });
+
+  it('a restart refills nothing', async () => {
+    const { world, replica, members, vanish } = await start(20);
+    for (const member of members.slice(0, 6)) vanish(member);
+    await world.clock.advance(180_000);
+    await replica.stop();
+    const next = world.replica();
+    await next.start();
+    await world.clock.advance(180_000);
+    assert.deepEqual(deletions(next), []);
+    assert.match(world.lease.annotations[annotations.deletionLedger] ?? '', /^d\d+x\d+/);
+  });
+
+  it('nothing goes while the ledger cannot be written', async () => {
+    const { world, replica, first, reason, vanish } = await start(20);
+    world.lease.broken = true;
+    vanish(first);
+    await world.clock.advance(300_000);
+    assert.deepEqual(deletions(replica), []);
+    assert.equal(reason('n0'), 'BudgetExhausted');
+  });
+
+  it('explained ones are free: terminated, marked by the autoscaler, Karpenter or Cluster API, or announced', async () => {
+    const { world, replica, members, vanish, terminate } = await start(20);
+    for (const member of members.slice(0, 4)) terminate(member);
+    const mark = (name: string, key: string) =>
+      world.cluster.mergePatch(name, { spec: { taints: [{ key, effect: 'NoSchedule' }] } });
+    mark('n4', taints.toBeDeletedByAutoscaler);
+    mark('n5', taints.disruptedByKarpenter);
+    world.cluster.mergePatch('n6', { metadata: { annotations: { [annotations.clusterApiDelete]: '' } } });
+    replica.report('n7', { instance: reportedOf(members[7]!.vm), notices: [{ kind: 'preemption' }] });
+    for (const member of members.slice(4, 8)) vanish(member);
+    await world.clock.advance(240_000);
+    assert.deepEqual(
+      deletions(replica).sort(),
+      members.slice(0, 8).map(({ name }) => name),
+    );
+    assert.equal(world.lease.annotations[annotations.deletionLedger], undefined);
+  });
+});

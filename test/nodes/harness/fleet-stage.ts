@@ -1,0 +1,53 @@
+import { afterEach } from 'node:test';
+import { fleet, type Member } from './fleet.ts';
+import { createWorld, type Replica, type World, type WorldOptions } from './world.ts';
+
+/** A world with Nodes `n0`, `n1` ... that are initialised and of age, and a replica that leads, for one test. */
+export interface FleetStage {
+  readonly world: World;
+  readonly replica: Replica;
+  readonly members: readonly Member[];
+  readonly first: Member;
+  readonly second: Member;
+  exists(name: string): boolean;
+  /** Why the Node is still there though its VM is gone; undefined when nothing is said of that. */
+  reason(name: string): string | undefined;
+  /** The machine dies and its VM is no longer known to the cloud, as if it had never been. */
+  vanish(member: Member): void;
+  terminate(member: Member): void;
+}
+
+export const missing = 'CloudInstanceMissing';
+
+/** Called where the suite is described; the answer sets the stage, which is closed after the test. */
+export function fleetStage(): (count?: number, options?: WorldOptions, ageSeconds?: number) => Promise<FleetStage> {
+  const worlds: World[] = [];
+  afterEach(async () => {
+    for (const world of worlds.splice(0)) await world.close();
+  });
+  return async (count = 4, options = {}, ageSeconds) => {
+    const world = createWorld(options);
+    worlds.push(world);
+    const replica = world.replica();
+    await replica.start();
+    const members = await fleet(world, count, ageSeconds === undefined ? {} : { ageSeconds });
+    replica.kube.forgetCalls();
+    return {
+      world,
+      replica,
+      members,
+      first: members[0]!,
+      second: members[1]!,
+      exists: (name) => world.cluster.node(name) !== undefined,
+      reason: (name) => world.cluster.condition(name, missing)?.reason,
+      vanish({ kubelet, vm }) {
+        kubelet.die();
+        world.cloud.model.forget(vm.id);
+      },
+      terminate({ kubelet, vm }) {
+        kubelet.die();
+        world.cloud.model.terminate(vm.id);
+      },
+    };
+  };
+}

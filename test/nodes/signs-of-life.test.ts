@@ -1,0 +1,136 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { deletions, secondsUntil } from './harness/fleet.ts';
+import { fleetStage } from './harness/fleet-stage.ts';
+import { reportedOf } from './harness/world.ts';
+
+describe('a Node whose VM the cloud does not know, and that shows life', () => {
+  const start = fleetStage();
+
+  it('stays while its Node is Ready', async () => {
+    const { world, first, exists } = await start();
+    first.kubelet.die();
+    world.cloud.model.forget(first.vm.id);
+    await world.clock.advance(30_000);
+    world.cluster.setReady('n0', 'True');
+    for (let minute = 0; minute < 30; minute += 1) {
+      world.cluster.setReady('n0', 'True');
+      await world.clock.advance(30_000);
+    }
+    assert.equal(exists('n0'), true);
+  });
+
+  it('a lease renewed between both answers begins the row anew', async () => {
+    const { world, first, exists, reason, vanish } = await start();
+    vanish(first);
+    await secondsUntil(world, () => reason('n0') === 'Confirming');
+    await world.clock.advance(5000);
+    world.cluster.renewLease('n0');
+    const seconds = await secondsUntil(world, () => !exists('n0'));
+    assert.ok(seconds >= 25, `${seconds} s`);
+  });
+
+  it('a report between both answers begins the row anew', async () => {
+    const { world, replica, first, exists, reason, vanish } = await start();
+    vanish(first);
+    await secondsUntil(world, () => reason('n0') === 'Confirming');
+    await world.clock.advance(5000);
+    replica.report('n0', { instance: reportedOf(first.vm) });
+    const seconds = await secondsUntil(world, () => !exists('n0'));
+    assert.ok(seconds >= 25, `${seconds} s`);
+  });
+
+  it('reads leases live: one that the cluster renewed a moment before the decision is seen', async () => {
+    const { world, replica, first, exists, reason, vanish } = await start();
+    vanish(first);
+    await secondsUntil(world, () => reason('n0') === 'Confirming');
+    replica.kube.intercept = (call) => {
+      if (call.verb === 'get' && call.path.endsWith('/leases/n0')) world.cluster.renewLease('n0');
+    };
+    await world.clock.advance(300_000);
+    assert.equal(exists('n0'), true);
+    assert.equal(reason('n0'), 'SignOfLife');
+  });
+
+  it('a kubelet whose clock runs an hour ahead neither saves its dead Node for an hour nor is believed alive', async () => {
+    const { world, first, exists, vanish } = await start();
+    world.cluster.renewLease('n0', -3_600_000);
+    vanish(first);
+    world.cluster.renewLease('n0', -3_600_000);
+    const notReady = await secondsUntil(world, () => world.cluster.condition('n0', 'Ready')?.status !== 'True');
+    const seconds = await secondsUntil(world, () => !exists('n0'));
+    assert.ok(seconds <= 40, `NotReady after ${notReady} s, gone ${seconds} s later`);
+  });
+
+  it('a kubelet whose clock lags an hour behind keeps its Node while it renews', async () => {
+    const { world, first, exists } = await start();
+    world.cloud.model.forget(first.vm.id);
+    world.cluster.setReady('n0', 'Unknown');
+    first.kubelet.die();
+    for (let tick = 0; tick < 60; tick += 1) {
+      world.cluster.renewLease('n0', 3_600_000);
+      await world.clock.advance(10_000);
+    }
+    assert.equal(exists('n0'), true);
+  });
+
+  it('stays when the API server does not answer about its life', async () => {
+    const { world, replica, first, exists, vanish } = await start();
+    world.core.faults.add({
+      match: { verb: 'get', resource: 'leases', userAgent: 'mooring' },
+      effect: { kind: 'answer', status: 503 },
+    });
+    vanish(first);
+    await world.clock.advance(600_000);
+    assert.equal(exists('n0'), true);
+    assert.equal(await replica.gauge('mooring_node_deletions_withheld', '{reason="LifeUnknown"}'), 1);
+  });
+
+  it('the Node re-created between decision and delete stays', async () => {
+    const { world, replica, first, exists, reason, vanish } = await start();
+    vanish(first);
+    await secondsUntil(world, () => reason('n0') === 'Confirming');
+    replica.kube.intercept = (call) => {
+      if (call.verb !== 'delete') return;
+      replica.kube.intercept = undefined;
+      world.cluster.remove('n0');
+      world.cluster.register('n0');
+    };
+    await world.clock.advance(60_000);
+    assert.equal(exists('n0'), true);
+    assert.deepEqual(deletions(replica), ['n0'], 'tried once, refused by its preconditions');
+  });
+
+  it('the Node that shows life in its status between decision and delete stays', async () => {
+    const { world, replica, first, exists, reason, vanish } = await start();
+    vanish(first);
+    await secondsUntil(world, () => reason('n0') === 'Confirming');
+    replica.kube.intercept = (call) => {
+      if (call.verb !== 'delete') return;
+      replica.kube.intercept = undefined;
+      world.cluster.setReady('n0', 'True');
+    };
+    await world.clock.advance(30_000);
+    assert.equal(exists('n0'), true);
+  });
+
+  it('evidence that had to wait for other writes is read again: who renewed his lease meanwhile stays', async () => {
+    const { world, replica, members, exists, terminate } = await start(4, { half: { concurrentNodeSyncs: 1 } });
+    const both = members.slice(0, 2);
+    both.forEach(terminate);
+    let held: string | undefined;
+    replica.kube.intercept = async (call) => {
+      if (call.verb !== 'delete') return;
+      replica.kube.intercept = undefined;
+      held = call.path;
+      await new Promise<void>((resolve) => world.clock.setTimer(11_000, resolve));
+    };
+    await secondsUntil(world, () => held !== undefined);
+    const other = both.find(({ name }) => !held?.endsWith(`/${name}`))!.name;
+    world.cluster.renewLease(other);
+    await world.clock.advance(15_000);
+    assert.deepEqual(deletions(replica).length, 1);
+    assert.equal(exists(other), true);
+    assert.ok((await secondsUntil(world, () => !exists(other))) <= 90, 'it goes once it is quiet again');
+  });
+});

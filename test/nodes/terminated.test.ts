@@ -1,0 +1,85 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { deletions, secondsUntil } from './harness/fleet.ts';
+import { fleetStage } from './harness/fleet-stage.ts';
+import { reportedOf } from './harness/world.ts';
+
+describe('a Node whose VM the cloud shows terminated', () => {
+  const start = fleetStage();
+
+  it('goes within 30 s of an orderly end, which its agent announced', async () => {
+    const { world, replica, first, exists, terminate } = await start();
+    replica.report('n0', { instance: reportedOf(first.vm) });
+    await world.clock.advance(30_000);
+    replica.report('n0', { instance: reportedOf(first.vm), leaving: true });
+    await world.clock.advance(3000);
+    world.cluster.setReady('n0', 'False');
+    await world.clock.advance(2000);
+    terminate(first);
+    const seconds = await secondsUntil(world, () => !exists('n0'));
+    assert.ok(seconds <= 30, `${seconds} s`);
+    assert.deepEqual(deletions(replica), ['n0']);
+  });
+
+  it('goes within 30 s of an orderly end even while its Node is still shown Ready', async () => {
+    const { world, replica, first, exists, terminate } = await start();
+    replica.report('n0', { instance: reportedOf(first.vm), leaving: true });
+    await world.clock.advance(2000);
+    terminate(first);
+    const seconds = await secondsUntil(world, () => !exists('n0'));
+    assert.ok(seconds <= 30, `${seconds} s`);
+  });
+
+  it('goes within 20 s of NotReady when the machine just died', async () => {
+    const { world, first, exists, terminate } = await start();
+    terminate(first);
+    const notReady = await secondsUntil(world, () => world.cluster.condition('n0', 'Ready')?.status !== 'True');
+    assert.ok(notReady <= 60);
+    const seconds = await secondsUntil(world, () => !exists('n0'));
+    assert.ok(seconds <= 20, `${seconds} s`);
+  });
+
+  it('goes although it is young: a terminal state needs no five minutes', async () => {
+    const { world, first, exists, terminate } = await start(4, {}, 60);
+    terminate(first);
+    assert.ok((await secondsUntil(world, () => !exists('n0'))) <= 75);
+  });
+
+  it('stays while it renews its lease: life vetoes', async () => {
+    const { world, replica, first, exists, reason } = await start();
+    world.cloud.model.terminate(first.vm.id);
+    world.cluster.setReady('n0', 'Unknown');
+    await world.clock.advance(600_000);
+    assert.equal(exists('n0'), true);
+    assert.equal(reason('n0'), 'SignOfLife');
+    assert.equal(
+      replica.events.filter(({ node, reason: why }) => node === 'n0' && why === 'DeletionWithheld').length,
+      1,
+    );
+  });
+
+  it('stays while its agent reports: life vetoes', async () => {
+    const { world, replica, first, exists, terminate } = await start();
+    terminate(first);
+    for (let minute = 0; minute < 40; minute += 1) {
+      replica.report('n0', { instance: reportedOf(first.vm) });
+      await world.clock.advance(15_000);
+    }
+    assert.equal(exists('n0'), true);
+  });
+
+  it('is told by an event with the evidence, and the delete carries UID and resourceVersion', async () => {
+    const { world, replica, first, exists, terminate } = await start();
+    const uid = world.cluster.mustNode('n0').metadata.uid;
+    terminate(first);
+    await secondsUntil(world, () => !exists('n0'));
+    const call = replica.kube.calls.find(({ verb }) => verb === 'delete');
+    assert.ok(call);
+    const { preconditions } = call.body as { preconditions: { uid: string; resourceVersion: string } };
+    assert.equal(preconditions.uid, uid);
+    assert.match(preconditions.resourceVersion, /^\d+$/);
+    const event = replica.events.find(({ reason: why }) => why === 'DeletingNode');
+    assert.match(event?.message ?? '', /terminated/);
+    assert.equal(await replica.gauge('mooring_node_deletions_total', '{evidence="gone"}'), 1);
+  });
+});
