@@ -1,15 +1,5 @@
-import { parseDuration } from '../../common/process/duration.ts';
 import { defineFlags } from '../../common/process/flags.ts';
-import { parseBudget } from '../nodes/deletion-budget.ts';
-
-function budgetExpectation(text: string): string | undefined {
-  const budget = parseBudget(text);
-  return 'expected' in budget ? budget.expected : undefined;
-}
-
-function positive(text: string): string | undefined {
-  return (parseDuration(text) ?? 0) > 0 ? undefined : 'a duration above 0';
-}
+import { ofBudget, ofClass, ofClusterName, ofIds } from './expectations.ts';
 
 /** Of the commands that compare Services with their clouds. */
 export const adoptFlags = defineFlags({
@@ -26,14 +16,17 @@ export const clusterFlags = defineFlags({
     kind: 'string',
     default: 'kubernetes',
     help: 'Name of the cluster, for descriptions in the cloud that people read; it proves nothing.',
+    check: ofClusterName,
   },
   'load-balancer-class': {
     kind: 'repeat',
     help: 'A `loadBalancerClass` that is ours. Repeatable. Services without a class are ours always, those with another one never.',
+    check: ofClass,
   },
   'attachable-load-balancers': {
     kind: 'list',
     help: 'Ids of load balancers made by others that Services may name in mooring.dev/load-balancer-id without a consent tag.',
+    check: ofIds,
   },
   'cluster-cidr': {
     kind: 'string',
@@ -54,19 +47,20 @@ export const networkFlags = defineFlags({
   'member-drain-time': {
     kind: 'duration',
     default: '30s',
+    min: 0,
     help: 'How long a node that leaves takes no new connections before it is taken out of the load balancers.',
   },
   'member-removal-budget': {
     kind: 'string',
     default: '10%/10m',
     help: 'How many members and routes may be removed because their Node vanished without any announcement, as a share or a count, within a moving window; at least one.',
-    check: budgetExpectation,
+    check: ofBudget,
   },
   'load-balancer-audit-period': {
     kind: 'duration',
     default: '10m',
     help: 'How often all load balancers of the cluster are read and compared.',
-    check: positive,
+    min: 1000,
   },
   'delete-orphans': {
     kind: 'bool',
@@ -77,7 +71,7 @@ export const networkFlags = defineFlags({
     kind: 'duration',
     default: '5m',
     help: 'How often the route table is read and compared; changes in the cluster are acted on at once. Below a minute counts as a minute.',
-    check: positive,
+    min: 1000,
   },
   'concurrent-route-syncs': { kind: 'int', default: 32, min: 1, max: 1000, help: 'Routes worked on at once.' },
   'allocate-node-cidrs': {

@@ -53,6 +53,7 @@ export function readNetworkOptions(
     throw new OptionError(
       `--member-removal-budget: ${JSON.stringify(values.memberRemovalBudget)}, expected ${budget.expected}`,
     );
+  ranges('service-cluster-ip-range', values.serviceClusterIpRange);
   return {
     ...readClusterOptions(values),
     adopts: values.adopt,
@@ -74,8 +75,11 @@ function ipamOptions(values: FlagValues<typeof clusterFlags> & FlagValues<typeof
   return parsed;
 }
 
-function ranges(flag: string, text: string): readonly Cidr[] {
+/** Throws an OptionError that names the flag. */
+export function ranges(flag: string, text: string): readonly Cidr[] {
   const parsed = parseClusterCidrs(text);
-  if ('expected' in parsed) throw new OptionError(`--${flag}: ${JSON.stringify(text)}, expected ${parsed.expected}`);
+  const wrong = (expected: string) => new OptionError(`--${flag}: ${JSON.stringify(text)}, expected ${expected}`);
+  if ('expected' in parsed) throw wrong(parsed.expected);
+  if (parsed.some(({ prefix }) => prefix === 0)) throw wrong('a mask of at least 1: not every address is a pod');
   return parsed;
 }

@@ -4,6 +4,7 @@ import { providerIdCodecs } from '../../common/provider-id/registry.ts';
 import type { CloudConfigFile } from '../clouds/cloud.ts';
 import { cloudModules } from '../clouds/registry.ts';
 import { type LabelSelector, parseSelector } from '../nodes/selector.ts';
+import { selectorFault } from './expectations.ts';
 import type { commonFlags } from './own-flags.ts';
 
 /** A command line or configuration that cannot be worked with: exit code 2. The message names flag, value and expectation. */
@@ -39,7 +40,7 @@ export async function readCloudRequests(values: FlagValues<typeof commonFlags>):
     providers.map(async (name, index) => ({
       name,
       config: await readConfig(configs[index]),
-      selector: selectors[index] === undefined ? undefined : parseSelector(selectors[index]),
+      selector: selectors[index] === undefined ? undefined : readSelector(selectors[index]),
       allowUntagged: values.allowUntaggedCloud,
     })),
   );
@@ -65,6 +66,12 @@ function assign(flag: string, texts: readonly string[], providers: readonly stri
     given[free] = named ? text.slice(at + 1) : text;
   }
   return given;
+}
+
+function readSelector(text: string): LabelSelector {
+  const fault = selectorFault(text);
+  if (fault !== undefined) throw new OptionError(`--node-selector: ${JSON.stringify(text)}, expected ${fault}`);
+  return parseSelector(text);
 }
 
 async function readConfig(path: string | undefined): Promise<CloudConfigFile | undefined> {

@@ -1,21 +1,6 @@
-import { parseDuration } from '../../common/process/duration.ts';
 import { defineFlags } from '../../common/process/flags.ts';
 import { names } from '../../common/well-known.ts';
-import { parseBudget } from '../nodes/deletion-budget.ts';
-import { parseSelector } from '../nodes/selector.ts';
-
-function selectorExpectation(text: string): string | undefined {
-  try {
-    parseSelector(text.replace(/^[a-z0-9-]+=(?=.*[=!( ])/, ''));
-    return undefined;
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
-}
-
-function positive(text: string): string | undefined {
-  return (parseDuration(text) ?? 0) > 0 ? undefined : 'a duration above 0';
-}
+import { ofAudience, ofBudget, ofIpAddress, ofObjectName, ofReachableHost, ofSelector } from './expectations.ts';
 
 /** Flags that every command of the controller takes: which cluster, which clouds, how to log. */
 export const commonFlags = defineFlags({
@@ -31,7 +16,7 @@ export const commonFlags = defineFlags({
   'node-selector': {
     kind: 'repeat',
     help: 'Label selector of the nodes without providerID that belong to a cloud: SELECTOR with one cloud, NAME=SELECTOR with several. Repeatable.',
-    check: selectorExpectation,
+    check: ofSelector,
   },
   'allow-untagged-cloud': {
     kind: 'bool',
@@ -64,8 +49,14 @@ export const runFlags = defineFlags({
     kind: 'string',
     default: '',
     help: 'Address that agents reach this replica at; empty: the address of the default route.',
+    check: ofReachableHost,
   },
-  'report-audience': { kind: 'string', default: names.audience, help: "Audience that an agent's token must have." },
+  'report-audience': {
+    kind: 'string',
+    default: names.audience,
+    help: "Audience that an agent's token must have.",
+    check: ofAudience,
+  },
   'report-tls-cert-file': {
     kind: 'string',
     default: '',
@@ -85,7 +76,7 @@ export const runFlags = defineFlags({
     max: 65535,
     help: 'HTTPS port of health, metrics and configz; 0: off.',
   },
-  'bind-address': { kind: 'string', default: '0.0.0.0', help: 'Address of --secure-port.' },
+  'bind-address': { kind: 'string', default: '0.0.0.0', help: 'Address of --secure-port.', check: ofIpAddress },
   'tls-cert-file': {
     kind: 'string',
     default: '',
@@ -97,44 +88,51 @@ export const runFlags = defineFlags({
     kind: 'duration',
     default: '15s',
     help: 'How long a silent leader keeps the Lease.',
-    check: positive,
+    min: 1000,
   },
   'leader-elect-renew-deadline': {
     kind: 'duration',
     default: '10s',
     help: 'How long the leader tries to renew before it stops acting.',
-    check: positive,
+    min: 100,
   },
   'leader-elect-retry-period': {
     kind: 'duration',
     default: '2s',
     help: 'Time between tries to take or renew the Lease.',
-    check: positive,
+    min: 100,
   },
-  'leader-elect-resource-name': { kind: 'string', default: names.lease, help: 'Name of the Lease.' },
-  'leader-elect-resource-namespace': { kind: 'string', default: names.namespace, help: 'Namespace of the Lease.' },
+  'leader-elect-resource-name': {
+    kind: 'string',
+    default: names.lease,
+    help: 'Name of the Lease.',
+    check: ofObjectName,
+  },
+  'leader-elect-resource-namespace': {
+    kind: 'string',
+    default: names.namespace,
+    help: 'Namespace of the Lease.',
+    check: ofObjectName,
+  },
   'leader-elect-resource-lock': { kind: 'string', default: 'leases', choices: ['leases'], help: 'Kind of the lock.' },
   'node-monitor-period': {
     kind: 'duration',
     default: '5s',
     help: 'Time between looks at nodes whose VM may be gone or off.',
-    check: positive,
+    min: 100,
   },
   'node-status-update-frequency': {
     kind: 'duration',
     default: '5m',
     help: 'How often every instance is read anew.',
-    check: positive,
+    min: 1000,
   },
   'concurrent-node-syncs': { kind: 'int', default: 32, min: 1, max: 1000, help: 'Nodes written at once.' },
   'node-deletion-budget': {
     kind: 'string',
     default: '10%/10m',
     help: 'How many Nodes may be deleted for an unexplained absence of their VM, as a share of the owned nodes or a count, within a moving window; at least one.',
-    check: (text) => {
-      const budget = parseBudget(text);
-      return 'expected' in budget ? budget.expected : undefined;
-    },
+    check: ofBudget,
   },
   'out-of-service-taint': {
     kind: 'bool',

@@ -1,7 +1,10 @@
+import { readFile } from 'node:fs/promises';
+import { formatDuration } from '../../common/process/duration.ts';
 import type { FlagValues } from '../../common/process/flags.ts';
 import { defaultRouteAddress, reportUrl, systemAddresses } from '../advertise.ts';
 import { type Budget, parseBudget } from '../nodes/deletion-budget.ts';
 import type { SecureOptions } from '../serve-securely.ts';
+import { type CredentialFiles, readCredentialFiles } from '../serving/credential-files.ts';
 import { type ListenAddress, parseListenAddress } from '../serving/listen-address.ts';
 import { type Loops, parseLoops } from './loops.ts';
 import type { clusterFlags, networkFlags } from './network-flags.ts';
@@ -19,7 +22,7 @@ export interface RunOptions {
     readonly address: ListenAddress;
     readonly audience: string;
     readonly serviceAccount: { readonly namespace: string; readonly name: string };
-    readonly files: { readonly certFile: string; readonly keyFile: string } | undefined;
+    readonly files: CredentialFiles | undefined;
   };
   readonly secure: SecureOptions;
   readonly lease: {
@@ -50,8 +53,11 @@ type Values = FlagValues<typeof commonFlags> &
 /** Throws an OptionError that names the flag. */
 export function readLoops(given: readonly string[]): Loops {
   const loops = parseLoops(given);
-  if ('expected' in loops)
-    throw new OptionError(`--controllers: ${JSON.stringify(given.join(','))}, expected ${loops.expected}`);
+  const wrong = (expected: string) =>
+    new OptionError(`--controllers: ${JSON.stringify(given.join(','))}, expected ${expected}`);
+  if ('expected' in loops) throw wrong(loops.expected);
+  // A leader that does nothing keeps every other from acting.
+  if (!Object.values(loops).includes(true)) throw wrong("at least one loop that runs here, such as '*'");
   return loops;
 }
 
@@ -74,7 +80,7 @@ export async function readRunOptions(values: Values): Promise<RunOptions> {
       address,
       audience: values.reportAudience,
       serviceAccount: { namespace, name },
-      files: pair(
+      files: await pair(
         'report-tls-cert-file',
         values.reportTlsCertFile,
         'report-tls-private-key-file',
@@ -84,7 +90,7 @@ export async function readRunOptions(values: Values): Promise<RunOptions> {
     secure: {
       host: values.bindAddress,
       port: values.securePort,
-      files: pair('tls-cert-file', values.tlsCertFile, 'tls-private-key-file', values.tlsPrivateKeyFile),
+      files: await pair('tls-cert-file', values.tlsCertFile, 'tls-private-key-file', values.tlsPrivateKeyFile),
     },
     lease: leaseOptions(values),
     monitorPeriodMs: values.nodeMonitorPeriod,
@@ -110,19 +116,38 @@ function listenAddress(text: string): ListenAddress {
   return address;
 }
 
-function pair(certFlag: string, certFile: string, keyFlag: string, keyFile: string) {
-  if ((certFile === '') !== (keyFile === ''))
-    throw new OptionError(`--${certFlag} and --${keyFlag}: expected both or neither`);
-  return certFile === '' ? undefined : { certFile, keyFile };
+/** Read once here, so that a wrong path ends the start and not the report API alone. */
+async function pair(
+  certFlag: string,
+  certFile: string,
+  keyFlag: string,
+  keyFile: string,
+): Promise<CredentialFiles | undefined> {
+  if (certFile === '' && keyFile === '') return undefined;
+  const given = [certFlag, keyFlag].filter((_, at) => [certFile, keyFile][at] !== '');
+  if (given.length === 1) {
+    const missing = given[0] === certFlag ? keyFlag : certFlag;
+    throw new OptionError(`--${given[0]}: ${JSON.stringify(certFile || keyFile)}, expected --${missing} beside it`);
+  }
+  try {
+    await readCredentialFiles({ certFile, keyFile }, (path) => readFile(path, 'utf8'));
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    const named = `--${certFlag}: ${JSON.stringify(certFile)}, --${keyFlag}: ${JSON.stringify(keyFile)}`;
+    throw new OptionError(`${named}, expected a certificate and its key in PEM: ${why}`);
+  }
+  return { certFile, keyFile };
 }
 
 function leaseOptions(values: Values): RunOptions['lease'] {
   const { leaderElectLeaseDuration: lease, leaderElectRenewDeadline: renew, leaderElectRetryPeriod: retry } = values;
-  if (lease % 1000 !== 0) throw new OptionError(`--leader-elect-lease-duration: ${lease} ms, expected whole seconds`);
+  const wrong = (flag: string, ms: number, expected: string) =>
+    new OptionError(`--leader-elect-${flag}: ${JSON.stringify(formatDuration(ms))}, expected ${expected}`);
+  if (lease % 1000 !== 0) throw wrong('lease-duration', lease, 'whole seconds');
   if (renew >= lease)
-    throw new OptionError('--leader-elect-renew-deadline: expected less than --leader-elect-lease-duration');
+    throw wrong('renew-deadline', renew, `less than --leader-elect-lease-duration (${formatDuration(lease)})`);
   if (retry >= renew)
-    throw new OptionError('--leader-elect-retry-period: expected less than --leader-elect-renew-deadline');
+    throw wrong('retry-period', retry, `less than --leader-elect-renew-deadline (${formatDuration(renew)})`);
   return {
     elect: values.leaderElect,
     namespace: values.leaderElectResourceNamespace,
