@@ -11,7 +11,7 @@ export interface KeptReport {
 export interface Ledger {
   /** Takes note of how a case ended, also for what the next ones of its node are to expect. */
   note(one: Case, outcome: Outcome): void;
-  /** Compares and begins anew. Every kept report must be one that its own sender sent, unchanged. */
+  /** Compares and begins anew, but for what may still be kept. Every kept report must be one that its own sender sent, unchanged. */
   settle(kept: readonly KeptReport[]): { readonly one: Case | undefined; readonly what: string }[];
 }
 
@@ -23,6 +23,8 @@ interface Expectation extends KeptReport {
 
 export function createLedger(): Ledger {
   let expected: Expectation[] = [];
+  /** Of the last settlement: a sender may be gone while his token is still reviewed, and his report be kept after the count. */
+  let late: readonly Expectation[] = [];
 
   return {
     note(one, outcome) {
@@ -47,19 +49,22 @@ export function createLedger(): Ledger {
     settle(kept) {
       const wrong: { one: Case | undefined; what: string }[] = [];
       const open = new Map<string, Expectation[]>();
-      for (const each of expected) {
+      for (const each of [...late, ...expected]) {
         const list = open.get(keyOf(each)) ?? [];
         list.push(each);
         open.set(keyOf(each), list);
       }
+      const fresh = new Set(expected);
       expected = [];
       for (const found of kept) {
         if (open.get(keyOf(found))?.shift()) continue;
         wrong.push({ one: undefined, what: `kept for ${found.node} (${found.uid}): ${found.report.slice(0, 300)}` });
       }
-      for (const { one, certain, node } of [...open.values()].flat()) {
+      const left = [...open.values()].flat();
+      for (const { one, certain, node } of left) {
         if (certain) wrong.push({ one, what: `accepted and not kept for ${node}` });
       }
+      late = left.filter((each) => !each.certain && fresh.has(each));
       return wrong;
     },
   };
