@@ -1,0 +1,168 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { taints } from '../../common/well-known.ts';
+import { a4, b4, c4, routeStage } from './harness/route-stage.ts';
+
+describe('pod routes of Nodes that went', () => {
+  const begin = routeStage();
+
+  it('go when the Node went and its VM with it', async () => {
+    const { world, replica } = begin();
+    const vm = world.add('a', [a4]);
+    world.add('b', [b4]);
+    await replica.start();
+    await world.clock.advance(60_000);
+    world.cloud.model.terminate(vm.id);
+    world.cluster.remove('a');
+    await world.clock.advance(2000);
+    assert.deepEqual(world.table(), [`${b4} -> b`]);
+  });
+
+  it('of a Node that vanished while its VM lives go only as the budget allows', async () => {
+    const { world, replica } = begin({ budget: '1/10m' });
+    for (let at = 0; at < 4; at += 1) world.add(`n${at}`, [`10.244.${at}.0/24`]);
+    await replica.start();
+    await world.clock.advance(60_000);
+    for (let at = 0; at < 3; at += 1) world.cluster.remove(`n${at}`);
+    await world.clock.advance(120_000);
+    assert.equal(world.routes().length, 3);
+    assert.equal(
+      await replica.metric('mooring_route_removals_withheld', `{scope="${world.scope}",reason="BudgetExhausted"}`),
+      2,
+    );
+    assert.equal(replica.logged.filter((line) => line.includes('kept for now')).length, 1);
+    await world.clock.advance(600_000);
+    assert.equal(world.routes().length, 2);
+    await world.clock.advance(600_000);
+    assert.equal(world.routes().length, 1);
+  });
+
+  it('of Nodes that vanished go only as the budget allows when the cloud denies every instance', async () => {
+    const { world, replica } = begin({ budget: '1/10m' });
+    for (let at = 0; at < 4; at += 1) world.add(`n${at}`, [`10.244.${at}.0/24`]);
+    await replica.start();
+    await world.clock.advance(60_000);
+    for (const operation of ['instances.list', 'instances.lookup'])
+      world.cloud.faults.add({ operation, effect: { kind: 'missing-items', count: 100 } });
+    world.cloud.faults.add({
+      operation: 'instances.get',
+      effect: { kind: 'error', status: 404, code: 'instance-not-found' },
+    });
+    for (let at = 0; at < 3; at += 1) world.cluster.remove(`n${at}`);
+    await world.clock.advance(120_000);
+    assert.equal(world.routes().length, 3);
+  });
+
+  it('keep what the budget spent across a restart', async () => {
+    const { world, replica } = begin({ budget: '1/10m' });
+    for (let at = 0; at < 3; at += 1) world.add(`n${at}`, [`10.244.${at}.0/24`]);
+    await replica.start();
+    await world.clock.advance(60_000);
+    for (let at = 0; at < 3; at += 1) world.cluster.remove(`n${at}`);
+    await world.clock.advance(60_000);
+    assert.equal(world.routes().length, 2);
+    await replica.stop();
+    const next = world.routeReplica();
+    await next.start();
+    await world.clock.advance(120_000);
+    assert.equal(world.routes().length, 2);
+  });
+
+  it('of Nodes whose end was announced go without a budget', async () => {
+    const { world, replica } = begin({ budget: '1/10m' });
+    for (let at = 0; at < 4; at += 1) world.add(`n${at}`, [`10.244.${at}.0/24`]);
+    await replica.start();
+    await world.clock.advance(60_000);
+    for (let at = 0; at < 4; at += 1) {
+      const mark = [{ key: taints.toBeDeletedByAutoscaler, effect: 'NoSchedule', value: '1' }];
+      world.cluster.mergePatch(`n${at}`, { spec: { taints: mark } });
+    }
+    await world.clock.advance(1000);
+    for (let at = 0; at < 4; at += 1) world.cluster.remove(`n${at}`);
+    await world.clock.advance(5000);
+    assert.deepEqual(world.table(), []);
+  });
+
+  it('of Nodes that this controller deletes go without a budget', async () => {
+    const { world, replica } = begin({ budget: '1/10m' });
+    for (let at = 0; at < 4; at += 1) world.add(`n${at}`, [`10.244.${at}.0/24`]);
+    await replica.start();
+    await world.clock.advance(60_000);
+    for (const node of [...replica.base.nodes.values()]) replica.half.noteDeletion(node);
+    for (let at = 0; at < 4; at += 1) world.cluster.remove(`n${at}`);
+    await world.clock.advance(5000);
+    assert.deepEqual(world.table(), []);
+  });
+
+  it('stay when the API server still shows the Node', async () => {
+    const { world, replica } = begin();
+    world.add('a', [a4]);
+    await replica.start();
+    await world.clock.advance(60_000);
+    const gone = world.cluster.mustNode('a');
+    world.cluster.remove('a');
+    // It comes back under the same name before the watch says so.
+    replica.base.kube.intercept = (call) => {
+      if (call.verb === 'get' && call.path === '/api/v1/nodes/a') {
+        replica.base.kube.intercept = undefined;
+        replica.base.kube.hold();
+        world.cluster.register('a', { tainted: false, providerID: gone.spec.providerID ?? '' });
+        world.setPodCIDRs('a', [a4]);
+      }
+    };
+    await world.clock.advance(3000);
+    assert.deepEqual(world.table(), [`${a4} -> a`]);
+    const before = world.mutations();
+    replica.base.kube.release();
+    await world.clock.advance(60_000);
+    assert.deepEqual(world.table(), [`${a4} -> a`]);
+    assert.equal(world.mutations(), before);
+  });
+
+  it('stay while the API server does not answer whether the Node is gone', async () => {
+    const { world, replica } = begin();
+    world.add('a', [a4]);
+    world.add('b', [b4]);
+    await replica.start();
+    await world.clock.advance(60_000);
+    let broken = true;
+    replica.base.kube.intercept = (call) => {
+      if (broken && call.verb === 'get' && call.path.startsWith('/api/v1/nodes/')) throw new Error('injected');
+    };
+    world.cluster.remove('a');
+    await world.clock.advance(60_000);
+    assert.equal(world.routes().length, 2);
+    assert.equal(
+      await replica.metric('mooring_route_removals_withheld', `{scope="${world.scope}",reason="LifeUnknown"}`),
+      1,
+    );
+    broken = false;
+    await world.clock.advance(60_000);
+    assert.equal(world.routes().length, 1);
+  });
+
+  it('that lead into nothing are removed if they are ours', async () => {
+    const { world, replica } = begin();
+    const vm = world.add('a', [a4]);
+    world.add('b', [b4]);
+    const other = world.cloud.model.create({ name: 'router' });
+    world.foreignRoute(c4, other);
+    await replica.start();
+    await world.clock.advance(5000);
+    await replica.stop();
+    // While nobody looked.
+    world.cloud.model.terminate(vm.id);
+    world.cloud.model.terminate(other.id);
+    world.cluster.remove('a');
+    const next = world.routeReplica();
+    await next.start();
+    await world.clock.advance(5000);
+    assert.deepEqual(
+      world
+        .routes()
+        .map(({ destination }) => destination)
+        .sort(),
+      [b4, c4],
+    );
+  });
+});
