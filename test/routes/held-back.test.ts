@@ -53,4 +53,36 @@ describe('pod routes while changes are held back', () => {
     assert.deepEqual(replica.writes(), []);
     assert.equal(replica.logged.filter((line) => line.includes('would change')).length, 1);
   });
+
+  it('stop within two seconds when a person pauses everything in the middle', async () => {
+    const { world, replica, creations } = begin({ concurrentRoutes: 1 });
+    for (let at = 0; at < 50; at += 1) world.add(`n${at}`, [`10.244.${at}.0/24`]);
+    world.cloud.faults.add({ operation: 'routes.create', effect: { kind: 'latency', ms: 100 } });
+    await replica.start();
+    await world.clock.advance(1500);
+    replica.base.paused = true;
+    await world.clock.advance(2000);
+    const [made, writes] = [creations(), replica.writes().length];
+    assert.ok(made > 5 && made < 50);
+    await world.clock.advance(600_000);
+    assert.deepEqual([creations(), replica.writes().length], [made, writes]);
+    replica.base.paused = false;
+    await world.clock.advance(20_000);
+    assert.equal(world.routes().length, 50);
+  });
+
+  it('stop for a Node that is paused while its route waits to be tried again', async () => {
+    const { world, replica, creations } = begin();
+    world.add('a', [a4]);
+    world.cloud.faults.add({ operation: 'routes.create', effect: { kind: 'error', status: 500 } });
+    await replica.start();
+    await world.clock.advance(10_000);
+    world.cluster.mergePatch('a', { metadata: { annotations: { [annotations.paused]: 'true' } } });
+    await world.clock.advance(1000);
+    const made = creations();
+    world.cloud.faults.clear();
+    await world.clock.advance(600_000);
+    assert.equal(creations(), made);
+    assert.deepEqual(world.table(), []);
+  });
 });

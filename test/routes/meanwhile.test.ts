@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { admin } from '../sandbox/kube/auth/user.ts';
+import { a4, b4, routeStage } from './harness/route-stage.ts';
+
+describe('pod routes while the cluster changes', () => {
+  const begin = routeStage();
+
+  it('made for a Node that went meanwhile are removed again at once', async () => {
+    const { world, replica, creations } = begin();
+    await replica.start();
+    world.cloud.faults.add({ operation: 'routes.create', effect: { kind: 'latency', ms: 5000 } });
+    world.add('a', [a4]);
+    await world.clock.advance(1000);
+    world.cluster.remove('a');
+    await world.clock.advance(3000);
+    assert.deepEqual(world.table(), []);
+    await world.clock.advance(20_000);
+    assert.equal(creations(), 1);
+    assert.deepEqual(world.table(), []);
+  });
+
+  it('of a Node that comes back during the last look are not removed', async () => {
+    const { world, replica } = begin();
+    const vm = world.add('a', [a4]);
+    await replica.start();
+    await world.clock.advance(60_000);
+    const mutations = world.mutations();
+    world.cloud.faults.add({ operation: 'instances.*', effect: { kind: 'latency', ms: 3000 } });
+    world.cluster.remove('a');
+    await world.clock.advance(2000);
+    world.cluster.register('a', { tainted: false, providerID: `simulated://sim-1/${vm.id}` });
+    world.setPodCIDRs('a', [a4]);
+    await world.clock.advance(60_000);
+    assert.equal(world.mutations(), mutations);
+    assert.equal(world.network('a'), 'False RouteCreated');
+  });
+
+  it('that wait their turn to be removed stay when the Node comes back', async () => {
+    const { world, replica } = begin({ concurrentRoutes: 1, budget: '10/10m' });
+    const vms = ['a', 'b'].map((name, at) => ({ name, range: [a4, b4][at]!, vm: world.add(name, [[a4, b4][at]!]) }));
+    await replica.start();
+    await world.clock.advance(60_000);
+    const before = world.routes().map(({ id }) => id);
+    world.cloud.faults.add({ operation: 'routes.delete', effect: { kind: 'latency', ms: 1000 } });
+    for (const { name } of vms) world.cluster.remove(name);
+    // The first removal begins after the debounce and takes a second; the second one would begin right after it.
+    await world.clock.advance(1100);
+    for (const { name, vm, range } of vms) {
+      world.cluster.register(name, { tainted: false, providerID: `simulated://sim-1/${vm.id}` });
+      world.setPodCIDRs(name, [range]);
+    }
+    await world.clock.advance(60_000);
+    assert.deepEqual(world.table(), [`${a4} -> a`, `${b4} -> b`]);
+    assert.equal(world.cloud.calls.total('routes.delete'), 1);
+    assert.equal(world.routes().filter(({ id }) => before.includes(id)).length, 1);
+  });
+
+  it('do not remove what took their place since the last look', async () => {
+    const { world, replica } = begin();
+    world.add('a', [a4]);
+    await replica.start();
+    await world.clock.advance(60_000);
+    const other = world.cloud.model.create({ name: 'router' });
+    for (const { id } of world.routes()) world.cloud.network.routes.delete(id);
+    world.foreignRoute(a4, other);
+    world.cluster.remove('a');
+    await world.clock.advance(400_000);
+    assert.deepEqual(world.table(), [`${a4} -> router`]);
+  });
+
+  it('follow an address at the next look, which comes at once', async () => {
+    const { world, replica } = begin();
+    world.add('a', [a4]);
+    await replica.start();
+    await world.clock.advance(60_000);
+    const reads = world.reads();
+    const { addresses = [] } = world.cluster.mustNode('a').status;
+    world.core.handle({
+      method: 'PATCH',
+      path: '/api/v1/nodes/a/status',
+      query: new URLSearchParams(),
+      headers: { 'content-type': 'application/merge-patch+json' },
+      body: JSON.stringify({ status: { addresses: [...addresses, { type: 'InternalIP', address: '10.9.9.9' }] } }),
+      user: admin,
+    });
+    await world.clock.advance(15_000);
+    assert.equal(world.reads(), reads + 1);
+  });
+});

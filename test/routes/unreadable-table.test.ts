@@ -1,0 +1,111 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { a4, b4, routeStage } from './harness/route-stage.ts';
+import { clusterUid, place } from './harness/route-world.ts';
+
+describe('pod routes while their table cannot be read', () => {
+  const begin = routeStage();
+
+  it('are not doubted because the table cannot be read', async () => {
+    const { world, replica } = begin();
+    world.add('a', [a4]);
+    await replica.start();
+    await world.clock.advance(5000);
+    replica.base.kube.forgetCalls();
+    const mutations = world.mutations();
+    world.cloud.faults.add({ operation: 'routes.list', effect: { kind: 'error', status: 503 } });
+    await world.clock.advance(3_600_000);
+    assert.equal(world.network('a'), 'False RouteCreated');
+    assert.deepEqual(replica.writes(), []);
+    assert.equal(world.mutations(), mutations);
+    assert.ok(world.reads() < 60, String(world.reads()));
+  });
+
+  it('of new Nodes are made from what is known while the table cannot be read; none is removed', async () => {
+    const { world, replica } = begin();
+    world.add('a', [a4]);
+    await replica.start();
+    await world.clock.advance(60_000);
+    world.cloud.faults.add({ operation: 'routes.list', effect: { kind: 'error', status: 503 } });
+    world.cluster.remove('a');
+    world.add('b', [b4]);
+    await world.clock.advance(60_000);
+    assert.deepEqual(world.table(), [`${a4} -> a`, `${b4} -> b`]);
+    world.cloud.faults.clear();
+    await world.clock.advance(180_000);
+    assert.deepEqual(world.table(), [`${b4} -> b`]);
+  });
+
+  it('are not touched while the table was never read', async () => {
+    const { world, replica } = begin();
+    world.add('a', [a4]);
+    world.cloud.faults.add({ operation: 'routes.list', times: 5, effect: { kind: 'error', status: 503 } });
+    await replica.start();
+    await world.clock.advance(5000);
+    assert.equal(world.mutations(), 0);
+    assert.equal(world.network('a'), undefined);
+    await world.clock.advance(180_000);
+    assert.deepEqual(world.table(), [`${a4} -> a`]);
+  });
+
+  it('that a list leaves out are made again, which shows that they are there: nothing is doubled, no Node is marked', async () => {
+    const { world, replica, events } = begin();
+    for (let at = 0; at < 5; at += 1) world.add(`n${at}`, [`10.244.${at}.0/24`]);
+    await replica.start();
+    await world.clock.advance(5000);
+    const before = world.routes().map(({ id }) => id);
+    replica.base.kube.forgetCalls();
+    world.cloud.faults.add({ operation: 'routes.list', times: 1, effect: { kind: 'missing-items', count: 3 } });
+    await world.clock.advance(400_000);
+    assert.deepEqual(
+      world.routes().map(({ id }) => id),
+      before,
+    );
+    assert.deepEqual(replica.writes(), []);
+    assert.equal(events().length, 0);
+  });
+
+  it('flip no Node when a whole list comes out empty', async () => {
+    const { world, replica } = begin();
+    for (let at = 0; at < 3; at += 1) world.add(`n${at}`, [`10.244.${at}.0/24`]);
+    await replica.start();
+    await world.clock.advance(5000);
+    replica.base.kube.forgetCalls();
+    world.cloud.faults.add({ operation: 'routes.list', times: 1, effect: { kind: 'missing-items', count: 100 } });
+    world.cloud.faults.add({ operation: 'routes.create', times: 2, effect: { kind: 'silence' } });
+    await world.clock.advance(900_000);
+    assert.equal(world.routes().length, 3);
+    assert.deepEqual(replica.writes(), []);
+  });
+
+  it('flip no Node while the credential is one that sees nothing', async () => {
+    const { world, replica, events } = begin();
+    for (let at = 0; at < 3; at += 1) world.add(`n${at}`, [`10.244.${at}.0/24`]);
+    await replica.start();
+    await world.clock.advance(5000);
+    replica.base.kube.forgetCalls();
+    world.cloud.credentials.setMode(world.cloud.credential, 'sees-nothing');
+    await world.clock.advance(900_000);
+    for (let at = 0; at < 3; at += 1) assert.equal(world.network(`n${at}`), 'False RouteCreated');
+    assert.deepEqual(events(), []);
+  });
+
+  it('keep the route of a Node that a stale cache does not know: another has its range there', async () => {
+    const { world, replica } = begin();
+    world.add('a', [a4]);
+    await replica.start();
+    await world.clock.advance(5000);
+    await replica.stopLeading();
+    replica.base.kube.hold();
+    world.cluster.remove('a');
+    const vm = world.add('b', [a4]);
+    for (const { id } of world.routes()) world.cloud.network.routes.delete(id);
+    const tags = { 'mooring.dev/cluster': clusterUid };
+    const spec = { destination: a4, instanceId: vm.id, description: '', tags, clientToken: undefined };
+    world.cloud.network.routes.create(place, spec);
+    await replica.start();
+    await world.clock.advance(120_000);
+    assert.deepEqual(world.table(), [`${a4} -> b`]);
+    replica.base.kube.release();
+  });
+});
