@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { uninitializedTaint } from '../../nodes/testing/example-node.ts';
+import { held, memberWorld, named } from './testing/member-world.ts';
+import { idOf, memberNode } from './testing/node-list.ts';
+
+describe('a member whose Node is gone', () => {
+  it('without a mark stays until the budget lets it go; then it drains', async () => {
+    const { clock, remove, lead, lease: state } = memberWorld(named(20).map((name) => memberNode(name)));
+    const { ask, print, sets, changes } = lead();
+    remove('n000', 'n001', 'n002');
+    await clock.advance(1000);
+    const all = held(named(20));
+    assert.ok(!print(all)?.includes('~'));
+    assert.deepEqual(
+      sets.withheld().map(({ node }) => node),
+      ['n000', 'n001', 'n002'],
+    );
+    assert.equal(sets.explain('n000')?.state, 'MemberRemovalWithheld');
+    assert.equal(changes.length, 1);
+    await clock.advance(30_000);
+    // Ten percent of twenty.
+    assert.deepEqual(
+      print(all)
+        ?.split(' ')
+        .filter((name) => name.includes('~')),
+      ['n000~', 'n001~'],
+    );
+    assert.equal(changes.length, 2);
+    assert.deepEqual(
+      sets.withheld().map(({ node }) => node),
+      ['n002'],
+    );
+    assert.deepEqual(ask(all)?.withheld, [idOf('n002')]);
+    await clock.advance(300_000);
+    assert.equal(changes.length, 2, 'nothing new while it waits');
+    await clock.advance(600_000);
+    assert.ok(print(all)?.includes('n002~'));
+    assert.equal(state.writes, 2);
+    assert.deepEqual(sets.withheld(), []);
+  });
+
+  it('and all with it: nothing is emptied, and a restart refills no budget', async () => {
+    const names = named(20);
+    const { clock, remove, lead, lease: state } = memberWorld(names.map((name) => memberNode(name)));
+    const first = lead();
+    first.print(held(names));
+    remove(...names);
+    await clock.advance(1000);
+    first.print(held(names));
+    await clock.advance(40_000);
+    // Let go, they still wait for somebody else to serve.
+    assert.equal(first.print(held(names)), names.join(' '));
+    await clock.advance(120_000);
+    const drained = (first.print(held(names))?.match(/n\d+(?=~)/g) ?? []) as string[];
+    assert.deepEqual(drained, ['n000', 'n001']);
+    const rest = names.filter((name) => !drained.includes(name));
+    const second = lead();
+    assert.equal(second.ask(held(rest))?.available, 0);
+    await clock.advance(300_000);
+    assert.equal(second.print(held(rest)), rest.join(' '));
+    assert.equal(second.ask(held(rest))?.withheld.length, 18);
+    await clock.advance(300_000);
+    assert.equal(second.ask(held(rest))?.withheld.length, 17);
+    assert.equal(state.writes, 2);
+  });
+
+  it('stays while the API server has its Node, though the cache of a new leader does not', async () => {
+    const { clock, lead, live, lease } = memberWorld([memberNode('a')], { limit: { share: 1 }, windowMs: 600_000 });
+    live.more = [memberNode('b')];
+    const { print } = lead();
+    assert.equal(print(held(['a', 'b'])), 'a b');
+    await clock.advance(120_000);
+    assert.equal(print(held(['a', 'b'])), 'a b');
+    assert.equal(lease.writes, 0);
+    live.more = [];
+    live.broken = true;
+    await clock.advance(120_000);
+    assert.equal(print(held(['a', 'b'])), 'a b');
+    live.broken = false;
+    await clock.advance(61_000);
+    assert.equal(print(held(['a', 'b'])), 'a b~');
+  });
+
+  it('and that came back under the budget`s nose is a member as before', async () => {
+    const names = named(20);
+    const { clock, nodes, remove, lead, lease: state } = memberWorld(names.map((name) => memberNode(name)));
+    const { print, sets } = lead();
+    remove(...names);
+    await clock.advance(1000);
+    print(held(names));
+    for (const name of names) nodes.put(memberNode(name, { uid: `new-${name}`, taints: [uninitializedTaint] }));
+    await clock.advance(100_000);
+    assert.equal(print(held(names)), names.join(' '), 'they wait for their initialisation where they are');
+    assert.deepEqual(sets.withheld(), []);
+    for (const name of names) nodes.put(memberNode(name, { uid: `new-${name}` }));
+    await clock.advance(1000);
+    assert.equal(print(held(names)), names.join(' '));
+    assert.equal(state.writes, 0);
+  });
+
+  it('that a crash left behind is found on the load balancer, and goes when the budget allows', async () => {
+    const { clock, lead, lease: state } = memberWorld([memberNode('a')]);
+    const { print, changes } = lead();
+    assert.equal(print(held(['a', 'b'])), 'a b');
+    await clock.advance(31_000);
+    assert.equal(print(held(['a', 'b'])), 'a b~');
+    assert.deepEqual([state.writes, changes.length], [1, 1]);
+  });
+
+  it('and that no load balancer holds costs nothing', async () => {
+    const { clock, remove, lead, lease: state } = memberWorld([memberNode('a'), memberNode('b')]);
+    const { print, sets } = lead();
+    remove('b');
+    await clock.advance(1000);
+    assert.equal(print(held(['a'])), 'a');
+    await clock.advance(700_000);
+    assert.deepEqual([state.writes, sets.withheld(), clock.pending], [0, [], 0]);
+  });
+
+  it('is spent for only when it has been gone for long enough', async () => {
+    const { clock, remove, lead, lease: state } = memberWorld(named(40).map((name) => memberNode(name)));
+    const { print, sets } = lead();
+    const all = held(named(40));
+    remove('n000');
+    await clock.advance(20_000);
+    print(all);
+    remove('n001');
+    await clock.advance(5000);
+    print(all);
+    await clock.advance(10_000);
+    assert.deepEqual(
+      sets.withheld().map(({ node }) => node),
+      ['n001'],
+    );
+    assert.match(state.annotations['mooring.dev/deletion-ledger'] ?? '', /^m\d+x1$/);
+  });
+
+  it('is forgotten when no load balancer has held it for hours: years of churn cost no memory', async () => {
+    const { clock, put, remove, lead } = memberWorld([memberNode('a')]);
+    const { sets } = lead();
+    put('b');
+    await clock.advance(2000);
+    remove('b');
+    await clock.advance(2000);
+    assert.equal(sets.explain('b')?.state, 'Gone');
+    await clock.advance(4 * 3_600_000);
+    put('c');
+    await clock.advance(2000);
+    assert.equal(sets.explain('b'), undefined);
+  });
+
+  it('is not let go while everything is paused or the ledger cannot be written', async () => {
+    const { clock, lead, lease: state, paused } = memberWorld([memberNode('a')]);
+    const { print } = lead();
+    const observed = held(['a', 'b']);
+    paused.value = true;
+    print(observed);
+    await clock.advance(100_000);
+    assert.equal(print(observed), 'a b');
+    paused.value = false;
+    state.broken = true;
+    await clock.advance(100_000);
+    assert.equal(print(observed), 'a b');
+    state.broken = false;
+    await clock.advance(31_000);
+    assert.equal(print(observed), 'a b~');
+  });
+
+  it('asks the budget no more after the term', async () => {
+    const { clock, lead, lease: state } = memberWorld([memberNode('a')]);
+    const { print, sets } = lead();
+    print(held(['a', 'b']));
+    sets.stop();
+    assert.equal(print(held(['a', 'b'])), undefined);
+    await clock.advance(100_000);
+    assert.deepEqual([state.writes, clock.pending], [0, 0]);
+  });
+});

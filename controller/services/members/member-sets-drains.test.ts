@@ -1,0 +1,69 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { uninitializedTaint } from '../../nodes/testing/example-node.ts';
+import { held, marked, memberWorld, named } from './testing/member-world.ts';
+import { memberNode } from './testing/node-list.ts';
+
+describe('a member whose Node is gone, and that needs no budget', () => {
+  it('that was marked before drains without budget, also when mark and deletion come in one', async () => {
+    const names = named(30);
+    const { clock, nodes, lead, lease: state } = memberWorld(names.map((name) => memberNode(name)));
+    const { print } = lead();
+    for (const name of names.slice(1)) {
+      nodes.put(memberNode(name, marked));
+      nodes.remove(name);
+    }
+    await clock.advance(1000);
+    assert.equal(print(held(names)), ['n000', ...names.slice(1).map((name) => `${name}~`)].join(' '));
+    assert.equal(state.writes, 0);
+  });
+
+  it('that Cluster API was about to delete needs no budget either', async () => {
+    const doomed = memberNode('b', { annotations: { 'cluster.x-k8s.io/delete-machine': 'yes' } });
+    const { clock, remove, lead } = memberWorld([memberNode('a'), doomed]);
+    const { print } = lead();
+    remove('b');
+    await clock.advance(1000);
+    assert.equal(print(held(['a', 'b'])), 'a b~');
+  });
+
+  it('that our own lifecycle loop deleted goes at once', async () => {
+    const { clock, nodes, remove, lead } = memberWorld([memberNode('a'), memberNode('b')]);
+    const { print, sets } = lead();
+    sets.noteDeletion(memberNode('b'));
+    remove('b');
+    await clock.advance(1000);
+    assert.equal(print(held(['a', 'b'])), 'a');
+    // The note is used up: the next time nothing explains it.
+    nodes.put(memberNode('b'));
+    await clock.advance(1000);
+    remove('b');
+    await clock.advance(1000);
+    assert.equal(print(held(['a', 'b'])), 'a b');
+  });
+
+  it('that a crash left draining goes on draining without budget', async () => {
+    const { clock, lead, lease: state } = memberWorld([memberNode('a')]);
+    const { print, ask } = lead();
+    const observed = [...held(['a']), ...held(['b'], true)];
+    assert.equal(print(observed), 'a b~');
+    assert.equal(ask(observed)?.recheckAfterMs, 30_000);
+    await clock.advance(30_000);
+    assert.equal(print(observed), 'a');
+    assert.equal(state.writes, 0);
+  });
+
+  it('goes on draining when its Node is registered anew but not initialised', async () => {
+    const { clock, nodes, remove, lead } = memberWorld(named(10).map((name) => memberNode(name)));
+    const { print } = lead();
+    nodes.put(memberNode('n000', marked));
+    remove('n000');
+    await clock.advance(1000);
+    const observed = [...held(['n000'], true), ...held(named(9, 1))];
+    nodes.put(memberNode('n000', { uid: 'new', taints: [uninitializedTaint] }));
+    await clock.advance(1000);
+    assert.ok(print(observed)?.startsWith('n000~ '));
+    await clock.advance(30_000);
+    assert.equal(print(observed), named(9, 1).join(' '));
+  });
+});

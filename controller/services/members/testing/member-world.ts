@@ -1,0 +1,99 @@
+import { silentLog } from '../../../../common/process/log.ts';
+import { createMetricRegistry } from '../../../../common/process/metrics.ts';
+import { fakeClock } from '../../../../common/testing/fake-clock.ts';
+import { labels, taints } from '../../../../common/well-known.ts';
+import type { ObservedMember } from '../../../clouds/load-balancers.ts';
+import { KubeError } from '../../../kube/api.ts';
+import type { Leadership } from '../../../kube/leadership.ts';
+import { createBudgetKeeper } from '../../../nodes/budget-keeper.ts';
+import type { NodeView } from '../../../nodes/node-view.ts';
+import { createMemberSets, type MemberSets } from '../member-sets.ts';
+import { memberMetrics } from '../metrics.ts';
+import { idOf, memberNode, nodeList, regionCloud } from './node-list.ts';
+
+export const cloud = regionCloud('r1');
+export const { scope } = cloud;
+export const marked = { taints: [{ key: taints.toBeDeletedByAutoscaler, effect: 'NoSchedule' }] };
+export const excluded = { labels: { [labels.excludeFromLoadBalancers]: '' } };
+
+/** `n000`, `n001` ... */
+export function named(count: number, from = 0): string[] {
+  return Array.from({ length: count }, (_, at) => `n${String(from + at).padStart(3, '0')}`);
+}
+
+/** These Nodes as a load balancer has them. */
+export function held(names: readonly string[], draining = false): ObservedMember[] {
+  return names.map((name) => ({ providerID: idOf(name), draining, healthy: undefined }));
+}
+
+/** The Lease, which outlives a leader. */
+function lease() {
+  const state = { annotations: {} as Record<string, string>, broken: false, writes: 0 };
+  const leadership: Leadership = {
+    leading: true,
+    timeLeftMs: () => 15_000,
+    leaderReportUrl: () => undefined,
+    annotations: () => state.annotations,
+    async annotate(changes) {
+      await Promise.resolve();
+      if (state.broken) throw new KubeError({ status: 503, reason: 'ServiceUnavailable', message: 'injected' });
+      state.writes += 1;
+      state.annotations = { ...state.annotations, ...changes } as Record<string, string>;
+    },
+  };
+  return { state, leadership };
+}
+
+/** Member sets beside a cache of Nodes, a Lease and an API server that the test changes. */
+export function memberWorld(first: readonly NodeView[], budget = { limit: { share: 0.1 }, windowMs: 600_000 }) {
+  const clock = fakeClock();
+  const nodes = nodeList(first);
+  const { state, leadership } = lease();
+  const paused = { value: false };
+  /** What the API server has beside what the cache shows. */
+  const live = { broken: false, more: [] as NodeView[] };
+  let leader: MemberSets | undefined;
+  const self = {
+    clock,
+    nodes,
+    lease: state,
+    paused,
+    live,
+    /** A new leader. */
+    lead() {
+      leader?.stop();
+      const changes: string[] = [];
+      const sets = createMemberSets({
+        nodes,
+        clouds: [cloud],
+        clock,
+        log: silentLog,
+        metrics: createMetricRegistry().define(memberMetrics),
+        budget: createBudgetKeeper(budget, leadership, clock),
+        async liveNodes() {
+          if (live.broken) throw new KubeError({ status: 503, reason: 'ServiceUnavailable', message: 'injected' });
+          return [...nodes.values(), ...live.more];
+        },
+        paused: () => paused.value,
+      });
+      sets.onChange(({ hash }) => changes.push(hash));
+      leader = sets;
+      sets.start();
+      const ask = (observed: readonly ObservedMember[] | undefined, service = 'uid-1') =>
+        sets.membersFor({ scope, service, trafficPolicy: 'Cluster', observed, maxMembers: undefined, drains: true });
+      const print = (observed: readonly ObservedMember[] | undefined, service?: string) =>
+        ask(observed, service)
+          ?.members.map(({ providerID, draining }) => `${providerID.slice(idOf('').length)}${draining ? '~' : ''}`)
+          .sort()
+          .join(' ');
+      return { sets, changes, ask, print };
+    },
+    put: (...names: string[]) => {
+      for (const name of names) nodes.put(memberNode(name));
+    },
+    remove: (...names: string[]) => {
+      for (const name of names) nodes.remove(name);
+    },
+  };
+  return self;
+}
