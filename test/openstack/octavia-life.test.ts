@@ -230,10 +230,10 @@ describe('the life of an Octavia load balancer', () => {
     assert.deepEqual(
       harness.calls().filter((call) => !call.startsWith('GET')),
       [
-        'DELETE /floatingips/ID',
         'DELETE /lbaas/listeners/ID',
         'DELETE /lbaas/pools/ID',
         'DELETE /lbaas/loadbalancers/ID',
+        'DELETE /floatingips/ID',
       ],
     );
   });

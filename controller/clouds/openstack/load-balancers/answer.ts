@@ -89,6 +89,9 @@ export interface LoadBalancer {
   readonly provider: string;
   readonly createdAtMs: number | undefined;
   readonly tags: readonly string[];
+  /** Of everything on it, as its own answer names them; undefined where it does not. */
+  readonly listenerIds: readonly string[] | undefined;
+  readonly poolIds: readonly string[] | undefined;
   readonly listeners: readonly Listener[];
   readonly pools: readonly Pool[];
 }
@@ -144,6 +147,8 @@ export function readLoadBalancer(json: unknown, operation: string): LoadBalancer
     provider: textOf(item['provider']) ?? '',
     createdAtMs: Number.isNaN(created) ? undefined : created,
     tags: textsOf(item['tags']),
+    listenerIds: item['listeners'] === undefined ? undefined : idsOf(item['listeners']),
+    poolIds: item['pools'] === undefined ? undefined : idsOf(item['pools']),
     listeners: [],
     pools: [],
   };

@@ -51,9 +51,11 @@ export function octaviaSteps({ client, reads }: { readonly client: OpenStackClie
     if (call.does === 'update port') return now(await changePort(call));
     const headers = call.does === 'update floating IP' ? await revisionOf(call) : undefined;
     const request = requestOf(call, resolved);
+    const heard = step.action === 'create' ? reads.memory.makes(owner) : () => {};
     let answer: unknown;
     try {
       answer = await client.change({ ...request, headers, urgency: 'change', permit, signal });
+      heard();
     } catch (error) {
       const after = await afterRefusal(error);
       if (after === undefined) throw error;
@@ -64,8 +66,9 @@ export function octaviaSteps({ client, reads }: { readonly client: OpenStackClie
     const sure = request.service === 'load-balancer' ? whole : (reads.memory.recall(owner)?.sure ?? false);
     return now(after(answer), sure);
 
-    /** What an earlier try has made without our hearing of it. */
+    /** What an earlier try has made without our hearing of it. Not asked for when a look has told all that there is, and every answer since has come. */
     async function madeBefore(): Promise<Found | undefined> {
+      if (reads.memory.knowsAll(owner)) return undefined;
       switch (call.does) {
         case 'create load balancer': {
           const hits = await reads.list(
@@ -127,7 +130,8 @@ export function octaviaSteps({ client, reads }: { readonly client: OpenStackClie
         call.does === 'delete load balancer'
           ? balancer(call.id)
           : found.loadBalancers.find(({ vipPortId }) => deletesAddress && vipPortId === deletesAddress.portId);
-      if (target === undefined) return undefined;
+      // One that is being deleted serves nobody any more.
+      if (target === undefined || target.status === 'PENDING_DELETE') return undefined;
       const fresh = await reads.get(target.id, signal);
       if (fresh === undefined) return undefined;
       const query = [['load_balancer_id', target.id]] as const;

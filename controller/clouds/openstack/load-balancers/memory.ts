@@ -14,6 +14,14 @@ export interface Memory {
   recall(owner: Owner): { readonly observed: OctaviaObserved; readonly sure: boolean } | undefined;
   /** With how long it has been at work. */
   timed(loadBalancer: LoadBalancer): LoadBalancer;
+  /** Everything of this owner, or of everybody, was looked for by a look that began at this stamp. */
+  looked(owner: Owner | 'everybody', stamp: number): void;
+  /** For `looked`, taken before the first read of a look. */
+  stamp(): number;
+  /** Something is about to be made for this owner; the answer is a function to be called when it is known what came of it. */
+  makes(owner: Owner): () => void;
+  /** What was looked for is all that there is: nothing was made since whose answer nobody heard. */
+  knowsAll(owner: Owner): boolean;
   /** One in ERROR was deleted, to be made anew; should that go on, it takes ever longer rests. */
   noteRecreation(owner: Owner): void;
   restOf(owner: Owner): number;
@@ -34,7 +42,33 @@ export function createMemory(clock: Clock): Memory {
   const pendingSince = new Map<string, number>();
   /** By Service: how often in a row what was made came to ERROR. */
   const recreations = new Map<string, { readonly count: number; readonly atMs: number }>();
+  let stamp = 0;
+  let everybodyLooked = false;
+  /** By Service: looked for in this process. */
+  const looked = new Set<string>();
+  /** By Service: when something was sent of which nobody knows what came of it. */
+  const unheard = new Map<string, number>();
   return {
+    stamp: () => stamp,
+    looked(owner, since) {
+      if (owner === 'everybody') {
+        everybodyLooked = true;
+        looked.clear();
+        for (const [service, at] of unheard) if (at <= since) unheard.delete(service);
+        return;
+      }
+      if (!everybodyLooked) looked.add(owner.service);
+      if ((unheard.get(owner.service) ?? Number.POSITIVE_INFINITY) <= since) unheard.delete(owner.service);
+    },
+    makes({ service }) {
+      stamp += 1;
+      const at = stamp;
+      unheard.set(service, at);
+      return () => {
+        if (unheard.get(service) === at) unheard.delete(service);
+      };
+    },
+    knowsAll: ({ service }) => (everybodyLooked || looked.has(service)) && !unheard.has(service),
     remember({ owner }, observed, sure) {
       const { own, hosts = [] } = observed?.pieces ?? {};
       if (own?.status === 'ACTIVE') recreations.delete(owner.service);

@@ -27,6 +27,7 @@ export function readAll({ list, pools: inside, memory, config, network, knowMino
     signal?: AbortSignal,
     adoptable: readonly LoadBalancerRef[] = [],
   ): Promise<readonly OctaviaObserved[]> {
+    const stamp = memory.stamp();
     const [bare, listeners, pools, monitors, floating, groups, facts] = await Promise.all([
       list(listings.loadBalancers, [], signal, 'refresh'),
       list(listings.listeners, [], signal, 'refresh'),
@@ -79,6 +80,7 @@ export function readAll({ list, pools: inside, memory, config, network, knowMino
       observed.push(same);
       memory.remember(subject, same, false);
     }
+    memory.looked('everybody', stamp);
     const kept = loadBalancers
       .filter(({ tags }) => isKept(tags, cluster))
       .map((one) => givenUp(one, cluster, { ...common, restMs: 0, floatingIps: [], group: undefined }));

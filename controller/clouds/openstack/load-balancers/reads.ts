@@ -56,11 +56,15 @@ export interface ReadParts {
   readonly providerIDOf: (serverId: string) => string;
 }
 
+const subnetKeepMs = 600_000;
+
 export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts): Reads {
   const network = networkFacts(client, clock);
   const list = listsOf(client);
   const inside = poolReads(client, list, providerIDOf);
   const memory = createMemory(clock);
+  /** By server and address, for a while: most load balancers have the same members. */
+  const subnets = new Map<string, { readonly id: string; readonly atMs: number }>();
   let minor: number | undefined;
 
   async function knowMinor(signal?: AbortSignal): Promise<number | undefined> {
@@ -86,13 +90,12 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
     const { owner } = ref;
     const waiting = await recalled(ref, subject, signal);
     if (waiting) return waiting;
+    const stamp = memory.stamp();
     const tags: Query = [['tags', ownerTagsOf(owner).join(',')]];
     const names = ref.adopt
       ? [classicName({ service: ref.service, clusterName: ref.adopt.clusterName }), ref.name]
       : [];
-    const asked = [...new Set([ref.id, ref.attachTo].filter((id) => id !== undefined))];
-    const [byId, tagged, listed, pooled, byName, marked, named, groups, facts] = await Promise.all([
-      Promise.all(asked.map((id) => get(id, signal))),
+    const [tagged, listed, pooled, byName, marked, named, groups, facts] = await Promise.all([
       list(listings.loadBalancers, tags, signal),
       list(listings.listeners, tags, signal),
       list(listings.pools, tags, signal),
@@ -105,24 +108,25 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
     ]);
     const all = new Map<string, LoadBalancer>();
     for (const one of [...tagged, ...byName.flat()]) all.set(one.id, memory.timed(one));
-    for (const one of byId)
+    const pieces = { listeners: listed, pools: pooled };
+    // What a search misses is asked for by its id.
+    const missing = (ids: readonly (string | undefined)[]) =>
+      [...new Set(ids)].filter((id) => id !== undefined && id !== '' && !all.has(id)) as string[];
+    const byItsId = missing([ref.id, ref.attachTo]);
+    for (const one of await Promise.all(byItsId.map((id) => get(id, signal))))
       if (one && (ownedBy(one.tags, owner) || one.id === ref.attachTo || ref.adopt !== undefined)) all.set(one.id, one);
-    const elsewhere = [...listed, ...pooled]
-      .map(({ loadBalancerId }) => loadBalancerId)
-      .filter((id) => id !== '' && !all.has(id));
-    for (const one of await Promise.all([...new Set(elsewhere)].map((id) => get(id, signal))))
-      if (one) all.set(one.id, one);
+    const elsewhere = missing([...listed, ...pooled].map(({ loadBalancerId }) => loadBalancerId));
+    for (const one of await Promise.all(elsewhere.map((id) => get(id, signal)))) if (one) all.set(one.id, one);
     const group = groups.find((one) => isOurGroup(one, subject));
     const ports = config.manageSecurityGroups || group ? await list(listings.ports, [], signal) : undefined;
+    const vips = [...all.values()].map(({ vipPortId }) => vipPortId).filter((id) => id !== '');
+    // A port has one floating IP at the most.
+    const open = vips.filter((id) => !marked.some(({ portId }) => portId === id)).map((id) => ['port_id', id] as const);
     const [loadBalancers, attached] = await Promise.all([
-      inParallel(callsAtOnce, [...all.values()], (one) => withPieces(one, subject, ports, signal)),
-      Promise.all(
-        [...all.values()]
-          .filter(({ vipPortId }) => vipPortId !== '')
-          .map(({ vipPortId }) => list(listings.floatingIps, [['port_id', vipPortId]], signal)),
-      ),
+      inParallel(callsAtOnce, [...all.values()], (one) => withPieces(one, pieces, subject, ports, signal)),
+      open.length === 0 ? [] : list(listings.floatingIps, open, signal),
     ]);
-    const floatingIps = unique([...marked.filter((one) => isMarked(one, owner)), ...attached.flat()]);
+    const floatingIps = unique([...marked.filter((one) => isMarked(one, owner)), ...attached]);
     const found: Found = {
       ...{
         loadBalancers,
@@ -138,6 +142,7 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
       },
     };
     const observed = assemble(subject, found, config);
+    memory.looked(owner, stamp);
     memory.remember(subject, observed, false);
     return observed;
   }
@@ -166,15 +171,17 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
     return observed;
   }
 
+  /** @param tagged pieces that carry the owner's tags, wherever they are: often these are all that there are on it */
   async function withPieces(
     one: LoadBalancer,
+    tagged: Pick<LoadBalancer, 'listeners' | 'pools'>,
     subject: Subject,
     ports: readonly NodePort[] | undefined,
     signal?: AbortSignal,
   ): Promise<LoadBalancer> {
     const [listeners, pools] = await Promise.all([
-      list(listings.listeners, [['load_balancer_id', one.id]], signal),
-      list(listings.pools, [['loadbalancer_id', one.id]], signal),
+      allOn(one, tagged.listeners, one.listenerIds) ?? list(listings.listeners, [['load_balancer_id', one.id]], signal),
+      allOn(one, tagged.pools, one.poolIds) ?? list(listings.pools, [['loadbalancer_id', one.id]], signal),
     ]);
     const bare: LoadBalancer = { ...one, listeners, pools };
     const isOwn = ownedBy(one.tags, subject.owner) || one.id !== subject.attachTo;
@@ -188,7 +195,11 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
   }
 
   async function subnetOf(near: NewLoadBalancer['near'], signal?: AbortSignal): Promise<string | undefined> {
-    if (near.length === 0) return undefined;
+    const keyOf = ({ server, address }: NewLoadBalancer['near'][number]) => `${server} ${address}`;
+    const nowMs = clock.monotonic();
+    for (const [key, { atMs }] of subnets) if (nowMs - atMs > subnetKeepMs) subnets.delete(key);
+    const known = near.flatMap((one) => subnets.get(keyOf(one)) ?? [])[0];
+    if (near.length === 0 || known) return known?.id;
     const operation = 'GET /ports';
     // Two networks of one project may have one range.
     const servers = [...new Set(near.map(({ server }) => server))].map((id) => ['device_id', id] as const);
@@ -198,9 +209,12 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
     if (failure !== undefined) throw failure;
     const ips = items
       .flatMap((item) => listOf(objectOf(item)?.['fixed_ips']) ?? [])
-      .flatMap((ip) => objectOf(ip) ?? []);
-    const subnets = near.map(({ address }) => ips.find((ip) => (ip as JsonObject)['ip_address'] === address));
-    return subnets.flatMap((ip) => textOf((ip as JsonObject | undefined)?.['subnet_id']) ?? [])[0];
+      .map((ip): JsonObject => objectOf(ip) ?? {});
+    for (const one of near) {
+      const id = textOf(ips.find((ip) => ip['ip_address'] === one.address)?.['subnet_id']);
+      if (id !== undefined) subnets.set(keyOf(one), { id, atMs: nowMs });
+    }
+    return near.flatMap((one) => subnets.get(keyOf(one))?.id ?? [])[0];
   }
 
   return {
@@ -216,6 +230,16 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
     forgetMembers: inside.forget,
     assemble: (subject, found) => assemble(subject, found, config),
   };
+}
+
+/** Those on this load balancer, if they are all that it names itself. */
+function allOn<Piece extends { readonly id: string; readonly loadBalancerId: string }>(
+  { id }: LoadBalancer,
+  pieces: readonly Piece[],
+  ids: readonly string[] | undefined,
+): readonly Piece[] | undefined {
+  const there = pieces.filter(({ loadBalancerId }) => loadBalancerId === id);
+  return ids?.every((one) => there.some((piece) => piece.id === one)) ? there : undefined;
 }
 
 /** Neutron finds a description by the whole of it. */

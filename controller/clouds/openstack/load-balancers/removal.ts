@@ -21,7 +21,7 @@ import { octaviaTags, tag, without } from './tags.ts';
 const mendedByOthersMs = 60_000;
 
 /**
- * Pieces on others' load balancers and our floating IP first, then the load balancer, and when it is gone, what no trace would be left of otherwise. One that serves
+ * Pieces on others' load balancers first, then the load balancer, its floating IP as soon as its end is certain, and when it is gone, the rest. One that serves
  * others, too, stays, and is nobody's from then on.
  */
 export function planRemoval(
@@ -33,22 +33,24 @@ export function planRemoval(
   const involved = [own, ...hosts.filter((host) => carriesPieces(host, subject)), ...doubles].filter(
     (one) => one !== undefined,
   );
-  const busy = involved.find(isPending);
-  if (busy) return waitFor(busy);
+  const floating = pieces.floatingIps.filter((one) => isOurFloatingIp(one, pieces));
   const others = own !== undefined && servesOthers(own, subject);
+  const stays = retain || others;
+  const ends = own?.status === 'PENDING_DELETE';
+  const addresses = floating.map((one) =>
+    // One that a person has put elsewhere serves something else now.
+    retain || (others && !ends) || isKept(one) || (one.portId !== undefined && one.portId !== own?.vipPortId)
+      ? giveUpFloatingIp(pieces, one, others && !retain && !isKept(one) ? leftMark : retainedMark)
+      : stepOf(subject, one.id, `delete floating IP ${one.address}`, { does: 'delete floating IP', id: one.id }),
+  );
+  const busy = involved.find(isPending);
+  // Neutron does not wait for Octavia. By its address alone an adopted one is known to be ours.
+  if (busy) return { ...waitFor(busy), steps: ends && !pieces.adopted ? addresses : [] };
   // In ERROR Octavia takes nothing but a failover and the end of the whole.
   const broken = involved.find((one) => one.status !== 'ACTIVE' && (one !== own || retain || others));
   if (broken) return planMending(pieces, broken);
-  const stays = retain || others;
   const steps: OctaviaStep[] = hosts.flatMap((host) =>
     retain ? giveUpPieces(pieces, host, false, service) : planLeaving(pieces, host),
-  );
-  const floating = pieces.floatingIps.filter((one) => isOurFloatingIp(one, pieces));
-  const addresses = floating.map((one) =>
-    // One that a person has put elsewhere serves something else now.
-    stays || isKept(one) || (one.portId !== undefined && one.portId !== own?.vipPortId)
-      ? giveUpFloatingIp(pieces, one, others && !retain && !isKept(one) ? leftMark : retainedMark)
-      : stepOf(subject, one.id, `delete floating IP ${one.address}`, { does: 'delete floating IP', id: one.id }),
   );
   if (own && stays) {
     steps.push(...(retain ? giveUpPieces(pieces, own, true, service) : planDetach(subject, own, true)));
@@ -59,23 +61,24 @@ export function planRemoval(
     );
     return { ...nothing, steps };
   }
-  if (own && pieces.adopted) {
+  if (own) {
     // Known by its address alone until now: what carries no mark of ours could not be found again without it.
     steps.push(
       ...floating
         .filter(({ description }) => markIn(description) === undefined)
         .map((one) => claimFloatingIp(subject, one)),
     );
-  } else steps.push(...addresses);
-  if (own) {
     const cascade = config.cascadeDelete || own.status !== 'ACTIVE';
     if (!cascade) steps.push(...planDetach(subject, own, true));
     const summary = `delete load balancer ${own.name}`;
     steps.push(stepOf(subject, own.id, summary, { does: 'delete load balancer', id: own.id, cascade }));
   }
-  steps.push(...planDoubles(subject, pieces));
-  if (own && pieces.adopted) steps.push(...addresses);
-  steps.push(...(retain ? giveUpGroup(pieces) : planGroupRemoval(pieces)));
+  // After it, when nobody can come to use it any more.
+  steps.push(
+    ...addresses,
+    ...planDoubles(subject, pieces),
+    ...(retain ? giveUpGroup(pieces) : planGroupRemoval(pieces)),
+  );
   return lookedAt({ ...nothing, steps }, pieces);
 }
 
