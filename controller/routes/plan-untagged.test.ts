@@ -1,0 +1,33 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { ObservedRoute } from '../clouds/routes.ts';
+import { a4, b4, n2, plan, route, told } from './testing/example-plan.ts';
+
+describe('where routes carry no tags', () => {
+  const untagged = (destination: string, to: string | undefined, changes: Partial<ObservedRoute> = {}) =>
+    route(destination, to, { ours: undefined, ...changes });
+  const recorded = (destination: string, instance: string | undefined) =>
+    destination === a4 && (instance === undefined || instance === 'sim://n1');
+
+  it('a route of a Node that went is removed only if it was recorded while the Node lived', () => {
+    const routes = [untagged(a4, 'n1'), untagged(b4, 'n2')];
+    assert.deepEqual(told(plan({ routes, recorded })), [`foreign ${b4}`, `remove ${a4} NodeGone sim://n1`]);
+  });
+
+  it('a record of another instance proves nothing', () => {
+    assert.deepEqual(told(plan({ routes: [untagged(a4, 'n9')], recorded })), [`foreign ${a4}`]);
+  });
+
+  it('a blackhole is ours if the range was', () => {
+    const routes = [untagged(a4, undefined), untagged(b4, undefined)];
+    assert.deepEqual(told(plan({ routes, recorded })), [`foreign ${b4}`, `remove ${a4} Blackhole -`]);
+  });
+
+  it('nothing out of the cluster`s ranges is ours', () => {
+    assert.deepEqual(told(plan({ routes: [untagged('10.9.0.0/24', 'n1')], recorded: () => true })), []);
+  });
+
+  it('an unrecorded route in the way is foreign', () => {
+    assert.deepEqual(told(plan({ nodes: [n2], routes: [untagged(b4, 'n1')], recorded })), [`ForeignRoute ${b4} n2`]);
+  });
+});
