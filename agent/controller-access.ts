@@ -99,8 +99,15 @@ export function parseUrlLines(text: string): { readonly valid: readonly string[]
 }
 
 /** Whether a report may be sent there: https, a host, no user and password. */
-export function isControllerUrl(text: string): boolean {
+export function isSafeUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, username, password, hostname } = new URL(text);
   return protocol === 'https:' && hostname !== '' && username === '' && password === '';
+}
+
+/** The same, with nothing after the port: the path of a report is ours. */
+export function isControllerUrl(text: string): boolean {
+  if (!isSafeUrl(text)) return false;
+  const { pathname, search, hash } = new URL(text);
+  return pathname === '/' && search === '' && hash === '';
 }

@@ -1,8 +1,12 @@
+import { isIP } from 'node:net';
 import { defineFlags, type FlagValues } from '../common/process/flags.ts';
 import { logLevels } from '../common/process/log.ts';
 import { names } from '../common/well-known.ts';
 import { isControllerUrl } from './controller-access.ts';
 import { sourceKinds } from './metadata/registry.ts';
+
+const aPath = (text: string) => (text === '' ? 'a path' : undefined);
+const hourMs = 3_600_000;
 
 /** Where the instance is looked up: shared by all commands. */
 export const sourceFlags = defineFlags({
@@ -19,9 +23,15 @@ export const sourceFlags = defineFlags({
   },
   'config-drive': {
     kind: 'string',
+    check: aPath,
     help: 'Folder of a mounted config drive or NoCloud seed, read instead of the metadata service.',
   },
-  region: { kind: 'string', help: 'Region of this machine, where the metadata does not tell it.' },
+  region: {
+    kind: 'string',
+    // It becomes a part of providerIDs, which are set once.
+    check: (text) => (/^[^\s/]+$/.test(text) ? undefined : 'the name of a region, such as RegionOne'),
+    help: 'Region of this machine, where the metadata does not tell it.',
+  },
   'regional-provider-id': {
     kind: 'bool',
     env: 'OS_CCM_REGIONAL',
@@ -34,6 +44,7 @@ export const sourceFlags = defineFlags({
   'system-root': {
     kind: 'string',
     default: '/',
+    check: aPath,
     help: 'Folder that holds the sys and proc file systems of the machine.',
   },
   'log-level': { kind: 'string', default: 'info', choices: logLevels, help: 'Least level of the lines on stderr.' },
@@ -53,23 +64,41 @@ export const runFlags = defineFlags({
     check: (text) => (text.split(',').every(isControllerUrl) ? undefined : 'https://host:port'),
     help: 'A controller; asked after those of --controller-url-file.',
   },
-  'controller-url-file': { kind: 'string', help: 'File of controller URLs, one a line; read again for each report.' },
+  'controller-url-file': {
+    kind: 'string',
+    check: aPath,
+    help: 'File of controller URLs, one a line; read again for each report.',
+  },
   'token-file': {
     kind: 'string',
     default: '/var/run/secrets/mooring/token',
+    check: aPath,
     help: 'ServiceAccount token for the audience mooring; read again for each report.',
   },
   'ca-file': {
     kind: 'string',
     default: '/etc/mooring/ca.crt',
+    check: aPath,
     help: "CA of the controllers' certificates; used alone, and read again for each report.",
   },
-  'server-name': { kind: 'string', default: names.serverName, help: "Name that the controllers' certificates carry." },
-  'poll-interval': { kind: 'duration', default: '60s', min: 1000, help: 'How often the metadata is read.' },
+  'server-name': {
+    kind: 'string',
+    default: names.serverName,
+    check: (text) => (/^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(text) ? undefined : 'a host name'),
+    help: "Name that the controllers' certificates carry.",
+  },
+  'poll-interval': {
+    kind: 'duration',
+    default: '60s',
+    min: 1000,
+    max: 24 * hourMs,
+    help: 'How often the metadata is read.',
+  },
   heartbeat: {
     kind: 'duration',
     default: '60s',
     min: 1000,
+    max: hourMs,
     help: 'How often to report when nothing changes; a controller may ask for longer.',
   },
   'health-address': {
@@ -88,6 +117,8 @@ export type RunValues = FlagValues<typeof runFlags>;
 export function parseHostPort(text: string): { readonly host: string | undefined; readonly port: number } | undefined {
   const found = /^(?:\[([0-9A-Fa-f:.]+)\]|([^:[\]\s]*)):(\d{1,5})$/.exec(text);
   if (found === null || Number(found[3]) > 65_535) return undefined;
+  const looksNumeric = found[2] !== undefined && /^[\d.]+$/.test(found[2]);
+  if ((looksNumeric && isIP(found[2]!) === 0) || (found[1] !== undefined && isIP(found[1]) !== 6)) return undefined;
   return { host: found[1] ?? (found[2] || undefined), port: Number(found[3]) };
 }
 

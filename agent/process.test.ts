@@ -112,6 +112,15 @@ test('without a CA the agent is alive, not ready, and says what it waits for', a
   assert.equal((await agent.exited).code, 0);
 });
 
+test('an address that is taken is told by the name of its flag', async (context) => {
+  const { health } = await running(context, () => ({ status: 200, body: acceptedAnswer }));
+  const taken = new URL(health).host;
+  const args = ['run', '--cloud=openstack', `--config-drive=${drive}`, '--controller-url=https://127.0.0.1:1'];
+  const { code, stderr } = await spawnAgent([...args, `--health-address=${taken}`]).exited;
+  assert.equal(code, 1);
+  assert.match(stderr, new RegExp(`mooring-agent run: --health-address: "${taken}": listen EADDRINUSE`));
+});
+
 test('provider-id prints the providerID and nothing else', async () => {
   const { code, stdout, stderr } = await spawnAgent(['provider-id', '--cloud=openstack', `--config-drive=${drive}`])
     .exited;

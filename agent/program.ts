@@ -20,7 +20,7 @@ export interface AgentDependencies {
 
 const showFlags = defineFlags({
   output: { kind: 'string', short: 'o', default: 'table', choices: ['table', 'json'], help: 'Form of the answer.' },
-  timeout: { kind: 'duration', default: '30s', help: 'How long to try before giving up.' },
+  timeout: { kind: 'duration', default: '30s', min: 1, help: 'How long to try before giving up.' },
   ...sourceFlags,
 });
 

@@ -10,7 +10,7 @@ import type { MetadataSource } from './metadata/source.ts';
 import { sourceFlags } from './options.ts';
 
 export const providerIdFlags = defineFlags({
-  timeout: { kind: 'duration', default: '30s', help: 'How long to try before giving up.' },
+  timeout: { kind: 'duration', default: '30s', min: 1, help: 'How long to try before giving up.' },
   output: {
     kind: 'string',
     short: 'o',

@@ -115,7 +115,12 @@ async function serveHealth(
   const ready = [{ name: 'report', check: deliverer.unready }];
   const server = createServer(healthHandler({ live, ready, metrics }));
   server.listen({ port, ...(host === undefined ? {} : { host }) });
-  await once(server, 'listening');
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new Error(`--health-address: ${JSON.stringify(address)}: ${why}`, { cause: error });
+  }
   return server;
 }
 

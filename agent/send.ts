@@ -1,7 +1,7 @@
 import type { Clock } from '../common/process/clock.ts';
 import { type Http, type HttpAnswer, HttpFailure } from '../common/process/http.ts';
 import { type ReportAnswer, type ReportReason, reportPath } from '../common/report.ts';
-import { isControllerUrl } from './controller-access.ts';
+import { isSafeUrl } from './controller-access.ts';
 import { parseRetryAfter } from './metadata/client.ts';
 
 /** How one attempt can end, also the values of the metric's label. */
@@ -91,7 +91,7 @@ async function post(
 function redirectTarget(location: string | null, from: string): string | undefined {
   if (location === null || !URL.canParse(location, from)) return undefined;
   const target = new URL(location, from);
-  if (!isControllerUrl(target.href)) return undefined;
+  if (!isSafeUrl(target.href)) return undefined;
   return target.pathname === '/' ? new URL(reportPath, target).href : target.href;
 }
 
