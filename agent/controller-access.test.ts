@@ -33,21 +33,29 @@ async function folderOf(context: TestContext, files: Readonly<Record<string, str
 
 test('waits for a CA and says so, whether the file is missing, empty or something else', async (context) => {
   const { access, write } = await folderOf(context, { token: 't' });
-  for (const text of [undefined, '', 'not a certificate']) {
+  for (const [text, why] of [
+    [undefined, 'ENOENT'],
+    ['', 'it holds none'],
+    ['not a certificate', 'it holds none'],
+  ] as const) {
     if (text !== undefined) await write('ca.crt', text);
     const found = await access.current();
     assert.ok(!found.ok);
-    assert.match(found.message, /waiting for a CA certificate in .*ca\.crt/);
+    assert.match(found.message, new RegExp(`waiting for a CA certificate in .*ca\\.crt: ${why}`));
   }
 });
 
 test('waits for a token that can stand in a header', async (context) => {
   const { access, write } = await folderOf(context, { 'ca.crt': caPem });
-  for (const text of [undefined, '\n', 'two\nlines']) {
+  for (const [text, why] of [
+    [undefined, 'ENOENT'],
+    ['\n', 'it is empty'],
+    ['two\nlines', 'it holds more than one word'],
+  ] as const) {
     if (text !== undefined) await write('token', text);
     const found = await access.current();
     assert.ok(!found.ok);
-    assert.match(found.message, /waiting for a token in .*token$/);
+    assert.match(found.message, new RegExp(`waiting for a token in .*token: ${why}`));
     assert.doesNotMatch(found.message, /two/);
   }
 });
@@ -89,4 +97,31 @@ test('lines that are no https URL are told apart', () => {
     valid: ['https://10.0.0.4:10270'],
     bad: ['http://10.0.0.5:10270', 'https://u:p@h', 'nonsense'],
   });
+});
+
+test('says why a file of controller URLs gives none', async (context) => {
+  const folder = await mkdtemp(join(tmpdir(), 'access-'));
+  context.after(() => rm(folder, { recursive: true }));
+  await writeFile(join(folder, 'ca.crt'), caPem);
+  await writeFile(join(folder, 'token'), 't');
+  for (const [urlFile, why] of [
+    [join(folder, 'none'), 'ENOENT'],
+    [folder, 'EISDIR'],
+    [join(folder, 'empty'), 'it names none'],
+  ] as const) {
+    await writeFile(join(folder, 'empty'), '# nobody leads yet\n');
+    const access = createControllerAccess({
+      clock: systemClock(),
+      log: silentLog,
+      urls: [],
+      urlFile,
+      tokenFile: join(folder, 'token'),
+      caFile: join(folder, 'ca.crt'),
+      serverName: 'controller',
+    });
+    const found = await access.current();
+    access.close();
+    assert.ok(!found.ok);
+    assert.match(found.message, new RegExp(`waiting for a controller URL in ${urlFile}: ${why}`));
+  }
 });

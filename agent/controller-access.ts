@@ -42,6 +42,7 @@ export function createControllerAccess(options: ControllerAccessOptions): Contro
   const { clock, log, urls, urlFile, tokenFile, caFile, serverName } = options;
   let connection: { readonly ca: string; readonly http: Http; close(): void } | undefined;
   let knownUrlText: string | undefined;
+  let urlFault = '';
 
   function httpFor(ca: string): Http {
     if (connection?.ca === ca) return connection.http;
@@ -53,8 +54,9 @@ export function createControllerAccess(options: ControllerAccessOptions): Contro
 
   async function listUrls(): Promise<readonly string[]> {
     if (urlFile === undefined) return urls;
-    const text = (await readText(urlFile)) ?? '';
+    const { text, fault } = await readText(urlFile);
     const { valid, bad } = parseUrlLines(text);
+    urlFault = fault ?? 'it names none';
     if (text !== knownUrlText) {
       for (const line of bad) log.warn('controller URL left out, expected https://host:port', { file: urlFile, line });
       log.debug('controller URLs', { urls: valid });
@@ -66,26 +68,32 @@ export function createControllerAccess(options: ControllerAccessOptions): Contro
   return {
     async current() {
       const ca = await readText(caFile);
-      if (ca === undefined || !ca.includes('-----BEGIN CERTIFICATE-----')) {
-        return { ok: false, message: `waiting for a CA certificate in ${caFile}` };
-      }
-      const token = (await readText(tokenFile))?.trim() ?? '';
+      if (!ca.text.includes('-----BEGIN CERTIFICATE-----'))
+        return waiting('a CA certificate', caFile, ca.fault ?? 'it holds none');
+      const read = await readText(tokenFile);
+      const token = read.text.trim();
+      if (token === '') return waiting('a token', tokenFile, read.fault ?? 'it is empty');
       // Anything else could not stand in a header.
-      if (!/^[\x21-\x7e]+$/.test(token)) return { ok: false, message: `waiting for a token in ${tokenFile}` };
+      if (!/^[\x21-\x7e]+$/.test(token)) return waiting('a token', tokenFile, 'it holds more than one word');
       const all = await listUrls();
-      if (all.length === 0) return { ok: false, message: `waiting for a controller URL in ${urlFile ?? 'no file'}` };
-      return { ok: true, http: httpFor(ca), token, urls: all };
+      if (all.length === 0) return waiting('a controller URL', urlFile ?? 'no file', urlFault);
+      return { ok: true, http: httpFor(ca.text), token, urls: all };
     },
     close: () => connection?.close(),
   };
 }
 
-/** Undefined when the file cannot be read. */
-async function readText(file: string): Promise<string | undefined> {
+function waiting(what: string, file: string, why: string): NoAccess {
+  return { ok: false, message: `waiting for ${what} in ${file}: ${why}` };
+}
+
+/** An empty text, and why, when the file cannot be read. */
+async function readText(file: string): Promise<{ readonly text: string; readonly fault?: string }> {
   try {
-    return await readFile(file, 'utf8');
-  } catch {
-    return undefined;
+    return { text: await readFile(file, 'utf8') };
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    return { text: '', fault: code ?? message };
   }
 }
 

@@ -73,9 +73,14 @@ test('two candidates are an error that names both', () => {
 });
 
 test('a machine without DMI is told so', () => {
-  const detection = detectCloud(sourceKinds.values(), {});
-  assert.ok(!detection.ok);
-  assert.match(detection.message, /no DMI/);
+  for (const [root, where] of [
+    ['/', /no DMI in \/sys\/class\/dmi\/id;/],
+    ['/host', /no DMI in \/host\/sys\/class\/dmi\/id;/],
+  ] as const) {
+    const detection = detectCloud(sourceKinds.values(), {}, root);
+    assert.ok(!detection.ok);
+    assert.match(detection.message, where);
+  }
 });
 
 test('texts are trimmed, UUIDs lower-cased, what is missing or empty is left out', async (context) => {

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Dmi, SourceKind } from './metadata/source.ts';
 
 export type Detection =
@@ -5,20 +6,24 @@ export type Detection =
   /** Says what was seen and what would settle it. */
   | { readonly ok: false; readonly message: string };
 
-/** Which of the clouds this machine belongs to, from its firmware alone. Never guesses: no candidate, or two, is an answer of its own. Pure. */
-export function detectCloud(kinds: Iterable<SourceKind>, dmi: Dmi): Detection {
+/**
+ * Which of the clouds this machine belongs to, from its firmware alone. Never guesses: no candidate, or two, is an answer of its own. Pure.
+ *
+ * @param root of the file system that the firmware was read in, for the message
+ */
+export function detectCloud(kinds: Iterable<SourceKind>, dmi: Dmi, root = '/'): Detection {
   const all = [...kinds];
   const candidates = all.filter((kind) => kind.detect(dmi));
   const [only, ...others] = candidates;
   if (only !== undefined && others.length === 0) return { ok: true, kind: only };
   const names = all.map(({ cloud }) => cloud).join(', ');
   const found = only === undefined ? 'no known cloud' : `${candidates.map(({ cloud }) => cloud).join(' and ')} alike`;
-  const message = `the firmware fits ${found}: ${seen(dmi)}; name the cloud with --cloud (${names})`;
+  const message = `the firmware fits ${found}: ${seen(dmi, root)}; name the cloud with --cloud (${names})`;
   return { ok: false, message };
 }
 
 /** Fields that are world-readable come first; the serial is left out, it may be a licence or an account. */
-function seen(dmi: Dmi): string {
+function seen(dmi: Dmi, root: string): string {
   const facts: readonly (readonly [string, string | undefined])[] = [
     ['sys_vendor', dmi.sysVendor],
     ['product_name', dmi.productName],
@@ -29,7 +34,7 @@ function seen(dmi: Dmi): string {
     ['chassis_asset_tag', dmi.chassisAssetTag],
   ];
   const shown = facts.flatMap(([name, value]) => (value === undefined ? [] : `${name}=${JSON.stringify(value)}`));
-  const text = shown.length === 0 ? 'there is no DMI in /sys/class/dmi/id' : shown.join(' ');
+  const text = shown.length === 0 ? `there is no DMI in ${join(root, 'sys/class/dmi/id')}` : shown.join(' ');
   const uuid = dmi.productUuid ?? dmi.hypervisorUuid;
   return startsWithEc2(uuid) ? `${text} (a UUID that begins with "ec2" proves nothing by itself)` : text;
 }

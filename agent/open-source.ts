@@ -29,7 +29,10 @@ export async function openSource(
 ): Promise<OpenedSource> {
   const dmi = await readDmi(values.systemRoot);
   const named = sourceKinds.get(values.cloud);
-  const detection = named === undefined ? detectCloud(sourceKinds.values(), dmi) : { ok: true as const, kind: named };
+  const detection =
+    named === undefined
+      ? detectCloud(sourceKinds.values(), dmi, values.systemRoot)
+      : { ok: true as const, kind: named };
   if (!detection.ok) throw new Error(detection.message);
   const source = detection.kind.open({
     clock,

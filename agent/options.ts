@@ -24,7 +24,7 @@ export const sourceFlags = defineFlags({
   'config-drive': {
     kind: 'string',
     check: aPath,
-    help: 'Folder of a mounted config drive or NoCloud seed, read instead of the metadata service.',
+    help: 'Folder of a mounted config drive or NoCloud seed, read instead of the metadata service, where the cloud has such (huaweicloud, nocloud, openstack).',
   },
   region: {
     kind: 'string',

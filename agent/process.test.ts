@@ -163,6 +163,8 @@ test('in doubt provider-id prints nothing on stdout, the reason on stderr, and e
     [['--cloud=openstack', `--metadata-url=${failing}`, '--timeout=300ms'], /status 503/],
     [['--cloud=openstack', `--config-drive=${drive}`, '--regional-provider-id'], /region: missing/],
     [['--cloud=openstack', '--config-drive=/nonexistent', '--timeout=300ms'], /meta_data\.json: missing/],
+    [['--cloud=openstack', '--config-drive=/etc/passwd'], /meta_data\.json: missing/],
+    [['--cloud=nocloud', '--config-drive=/etc/passwd'], /meta-data: missing/],
   ] as const) {
     const { code, stdout, stderr } = await spawnAgent(['provider-id', ...args]).exited;
     assert.equal(code, 1);

@@ -8,6 +8,7 @@ import { createAddressList } from './address-list.ts';
 import { createMetadataClient, createMetadataHttp } from './client.ts';
 import { fieldsOf, invalid } from './fields.ts';
 import { kernelAddresses } from './kernel-addresses.ts';
+import { isMissing } from './missing-file.ts';
 import { readTopLevel } from './plain-yaml.ts';
 import type { SourceKind, SourceOptions } from './source.ts';
 
@@ -76,7 +77,7 @@ async function readYaml(file: string): Promise<Seed | undefined> {
   try {
     text = await readFile(file, 'utf8');
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    if (isMissing(cause)) return undefined;
     const message = cause instanceof Error ? cause.message : String(cause);
     throw new CloudError({ cloud, operation, kind: 'Unavailable', message, cause });
   }

@@ -6,6 +6,7 @@ import type { Http } from '../../common/process/http.ts';
 import { createMetadataClient, type MetadataClient, parseJson } from './client.ts';
 import { askInTurn, isEndpointFailure, linkLocalUrls, preferring } from './endpoints.ts';
 import { fieldsOf } from './fields.ts';
+import { isMissing } from './missing-file.ts';
 import type { LocalInterface } from './source.ts';
 
 /** What one OpenStack VM is told, as it was written. */
@@ -78,7 +79,7 @@ export function openstackDrive(cloud: string, folder: string): ReadOpenstackDocu
     try {
       text = await readFile(file, 'utf8');
     } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+      if (isMissing(cause)) return undefined;
       const message = cause instanceof Error ? cause.message : String(cause);
       throw new CloudError({ cloud, operation, kind: 'Unavailable', message, cause });
     }
