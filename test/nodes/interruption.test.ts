@@ -1,28 +1,24 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, it } from 'node:test';
+import { beforeEach, describe, it } from 'node:test';
 import type { Notice } from '../../common/instance.ts';
 import { taints } from '../../common/well-known.ts';
-import { deletions, fleet, type Member, secondsUntil } from './harness/fleet.ts';
-import { createWorld, type Replica, type World, type WorldOptions } from './harness/world.ts';
+import { deletions, type Member, secondsUntil } from './harness/fleet.ts';
+import { fleetStage } from './harness/fleet-stage.ts';
+import type { Replica, World, WorldOptions } from './harness/world.ts';
 
 const preemption: Notice = { kind: 'preemption', deadline: '2026-01-01T01:00:00Z' };
 const rebalance: Notice = { kind: 'rebalance' };
 
 describe('an interruption that the cloud announces', () => {
+  const start = fleetStage();
   let world: World;
   let replica: Replica;
-  let members: Member[];
+  let members: readonly Member[];
 
   async function setUp(count: number, options: WorldOptions = {}): Promise<void> {
-    await world?.close();
-    world = createWorld(options);
-    replica = world.replica();
-    await replica.start();
-    members = await fleet(world, count);
-    replica.kube.forgetCalls();
+    ({ world, replica, members } = await start(count, options));
   }
   beforeEach(() => setUp(3));
-  afterEach(() => world.close());
 
   const shown = (name: string) => world.cluster.condition(name, 'CloudInterruption');
   async function announce(name: string, notices: readonly Notice[]): Promise<void> {

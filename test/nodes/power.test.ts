@@ -1,24 +1,20 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, it } from 'node:test';
+import { beforeEach, describe, it } from 'node:test';
 import { annotations, conditions, taints } from '../../common/well-known.ts';
-import { deletions, fleet, type Member, secondsUntil } from './harness/fleet.ts';
-import { createWorld, type Replica, type World, type WorldOptions } from './harness/world.ts';
+import { deletions, type Member, secondsUntil } from './harness/fleet.ts';
+import { fleetStage } from './harness/fleet-stage.ts';
+import type { Replica, World, WorldOptions } from './harness/world.ts';
 
 describe('a Node whose VM is powered off', () => {
+  const start = fleetStage();
   let world: World;
   let replica: Replica;
-  let members: Member[];
+  let members: readonly Member[];
 
   async function setUp(count: number, options: WorldOptions = {}): Promise<void> {
-    await world?.close();
-    world = createWorld(options);
-    replica = world.replica();
-    await replica.start();
-    members = await fleet(world, count);
-    replica.kube.forgetCalls();
+    ({ world, replica, members } = await start(count, options));
   }
   beforeEach(() => setUp(4));
-  afterEach(() => world.close());
 
   const off = (name: string) => world.cluster.hasTaint(name, taints.shutdown);
   const fenced = (name: string) => world.cluster.hasTaint(name, taints.outOfService);

@@ -1,4 +1,5 @@
 import { afterEach } from 'node:test';
+import { conditions } from '../../../common/well-known.ts';
 import { fleet, type Member } from './fleet.ts';
 import { createWorld, type Replica, type World, type WorldOptions } from './world.ts';
 
@@ -16,8 +17,6 @@ export interface FleetStage {
   vanish(member: Member): void;
   terminate(member: Member): void;
 }
-
-export const missing = 'CloudInstanceMissing';
 
 /** Called where the suite is described; the answer sets the stage, which is closed after the test. */
 export function fleetStage(): (count?: number, options?: WorldOptions, ageSeconds?: number) => Promise<FleetStage> {
@@ -39,7 +38,7 @@ export function fleetStage(): (count?: number, options?: WorldOptions, ageSecond
       first: members[0]!,
       second: members[1]!,
       exists: (name) => world.cluster.node(name) !== undefined,
-      reason: (name) => world.cluster.condition(name, missing)?.reason,
+      reason: (name) => world.cluster.condition(name, conditions.instanceMissing)?.reason,
       vanish({ kubelet, vm }) {
         kubelet.die();
         world.cloud.model.forget(vm.id);
