@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { fleet, secondsUntil } from './harness/fleet.ts';
+import { deletions, fleet, secondsUntil } from './harness/fleet.ts';
 import { fleetStage } from './harness/fleet-stage.ts';
 
 describe('the look at a Node whose VM is gone', () => {
@@ -43,6 +43,7 @@ describe('the look at a Node whose VM is gone', () => {
     };
     await world.clock.advance(120_000);
     assert.equal(exists('n0'), false);
+    assert.deepEqual(deletions(replica), [], 'the person was first');
     for (const why of ['Confirming', 'SignOfLife', 'CanaryNotFound', 'LifeUnknown']) {
       assert.equal(await replica.gauge('mooring_node_deletions_withheld', `{reason="${why}"}`), 0, why);
     }
