@@ -1,17 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { DesiredLoadBalancer } from '../../controller/clouds/load-balancers.ts';
+import type {
+  DesiredLoadBalancer,
+  LoadBalancerPlan,
+  LoadBalancers,
+  ObservedLoadBalancer,
+} from '../../controller/clouds/load-balancers.ts';
 import { desiredFor, memberOf, newOwner, port } from '../clouds/desired.ts';
-import { ensure } from '../clouds/drive.ts';
+import { ensure, refOf } from '../clouds/drive.ts';
 import { type OctaviaHarness, octaviaHarness } from './octavia-harness.ts';
 
 const ports = (count: number) => Array.from({ length: count }, (_, at) => port(8000 + at, 31_000 + at));
-const isRead = (call: string) => call.startsWith('GET');
-const counted = (calls: readonly string[]) => ({
-  changes: calls.filter((call) => !isRead(call)).length,
-  looks: calls.filter((call) => call === 'GET /lbaas/loadbalancers/ID').length,
-  reads: calls.filter((call) => isRead(call) && call !== 'GET /lbaas/loadbalancers/ID').length,
-});
 
 async function withHarness(body: (harness: OctaviaHarness) => Promise<void>): Promise<void> {
   const harness = await octaviaHarness('[LoadBalancer]\ncreate-monitor = true\n');
@@ -33,33 +32,68 @@ async function services(harness: OctaviaHarness, count: number): Promise<readonl
   return all;
 }
 
+const look = 'GET /lbaas/loadbalancers/ID';
+const compared = 'GET /lbaas/loadbalancers/ID/status';
+
+/** From what is known to the end, as the controller does it: it looks only where it is told to. */
+async function settle(
+  { world }: OctaviaHarness,
+  balancers: LoadBalancers,
+  desired: DesiredLoadBalancer,
+  known: ObservedLoadBalancer | undefined,
+  planFor: (observed: ObservedLoadBalancer | undefined) => LoadBalancerPlan,
+): Promise<ObservedLoadBalancer | undefined> {
+  let observed = known;
+  for (let round = 0; round < 50; round += 1) {
+    const { steps, waitMs } = planFor(observed);
+    const [step] = steps;
+    if (step) observed = await world.during(balancers.apply(step, observed, { permit: () => {} }));
+    else if (waitMs === undefined) return observed;
+    else {
+      await world.pass(waitMs);
+      observed = await world.during(balancers.observe(refOf(desired, { id: observed?.id ?? known?.id })));
+    }
+  }
+  throw new Error('no end');
+}
+
+const made = (harness: OctaviaHarness, balancers: LoadBalancers, desired: DesiredLoadBalancer) =>
+  settle(harness, balancers, desired, undefined, (observed) => balancers.plan(desired, observed));
+
+/** A process that has seen that there is nothing. */
+async function opened(harness: OctaviaHarness): Promise<LoadBalancers> {
+  const { balancers } = await harness.driving();
+  await harness.world.during(balancers.observeAll(harness.world.cluster));
+  harness.calls();
+  return balancers;
+}
+
 describe('calls to OpenStack', () => {
   for (const count of [1, 5]) {
-    it(`a first ensure of ${count} ports is two changes, one look a wait, and reads that do not grow but for members and monitors`, () =>
+    it(`a first ensure of ${count} ports is two changes, the looks of one wait and one at everything together`, () =>
       withHarness(async (harness) => {
-        const { balancers } = await harness.driving();
-        await harness.world.during(balancers.observeAll(harness.world.cluster));
+        const balancers = await opened(harness);
+        const first = desiredFor(newOwner(harness.world.cluster), harness.vms, { ports: ports(count) });
+        await made(harness, balancers, first);
+        // Which subnet the members are in is learned once.
+        assert.deepEqual(harness.calls(), [
+          ...['GET /ports', 'POST /lbaas/loadbalancers', look, look, look, compared, 'POST /floatingips'],
+        ]);
+        const second = desiredFor(newOwner(harness.world.cluster), harness.vms, { ports: ports(count) });
+        const observed = await made(harness, balancers, second);
+        assert.deepEqual(harness.calls(), [
+          ...['POST /lbaas/loadbalancers', look, look, look, compared, 'POST /floatingips'],
+        ]);
+        const fresh = await harness.observe({ ...refOf(second, { id: observed?.id }) });
+        assert.deepEqual(balancers.plan(second, fresh).steps, []);
+        assert.deepEqual(fresh?.members, observed?.members);
         harness.calls();
-        harness.desired = { ...harness.desired, ports: ports(count) };
-        // Nothing can be there before the first claim: the controller does not look.
-        let observed = undefined as Awaited<ReturnType<typeof balancers.observe>>;
-        for (let round = 0; round < 20; round += 1) {
-          const plan = balancers.plan(harness.desired, observed);
-          const [step] = plan.steps;
-          if (step) observed = await harness.world.during(balancers.apply(step, observed, { permit: () => {} }));
-          else if (plan.waitMs === undefined) break;
-          else {
-            await harness.world.pass(plan.waitMs);
-            const { owner, name, service } = harness.desired;
-            observed = await harness.world.during(
-              balancers.observe({ owner, name, service, id: observed?.id, attachTo: undefined }),
-            );
-          }
+        const again = await harness.world.during(balancers.observeAll(harness.world.cluster));
+        assert.equal(harness.calls().length, 6, 'the next list of everything has to read no members');
+        for (const desired of [first, second]) {
+          const one = again.find(({ owner }) => owner?.service === desired.owner.service);
+          assert.deepEqual(balancers.plan(desired, one).steps, []);
         }
-        const { changes, looks, reads } = counted(harness.calls());
-        assert.equal(changes, 2);
-        assert.ok(looks <= 4, `${looks} looks`);
-        assert.ok(reads <= 12 + 2 * count, `${reads} reads`);
       }));
   }
 
@@ -84,19 +118,91 @@ describe('calls to OpenStack', () => {
       }
     }));
 
-  it('a change of Nodes is one batch a port', () =>
+  it('a change of Nodes is one batch a port, the looks of its wait, and one at everything together', () =>
     withHarness(async (harness) => {
-      await harness.ensure({ ports: ports(4) });
+      const balancers = await opened(harness);
+      const desired = { ...harness.desired, ports: ports(2) };
+      const observed = await made(harness, balancers, desired);
       const third = await harness.world.createVm();
+      const grown = { ...desired, members: [...desired.members, memberOf(third)] };
       harness.calls();
-      const { calls } = await harness.ensure({ members: [...harness.desired.members, memberOf(third)] });
-      assert.equal(calls, 4);
-      assert.deepEqual([...new Set(harness.calls().filter((call) => !isRead(call)))], ['PUT /lbaas/pools/ID/members']);
+      await settle(harness, balancers, grown, observed, (known) => balancers.plan(grown, known));
+      const batch = ['PUT /lbaas/pools/ID/members', look, look, look];
+      assert.deepEqual(harness.calls(), [...batch, ...batch, compared]);
+      const all = await harness.world.during(balancers.observeAll(harness.world.cluster));
+      assert.equal(harness.calls().length, 6, 'the next list of everything has to read no members');
+      assert.deepEqual(balancers.plan(grown, all[0]).steps, []);
     }));
 
-  it('a removal is two changes', () =>
+  it('a removal is two changes, one look before them and those of one wait, of which the last is the proof', () =>
     withHarness(async (harness) => {
-      await harness.ensure({ ports: ports(4) });
-      assert.equal((await harness.remove()).calls, 2);
+      const balancers = await opened(harness);
+      const desired = { ...harness.desired, ports: ports(4) };
+      const observed = await made(harness, balancers, desired);
+      harness.calls();
+      const left = await settle(harness, balancers, desired, observed, (known) =>
+        known ? balancers.planRemoval(known, { retain: false }) : { steps: [], refusals: [], waitMs: undefined },
+      );
+      assert.equal(left, undefined);
+      assert.deepEqual(harness.calls(), [
+        ...[look, 'GET /lbaas/listeners', 'DELETE /lbaas/loadbalancers/ID', 'DELETE /floatingips/ID'],
+        ...[look, look, look],
+      ]);
+      assert.equal(await harness.observe({ id: observed?.id }), undefined);
+    }));
+
+  it('what a member came to is seen though the load balancer is active again', () =>
+    withHarness(async (harness) => {
+      const balancers = await opened(harness);
+      const { desired } = harness;
+      const observed = await made(harness, balancers, desired);
+      const third = await harness.world.createVm();
+      const grown = { ...desired, members: [...desired.members, memberOf(third)] };
+      const [step] = balancers.plan(grown, observed).steps;
+      let known = await harness.world.during(balancers.apply(step!, observed, { permit: () => {} }));
+      const [balancer] = harness.octavia.balancers.values();
+      const member = balancer!.pools[0]!.members[2]!;
+      member.status = 'ERROR';
+      harness.calls();
+      let plan = balancers.plan(grown, known);
+      for (let round = 0; round < 10 && plan.steps.length === 0 && plan.waitMs !== undefined; round += 1) {
+        await harness.world.pass(plan.waitMs);
+        known = await harness.world.during(balancers.observe(refOf(grown, { id: known?.id })));
+        plan = balancers.plan(grown, known);
+      }
+      assert.match(plan.steps[0]?.summary ?? '', /1 changed/);
+    }));
+
+  it('one that is active before what is on it is waited for', () =>
+    withHarness(async (harness) => {
+      const balancers = await opened(harness);
+      const { desired } = harness;
+      const [step] = balancers.plan(desired, undefined).steps;
+      let known = await harness.world.during(balancers.apply(step!, undefined, { permit: () => {} }));
+      const [balancer] = harness.octavia.balancers.values();
+      balancer!.status = 'ACTIVE';
+      const looked = async () => {
+        known = await harness.world.during(balancers.observe(refOf(desired, { id: known?.id })));
+        return balancers.plan(desired, known);
+      };
+      const first = await looked();
+      assert.deepEqual([first.steps.length, first.waitMs !== undefined], [0, true]);
+      balancer!.status = 'PENDING_UPDATE';
+      harness.octavia.settle();
+      assert.match((await looked()).steps[0]?.summary ?? '', /floating IP/);
+    }));
+
+  it('is looked for, once an answer was lost, before it is made again', () =>
+    withHarness(async (harness) => {
+      const balancers = await opened(harness);
+      const { desired } = harness;
+      const [step] = balancers.plan(desired, undefined).steps;
+      const apply = () => harness.world.during(balancers.apply(step!, undefined, { permit: () => {} }));
+      harness.world.loseAnswer?.(0);
+      await assert.rejects(apply());
+      harness.calls();
+      const found = await apply();
+      assert.equal(found?.id, harness.only().id);
+      assert.deepEqual(harness.calls(), ['GET /lbaas/loadbalancers']);
     }));
 });

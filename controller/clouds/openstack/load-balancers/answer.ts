@@ -88,6 +88,8 @@ export interface LoadBalancer {
   readonly vipSubnetId: string;
   readonly provider: string;
   readonly createdAtMs: number | undefined;
+  /** When its row was last written, to the second: after everything on it that the same change wrote. */
+  readonly updatedAt: string;
   readonly tags: readonly string[];
   /** Of everything on it, as its own answer names them; undefined where it does not. */
   readonly listenerIds: readonly string[] | undefined;
@@ -146,6 +148,7 @@ export function readLoadBalancer(json: unknown, operation: string): LoadBalancer
     vipSubnetId: textOf(item['vip_subnet_id']) ?? '',
     provider: textOf(item['provider']) ?? '',
     createdAtMs: Number.isNaN(created) ? undefined : created,
+    updatedAt: textOf(item['updated_at']) ?? textOf(item['created_at']) ?? '',
     tags: textsOf(item['tags']),
     listenerIds: item['listeners'] === undefined ? undefined : idsOf(item['listeners']),
     poolIds: item['pools'] === undefined ? undefined : idsOf(item['pools']),
@@ -221,7 +224,8 @@ export function readMonitor(json: unknown, operation: string): Monitor & { reado
   };
 }
 
-const healthOf: Readonly<Record<string, boolean>> = { ONLINE: true, ERROR: false };
+/** By Octavia's `operating_status`; others say nothing. */
+export const healthOf: Readonly<Record<string, boolean>> = { ONLINE: true, ERROR: false };
 
 export function readMember(json: unknown, operation: string): Member {
   const item = required(json, operation, 'member');

@@ -6,7 +6,6 @@ import { objectOf } from '../json.ts';
 import { type LoadBalancer, type Pool, readFloatingIp, readGroup, readNodePort } from './answer.ts';
 import { listings } from './listings.ts';
 import { markIn } from './names.ts';
-import { noNetworks } from './network-facts.ts';
 import { type Found, foundIn, type OctaviaObserved } from './observed.ts';
 import { changed, outcomeOf, withBalancer, withGroup } from './outcome.ts';
 import { servesOthers } from './plan-pieces.ts';
@@ -26,19 +25,7 @@ export function octaviaSteps({ client, reads }: { readonly client: OpenStackClie
   return async function apply(step, observed, { permit, signal }) {
     const { call, subject } = step;
     const { owner } = subject;
-    const empty: Found = {
-      loadBalancers: [],
-      floatingIps: [],
-      named: undefined,
-      group: undefined,
-      ports: [],
-      network: noNetworks,
-      noFailover: false,
-      restMs: 0,
-      full: [],
-      assumed: false,
-    };
-    const found: Found = observed ? foundIn(observed) : { ...empty, network: await reads.network() };
+    const found: Found = observed ? foundIn(observed) : await reads.nothing(owner, signal);
     const now = (after: Found, sure = false): OctaviaObserved | undefined => {
       const result = reads.assemble(subject, after);
       reads.memory.remember(subject, result, sure);
@@ -58,10 +45,16 @@ export function octaviaSteps({ client, reads }: { readonly client: OpenStackClie
       heard();
     } catch (error) {
       const after = await afterRefusal(error);
-      if (after === undefined) throw error;
+      if (after === undefined) {
+        reads.memory.forget(owner);
+        throw error;
+      }
       return now(after);
     }
-    const whole = !['create load balancer', 'fail over load balancer'].includes(call.does);
+    // A port that was there before may have a floating IP.
+    const whole =
+      call.does !== 'fail over load balancer' &&
+      (call.does !== 'create load balancer' || call.body.vipPortId === undefined);
     // Neutron's things change nothing of how well the load balancer is known.
     const sure = request.service === 'load-balancer' ? whole : (reads.memory.recall(owner)?.sure ?? false);
     return now(after(answer), sure);
@@ -235,7 +228,7 @@ export function octaviaSteps({ client, reads }: { readonly client: OpenStackClie
       if (call.does.endsWith('member') || call.does.endsWith('members')) reads.forgetMembers(pool);
       const again = call.does === 'delete load balancer' || call.does === 'fail over load balancer';
       if (again && balancer(call.id)?.status === 'ERROR') reads.memory.noteRecreation(owner);
-      return outcomeOf(call, found, answer, pool, requestOf(call, resolved).operation);
+      return outcomeOf(call, found, { answer, pool, owner, operation: requestOf(call, resolved).operation });
     }
 
     async function readGroupAgain() {

@@ -6,12 +6,14 @@ import type { OctaviaObserved, Subject } from './observed.ts';
 /** What one process remembers between looks; nothing of it is needed to be right. */
 export interface Memory {
   /**
-   * What came of a step, so that waiting for its end needs one read a look. Only what waits is kept.
+   * What came of a step, so that waiting for its end needs one read a look. Only what waits is kept, and what has yet to be compared with what is there.
    *
    * @param sure all of its pieces are known as they will be then
    */
   remember(subject: Subject, observed: OctaviaObserved | undefined, sure: boolean): void;
   recall(owner: Owner): { readonly observed: OctaviaObserved; readonly sure: boolean } | undefined;
+  /** Nothing of what was remembered holds. */
+  forget(owner: Owner): void;
   /** With how long it has been at work. */
   timed(loadBalancer: LoadBalancer): LoadBalancer;
   /** Everything of this owner, or of everybody, was looked for by a look that began at this stamp. */
@@ -30,6 +32,8 @@ export interface Memory {
   readonly noFailover: boolean;
 }
 
+/** For how long what is known from our steps alone holds once Octavia lets others in. */
+const uncomparedMs = 30_000;
 /** Between two that came to ERROR as soon as they were made. */
 const firstRestMs = 30_000;
 const longestRestMs = 600_000;
@@ -37,7 +41,10 @@ const longestRestMs = 600_000;
 export function createMemory(clock: Clock): Memory {
   let noFailover = false;
   /** By Service. */
-  const last = new Map<string, { readonly observed: OctaviaObserved; readonly sure: boolean }>();
+  const last = new Map<
+    string,
+    { readonly observed: OctaviaObserved; readonly sure: boolean; readonly waits: boolean; readonly atMs: number }
+  >();
   /** By load balancer: since when it is in a PENDING status. */
   const pendingSince = new Map<string, number>();
   /** By Service: how often in a row what was made came to ERROR. */
@@ -74,10 +81,16 @@ export function createMemory(clock: Clock): Memory {
       if (own?.status === 'ACTIVE') recreations.delete(owner.service);
       // The rest is read anew anyway.
       const waits = [own, ...hosts].some((one) => one?.status.startsWith('PENDING'));
-      if (observed && waits) last.set(owner.service, { observed, sure });
+      if (observed && (waits || observed.pieces.assumed))
+        last.set(owner.service, { observed, sure, waits, atMs: clock.monotonic() });
       else last.delete(owner.service);
     },
-    recall: ({ service }) => last.get(service),
+    recall({ service }) {
+      const known = last.get(service);
+      // While Octavia is at work it lets nobody else in.
+      return known && (known.waits || clock.monotonic() - known.atMs < uncomparedMs) ? known : undefined;
+    },
+    forget: ({ service }) => void last.delete(service),
     timed(loadBalancer) {
       const { id, status } = loadBalancer;
       if (!status.startsWith('PENDING')) {

@@ -20,8 +20,6 @@ export interface NetworkFacts {
   readonly subnets: readonly Subnet[];
 }
 
-export const noNetworks: NetworkFacts = { external: [], subnets: [] };
-
 const keepMs = 600_000;
 
 /** Reads both lists, and keeps them for ten minutes. Throws a CloudError. */

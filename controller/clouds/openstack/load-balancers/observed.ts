@@ -14,6 +14,8 @@ export interface Subject {
   readonly name: string;
   /** Id of the load balancer that somebody else made and it is to use. */
   readonly attachTo: string | undefined;
+  /** The address that it names. */
+  readonly address: string | undefined;
   readonly adopt: AdoptionProof | undefined;
   /** As recorded; ownership is proved by tags alone. */
   readonly id: string | undefined;
@@ -170,6 +172,7 @@ export function givenUp(
     service: '',
     name: '',
     attachTo: undefined,
+    address: undefined,
     adopt: undefined,
     id: undefined,
   };

@@ -1,4 +1,5 @@
-import { objectOf } from '../json.ts';
+import type { Owner } from '../../load-balancers.ts';
+import { type JsonObject, listOf, objectOf } from '../json.ts';
 import {
   type LoadBalancer,
   type Pool,
@@ -12,18 +13,22 @@ import {
   readRule,
 } from './answer.ts';
 import type { Found } from './observed.ts';
-import type { NewMember, StepCall } from './step.ts';
-import { octaviaTags, tagValue } from './tags.ts';
+import type { NewLoadBalancer, NewMember, NewPort, StepCall } from './step.ts';
+import { ownerTagsOf } from './tags.ts';
 
-/**
- * What there is after a request, by what was there before it and its answer. Octavia is at work on the load balancer then.
- *
- * @param pool id of the pool that the request was about
- */
-export function outcomeOf(call: StepCall, found: Found, answer: unknown, pool: string, operation: string): Found {
+export interface Answered {
+  readonly answer: unknown;
+  readonly operation: string;
+  readonly owner: Owner;
+  /** Id of the pool that the request was about. */
+  readonly pool: string;
+}
+
+/** What there is after a request, by what was there before it and its answer. Octavia is at work on the load balancer then. */
+export function outcomeOf(call: StepCall, found: Found, { answer, operation, owner, pool }: Answered): Found {
   switch (call.does) {
     case 'create load balancer':
-      return withBalancer(found, readCreated(answer, operation));
+      return withBalancer(found, readCreated(answer, { operation, owner, body: call.body }));
     case 'update load balancer':
       return changed(found, call.id, (one) => ({ ...one, tags: call.tags }));
     case 'fail over load balancer':
@@ -172,36 +177,47 @@ export function withBalancer(found: Found, one: LoadBalancer): Found {
   return { ...found, loadBalancers: [...found.loadBalancers.filter(({ id }) => id !== one.id), one] };
 }
 
-/** The answer to a create has everything that was made with it, but for ids of what holds what. */
-function readCreated(answer: unknown, operation: string): LoadBalancer {
+interface Created {
+  readonly operation: string;
+  readonly owner: Owner;
+  readonly body: NewLoadBalancer;
+}
+
+/** The answer to a create has everything that was made with it, but for ids of what holds what and, with most releases, monitors. */
+function readCreated(answer: unknown, created: Created): LoadBalancer {
+  const { operation, body } = created;
   const loadBalancer = readLoadBalancer(answer, operation);
   const json = objectOf(objectOf(answer)?.['loadbalancer']) ?? {};
-  const parts = (value: unknown) => (Array.isArray(value) ? value : []);
   return {
     ...loadBalancer,
-    listeners: parts(json['listeners']).map((one) => ({
+    listeners: (listOf(json['listeners']) ?? []).map((one) => ({
       ...readListener(one, operation),
       loadBalancerId: loadBalancer.id,
     })),
-    pools: parts(json['pools']).map((one) => {
-      const members = parts(objectOf(one)?.['members']).map((member) => objectOf(member) ?? {});
-      return {
-        ...readPool(one, operation),
-        loadBalancerId: loadBalancer.id,
-        members: members.map((member) => ({
-          id: String(member['id']),
-          name: String(member['name']),
-          address: String(member['address']),
-          port: Number(member['protocol_port']),
-          weight: Number(member['weight'] ?? 1),
-          monitorPort: typeof member['monitor_port'] === 'number' ? member['monitor_port'] : undefined,
-          status: String(member['provisioning_status']),
-          healthy: undefined,
-          providerID: tagValue(parts(member['tags']).map(String), octaviaTags.providerId),
-        })),
-      };
+    pools: (listOf(json['pools']) ?? []).map((one) => {
+      const pool = readPool(one, operation);
+      const wish = body.ports.find(({ pool: { name } }) => name === pool.name);
+      return { ...pool, loadBalancerId: loadBalancer.id, ...insideOf(objectOf(one) ?? {}, wish, created) };
     }),
   };
+}
+
+/** @param wish what was asked for */
+function insideOf(
+  pool: JsonObject,
+  wish: NewPort | undefined,
+  { operation, owner }: Created,
+): Pick<Pool, 'members' | 'monitor' | 'monitorId'> {
+  const members = (listOf(pool['members']) ?? []).map((one) => {
+    const member = readMember(one, operation);
+    const asked = wish?.members.find(({ address, port }) => address === member.address && port === member.port);
+    return { ...member, providerID: member.providerID ?? asked?.providerID };
+  });
+  if (wish?.monitor === undefined) return { members, monitor: undefined, monitorId: undefined };
+  const there = objectOf(pool['healthmonitor']);
+  const id = String(there?.['id'] ?? '');
+  const monitor = { ...wish.monitor, id, status: 'PENDING_CREATE', tags: ownerTagsOf(owner) };
+  return { members, monitor, monitorId: id };
 }
 
 function shownMember({ name, address, port, weight, monitorPort, providerID }: NewMember, { members = [] }: Pool) {

@@ -29,6 +29,7 @@ export function planLoadBalancer(
     service: desired.service,
     name: desired.name,
     attachTo: desired.attach?.id,
+    address: desired.address,
     adopt: pieces?.subject.adopt,
     id: pieces?.subject.id ?? pieces?.own?.id,
   };

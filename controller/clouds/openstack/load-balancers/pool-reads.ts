@@ -1,7 +1,7 @@
 import { inParallel } from '../../lookup-pass.ts';
 import type { OpenStackClient } from '../client.ts';
 import { isThingNotFound } from '../fault.ts';
-import { type Member, type Monitor, type NodePort, type Pool, readMonitor } from './answer.ts';
+import { type LoadBalancer, type Member, type Monitor, type NodePort, type Pool, readMonitor } from './answer.ts';
 import { type List, listings } from './listings.ts';
 import type { Subject } from './observed.ts';
 import { ownerTagsOf } from './tags.ts';
@@ -26,15 +26,33 @@ export interface PoolReads {
   ): Promise<Pool[]>;
   monitorsOf(pools: readonly Pool[], subject: Subject, signal?: AbortSignal): Promise<Monitor[]>;
   forget(pool: string): void;
+  /** Takes the members of pools on this load balancer as known up to when it was last written. */
+  learn(loadBalancer: LoadBalancer): void;
   /** Forgets all others. */
   keep(pools: ReadonlySet<string>): void;
 }
 
 export const callsAtOnce = 8;
 
+interface MemberSet {
+  readonly version: string;
+  readonly isLatest: boolean;
+  readonly ids: string;
+  readonly members: readonly Member[];
+}
+
+function isCurrent({ version, isLatest, ids }: MemberSet, pool: Pool): boolean {
+  if (ids !== idsText(pool.memberIds) || pool.version === '') return false;
+  return isLatest ? pool.version <= version : pool.version === version;
+}
+
+function idsText(ids: readonly string[]): string {
+  return ids.toSorted().join(' ');
+}
+
 export function poolReads(client: OpenStackClient, list: List, providerIDOf: (serverId: string) => string): PoolReads {
-  /** By pool: its members at a version of it. */
-  const memberSets = new Map<string, { readonly key: string; readonly members: readonly Member[] }>();
+  /** By pool: its members at a version of it, or at every version up to one. */
+  const memberSets = new Map<string, MemberSet>();
 
   /** Members of these pools, as many as are not known at this version. */
   async function withMembers(
@@ -46,9 +64,11 @@ export function poolReads(client: OpenStackClient, list: List, providerIDOf: (se
     return inParallel(callsAtOnce, pools, async (pool) => {
       if (!wanted.has(pool.id)) return pool;
       if (pool.memberIds.length === 0) return { ...pool, members: [] };
-      const key = [pool.version, ...pool.memberIds.toSorted()].join(' ');
       const known = memberSets.get(pool.id);
-      if (!fresh && known?.key === key && pool.status === 'ACTIVE') return { ...pool, members: known.members };
+      if (!fresh && known && isCurrent(known, pool) && pool.status === 'ACTIVE') {
+        keepAt(pool, known.members);
+        return { ...pool, members: known.members };
+      }
       let members: readonly Member[];
       try {
         members = await list(listings.members(pool.id), [], signal);
@@ -57,9 +77,13 @@ export function poolReads(client: OpenStackClient, list: List, providerIDOf: (se
         if (!isThingNotFound(error)) throw error;
         members = [];
       }
-      if (pool.status === 'ACTIVE') memberSets.set(pool.id, { key, members });
+      if (pool.status === 'ACTIVE') keepAt(pool, members);
       return { ...pool, members };
     });
+  }
+
+  function keepAt({ id, version, memberIds }: Pool, members: readonly Member[]): void {
+    memberSets.set(id, { version, isLatest: false, ids: idsText(memberIds), members });
   }
 
   /** What the classic controller made as a member says nothing of its server; Neutron knows whose the address is. */
@@ -110,6 +134,11 @@ export function poolReads(client: OpenStackClient, list: List, providerIDOf: (se
     withProviderIds,
     monitorsOf,
     forget: (pool) => void memberSets.delete(pool),
+    learn({ pools, updatedAt: version }) {
+      for (const { id, memberIds, members } of pools) {
+        if (members !== undefined) memberSets.set(id, { version, isLatest: true, ids: idsText(memberIds), members });
+      }
+    },
     keep(pools) {
       for (const id of memberSets.keys()) if (!pools.has(id)) memberSets.delete(id);
     },

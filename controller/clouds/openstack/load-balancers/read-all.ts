@@ -88,8 +88,8 @@ export function readAll({ list, pools: inside, memory, config, network, knowMino
   };
 }
 
-export function subjectOf({ owner, service, name, attachTo, adopt, id }: LoadBalancerRef): Subject {
-  return { owner, service, name, attachTo, adopt, id };
+export function subjectOf({ owner, service, name, attachTo, address, adopt, id }: LoadBalancerRef): Subject {
+  return { owner, service, name, attachTo, address, adopt, id };
 }
 
 export function ofServers(ports: readonly NodePort[] | undefined): readonly NodePort[] {
@@ -127,7 +127,7 @@ function sharesOf({ cluster, loadBalancers, floating, groups, adoptable }: Liste
     return share;
   };
   const shareOf = (owner: Owner, service: string) =>
-    add({ owner, service, name: '', attachTo: undefined, adopt: undefined, id: undefined });
+    add({ owner, service, name: '', attachTo: undefined, address: undefined, adopt: undefined, id: undefined });
   const byName = Map.groupBy(loadBalancers, ({ name }) => name);
   for (const ref of adoptable) {
     const share = add(subjectOf(ref));

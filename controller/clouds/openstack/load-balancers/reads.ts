@@ -1,3 +1,4 @@
+import { isCloudError } from '../../../../common/cloud-error.ts';
 import type { Clock } from '../../../../common/process/clock.ts';
 import type { LoadBalancerRef, Owner } from '../../load-balancers.ts';
 import { inParallel } from '../../lookup-pass.ts';
@@ -10,7 +11,7 @@ import { minorOf } from './features.ts';
 import { type List, listings, listsOf } from './listings.ts';
 import { createMemory, type Memory } from './memory.ts';
 import { classicName, floatingIpDescription, markIn, securityGroupName } from './names.ts';
-import { type NetworkFacts, networkFacts } from './network-facts.ts';
+import { networkFacts } from './network-facts.ts';
 import {
   assemble,
   type Found,
@@ -21,8 +22,10 @@ import {
   withLoadBalancer,
 } from './observed.ts';
 import { isOurGroup } from './plan-security-group.ts';
+import { isPending } from './plan-wait.ts';
 import { callsAtOnce, poolReads, withMonitors } from './pool-reads.ts';
 import { ofServers, readAll, subjectOf } from './read-all.ts';
+import { type Comparison, compare, readStatusTree } from './status-tree.ts';
 import type { NewLoadBalancer } from './step.ts';
 import { ownedBy, ownerTagsOf } from './tags.ts';
 
@@ -37,7 +40,8 @@ export interface Reads {
   minor(): number | undefined;
   /** The same, asked if need be. */
   knowMinor(signal?: AbortSignal): Promise<number | undefined>;
-  network(): Promise<NetworkFacts>;
+  /** What there is for a Service that has nothing yet. */
+  nothing(owner: Owner, signal?: AbortSignal): Promise<Found>;
   /** Undefined when Octavia says that it does not exist. */
   get(id: string, signal?: AbortSignal): Promise<LoadBalancer | undefined>;
   readonly list: List;
@@ -89,7 +93,7 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
     const subject = subjectOf(ref);
     const { owner } = ref;
     const waiting = await recalled(ref, subject, signal);
-    if (waiting) return waiting;
+    if (waiting) return waiting.observed;
     const stamp = memory.stamp();
     const tags: Query = [['tags', ownerTagsOf(owner).join(',')]];
     const names = ref.adopt
@@ -149,26 +153,70 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
 
   /**
    * While Octavia is at work on it, one read tells so; the rest is as it was. Octavia lets nobody else in meanwhile: when it is done, there is what our step has made
-   * of what was there.
+   * of what was there. Before that counts as all that there is, it is compared with what Octavia tells of everything in one answer. Undefined: everything has to be read.
    */
   async function recalled(
     ref: LoadBalancerRef,
     subject: Subject,
     signal?: AbortSignal,
-  ): Promise<OctaviaObserved | undefined> {
+  ): Promise<{ readonly observed: OctaviaObserved | undefined } | undefined> {
     const { observed: known, sure = false } = memory.recall(ref.owner) ?? {};
     const main = known?.pieces.own ?? known?.pieces.hosts.find(({ id }) => id === ref.attachTo);
-    if (known === undefined || main === undefined || !main.status.startsWith('PENDING')) return undefined;
-    if (known.pieces.own === main && ref.id !== undefined && ref.id !== main.id) return undefined;
-    const now = await get(main.id, signal);
-    if (now === undefined) return undefined;
-    const pending = now.status.startsWith('PENDING');
-    if (!pending && (now.status !== 'ACTIVE' || !sure)) return undefined;
-    const { listeners, pools } = main;
-    const found = { ...foundIn(known), assumed: !pending };
-    const observed = assemble(subject, withLoadBalancer(found, main.id, { ...now, listeners, pools }), config);
-    memory.remember(subject, observed, sure);
-    return observed;
+    if (known === undefined || main === undefined) return undefined;
+    const { own, hosts, doubles, assumed, subject: before } = known.pieces;
+    // What else it names now was not looked for then.
+    if (before.attachTo !== subject.attachTo || before.address !== subject.address) return undefined;
+    if (own === main && ref.id !== undefined && ref.id !== main.id) return undefined;
+    const result = (now: LoadBalancer | undefined, isAssumed = false) => {
+      const { noFailover } = memory;
+      const found = { ...foundIn(known), assumed: isAssumed, noFailover, restMs: memory.restOf(ref.owner) };
+      const observed = assemble(subject, withLoadBalancer(found, main.id, now), config);
+      memory.remember(subject, observed, sure);
+      return { observed };
+    };
+    let now = main;
+    if (isPending(main)) {
+      const fresh = await get(main.id, signal);
+      // Proved by its id; what else there was is known from before its end, but for what has become of addresses on it.
+      const isProved = sure && main.status === 'PENDING_DELETE' && known.pieces.floatingIps.length === 0;
+      if (fresh === undefined) return isProved ? result(undefined) : undefined;
+      now = { ...fresh, listeners: main.listeners, pools: main.pools };
+      if (isPending(fresh)) return result(now);
+      if (fresh.status !== 'ACTIVE' || !sure) return undefined;
+      // Some providers are done with the load balancer before they begin with what is on it.
+      if (main.status !== 'PENDING_CREATE') return result(now, true);
+    } else if (!assumed) return undefined;
+    if ([...hosts, ...doubles].some((one) => one !== main && isPending(one))) return undefined;
+    const compared = await comparison(now, signal);
+    if (compared.is === 'different') return undefined;
+    if (compared.is === 'at work') return result(memory.timed({ ...now, status: 'PENDING_UPDATE' }));
+    const { loadBalancer } = compared;
+    inside.learn(loadBalancer);
+    return result(loadBalancer);
+  }
+
+  async function comparison(known: LoadBalancer, signal: AbortSignal | undefined): Promise<Comparison> {
+    const operation = 'GET /lbaas/loadbalancers/{id}/status';
+    const path = `/lbaas/loadbalancers/${known.id}/status`;
+    try {
+      const json = await client.get({ service: 'load-balancer', path, operation, signal });
+      return compare(known, readStatusTree(json, operation));
+    } catch (error) {
+      // Gone, or this Octavia does not show it: everything is read, then.
+      if (isThingNotFound(error) || (isCloudError(error) && error.kind === 'Forbidden')) return { is: 'different' };
+      throw error;
+    }
+  }
+
+  async function nothing(owner: Owner, signal?: AbortSignal): Promise<Found> {
+    const [facts, ports] = await Promise.all([
+      network(),
+      config.manageSecurityGroups ? list(listings.ports, [], signal) : undefined,
+    ]);
+    return {
+      ...{ loadBalancers: [], floatingIps: [], named: undefined, group: undefined, ports: ofServers(ports) },
+      ...{ network: facts, noFailover: memory.noFailover, restMs: memory.restOf(owner), full: [], assumed: false },
+    };
   }
 
   /** @param tagged pieces that carry the owner's tags, wherever they are: often these are all that there are on it */
@@ -222,7 +270,7 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
     observeAll: readAll({ list, pools: inside, memory, config, network, knowMinor }),
     minor: () => minor,
     knowMinor,
-    network,
+    nothing,
     get,
     list,
     subnetOf,

@@ -167,6 +167,34 @@ export function monitorJson(pool: FakePool, one: FakeMonitor): Json {
 
 export const memberJson = (one: FakeMember): Json => shown(one);
 
+const statusOf = ({ id, status, fields }: FakeThing) => ({
+  id,
+  name: fields['name'],
+  operating_status: fields['operating_status'],
+  provisioning_status: status,
+});
+
+/** As `GET .../status` has it: what no listener leads to is left out. */
+export function statusJson(one: FakeBalancer): Json {
+  return {
+    ...statusOf(one),
+    listeners: one.listeners.map((listener) => ({
+      ...statusOf(listener),
+      pools: one.pools
+        .filter(({ id }) => id === listener.poolId)
+        .map((pool) => ({
+          ...statusOf(pool),
+          ...(pool.monitor ? { health_monitor: { ...statusOf(pool.monitor), type: pool.monitor.fields['type'] } } : {}),
+          members: pool.members.map((member) => ({
+            ...statusOf(member),
+            address: member.fields['address'],
+            protocol_port: member.fields['protocol_port'],
+          })),
+        })),
+    })),
+  };
+}
+
 function listenersOf({ listeners }: FakeBalancer, { id }: FakePool) {
   return listeners.filter(({ poolId }) => poolId === id).map((one) => ({ id: one.id }));
 }

@@ -26,6 +26,7 @@ import {
   persistenceOf,
   poolFields,
   poolJson,
+  statusJson,
   tagsOf,
   thing,
   timestamp,
@@ -101,7 +102,7 @@ function look(fake: FakeOpenStack, octavia: FakeOctavia, one: FakeBalancer): voi
     ...one.listeners,
     ...one.pools.flatMap((pool) => [pool, ...pool.members, ...(pool.monitor ? [pool.monitor] : [])]),
   ];
-  for (const piece of [one, ...pieces]) {
+  for (const piece of [...pieces, one]) {
     if (!piece.status.startsWith('PENDING')) continue;
     piece.status = piece === one || one.becomes === 'ERROR' ? one.becomes : 'ACTIVE';
     piece.fields['updated_at'] = timestamp();
@@ -175,6 +176,11 @@ function handle(fake: FakeOpenStack, octavia: FakeOctavia, call: FakeCall, respo
       if (balancer) look(fake, octavia, balancer);
       const { found } = find('Load Balancer', (each) => (octavia.balancers.has(each.id) ? [each] : []));
       return answer(200, 'loadbalancer', balancerJson(found));
+    }
+    case 'GET loadbalancers/id/status': {
+      const { found } = find('Load Balancer', (each) => [each]);
+      look(fake, octavia, found);
+      return answer(200, 'statuses', { loadbalancer: statusJson(found) });
     }
     case 'POST loadbalancers': {
       const made = create(fake, octavia, one('loadbalancer'));
