@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import { parseBudget } from '../nodes/deletion-budget.ts';
 import { parseSelector } from '../nodes/selector.ts';
+import { parseClusterCidrs } from '../routes/cluster-cidrs.ts';
 
 /** What a flag's text should have been; undefined when it is that. Pure. */
 type Expectation = (text: string) => string | undefined;
@@ -32,6 +33,13 @@ export const ofIds: Expectation = (text) =>
   text === '' || words(',', text).every((id) => /^\S+$/.test(id))
     ? undefined
     : 'ids separated by commas, each without blanks and none of them empty';
+
+/** One range, or one of each family; an empty text is none. */
+export const ofRanges: Expectation = (text) => {
+  const ranges = parseClusterCidrs(text);
+  if ('expected' in ranges) return ranges.expected;
+  return ranges.some(({ prefix }) => prefix === 0) ? 'a mask of at least 1' : undefined;
+};
 
 /** The API server's own rule for `loadBalancerClass`. */
 export const ofClass: Expectation = (text) =>

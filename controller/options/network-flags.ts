@@ -1,5 +1,5 @@
 import { defineFlags } from '../../common/process/flags.ts';
-import { ofBudget, ofClass, ofClusterName, ofIds } from './expectations.ts';
+import { ofBudget, ofClass, ofClusterName, ofIds, ofRanges } from './expectations.ts';
 
 /** Of the commands that compare Services with their clouds. */
 export const adoptFlags = defineFlags({
@@ -32,6 +32,7 @@ export const clusterFlags = defineFlags({
     kind: 'string',
     default: '',
     help: 'Range of pod addresses, one or one of each family; empty: routes are off.',
+    check: ofRanges,
   },
   'configure-cloud-routes': {
     kind: 'bool',
@@ -89,6 +90,7 @@ export const networkFlags = defineFlags({
     kind: 'string',
     default: '',
     help: 'Range of Service addresses, one or one of each family; never given to a node.',
+    check: ofRanges,
   },
   'node-cidr-mask-size': {
     kind: 'int',

@@ -53,7 +53,6 @@ export function readNetworkOptions(
     throw new OptionError(
       `--member-removal-budget: ${JSON.stringify(values.memberRemovalBudget)}, expected ${budget.expected}`,
     );
-  ranges('service-cluster-ip-range', values.serviceClusterIpRange);
   return {
     ...readClusterOptions(values),
     adopts: values.adopt,
@@ -75,11 +74,8 @@ function ipamOptions(values: FlagValues<typeof clusterFlags> & FlagValues<typeof
   return parsed;
 }
 
-/** Throws an OptionError that names the flag. */
-export function ranges(flag: string, text: string): readonly Cidr[] {
+function ranges(flag: string, text: string): readonly Cidr[] {
   const parsed = parseClusterCidrs(text);
-  const wrong = (expected: string) => new OptionError(`--${flag}: ${JSON.stringify(text)}, expected ${expected}`);
-  if ('expected' in parsed) throw wrong(parsed.expected);
-  if (parsed.some(({ prefix }) => prefix === 0)) throw wrong('a mask of at least 1: not every address is a pod');
+  if ('expected' in parsed) throw new OptionError(`--${flag}: ${JSON.stringify(text)}, expected ${parsed.expected}`);
   return parsed;
 }
