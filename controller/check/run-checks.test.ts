@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Cloud, type Lookup, refKey } from '../clouds/cloud.ts';
-import type { KubeApi, KubeCall } from '../kube/api.ts';
+import { type KubeApi, type KubeCall, KubeError } from '../kube/api.ts';
 import type { ConfiguredCloud } from '../nodes/configured-cloud.ts';
 import { exampleInstance } from '../nodes/testing/example-instance.ts';
 import { runChecks } from './run-checks.ts';
@@ -64,5 +64,40 @@ describe('check', () => {
   it('does not judge by Nodes that may be gone, or that are of another cloud', async () => {
     const nodes = [node('a', 'simulated://sim-1/i-1', 'Unknown'), node('b', 'aws:///z/i-0', 'True')];
     assert.equal(await sightOf(nodes, () => ({ state: 'absent' })), undefined);
+  });
+});
+
+describe('a right that could not be asked for', () => {
+  const failing = (status: number, why: string): KubeApi => ({
+    ...apiWith([]),
+    call: async <T>({ path }: KubeCall) => {
+      if (path === '/version') return { gitVersion: 'v1.36.2' } as T;
+      if (path === '/api/v1/nodes') return { items: [] } as T;
+      throw new KubeError({ status, reason: why, message: `POST ${path}: ${status} ${why}` });
+    },
+  });
+
+  it('is told with the failure, and not as one that the rules withhold', async () => {
+    const lines = (await runChecks(failing(500, 'InternalError'), [], signal)).slice(1);
+    assert.ok(lines.length > 5);
+    for (const { ok, message } of lines) {
+      assert.equal(ok, false);
+      assert.match(message, /^cannot be told: POST .*500 InternalError; needed for: /);
+      assert.doesNotMatch(message, /RBAC/);
+    }
+  });
+});
+
+describe('an API server that does not take the credential', () => {
+  it('is told from one that cannot be reached', async () => {
+    const refusing = (status: number): KubeApi => ({
+      watch: async () => {},
+      call: async ({ path }) => {
+        throw new KubeError({ status, reason: 'x', message: `GET ${path}: ${status}` });
+      },
+    });
+    const message = async (status: number) => (await runChecks(refusing(status), [], signal))[0]?.message ?? '';
+    assert.match(await message(401), /GET \/version: 401\. The API server answers and does not take the credential/);
+    assert.doesNotMatch(await message(503), /credential/);
   });
 });

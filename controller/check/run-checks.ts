@@ -1,6 +1,6 @@
 import { errorFields } from '../../common/process/log.ts';
 import { type CheckResult, type InstanceRef, refKey } from '../clouds/cloud.ts';
-import type { KubeApi } from '../kube/api.ts';
+import { isKubeError, type KubeApi } from '../kube/api.ts';
 import type { ConfiguredCloud } from '../nodes/configured-cloud.ts';
 import { type NodeView, readiness, viewNode } from '../nodes/node-view.ts';
 import { type Permission, permissions } from '../permissions.ts';
@@ -74,37 +74,41 @@ async function checkServer(api: KubeApi): Promise<CheckLine> {
     const { gitVersion } = await api.call<{ readonly gitVersion?: string }>({ verb: 'get', path: '/version' });
     return { of: 'kubernetes', name: 'reachable', ok: true, message: `version ${gitVersion ?? 'unknown'}` };
   } catch (error) {
-    return { of: 'kubernetes', name: 'reachable', ok: false, message: String(errorFields(error)['error']) };
+    const refused = isKubeError(error) && error.status === 401;
+    const hint = refused ? '. The API server answers and does not take the credential' : '';
+    return { of: 'kubernetes', name: 'reachable', ok: false, message: `${errorFields(error)['error']}${hint}` };
   }
 }
 
 async function checkRights(api: KubeApi): Promise<CheckLine[]> {
   const wanted = permissions.flatMap((permission) => permission.verbs.map((verb) => ({ permission, verb })));
   const answers = await Promise.all(wanted.map(({ permission, verb }) => mayI(api, permission, verb)));
-  const lines = new Map<Permission, CheckLine>();
-  for (const permission of permissions) {
-    const refused = permission.verbs.filter((verb) =>
-      wanted.some(
-        (each, index) => each.permission === permission && each.verb === verb && answers[index] !== undefined,
-      ),
+  return permissions.map((permission) => {
+    const own = wanted.flatMap((each, at) =>
+      each.permission === permission ? [{ ...each, answer: answers[at]! }] : [],
     );
     const where = `${permission.resource}${permission.name ? `/${permission.name}` : ''}${permission.namespace ? ` in ${permission.namespace}` : ''}`;
-    const message =
-      refused.length === 0
-        ? permission.why
-        : `may not ${refused.join(', ')}; needed for: ${permission.why}. Apply the manifests' RBAC rules`;
-    lines.set(permission, {
+    return {
       of: 'kubernetes',
       name: `${permission.verbs.join(',')} ${where}`,
-      ok: refused.length === 0,
-      message,
-    });
-  }
-  return [...lines.values()];
+      ok: own.every(({ answer }) => answer === 'allowed'),
+      message: messageOf(permission, own),
+    };
+  });
 }
 
-/** Undefined when allowed, else why not. */
-async function mayI(api: KubeApi, permission: Permission, verb: string): Promise<string | undefined> {
+function messageOf({ why }: Permission, own: readonly { readonly verb: string; readonly answer: Access }[]): string {
+  for (const { answer } of own)
+    if (typeof answer === 'object') return `cannot be told: ${answer.fault}; needed for: ${why}`;
+  const denied = own.flatMap(({ verb, answer }) => (answer === 'denied' ? [verb] : []));
+  if (denied.length === 0) return why;
+  return `may not ${denied.join(', ')}; needed for: ${why}. Apply the manifests' RBAC rules`;
+}
+
+/** What the API server says to one right; with a fault it said nothing. */
+type Access = 'allowed' | 'denied' | { readonly fault: string };
+
+async function mayI(api: KubeApi, permission: Permission, verb: string): Promise<Access> {
   const [resource, subresource] = permission.resource.split('/');
   const body = {
     apiVersion: 'authorization.k8s.io/v1',
@@ -126,9 +130,9 @@ async function mayI(api: KubeApi, permission: Permission, verb: string): Promise
       path: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
       body,
     });
-    return answer.status?.allowed === true ? undefined : 'refused';
+    return answer.status?.allowed === true ? 'allowed' : 'denied';
   } catch (error) {
-    return String(errorFields(error)['error']);
+    return { fault: String(errorFields(error)['error']) };
   }
 }
 
