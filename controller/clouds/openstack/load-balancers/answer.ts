@@ -83,6 +83,8 @@ export interface LoadBalancer {
   readonly status: Status;
   /** How long it has been in a PENDING status, as far as this process has seen. */
   readonly pendingMs: number;
+  /** How long such work has taken lately; 0 = not known. */
+  readonly expectedMs: number;
   readonly vipAddress: string;
   readonly vipPortId: string;
   readonly vipSubnetId: string;
@@ -143,6 +145,7 @@ export function readLoadBalancer(json: unknown, operation: string): LoadBalancer
     name: textOf(item['name']) ?? '',
     status: textOf(item['provisioning_status']) ?? '',
     pendingMs: 0,
+    expectedMs: 0,
     vipAddress: textOf(item['vip_address']) ?? '',
     vipPortId: textOf(item['vip_port_id']) ?? '',
     vipSubnetId: textOf(item['vip_subnet_id']) ?? '',

@@ -9,6 +9,7 @@ import { markIn } from './names.ts';
 import { type Found, foundIn, type OctaviaObserved } from './observed.ts';
 import { changed, outcomeOf, withBalancer, withGroup } from './outcome.ts';
 import { servesOthers } from './plan-pieces.ts';
+import { isPending } from './plan-wait.ts';
 import type { Reads } from './reads.ts';
 import { type Resolved, requestOf } from './requests.ts';
 import type { OctaviaStep, StepCall } from './step.ts';
@@ -57,7 +58,7 @@ export function octaviaSteps({ client, reads }: { readonly client: OpenStackClie
       (call.does !== 'create load balancer' || call.body.vipPortId === undefined);
     // Neutron's things change nothing of how well the load balancer is known.
     const sure = request.service === 'load-balancer' ? whole : (reads.memory.recall(owner)?.sure ?? false);
-    return now(after(answer), sure);
+    return now(request.service === 'load-balancer' ? begun(after(answer)) : after(answer), sure);
 
     /** What an earlier try has made without our hearing of it. Not asked for when a look has told all that there is, and every answer since has come. */
     async function madeBefore(): Promise<Found | undefined> {
@@ -229,6 +230,13 @@ export function octaviaSteps({ client, reads }: { readonly client: OpenStackClie
       const again = call.does === 'delete load balancer' || call.does === 'fail over load balancer';
       if (again && balancer(call.id)?.status === 'ERROR') reads.memory.noteRecreation(owner);
       return outcomeOf(call, found, { answer, pool, owner, operation: requestOf(call, resolved).operation });
+    }
+
+    /** Octavia has begun to work on what was changed. */
+    function begun(found: Found): Found {
+      const begins = (one: LoadBalancer) => isPending(one) && one.pendingMs === 0;
+      const loadBalancers = found.loadBalancers.map((one) => (begins(one) ? reads.memory.begun(one) : one));
+      return { ...found, loadBalancers };
     }
 
     async function readGroupAgain() {

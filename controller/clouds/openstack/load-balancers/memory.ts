@@ -2,6 +2,8 @@ import type { Clock } from '../../../../common/process/clock.ts';
 import type { Owner } from '../../load-balancers.ts';
 import type { LoadBalancer } from './answer.ts';
 import type { OctaviaObserved, Subject } from './observed.ts';
+import { createPace } from './pace.ts';
+import { isPending } from './plan-wait.ts';
 
 /** What one process remembers between looks; nothing of it is needed to be right. */
 export interface Memory {
@@ -14,8 +16,12 @@ export interface Memory {
   recall(owner: Owner): { readonly observed: OctaviaObserved; readonly sure: boolean } | undefined;
   /** Nothing of what was remembered holds. */
   forget(owner: Owner): void;
-  /** With how long it has been at work. */
+  /** As it was just seen, with how long it has been at work. */
   timed(loadBalancer: LoadBalancer): LoadBalancer;
+  /** As our change has left it, with how long that may take. */
+  begun(loadBalancer: LoadBalancer): LoadBalancer;
+  /** It was just seen that it does not exist. */
+  ended(id: string): void;
   /** Everything of this owner, or of everybody, was looked for by a look that began at this stamp. */
   looked(owner: Owner | 'everybody', stamp: number): void;
   /** For `looked`, taken before the first read of a look. */
@@ -38,6 +44,19 @@ const uncomparedMs = 30_000;
 const firstRestMs = 30_000;
 const longestRestMs = 600_000;
 
+interface Work {
+  readonly kind: string;
+  /** When our change was answered; undefined: it is not ours. */
+  readonly sinceMs: number | undefined;
+  readonly seenMs: number;
+  /** The last look that showed it at work. */
+  readonly stillMs: number | undefined;
+}
+
+function kindOf({ provider, status }: LoadBalancer): string {
+  return `${provider} ${status}`;
+}
+
 export function createMemory(clock: Clock): Memory {
   let noFailover = false;
   /** By Service. */
@@ -45,8 +64,9 @@ export function createMemory(clock: Clock): Memory {
     string,
     { readonly observed: OctaviaObserved; readonly sure: boolean; readonly waits: boolean; readonly atMs: number }
   >();
-  /** By load balancer: since when it is in a PENDING status. */
-  const pendingSince = new Map<string, number>();
+  const pace = createPace();
+  /** By load balancer that is at work. */
+  const atWork = new Map<string, Work>();
   /** By Service: how often in a row what was made came to ERROR. */
   const recreations = new Map<string, { readonly count: number; readonly atMs: number }>();
   let stamp = 0;
@@ -55,6 +75,19 @@ export function createMemory(clock: Clock): Memory {
   const looked = new Set<string>();
   /** By Service: when something was sent of which nobody knows what came of it. */
   const unheard = new Map<string, number>();
+
+  function done(id: string): void {
+    const work = atWork.get(id);
+    atWork.delete(id);
+    // When it began is known of our own changes alone.
+    if (work?.sinceMs !== undefined) pace.done(work.kind, work.stillMs === undefined ? 0 : work.stillMs - work.sinceMs);
+  }
+
+  function withTimes(loadBalancer: LoadBalancer, sinceMs: number): LoadBalancer {
+    const expectedMs = pace.expectedMs(kindOf(loadBalancer));
+    return { ...loadBalancer, pendingMs: clock.monotonic() - sinceMs, expectedMs };
+  }
+
   return {
     stamp: () => stamp,
     looked(owner, since) {
@@ -80,7 +113,7 @@ export function createMemory(clock: Clock): Memory {
       const { own, hosts = [] } = observed?.pieces ?? {};
       if (own?.status === 'ACTIVE') recreations.delete(owner.service);
       // The rest is read anew anyway.
-      const waits = [own, ...hosts].some((one) => one?.status.startsWith('PENDING'));
+      const waits = [own, ...hosts].some((one) => one && isPending(one));
       if (observed && (waits || observed.pieces.assumed))
         last.set(owner.service, { observed, sure, waits, atMs: clock.monotonic() });
       else last.delete(owner.service);
@@ -93,14 +126,24 @@ export function createMemory(clock: Clock): Memory {
     forget: ({ service }) => void last.delete(service),
     timed(loadBalancer) {
       const { id, status } = loadBalancer;
-      if (!status.startsWith('PENDING')) {
-        pendingSince.delete(id);
+      if (!isPending(loadBalancer)) {
+        if (status === 'ACTIVE') done(id);
+        else atWork.delete(id);
         return loadBalancer;
       }
-      const sinceMs = pendingSince.get(id) ?? clock.monotonic();
-      pendingSince.set(id, sinceMs);
-      return { ...loadBalancer, pendingMs: clock.monotonic() - sinceMs };
+      const before = atWork.get(id);
+      const work = before?.kind === kindOf(loadBalancer) ? before : { kind: kindOf(loadBalancer), sinceMs: undefined };
+      const seenMs = before?.seenMs ?? clock.monotonic();
+      atWork.set(id, { ...work, seenMs, stillMs: clock.monotonic() });
+      return withTimes(loadBalancer, work.sinceMs ?? seenMs);
     },
+    begun(loadBalancer) {
+      const { id } = loadBalancer;
+      const sinceMs = clock.monotonic();
+      atWork.set(id, { kind: kindOf(loadBalancer), sinceMs, seenMs: sinceMs, stillMs: undefined });
+      return withTimes(loadBalancer, sinceMs);
+    },
+    ended: (id) => done(id),
     noteRecreation({ service }) {
       const count = (recreations.get(service)?.count ?? 0) + 1;
       recreations.set(service, { count, atMs: clock.monotonic() });

@@ -7,13 +7,17 @@ export type OctaviaPlan = LoadBalancerPlan<OctaviaStep>;
 
 export const nothing: OctaviaPlan = { steps: [], refusals: [], waitMs: undefined };
 
-/** When to look again: soon at first, and ever more rarely where Octavia does not come to an end. */
-export function waitFor(loadBalancer: LoadBalancer): OctaviaPlan {
-  const firstMs = loadBalancer.status === 'PENDING_CREATE' ? 2000 : 1000;
-  return { ...nothing, waitMs: Math.min(30_000, Math.max(firstMs, Math.round(loadBalancer.pendingMs / 5))) };
+/** When to look again: when it may be done, soon after that, and ever more rarely where Octavia does not come to an end. */
+export function waitFor({
+  status,
+  pendingMs,
+  expectedMs,
+}: Pick<LoadBalancer, 'status' | 'pendingMs' | 'expectedMs'>): OctaviaPlan {
+  const leastMs = Math.max(status === 'PENDING_CREATE' ? 2000 : 1000, expectedMs - pendingMs);
+  return { ...nothing, waitMs: Math.min(30_000, Math.max(leastMs, Math.round(pendingMs / 5))) };
 }
 
-export function isPending({ status }: LoadBalancer): boolean {
+export function isPending({ status }: Pick<LoadBalancer, 'status'>): boolean {
   return status.startsWith('PENDING') || status === 'DELETED';
 }
 

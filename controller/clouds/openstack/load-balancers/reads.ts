@@ -84,8 +84,9 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
       const json = await client.get({ service: 'load-balancer', path, operation, signal });
       return memory.timed(readLoadBalancer(json, operation));
     } catch (error) {
-      if (isThingNotFound(error)) return undefined;
-      throw error;
+      if (!isThingNotFound(error)) throw error;
+      memory.ended(id);
+      return undefined;
     }
   }
 
@@ -124,13 +125,14 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
     const group = groups.find((one) => isOurGroup(one, subject));
     const ports = config.manageSecurityGroups || group ? await list(listings.ports, [], signal) : undefined;
     const vips = [...all.values()].map(({ vipPortId }) => vipPortId).filter((id) => id !== '');
+    const mine = marked.filter((one) => isMarked(one, owner));
     // A port has one floating IP at the most.
-    const open = vips.filter((id) => !marked.some(({ portId }) => portId === id)).map((id) => ['port_id', id] as const);
+    const open = vips.filter((id) => !mine.some(({ portId }) => portId === id)).map((id) => ['port_id', id] as const);
     const [loadBalancers, attached] = await Promise.all([
       inParallel(callsAtOnce, [...all.values()], (one) => withPieces(one, pieces, subject, ports, signal)),
       open.length === 0 ? [] : list(listings.floatingIps, open, signal),
     ]);
-    const floatingIps = unique([...marked.filter((one) => isMarked(one, owner)), ...attached]);
+    const floatingIps = unique([...mine, ...attached]);
     const found: Found = {
       ...{
         loadBalancers,
