@@ -25,14 +25,15 @@ export async function settle(rounds = 20): Promise<void> {
   }
 }
 
-/** Moves time until the work is over, and answers as it does. */
-export async function advanceDuring<T>(clock: FakeClock, work: Promise<T>): Promise<T> {
+/** Moves time in steps until the work is over, not at all if it needs none, and answers as it does. */
+export async function advanceDuring<T>(clock: FakeClock, work: Promise<T>, stepMs = 10): Promise<T> {
   let over = false;
   const end = () => {
     over = true;
   };
   work.then(end, end);
-  while (!over) await clock.advance(10);
+  await clock.advance(0);
+  while (!over) await clock.advance(stepMs);
   return work;
 }
 

@@ -2,6 +2,8 @@ import { afterEach } from 'node:test';
 import { silentLog } from '../../../common/process/log.ts';
 import { createMetricRegistry } from '../../../common/process/metrics.ts';
 import { seededRandom } from '../../../common/process/random.ts';
+import { advanceDuring } from '../../../common/testing/fake-clock.ts';
+import { metricValue } from '../../../common/testing/metric-value.ts';
 import { createIpamHalf } from '../../../controller/ipam/ipam-half.ts';
 import { parseIpamOptions } from '../../../controller/ipam/ipam-options.ts';
 import { ipamMetrics } from '../../../controller/ipam/metrics.ts';
@@ -89,19 +91,11 @@ function replicaIn(world: World, clusterCidr: string, services: string): IpamRep
       const { stop, done } = term ?? {};
       term = undefined;
       stop?.abort();
-      let over = false;
-      void done?.then(() => {
-        over = true;
-      });
-      await world.clock.advance(0);
-      while (done && !over) await world.clock.advance(250);
+      if (done) await advanceDuring(world.clock, done, 250);
       await base.stop();
     },
     reasons: () => base.events.map(({ node, reason }) => `${reason} ${node}`),
-    async metric(name, labels = '') {
-      const line = (await registry.text()).split('\n').find((each) => each.startsWith(`${name}${labels} `));
-      return line === undefined ? Number.NaN : Number(line.slice(line.lastIndexOf(' ') + 1));
-    },
+    metric: (name, labels) => metricValue(registry, name, labels),
   };
   return self;
 }

@@ -2,7 +2,8 @@ import { createLog, silentLog } from '../../../common/process/log.ts';
 import { createMetricRegistry, type MetricRegistry } from '../../../common/process/metrics.ts';
 import { seededRandom } from '../../../common/process/random.ts';
 import type { Report, ReportedInstance } from '../../../common/report.ts';
-import { type FakeClock, fakeClock } from '../../../common/testing/fake-clock.ts';
+import { advanceDuring, type FakeClock, fakeClock } from '../../../common/testing/fake-clock.ts';
+import { metricValue } from '../../../common/testing/metric-value.ts';
 import { createSimulatedCloud as openSimulated } from '../../../controller/clouds/simulated/simulated-cloud.ts';
 import { createLookups } from '../../../controller/instances/lookups.ts';
 import { KubeError } from '../../../controller/kube/api.ts';
@@ -254,13 +255,8 @@ export function createWorld(options: WorldOptions = {}): World {
         const { stop, done } = leading ?? {};
         stop?.abort();
         leading = undefined;
-        let over = false;
-        void done?.then(() => {
-          over = true;
-        });
         // Work under way may wait for the cloud or for its drain; only the clock lets it end.
-        await clock.advance(0);
-        while (done && !over) await clock.advance(250);
+        if (done) await advanceDuring(clock, done, 250);
       },
       async stop() {
         await self.stopLeading();
@@ -282,10 +278,7 @@ export function createWorld(options: WorldOptions = {}): World {
           },
         );
       },
-      async gauge(metric, labels = '') {
-        const line = (await registry.text()).split('\n').find((each) => each.startsWith(`${metric}${labels} `));
-        return line === undefined ? 0 : Number(line.slice(line.lastIndexOf(' ') + 1));
-      },
+      gauge: (metric, labels) => metricValue(registry, metric, labels),
     };
     replicas.push(self);
     return self;

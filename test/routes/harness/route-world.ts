@@ -2,6 +2,8 @@ import type { Http } from '../../../common/process/http.ts';
 import { createLog, silentLog } from '../../../common/process/log.ts';
 import { createMetricRegistry } from '../../../common/process/metrics.ts';
 import { seededRandom } from '../../../common/process/random.ts';
+import { advanceDuring } from '../../../common/testing/fake-clock.ts';
+import { metricValue } from '../../../common/testing/metric-value.ts';
 import { annotations, conditions } from '../../../common/well-known.ts';
 import type { Permit } from '../../../controller/clouds/permit.ts';
 import type { Routes } from '../../../controller/clouds/routes.ts';
@@ -224,12 +226,7 @@ export function createRouteWorld(options: RouteWorldOptions = {}): RouteWorld {
         const { stop, done } = term ?? {};
         stop?.abort();
         term = undefined;
-        let over = false;
-        void done?.then(() => {
-          over = true;
-        });
-        await clock.advance(0);
-        while (done && !over) await clock.advance(250);
+        if (done) await advanceDuring(clock, done, 250);
         await base.stopLeading();
       },
       async stop() {
@@ -238,10 +235,7 @@ export function createRouteWorld(options: RouteWorldOptions = {}): RouteWorld {
         await base.stop();
       },
       writes: () => base.kube.calls.filter(isMutating).map(({ verb, path }) => `${verb} ${path}`),
-      async metric(name, labels = '') {
-        const line = (await registry.text()).split('\n').find((each) => each.startsWith(`${name}${labels} `));
-        return line === undefined ? Number.NaN : Number(line.slice(line.lastIndexOf(' ') + 1));
-      },
+      metric: (name, labels) => metricValue(registry, name, labels),
     };
     replicas.push(self);
     return self;

@@ -1,7 +1,8 @@
 import { createLog, silentLog } from '../../../common/process/log.ts';
 import { createMetricRegistry, type MetricRegistry } from '../../../common/process/metrics.ts';
 import { seededRandom } from '../../../common/process/random.ts';
-import { type FakeClock, fakeClock } from '../../../common/testing/fake-clock.ts';
+import { advanceDuring, type FakeClock, fakeClock } from '../../../common/testing/fake-clock.ts';
+import { metricValue } from '../../../common/testing/metric-value.ts';
 import { createSimulatedCloud as openSimulated } from '../../../controller/clouds/simulated/simulated-cloud.ts';
 import { createLookups } from '../../../controller/instances/lookups.ts';
 import type { KubeApi, KubeCall } from '../../../controller/kube/api.ts';
@@ -251,12 +252,8 @@ export function createWorld(options: WorldOptions = {}): World {
         const { stop, done } = leading ?? {};
         stop?.abort();
         leading = undefined;
-        let over = life.dead;
-        void done?.then(() => {
-          over = true;
-        });
-        await clock.advance(0);
-        while (done && !over) await clock.advance(250);
+        if (done && !life.dead) await advanceDuring(clock, done, 250);
+        else await clock.advance(0);
       },
       async stop() {
         await self.stopLeading();
@@ -264,10 +261,7 @@ export function createWorld(options: WorldOptions = {}): World {
         void nodes.stop();
         void cache.stop();
       },
-      async gauge(metric, labels = '') {
-        const line = (await registry.text()).split('\n').find((each) => each.startsWith(`${metric}${labels} `));
-        return line === undefined ? 0 : Number(line.slice(line.lastIndexOf(' ') + 1));
-      },
+      gauge: (metric, labels) => metricValue(registry, metric, labels),
       reasons: (service) => events.filter((event) => event.service === service).map(({ reason }) => reason),
     };
     replicas.push(self);
