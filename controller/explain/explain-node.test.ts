@@ -34,6 +34,7 @@ function facts(
     nodeRenewTime: at(3),
     leader: { identity: 'one', renewTime: at(2), annotations: {} },
     pausedForAll: false,
+    hidden: [],
     events: [],
     nowMs,
     ...more,
@@ -97,6 +98,21 @@ describe('explain', () => {
     );
     assert.match(late.why, /last renewed 90 s ago/);
     assert.match(explainNode(facts({ spec: tainted })).remedy, /log of the leader/);
+  });
+
+  it('does not take what it may not read for something that is not there', () => {
+    const told = explainNode(
+      facts({ spec: tainted }, { leader: undefined, nodeRenewTime: '', hidden: ['leader', 'node lease', 'pause'] }),
+    );
+    assert.match(told.why, /who leads may not be read/);
+    assert.doesNotMatch(told.why, /nobody acts/);
+    for (const name of ['leader', 'leader renewed', 'lease renewed'])
+      assert.equal(told.facts[name], 'may not be read', name);
+    assert.match(told.facts['paused for all'] ?? '', /may not be read/);
+  });
+
+  it('says which value of the annotation pauses', () => {
+    assert.match(explainNode(facts({ annotations: { [annotations.paused]: 'for Ann' } })).why, /paused=for Ann/);
   });
 
   it('promises deletion only where an API once found the instance in the scope that answers', () => {

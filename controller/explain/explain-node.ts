@@ -16,6 +16,8 @@ import {
   type ReasonInfo,
 } from '../nodes/reasons.ts';
 import { cloudOfReportScope, parseRecord, type ScopeRecord } from '../nodes/scope-record.ts';
+import { ago, hiddenFacts, leaderFacts, leaderFault, unreadable } from './leader.ts';
+import type { Hidden } from './surroundings.ts';
 
 /** What the API server says that bears on a node. */
 export interface NodeFacts {
@@ -27,6 +29,8 @@ export interface NodeFacts {
     | { readonly identity: string; readonly renewTime: string; readonly annotations: Readonly<Record<string, string>> }
     | undefined;
   readonly pausedForAll: boolean;
+  /** What may not be read, so that its absence above says nothing. */
+  readonly hidden: readonly Hidden[];
   readonly events: readonly {
     readonly time: string;
     readonly type: string;
@@ -57,7 +61,8 @@ export function explainNode(facts: NodeFacts): Explanation {
 
 type Verdict = Pick<Explanation, 'state' | 'reason' | 'why' | 'remedy'>;
 
-function verdict({ node, pausedForAll, leader, nowMs }: NodeFacts): Verdict {
+function verdict(facts: NodeFacts): Verdict {
+  const { node, pausedForAll } = facts;
   if (pausedForAll) {
     return {
       state: 'paused',
@@ -70,7 +75,7 @@ function verdict({ node, pausedForAll, leader, nowMs }: NodeFacts): Verdict {
     return {
       state: 'paused',
       reason: 'Paused',
-      why: `the Node carries ${annotations.paused}=true`,
+      why: `the Node carries ${annotations.paused}=${node.annotations[annotations.paused]}`,
       remedy: 'Remove the annotation to go on.',
     };
   }
@@ -89,7 +94,7 @@ function verdict({ node, pausedForAll, leader, nowMs }: NodeFacts): Verdict {
   if (isUninitialized(node)) {
     if (shown && shown.status !== 'True')
       return { state: 'waiting', reason: shown.reason, why: shown.message, remedy: known?.remedy ?? '' };
-    return { state: 'waiting', reason: '', ...whyUnseen(node, leader, nowMs) };
+    return { state: 'waiting', reason: '', ...whyUnseen(facts) };
   }
   if (powerTaintsOf(node).shutdown) {
     return {
@@ -114,21 +119,14 @@ function verdict({ node, pausedForAll, leader, nowMs }: NodeFacts): Verdict {
   };
 }
 
-function whyUnseen(node: NodeView, leader: NodeFacts['leader'], nowMs: number): Pick<Verdict, 'why' | 'remedy'> {
-  const remedy = 'Look at the pods of the controller and their logs.';
-  if (leader === undefined || leader.identity === '')
-    return { why: 'no controller holds the Lease, so nobody acts', remedy };
-  const age = Math.round((nowMs - Date.parse(leader.renewTime)) / 1000);
-  if (age > 60) return { why: `the Lease of ${leader.identity} was last renewed ${age} s ago, so nobody acts`, remedy };
-  return {
-    why: `controller ${leader.identity} leads and has not written to it: it just came, or is foreign by --node-selector (providerID ${node.providerID || 'unset'})`,
-    remedy: 'Look at the log of the leader for this Node.',
-  };
-}
-
-function ago(time: string, nowMs: number): string {
-  const at = Date.parse(time);
-  return Number.isNaN(at) ? 'never' : `${Math.max(0, Math.round((nowMs - at) / 1000))} s ago`;
+function whyUnseen(facts: NodeFacts): Pick<Verdict, 'why' | 'remedy'> {
+  const { node, leader } = facts;
+  return (
+    leaderFault(facts) ?? {
+      why: `controller ${leader?.identity} leads and has not written to it: it just came, or is foreign by --node-selector (providerID ${node.providerID || 'unset'})`,
+      remedy: 'Look at the log of the leader for this Node.',
+    }
+  );
 }
 
 /** Whether the Node goes when its VM does; a promise only where an API of its cloud once found it. */
@@ -141,7 +139,8 @@ function deletion(node: NodeView, record: ScopeRecord | undefined): string {
   return 'yes, on proof';
 }
 
-function listFacts({ node, nodeRenewTime, leader, nowMs }: NodeFacts): Record<string, string> {
+function listFacts(facts: NodeFacts): Record<string, string> {
+  const { node, nodeRenewTime, hidden, nowMs } = facts;
   const record = parseRecord(node.annotations[annotations.instance]);
   return {
     providerID: node.providerID || 'unset',
@@ -154,9 +153,9 @@ function listFacts({ node, nodeRenewTime, leader, nowMs }: NodeFacts): Record<st
     'instance type': node.labels[labels.instanceType] ?? 'unset',
     addresses: node.addresses.map(({ type, address }) => `${type} ${address}`).join(', ') || 'none',
     registered: ago(new Date(node.createdAtMs).toISOString(), nowMs),
-    'lease renewed': ago(nodeRenewTime, nowMs),
+    'lease renewed': hidden.includes('node lease') ? unreadable : ago(nodeRenewTime, nowMs),
     'deleted with its VM': deletion(node, record),
-    leader: leader?.identity || 'none',
-    'leader renewed': leader ? ago(leader.renewTime, nowMs) : 'never',
+    ...leaderFacts(facts),
+    ...hiddenFacts(facts),
   };
 }

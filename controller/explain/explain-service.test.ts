@@ -16,6 +16,7 @@ function facts(changes: Parameters<typeof exampleService>[0], more: Partial<Serv
     loadBalancerClasses: [],
     leader: { identity: 'one', renewTime: at(2), annotations: {} },
     pausedForAll: false,
+    hidden: [],
     events: [],
     nowMs,
     ...more,
@@ -80,6 +81,14 @@ describe('explain service', () => {
     const late = explainService(facts({}, { leader: { identity: 'one', renewTime: at(90), annotations: {} } }));
     assert.match(late.why, /last renewed 90 s ago/);
     assert.match(explainService(facts({})).remedy, /log of the leader for default\/web/);
+  });
+
+  it('does not take what it may not read for something that is not there', () => {
+    const told = explainService(facts({}, { leader: undefined, hidden: ['leader', 'pause', 'events'] }));
+    assert.match(told.why, /who leads may not be read/);
+    assert.equal(told.facts['leader'], 'may not be read');
+    assert.match(told.facts['paused for all'] ?? '', /may not be read/);
+    assert.equal(told.facts['events'], 'may not be read');
   });
 
   it('lists what is recorded', () => {

@@ -5,9 +5,10 @@ import { type LoadBalancerRecord, parseRecord } from '../services/record.ts';
 import { attachTo, hasFinalizer, isPaused, isRetained, type ServiceView } from '../services/service-view.ts';
 import { demandOf } from '../services/wants.ts';
 import type { NodeFacts } from './explain-node.ts';
+import { hiddenFacts, leaderFacts, leaderFault } from './leader.ts';
 
 /** What the API server says that bears on a Service. */
-export interface ServiceFacts extends Pick<NodeFacts, 'leader' | 'pausedForAll' | 'events' | 'nowMs'> {
+export interface ServiceFacts extends Pick<NodeFacts, 'leader' | 'pausedForAll' | 'events' | 'hidden' | 'nowMs'> {
   readonly service: ServiceView;
   /** As `--load-balancer-class` has it where this is asked; a Service of a class with our record counts as ours anyway. */
   readonly loadBalancerClasses: readonly string[];
@@ -86,28 +87,23 @@ function unconcerned(service: ServiceView): Verdict {
   return { state: 'none', reason: '', why, remedy: '' };
 }
 
-function silence({ service, leader, nowMs }: ServiceFacts): Pick<Verdict, 'why' | 'remedy'> {
-  const remedy = 'Look at the pods of the controller and their logs.';
-  if (leader === undefined || leader.identity === '')
-    return { why: 'no controller holds the Lease, so nobody acts', remedy };
-  const age = Math.round((nowMs - Date.parse(leader.renewTime)) / 1000);
-  if (age > 60) return { why: `the Lease of ${leader.identity} was last renewed ${age} s ago, so nobody acts`, remedy };
-  return {
-    why: `controller ${leader.identity} leads and has not written to it: it just came, or no configured cloud has load balancers, or ${conditions.loadBalancer} is another controller's to write`,
-    remedy: `Look at the log of the leader for ${service.key}.`,
-  };
+function silence(facts: ServiceFacts): Pick<Verdict, 'why' | 'remedy'> {
+  const { service, leader } = facts;
+  return (
+    leaderFault(facts) ?? {
+      why: `controller ${leader?.identity} leads and has not written to it: it just came, or no configured cloud has load balancers, or ${conditions.loadBalancer} is another controller's to write`,
+      remedy: `Look at the log of the leader for ${service.key}.`,
+    }
+  );
 }
 
-function listFacts({ service, leader, nowMs }: ServiceFacts): Record<string, string> {
+function listFacts(facts: ServiceFacts): Record<string, string> {
+  const { service } = facts;
   const record = parseRecord(service.annotations[annotations.loadBalancer]);
   const deletion = { 'being deleted': service.deleting ? 'yes' : 'no' };
-  const age = leader && Math.max(0, Math.round((nowMs - Date.parse(leader.renewTime)) / 1000));
-  const leading = {
-    leader: leader?.identity || 'none',
-    'leader renewed': age === undefined || Number.isNaN(age) ? 'never' : `${age} s ago`,
-  };
+  const around = { ...leaderFacts(facts), ...hiddenFacts(facts) };
   if (service.type !== 'LoadBalancer' && record === undefined && !hasFinalizer(service))
-    return { type: service.type, ...deletion, ...leading };
+    return { type: service.type, ...deletion, ...around };
   const addresses = service.ingress.map(({ ip, hostname, ipMode }) =>
     [ip ?? hostname, ipMode === 'Proxy' ? '(Proxy)' : ''].filter(Boolean).join(' '),
   );
@@ -129,7 +125,7 @@ function listFacts({ service, leader, nowMs }: ServiceFacts): Record<string, str
     'when the Service goes':
       isRetained(service) || attachTo(service) !== undefined ? 'the load balancer stays' : 'the load balancer goes',
     'nodes left out': `those labelled ${labels.excludeFromLoadBalancers}`,
-    ...leading,
+    ...around,
   };
 }
 

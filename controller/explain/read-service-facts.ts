@@ -3,7 +3,7 @@ import { servicePath, viewService } from '../services/service-view.ts';
 import type { ServiceFacts } from './explain-service.ts';
 import { type FactsOptions, readSurroundings } from './surroundings.ts';
 
-/** Reads what bears on a Service. Throws a KubeError when the Service cannot be read; what else may not be read is left out. */
+/** Reads what bears on a Service. Throws a KubeError when the Service cannot be read; what else may not be read is told as hidden. */
 export async function readServiceFacts(
   api: KubeApi,
   service: { readonly namespace: string; readonly name: string },

@@ -22,19 +22,29 @@ interface EventObject {
 }
 
 /** What is so around any object that is explained. */
-export type Surroundings = Pick<NodeFacts, 'leader' | 'pausedForAll' | 'events' | 'nowMs'>;
+export type Surroundings = Pick<NodeFacts, 'leader' | 'pausedForAll' | 'events' | 'hidden' | 'nowMs'>;
 
-/** Reads an object that may be missing, or that one may not be allowed to read: then undefined. Throws a KubeError otherwise. */
+/** What an explanation reads beside the object itself, each of which a credential may be denied. */
+export type Hidden = 'leader' | 'pause' | 'events' | 'node lease';
+
+/**
+ * Reads an object that may be missing, or that one may not be allowed to read: then undefined. Throws a KubeError otherwise.
+ *
+ * @param onDenied called in the second case
+ */
 export async function readOptional<T>(
   api: KubeApi,
   path: string,
+  onDenied: () => void,
   query: Readonly<Record<string, string>> = {},
 ): Promise<T | undefined> {
   try {
     return await api.call<T>({ verb: 'get', path, query });
   } catch (error) {
-    if (isNotFound(error) || (isKubeError(error) && error.status === 403)) return undefined;
-    throw error;
+    if (isNotFound(error)) return undefined;
+    if (!isKubeError(error) || error.status !== 403) throw error;
+    onDenied();
+    return undefined;
   }
 }
 
@@ -44,15 +54,19 @@ export async function readSurroundings(
   options: FactsOptions,
 ): Promise<Surroundings> {
   const leases = `/apis/coordination.k8s.io/v1/namespaces/${options.leaseNamespace}/leases`;
+  const hidden: Hidden[] = [];
+  const denied = (what: Hidden) => () => void hidden.push(what);
   const [leader, config, events] = await Promise.all([
-    readOptional<Lease>(api, `${leases}/${options.leaseName}`),
+    readOptional<Lease>(api, `${leases}/${options.leaseName}`, denied('leader')),
     readOptional<{ readonly data?: Readonly<Record<string, string>> }>(
       api,
       `/api/v1/namespaces/${options.namespace}/configmaps/${names.certificates}`,
+      denied('pause'),
     ),
     readOptional<{ readonly items: readonly EventObject[] }>(
       api,
       `/api/v1/namespaces/${encodeURIComponent(involved.eventNamespace)}/events`,
+      denied('events'),
       { fieldSelector: `involvedObject.kind=${involved.kind},involvedObject.name=${involved.name}` },
     ),
   ]);
@@ -72,6 +86,7 @@ export async function readSurroundings(
       }))
       .sort((a, b) => (a.time < b.time ? -1 : 1))
       .slice(-5),
+    hidden,
     nowMs: options.nowMs,
   };
 }
