@@ -59,10 +59,12 @@ export function explainCommand({ clock }: ControllerWorld): CommandDefinition {
 type Subject = { readonly node: string } | { readonly namespace: string; readonly name: string };
 
 function subjectOf(kind: string, name: string): Subject {
-  if (kind === 'node') return { node: name };
-  if (kind !== 'service') throw new OptionError(`${JSON.stringify(kind)}, expected node or service`);
-  const [namespace = '', service = '', ...more] = name.split('/');
-  if (namespace === '' || service === '' || more.length > 0)
-    throw new OptionError(`service ${JSON.stringify(name)}, expected NAMESPACE/NAME`);
-  return { namespace, name: service };
+  const wrong = (operand: string, text: string, expected: string) =>
+    new OptionError(`${operand}: ${JSON.stringify(text)}, expected ${expected}`);
+  if (kind !== 'node' && kind !== 'service') throw wrong('KIND', kind, 'node or service');
+  const parts = name.split('/');
+  if (parts.length !== (kind === 'node' ? 1 : 2) || parts.includes(''))
+    throw wrong('NAME', name, kind === 'node' ? 'the name of a Node' : 'NAMESPACE/NAME of a Service');
+  const [first = '', second = ''] = parts;
+  return kind === 'node' ? { node: first } : { namespace: first, name: second };
 }
