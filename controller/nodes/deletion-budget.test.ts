@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
+import { memoryLeadership, memoryLease } from '../kube/testing/memory-leadership.ts';
 import { createBudgetKeeper } from './budget-keeper.ts';
 import {
   type Budget,
@@ -128,19 +129,8 @@ describe('a budget', () => {
 
 describe('the keeper of the budget', () => {
   function keeper(own: Parameters<typeof createBudgetKeeper>[3] = {}) {
-    const lease: { annotations: Record<string, string>; writes: number } = { annotations: {}, writes: 0 };
-    const leadership = {
-      leading: true,
-      leaderReportUrl: () => undefined,
-      timeLeftMs: () => 15_000,
-      annotations: () => lease.annotations,
-      async annotate(changes: Readonly<Record<string, string | null>>) {
-        await new Promise((resolve) => setImmediate(resolve));
-        lease.writes += 1;
-        lease.annotations = { ...lease.annotations, ...(changes as Record<string, string>) };
-      },
-    };
-    return { lease, budget: createBudgetKeeper(tenth, leadership, fakeClock(), own) };
+    const lease = memoryLease();
+    return { lease, budget: createBudgetKeeper(tenth, memoryLeadership(lease), fakeClock(), own) };
   }
 
   it('gives the same room to one only, however many ask at once', async () => {

@@ -7,6 +7,7 @@ import { WithheldError } from '../../controller/clouds/permit.ts';
 import { createSimulatedCloud as openSimulated } from '../../controller/clouds/simulated/simulated-cloud.ts';
 import type { EventTarget, KubeEvent } from '../../controller/kube/event-sink.ts';
 import { createListWatch } from '../../controller/kube/list-watch.ts';
+import { type MemoryLease, memoryLeadership, memoryLease } from '../../controller/kube/testing/memory-leadership.ts';
 import { createBudgetKeeper } from '../../controller/nodes/budget-keeper.ts';
 import { orphanMetrics } from '../../controller/services/orphans/metrics.ts';
 import { orphanLedgerKey } from '../../controller/services/orphans/orphan-ledger.ts';
@@ -20,11 +21,7 @@ const hour = 3_600_000;
 const day = 24 * hour;
 
 /** A process that does nothing but sweep. */
-function sweeper(
-  world: World,
-  lease: Record<string, string>,
-  options: { deleteOrphans?: boolean; budget?: number } = {},
-) {
+function sweeper(world: World, lease: MemoryLease, options: { deleteOrphans?: boolean; budget?: number } = {}) {
   const { clock, core, cloud } = world;
   const api = inProcessKube(core, clock);
   const services = createListWatch<ServiceView>({
@@ -46,18 +43,7 @@ function sweeper(
   const serving = { name: 'simulated', scope: opened.scope, loadBalancers };
   const events: { target: EventTarget; event: KubeEvent }[] = [];
   const registry = createMetricRegistry();
-  const leadership = {
-    leading: true,
-    timeLeftMs: () => 15_000,
-    leaderReportUrl: () => undefined,
-    annotations: () => lease,
-    async annotate(changes: Readonly<Record<string, string | null>>) {
-      for (const [key, value] of Object.entries(changes)) {
-        if (value === null) delete lease[key];
-        else lease[key] = value;
-      }
-    },
-  };
+  const leadership = memoryLeadership(lease);
   const state = { paused: false, fenced: false };
   let seen: Awaited<ReturnType<typeof loadBalancers.observeAll>> | undefined;
   const sweep = createOrphanSweep(
@@ -121,12 +107,12 @@ function sweeper(
 
 describe('the sweep of orphans', () => {
   let world: World;
-  let lease: Record<string, string>;
+  let lease: MemoryLease;
   let running: ReturnType<typeof sweeper>[];
 
   beforeEach(() => {
     world = createWorld({ deletingMs: 20_000 });
-    lease = {};
+    lease = memoryLease();
     running = [];
   });
   afterEach(async () => {
@@ -169,7 +155,7 @@ describe('the sweep of orphans', () => {
     );
     assert.match(events[0]?.event.message ?? '', /default\/web \(uid .*does not exist/);
     assert.equal(sweep.orphans()[0]?.service, 'default/web');
-    assert.ok(lease[orphanLedgerKey]);
+    assert.ok(lease.annotations[orphanLedgerKey]);
     await world.clock.advance(3 * day);
     assert.equal(world.mutationCount(), before);
     assert.equal(events.length, 1);
@@ -187,7 +173,7 @@ describe('the sweep of orphans', () => {
     await world.clock.advance(2 * hour);
     assert.equal(await gauge(), 0);
     assert.equal(api.calls.length, lists);
-    assert.equal(lease[orphanLedgerKey], undefined);
+    assert.equal(lease.annotations[orphanLedgerKey], undefined);
   });
 
   it('does not believe a cache that lags behind', async () => {
@@ -215,7 +201,7 @@ describe('the sweep of orphans', () => {
     assert.equal(world.cloud.network.addresses.store.all().length, 0);
     assert.equal(events.at(-1)?.event.reason, 'DeletedOrphanedLoadBalancer');
     assert.equal(await gauge(), 0);
-    assert.equal(lease[orphanLedgerKey], undefined);
+    assert.equal(lease.annotations[orphanLedgerKey], undefined);
   });
 
   it('remembers the first sight through restarts', async () => {
@@ -234,7 +220,7 @@ describe('the sweep of orphans', () => {
 
   it('trusts no wall clock that jumps', async () => {
     await strip('web');
-    lease[orphanLedgerKey] = '';
+    lease.annotations = { [orphanLedgerKey]: '' };
     const one = await begin({ deleteOrphans: true });
     await one.stop();
     running = [];

@@ -1,12 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { silentLog } from '../../../common/process/log.ts';
-import { createMetricRegistry } from '../../../common/process/metrics.ts';
 import { taints } from '../../../common/well-known.ts';
 import { uninitializedTaint } from '../../nodes/testing/example-node.ts';
-import { createMemberSets } from './member-sets.ts';
-import { memberMetrics } from './metrics.ts';
-import { cloud, excluded, held, marked, memberWorld, named, scope } from './testing/member-world.ts';
+import { excluded, held, marked, memberSetsOf, memberWorld, named, scope } from './testing/member-world.ts';
 import { memberNode } from './testing/node-list.ts';
 
 describe('the shared member sets', () => {
@@ -18,16 +14,7 @@ describe('the shared member sets', () => {
 
   it('answer nothing before they are started, nor for a scope that is not ours', () => {
     const { nodes, clock } = memberWorld([]);
-    const sets = createMemberSets({
-      nodes,
-      clouds: [cloud],
-      clock,
-      log: silentLog,
-      metrics: createMetricRegistry().define(memberMetrics),
-      budget: { take: async () => 0 },
-      liveNodes: async () => nodes.values(),
-      paused: () => false,
-    });
+    const sets = memberSetsOf(nodes, clock);
     const request = {
       service: 'x',
       trafficPolicy: 'Cluster',

@@ -1,15 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { silentLog } from '../../../common/process/log.ts';
-import { createMetricRegistry } from '../../../common/process/metrics.ts';
 import { fakeClock } from '../../../common/testing/fake-clock.ts';
 import type { NodeLabel, ObservedMember } from '../../clouds/load-balancers.ts';
-import { createMemberSets } from './member-sets.ts';
-import { memberMetrics } from './metrics.ts';
-import { idOf, memberNode, nodeList, regionCloud } from './testing/node-list.ts';
+import { held, memberSetsOf, printMembers, scope } from './testing/member-world.ts';
+import { memberNode, nodeList } from './testing/node-list.ts';
 
-const cloud = regionCloud('r1');
-const { scope } = cloud;
 const edge: readonly NodeLabel[] = [{ key: 'pool', value: 'edge' }];
 
 function labelled(name: string, pool: string | undefined) {
@@ -19,35 +14,21 @@ function labelled(name: string, pool: string | undefined) {
 function world(...pools: readonly (readonly [name: string, pool: string | undefined])[]) {
   const clock = fakeClock();
   const nodes = nodeList(pools.map(([name, pool]) => labelled(name, pool)));
-  const sets = createMemberSets({
-    nodes,
-    clouds: [cloud],
-    clock,
-    log: silentLog,
-    metrics: createMetricRegistry().define(memberMetrics),
-    budget: { take: async () => 0 },
-    liveNodes: async () => nodes.values(),
-    paused: () => false,
-  });
+  const sets = memberSetsOf(nodes, clock);
   let changes = 0;
   sets.onChange(() => {
     changes += 1;
   });
   sets.start();
   const ask = (nodeLabels: readonly NodeLabel[], observed: readonly ObservedMember[] = []) =>
-    sets
-      .membersFor({
+    printMembers(
+      sets.membersFor({
         ...{ scope, service: 'uid-1', trafficPolicy: 'Cluster', observed, maxMembers: undefined, drains: true },
         nodeLabels,
-      })
-      ?.members.map(({ providerID, draining }) => `${providerID.slice(idOf('').length)}${draining ? '~' : ''}`)
-      .sort()
-      .join(' ');
+      })?.members ?? [],
+    );
   return { clock, nodes, ask, changes: () => changes };
 }
-
-const holding = (...names: readonly string[]) =>
-  names.map((name) => ({ providerID: idOf(name), draining: false, healthy: true }));
 
 describe('a Service that chooses its members by labels', () => {
   it('gets the Nodes that carry every one of them, and no others', () => {
@@ -60,14 +41,14 @@ describe('a Service that chooses its members by labels', () => {
 
   it('drains a member that it does not choose any more, and adds one that it chooses now', async () => {
     const { clock, nodes, ask, changes } = world(['a', 'edge'], ['b', 'edge'], ['c', 'core']);
-    assert.equal(ask(edge, holding('a', 'b')), 'a b');
+    assert.equal(ask(edge, held(['a', 'b'])), 'a b');
     const before = changes();
     nodes.put(labelled('b', 'core'));
     nodes.put(labelled('c', 'edge'));
     await clock.advance(5000);
     assert.equal(changes(), before + 1);
-    assert.equal(ask(edge, holding('a', 'b')), 'a b~ c');
-    assert.equal(ask([], holding('a', 'b')), 'a b c');
+    assert.equal(ask(edge, held(['a', 'b'])), 'a b~ c');
+    assert.equal(ask([], held(['a', 'b'])), 'a b c');
   });
 
   it('is not disturbed by labels that nobody chooses by', async () => {
@@ -81,9 +62,9 @@ describe('a Service that chooses its members by labels', () => {
 
   it('keeps the member of a Node that vanished unexplained', async () => {
     const { clock, nodes, ask } = world(['a', 'edge'], ['b', 'edge']);
-    ask(edge, holding('a', 'b'));
+    ask(edge, held(['a', 'b']));
     nodes.remove('b');
     await clock.advance(5000);
-    assert.equal(ask(edge, holding('a', 'b')), 'a b');
+    assert.equal(ask(edge, held(['a', 'b'])), 'a b');
   });
 });

@@ -5,6 +5,7 @@ import type { ObservedMember } from '../../clouds/load-balancers.ts';
 import { instanceOf, type LeavingReason } from './facts.ts';
 import { type Departed, type Membership, nextMemberships, withDeparted } from './membership.ts';
 import { type DrainTimes, type MembersRequest, membersOf, type ServiceMembers } from './service-members.ts';
+import { printMembers } from './testing/member-world.ts';
 import { idOf } from './testing/node-list.ts';
 
 const scope = 'scope';
@@ -74,12 +75,7 @@ function request(text: string | undefined, changes: Partial<MembersRequest> = {}
   };
 }
 
-function print({ members }: Pick<ServiceMembers, 'members'>): string {
-  return members
-    .map(({ providerID, draining }) => `${providerID.slice(idOf('').length)}${draining ? '~' : ''}`)
-    .sort()
-    .join(' ');
-}
+const print = ({ members }: Pick<ServiceMembers, 'members'>) => printMembers(members);
 
 function ask(fleet: Fleet, text: string | undefined, changes: Partial<MembersRequest> = {}): string {
   return print(membersOf(setOf(fleet), request(text, changes), new Map(), options, 0).members);

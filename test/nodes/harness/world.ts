@@ -6,10 +6,9 @@ import { advanceDuring, type FakeClock, fakeClock } from '../../../common/testin
 import { metricValue } from '../../../common/testing/metric-value.ts';
 import { createSimulatedCloud as openSimulated } from '../../../controller/clouds/simulated/simulated-cloud.ts';
 import { createLookups } from '../../../controller/instances/lookups.ts';
-import { KubeError } from '../../../controller/kube/api.ts';
 import type { EventTarget, KubeEvent } from '../../../controller/kube/event-sink.ts';
-import type { Leadership } from '../../../controller/kube/leadership.ts';
 import { createListWatch, type ListWatch } from '../../../controller/kube/list-watch.ts';
+import { type MemoryLease, memoryLeadership, memoryLease } from '../../../controller/kube/testing/memory-leadership.ts';
 import { createBudgetKeeper } from '../../../controller/nodes/budget-keeper.ts';
 import type { ConfiguredCloud } from '../../../controller/nodes/configured-cloud.ts';
 import { type Budget, parseBudget } from '../../../controller/nodes/deletion-budget.ts';
@@ -85,7 +84,7 @@ export interface World {
   /** Every call to the cluster and the clouds by any replica, one line each. */
   readonly trace: string[];
   /** What stands in the annotations of the Lease. */
-  readonly lease: { annotations: Record<string, string>; broken: boolean };
+  readonly lease: MemoryLease;
   replica(): Replica;
   /** Calls of the cloud's API so far. */
   cloudCalls(): number;
@@ -132,7 +131,7 @@ export function createWorld(options: WorldOptions = {}): World {
   const cluster = createCluster(core, clock);
   const cloud = createSimulatedCloud({ clock, random, ...(options.geography && { projects: options.geography }) });
   const trace: string[] = [];
-  const lease: World['lease'] = { annotations: {}, broken: false };
+  const lease = memoryLease();
   const replicas: Replica[] = [];
   const specs = options.clouds ?? [{}];
   const firstProject = [...cloud.model.places.values()][0]!.project;
@@ -185,24 +184,9 @@ export function createWorld(options: WorldOptions = {}): World {
     const lookups = new Map(
       configured.flatMap(({ api, scope }) => (api ? [[scope, createLookups({ cloud: api, clock })] as const] : [])),
     );
-    const leadership: Leadership = {
-      leading: true,
-      leaderReportUrl: () => undefined,
-      timeLeftMs: () => 15_000,
-      annotations: () => lease.annotations,
-      async annotate(changes) {
-        if (lease.broken) throw new KubeError({ status: 503, reason: 'ServiceUnavailable', message: 'injected' });
-        const next = { ...lease.annotations };
-        for (const [key, value] of Object.entries(changes)) {
-          if (value === null) delete next[key];
-          else next[key] = value;
-        }
-        // The write takes its time: whoever reads and spends meanwhile must not spend twice.
-        await Promise.resolve();
-        lease.annotations = next;
-        trace.push(`${at()} lease ${JSON.stringify(changes)}`);
-      },
-    };
+    const leadership = memoryLeadership(lease, {
+      onWrite: (changes) => trace.push(`${at()} lease ${JSON.stringify(changes)}`),
+    });
     let sequence = 0;
     let leading: { readonly stop: AbortController; readonly done: Promise<void> } | undefined;
     const log =

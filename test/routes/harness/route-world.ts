@@ -11,7 +11,7 @@ import { createSimulatedCloud as openSimulated } from '../../../controller/cloud
 import { createLookups } from '../../../controller/instances/lookups.ts';
 import type { KubeApi } from '../../../controller/kube/api.ts';
 import { isMutating } from '../../../controller/kube/fence.ts';
-import type { Leadership } from '../../../controller/kube/leadership.ts';
+import { memoryLeadership } from '../../../controller/kube/testing/memory-leadership.ts';
 import { createBudgetKeeper } from '../../../controller/nodes/budget-keeper.ts';
 import type { ConfiguredCloud } from '../../../controller/nodes/configured-cloud.ts';
 import { parseBudget } from '../../../controller/nodes/deletion-budget.ts';
@@ -171,17 +171,7 @@ export function createRouteWorld(options: RouteWorldOptions = {}): RouteWorld {
     };
     const configured = [open(through)];
     const lookups = createLookups({ cloud: configured[0]!.api!, clock });
-    const leadership: Leadership = {
-      leading: true,
-      leaderReportUrl: () => undefined,
-      timeLeftMs: () => (self.fenced ? 0 : 15_000),
-      annotations: () => lease.annotations,
-      async annotate(changes) {
-        if (lease.broken) throw new Error('injected');
-        await Promise.resolve();
-        lease.annotations = { ...lease.annotations, ...(changes as Record<string, string>) };
-      },
-    };
+    const leadership = memoryLeadership(lease, { timeLeftMs: () => (self.fenced ? 0 : 15_000) });
     const context: RouteContext = {
       api,
       clock,

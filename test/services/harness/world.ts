@@ -9,6 +9,7 @@ import type { KubeApi, KubeCall } from '../../../controller/kube/api.ts';
 import type { EventTarget, KubeEvent } from '../../../controller/kube/event-sink.ts';
 import { fencedApi } from '../../../controller/kube/fence.ts';
 import { createListWatch } from '../../../controller/kube/list-watch.ts';
+import { memoryLeadership, memoryLease } from '../../../controller/kube/testing/memory-leadership.ts';
 import { createBudgetKeeper } from '../../../controller/nodes/budget-keeper.ts';
 import type { ConfiguredCloud } from '../../../controller/nodes/configured-cloud.ts';
 import { type NodeView, viewNode } from '../../../controller/nodes/node-view.ts';
@@ -130,7 +131,7 @@ export function createWorld(options: WorldOptions = {}): World {
   const regions = options.regions ?? ['sim-1'];
   const clusterUid = 'cluster-1';
   const replicas: Replica[] = [];
-  const lease = { annotations: {} as Record<string, string> };
+  const lease = memoryLease();
   const held = { credentialMs: 0 };
 
   function open(region: string, life: Life): ConfiguredCloud {
@@ -177,25 +178,13 @@ export function createWorld(options: WorldOptions = {}): World {
       trim: (raw) => viewService(raw, isRead),
       ...common,
     });
-    const leadership = {
-      leading: true,
-      leaderReportUrl: () => undefined,
-      ...fence,
-      annotations: () => lease.annotations,
-      async annotate(changes: Readonly<Record<string, string | null>>) {
-        for (const [key, value] of Object.entries(changes)) {
-          if (value === null) delete lease.annotations[key];
-          else lease.annotations[key] = value;
-        }
-      },
-    };
     const sets = createMemberSets({
       nodes,
       clouds: configured,
       clock,
       log,
       metrics: registry.define(memberMetrics),
-      budget: createBudgetKeeper({ limit: { share: 1 }, windowMs: 600_000 }, leadership, clock),
+      budget: createBudgetKeeper({ limit: { share: 1 }, windowMs: 600_000 }, memoryLeadership(lease, fence), clock),
       liveNodes: async () => nodes.values(),
       paused: () => self.paused,
     });

@@ -1,15 +1,16 @@
+import type { Clock } from '../../../../common/process/clock.ts';
 import { silentLog } from '../../../../common/process/log.ts';
 import { createMetricRegistry } from '../../../../common/process/metrics.ts';
 import { fakeClock } from '../../../../common/testing/fake-clock.ts';
 import { labels, taints } from '../../../../common/well-known.ts';
 import type { ObservedMember } from '../../../clouds/load-balancers.ts';
 import { KubeError } from '../../../kube/api.ts';
-import type { Leadership } from '../../../kube/leadership.ts';
+import { memoryLeadership, memoryLease } from '../../../kube/testing/memory-leadership.ts';
 import { createBudgetKeeper } from '../../../nodes/budget-keeper.ts';
 import type { NodeView } from '../../../nodes/node-view.ts';
-import { createMemberSets, type MemberSets } from '../member-sets.ts';
+import { createMemberSets, type MemberSets, type MemberSetsOptions } from '../member-sets.ts';
 import { memberMetrics } from '../metrics.ts';
-import { idOf, memberNode, nodeList, regionCloud } from './node-list.ts';
+import { idOf, memberNode, type NodeList, nodeList, regionCloud } from './node-list.ts';
 
 export const cloud = regionCloud('r1');
 export const { scope } = cloud;
@@ -26,29 +27,34 @@ export function held(names: readonly string[], draining = false): ObservedMember
   return names.map((name) => ({ providerID: idOf(name), draining, healthy: undefined }));
 }
 
-/** The Lease, which outlives a leader. */
-function lease() {
-  const state = { annotations: {} as Record<string, string>, broken: false, writes: 0 };
-  const leadership: Leadership = {
-    leading: true,
-    timeLeftMs: () => 15_000,
-    leaderReportUrl: () => undefined,
-    annotations: () => state.annotations,
-    async annotate(changes) {
-      await Promise.resolve();
-      if (state.broken) throw new KubeError({ status: 503, reason: 'ServiceUnavailable', message: 'injected' });
-      state.writes += 1;
-      state.annotations = { ...state.annotations, ...changes } as Record<string, string>;
-    },
-  };
-  return { state, leadership };
+/** These members as `name` or, draining, `name~`, sorted. */
+export function printMembers(members: readonly { readonly providerID: string; readonly draining: boolean }[]): string {
+  return members
+    .map(({ providerID, draining }) => `${providerID.slice(idOf('').length)}${draining ? '~' : ''}`)
+    .sort()
+    .join(' ');
+}
+
+/** Member sets of these Nodes, that have yet to start, with a budget that lets nobody go. */
+export function memberSetsOf(nodes: NodeList, clock: Clock, changes: Partial<MemberSetsOptions> = {}): MemberSets {
+  return createMemberSets({
+    nodes,
+    clouds: [cloud],
+    clock,
+    log: silentLog,
+    metrics: createMetricRegistry().define(memberMetrics),
+    budget: { take: async () => 0 },
+    liveNodes: async () => nodes.values(),
+    paused: () => false,
+    ...changes,
+  });
 }
 
 /** Member sets beside a cache of Nodes, a Lease and an API server that the test changes. */
 export function memberWorld(first: readonly NodeView[], budget = { limit: { share: 0.1 }, windowMs: 600_000 }) {
   const clock = fakeClock();
   const nodes = nodeList(first);
-  const { state, leadership } = lease();
+  const lease = memoryLease();
   const paused = { value: false };
   /** What the API server has beside what the cache shows. */
   const live = { broken: false, more: [] as NodeView[] };
@@ -56,20 +62,15 @@ export function memberWorld(first: readonly NodeView[], budget = { limit: { shar
   const self = {
     clock,
     nodes,
-    lease: state,
+    lease,
     paused,
     live,
     /** A new leader. */
     lead() {
       leader?.stop();
       const changes: string[] = [];
-      const sets = createMemberSets({
-        nodes,
-        clouds: [cloud],
-        clock,
-        log: silentLog,
-        metrics: createMetricRegistry().define(memberMetrics),
-        budget: createBudgetKeeper(budget, leadership, clock),
+      const sets = memberSetsOf(nodes, clock, {
+        budget: createBudgetKeeper(budget, memoryLeadership(lease), clock),
         async liveNodes() {
           if (live.broken) throw new KubeError({ status: 503, reason: 'ServiceUnavailable', message: 'injected' });
           return [...nodes.values(), ...live.more];
@@ -81,11 +82,10 @@ export function memberWorld(first: readonly NodeView[], budget = { limit: { shar
       sets.start();
       const ask = (observed: readonly ObservedMember[] | undefined, service = 'uid-1') =>
         sets.membersFor({ scope, service, trafficPolicy: 'Cluster', observed, maxMembers: undefined, drains: true });
-      const print = (observed: readonly ObservedMember[] | undefined, service?: string) =>
-        ask(observed, service)
-          ?.members.map(({ providerID, draining }) => `${providerID.slice(idOf('').length)}${draining ? '~' : ''}`)
-          .sort()
-          .join(' ');
+      const print = (observed: readonly ObservedMember[] | undefined, service?: string) => {
+        const asked = ask(observed, service);
+        return asked && printMembers(asked.members);
+      };
       return { sets, changes, ask, print };
     },
     put: (...names: string[]) => {
