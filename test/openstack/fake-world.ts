@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../common/process/clock.ts';
 import { HttpFailure } from '../../common/process/http.ts';
 import { advanceDuring, fakeClock } from '../../common/testing/fake-clock.ts';
 import type { CloudCall } from '../../controller/clouds/cloud.ts';
@@ -37,7 +38,7 @@ export interface FakeWorldOptions {
   readonly atomic?: boolean;
   /** Follows [Global] and [Route]. */
   readonly config?: string;
-  octavia(fake: FakeOpenStack, cluster: string): OctaviaWorld;
+  octavia(fake: FakeOpenStack, cluster: string, clock: Clock): OctaviaWorld;
   onCall?(call: CloudCall): void;
 }
 
@@ -59,7 +60,7 @@ router-id = ${routerId}
 ${config}`;
   const inner = fakeHttp(fake);
   return openStackWorld({
-    ...{ cluster, behind: behindOf(fake), octavia: octavia(fake, cluster), clock, env: {}, onCall },
+    ...{ cluster, behind: behindOf(fake), octavia: octavia(fake, cluster, clock), clock, env: {}, onCall },
     file: { path: 'cloud.conf', text },
     readText: async () => undefined,
     /** An answer that never comes ends with the time of the request. */

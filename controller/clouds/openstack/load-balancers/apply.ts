@@ -126,8 +126,9 @@ export function octaviaSteps({ client, reads }: { readonly client: OpenStackClie
           : found.loadBalancers.find(({ vipPortId }) => deletesAddress && vipPortId === deletesAddress.portId);
       // One that is being deleted serves nobody any more.
       if (target === undefined || target.status === 'PENDING_DELETE') return undefined;
-      const fresh = await reads.get(target.id, signal);
-      if (fresh === undefined) return undefined;
+      const seen = await reads.get(target.id, signal);
+      if (seen === undefined) return undefined;
+      const fresh = reads.memory.timed(seen);
       const query = [['load_balancer_id', target.id]] as const;
       const listeners = await reads.list(listings.listeners, query, signal, 'change');
       const isSame = fresh.status === target.status && sameTags(fresh.tags, target.tags);

@@ -3,7 +3,7 @@ import type { Owner } from '../../load-balancers.ts';
 import type { LoadBalancer } from './answer.ts';
 import type { OctaviaObserved, Subject } from './observed.ts';
 import { createPace } from './pace.ts';
-import { isPending } from './plan-wait.ts';
+import { isAtWork } from './plan-wait.ts';
 
 /** What one process remembers between looks; nothing of it is needed to be right. */
 export interface Memory {
@@ -20,6 +20,8 @@ export interface Memory {
   timed(loadBalancer: LoadBalancer): LoadBalancer;
   /** As our change has left it, with how long that may take. */
   begun(loadBalancer: LoadBalancer): LoadBalancer;
+  /** When our last change of it was answered, monotonic milliseconds, while it is at work on that. */
+  begunAtMs(id: string): number | undefined;
   /** It was just seen that it does not exist. */
   ended(id: string): void;
   /** Everything of this owner, or of everybody, was looked for by a look that began at this stamp. */
@@ -113,7 +115,7 @@ export function createMemory(clock: Clock): Memory {
       const { own, hosts = [] } = observed?.pieces ?? {};
       if (own?.status === 'ACTIVE') recreations.delete(owner.service);
       // The rest is read anew anyway.
-      const waits = [own, ...hosts].some((one) => one && isPending(one));
+      const waits = [own, ...hosts].some((one) => one && isAtWork(one));
       if (observed && (waits || observed.pieces.assumed))
         last.set(owner.service, { observed, sure, waits, atMs: clock.monotonic() });
       else last.delete(owner.service);
@@ -126,7 +128,7 @@ export function createMemory(clock: Clock): Memory {
     forget: ({ service }) => void last.delete(service),
     timed(loadBalancer) {
       const { id, status } = loadBalancer;
-      if (!isPending(loadBalancer)) {
+      if (!isAtWork(loadBalancer)) {
         if (status === 'ACTIVE') done(id);
         else atWork.delete(id);
         return loadBalancer;
@@ -143,6 +145,7 @@ export function createMemory(clock: Clock): Memory {
       atWork.set(id, { kind: kindOf(loadBalancer), sinceMs, seenMs: sinceMs, stillMs: undefined });
       return withTimes(loadBalancer, sinceMs);
     },
+    begunAtMs: (id) => atWork.get(id)?.sinceMs,
     ended: (id) => done(id),
     noteRecreation({ service }) {
       const count = (recreations.get(service)?.count ?? 0) + 1;

@@ -17,6 +17,10 @@ export function waitFor({
   return { ...nothing, waitMs: Math.min(30_000, Math.max(leastMs, Math.round(pendingMs / 5))) };
 }
 
+export function isAtWork({ status }: Pick<LoadBalancer, 'status'>): boolean {
+  return status.startsWith('PENDING');
+}
+
 export function isPending({ status }: Pick<LoadBalancer, 'status'>): boolean {
   return status.startsWith('PENDING') || status === 'DELETED';
 }

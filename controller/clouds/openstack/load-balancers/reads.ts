@@ -1,4 +1,3 @@
-import { isCloudError } from '../../../../common/cloud-error.ts';
 import type { Clock } from '../../../../common/process/clock.ts';
 import type { LoadBalancerRef, Owner } from '../../load-balancers.ts';
 import { inParallel } from '../../lookup-pass.ts';
@@ -9,25 +8,17 @@ import type { LoadBalancerConfig } from '../load-balancer-config.ts';
 import { type FloatingIp, type LoadBalancer, type NodePort, readLoadBalancer } from './answer.ts';
 import { minorOf } from './features.ts';
 import { type List, listings, listsOf } from './listings.ts';
+import { createLooks } from './looks.ts';
 import { createMemory, type Memory } from './memory.ts';
 import { classicName, floatingIpDescription, markIn, securityGroupName } from './names.ts';
 import { networkFacts } from './network-facts.ts';
-import {
-  assemble,
-  type Found,
-  foundIn,
-  type OctaviaObserved,
-  ourPools,
-  type Subject,
-  withLoadBalancer,
-} from './observed.ts';
+import { assemble, type Found, type OctaviaObserved, ourPools, type Subject } from './observed.ts';
 import { isOurGroup } from './plan-security-group.ts';
-import { isPending } from './plan-wait.ts';
 import { callsAtOnce, poolReads, withMonitors } from './pool-reads.ts';
 import { ofServers, readAll, subjectOf } from './read-all.ts';
-import { type Comparison, compare, readStatusTree } from './status-tree.ts';
 import type { NewLoadBalancer } from './step.ts';
 import { ownedBy, ownerTagsOf } from './tags.ts';
+import { recalledWhileWaiting } from './waiting.ts';
 
 export interface Reads {
   observe(ref: LoadBalancerRef, signal?: AbortSignal): Promise<OctaviaObserved | undefined>;
@@ -69,6 +60,10 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
   const memory = createMemory(clock);
   /** By server and address, for a while: most load balancers have the same members. */
   const subnets = new Map<string, { readonly id: string; readonly atMs: number }>();
+  const recalled = recalledWhileWaiting({
+    ...{ client, memory, look: createLooks({ clock, list, get }), learn: inside.learn },
+    assemble: (subject, found) => assemble(subject, found, config),
+  });
   let minor: number | undefined;
 
   async function knowMinor(signal?: AbortSignal): Promise<number | undefined> {
@@ -81,8 +76,7 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
     const operation = 'GET /lbaas/loadbalancers/{id}';
     try {
       const path = `/lbaas/loadbalancers/${id}`;
-      const json = await client.get({ service: 'load-balancer', path, operation, signal });
-      return memory.timed(readLoadBalancer(json, operation));
+      return readLoadBalancer(await client.get({ service: 'load-balancer', path, operation, signal }), operation);
     } catch (error) {
       if (!isThingNotFound(error)) throw error;
       memory.ended(id);
@@ -119,9 +113,11 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
       [...new Set(ids)].filter((id) => id !== undefined && id !== '' && !all.has(id)) as string[];
     const byItsId = missing([ref.id, ref.attachTo]);
     for (const one of await Promise.all(byItsId.map((id) => get(id, signal))))
-      if (one && (ownedBy(one.tags, owner) || one.id === ref.attachTo || ref.adopt !== undefined)) all.set(one.id, one);
+      if (one && (ownedBy(one.tags, owner) || one.id === ref.attachTo || ref.adopt !== undefined))
+        all.set(one.id, memory.timed(one));
     const elsewhere = missing([...listed, ...pooled].map(({ loadBalancerId }) => loadBalancerId));
-    for (const one of await Promise.all(elsewhere.map((id) => get(id, signal)))) if (one) all.set(one.id, one);
+    for (const one of await Promise.all(elsewhere.map((id) => get(id, signal))))
+      if (one) all.set(one.id, memory.timed(one));
     const group = groups.find((one) => isOurGroup(one, subject));
     const ports = config.manageSecurityGroups || group ? await list(listings.ports, [], signal) : undefined;
     const vips = [...all.values()].map(({ vipPortId }) => vipPortId).filter((id) => id !== '');
@@ -151,63 +147,6 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
     memory.looked(owner, stamp);
     memory.remember(subject, observed, false);
     return observed;
-  }
-
-  /**
-   * While Octavia is at work on it, one read tells so; the rest is as it was. Octavia lets nobody else in meanwhile: when it is done, there is what our step has made
-   * of what was there. Before that counts as all that there is, it is compared with what Octavia tells of everything in one answer. Undefined: everything has to be read.
-   */
-  async function recalled(
-    ref: LoadBalancerRef,
-    subject: Subject,
-    signal?: AbortSignal,
-  ): Promise<{ readonly observed: OctaviaObserved | undefined } | undefined> {
-    const { observed: known, sure = false } = memory.recall(ref.owner) ?? {};
-    const main = known?.pieces.own ?? known?.pieces.hosts.find(({ id }) => id === ref.attachTo);
-    if (known === undefined || main === undefined) return undefined;
-    const { own, hosts, doubles, assumed, subject: before } = known.pieces;
-    // What else it names now was not looked for then.
-    if (before.attachTo !== subject.attachTo || before.address !== subject.address) return undefined;
-    if (own === main && ref.id !== undefined && ref.id !== main.id) return undefined;
-    const result = (now: LoadBalancer | undefined, isAssumed = false) => {
-      const { noFailover } = memory;
-      const found = { ...foundIn(known), assumed: isAssumed, noFailover, restMs: memory.restOf(ref.owner) };
-      const observed = assemble(subject, withLoadBalancer(found, main.id, now), config);
-      memory.remember(subject, observed, sure);
-      return { observed };
-    };
-    let now = main;
-    if (isPending(main)) {
-      const fresh = await get(main.id, signal);
-      // Proved by its id; what else there was is known from before its end, but for what has become of addresses on it.
-      const isProved = sure && main.status === 'PENDING_DELETE' && known.pieces.floatingIps.length === 0;
-      if (fresh === undefined) return isProved ? result(undefined) : undefined;
-      now = { ...fresh, listeners: main.listeners, pools: main.pools };
-      if (isPending(fresh)) return result(now);
-      if (fresh.status !== 'ACTIVE' || !sure) return undefined;
-      // Some providers are done with the load balancer before they begin with what is on it.
-      if (main.status !== 'PENDING_CREATE') return result(now, true);
-    } else if (!assumed) return undefined;
-    if ([...hosts, ...doubles].some((one) => one !== main && isPending(one))) return undefined;
-    const compared = await comparison(now, signal);
-    if (compared.is === 'different') return undefined;
-    if (compared.is === 'at work') return result(memory.timed({ ...now, status: 'PENDING_UPDATE' }));
-    const { loadBalancer } = compared;
-    inside.learn(loadBalancer);
-    return result(loadBalancer);
-  }
-
-  async function comparison(known: LoadBalancer, signal: AbortSignal | undefined): Promise<Comparison> {
-    const operation = 'GET /lbaas/loadbalancers/{id}/status';
-    const path = `/lbaas/loadbalancers/${known.id}/status`;
-    try {
-      const json = await client.get({ service: 'load-balancer', path, operation, signal });
-      return compare(known, readStatusTree(json, operation));
-    } catch (error) {
-      // Gone, or this Octavia does not show it: everything is read, then.
-      if (isThingNotFound(error) || (isCloudError(error) && error.kind === 'Forbidden')) return { is: 'different' };
-      throw error;
-    }
   }
 
   async function nothing(owner: Owner, signal?: AbortSignal): Promise<Found> {

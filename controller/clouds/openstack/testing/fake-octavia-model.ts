@@ -24,6 +24,8 @@ export interface FakeBalancer extends FakeThing {
   readonly pools: FakePool[];
   /** How many looks at it still show it at work. */
   looksLeft: number;
+  /** When it is done, where that goes by time. */
+  readyAtMs?: number | undefined;
   /** What it becomes then. */
   becomes: 'ACTIVE' | 'ERROR' | 'DELETED';
 }

@@ -41,6 +41,8 @@ export interface FakeOctavia {
   readonly providers: Set<string>;
   /** How many looks at a load balancer show it PENDING after each write. */
   looks: number;
+  /** How long each kind of work takes, by this clock, in place of `looks`. */
+  takes: FakeTimes | undefined;
   /** What the next load balancer that is made comes to. */
   nextBecomes: 'ACTIVE' | 'ERROR';
   /** An administrator's; 403 otherwise. */
@@ -51,6 +53,13 @@ export interface FakeOctavia {
   settle(): void;
 }
 
+export interface FakeTimes {
+  nowMs(): number;
+  readonly createMs: number;
+  readonly updateMs: number;
+  readonly deleteMs: number;
+}
+
 /** Puts Octavia into a fake OpenStack. */
 export function addOctavia(fake: FakeOpenStack): FakeOctavia {
   const octavia: FakeOctavia = {
@@ -58,6 +67,7 @@ export function addOctavia(fake: FakeOpenStack): FakeOctavia {
     minor: 26,
     providers: new Set(['amphora', 'octavia']),
     looks: 1,
+    takes: undefined,
     nextBecomes: 'ACTIVE',
     mayFailOver: false,
     breakDown(id) {
@@ -68,6 +78,7 @@ export function addOctavia(fake: FakeOpenStack): FakeOctavia {
     settle() {
       for (const one of [...octavia.balancers.values()]) {
         one.looksLeft = 0;
+        one.readyAtMs = undefined;
         look(fake, octavia, one);
       }
     },
@@ -87,10 +98,14 @@ export function addOctavia(fake: FakeOpenStack): FakeOctavia {
 
 function look(fake: FakeOpenStack, octavia: FakeOctavia, one: FakeBalancer): void {
   if (!one.status.startsWith('PENDING')) return;
-  if (one.looksLeft > 0) {
+  const { takes } = octavia;
+  if (takes && one.readyAtMs === undefined) one.readyAtMs = readyAtMs(takes, one);
+  if (takes && takes.nowMs() < (one.readyAtMs ?? 0)) return;
+  if (!takes && one.looksLeft > 0) {
     one.looksLeft -= 1;
     return;
   }
+  one.readyAtMs = undefined;
   if (one.becomes === 'DELETED') {
     octavia.balancers.delete(one.id);
     const port = String(one.fields['vip_port_id']);
@@ -107,6 +122,10 @@ function look(fake: FakeOpenStack, octavia: FakeOctavia, one: FakeBalancer): voi
     piece.status = piece === one || one.becomes === 'ERROR' ? one.becomes : 'ACTIVE';
     piece.fields['updated_at'] = timestamp();
   }
+}
+
+function readyAtMs({ nowMs, createMs, updateMs, deleteMs }: FakeTimes, { status }: FakeBalancer): number {
+  return nowMs() + (status === 'PENDING_CREATE' ? createMs : status === 'PENDING_DELETE' ? deleteMs : updateMs);
 }
 
 function handle(fake: FakeOpenStack, octavia: FakeOctavia, call: FakeCall, response: ServerResponse): 'answered' {
@@ -139,6 +158,8 @@ function handle(fake: FakeOpenStack, octavia: FakeOctavia, call: FakeCall, respo
     response.end('');
     return 'answered';
   };
+  // By time it is done whether or not somebody looks.
+  if (octavia.takes) for (const each of [...octavia.balancers.values()]) look(fake, octavia, each);
   const balancers = [...octavia.balancers.values()];
   const change = (balancer: FakeBalancer) => {
     if (balancer.status !== 'ACTIVE') {
@@ -184,6 +205,7 @@ function handle(fake: FakeOpenStack, octavia: FakeOctavia, call: FakeCall, respo
     }
     case 'POST loadbalancers': {
       const made = create(fake, octavia, one('loadbalancer'));
+      made.readyAtMs = octavia.takes && readyAtMs(octavia.takes, made);
       return answer(201, 'loadbalancer', createdJson(made));
     }
     case 'PUT loadbalancers/id': {
@@ -359,6 +381,7 @@ function handle(fake: FakeOpenStack, octavia: FakeOctavia, call: FakeCall, respo
 function work(octavia: FakeOctavia, balancer: FakeBalancer, status: string): void {
   balancer.status = status;
   balancer.looksLeft = octavia.looks;
+  balancer.readyAtMs = octavia.takes && readyAtMs(octavia.takes, balancer);
   balancer.becomes = 'ACTIVE';
   balancer.fields['updated_at'] = timestamp();
 }

@@ -1,0 +1,81 @@
+import { isCloudError } from '../../../../common/cloud-error.ts';
+import type { LoadBalancerRef } from '../../load-balancers.ts';
+import type { OpenStackClient } from '../client.ts';
+import { isThingNotFound } from '../fault.ts';
+import type { LoadBalancer } from './answer.ts';
+import type { Look } from './looks.ts';
+import type { Memory } from './memory.ts';
+import { type Found, foundIn, type OctaviaObserved, type Subject, withLoadBalancer } from './observed.ts';
+import { isAtWork, isPending } from './plan-wait.ts';
+import { type Comparison, compare, readStatusTree } from './status-tree.ts';
+
+export interface WaitingParts {
+  readonly client: OpenStackClient;
+  readonly memory: Memory;
+  readonly look: Look;
+  /** Takes what is on it as known. */
+  learn(loadBalancer: LoadBalancer): void;
+  assemble(subject: Subject, found: Found): OctaviaObserved | undefined;
+}
+
+/** Undefined: everything has to be read. Throws a CloudError. */
+export type Recalled = (
+  ref: LoadBalancerRef,
+  subject: Subject,
+  signal?: AbortSignal,
+) => Promise<{ readonly observed: OctaviaObserved | undefined } | undefined>;
+
+/**
+ * While Octavia is at work on a load balancer, one read tells so; the rest is as it was. Octavia lets nobody else in meanwhile: when it is done, there is what our step has
+ * made of what was there. Before that counts as all that there is, it is compared with what Octavia tells of everything in one answer.
+ */
+export function recalledWhileWaiting({ client, memory, look, learn, assemble }: WaitingParts): Recalled {
+  async function comparison(known: LoadBalancer, signal: AbortSignal | undefined): Promise<Comparison> {
+    const operation = 'GET /lbaas/loadbalancers/{id}/status';
+    const path = `/lbaas/loadbalancers/${known.id}/status`;
+    try {
+      const json = await client.get({ service: 'load-balancer', path, operation, signal });
+      return compare(known, readStatusTree(json, operation));
+    } catch (error) {
+      // Gone, or this Octavia does not show it: everything is read, then.
+      if (isThingNotFound(error) || (isCloudError(error) && error.kind === 'Forbidden')) return { is: 'different' };
+      throw error;
+    }
+  }
+
+  return async function recalled(ref, subject, signal) {
+    const { observed: known, sure = false } = memory.recall(ref.owner) ?? {};
+    const main = known?.pieces.own ?? known?.pieces.hosts.find(({ id }) => id === ref.attachTo);
+    if (known === undefined || main === undefined) return undefined;
+    const { own, hosts, doubles, assumed, subject: before } = known.pieces;
+    // What else it names now was not looked for then.
+    if (before.attachTo !== subject.attachTo || before.address !== subject.address) return undefined;
+    if (own === main && ref.id !== undefined && ref.id !== main.id) return undefined;
+    const result = (now: LoadBalancer | undefined, isAssumed = false) => {
+      const { noFailover } = memory;
+      const found = { ...foundIn(known), assumed: isAssumed, noFailover, restMs: memory.restOf(ref.owner) };
+      const observed = assemble(subject, withLoadBalancer(found, main.id, now));
+      memory.remember(subject, observed, sure);
+      return { observed };
+    };
+    let now = main;
+    if (isAtWork(main)) {
+      const sinceMs = memory.begunAtMs(main.id) ?? -1;
+      const fresh = await look({ id: main.id, cluster: ref.owner.cluster, sinceMs }, signal);
+      // Proved by its id; what else there was is known from before its end, but for what has become of addresses on it.
+      const isProved = sure && main.status === 'PENDING_DELETE' && known.pieces.floatingIps.length === 0;
+      if (fresh === undefined) return isProved ? result(undefined) : undefined;
+      now = { ...memory.timed(fresh), listeners: main.listeners, pools: main.pools };
+      if (isAtWork(fresh)) return result(now);
+      if (fresh.status !== 'ACTIVE' || !sure) return undefined;
+      // Some providers are done with the load balancer before they begin with what is on it.
+      if (main.status !== 'PENDING_CREATE') return result(now, true);
+    } else if (!assumed) return undefined;
+    if ([...hosts, ...doubles].some((one) => one !== main && isPending(one))) return undefined;
+    const compared = await comparison(now, signal);
+    if (compared.is === 'different') return undefined;
+    if (compared.is === 'at work') return result(memory.timed({ ...now, status: 'PENDING_UPDATE' }));
+    learn(compared.loadBalancer);
+    return result(compared.loadBalancer);
+  };
+}
