@@ -12,6 +12,7 @@ const oftenCalled = [
   'cloud GET routes',
   'cloud POST routes',
   'kube create events',
+  'kube create tokenreviews',
   'kube get configmaps',
   'kube get leases',
   'kube get leases (node)',
@@ -76,7 +77,7 @@ function shapedKinds(site: string): readonly string[] {
   if (api === 'kube') {
     // Later pages are asked for by the lists of what may be long.
     const query = rest[0] === 'nodes' || rest[0] === 'services' ? { continue: anyPage } : {};
-    return kubeFaultsOf({ verb: verb as 'get', query });
+    return kubeFaultsOf(site, { verb: verb as 'get', query });
   }
   if (api !== 'cloud') return [];
   const lists = rest.join(' ').split('?')[0]!.split('/').length % 2 === 1;

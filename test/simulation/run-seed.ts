@@ -1,11 +1,14 @@
 import { createSimulatedCloud } from '../sandbox/cloud/cloud.ts';
 import { quotaKinds } from '../sandbox/cloud/quotas.ts';
 import { createKubeApiCore } from '../sandbox/kube/kube-api-core.ts';
+import { createAgentTokens } from './actors/agent-tokens.ts';
 import { createAgents } from './actors/agents.ts';
 import { createCluster } from './actors/cluster.ts';
 import { createMachines, type Machine } from './actors/machines.ts';
 import { createPeople } from './actors/people.ts';
+import { createReportDelivery } from './actors/report-delivery.ts';
 import { createServices } from './actors/services.ts';
+import { simulatedSigner } from './actors/token-signer.ts';
 import { createTroubles } from './actors/troubles.ts';
 import { createTruth } from './actors/truth.ts';
 import { createVms } from './actors/vms.ts';
@@ -20,9 +23,11 @@ import { inMotion, silentWaits, unmetNodes } from './judge/desired.ts';
 import { orphans, silentServices, unmetNetwork } from './judge/desired-network.ts';
 import { collectEvidence } from './judge/evidence.ts';
 import { judgeNetwork } from './judge/network.ts';
+import { nodeOf } from './judge/node-object.ts';
 import type { Broken, Observer } from './judge/observer.ts';
 import { judgeQuiet } from './judge/quiet.ts';
 import { judgeRanges } from './judge/ranges.ts';
+import { judgeReports } from './judge/reports.ts';
 import { judgeWrites } from './judge/writes.ts';
 import type { Acting } from './wires/wire.ts';
 
@@ -75,6 +80,7 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
   const core = createKubeApiCore({
     clock: stamping,
     random: createDice(seed, 'api server').random,
+    signer: simulatedSigner(),
     historyLimit: 100_000,
   });
   const cloud = createSimulatedCloud({
@@ -91,7 +97,8 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
   });
   const truth = createTruth(clock, cloud, core);
   const cluster = createCluster(core, clock);
-  const machines = createMachines(truth, cluster, createDice(seed, 'machines'), scenario);
+  const tokens = createAgentTokens(truth, cluster, createDice(seed, 'tokens'));
+  const machines = createMachines(truth, cluster, tokens, createDice(seed, 'machines'), scenario);
   const rates = { kube: 0, watch: 0, cloud: 0, report: 0 };
   const counts = new Map<string, number>();
   const { site, kinds } = aimOf(seed);
@@ -111,22 +118,29 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
     counts,
     aim,
     trace: say,
+    otherNode,
     failed: (identity, why) => say?.(`${identity}  leading failed: ${String(why)}`),
   });
   const quiet = judgeQuiet(breaks);
   observers.push(
     judgeDeletions(truth, evidence, scenario, fleet.wallOffsetOf, breaks),
+    judgeReports(breaks),
     judgeWrites(truth, evidence, breaks),
     judgeRanges(truth, breaks),
     judgeNetwork(truth, acting, fleet.holder, scenario, breaks),
     quiet,
   );
-  const agents = createAgents(truth, machines, {
+  const delivery = createReportDelivery(truth, machines, {
     dice: createDice(seed, 'agents'),
-    faults: createFaults({ dice: createDice(seed, 'report faults'), rates, counts, aim, turn: seed }),
     observers,
     trace: say,
     leader: () => fleet.leaders()[0],
+    processes: () => fleet.places.flatMap(({ process }) => (process === undefined ? [] : [process])),
+  });
+  const agents = createAgents(truth, machines, tokens, {
+    dice: createDice(seed, 'what agents say'),
+    faults: createFaults({ dice: createDice(seed, 'report faults'), rates, counts, aim, turn: seed }),
+    delivery,
   });
   const regions = scenario.clouds.filter(({ reportOnly }) => reportOnly === undefined).map(({ region }) => region);
   const people = createPeople(truth, cluster, machines, createDice(seed, 'people'));
@@ -141,6 +155,17 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
     wildClocks: scenario.wildClocks,
     count: (site, kind) => counts.set(`${site}\t${kind}`, (counts.get(`${site}\t${kind}`) ?? 0) + 1),
   });
+
+  const otherDice = createDice(seed, 'other node');
+  /** Its agent is no more to be believed than a liar's. */
+  function otherNode(name: string) {
+    const others = machines.all.filter((machine) => machine.name !== name && truth.node(machine.name) !== undefined);
+    if (others.length === 0) return undefined;
+    const other = otherDice.pick(others).name;
+    const { uid } = nodeOf(truth.node(other)!);
+    truth.liars.add(uid);
+    return { name: other, uid };
+  }
 
   /** Lets time pass; ends early when a promise breaks or `done` says so. */
   async function pass(ms: number, done: () => boolean = () => false): Promise<void> {
@@ -261,6 +286,10 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
     if (differs.length === 0 && still && heard && fleet.places.every(({ process }) => process !== undefined)) break;
   }
   const convergedIn = (clock.monotonic() - calmFrom) / 1000;
+  const unheard = machines.all
+    .filter((machine) => !isHeard(machine))
+    .map(({ name }) => `nobody hears the agent of ${name}`);
+  differs.push(...unheard);
   if (broken === undefined && differs.length > 0) breaks('convergence', differs.join('; '));
   const silent = [...silentWaits(truth, scenario), ...silentServices(truth)];
   if (silent.length > 0) breaks(12, `nothing says why ${silent.join(', ')} wait`);

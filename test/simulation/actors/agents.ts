@@ -1,11 +1,10 @@
-import type { Notice } from '../../../common/instance.ts';
-import type { Report, ReportedInstance } from '../../../common/report.ts';
-import type { SimulatedInstance } from '../../sandbox/cloud/instance.ts';
+import type { Report } from '../../../common/report.ts';
 import type { Dice } from '../engine/dice.ts';
 import type { Faults } from '../engine/faults.ts';
-import type { Process } from '../engine/process.ts';
-import type { Observer } from '../judge/observer.ts';
+import type { AgentTokens } from './agent-tokens.ts';
+import { honestReport, lyingReport } from './machine-report.ts';
 import type { Machine, Machines } from './machines.ts';
+import type { Letter, ReportDelivery } from './report-delivery.ts';
 import type { Truth } from './truth.ts';
 
 export interface Agents {
@@ -15,21 +14,21 @@ export interface Agents {
 }
 
 const everyMs = 20_000;
+/** More than a node may send in a minute. */
+const tooMany = 30;
+/** More than an address that proves nothing may. */
+const flood = 320;
+const tooSoonMs = 50;
+const floodMs = 10;
 
-/** Agents report to whichever replica leads, over a network that loses, repeats and reorders, and among them are liars. */
+/** Agents that report, and among them liars; and strangers who show what tokens they can get. */
 export function createAgents(
   truth: Truth,
   machines: Machines,
-  parts: {
-    readonly dice: Dice;
-    readonly faults: Faults;
-    readonly observers: readonly Observer[];
-    readonly trace: ((line: string) => void) | undefined;
-    leader(): Process | undefined;
-  },
+  tokens: AgentTokens,
+  { faults, delivery, dice }: { readonly faults: Faults; readonly delivery: ReportDelivery; readonly dice: Dice },
 ): Agents {
   const { clock } = truth;
-  const { dice, faults, observers, trace } = parts;
   let stopped = false;
 
   function tick(): void {
@@ -46,7 +45,8 @@ export function createAgents(
 
   function send(machine: Machine, changes: Partial<Report>): void {
     const fault = faults.report();
-    if (fault === 'lost' || machine.nodeUid === undefined) return;
+    const token = tokens.of(machine.name);
+    if (fault === 'lost' || token === undefined) return;
     if (fault === 'silence') {
       machine.agentSilent = true;
       clock.setTimer(dice.between(30_000, 120_000), () => {
@@ -54,79 +54,68 @@ export function createAgents(
       });
       return;
     }
+    const strange = strangers(fault, machine);
+    for (const [shown, times] of strange) {
+      const letter = { token: shown, text: lie(machine) };
+      for (let count = 0; count < times; count += 1) delivery.send(machine, letter, fault, count * floodMs);
+    }
+    const say = (letter: Letter, delayMs = 0) =>
+      delivery.send(machine, letter, strange.length > 0 ? undefined : fault, delayMs);
     const report = fault === 'forged' ? forge(machine) : honest(machine, changes);
     if (report === undefined) return;
-    const sender = {
-      nodeName: machine.name,
-      nodeUid: machine.nodeUid,
-      podUid: `pod-${machine.name}`,
-      credentialId: `credential-${machine.name}`,
-    };
-    const arrive = () => {
-      // Whom an agent takes for the leader may be one no more.
-      const leader = parts.leader();
-      if (leader === undefined || leader.wire.clock.dead) return;
-      leader.wire.clock.deliver(dice.between(1, 20), () => {
-        const outcome = leader.takeReport(sender, report);
-        trace?.(
-          `${leader.identity}  report of ${machine.name}${fault === undefined ? '' : `  !! ${fault}`}: ${outcome} ${JSON.stringify(report)}`,
-        );
-        if (outcome === 'refused') return;
-        if (fault !== 'forged') machine.heardAt = clock.monotonic();
-        if (outcome !== 'kept') return;
-        const announcesEnd =
-          report.notices?.some(({ kind }) => kind === 'preemption' || kind === 'termination') === true;
-        const addresses = report.instance?.addresses.map(({ address }) => address);
-        const { process } = leader.wire;
-        const at = clock.monotonic();
-        for (const observer of observers)
-          observer.report?.({ at, process, nodeName: machine.name, nodeUid: sender.nodeUid, addresses, announcesEnd });
-      });
-    };
-    if (fault === 'late') clock.setTimer(dice.between(2000, 40_000), arrive);
-    else arrive();
-    if (fault === 'duplicate') clock.setTimer(dice.between(10, 5000), arrive);
+    const letter = { token: fault === 'no token' ? '' : token, text: written(report, fault) };
+    say(letter, fault === 'late' ? dice.between(2000, 40_000) : 0);
+    if (fault === 'duplicate') say(letter, dice.between(10, 5000));
+    for (let count = 1; fault === 'too many' && count < tooMany; count += 1) {
+      const next = honest(machine, changes);
+      say({ token, text: JSON.stringify(next) }, count * tooSoonMs);
+    }
+  }
+
+  /** What strangers show, and how often, besides what the agent itself says. */
+  function strangers(fault: string | undefined, { name }: Machine): [token: string, times: number][] {
+    const of = (token: string | undefined, times = 1): [string, number][] =>
+      token === undefined ? [] : [[token, times]];
+    switch (fault) {
+      case 'forged token':
+        return of(tokens.forged(dice.pick(machines.all).name));
+      case 'flood of forged tokens':
+        return of(tokens.forged(name), flood);
+      case 'token of another account':
+        return of(tokens.ofAnotherAccount(name));
+      case 'token for another audience':
+        return of(tokens.forAnotherAudience(name));
+      default:
+        return [];
+    }
+  }
+
+  function written(report: Report, fault: string | undefined): string {
+    const text = JSON.stringify(report);
+    if (fault === 'cut') return text.slice(0, dice.whole(0, text.length - 1));
+    if (fault !== 'another shape') return text;
+    const wrong = dice.pick([{ sequence: '1' }, { instance: { ...report.instance, id: 7 } }, { x: 1 }]);
+    return JSON.stringify({ ...report, ...wrong });
   }
 
   function honest(machine: Machine, changes: Partial<Report>): Report | undefined {
-    const vm = truth.vm(machine.vmId);
-    if (vm === undefined) return undefined;
-    const { notices, smbiosUuid } = vm;
-    return {
-      ...frame(machine),
-      instance: reported(machine, vm),
-      ...(smbiosUuid === undefined ? {} : { smbiosUuid }),
-      ...(notices.length > 0 ? { notices } : {}),
-      ...changes,
-    };
+    const report = honestReport(truth, machine);
+    return report && { ...report, ...changes };
   }
 
   /** A node that was broken into: it says that it is another one, or that that one is about to end. */
   function forge(machine: Machine): Report | undefined {
     const victim = dice.pick(machines.all);
-    const vm = truth.vm(victim.vmId);
-    if (vm === undefined || victim === machine || machine.nodeUid === undefined) return undefined;
-    truth.liars.add(machine.nodeUid);
-    const notices: Notice[] = [{ kind: 'termination', deadline: new Date(clock.now()).toISOString() }];
-    return {
-      ...frame(machine),
-      instance: reported(victim, vm),
-      ...(vm.smbiosUuid === undefined ? {} : { smbiosUuid: vm.smbiosUuid }),
-      notices,
-      leaving: dice.chance(0.5),
-    };
+    if (victim === machine || machine.nodeUid === undefined) return undefined;
+    const report = lyingReport(truth, machine, victim, dice.chance(0.5));
+    if (report !== undefined) truth.liars.add(machine.nodeUid);
+    return report;
   }
 
-  function frame(machine: Machine) {
-    machine.agent.sequence += 1;
-    return {
-      version: 1 as const,
-      agentVersion: '0.0.0',
-      agentId: machine.agent.id,
-      sequence: machine.agent.sequence,
-      observedAt: new Date(clock.now()).toISOString(),
-      metadata: { ok: true, ageSeconds: 0, failures: 0 },
-    };
+  /** Of one who has no Node here. */
+  function lie(machine: Machine): string {
+    const stranger = { ...machine, agent: { ...machine.agent, id: 'stranger' } };
+    return JSON.stringify(lyingReport(truth, stranger, dice.pick(machines.all), dice.chance(0.5)) ?? {});
   }
 
   return {
@@ -137,32 +126,4 @@ export function createAgents(
       stopped = true;
     },
   };
-}
-
-/** What the VM's metadata service says, to the agent on it. */
-function reported(machine: Machine, vm: SimulatedInstance): ReportedInstance {
-  const { otherCloud } = machine;
-  return {
-    cloud: otherCloud === '' ? 'simulated' : otherCloud,
-    id: vm.id,
-    providerID: providerIdOf(machine, vm),
-    incarnation: vm.incarnation,
-    name: vm.name,
-    zone: vm.zone,
-    region: vm.region,
-    type: vm.type,
-    addresses: vm.interfaces.flatMap(({ internal, external }) => [
-      ...internal.map((address) => ({ type: 'InternalIP' as const, address })),
-      ...external.map((address) => ({ type: 'ExternalIP' as const, address })),
-    ]),
-  };
-}
-
-export function providerIdOf(
-  machine: Pick<Machine, 'otherCloud'>,
-  vm: Pick<SimulatedInstance, 'id' | 'region' | 'zone'>,
-): string {
-  return machine.otherCloud === ''
-    ? `simulated://${vm.region}/${vm.id}`
-    : `${machine.otherCloud}:///${vm.zone}/${vm.id}`;
 }

@@ -1,8 +1,9 @@
 import type { Dice } from '../engine/dice.ts';
 import type { Scenario } from '../engine/scenario.ts';
 import { nodeOf } from '../judge/node-object.ts';
-import { providerIdOf } from './agents.ts';
+import type { AgentTokens } from './agent-tokens.ts';
 import type { Cluster } from './cluster.ts';
+import { providerIdOf } from './machine-report.ts';
 import type { Truth } from './truth.ts';
 
 /** One machine of the cluster: a VM, the kubelet on it and the agent. */
@@ -28,7 +29,7 @@ export interface Machine {
   /** How far its clock is ahead. */
   readonly skewMs: number;
   /** Counts its agent's processes and reports. */
-  agent: { id: string; sequence: number };
+  agent: { id: string; sequence: number; processes: number };
 }
 
 export interface Machines {
@@ -37,6 +38,7 @@ export interface Machines {
   /** Its kubelet is started again: it registers where there is no Node. */
   restartKubelet(machine: Machine): void;
   running(machine: Machine): boolean;
+  named(name: string): Machine;
   stop(): void;
 }
 
@@ -44,7 +46,13 @@ const renewMs = 10_000;
 const graceMs = 45_000;
 
 /** Kubelets that register, renew and post Ready while their VM runs, and the node lifecycle controller that notices when they do not. */
-export function createMachines(truth: Truth, cluster: Cluster, dice: Dice, scenario: Pick<Scenario, 'ipam'>): Machines {
+export function createMachines(
+  truth: Truth,
+  cluster: Cluster,
+  tokens: AgentTokens,
+  dice: Dice,
+  scenario: Pick<Scenario, 'ipam'>,
+): Machines {
   const { clock, cloud } = truth;
   const all: Machine[] = [];
   let stopped = false;
@@ -74,7 +82,12 @@ export function createMachines(truth: Truth, cluster: Cluster, dice: Dice, scena
     const vms = truth.vmsOfNode.get(machine.nodeUid) ?? [];
     truth.vmsOfNode.set(machine.nodeUid, vms);
     if (vms.at(-1) !== vm.id) vms.push(vm.id);
-    machine.agent = { id: `${machine.name}-${vm.incarnation}-${machine.nodeUid}`, sequence: 0 };
+    machine.agent = {
+      id: `${machine.name}-${machine.agent.processes}`,
+      sequence: 0,
+      processes: machine.agent.processes + 1,
+    };
+    if (!machine.agentless) tokens.mount(machine.name, node === undefined);
     renew(machine);
   }
 
@@ -132,6 +145,7 @@ export function createMachines(truth: Truth, cluster: Cluster, dice: Dice, scena
   return {
     all,
     running,
+    named: (name) => all.find((machine) => machine.name === name)!,
     restartKubelet(machine) {
       if (running(machine)) start(machine);
     },
@@ -157,7 +171,7 @@ export function createMachines(truth: Truth, cluster: Cluster, dice: Dice, scena
         otherCloud,
         knowsProviderID: dice.chance(0.3),
         skewMs: dice.pick([0, 0, 0, 2000, -3000]),
-        agent: { id: '', sequence: 0 },
+        agent: { id: '', sequence: 0, processes: 0 },
       };
       all.push(machine);
       clock.setTimer(dice.between(0, 3000), () => beat(machine));

@@ -1,8 +1,8 @@
 import { annotations, labels, taints as taintKeys } from '../../../common/well-known.ts';
 import type { Dice } from '../engine/dice.ts';
 import { conditionOf, nodeOf } from '../judge/node-object.ts';
-import { providerIdOf } from './agents.ts';
 import type { Cluster } from './cluster.ts';
+import { providerIdOf } from './machine-report.ts';
 import type { Machine, Machines } from './machines.ts';
 import type { Truth } from './truth.ts';
 

@@ -1,6 +1,17 @@
 import type { KubeCall } from '../../../controller/kube/api.ts';
 import type { Dice } from './dice.ts';
 
+/** What the API server may wrongly say of a good token. */
+export const reviewFaults = [
+  'not authenticated',
+  'another node',
+  'node of before',
+  'no node uid',
+  'no audiences',
+  'another account',
+] as const;
+export type ReviewFault = (typeof reviewFaults)[number];
+
 /** What may happen to a call to the API server. */
 export const kubeFaults = [
   'lost request',
@@ -21,6 +32,7 @@ export const kubeFaults = [
   'crash before',
   'crash after',
   'pause',
+  ...reviewFaults,
 ] as const;
 export type KubeFault = (typeof kubeFaults)[number];
 
@@ -69,8 +81,30 @@ export const cloudFaults = [
 ] as const;
 export type CloudFault = (typeof cloudFaults)[number];
 
-export const reportFaults = ['lost', 'late', 'duplicate', 'forged', 'silence', 'to nobody'] as const;
+/**
+ * What may happen to a report, and who may send what. `forged`: by an agent that was broken into, with its own good token. The others show tokens that prove
+ * nothing: signed by nobody, of another account, for another audience.
+ */
+export const reportFaults = [
+  'lost',
+  'late',
+  'duplicate',
+  'forged',
+  'silence',
+  'to a standby',
+  'forged token',
+  'flood of forged tokens',
+  'token of another account',
+  'token for another audience',
+  'no token',
+  'cut',
+  'another shape',
+  'too many',
+] as const;
 export type ReportFault = (typeof reportFaults)[number];
+
+/** A token is reviewed. */
+export const reviewSite = 'kube create tokenreviews';
 
 /** Stands for the first and every later page. */
 export const anyPage = 'any';
@@ -81,9 +115,13 @@ const onWritesOnly: ReadonlySet<string> = new Set<KubeFault>([
   'timeout after the effect',
 ]);
 
-export function kubeFaultsOf({ verb, query }: Pick<KubeCall, 'verb' | 'query'>): readonly KubeFault[] {
+const ofReviewsOnly: ReadonlySet<string> = new Set<KubeFault>(reviewFaults);
+
+export function kubeFaultsOf(site: string, { verb, query }: Pick<KubeCall, 'verb' | 'query'>): readonly KubeFault[] {
   const writes = verb !== 'get' && verb !== 'list';
+  const reviews = site === reviewSite;
   return kubeFaults.filter((kind) => {
+    if (ofReviewsOnly.has(kind)) return reviews;
     if (kind === 'short page') return verb === 'list';
     if (kind === 'stale list')
       return verb === 'list' && (query?.['continue'] === undefined || query['continue'] === anyPage);
@@ -165,9 +203,11 @@ export interface FaultParts {
   readonly aim: Aim;
   /** Of the kinds: the seed. */
   readonly turn: number;
+  /** Shared with others of the same place. */
+  readonly outage?: Faults['outage'];
 }
 
-export function createFaults({ dice, rates, counts, aim, turn }: FaultParts): Faults {
+export function createFaults({ dice, rates, counts, aim, turn, outage = {} }: FaultParts): Faults {
   const seen = new Map<string, number>();
 
   function count(site: string, kind: string): void {
@@ -211,10 +251,10 @@ export function createFaults({ dice, rates, counts, aim, turn }: FaultParts): Fa
   const faults: Faults = {
     rates,
     deafness: 0,
-    outage: {},
+    outage,
     counts,
     count,
-    kube: (site, call) => draw(site, rates.kube, kubeFaultsOf(call), faults.outage.kube),
+    kube: (site, call) => draw(site, rates.kube, kubeFaultsOf(site, call), faults.outage.kube),
     watch(site, start) {
       const deaf = start && rates.watch > 0 && faults.deafness > 0 && dice.chance(faults.deafness);
       return draw(site, rates.watch, watchFaultsOf(start), deaf ? 'silent' : undefined);

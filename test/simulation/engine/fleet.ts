@@ -1,5 +1,6 @@
 import { silentLog } from '../../../common/process/log.ts';
 import { names } from '../../../common/well-known.ts';
+import { createReportReader } from '../../../controller/reports/read-report.ts';
 import type { SimulatedCloud } from '../../sandbox/cloud/cloud.ts';
 import { admin } from '../../sandbox/kube/auth/user.ts';
 import type { KubeApiCore } from '../../sandbox/kube/kube-api-core.ts';
@@ -18,6 +19,8 @@ export interface Place {
   readonly rate: number;
   readonly outage: Faults['outage'];
   readonly faults: Faults;
+  /** What goes wrong where reports are taken; drawn apart. */
+  readonly reportFaults: Faults;
   process: Process | undefined;
   processes: number;
   startedAt: number;
@@ -63,6 +66,7 @@ export interface FleetParts {
   readonly counts: Map<string, number>;
   readonly aim: Aim;
   readonly trace: ((line: string) => void) | undefined;
+  readonly otherNode: Wire['otherNode'];
   /** A process ended by itself. */
   failed(identity: string, why: unknown): void;
 }
@@ -73,6 +77,7 @@ const longestTermMs = 16_000;
 export function createFleet(parts: FleetParts): Fleet {
   const { timeline, core, cloud, scenario, observers, dice, trace } = parts;
   const world = timeline.clock;
+  const read = createReportReader();
   /** The furthest its wall clock has ever been ahead, by process. */
   const offsets = new Map<string, number>();
   const leases = core.store.collection('coordination.k8s.io/leases');
@@ -90,6 +95,14 @@ export function createFleet(parts: FleetParts): Fleet {
       name,
       rate: scenario.clockRates[index]!,
       faults,
+      reportFaults: createFaults({
+        dice: createDice(scenario.seed, `report faults ${name}`),
+        rates,
+        counts,
+        aim,
+        turn: scenario.seed,
+        outage: faults.outage,
+      }),
       outage: faults.outage,
       process: undefined,
       processes: 0,
@@ -146,6 +159,8 @@ export function createFleet(parts: FleetParts): Fleet {
       holder,
       revisionBefore,
       cloudLagMs: scenario.cloudLagMs,
+      otherNode: parts.otherNode,
+      ofReports: { faults: place.reportFaults, dice: createDice(scenario.seed, `reports of ${identity}`), read },
       lastEvents: new Map(),
       crash() {
         trace?.(`${identity}  !! crashes`);

@@ -1,6 +1,5 @@
 import { createLog, silentLog } from '../../../common/process/log.ts';
 import { createMetricRegistry } from '../../../common/process/metrics.ts';
-import type { Report } from '../../../common/report.ts';
 import { names } from '../../../common/well-known.ts';
 import { createSimulatedCloud as openSimulated } from '../../../controller/clouds/simulated/simulated-cloud.ts';
 import { parseIpamOptions } from '../../../controller/ipam/ipam-options.ts';
@@ -11,13 +10,13 @@ import { reportScope } from '../../../controller/nodes/scope-record.ts';
 import type { NetworkOptions } from '../../../controller/options/network-options.ts';
 import { createProcessMetrics } from '../../../controller/process-metrics.ts';
 import { createReplica, type ReplicaOptions } from '../../../controller/replica.ts';
-import type { Sender } from '../../../controller/reports/store.ts';
 import { parseClusterCidrs } from '../../../controller/routes/cluster-cidrs.ts';
 import { writeTimeoutMs } from '../../../controller/write-api.ts';
 import type { SimulatedCloud } from '../../sandbox/cloud/cloud.ts';
 import { cloudHttp } from '../wires/cloud-wire.ts';
 import { kubeWire } from '../wires/kube-wire.ts';
 import type { Wire } from '../wires/wire.ts';
+import { createReportIntake, type ReportIntake } from './report-intake.ts';
 import type { Scenario } from './scenario.ts';
 
 export const endpoint = 'http://cloud';
@@ -28,8 +27,9 @@ export interface Process {
   readonly identity: string;
   readonly wire: Wire;
   readonly elector: Elector;
-  /** What the report API does with a report whose token proved this sender. */
-  takeReport(sender: Sender, report: Report): 'kept' | 'stale' | 'refused';
+  readonly reportUrl: string;
+  /** What the report API does with a report. */
+  readonly reports: ReportIntake;
   /** Loops by name, and when each came round last. */
   progress(): ReadonlyMap<string, number>;
   /** SIGTERM: drains, then releases the lease. */
@@ -101,13 +101,22 @@ export function startProcess(wire: Wire, cloud: SimulatedCloud, scenario: Scenar
     elector,
     progress,
     ended,
-    takeReport(sender, report) {
-      // As the report API proves a sender: its token was issued to this very Node, which must still be there.
-      if (!nodes.synced || nodes.get(sender.nodeName)?.uid !== sender.nodeUid) return 'refused';
-      return context.reports.put(sender, report);
-    },
+    reportUrl: reportUrlOf(identity),
+    reports: createReportIntake({
+      // What is drawn for reports changes nothing elsewhere.
+      api: kubeWire({ ...wire, ...wire.ofReports }),
+      clock,
+      nodes,
+      store: context.reports,
+      leadership: elector,
+      read: wire.ofReports.read,
+    }),
     stop: () => stopping.abort(),
   };
+}
+
+function reportUrlOf(identity: string): string {
+  return `https://${identity}:10270`;
 }
 
 function replicaOptions(scenario: Scenario, identity: string): ReplicaOptions {
@@ -120,7 +129,7 @@ function replicaOptions(scenario: Scenario, identity: string): ReplicaOptions {
       renewDeadlineMs: 10_000,
       retryPeriodMs: 2000,
     },
-    reportUrl: `https://${identity}`,
+    reportUrl: reportUrlOf(identity),
     dryRun: false,
     deletionBudget: mustBudget(scenario.budget),
     loops: { node: true, lifecycle: true, service: true, route: true, ipam: scenario.ipam },

@@ -1,5 +1,5 @@
 import { annotations, labels } from '../../../common/well-known.ts';
-import { providerIdOf } from '../actors/agents.ts';
+import { providerIdOf } from '../actors/machine-report.ts';
 import type { Machines } from '../actors/machines.ts';
 import type { Truth } from '../actors/truth.ts';
 import type { Scenario } from '../engine/scenario.ts';

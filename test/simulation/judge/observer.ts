@@ -55,10 +55,22 @@ export interface CloudAnswer {
   readonly reply: WireReply;
 }
 
-/** A report that a process took. */
+/** What a process was told about a token, by its own monotonic clock. */
+export interface TokenReviewed {
+  readonly process: ProcessRef;
+  readonly localMs: number;
+  readonly token: string;
+  readonly answer: JsonObject;
+}
+
+/** A report that a process kept, and whose it took it for. */
 export interface ReportTaken {
   readonly at: number;
   readonly process: ProcessRef;
+  /** By the monotonic and the wall clock of the process. */
+  readonly localMs: number;
+  readonly wallMs: number;
+  readonly token: string;
   readonly nodeName: string;
   readonly nodeUid: string;
   readonly addresses: readonly string[] | undefined;
@@ -84,6 +96,7 @@ export interface Observer {
   cloudSent?(process: ProcessRef, operation: string, mutating: boolean): void;
   cloudEffect?(effect: CloudEffect): void;
   cloudAnswer?(answer: CloudAnswer): void;
+  reviewed?(review: TokenReviewed): void;
   report?(report: ReportTaken): void;
   told?(told: Told): void;
   /** The first page of a list was read; an earlier list that was not read to its end is void. */

@@ -11,8 +11,10 @@ import { isMutating } from '../../../controller/kube/fence.ts';
 import type { ApiAnswer } from '../../sandbox/kube/api/answer.ts';
 import { admin } from '../../sandbox/kube/auth/user.ts';
 import { faultAnswer } from '../../sandbox/kube/fault-answer.ts';
+import type { JsonObject } from '../../sandbox/kube/json.ts';
 import type { KubeApiCore } from '../../sandbox/kube/kube-api-core.ts';
-import type { KubeFault } from '../engine/faults.ts';
+import { type KubeFault, reviewSite } from '../engine/faults.ts';
+import { isReviewFault, misjudged } from './review-wire.ts';
 import { openWatch } from './watch-wire.ts';
 import { keyIn, lastOfPath, namespaceOf, type Wire } from './wire.ts';
 
@@ -60,7 +62,7 @@ export function kubeWire(wire: Wire): KubeApi {
     const name =
       call.verb === 'create' ? nameIn(call.body) : call.verb === 'list' ? '' : lastOfPath(call.path, resource);
     const namespace = namespaceOf(call.path);
-    const mutating = isMutating(call);
+    const mutating = changes(call);
     const holder = wire.holder();
     const [before, answer, after] = around(core, resource, keyIn(namespace, name), () => send(call, query));
     const seen = { at: world.monotonic(), ...sent, process, call, resource, namespace, name, mutating, holder };
@@ -75,9 +77,9 @@ export function kubeWire(wire: Wire): KubeApi {
     const timeoutMs = request.timeoutMs ?? defaultCallTimeoutMs;
     const fault = faults.kube(site, request);
     wire.trace?.(
-      `${process.identity}  ${request.verb} ${request.path}${queryText(request.query)}${request.body === undefined ? '' : ` ${JSON.stringify(request.body)}`}${fault === undefined ? '' : `  !! ${fault}`}`,
+      `${process.identity}  ${request.verb} ${request.path}${queryText(request.query)}${bodyText(request)}${fault === undefined ? '' : `  !! ${fault}`}`,
     );
-    if (isMutating(request)) {
+    if (changes(request)) {
       const name = lastOfPath(request.path, resourceOf(request.path));
       for (const observer of observers) observer.kubeSent?.(process, request, resourceOf(request.path), name);
     }
@@ -122,6 +124,7 @@ export function kubeWire(wire: Wire): KubeApi {
             }
             const value = JSON.parse(answer.body) as T;
             if (request.verb === 'list') tellList(request, value as ListAnswer);
+            if (site === reviewSite) tellReview(request, value);
             resolve(value);
           });
         });
@@ -177,8 +180,14 @@ export function kubeWire(wire: Wire): KubeApi {
         void wire.crash();
         return undefined;
       default:
-        return answer;
+        return isReviewFault(fault) ? misjudged(fault, answer, wire) : answer;
     }
+  }
+
+  function tellReview({ body }: KubeCall, answer: unknown): void {
+    const { token } = (body as { spec: { token: string } }).spec;
+    const review = { process, localMs: clock.monotonic(), token, answer: answer as JsonObject };
+    for (const observer of observers) observer.reviewed?.(review);
   }
 
   function tellList({ path, query }: KubeCall, { items, metadata }: ListAnswer): void {
@@ -204,6 +213,17 @@ interface Sent {
 interface ListAnswer {
   readonly items?: readonly { readonly metadata: { readonly name: string; readonly namespace?: string } }[] | null;
   readonly metadata: { readonly continue?: string };
+}
+
+/** Reviews are made, and change nothing. */
+function changes(call: KubeCall): boolean {
+  return isMutating(call) && resourceOf(call.path) !== 'tokenreviews';
+}
+
+/** Without the token, which is long. */
+function bodyText({ body, path }: KubeCall): string {
+  if (body === undefined) return '';
+  return resourceOf(path) === 'tokenreviews' ? '' : ` ${JSON.stringify(body)}`;
 }
 
 function queryText(query: Readonly<Record<string, string>> | undefined): string {

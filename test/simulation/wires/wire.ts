@@ -1,4 +1,5 @@
 import type { Clock } from '../../../common/process/clock.ts';
+import type { ReadReport } from '../../../controller/reports/read-report.ts';
 import type { KubeApiCore } from '../../sandbox/kube/kube-api-core.ts';
 import type { Dice } from '../engine/dice.ts';
 import type { Faults } from '../engine/faults.ts';
@@ -31,8 +32,12 @@ export interface Wire {
   /** Ends the process at once. Never resolves. */
   crash(): Promise<never>;
   pause(): void;
+  /** For an API server that takes one node for another: not the one of that name. */
+  otherNode(name: string): { readonly name: string; readonly uid: string } | undefined;
   /** What each watch told last, by path. */
   readonly lastEvents: Map<string, ObjectEvent>;
+  /** What the report API works with, apart from everything else of the process. */
+  readonly ofReports: { readonly faults: Faults; readonly dice: Dice; readonly read: (value: unknown) => ReadReport };
   readonly trace: ((line: string) => void) | undefined;
 }
 

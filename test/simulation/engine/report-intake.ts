@@ -1,0 +1,126 @@
+import type { Clock } from '../../../common/process/clock.ts';
+import type { Report } from '../../../common/report.ts';
+import { names } from '../../../common/well-known.ts';
+import { isNotFound, type KubeApi, type KubeObject } from '../../../controller/kube/api.ts';
+import type { Leadership } from '../../../controller/kube/leadership.ts';
+import type { NodeInformer } from '../../../controller/nodes/node-half.ts';
+import { nodePath } from '../../../controller/nodes/write-node.ts';
+import { createIdentity } from '../../../controller/reports/identity.ts';
+import { rateLimitStore } from '../../../controller/reports/rate-limit-store.ts';
+import type { ReadReport } from '../../../controller/reports/read-report.ts';
+import { type RefusalCode, ReportRefusal } from '../../../controller/reports/refusal.ts';
+import { leaderLocation, parseBody, refusalOf } from '../../../controller/reports/request.ts';
+import type { ReportStore, Sender } from '../../../controller/reports/store.ts';
+
+/** A request to the report API as it comes out of its connection. */
+export interface ReportRequest {
+  readonly token: string;
+  readonly body: Buffer;
+  readonly address: string;
+}
+
+export type Taken =
+  | { readonly outcome: 'kept' | 'stale'; readonly sender: Sender; readonly report: Report }
+  /** The leader is there. */
+  | { readonly outcome: 'NotLeader'; readonly location: string }
+  | { readonly outcome: Exclude<RefusalCode, 'NotLeader'> };
+
+export interface ReportIntake {
+  /** From the token to the store. Never fails: what goes wrong is a refusal. */
+  take(request: ReportRequest): Promise<Taken>;
+}
+
+export interface IntakeParts {
+  readonly api: KubeApi;
+  readonly clock: Clock;
+  readonly nodes: NodeInformer;
+  readonly store: ReportStore;
+  readonly leadership: Pick<Leadership, 'leading' | 'leaderReportUrl'>;
+  readonly read: (value: unknown) => ReadReport;
+}
+
+/** Of `@fastify/rate-limit`, whose type knows of no `read`. */
+interface Counter {
+  incr(key: string, answer: (error: Error | null, result?: { current: number }) => void, windowMs: number): void;
+  read: Counter['incr'];
+}
+
+const windowMs = 60_000;
+const perNode = 20;
+const perAddress = 300;
+/** Of caches that are made anew with every process; the fleet is small. */
+const kept = 500;
+
+/** Refusals of those who have proved nothing. */
+const unproved: ReadonlySet<RefusalCode> = new Set<RefusalCode>([
+  'TokenMissing',
+  'TokenInvalid',
+  'AudienceUnproved',
+  'ForeignServiceAccount',
+  'BindingIncomplete',
+  'NodeReplaced',
+]);
+
+/** What the report API does with a request once it has it, without HTTP and TLS: the same parts in the same order as behind its socket. */
+export function createReportIntake({ api, clock, nodes, store, leadership, read }: IntakeParts): ReportIntake {
+  const identity = createIdentity({
+    api,
+    clock,
+    audience: names.audience,
+    serviceAccount: { namespace: names.namespace, name: names.agent },
+    liveNodeUid,
+    cacheSize: kept,
+  });
+  const Limit = rateLimitStore(clock, kept);
+  const [nodeLimit, addressLimit] = [new Limit({}), new Limit({})] as unknown as readonly [Counter, Counter];
+
+  async function liveNodeUid(nodeName: string): Promise<string | undefined> {
+    const cached = nodes.get(nodeName)?.uid;
+    if (cached !== undefined && nodes.synced) return cached;
+    try {
+      return (await api.call<KubeObject>({ verb: 'get', path: nodePath(nodeName) })).metadata.uid;
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** How many this minute. @param how `read` counts nothing */
+  function counted(limit: Counter, key: string, how: 'incr' | 'read' = 'incr'): number {
+    let current = 0;
+    const answer = (_error: Error | null, result?: { current: number }) => {
+      current = result?.current ?? 0;
+    };
+    limit[how](key, answer, windowMs);
+    return current;
+  }
+
+  async function prove({ token, address }: ReportRequest): Promise<Sender> {
+    if (counted(addressLimit, address, 'read') >= perAddress && !identity.knows(token))
+      throw new ReportRefusal('AddressRateLimited');
+    try {
+      return await identity.identify(token);
+    } catch (error) {
+      if (error instanceof ReportRefusal && unproved.has(error.code)) counted(addressLimit, address);
+      throw error;
+    }
+  }
+
+  return {
+    async take(request) {
+      try {
+        if (!leadership.leading)
+          return { outcome: 'NotLeader', location: leaderLocation(leadership.leaderReportUrl()) };
+        const sender = await prove(request);
+        if (counted(nodeLimit, sender.nodeUid) > perNode) throw new ReportRefusal('NodeRateLimited');
+        const { report } = read(parseBody(request.body));
+        if (report === undefined) throw new ReportRefusal('InvalidReport');
+        return { outcome: store.put(sender, report), sender, report };
+      } catch (error) {
+        const { code } = refusalOf(error);
+        if (code === 'InternalError' || code === 'NotLeader') throw error;
+        return { outcome: code };
+      }
+    },
+  };
+}
