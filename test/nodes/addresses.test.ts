@@ -134,13 +134,7 @@ describe('the addresses of a Node', () => {
   it('are put right when somebody else changes them', async () => {
     await fleet(world, 1);
     const before = shown('n0');
-    world.core.handle({
-      method: 'PATCH',
-      path: '/api/v1/nodes/n0/status',
-      query: new URLSearchParams(),
-      headers: { 'content-type': 'application/merge-patch+json', authorization: `Bearer ${world.core.adminToken}` },
-      body: JSON.stringify({ status: { addresses: [] } }),
-    });
+    world.cluster.setAddresses('n0', []);
     assert.deepEqual(shown('n0'), []);
     const calls = world.cloudCalls();
     await world.clock.advance(1000);

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
 import { conditions, taints } from '../../common/well-known.ts';
 import { isMutating } from '../../controller/kube/fence.ts';
-import { admin } from '../sandbox/kube/auth/user.ts';
 import { createWorld, type World } from './harness/world.ts';
 
 interface Body {
@@ -40,16 +39,8 @@ describe('a Node whose pod routes are kept', () => {
   it('keeps what somebody said about its network before', async () => {
     world = createWorld({ routesRun: () => true });
     world.join('a');
-    world.core.handle({
-      method: 'PATCH',
-      path: '/api/v1/nodes/a/status',
-      query: new URLSearchParams(),
-      headers: { 'content-type': 'application/strategic-merge-patch+json' },
-      body: JSON.stringify({
-        status: { conditions: [{ type: conditions.networkUnavailable, status: 'False', reason: 'CiliumIsUp' }] },
-      }),
-      user: admin,
-    });
+    const theirs = { type: conditions.networkUnavailable, status: 'False', reason: 'CiliumIsUp' };
+    world.cluster.setCondition('a', theirs);
     const replica = world.replica();
     await replica.start();
     await world.clock.advance(1000);

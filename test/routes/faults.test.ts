@@ -49,7 +49,7 @@ describe('pod routes while the cloud fails', () => {
 
   it('wait as long as the cloud asks', async () => {
     const { world, replica, creations, events } = begin();
-    for (let at = 0; at < 20; at += 1) world.add(`n${at}`, [`10.244.${at}.0/24`]);
+    world.addMany(20);
     world.cloud.faults.add({
       operation: 'routes.create',
       times: 4,
@@ -71,7 +71,7 @@ describe('pod routes while the cloud fails', () => {
     await replica.start();
     await world.clock.advance(5000);
     replica.base.kube.forgetCalls();
-    for (const { id } of world.routes()) world.cloud.network.routes.delete(id);
+    world.loseRoutes();
     const fault = world.cloud.faults.add({
       operation: 'routes.create',
       effect: { kind: 'throttle', retryAfterSeconds: 5 },
@@ -89,7 +89,7 @@ describe('pod routes while the cloud fails', () => {
     world.add('a', [a4]);
     await replica.start();
     await world.clock.advance(5000);
-    for (const { id } of world.routes()) world.cloud.network.routes.delete(id);
+    world.loseRoutes();
     world.cloud.faults.add({ operation: 'routes.create', effect: { kind: 'error', status: 403 } });
     await world.clock.advance(290_000);
     assert.equal(world.network('a'), 'False RouteCreated');
@@ -106,7 +106,7 @@ describe('pod routes while the cloud fails', () => {
     world.add('a', [a4]);
     await replica.start();
     await world.clock.advance(5000);
-    for (const { id } of world.routes()) world.cloud.network.routes.delete(id);
+    world.loseRoutes();
     world.cloud.faults.add({ operation: 'routes.create', effect: { kind: 'silence' } });
     await world.clock.advance(600_000);
     assert.equal(world.network('a'), 'True NoRouteCreated');
@@ -114,7 +114,7 @@ describe('pod routes while the cloud fails', () => {
 
   it('one bad route keeps no other from being made', async () => {
     const { world, replica } = begin({ concurrentRoutes: 2 });
-    const vms = Array.from({ length: 10 }, (_, at) => world.add(`n${at}`, [`10.244.${at}.0/24`]));
+    const vms = world.addMany(10);
     for (const { id } of vms.slice(0, 3)) world.cloud.model.terminate(id);
     await replica.start();
     await world.clock.advance(10_000);

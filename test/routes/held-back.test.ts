@@ -56,7 +56,7 @@ describe('pod routes while changes are held back', () => {
 
   it('stop within two seconds when a person pauses everything in the middle', async () => {
     const { world, replica, creations } = begin({ concurrentRoutes: 1 });
-    for (let at = 0; at < 50; at += 1) world.add(`n${at}`, [`10.244.${at}.0/24`]);
+    world.addMany(50);
     world.cloud.faults.add({ operation: 'routes.create', effect: { kind: 'latency', ms: 100 } });
     await replica.start();
     await world.clock.advance(1500);

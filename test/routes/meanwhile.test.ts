@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { admin } from '../sandbox/kube/auth/user.ts';
 import { a4, b4, routeStage } from './harness/route-stage.ts';
 
 describe('pod routes while the cluster changes', () => {
@@ -62,7 +61,7 @@ describe('pod routes while the cluster changes', () => {
     await replica.start();
     await world.clock.advance(60_000);
     const other = world.cloud.model.create({ name: 'router' });
-    for (const { id } of world.routes()) world.cloud.network.routes.delete(id);
+    world.loseRoutes();
     world.foreignRoute(a4, other);
     world.cluster.remove('a');
     await world.clock.advance(400_000);
@@ -76,14 +75,7 @@ describe('pod routes while the cluster changes', () => {
     await world.clock.advance(60_000);
     const reads = world.reads();
     const { addresses = [] } = world.cluster.mustNode('a').status;
-    world.core.handle({
-      method: 'PATCH',
-      path: '/api/v1/nodes/a/status',
-      query: new URLSearchParams(),
-      headers: { 'content-type': 'application/merge-patch+json' },
-      body: JSON.stringify({ status: { addresses: [...addresses, { type: 'InternalIP', address: '10.9.9.9' }] } }),
-      user: admin,
-    });
+    world.cluster.setAddresses('a', [...addresses, { type: 'InternalIP', address: '10.9.9.9' }]);
     await world.clock.advance(15_000);
     assert.equal(world.reads(), reads + 1);
   });

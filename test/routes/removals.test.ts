@@ -1,10 +1,19 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { taints } from '../../common/well-known.ts';
-import { a4, b4, c4, routeStage } from './harness/route-stage.ts';
+import { a4, b4, c4, type RouteStage, routeStage } from './harness/route-stage.ts';
 
 describe('pod routes of Nodes that went', () => {
   const begin = routeStage();
+
+  /** Many Nodes whose routes stand, where one route may go in ten minutes. */
+  async function routed(count: number): Promise<RouteStage> {
+    const stage = begin({ budget: '1/10m' });
+    stage.world.addMany(count);
+    await stage.replica.start();
+    await stage.world.clock.advance(60_000);
+    return stage;
+  }
 
   it('go when the Node went and its VM with it', async () => {
     const { world, replica } = begin();
@@ -19,11 +28,8 @@ describe('pod routes of Nodes that went', () => {
   });
 
   it('of a Node that vanished while its VM lives go only as the budget allows', async () => {
-    const { world, replica } = begin({ budget: '1/10m' });
-    for (let at = 0; at < 4; at += 1) world.add(`n${at}`, [`10.244.${at}.0/24`]);
-    await replica.start();
-    await world.clock.advance(60_000);
-    for (let at = 0; at < 3; at += 1) world.cluster.remove(`n${at}`);
+    const { world, replica } = await routed(4);
+    world.removeMany(3);
     await world.clock.advance(120_000);
     assert.equal(world.routes().length, 3);
     assert.equal(
@@ -38,27 +44,21 @@ describe('pod routes of Nodes that went', () => {
   });
 
   it('of Nodes that vanished go only as the budget allows when the cloud denies every instance', async () => {
-    const { world, replica } = begin({ budget: '1/10m' });
-    for (let at = 0; at < 4; at += 1) world.add(`n${at}`, [`10.244.${at}.0/24`]);
-    await replica.start();
-    await world.clock.advance(60_000);
+    const { world } = await routed(4);
     for (const operation of ['instances.list', 'instances.lookup'])
       world.cloud.faults.add({ operation, effect: { kind: 'missing-items', count: 100 } });
     world.cloud.faults.add({
       operation: 'instances.get',
       effect: { kind: 'error', status: 404, code: 'instance-not-found' },
     });
-    for (let at = 0; at < 3; at += 1) world.cluster.remove(`n${at}`);
+    world.removeMany(3);
     await world.clock.advance(120_000);
     assert.equal(world.routes().length, 3);
   });
 
   it('keep what the budget spent across a restart', async () => {
-    const { world, replica } = begin({ budget: '1/10m' });
-    for (let at = 0; at < 3; at += 1) world.add(`n${at}`, [`10.244.${at}.0/24`]);
-    await replica.start();
-    await world.clock.advance(60_000);
-    for (let at = 0; at < 3; at += 1) world.cluster.remove(`n${at}`);
+    const { world, replica } = await routed(3);
+    world.removeMany(3);
     await world.clock.advance(60_000);
     assert.equal(world.routes().length, 2);
     await replica.stop();
@@ -69,27 +69,21 @@ describe('pod routes of Nodes that went', () => {
   });
 
   it('of Nodes whose end was announced go without a budget', async () => {
-    const { world, replica } = begin({ budget: '1/10m' });
-    for (let at = 0; at < 4; at += 1) world.add(`n${at}`, [`10.244.${at}.0/24`]);
-    await replica.start();
-    await world.clock.advance(60_000);
+    const { world } = await routed(4);
     for (let at = 0; at < 4; at += 1) {
       const mark = [{ key: taints.toBeDeletedByAutoscaler, effect: 'NoSchedule', value: '1' }];
       world.cluster.mergePatch(`n${at}`, { spec: { taints: mark } });
     }
     await world.clock.advance(1000);
-    for (let at = 0; at < 4; at += 1) world.cluster.remove(`n${at}`);
+    world.removeMany(4);
     await world.clock.advance(5000);
     assert.deepEqual(world.table(), []);
   });
 
   it('of Nodes that this controller deletes go without a budget', async () => {
-    const { world, replica } = begin({ budget: '1/10m' });
-    for (let at = 0; at < 4; at += 1) world.add(`n${at}`, [`10.244.${at}.0/24`]);
-    await replica.start();
-    await world.clock.advance(60_000);
+    const { world, replica } = await routed(4);
     for (const node of [...replica.base.nodes.values()]) replica.half.noteDeletion(node);
-    for (let at = 0; at < 4; at += 1) world.cluster.remove(`n${at}`);
+    world.removeMany(4);
     await world.clock.advance(5000);
     assert.deepEqual(world.table(), []);
   });

@@ -30,7 +30,7 @@ describe('pod routes', () => {
 
   it('cost nothing while nothing happens, but a look every five minutes', async () => {
     const { world, replica } = begin();
-    for (let at = 0; at < 5; at += 1) world.add(`n${at}`, [`10.244.${at}.0/24`]);
+    world.addMany(5);
     await replica.start();
     await world.clock.advance(10_000);
     const [reads, mutations] = [world.reads(), world.mutations()];
@@ -81,7 +81,7 @@ describe('pod routes', () => {
     await replica.start();
     await world.clock.advance(5000);
     replica.base.kube.forgetCalls();
-    for (const { id } of world.routes()) world.cloud.network.routes.delete(id);
+    world.loseRoutes();
     await world.clock.advance(301_000);
     assert.deepEqual(world.table(), [`${a4} -> a`]);
     assert.deepEqual(replica.writes(), []);
@@ -157,16 +157,8 @@ describe('pod routes', () => {
   it('leave a network plugin its own condition', async () => {
     const { world, replica } = begin();
     world.add('a', [a4]);
-    const user = (await import('../sandbox/kube/auth/user.ts')).admin;
     const set = (status: string, reason: string) =>
-      world.core.handle({
-        method: 'PATCH',
-        path: '/api/v1/nodes/a/status',
-        query: new URLSearchParams(),
-        headers: { 'content-type': 'application/strategic-merge-patch+json' },
-        body: JSON.stringify({ status: { conditions: [{ type: conditions.networkUnavailable, status, reason }] } }),
-        user,
-      });
+      world.cluster.setCondition('a', { type: conditions.networkUnavailable, status, reason });
     set('False', 'CalicoIsUp');
     await replica.start();
     await world.clock.advance(60_000);

@@ -1,18 +1,16 @@
 import assert from 'node:assert/strict';
-import { afterEach, describe, it } from 'node:test';
-import { createRouteWorld, type RouteWorld } from './harness/route-world.ts';
+import { describe, it } from 'node:test';
+import { routeStage } from './harness/route-stage.ts';
 
 const count = 1000;
 
 describe(`${count} routes at 100 ms a call`, () => {
-  let world: RouteWorld;
-  afterEach(() => world.close());
+  const begin = routeStage();
 
   it('take one call each and one look, and one patch a Node; a restart changes nothing', async (test) => {
-    world = createRouteWorld({ clusterCidr: '10.0.0.0/8' });
+    const { world, replica } = begin({ clusterCidr: '10.0.0.0/8' });
     for (let at = 0; at < count; at += 1) world.add(`n${at}`, [`10.${100 + (at >> 8)}.${at & 255}.0/24`]);
     world.cloud.faults.add({ operation: 'routes.*', effect: { kind: 'latency', ms: 100 } });
-    const replica = world.routeReplica();
     await replica.start();
     const startedMs = world.clock.monotonic();
     while (world.routes().length < count && world.clock.monotonic() - startedMs < 60_000)

@@ -50,7 +50,7 @@ describe('pod routes while their table cannot be read', () => {
 
   it('that a list leaves out are made again, which shows that they are there: nothing is doubled, no Node is marked', async () => {
     const { world, replica, events } = begin();
-    for (let at = 0; at < 5; at += 1) world.add(`n${at}`, [`10.244.${at}.0/24`]);
+    world.addMany(5);
     await replica.start();
     await world.clock.advance(5000);
     const before = world.routes().map(({ id }) => id);
@@ -67,7 +67,7 @@ describe('pod routes while their table cannot be read', () => {
 
   it('flip no Node when a whole list comes out empty', async () => {
     const { world, replica } = begin();
-    for (let at = 0; at < 3; at += 1) world.add(`n${at}`, [`10.244.${at}.0/24`]);
+    world.addMany(3);
     await replica.start();
     await world.clock.advance(5000);
     replica.base.kube.forgetCalls();
@@ -80,7 +80,7 @@ describe('pod routes while their table cannot be read', () => {
 
   it('flip no Node while the credential is one that sees nothing', async () => {
     const { world, replica, events } = begin();
-    for (let at = 0; at < 3; at += 1) world.add(`n${at}`, [`10.244.${at}.0/24`]);
+    world.addMany(3);
     await replica.start();
     await world.clock.advance(5000);
     replica.base.kube.forgetCalls();
@@ -99,7 +99,7 @@ describe('pod routes while their table cannot be read', () => {
     replica.base.kube.hold();
     world.cluster.remove('a');
     const vm = world.add('b', [a4]);
-    for (const { id } of world.routes()) world.cloud.network.routes.delete(id);
+    world.loseRoutes();
     const tags = { 'mooring.dev/cluster': clusterUid };
     const spec = { destination: a4, instanceId: vm.id, description: '', tags, clientToken: undefined };
     world.cloud.network.routes.create(place, spec);

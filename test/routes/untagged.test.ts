@@ -1,19 +1,15 @@
 import assert from 'node:assert/strict';
-import { afterEach, describe, it } from 'node:test';
-import { createRouteWorld, type RouteWorld, untagged } from './harness/route-world.ts';
-
-const a4 = '10.244.0.0/24';
-const b4 = '10.244.1.0/24';
+import { describe, it } from 'node:test';
+import { a4, b4, routeStage } from './harness/route-stage.ts';
+import { untagged } from './harness/route-world.ts';
 
 describe('where routes cannot be tagged', () => {
-  let world: RouteWorld;
-  afterEach(() => world.close());
+  const begin = routeStage();
 
   it('a route of a Node that went while nobody looked is still known as ours', async () => {
-    world = createRouteWorld({ like: untagged });
+    const { world, replica: first } = begin({ like: untagged });
     const vm = world.add('a', [a4]);
     world.add('b', [b4]);
-    const first = world.routeReplica();
     await first.start();
     await world.clock.advance(10_000);
     await first.stop();
@@ -26,11 +22,10 @@ describe('where routes cannot be tagged', () => {
   });
 
   it('what somebody made by hand is never ours, whatever it leads to', async () => {
-    world = createRouteWorld({ like: untagged });
+    const { world, replica } = begin({ like: untagged });
     world.add('b', [b4]);
     const router = world.cloud.model.create({ name: 'router' });
     world.foreignRoute(a4, router);
-    const replica = world.routeReplica();
     await replica.start();
     await world.clock.advance(10_000);
     world.cloud.model.terminate(router.id);
@@ -48,9 +43,8 @@ describe('where routes cannot be tagged', () => {
     for (const change of [1, 2, 3])
       for (const when of ['before', 'after'] as const)
         it(`is on record before it is made${empty ? ' in an empty table' : ''}: the leader ends ${when} change ${change} and the Node goes in the same moment`, async () => {
-          world = createRouteWorld({ like: untagged });
+          const { world, replica: first } = begin({ like: untagged });
           if (!empty) world.add('b', [b4]);
-          const first = world.routeReplica();
           await first.start();
           await world.clock.advance(10_000);
           first.crashAt = { change: first.changes() + change, when };
@@ -66,10 +60,9 @@ describe('where routes cannot be tagged', () => {
         });
 
   it('stays on record though one list leaves it out', async () => {
-    world = createRouteWorld({ like: untagged });
+    const { world, replica } = begin({ like: untagged });
     world.add('b', [b4]);
     world.add('a', [a4]);
-    const replica = world.routeReplica();
     await replica.start();
     await world.clock.advance(60_000);
     const [route] = world.routes().filter(({ destination }) => destination === a4);
@@ -84,9 +77,8 @@ describe('where routes cannot be tagged', () => {
   });
 
   it('many new routes take few writes of the record, not one each', async () => {
-    world = createRouteWorld({ like: untagged });
-    for (let at = 0; at < 100; at += 1) world.add(`n${at}`, [`10.244.${at}.0/24`]);
-    const replica = world.routeReplica();
+    const { world, replica } = begin({ like: untagged });
+    world.addMany(100);
     await replica.start();
     await world.clock.advance(10_000);
     assert.equal(world.routes().length, 100);

@@ -48,6 +48,11 @@ export interface Cluster {
   mergePatch(name: string, body: object): RawNode;
   setReady(name: string, status: 'True' | 'False' | 'Unknown'): void;
   heartbeat(name: string): void;
+  setCondition(
+    name: string,
+    condition: { readonly type: string; readonly status: string; readonly reason: string },
+  ): void;
+  setAddresses(name: string, addresses: readonly { readonly type: string; readonly address: string }[]): void;
   renewLease(name: string, agoMs?: number): void;
   remove(name: string): void;
   condition(
@@ -143,7 +148,13 @@ export function createCluster(core: KubeApiCore, clock: Clock): Cluster {
     names: () => must(ask<{ items: RawNode[] }>('GET', nodesPath), 'list').items.map(({ metadata }) => metadata.name),
     mergePatch: (name, body) => must(ask<RawNode>('PATCH', `${nodesPath}/${name}`, body, merge), name),
     setReady(name, status) {
-      ask('PATCH', `${nodesPath}/${name}/status`, { status: { conditions: [readyCondition(status)] } }, strategic);
+      cluster.setCondition(name, readyCondition(status));
+    },
+    setCondition(name, condition) {
+      ask('PATCH', `${nodesPath}/${name}/status`, { status: { conditions: [condition] } }, strategic);
+    },
+    setAddresses(name, addresses) {
+      ask('PATCH', `${nodesPath}/${name}/status`, { status: { addresses } }, merge);
     },
     heartbeat(name) {
       const conditions = [{ type: 'Ready', lastHeartbeatTime: new Date(clock.now() + 1000).toISOString() }];

@@ -71,6 +71,12 @@ export interface RouteWorld extends World {
     podCIDRs: readonly string[],
     changes?: { readonly ready?: 'True' | 'False' | 'Unknown' },
   ): SimulatedInstance;
+  /** Nodes `n0`, `n1` ... with `10.244.0.0/24`, `10.244.1.0/24` ... */
+  addMany(count: number): SimulatedInstance[];
+  /** The first Nodes of `addMany` are deleted, and their VMs stay. */
+  removeMany(count: number): void;
+  /** Somebody takes every route out of the table. */
+  loseRoutes(): void;
   setPodCIDRs(name: string, podCIDRs: readonly string[]): void;
   routes(): SimulatedRoute[];
   /** `destination -> node name`, sorted. */
@@ -239,22 +245,31 @@ export function createRouteWorld(options: RouteWorldOptions = {}): RouteWorld {
     return [...cloud.network.routes.store.inPlace(place)];
   }
 
+  const add: RouteWorld['add'] = (name, podCIDRs, { ready = 'True' } = {}) => {
+    const vm = cloud.model.create({ name });
+    const internal = vm.interfaces.flatMap((each) => each.internal);
+    cluster.register(name, {
+      tainted: false,
+      ready,
+      providerID: providerID(vm),
+      annotations: { [annotations.instance]: `${world.scope} ${vm.incarnation}` },
+      addresses: internal.map((address) => ({ type: 'InternalIP', address })),
+    });
+    if (podCIDRs.length > 0) setPodCIDRs(name, podCIDRs);
+    return vm;
+  };
+
   const calls = (operation: string) => cloud.calls.total(operation);
   return {
     ...world,
     routeReplica,
-    add(name, podCIDRs, { ready = 'True' } = {}) {
-      const vm = cloud.model.create({ name });
-      const internal = vm.interfaces.flatMap((each) => each.internal);
-      cluster.register(name, {
-        tainted: false,
-        ready,
-        providerID: providerID(vm),
-        annotations: { [annotations.instance]: `${world.scope} ${vm.incarnation}` },
-        addresses: internal.map((address) => ({ type: 'InternalIP', address })),
-      });
-      if (podCIDRs.length > 0) setPodCIDRs(name, podCIDRs);
-      return vm;
+    add,
+    addMany: (count) => Array.from({ length: count }, (_, at) => add(`n${at}`, [`10.244.${at}.0/24`])),
+    removeMany(count) {
+      for (let at = 0; at < count; at += 1) cluster.remove(`n${at}`);
+    },
+    loseRoutes() {
+      for (const { id } of routes()) cloud.network.routes.delete(id);
     },
     setPodCIDRs,
     routes,
