@@ -4,9 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { systemClock } from '../../common/process/clock.ts';
 import { createHttp } from '../../common/process/http.ts';
-import { makePackage } from '../../scripts/kubelet-package.ts';
 import type { ApiSuite, ApiUnderTest } from '../conformance/api-under-test.ts';
-import { smallNode } from './harness/packages.ts';
+import { smallPackage } from './harness/packages.ts';
 import { type Ended, run } from './harness/run.ts';
 
 const name = 'node-7';
@@ -42,7 +41,7 @@ export const reregisterSuite: ApiSuite = {
     const remove = (node = name) => admin('DELETE', `/nodes/${node}`);
     try {
       const program = join(folder, 'reregister.cjs');
-      const made = await makePackage({ architecture: process.arch === 'arm64' ? 'arm64' : 'x64', node: smallNode });
+      const made = await smallPackage();
       await writeFile(program, made.files.find(({ path }) => path === 'lib/reregister.cjs')?.content ?? '');
       const machine = await stubMachine(folder, program, api);
 

@@ -21,6 +21,14 @@ describe('over TLS', async () => {
   const serving = await ca.issue({ ips: ['127.0.0.1'] });
   const client = await ca.issue({ subject: 'O=system:nodes, CN=system:node:worker-1', usage: 'clientAuth' });
   const clock = systemClock();
+  /** As the kubelet of `worker-1`. */
+  const accessTo = (server: string) => ({
+    server,
+    ca: ca.caPem,
+    serverName: undefined,
+    cert: client.certPem,
+    key: client.keyPem,
+  });
 
   /** An API server that knows the client by its certificate and has no Nodes. */
   async function emptyCluster(context: TestContext, respond?: (server: Server) => void) {
@@ -75,13 +83,7 @@ describe('over TLS', async () => {
     assert.equal(nodeNameOf(client.certPem), 'worker-1');
     assert.equal(nodeNameOf(serving.certPem), undefined);
     const { asked, url } = await emptyCluster(context);
-    const { events, look } = machine({
-      server: url,
-      ca: ca.caPem,
-      serverName: undefined,
-      cert: client.certPem,
-      key: client.keyPem,
-    });
+    const { events, look } = machine(accessTo(url));
     assert.equal(await look(), 'restarted');
     assert.deepEqual(
       asked.map(({ url: path }) => path),
@@ -95,12 +97,11 @@ describe('over TLS', async () => {
   test('believes no server of another authority, and none that is silent, cut off or away', async (context) => {
     const stranger = await testCa('stranger');
     const { url, asked } = await emptyCluster(context);
-    const access = { server: url, ca: stranger.caPem, serverName: undefined, cert: client.certPem, key: client.keyPem };
-    const distrusted = machine(access);
+    const distrusted = machine({ ...accessTo(url), ca: stranger.caPem });
     assert.equal(await distrusted.look(), 'unknown');
     assert.deepEqual(asked, []);
     const ask = (server: string, timeoutMs: number) =>
-      askForNode({ ...access, server, ca: ca.caPem }, { name: 'worker-1', fresh: true, timeoutMs }, clock);
+      askForNode(accessTo(server), { name: 'worker-1', fresh: true, timeoutMs }, clock);
     assert.equal((await ask('https://127.0.0.1:1', 5000)).kind, 'unknown');
     const silent = await emptyCluster(context, (server) => server.removeAllListeners('request'));
     assert.equal((await ask(silent.url, 100)).kind, 'unknown');
@@ -119,13 +120,7 @@ describe('over TLS', async () => {
           else answer?.(request, response);
         });
       });
-      const { events, look } = machine({
-        server: cluster.url,
-        ca: ca.caPem,
-        serverName: undefined,
-        cert: client.certPem,
-        key: client.keyPem,
-      });
+      const { events, look } = machine(accessTo(cluster.url));
       assert.equal(await look(), 'unknown');
       assert.equal(count, unclear);
       assert.ok(!events.includes('restart'));
@@ -139,10 +134,9 @@ describe('over TLS', async () => {
       { active: true, activeForMs: 1000 },
     ]) {
       let looks = 0;
-      const { events, look } = machine(
-        { server: url, ca: ca.caPem, serverName: undefined, cert: client.certPem, key: client.keyPem },
-        { kubelet: async () => (++looks === 1 ? { active: true, activeForMs: 1e9 } : later) },
-      );
+      const { events, look } = machine(accessTo(url), {
+        kubelet: async () => (++looks === 1 ? { active: true, activeForMs: 1e9 } : later),
+      });
       assert.equal(await look(), 'waiting');
       assert.ok(!events.includes('restart'));
     }
@@ -150,34 +144,19 @@ describe('over TLS', async () => {
 
   test('does not restart what it could not count', async (context) => {
     const { url } = await emptyCluster(context);
-    const { events, look } = machine(
-      { server: url, ca: ca.caPem, serverName: undefined, cert: client.certPem, key: client.keyPem },
-      { writeRestarts: () => Promise.reject(new Error('disk full')) },
-    );
+    const { events, look } = machine(accessTo(url), { writeRestarts: () => Promise.reject(new Error('disk full')) });
     await assert.rejects(look(), /disk full/);
     assert.ok(!events.includes('restart'));
   });
 
   test('a credential that names no Node needs the name by flag', async () => {
-    const { look } = machine({ server: 'https://127.0.0.1:1', ca: ca.caPem, serverName: undefined, token: 't' });
-    await assert.rejects(look(), /--node-name: missing/);
-    const other = machine({
-      server: 'https://127.0.0.1:1',
-      ca: ca.caPem,
-      serverName: undefined,
-      cert: 'junk',
-      key: '',
-    });
-    await assert.rejects(other.look(), /client certificate: /);
-    const access = {
-      server: 'https://127.0.0.1:1',
-      ca: ca.caPem,
-      serverName: undefined,
-      cert: client.certPem,
-      key: '',
-    };
-    const { look: mistaken } = machine(access, {}, 'worker-2');
-    await assert.rejects(mistaken(), /--node-name: "worker-2", but the kubelet's certificate is for worker-1/);
+    const { server, ca: caPem, serverName, cert, key } = accessTo('https://127.0.0.1:1');
+    const nameless = machine({ server, ca: caPem, serverName, token: 't' });
+    await assert.rejects(nameless.look(), /--node-name: missing/);
+    const broken = machine({ server, ca: caPem, serverName, cert: 'junk', key });
+    await assert.rejects(broken.look(), /client certificate: /);
+    const mistaken = machine({ server, ca: caPem, serverName, cert, key }, {}, 'worker-2');
+    await assert.rejects(mistaken.look(), /--node-name: "worker-2", but the kubelet's certificate is for worker-1/);
   });
 });
 
