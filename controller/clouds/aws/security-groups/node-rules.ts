@@ -116,7 +116,7 @@ function byAddress(wish: NodeRuleWish, group: ObservedSecurityGroup): PlannedSec
     calls.push(plannedCall({ does: 'authorize ingress', group: group.id, rules: missing, shared: true }, group.name));
   }
   // By the stale rules it shows whose packet sizes they were.
-  return [...calls, ...revoke(group, staleMtu, { by: 'client rules', but: loadBalancer }), ...revoke(group, stale)];
+  return [...calls, ...revokeMtu(group, staleMtu, loadBalancer), ...revoke(group, stale)];
 }
 
 /** Rules for packet sizes that no client rule needs any more, once this load balancer has only these clients. */
@@ -132,6 +132,15 @@ function mtuUnneeded(group: ObservedSecurityGroup, loadBalancer: string): Ingres
   return group.ingress.filter(({ description, source }) => description === descriptions.mtu && !needed.has(source));
 }
 
+/** Unless another load balancer lets in one of the same senders by then. */
+function revokeMtu(
+  group: ObservedSecurityGroup,
+  rules: readonly IngressRule[],
+  loadBalancer: string,
+): PlannedSecurityGroupCall[] {
+  return revoke(group, rules, { by: 'client rules', but: loadBalancer, sources: rules.map(({ source }) => source) });
+}
+
 /** Rules by addresses, where none is wanted: shared ones first, since those of this load balancer alone tell that it is here. */
 function addressRulesOff(
   cluster: string,
@@ -140,10 +149,9 @@ function addressRulesOff(
 ): PlannedSecurityGroupCall[] {
   const own = group.ingress.filter((rule) => isOf(rule, loadBalancer));
   if (own.length === 0) return [];
-  const unless = { by: 'client rules', but: loadBalancer } as const;
   return [
     ...sharedHealthOff(group, cluster, loadBalancer),
-    ...revoke(group, mtuWithout(group, loadBalancer, []), unless),
+    ...revokeMtu(group, mtuWithout(group, loadBalancer, []), loadBalancer),
     ...revoke(group, own),
   ];
 }
@@ -170,10 +178,9 @@ export function planNodeRuleRemoval(
     calls.push(...addressRulesOff(owner.cluster, loadBalancer, group));
     // Two that went at the same time may each have seen the other's rules; the later one sees none.
     if (!group.ingress.some((rule) => isOf(rule, loadBalancer))) {
-      const unless = { by: 'client rules', but: loadBalancer } as const;
       calls.push(
         ...sharedHealthOff(group, owner.cluster, loadBalancer),
-        ...revoke(group, mtuUnneeded(group, loadBalancer), unless),
+        ...revokeMtu(group, mtuUnneeded(group, loadBalancer), loadBalancer),
       );
     }
     const mayBeClassic = facts.isCluster(group.tags) || nodes.has(group.id);

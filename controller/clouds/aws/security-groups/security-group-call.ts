@@ -31,7 +31,8 @@ export type SecurityGroupCall =
 /** What makes a shared rule or group needed. */
 export type Needed =
   | { readonly by: 'users of a group'; readonly group: string; readonly but: string }
-  | { readonly by: 'client rules'; readonly but: string };
+  /** `sources`: of these clients alone; undefined = whoever they are. */
+  | { readonly by: 'client rules'; readonly but: string; readonly sources?: readonly string[] };
 
 /** The part of a step that is about a security group; the kind of load balancer adds its own fields. */
 export interface PlannedSecurityGroupCall extends LoadBalancerStep {

@@ -8,6 +8,7 @@ import { toCloudError } from '../errors.ts';
 import { factsOf, group, rule } from '../testing/network-facts.ts';
 import { createGroupUsers } from './group-users.ts';
 import type { NetworkFacts, ObservedSecurityGroup } from './network-facts.ts';
+import { planNodeRuleRemoval } from './node-rules.ts';
 import { createSecurityGroupCalls } from './security-group-calls.ts';
 
 const options = { permit: () => {} };
@@ -212,6 +213,17 @@ describe('calls about security groups', () => {
       assert.deepEqual(sent, []);
       assert.equal(after.groups.get('sg-nodes')?.ingress.length, 2);
     });
+  });
+
+  it("what senders need to hear about packet sizes is not kept by somebody else's senders", async () => {
+    const mtu = rule('icmp 3-4 192.0.2.0/24', 'kubernetes.io/rule/nlb/mtu');
+    const client = rule('tcp 30080 198.51.100.0/24', 'kubernetes.io/rule/nlb/client=a2');
+    const there = group('sg-nodes', { ingress: [mtu, client] });
+    const { calls, sent } = callsOf({ there: [there] });
+    const wish = { owner: { cluster: 'uid-c', service: 'uid-s' }, loadBalancer: 'a1', groups: [], ownGroup: undefined };
+    const [planned] = planNodeRuleRemoval(wish, factsOf([there]));
+    await calls.apply(planned!.call, factsOf([there]), options);
+    assert.deepEqual(sent, ['RevokeSecurityGroupIngress']);
   });
 
   it('who is made meanwhile learns that a rule is gone', async () => {

@@ -97,8 +97,11 @@ export function createSecurityGroupCalls(
       return fresh.users.get(needed.group)?.some((name) => name !== needed.but) ? fresh : undefined;
     }
     const fresh = await refreshed(facts, group, signal);
-    const others = fresh.groups.get(group)?.ingress.map(clientOf) ?? [];
-    return others.some((name) => name !== undefined && name !== needed.but) ? fresh : undefined;
+    const { but, sources } = needed;
+    const others = (fresh.groups.get(group)?.ingress ?? []).filter(
+      (rule) => ![undefined, but].includes(clientOf(rule)),
+    );
+    return others.some(({ source }) => sources?.includes(source) ?? true) ? fresh : undefined;
   }
 
   async function create(
