@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { Clock } from '../common/process/clock.ts';
 import { createHttp, type Http } from '../common/process/http.ts';
@@ -68,8 +69,8 @@ export function createControllerAccess(options: ControllerAccessOptions): Contro
   return {
     async current() {
       const ca = await readText(caFile);
-      if (!ca.text.includes('-----BEGIN CERTIFICATE-----'))
-        return waiting('a CA certificate', caFile, ca.fault ?? 'it holds none');
+      const caFault = ca.fault ?? certificateFault(ca.text);
+      if (caFault !== undefined) return waiting('a CA certificate', caFile, caFault);
       const read = await readText(tokenFile);
       const token = read.text.trim();
       if (token === '') return waiting('a token', tokenFile, read.fault ?? 'it is empty');
@@ -81,6 +82,18 @@ export function createControllerAccess(options: ControllerAccessOptions): Contro
     },
     close: () => connection?.close(),
   };
+}
+
+/** TLS takes a text that is none without a word, and then trusts nobody. */
+function certificateFault(text: string): string | undefined {
+  const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
+  if (blocks.length === 0) return 'it holds none';
+  try {
+    for (const block of blocks) new X509Certificate(block);
+    return undefined;
+  } catch {
+    return 'it holds one that cannot be read';
+  }
 }
 
 function waiting(what: string, file: string, why: string): NoAccess {
