@@ -1,44 +1,20 @@
-import { conditions, names } from '../../../common/well-known.ts';
 import { ownerTags } from '../../../controller/clouds/load-balancers.ts';
 import type { Member, SimulatedLoadBalancer } from '../../sandbox/cloud/load-balancer.ts';
 import type { ResourceEvent } from '../../sandbox/cloud/resource-store.ts';
-import type { SimulatedRoute } from '../../sandbox/cloud/route-model.ts';
 import type { Truth } from '../actors/truth.ts';
 import type { Scenario } from '../engine/scenario.ts';
 import type { Acting } from '../wires/wire.ts';
+import { type JudgeAct, pauseMs } from './cloud-acts.ts';
 import { largestStepMs, readBudget } from './deletions.ts';
-import {
-  clusterUid,
-  foreignChange,
-  instanceIn,
-  isOurRoute,
-  isPlainMember,
-  nodesIn,
-  serviceUidOf,
-} from './network-truth.ts';
-import { type NodeObject, nodeOf } from './node-object.ts';
+import { clusterUid, foreignChange, instanceIn, serviceUidOf } from './network-truth.ts';
+import { nodeOf } from './node-object.ts';
 import type { Break, KubeEffect, Observer, ProcessRef } from './observer.ts';
-import { type ServiceObject, serviceOf } from './service-object.ts';
+import { serviceOf } from './service-object.ts';
+import type { View, Views } from './views.ts';
 
-/** What one process was told of the cluster, as it stands for it now. */
-interface View {
-  readonly nodes: Map<string, { readonly node: NodeObject; readonly plainSince: number | undefined }>;
-  readonly services: Map<string, { readonly service: ServiceObject; readonly sinceMs: number }>;
-  /** Uids of all that it was ever told of. */
-  readonly everServices: Set<string>;
-  /** Names seen since the list began. */
-  listing: Map<string, Set<string>>;
-  allPausedSince: number | undefined;
-  /** Nodes that it knew and that went: whether anything on them had foretold it. By instance. */
-  readonly gone: Map<string, { readonly foretold: boolean; readonly at: number }>;
-}
-
-const pauseMs = 2000;
 const dayMs = 86_400_000;
 /** A batch of changes, and a call that was on its way. */
 const reactMs = 20_000;
-/** Two looks at the route table and what lies between them. */
-const lookMs = 75_000;
 /** Those that were let go together may be removed one after the other. */
 const drainMs = 20_000;
 /** Whoever leads has heard by then what a Service asks for, and what was under way has ended. */
@@ -46,43 +22,29 @@ const knownMs = 100_000;
 /** How long the Node of a member that nobody let go must be gone. */
 const vanishedMs = 30_000;
 
-/** What load balancers, routes and Services have to hold: promises 2, 3, 5, 6 and 14 in the cloud. Goes by every change of the cloud itself, and who made it. */
-export function judgeNetwork(
+/** What load balancers and their Services have to hold: promises 2 to 6 and 14. */
+export function judgeLoadBalancers(
   truth: Truth,
   acting: Acting,
-  holder: () => string,
+  views: Views,
+  judgeAct: JudgeAct,
   scenario: Scenario,
   breaks: Break,
 ): Observer {
+  const { clock, cloud, core } = truth;
+  const { loadBalancers } = cloud.network;
+  const cluster = clusterUid(truth);
   const budget = readBudget(scenario.removalBudget);
   const spent: { readonly at: number; readonly instance: string }[] = [];
   let mostMembers = 0;
   /** Nodes that a process of ours deleted, by instance. */
   const deletedByUs = new Set<string>();
-  const { clock, cloud, core } = truth;
-  const { loadBalancers, routes } = cloud.network;
-  const cluster = clusterUid(truth);
-  const views = new Map<string, View>();
   const services = core.store.collection('services');
-  const configMap = `${names.namespace}/${names.certificates}`;
-  /** When each process last read the routes. */
-  const looks = new Map<string, number>();
   /** What Services ask of their listeners, and since when, by uid. */
   const specs = new Map<string, { readonly text: string; readonly since: number }>();
   /** When Services went, by uid. */
   const servicesGone = new Map<string, number>();
-  /** Since when a Node claims a range for an instance, by both. */
-  const claims = new Map<string, number>();
-  /** Since when a route leads there, and when the last one went. */
-  const routed = new Map<string, { since: number | undefined; until: number }>();
 
-  core.store.watch(core.store.collection('nodes'), ({ type, object, previous }) => {
-    const now = type === 'DELETED' ? undefined : nodeOf(object.value);
-    const before = previous && nodeOf(previous.value);
-    if (before !== undefined && claimOf(before) !== (now && claimOf(now))) claims.delete(claimOf(before));
-    if (now !== undefined && now.podCIDR !== '' && now.providerID !== '' && !claims.has(claimOf(now)))
-      claims.set(claimOf(now), clock.monotonic());
-  });
   core.store.watch(services, ({ type, object }) => {
     const service = serviceOf(object.value);
     const { uid, ports, sourceRanges } = service;
@@ -92,42 +54,6 @@ export function judgeNetwork(
     else if (specs.get(uid)?.text !== text) specs.set(uid, { text, since: clock.monotonic() });
   });
   loadBalancers.onChange(judgeLoadBalancer);
-  routes.onChange(judgeRoute);
-
-  function claimOf({ podCIDR, providerID }: NodeObject): string {
-    return `${podCIDR} ${providerID.split('/').at(-1)}`;
-  }
-
-  function viewOf({ identity }: ProcessRef): View {
-    const known = views.get(identity);
-    if (known !== undefined) return known;
-    const made: View = {
-      nodes: new Map(),
-      services: new Map(),
-      everServices: new Set(),
-      listing: new Map(),
-      allPausedSince: undefined,
-      gone: new Map(),
-    };
-    views.set(identity, made);
-    return made;
-  }
-
-  function forgetNode(view: View, key: string): void {
-    const held = view.nodes.get(key);
-    view.nodes.delete(key);
-    if (held === undefined) return;
-    const foretold = held.plainSince === undefined;
-    view.gone.set(held.node.providerID.split('/').at(-1) ?? '', { foretold, at: clock.monotonic() });
-  }
-
-  function judgeAct(process: ProcessRef, sentAt: number, what: string): void {
-    const held = holder();
-    if (held !== process.identity) breaks(6, `${what} while the Lease was ${held === '' ? 'free' : `held by ${held}`}`);
-    const since = viewOf(process).allPausedSince;
-    if (since !== undefined && sentAt > since + pauseMs)
-      breaks(14, `${what} ${Math.round(sentAt - since)} ms after it knew that everything is paused`);
-  }
 
   function judgeLoadBalancer({ before, after }: ResourceEvent<SimulatedLoadBalancer>): void {
     const actor = acting.current;
@@ -144,7 +70,7 @@ export function judgeNetwork(
       if (why !== undefined) breaks(3, `${what}: ${why}`);
       return;
     }
-    const view = viewOf(process);
+    const view = views.of(process);
     const told = [...view.services.values()].find(({ service }) => service.uid === uid);
     if (after === undefined || after.state === 'deleting') judgeOrphan(view, uid, one, what);
     if (told?.service.paused && sentAt > told.sinceMs + pauseMs)
@@ -200,7 +126,7 @@ export function judgeNetwork(
     what: string,
   ): void {
     const region = after.place.split('/')[1]!;
-    const { nodes } = viewOf(process);
+    const { nodes } = views.of(process);
     mostMembers = Math.max(mostMembers, nodes.size);
     for (const pool of before.pools) {
       const left = after.pools.find(({ id }) => id === pool.id)?.members ?? [];
@@ -220,7 +146,7 @@ export function judgeNetwork(
 
   /** A member whose Node vanished without a word goes within the budget, once for all load balancers. */
   function spend(process: ProcessRef, instance: string, what: string): void {
-    const known = viewOf(process).gone.get(instance);
+    const known = views.of(process).gone.get(instance);
     const ended = truth.vm(instance)?.power;
     if (known?.foretold === true || deletedByUs.has(instance) || ended === undefined || ended === 'terminated') return;
     const now = clock.monotonic();
@@ -239,35 +165,6 @@ export function judgeNetwork(
       );
   }
 
-  function judgeRoute({ before, after }: ResourceEvent<SimulatedRoute>): void {
-    const one = (after ?? before)!;
-    const key = `${one.destination} ${one.instanceId}`;
-    const now = clock.monotonic();
-    if (after === undefined) routed.set(key, { since: undefined, until: now });
-    else if (before === undefined) routed.set(key, { since: now, until: Number.POSITIVE_INFINITY });
-    const actor = acting.current;
-    if (actor === undefined) return;
-    const { process, sentAt, what: call } = actor;
-    const what = `${process.identity} did ${call} (${one.id} to ${one.destination})`;
-    judgeAct(process, sentAt, what);
-    if (!isOurRoute(one, cluster)) {
-      breaks(3, `${what}: it is not ours`);
-      return;
-    }
-    if (after !== undefined || one.broken || routes.blackhole(one)) return;
-    const since = claims.get(key);
-    if (since !== undefined && now - since > reactMs)
-      breaks(2, `${what}: a Node has had that range on ${one.instanceId} for ${Math.round(now - since)} ms`);
-  }
-
-  function kubeEffect(effect: KubeEffect): void {
-    if (!effect.mutating || effect.status > 299 || effect.before === undefined) return;
-    if (effect.resource === 'nodes' && effect.call.verb === 'delete')
-      deletedByUs.add(nodeOf(effect.before).providerID.split('/').at(-1) ?? '');
-    if (effect.resource === 'services' || effect.resource === 'services/status') judgeService(effect);
-    if (effect.resource === 'nodes/status') judgeCondition(effect);
-  }
-
   function judgeService({ process, call, before, after, sentAt }: KubeEffect): void {
     const [old, now] = [serviceOf(before!), serviceOf(after)];
     const what = `${process.identity} did ${call.verb} ${call.path}`;
@@ -283,78 +180,12 @@ export function judgeNetwork(
       breaks(5, `${what}: the finalizer went while ${left.map(({ id, state }) => `${id} is ${state}`).join(', ')}`);
   }
 
-  /** The network of a Node is called good or bad on what the cloud really has, or had when it was last looked at. */
-  function judgeCondition({ process, call, before, after }: KubeEffect): void {
-    const [old, node] = [nodeOf(before!), nodeOf(after)];
-    const [was, is] = [old, node].map((each) => each?.conditions.get(conditions.networkUnavailable));
-    if (node === undefined || was?.status === is?.status) return;
-    const seen = routed.get(claimOf(node));
-    const now = clock.monotonic();
-    const what = `${process.identity} did ${call.verb} ${call.path}: NetworkUnavailable is ${is?.status} (${is?.reason})`;
-    const lookedAt = Math.min(now - lookMs, looks.get(process.identity) ?? now);
-    if (is?.status === 'False' && (seen === undefined || seen.until < lookedAt))
-      breaks(2, `${what}, and there is no route to ${node.podCIDR}`);
-    const stands = seen?.since !== undefined && seen.since < now - lookMs;
-    const [, region = '', id = ''] = /^simulated:\/\/([^/]+)\/([^/]+)$/.exec(node.providerID) ?? [];
-    const vm = truth.vm(id);
-    const ending = vm === undefined || vm.power === 'terminated' || vm.power === 'shutting-down';
-    // Where no other Node has a route, a table without any is no sign of a wrong credential.
-    const others = nodesIn(truth, region).some(
-      (other) =>
-        other.node.uid !== node.uid && other.node.conditions.get(conditions.networkUnavailable)?.status === 'False',
-    );
-    if (was?.status === 'False' && is?.status === 'True' && stands && !ending && others)
-      breaks(2, `${what}, and the route to ${node.podCIDR} has been there for ${Math.round(now - seen.since!)} ms`);
-  }
-
   return {
-    kubeEffect,
-    cloudAnswer({ process, operation, reply, sentAt }) {
-      const whole = reply.kind === 'answer' && reply.status === 200 && reply.cutAfterBytes === undefined;
-      if (operation === 'GET routes' && whole) looks.set(process.identity, sentAt);
-    },
-    told({ process, resource, key, object, at, list }) {
-      const view = viewOf(process);
-      if (list) {
-        const names = view.listing.get(resource) ?? new Set();
-        view.listing.set(resource, names);
-        names.add(key);
-      }
-      if (resource === 'nodes') {
-        const node = nodeOf(object);
-        const held = view.nodes.get(key);
-        if (node === undefined) forgetNode(view, key);
-        else {
-          const before = held?.node.uid === node.uid && held.node.providerID === node.providerID ? held : undefined;
-          const plainSince = isPlainMember(node) ? (before?.plainSince ?? at) : undefined;
-          view.nodes.set(key, { node, plainSince });
-        }
-      } else if (resource === 'services') {
-        const service = serviceOf(object);
-        const held = view.services.get(key);
-        if (service === undefined) view.services.delete(key);
-        else {
-          const { uid, wants, paused } = service;
-          view.everServices.add(uid);
-          const same = held?.service.uid === uid && held.service.wants === wants && held.service.paused === paused;
-          view.services.set(key, { service, sinceMs: same ? held.sinceMs : at });
-        }
-      } else if (resource === 'configmaps' && key === configMap) {
-        const data = (object as { data?: Record<string, string> } | undefined)?.data;
-        view.allPausedSince = data?.[names.pausedKey] === 'true' ? (view.allPausedSince ?? at) : undefined;
-      }
-    },
-    listing: (process, resource) => void viewOf(process).listing.delete(resource),
-    listed(process, resource) {
-      const view = viewOf(process);
-      const seen = view.listing.get(resource) ?? new Set();
-      view.listing.delete(resource);
-      const held = resource === 'nodes' ? view.nodes : resource === 'services' ? view.services : undefined;
-      for (const key of [...(held?.keys() ?? [])]) {
-        if (seen.has(key)) continue;
-        if (held === view.nodes) forgetNode(view, key);
-        else held?.delete(key);
-      }
+    kubeEffect(effect) {
+      if (!effect.mutating || effect.status > 299 || effect.before === undefined) return;
+      if (effect.resource === 'nodes' && effect.call.verb === 'delete')
+        deletedByUs.add(nodeOf(effect.before).providerID.split('/').at(-1) ?? '');
+      if (effect.resource === 'services' || effect.resource === 'services/status') judgeService(effect);
     },
   };
 }
