@@ -15,11 +15,12 @@ import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
 import type { ApplyOptions } from '../../permit.ts';
 import { codeOf } from '../errors.ts';
 import { keys } from '../load-balancer-annotations.ts';
-import { ownedBy, type Tags } from '../load-balancer-tags.ts';
+import { ownedBy, ownerIn, type Tags } from '../load-balancer-tags.ts';
 import { chooseSubnets } from '../subnets.ts';
 import { listenerOf, loadBalancerOf } from './answers.ts';
 import type { ApplyParts } from './apply.ts';
 import { dropUnusedHosts, securityGroupId, withGroup, withLoadBalancer } from './edit-pieces.ts';
+import { isLeft } from './left.ts';
 import { type LoadBalancer, othersListeners, type Pieces, type Subject } from './observed.ts';
 import { type Call, listenerRequest, sdkTags, unlessGone } from './requests.ts';
 import type { PlaceWish } from './step.ts';
@@ -47,20 +48,37 @@ export function createBalancerApply({ parts, reads, network, securityGroups }: A
     pieces: Pieces,
     options: ApplyOptions,
   ): Promise<Pieces> {
-    const { own } = pieces;
-    if (own?.arn === arn) {
-      // Whoever attached meanwhile has not told us.
-      const listeners = await reads.listeners(arn, { urgency: 'change', signal: options.signal }).catch(noneIfGone);
-      const seen = { ...own, listeners };
-      if (othersListeners(seen, pieces, subject.owner).length > 0) return { ...pieces, own: seen };
+    const one = [pieces.own, ...pieces.hosts].find((each) => each?.arn === arn);
+    if (one) {
+      // Whoever attached meanwhile, or took it back, has not told us.
+      const seen = await asItIs(one, pieces, options);
+      const isOthers = one !== pieces.own && !isLeft(seen, subject.owner.cluster);
+      if (isOthers || othersListeners(seen, pieces, subject.owner).length > 0) return withLoadBalancer(pieces, seen);
     }
     const command = new DeleteLoadBalancerCommand({ LoadBalancerArn: arn });
     await unlessGone(() => elbv2().change('DeleteLoadBalancer', command, options));
     const groups = pieces.groups.map((group) => ({
       ...group,
-      loadBalancers: group.loadBalancers.filter((one) => one !== arn),
+      loadBalancers: group.loadBalancers.filter((each) => each !== arn),
     }));
-    return { ...pieces, own: undefined, groups, network: securityGroups.left(subject.name, pieces.network) };
+    return {
+      ...pieces,
+      own: one === pieces.own ? undefined : pieces.own,
+      hosts: pieces.hosts.filter((each) => each !== one),
+      ended: [...pieces.ended, arn],
+      groups,
+      network: securityGroups.left(one?.name ?? subject.name, pieces.network),
+    };
+  }
+
+  /** With the listeners and, where it is not our own, the tags that it has now. */
+  async function asItIs(one: LoadBalancer, { own }: Pieces, { signal }: ApplyOptions): Promise<LoadBalancer> {
+    const options = { urgency: 'change', signal } as const;
+    const [listeners, tags] = await Promise.all([
+      reads.listeners(one.arn, options).catch(noneIfGone),
+      one === own ? one.tags : reads.tags(one.arn, options),
+    ]);
+    return { ...one, listeners, tags: tags ?? one.tags };
   }
 
   /** Calls about a load balancer that is there, and its listeners. */
@@ -152,11 +170,10 @@ export function createBalancerApply({ parts, reads, network, securityGroups }: A
       case 'delete listener': {
         const command = new DeleteListenerCommand({ ListenerArn: call.arn });
         await unlessGone(() => elbv2().change('DeleteListener', command, options));
-        const after = withLoadBalancer(pieces, {
-          ...one,
-          listeners: one.listeners.filter(({ arn }) => arn !== call.arn),
-        });
-        return dropUnusedHosts(after);
+        const left = { ...one, listeners: one.listeners.filter(({ arn }) => arn !== call.arn) };
+        const mayBeLeft = one !== pieces.own && left.listeners.length === 0 && isOfCluster(one, pieces);
+        // Whoever it was made for may have left it to us meanwhile.
+        return dropUnusedHosts(withLoadBalancer(pieces, mayBeLeft ? await asItIs(left, pieces, options) : left));
       }
     }
   }
@@ -243,6 +260,10 @@ export function createBalancerApply({ parts, reads, network, securityGroups }: A
 
 function invalid(message: string): CloudError {
   return new CloudError({ kind: 'Invalid', cloud: 'aws', operation: 'CreateLoadBalancer', message });
+}
+
+function isOfCluster({ tags }: LoadBalancer, { subject }: Pieces): boolean {
+  return subject !== undefined && ownerIn(tags, subject.owner.cluster) !== undefined;
 }
 
 function noneIfGone(error: unknown): [] {

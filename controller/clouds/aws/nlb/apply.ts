@@ -50,7 +50,7 @@ export function createNlbApply(given: ApplyParts) {
   async function emptyPieces(subject: Subject, cluster: ClusterTags, { signal }: ApplyOptions): Promise<Pieces> {
     const facts = await network.facts([], { urgency: 'change', signal });
     return {
-      ...{ subject, own: undefined, hosts: [], foreign: undefined, groups: [] },
+      ...{ subject, own: undefined, hosts: [], foreign: undefined, groups: [], ended: [] },
       ...{ network: facts, subnets: [], adopted: false, cluster },
     };
   }
@@ -105,11 +105,13 @@ export function createNlbApply(given: ApplyParts) {
     const retagged = <One extends { readonly arn: string; readonly tags: Tags }>(one: One): One =>
       call.arns.includes(one.arn) ? { ...one, tags: change(one.tags) } : one;
     const own = pieces.own && retagged({ ...pieces.own, listeners: pieces.own.listeners.map(retagged) });
+    const hosts = pieces.hosts.map(retagged);
     const groups = pieces.groups.map(retagged);
     const owner = pieces.subject?.owner;
     // What carries no tag of ours any more is not ours; until we tagged it, what was adopted counted all the same.
     const ours = (one: { readonly tags: Tags }) => owner !== undefined && ownedBy(one.tags, owner);
-    if (call.does === 'add tags') return { ...pieces, own, groups, adopted: pieces.adopted && !(own && ours(own)) };
+    if (call.does === 'add tags')
+      return { ...pieces, own, hosts, groups, adopted: pieces.adopted && !(own && ours(own)) };
     const stays = own === undefined || ours(own);
     return {
       ...pieces,

@@ -7,6 +7,7 @@ import type { NetworkFacts } from '../security-groups/network-facts.ts';
 import type { NetworkReads } from '../security-groups/network-reads.ts';
 import type { ReadOptions } from '../service-calls.ts';
 import type { Kept } from './kept.ts';
+import { isLeft, leftTag } from './left.ts';
 import {
   assemble,
   type LoadBalancer,
@@ -30,6 +31,8 @@ export interface Found {
 export interface WantedSubject {
   readonly subject: Subject;
   readonly adopt: LoadBalancerRef['adopt'];
+  /** ARNs of load balancers that were asked for. */
+  readonly asked?: readonly string[];
 }
 
 /** Reads that go below what lists show. */
@@ -68,7 +71,10 @@ export function createDeepReads({ queries, network, users, kept }: DeepReadParts
     wish: { readonly ours: boolean; readonly groups: readonly TargetGroup[]; readonly options: ReadOptions },
   ): Promise<LoadBalancer | undefined> {
     const { ours, groups, options } = wish;
-    const known = ours ? kept.balancer(one.arn, groups, options.urgency ?? 'need') : undefined;
+    const urgency = options.urgency ?? 'need';
+    // Whether its guests are still there decides whether it goes.
+    const mayKeep = ours && (urgency === 'refresh' || one.tags[leftTag] === undefined);
+    const known = mayKeep ? kept.balancer(one.arn, groups, urgency) : undefined;
     if (known) return { ...one, listeners: known.listeners, attributes: known.attributes };
     return unlessProvedGone(one.arn, options, async () => {
       const [its, said] = await Promise.all([
@@ -134,7 +140,7 @@ export function createDeepReads({ queries, network, users, kept }: DeepReadParts
     refs: readonly WantedSubject[],
     { all, groups, cluster, options, early }: Found,
   ): Promise<readonly (NlbObserved | undefined)[]> {
-    const plans = refs.map(({ subject, adopt }) => {
+    const plans = refs.map(({ subject, adopt, asked = [] }) => {
       const { owner, name, service, attachTo } = subject;
       const isAdopted = ({ tags }: { readonly tags: Tags }) =>
         adopt !== undefined && isClassicControllers(tags, service, cluster);
@@ -150,9 +156,12 @@ export function createDeepReads({ queries, network, users, kept }: DeepReadParts
           (own !== undefined && isAdopted(group) && group.loadBalancers.includes(own.arn)),
       );
       const bound = new Set(ours.flatMap(({ loadBalancers: arns }) => arns));
-      const hosts = all.filter((one) => one !== own && (one.arn === attachTo || bound.has(one.arn)));
+      const isGuests = (one: LoadBalancer) =>
+        one.arn === attachTo || bound.has(one.arn) || (asked.includes(one.arn) && isLeft(one, owner.cluster));
+      const hosts = all.filter((one) => one !== own && isGuests(one));
+      const ended = asked.filter((arn) => !all.some((one) => one.arn === arn));
       const foreign = all.find((one) => one !== own && one.name === name && !hosts.includes(one));
-      return { subject, own, hosts, foreign, ours, adopting };
+      return { subject, own, hosts, foreign, ours, ended, adopting };
     });
     const completed = new Map<string, LoadBalancer | undefined>();
     const wanted = new Map<string, { readonly one: LoadBalancer; readonly ours: boolean }>(
@@ -182,13 +191,14 @@ export function createDeepReads({ queries, network, users, kept }: DeepReadParts
     };
     const groupless = [...completed.values()].some((one) => one && one.securityGroups.length === 0);
     const subnets = groupless ? await network.subnets(options) : [];
-    return plans.map(({ subject, own, hosts, foreign, ours, adopting }) =>
+    return plans.map(({ subject, own, hosts, foreign, ours, ended, adopting }) =>
       assemble({
         subject,
         own: own && completed.get(own.arn),
         hosts: hosts.flatMap(({ arn }) => completed.get(arn) ?? []),
         foreign,
         groups: ours.flatMap(({ arn }) => byArn.get(arn) ?? []),
+        ended,
         network: facts,
         subnets,
         adopted: adopting,

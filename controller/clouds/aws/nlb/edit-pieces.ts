@@ -1,6 +1,7 @@
 import { CloudError } from '../../../../common/cloud-error.ts';
 import type { Tags } from '../load-balancer-tags.ts';
 import { findGroup, type NetworkFacts } from '../security-groups/network-facts.ts';
+import { isLeft } from './left.ts';
 import type { LoadBalancer, Pieces, TargetGroup } from './observed.ts';
 
 /** @throws CloudError `Conflict` where it is not there any more */
@@ -48,7 +49,9 @@ export function dropUnusedHosts(pieces: Pieces): Pieces {
     ),
   }));
   const used = new Set(after.flatMap(({ loadBalancers }) => loadBalancers));
-  return { ...pieces, groups: after, hosts: hosts.filter(({ arn }) => arn === subject?.attachTo || used.has(arn)) };
+  const stays = (host: LoadBalancer) =>
+    host.arn === subject?.attachTo || used.has(host.arn) || (subject && isLeft(host, subject.owner.cluster));
+  return { ...pieces, groups: after, hosts: hosts.filter(stays) };
 }
 
 export function without(tags: Tags, gone: readonly string[]): Tags {

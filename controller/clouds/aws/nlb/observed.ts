@@ -3,6 +3,7 @@ import type { ClusterTags } from '../cluster-tags.ts';
 import { ownedBy, type Tags } from '../load-balancer-tags.ts';
 import type { NetworkFacts, ObservedSecurityGroup } from '../security-groups/network-facts.ts';
 import type { Subnet } from '../subnets.ts';
+import { isLeft, leftGroups, leftTag } from './left.ts';
 import { partNameForm } from './names.ts';
 import type { Health } from './wanted.ts';
 
@@ -90,6 +91,8 @@ export interface Pieces {
   readonly foreign: LoadBalancer | undefined;
   /** Ours. */
   readonly groups: readonly TargetGroup[];
+  /** ARNs of load balancers that were asked for, or were there a moment ago, and are not. */
+  readonly ended: readonly string[];
   readonly network: NetworkFacts;
   /** Of the VPC; empty where no load balancer without a security group needs them. */
   readonly subnets: readonly Subnet[];
@@ -131,6 +134,13 @@ export function servesOthers(group: TargetGroup, pieces: Pieces): boolean {
   );
 }
 
+/** Its own Service is done with it, and somebody else is not. */
+export function isLeftToOthers({ pieces }: NlbObserved): boolean {
+  const { subject, own, groups } = pieces;
+  if (!subject || !own || groups.length > 0 || !isLeft(own, subject.owner.cluster)) return false;
+  return own.listeners.length > 0 && ownListeners(own, pieces, subject.owner).length === 0;
+}
+
 /** The security group in front of a Service's network load balancer, which also tells that something of it is there. */
 export function frontGroupOf({ groups }: NetworkFacts, owner: Owner): ObservedSecurityGroup | undefined {
   return [...groups.values()].find(({ name, tags }) => partNameForm.test(name) && ownedBy(tags, owner));
@@ -144,7 +154,12 @@ export function assemble(pieces: Pieces): NlbObserved | undefined {
   const inUse = serving ?? (own ? undefined : host);
   const main = (subject?.attachTo !== undefined || !own ? inUse : undefined) ?? own ?? foreign;
   const marker = subject && frontGroupOf(network, subject.owner);
-  const anything = own !== undefined || groups.length > 0 || marker !== undefined;
+  // Nobody else would look after it any more.
+  const ends =
+    subject !== undefined &&
+    (hosts.some((one) => isLeft(one, subject.owner.cluster) && one.listeners.length === 0) ||
+      leftGroups(network, subject.owner.cluster, pieces.ended).length > 0);
+  const anything = own !== undefined || groups.length > 0 || marker !== undefined || ends;
   if (main === undefined && !anything) return undefined;
   const attached = main !== undefined && main !== own && hosts.includes(main);
   const cluster = subject?.owner.cluster ?? main?.tags[ownerTags.cluster];
@@ -163,9 +178,12 @@ export function assemble(pieces: Pieces): NlbObserved | undefined {
     attached,
     adopted: pieces.adopted,
     consent: main !== undefined && cluster !== undefined && main.tags[ownerTags.consent] === cluster,
-    retained: main?.tags[ownerTags.retained] !== undefined,
+    // Those that it was left to use it.
+    retained:
+      main?.tags[ownerTags.retained] !== undefined || (subject === undefined && main?.tags[leftTag] !== undefined),
     createdAtMs: main?.createdAtMs,
-    service: subject && anything ? subject.service : main?.tags[ownerTags.retained],
+    service:
+      subject && anything ? subject.service : (main?.tags[ownerTags.retained] ?? main?.tags[ownerTags.serviceName]),
   };
 }
 

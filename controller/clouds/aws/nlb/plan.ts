@@ -3,9 +3,13 @@ import { type DesiredLoadBalancer, type LoadBalancerPlan, ownerTags, type Refusa
 import type { ClusterTags } from '../cluster-tags.ts';
 import type { AwsConfig } from '../config.ts';
 import { type Tags, tagsFor } from '../load-balancer-tags.ts';
+import { plannedCall } from '../security-groups/security-group-call.ts';
 import { addressChange, addressTypeOf, placeOf, planAttributes, planSubnets, planTags } from './balancer-plan.ts';
 import { type Firewall, planFirewall } from './firewall.ts';
+import { planLeavingHost, planLeftGroups } from './leave.ts';
+import { leftTag } from './left.ts';
 import {
+  frontGroupOf,
   type LoadBalancer,
   type NlbObserved,
   othersListeners,
@@ -15,7 +19,7 @@ import {
 } from './observed.ts';
 import { planParts } from './parts-plan.ts';
 import { type NlbSettings, readNlbSettings } from './settings.ts';
-import { type NlbStep, stepOf } from './step.ts';
+import { type NlbStep, securityGroupStep, stepOf } from './step.ts';
 import { strangers } from './targets.ts';
 import { asItStands, type WantedListener, wantedListeners } from './wanted.ts';
 
@@ -135,7 +139,7 @@ function planOwn(wanted: Wanted, pieces: Pieces, own: LoadBalancer): NlbPlan {
     }
     if (own.state === 'failed') return { ...nothing, refusals };
   }
-  const steps: NlbStep[] = [];
+  const steps = planTakingBack(subject, pieces, own);
   const addressType = addressTypeOf(desired);
   if (own.addressType !== addressType) {
     const summary = `addresses of ${own.name} from ${own.addressType} to ${addressType}`;
@@ -144,10 +148,27 @@ function planOwn(wanted: Wanted, pieces: Pieces, own: LoadBalancer): NlbPlan {
   steps.push(...planSubnets(wanted, own), ...planAttributes(wanted, own));
   const inside = planInside(wanted, pieces, own, false);
   steps.push(...inside.steps);
-  for (const host of pieces.hosts) steps.push(...planDetach(subject, host, pieces));
+  for (const host of pieces.hosts) steps.push(...planLeavingHost(subject, host, pieces, desired.retain));
+  steps.push(...planLeftGroups(subject, pieces).steps);
   const tagging = steps.length > 0 || !wanted.adopting ? planTags(wanted, pieces, own) : [];
   const wait = own.state === 'provisioning' && steps.length === 0 ? waitMs : inside.waitMs;
   return { steps: [...tagging, ...steps], refusals: [...refusals, ...inside.refusals], waitMs: wait };
+}
+
+/** It was left to others, and its Service is there again: no guest ends it any more. */
+function planTakingBack(subject: Subject, { network }: Pieces, own: LoadBalancer): NlbStep[] {
+  const steps: NlbStep[] = [];
+  const front = frontGroupOf(network, subject.owner);
+  const keys = [leftTag];
+  if (front && front.tags[leftTag] !== undefined) {
+    const call = { does: 'untag security group', group: front.id, keys } as const;
+    steps.push(securityGroupStep(subject, plannedCall(call, front.name)));
+  }
+  if (own.tags[leftTag] !== undefined) {
+    const summary = `take back load balancer ${own.name}, which was left to others`;
+    steps.push(stepOf(subject, own.arn, summary, { does: 'remove tags', arns: [own.arn], keys }));
+  }
+  return steps;
 }
 
 /** Everything but the load balancer's own attributes: firewall, listeners, target groups, targets. */
@@ -206,7 +227,9 @@ function planAttached(wanted: Wanted, pieces: Pieces | undefined, observed: NlbO
   if (wanted.settings.refusals.length > 0 && !served(host)) return { ...nothing, refusals };
   const inside = planInside(wanted, pieces!, host, true);
   const steps = [...inside.steps];
-  for (const other of hosts) if (other !== host) steps.push(...planDetach(subject, other, pieces!));
+  for (const other of hosts)
+    if (other !== host) steps.push(...planLeavingHost(subject, other, pieces!, desired.retain));
+  steps.push(...planLeftGroups(subject, pieces!).steps);
   const others = own && conflictOf(subject, pieces!, own);
   if (others) refusals.push(others);
   if (own && !others && inside.refusals.length === 0 && inside.waitMs === undefined) {
@@ -222,19 +245,6 @@ function conflictOf({ owner }: Subject, pieces: Pieces, own: LoadBalancer): Refu
   if (others.length === 0) return undefined;
   const ports = others.map(({ protocol, port }) => `${protocol} ${port}`).join(', ');
   return { reason: 'Conflict', message: `load balancer ${own.name} stays: listeners ${ports} are of somebody else` };
-}
-
-/** Our listeners on somebody else's load balancer go; target groups that nobody uses then are found stale. */
-export function planDetach(subject: Subject, host: LoadBalancer, pieces: Pieces): NlbStep[] {
-  return ownListeners(host, pieces, subject.owner).map(({ arn, port, protocol }) =>
-    stepOf(
-      subject,
-      arn,
-      `delete listener ${protocol} ${port} of ${host.name}`,
-      { does: 'delete listener', arn },
-      host.arn,
-    ),
-  );
 }
 
 function firewallOf(

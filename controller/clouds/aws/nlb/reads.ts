@@ -10,7 +10,14 @@ import { loadBalancerOf, targetGroupOf } from './answers.ts';
 import { createDeepReads } from './deep-reads.ts';
 import { createKept, type Kept } from './kept.ts';
 import { partNameForm, targetGroupPrefix } from './names.ts';
-import { assemble, type LoadBalancer, type NlbObserved, type Subject, type TargetGroup } from './observed.ts';
+import {
+  assemble,
+  isLeftToOthers,
+  type LoadBalancer,
+  type NlbObserved,
+  type Subject,
+  type TargetGroup,
+} from './observed.ts';
 import { createNlbQueries } from './queries.ts';
 
 /** As this controller and the classic one name load balancers of Services. */
@@ -29,6 +36,8 @@ export interface NlbReads {
   groupNamed(name: string, options?: ReadOptions): Promise<TargetGroup | undefined>;
   /** The listeners of one load balancer, with their tags. */
   listeners(arn: string, options?: ReadOptions): Promise<LoadBalancer['listeners']>;
+  /** Undefined when it is gone. */
+  tags(arn: string, options?: ReadOptions): Promise<Tags | undefined>;
   /** What a look at everything need not ask for again. */
   readonly kept: Kept;
   /** The cluster as the tags know it, once it was found out. */
@@ -58,6 +67,7 @@ export function createNlbReads(parts: AwsParts, network: NetworkReads, users: Us
     cluster: () => known,
     awaitCluster,
     listeners: (arn, options = {}) => queries.listeners(arn, options),
+    tags: async (arn, options = {}) => (await queries.tagsOf([arn], options)).get(arn),
 
     async observe(ref, signal) {
       const options: ReadOptions = { signal };
@@ -103,7 +113,12 @@ export function createNlbReads(parts: AwsParts, network: NetworkReads, users: Us
         return tags ? [loadBalancerOf(answer, tags)] : [];
       });
       const subject: Subject = { owner, name, service, attachTo };
-      const [observed] = await deep.deepen([{ subject, adopt: ref.adopt }], { all, groups, cluster, options });
+      const [observed] = await deep.deepen([{ subject, adopt: ref.adopt, asked: arns }], {
+        all,
+        groups,
+        cluster,
+        options,
+      });
       return observed;
     },
 
@@ -180,17 +195,18 @@ export function createNlbReads(parts: AwsParts, network: NetworkReads, users: Us
         early,
       });
       kept.retain(new Set([...balancers.map((one) => one.LoadBalancerArn ?? ''), ...groups.map(({ arn }) => arn)]));
+      const ofNobody = (one: LoadBalancer) =>
+        assemble({
+          ...{ subject: undefined, own: undefined, hosts: [], foreign: one, groups: [], ended: [] },
+          ...{ network: early, subnets: [], adopted: false, cluster: clusterTags },
+        });
       const retained = all
         .filter(({ tags: its }) => its[ownerTags.cluster] === cluster && its[ownerTags.service] === undefined)
-        .map((one) =>
-          assemble({
-            ...{ subject: undefined, own: undefined, hosts: [], foreign: one, groups: [] },
-            ...{ network: early, subnets: [], adopted: false, cluster: clusterTags },
-          }),
-        );
-      return [...observed, ...retained].filter(
-        (one) => one !== undefined && (one.owner !== undefined || one.retained),
-      ) as NlbObserved[];
+        .map(ofNobody);
+      return [
+        ...observed.map((one) => (one && isLeftToOthers(one) ? ofNobody(one.pieces.own!) : one)),
+        ...retained,
+      ].filter((one) => one !== undefined && (one.owner !== undefined || one.retained)) as NlbObserved[];
     },
 
     async named(name, options = {}) {

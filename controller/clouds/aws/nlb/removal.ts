@@ -1,8 +1,10 @@
 import { ownerTags } from '../../load-balancers.ts';
 import { tagsFor } from '../load-balancer-tags.ts';
 import { planGroupRemoval } from '../security-groups/group-removal.ts';
-import { planNodeRuleRemoval } from '../security-groups/node-rules.ts';
+import { plannedCall } from '../security-groups/security-group-call.ts';
 import { planTags } from './balancer-plan.ts';
+import { planDetach, planLeavingHost, planLeftGroups, planUntold } from './leave.ts';
+import { isLeft, leftTag } from './left.ts';
 import {
   frontGroupOf,
   type LoadBalancer,
@@ -14,38 +16,39 @@ import {
   servesOthers,
   type TargetGroup,
 } from './observed.ts';
-import { type NlbPlan, planDetach, waitMs } from './plan.ts';
+import { type NlbPlan, waitMs } from './plan.ts';
 import { type NlbStep, securityGroupStep, stepOf } from './step.ts';
 
 /**
- * Listeners on others' load balancers first, then the load balancer, its target groups, and at last the security groups. Rules on the nodes that no group of our own tells of
- * go before the load balancer does: afterwards nothing would remember them.
+ * Listeners on others' load balancers first, then the load balancer, its target groups, and at last the security groups. One that serves somebody else, too, stays for them,
+ * and goes with the last of them.
  */
 export function planNlbRemoval({ pieces }: NlbObserved, retain: boolean): NlbPlan {
   const { subject, own, hosts, groups, network } = pieces;
   if (!subject) return { steps: [], refusals: [], waitMs: undefined };
   if (retain && own) return planGivingUp(subject, pieces);
-  if (own && othersListeners(own, pieces, subject.owner).length > 0) return planLeaving(subject, pieces, own);
   const { owner, name } = subject;
   if (own && pieces.adopted) {
-    // Once the load balancer is gone, nothing but tags tells whose its parts were.
+    // Once the load balancer is gone, or others' alone, nothing but tags tells whose its parts were.
     const steps = planTags({ subject, tags: tagsFor(subject, pieces.cluster) }, pieces, own);
     if (steps.length > 0) return { steps, refusals: [], waitMs: undefined };
   }
-  const steps: NlbStep[] = hosts.flatMap((host) => planDetach(subject, host, pieces));
-  const ownGroup = frontGroupOf(network, owner)?.id;
-  const removal = { owner, loadBalancer: name, groups: own?.securityGroups ?? [], ownGroup };
-  if (ownGroup === undefined)
-    steps.push(...planNodeRuleRemoval(removal, network).map((call) => securityGroupStep(subject, call)));
+  if (own && othersListeners(own, pieces, owner).length > 0) return planLeaving(subject, pieces, own);
+  const steps: NlbStep[] = hosts.flatMap((host) => planLeavingHost(subject, host, pieces, retain));
+  steps.push(...planUntold(subject, { owner, name, groups: own?.securityGroups ?? [] }, pieces));
   if (own) {
     const summary = `delete load balancer ${own.name}`;
     steps.push(stepOf(subject, own.arn, summary, { does: 'delete load balancer', arn: own.arn }));
   }
   for (const group of groups) steps.push(planGroupOff(subject, group, pieces));
-  if (ownGroup === undefined) return { steps, refusals: [], waitMs: undefined };
-  const rest = planGroupRemoval(removal, network);
+  const left = planLeftGroups(subject, pieces);
+  steps.push(...left.steps);
+  const ownGroup = frontGroupOf(network, owner)?.id;
+  if (ownGroup === undefined) return { steps, refusals: [], waitMs: left.waitMs };
+  const rest = planGroupRemoval({ owner, loadBalancer: name, groups: own?.securityGroups ?? [], ownGroup }, network);
   steps.push(...rest.steps.map((call) => securityGroupStep(subject, call)));
-  return { steps, refusals: [], waitMs: steps.length === 0 ? (rest.waitMs ?? waitMs) : rest.waitMs };
+  const wait = rest.waitMs ?? left.waitMs;
+  return { steps, refusals: [], waitMs: steps.length === 0 ? (wait ?? waitMs) : wait };
 }
 
 /** One that a listener of somebody else uses cannot be deleted, and is left to them. */
@@ -61,17 +64,31 @@ function planGroupOff(subject: Subject, group: TargetGroup, pieces: Pieces): Nlb
   });
 }
 
-/** Somebody else has listeners on it: what is ours goes, and the load balancer stays for them. */
+/** Somebody else has listeners on it: what is ours goes, and it is marked as theirs, its security group first. A look after that tells whether they are still there. */
 function planLeaving(subject: Subject, pieces: Pieces, own: LoadBalancer): NlbPlan {
-  const steps = [own, ...pieces.hosts].flatMap((one) => planDetach(subject, one, pieces));
+  const { owner, service, name } = subject;
+  const { arn, securityGroups } = own;
+  const steps = planDetach(subject, own, pieces);
+  for (const host of pieces.hosts) steps.push(...planLeavingHost(subject, host, pieces, false));
   for (const group of pieces.groups) steps.push(planGroupOff(subject, group, pieces));
-  if (own.securityGroups.length === 0) {
-    const removal = { owner: subject.owner, loadBalancer: subject.name, groups: [], ownGroup: undefined };
-    const calls = planNodeRuleRemoval(removal, pieces.network);
-    steps.push(...calls.map((call) => securityGroupStep(subject, call)));
+  if (securityGroups.length === 0) steps.push(...planUntold(subject, { owner, name, groups: [] }, pieces));
+  const front = frontGroupOf(pieces.network, owner);
+  const tags = { [leftTag]: arn };
+  let waitMs: number | undefined;
+  if (front && !securityGroups.includes(front.id)) {
+    const removal = { owner, loadBalancer: name, groups: [], ownGroup: front.id };
+    const rest = planGroupRemoval(removal, pieces.network);
+    steps.push(...rest.steps.map((call) => securityGroupStep(subject, call)));
+    waitMs = rest.waitMs;
+  } else if (front && front.tags[leftTag] !== arn) {
+    const call = { does: 'tag security group', group: front.id, tags } as const;
+    steps.push(securityGroupStep(subject, plannedCall(call, front.name)));
   }
-  const rest = planGivingUp(subject, { ...pieces, hosts: [], groups: [] });
-  return { ...rest, steps: [...steps, ...rest.steps] };
+  if (!isLeft(own, owner.cluster)) {
+    const summary = `leave load balancer ${own.name} of ${service} to the others that use it`;
+    steps.push(stepOf(subject, arn, summary, { does: 'add tags', arns: [arn], tags }));
+  }
+  return { steps, refusals: [], waitMs };
 }
 
 /** As many as one call about tags takes. */
