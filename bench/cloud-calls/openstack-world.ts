@@ -1,11 +1,19 @@
 import type { CloudCall } from '../../controller/clouds/cloud.ts';
-import { fakeOpenStackWorld } from '../../test/openstack/fake-world.ts';
+import { type FakeWorldOptions, fakeOpenStackWorld } from '../../test/openstack/fake-world.ts';
 import { fakeOctaviaWorld, octaviaConfig } from '../../test/openstack/octavia-world.ts';
 import type { CountedWorld } from './count-operations.ts';
+
+/** What Octavia takes with amphorae, roughly: the start of a VM, a reload, the end of a VM. */
+export const octaviaTakes = { createMs: 40_000, updateMs: 2_000, deleteMs: 8_000 };
 
 /** In process, on a fake clock. */
 export function fakeCalls(): CountedWorld {
   const calls: CloudCall[] = [];
   const onCall = (call: CloudCall) => void calls.push(call);
-  return { world: fakeOpenStackWorld({ config: octaviaConfig, octavia: fakeOctaviaWorld, onCall }), calls };
+  const octavia: FakeWorldOptions['octavia'] = (fake, cluster, clock) => {
+    const world = fakeOctaviaWorld(fake, cluster);
+    world.octavia.takes = { ...octaviaTakes, nowMs: () => clock.monotonic() };
+    return world;
+  };
+  return { world: fakeOpenStackWorld({ config: octaviaConfig, octavia, onCall }), calls };
 }

@@ -1,4 +1,5 @@
 import type { OperationName, Size } from './count-operations.ts';
+import { octaviaTakes } from './openstack-world.ts';
 
 /**
  * How many calls the cloud's classic controller makes for the same, as its source reads; text where it depends on more. W = polls of a wait. It serves Service by Service
@@ -7,19 +8,37 @@ import type { OperationName, Size } from './count-operations.ts';
 export type UpstreamCounts = (size: Size) => Readonly<Partial<Record<OperationName, string>>>;
 
 /** cloud-provider-openstack: Octavia with fully populated creation, router with extraroute-atomic. */
-export const openstackUpstream: UpstreamCounts = ({ nodes, ports, services }) => ({
-  'first ensure': '8 + W, and up to 3 once',
-  'nothing changed, all Services': `${services * (4 + 3 * ports)} (${services} x (4 + 3P))`,
-  'one node more, one Service': `${2 + 3 * ports} + ${ports}W (2 + P x (3 + W))`,
-  'check of all nodes': `${3 * nodes} (3N)`,
-  'route table read': '2',
-  'route made': '2 to 3',
-  'route removed': '2 to 3',
-});
+export const openstackUpstream: UpstreamCounts = ({ nodes, ports, services }) => {
+  const { createMs, updateMs, deleteMs } = octaviaTakes;
+  const [made, changed, deleted] = [createMs, updateMs, deleteMs].map(pollsFor) as [number, number, number];
+  return {
+    'first ensure': `${8 + made} (8 + W), and up to 3 once`,
+    'first ensure, each further Service': `${8 + made} (8 + W)`,
+    'nothing changed, all Services': `${services * (4 + 3 * ports)} (${services} x (4 + 3P))`,
+    'one node more, one Service': `${2 + ports * (3 + changed)} (2 + P x (3 + W))`,
+    'deletion, proof included': `${5 + deleted} (5 + W)`,
+    'deletion, each further Service': `${5 + deleted} (5 + W)`,
+    'check of all nodes': `${3 * nodes} (3N)`,
+    'route table read': '2',
+    'route made': '2 to 3',
+    'route removed': '2 to 3',
+  };
+};
+
+/** It looks at once, after a second, and each time a fifth later than the time before. */
+function pollsFor(takesMs: number): number {
+  let polls = 1;
+  for (let atMs = 0, stepMs = 1000; atMs < takesMs; stepMs *= 1.2) {
+    atMs += stepMs;
+    polls += 1;
+  }
+  return polls;
+}
 
 /** cloud-provider-aws, network load balancer. */
 export const awsNetworkUpstream: UpstreamCounts = ({ nodes, ports, services }) => ({
   'first ensure': `more than ${10 + ports} (10 + P when nothing changed)`,
+  'first ensure, each further Service': `more than ${10 + ports}`,
   'nothing changed, all Services': `${services * (10 + ports)} (${services} x (10 + P))`,
   'one node more, one Service': `${10 + ports} and the change (a whole ensure)`,
   ...awsCommon(nodes),
@@ -28,6 +47,7 @@ export const awsNetworkUpstream: UpstreamCounts = ({ nodes, ports, services }) =
 /** cloud-provider-aws, classic load balancer. */
 export const awsClassicUpstream: UpstreamCounts = ({ nodes, services }) => ({
   'first ensure': 'more than 9 to 11',
+  'first ensure, each further Service': 'more than 9 to 11',
   'nothing changed, all Services': `${services * 9} to ${services * 11} (${services} x (9 to 11))`,
   'one node more, one Service': '4',
   ...awsCommon(nodes),

@@ -6,6 +6,7 @@ import type {
   LoadBalancers,
   ObservedLoadBalancer,
 } from '../../controller/clouds/load-balancers.ts';
+import { timestamp } from '../../controller/clouds/openstack/testing/fake-octavia-model.ts';
 import { desiredFor, memberOf, newOwner, port } from '../clouds/desired.ts';
 import { ensure, refOf } from '../clouds/drive.ts';
 import { type OctaviaHarness, octaviaHarness } from './octavia-harness.ts';
@@ -145,10 +146,64 @@ describe('calls to OpenStack', () => {
       );
       assert.equal(left, undefined);
       assert.deepEqual(harness.calls(), [
-        ...[look, 'GET /lbaas/listeners', 'DELETE /lbaas/loadbalancers/ID', 'DELETE /floatingips/ID'],
+        ...[look, 'DELETE /lbaas/loadbalancers/ID', 'DELETE /floatingips/ID'],
         ...[look, look, look],
       ]);
       assert.equal(await harness.observe({ id: observed?.id }), undefined);
+    }));
+
+  it('many at work are looked at by one list a second', () =>
+    withHarness(async (harness) => {
+      const balancers = await opened(harness);
+      const { world } = harness;
+      const all = Array.from({ length: 12 }, () => desiredFor(newOwner(world.cluster), harness.vms));
+      const known = new Map<DesiredLoadBalancer, ObservedLoadBalancer | undefined>();
+      for (const desired of all) known.set(desired, await made(harness, balancers, desired));
+      for (const desired of all) {
+        const fewer = { ...desired, members: desired.members.slice(1) };
+        const [step] = balancers.plan(fewer, known.get(desired)).steps;
+        known.set(desired, await world.during(balancers.apply(step!, known.get(desired), { permit: () => {} })));
+      }
+      await world.pass(1000);
+      harness.calls();
+      const refs = all.map((desired) => refOf(desired, { id: known.get(desired)?.id }));
+      const seen = await world.during(Promise.all(refs.map((ref) => balancers.observe(ref))));
+      assert.deepEqual(new Set(seen.map((one) => one?.state)), new Set(['provisioning']));
+      assert.deepEqual(harness.calls().toSorted(), [...Array(4).fill(look), 'GET /lbaas/loadbalancers'].toSorted());
+    }));
+
+  it('what somebody changes inside a pool is seen by the next look at it and by the next list of everything', () =>
+    withHarness(async (harness) => {
+      const balancers = await opened(harness);
+      const { desired, world } = harness;
+      const observed = await made(harness, balancers, desired);
+      const [pool] = harness.octavia.balancers.values().next().value?.pools ?? [];
+      for (const seeing of [
+        async () => world.during(balancers.observe(refOf(desired, { id: observed?.id }))),
+        async () => (await world.during(balancers.observeAll(world.cluster)))[0],
+      ]) {
+        assert.deepEqual(balancers.plan(desired, await seeing()).steps, []);
+        pool!.members[0]!.fields['weight'] = 7;
+        pool!.fields['updated_at'] = timestamp();
+        assert.match(balancers.plan(desired, await seeing()).steps[0]?.summary ?? '', /1 changed/);
+        pool!.members[0]!.fields['weight'] = 1;
+        pool!.fields['updated_at'] = timestamp();
+      }
+    }));
+
+  it('what health checks say is seen though nothing else has changed', () =>
+    withHarness(async (harness) => {
+      const balancers = await opened(harness);
+      const { desired, world } = harness;
+      const observed = await made(harness, balancers, desired);
+      const [pool] = harness.octavia.balancers.values().next().value?.pools ?? [];
+      pool!.members[0]!.fields['operating_status'] = 'ERROR';
+      pool!.members[1]!.fields['operating_status'] = 'ONLINE';
+      const seen = await world.during(balancers.observe(refOf(desired, { id: observed?.id })));
+      assert.deepEqual(
+        seen?.members.map(({ healthy }) => healthy),
+        [false, true],
+      );
     }));
 
   it('what a member came to is seen though the load balancer is active again', () =>

@@ -83,8 +83,8 @@ export interface LoadBalancer {
   readonly status: Status;
   /** How long it has been in a PENDING status, as far as this process has seen. */
   readonly pendingMs: number;
-  /** How long such work has taken lately; 0 = not known. */
-  readonly expectedMs: number;
+  /** How long such work has taken lately; undefined = not known. */
+  readonly expectedMs: number | undefined;
   readonly vipAddress: string;
   readonly vipPortId: string;
   readonly vipSubnetId: string;
@@ -145,7 +145,7 @@ export function readLoadBalancer(json: unknown, operation: string): LoadBalancer
     name: textOf(item['name']) ?? '',
     status: textOf(item['provisioning_status']) ?? '',
     pendingMs: 0,
-    expectedMs: 0,
+    expectedMs: undefined,
     vipAddress: textOf(item['vip_address']) ?? '',
     vipPortId: textOf(item['vip_port_id']) ?? '',
     vipSubnetId: textOf(item['vip_subnet_id']) ?? '',

@@ -39,6 +39,7 @@ export function octaviaSteps({ client, reads }: { readonly client: OpenStackClie
     if (call.does === 'update port') return now(await changePort(call));
     const headers = call.does === 'update floating IP' ? await revisionOf(call) : undefined;
     const request = requestOf(call, resolved);
+    if (resolved.pool !== '') reads.forgetInside(resolved.pool);
     const heard = step.action === 'create' ? reads.memory.makes(owner) : () => {};
     let answer: unknown;
     try {
@@ -130,7 +131,9 @@ export function octaviaSteps({ client, reads }: { readonly client: OpenStackClie
       if (seen === undefined) return undefined;
       const fresh = reads.memory.timed(seen);
       const query = [['load_balancer_id', target.id]] as const;
-      const listeners = await reads.list(listings.listeners, query, signal, 'change');
+      const known = new Set(target.listeners.map(({ id }) => id));
+      const isKnown = fresh.listenerIds?.length === known.size && fresh.listenerIds.every((id) => known.has(id));
+      const listeners = isKnown ? target.listeners : await reads.list(listings.listeners, query, signal, 'change');
       const isSame = fresh.status === target.status && sameTags(fresh.tags, target.tags);
       if (isSame && servesOthers({ ...fresh, listeners }, subject) === servesOthers(target, subject)) return undefined;
       return withBalancer(found, { ...fresh, listeners, pools: target.pools });
@@ -227,7 +230,6 @@ export function octaviaSteps({ client, reads }: { readonly client: OpenStackClie
 
     function after(answer: unknown): Found {
       const { pool } = resolved;
-      if (call.does.endsWith('member') || call.does.endsWith('members')) reads.forgetMembers(pool);
       const again = call.does === 'delete load balancer' || call.does === 'fail over load balancer';
       if (again && balancer(call.id)?.status === 'ERROR') reads.memory.noteRecreation(owner);
       return outcomeOf(call, found, { answer, pool, owner, operation: requestOf(call, resolved).operation });

@@ -32,6 +32,9 @@ export interface Memory {
   makes(owner: Owner): () => void;
   /** What was looked for is all that there is: nothing was made since whose answer nobody heard. */
   knowsAll(owner: Owner): boolean;
+  /** The Services that have a security group of their own; a list of everything has shown it. */
+  sawGroups(services: readonly string[]): void;
+  mayHaveGroup(owner: Owner): boolean;
   /** One in ERROR was deleted, to be made anew; should that go on, it takes ever longer rests. */
   noteRecreation(owner: Owner): void;
   restOf(owner: Owner): number;
@@ -71,6 +74,8 @@ export function createMemory(clock: Clock): Memory {
   const atWork = new Map<string, Work>();
   /** By Service: how often in a row what was made came to ERROR. */
   const recreations = new Map<string, { readonly count: number; readonly atMs: number }>();
+  /** By Service. */
+  let groups: ReadonlySet<string> | undefined;
   let stamp = 0;
   let everybodyLooked = false;
   /** By Service: looked for in this process. */
@@ -82,7 +87,9 @@ export function createMemory(clock: Clock): Memory {
     const work = atWork.get(id);
     atWork.delete(id);
     // When it began is known of our own changes alone.
-    if (work?.sinceMs !== undefined) pace.done(work.kind, work.stillMs === undefined ? 0 : work.stillMs - work.sinceMs);
+    if (work?.sinceMs === undefined) return;
+    const { kind, sinceMs, stillMs } = work;
+    pace.done(kind, clock.monotonic() - sinceMs, stillMs === undefined ? undefined : stillMs - sinceMs);
   }
 
   function withTimes(loadBalancer: LoadBalancer, sinceMs: number): LoadBalancer {
@@ -147,6 +154,10 @@ export function createMemory(clock: Clock): Memory {
     },
     begunAtMs: (id) => atWork.get(id)?.sinceMs,
     ended: (id) => done(id),
+    sawGroups(services) {
+      groups = new Set(services);
+    },
+    mayHaveGroup: ({ service }) => groups === undefined || groups.has(service),
     noteRecreation({ service }) {
       const count = (recreations.get(service)?.count ?? 0) + 1;
       recreations.set(service, { count, atMs: clock.monotonic() });

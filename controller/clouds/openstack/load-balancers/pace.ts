@@ -1,23 +1,24 @@
-/** How long Octavia has taken lately for each kind of work, so that the first look comes when it may be done and not before. */
+/** How long Octavia has taken lately for each kind of work, so that the first look comes when it is done and seldom before. */
 export interface Pace {
-  /** After how many milliseconds of work a look is worth it; 0 = nothing is known yet. */
-  expectedMs(work: string): number;
-  /** Work is done: it was still going on after so many milliseconds, at the last look before; 0 = this was the first look. */
-  done(work: string, stillAtMs: number): void;
+  /** After how many milliseconds of work it may be done; undefined = nothing is known yet. */
+  expectedMs(work: string): number | undefined;
+  /** A look after so many milliseconds showed that work was done; it still went on at the look before, which was after `stillMs`, if there was one. */
+  done(work: string, afterMs: number, stillMs: number | undefined): void;
 }
 
-const longestMs = 30_000;
-/** What was done at the first look may have been done for long. */
-const sooner = 0.8;
+const longestMs = 60_000;
+/** What was done at the first look may have been done for long; the more so the more often that happens in a row. */
+const sooner = 0.95;
 
 export function createPace(): Pace {
-  const expected = new Map<string, number>();
+  const expected = new Map<string, { readonly ms: number; readonly atOnce: number }>();
   return {
-    expectedMs: (work) => expected.get(work) ?? 0,
-    done(work, stillAtMs) {
-      const before = expected.get(work);
-      const next = stillAtMs === 0 ? (before ?? 0) * sooner : ((before ?? stillAtMs) + stillAtMs) / 2;
-      expected.set(work, Math.min(longestMs, Math.round(next)));
+    expectedMs: (work) => expected.get(work)?.ms,
+    done(work, afterMs, stillMs) {
+      const before = expected.get(work) ?? { ms: afterMs, atOnce: 0 };
+      const atOnce = stillMs === undefined ? before.atOnce + 1 : 0;
+      const ms = stillMs === undefined ? before.ms * sooner ** atOnce : Math.max(stillMs, (before.ms + afterMs) / 2);
+      expected.set(work, { ms: Math.min(longestMs, Math.round(ms)), atOnce });
     },
   };
 }

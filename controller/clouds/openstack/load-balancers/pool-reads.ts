@@ -19,6 +19,10 @@ export interface PoolReads {
     fresh: boolean,
     signal?: AbortSignal,
   ): Promise<Pool[]>;
+  /** With what is known inside of those that are wanted; undefined unless that is of just these versions. */
+  asKnown(pools: readonly Pool[], wanted: ReadonlySet<string>): Pool[] | undefined;
+  /** Keeps what is inside of pools, for as long as they stay at these versions. */
+  keepInside(pools: readonly Pool[]): void;
   withProviderIds(
     pools: readonly Pool[],
     known: readonly NodePort[] | undefined,
@@ -26,7 +30,7 @@ export interface PoolReads {
   ): Promise<Pool[]>;
   monitorsOf(pools: readonly Pool[], subject: Subject, signal?: AbortSignal): Promise<Monitor[]>;
   forget(pool: string): void;
-  /** Takes the members of pools on this load balancer as known up to when it was last written. */
+  /** The same, for every version up to when this load balancer was last written. */
   learn(loadBalancer: LoadBalancer): void;
   /** Forgets all others. */
   keep(pools: ReadonlySet<string>): void;
@@ -34,15 +38,18 @@ export interface PoolReads {
 
 export const callsAtOnce = 8;
 
-interface MemberSet {
+interface Inside {
   readonly version: string;
   readonly isLatest: boolean;
+  /** Of its members. */
   readonly ids: string;
   readonly members: readonly Member[];
+  readonly monitor: Monitor | undefined;
 }
 
-function isCurrent({ version, isLatest, ids }: MemberSet, pool: Pool): boolean {
-  if (ids !== idsText(pool.memberIds) || pool.version === '') return false;
+function isCurrent({ version, isLatest, ids, monitor }: Inside, pool: Pool): boolean {
+  if (pool.status !== 'ACTIVE' || pool.version === '') return false;
+  if (ids !== idsText(pool.memberIds) || monitor?.id !== pool.monitorId) return false;
   return isLatest ? pool.version <= version : pool.version === version;
 }
 
@@ -51,8 +58,8 @@ function idsText(ids: readonly string[]): string {
 }
 
 export function poolReads(client: OpenStackClient, list: List, providerIDOf: (serverId: string) => string): PoolReads {
-  /** By pool: its members at a version of it, or at every version up to one. */
-  const memberSets = new Map<string, MemberSet>();
+  /** By pool: what is inside at a version of it, or at every version up to one. */
+  const insides = new Map<string, Inside>();
 
   /** Members of these pools, as many as are not known at this version. */
   async function withMembers(
@@ -64,11 +71,8 @@ export function poolReads(client: OpenStackClient, list: List, providerIDOf: (se
     return inParallel(callsAtOnce, pools, async (pool) => {
       if (!wanted.has(pool.id)) return pool;
       if (pool.memberIds.length === 0) return { ...pool, members: [] };
-      const known = memberSets.get(pool.id);
-      if (!fresh && known && isCurrent(known, pool) && pool.status === 'ACTIVE') {
-        keepAt(pool, known.members);
-        return { ...pool, members: known.members };
-      }
+      const known = insides.get(pool.id);
+      if (!fresh && known && isCurrent(known, pool)) return { ...pool, members: known.members };
       let members: readonly Member[];
       try {
         members = await list(listings.members(pool.id), [], signal);
@@ -77,13 +81,12 @@ export function poolReads(client: OpenStackClient, list: List, providerIDOf: (se
         if (!isThingNotFound(error)) throw error;
         members = [];
       }
-      if (pool.status === 'ACTIVE') keepAt(pool, members);
       return { ...pool, members };
     });
   }
 
-  function keepAt({ id, version, memberIds }: Pool, members: readonly Member[]): void {
-    memberSets.set(id, { version, isLatest: false, ids: idsText(memberIds), members });
+  function keep({ id, memberIds, members, monitor }: Pool, version: string, isLatest: boolean): void {
+    if (members !== undefined) insides.set(id, { version, isLatest, ids: idsText(memberIds), members, monitor });
   }
 
   /** What the classic controller made as a member says nothing of its server; Neutron knows whose the address is. */
@@ -133,14 +136,24 @@ export function poolReads(client: OpenStackClient, list: List, providerIDOf: (se
     withMembers,
     withProviderIds,
     monitorsOf,
-    forget: (pool) => void memberSets.delete(pool),
-    learn({ pools, updatedAt: version }) {
-      for (const { id, memberIds, members } of pools) {
-        if (members !== undefined) memberSets.set(id, { version, isLatest: true, ids: idsText(memberIds), members });
-      }
+    forget: (pool) => void insides.delete(pool),
+    asKnown(pools, wanted) {
+      const known = pools.map((pool) => {
+        const inside = insides.get(pool.id);
+        if (!wanted.has(pool.id)) return pool;
+        if (inside === undefined || !isCurrent(inside, pool)) return undefined;
+        return { ...pool, members: inside.members, monitor: inside.monitor };
+      });
+      return known.every((pool) => pool !== undefined) ? known : undefined;
+    },
+    keepInside(pools) {
+      for (const pool of pools) if (pool.status === 'ACTIVE') keep(pool, pool.version, false);
+    },
+    learn({ pools, updatedAt }) {
+      for (const pool of pools) keep(pool, updatedAt, true);
     },
     keep(pools) {
-      for (const id of memberSets.keys()) if (!pools.has(id)) memberSets.delete(id);
+      for (const id of insides.keys()) if (!pools.has(id)) insides.delete(id);
     },
   };
 }

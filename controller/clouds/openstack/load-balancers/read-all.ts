@@ -55,9 +55,10 @@ export function readAll({ list, pools: inside, memory, config, network, knowMino
     const needsPorts =
       config.manageSecurityGroups || groups.some((one) => markIn(one.description)?.cluster === cluster);
     const ports = needsPorts ? await list(listings.ports, [], signal, 'refresh') : undefined;
-    const withMembers = await inside.withMembers(pools, ours, false, signal);
+    const filled = withMonitors(await inside.withMembers(pools, ours, false, signal), monitors);
     inside.keep(ours);
-    const complete = await inside.withProviderIds(withMonitors(withMembers, monitors), ports, signal);
+    inside.keepInside(filled);
+    const complete = await inside.withProviderIds(filled, ports, signal);
     const completeOf = Map.groupBy(complete, ({ loadBalancerId }) => loadBalancerId);
     const { noFailover } = memory;
     const common = { ports: ofServers(ports), network: facts, noFailover, full: [], named: undefined, assumed: false };
@@ -81,6 +82,7 @@ export function readAll({ list, pools: inside, memory, config, network, knowMino
       memory.remember(subject, same, false);
     }
     memory.looked('everybody', stamp);
+    memory.sawGroups(groups.flatMap((one) => markIn(one.description)?.service ?? []));
     const kept = loadBalancers
       .filter(({ tags }) => isKept(tags, cluster))
       .map((one) => givenUp(one, cluster, { ...common, restMs: 0, floatingIps: [], group: undefined }));

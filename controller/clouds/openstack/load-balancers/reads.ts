@@ -16,6 +16,7 @@ import { assemble, type Found, type OctaviaObserved, ourPools, type Subject } fr
 import { isOurGroup } from './plan-security-group.ts';
 import { callsAtOnce, poolReads, withMonitors } from './pool-reads.ts';
 import { ofServers, readAll, subjectOf } from './read-all.ts';
+import { comparison } from './status-tree.ts';
 import type { NewLoadBalancer } from './step.ts';
 import { ownedBy, ownerTagsOf } from './tags.ts';
 import { recalledWhileWaiting } from './waiting.ts';
@@ -39,8 +40,8 @@ export interface Reads {
   /** Of the first of these addresses that its server has. */
   subnetOf(near: NewLoadBalancer['near'], signal?: AbortSignal): Promise<string | undefined>;
   readonly memory: Memory;
-  /** What is known of its members is out of date. */
-  forgetMembers(pool: string): void;
+  /** What is known of its members and its monitor is out of date. */
+  forgetInside(pool: string): void;
   assemble(subject: Subject, found: Found): OctaviaObserved | undefined;
 }
 
@@ -60,8 +61,9 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
   const memory = createMemory(clock);
   /** By server and address, for a while: most load balancers have the same members. */
   const subnets = new Map<string, { readonly id: string; readonly atMs: number }>();
+  const compareNow = comparison(client);
   const recalled = recalledWhileWaiting({
-    ...{ client, memory, look: createLooks({ clock, list, get }), learn: inside.learn },
+    ...{ memory, compareNow, look: createLooks({ clock, list, get }), learn: inside.learn },
     assemble: (subject, found) => assemble(subject, found, config),
   });
   let minor: number | undefined;
@@ -94,6 +96,8 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
     const names = ref.adopt
       ? [classicName({ service: ref.service, clusterName: ref.adopt.clusterName }), ref.name]
       : [];
+    // Where none are made, one of earlier days shows in the list of everything.
+    const mayHaveGroup = config.manageSecurityGroups || ref.adopt !== undefined || memory.mayHaveGroup(owner);
     const [tagged, listed, pooled, byName, marked, named, groups, facts] = await Promise.all([
       list(listings.loadBalancers, tags, signal),
       list(listings.listeners, tags, signal),
@@ -101,7 +105,9 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
       Promise.all(names.map((name) => list(listings.loadBalancers, [['name', name]], signal))),
       list(listings.floatingIps, ref.service === '' ? [] : descriptionsOf(ref), signal),
       ref.address === undefined ? [] : list(listings.floatingIps, [['floating_ip_address', ref.address]], signal),
-      list(listings.groups, ref.service === '' ? [] : [['name', securityGroupName(owner, ref.service)]], signal),
+      mayHaveGroup
+        ? list(listings.groups, ref.service === '' ? [] : [['name', securityGroupName(owner, ref.service)]], signal)
+        : [],
       network(),
       knowMinor(signal),
     ]);
@@ -175,12 +181,25 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
     const bare: LoadBalancer = { ...one, listeners, pools };
     const isOwn = ownedBy(one.tags, subject.owner) || one.id !== subject.attachTo;
     const ours = new Set(ourPools(bare, subject, isOwn).map(({ id }) => id));
+    const known = inside.asKnown(pools, ours);
+    const withHealth = known && (await healthOf({ ...bare, pools: known }, signal));
+    if (withHealth) return { ...withHealth, pools: await inside.withProviderIds(withHealth.pools, ports, signal) };
     const checked = pools.filter(({ id, monitorId }) => ours.has(id) && monitorId !== undefined);
     const [filled, monitors] = await Promise.all([
       inside.withMembers(pools, ours, true, signal),
       inside.monitorsOf(checked, subject, signal),
     ]);
-    return { ...bare, pools: await inside.withProviderIds(withMonitors(filled, monitors), ports, signal) };
+    const complete = withMonitors(filled, monitors);
+    inside.keepInside(complete);
+    return { ...bare, pools: await inside.withProviderIds(complete, ports, signal) };
+  }
+
+  /** What health checks say changes no version; the rest is as it was. Undefined when it is not. */
+  async function healthOf(known: LoadBalancer, signal?: AbortSignal): Promise<LoadBalancer | undefined> {
+    if (known.status !== 'ACTIVE' || known.pools.every(({ monitor }) => monitor === undefined))
+      return known.status === 'ACTIVE' ? known : undefined;
+    const compared = await compareNow(known, signal);
+    return compared.is === 'as known' ? compared.loadBalancer : undefined;
   }
 
   async function subnetOf(near: NewLoadBalancer['near'], signal?: AbortSignal): Promise<string | undefined> {
@@ -216,7 +235,7 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
     list,
     subnetOf,
     memory,
-    forgetMembers: inside.forget,
+    forgetInside: inside.forget,
     assemble: (subject, found) => assemble(subject, found, config),
   };
 }

@@ -1,4 +1,6 @@
-import { CloudError } from '../../../../common/cloud-error.ts';
+import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
+import type { OpenStackClient } from '../client.ts';
+import { isThingNotFound } from '../fault.ts';
 import { type JsonObject, listOf, objectOf, textOf } from '../json.ts';
 import { healthOf, type LoadBalancer, type Member, type Pool, type Status } from './answer.ts';
 
@@ -25,6 +27,24 @@ export type Comparison =
   | { readonly is: 'at work' }
   /** More has to be read to say what it is. */
   | { readonly is: 'different' };
+
+export type CompareNow = (known: LoadBalancer, signal?: AbortSignal) => Promise<Comparison>;
+
+/** One read. Throws a CloudError. */
+export function comparison(client: OpenStackClient): CompareNow {
+  return async function compareNow(known, signal) {
+    const operation = 'GET /lbaas/loadbalancers/{id}/status';
+    const path = `/lbaas/loadbalancers/${known.id}/status`;
+    try {
+      const json = await client.get({ service: 'load-balancer', path, operation, signal });
+      return compare(known, readStatusTree(json, operation));
+    } catch (error) {
+      // Gone, or this Octavia does not show it: everything is read, then.
+      if (isThingNotFound(error) || (isCloudError(error) && error.kind === 'Forbidden')) return { is: 'different' };
+      throw error;
+    }
+  };
+}
 
 export function readStatusTree(json: unknown, operation: string): StatusTree {
   const item = objectOf(objectOf(objectOf(json)?.['statuses'])?.['loadbalancer']);

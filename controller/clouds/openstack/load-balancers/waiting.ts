@@ -1,18 +1,15 @@
-import { isCloudError } from '../../../../common/cloud-error.ts';
 import type { LoadBalancerRef } from '../../load-balancers.ts';
-import type { OpenStackClient } from '../client.ts';
-import { isThingNotFound } from '../fault.ts';
 import type { LoadBalancer } from './answer.ts';
 import type { Look } from './looks.ts';
 import type { Memory } from './memory.ts';
 import { type Found, foundIn, type OctaviaObserved, type Subject, withLoadBalancer } from './observed.ts';
 import { isAtWork, isPending } from './plan-wait.ts';
-import { type Comparison, compare, readStatusTree } from './status-tree.ts';
+import type { CompareNow } from './status-tree.ts';
 
 export interface WaitingParts {
-  readonly client: OpenStackClient;
   readonly memory: Memory;
   readonly look: Look;
+  readonly compareNow: CompareNow;
   /** Takes what is on it as known. */
   learn(loadBalancer: LoadBalancer): void;
   assemble(subject: Subject, found: Found): OctaviaObserved | undefined;
@@ -29,20 +26,7 @@ export type Recalled = (
  * While Octavia is at work on a load balancer, one read tells so; the rest is as it was. Octavia lets nobody else in meanwhile: when it is done, there is what our step has
  * made of what was there. Before that counts as all that there is, it is compared with what Octavia tells of everything in one answer.
  */
-export function recalledWhileWaiting({ client, memory, look, learn, assemble }: WaitingParts): Recalled {
-  async function comparison(known: LoadBalancer, signal: AbortSignal | undefined): Promise<Comparison> {
-    const operation = 'GET /lbaas/loadbalancers/{id}/status';
-    const path = `/lbaas/loadbalancers/${known.id}/status`;
-    try {
-      const json = await client.get({ service: 'load-balancer', path, operation, signal });
-      return compare(known, readStatusTree(json, operation));
-    } catch (error) {
-      // Gone, or this Octavia does not show it: everything is read, then.
-      if (isThingNotFound(error) || (isCloudError(error) && error.kind === 'Forbidden')) return { is: 'different' };
-      throw error;
-    }
-  }
-
+export function recalledWhileWaiting({ memory, look, compareNow, learn, assemble }: WaitingParts): Recalled {
   return async function recalled(ref, subject, signal) {
     const { observed: known, sure = false } = memory.recall(ref.owner) ?? {};
     const main = known?.pieces.own ?? known?.pieces.hosts.find(({ id }) => id === ref.attachTo);
@@ -72,7 +56,7 @@ export function recalledWhileWaiting({ client, memory, look, learn, assemble }: 
       if (main.status !== 'PENDING_CREATE') return result(now, true);
     } else if (!assumed) return undefined;
     if ([...hosts, ...doubles].some((one) => one !== main && isPending(one))) return undefined;
-    const compared = await comparison(now, signal);
+    const compared = await compareNow(now, signal);
     if (compared.is === 'different') return undefined;
     if (compared.is === 'at work') return result(memory.timed({ ...now, status: 'PENDING_UPDATE' }));
     learn(compared.loadBalancer);
