@@ -1,28 +1,26 @@
 import { isCloudError } from '../../common/cloud-error.ts';
 import { errorFields } from '../../common/process/log.ts';
-import { annotations as annotationKeys } from '../../common/well-known.ts';
 import { isKubeError } from '../kube/api.ts';
 import { createCloudCalls, type Done, nothingDone } from './cloud-calls.ts';
 import type { ClusterIdentity } from './desired.ts';
 import { createDryRun } from './dry-run.ts';
 import { failureOf } from './failures.ts';
 import { createGoneServices, viewOfTags } from './gone-services.ts';
+import { createKubeCalls } from './kube-calls.ts';
 import { createLatestServices, type LatestServices } from './latest-services.ts';
 import { type Action, nextAction, type Situation } from './next-action.ts';
 import type { Observations } from './observations.ts';
 import { unborn } from './plan-service.ts';
 import type { LoadBalancerReason } from './reasons.ts';
-import { parseRecord } from './record.ts';
 import { createRefusedMembers } from './refused-members.ts';
 import { createRetryGate } from './retry-gate.ts';
-import { readsAnnotation, type ServiceContext } from './service-context.ts';
+import type { ServiceContext } from './service-context.ts';
 import type { ServiceChange, Standing } from './service-patches.ts';
 import { attachTo, isPaused, isRetained, type ServiceView } from './service-view.ts';
 import { createServiceWork } from './service-work.ts';
 import { createSituationReader } from './situation-reader.ts';
 import { createStandings } from './standings.ts';
 import { chooseCloud, demandOf, type ServingCloud } from './wants.ts';
-import { readService, writeService } from './write-service.ts';
 
 export interface ReconcilerParts {
   readonly cluster: ClusterIdentity;
@@ -91,12 +89,8 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
   const work = createServiceWork(clock, metrics, standings);
   const refused = createRefusedMembers(() => clock.monotonic());
   const situationOf = createSituationReader(context, parts, refused);
-  const writer = { api: context.api, clock, isRead: readsAnnotation(clouds) };
-  /** Services that we let go of ourselves: that they are gone is no news. */
-  const released = new Set<string>();
-  /** Uids of Services that the API server has shown us itself, in this term: with our finalizer on, they go by our hand alone. */
-  const shown = new Set<string>();
   const gate = createRetryGate(clock, serviceBackoff);
+  const kube = createKubeCalls(context, { loadBalancerClasses: parts.loadBalancerClasses, latest, standings });
   const calls = createCloudCalls(context, {
     cluster,
     adopts: parts.adopts,
@@ -156,7 +150,7 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
   /** A cache may err; what is removed cannot be had back. */
   async function isBack(subject: Subject): Promise<boolean> {
     const service = subject.now();
-    if (service === undefined || (await readService(writer, service))?.uid !== service.uid) return false;
+    if (service === undefined || !(await kube.has(service))) return false;
     log.warn('a Service that seemed gone is there', { service: service.key });
     gone.done(service);
     return true;
@@ -209,26 +203,15 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
       case 'write': {
         if (subject.gone) throw new Error(`${service.key} is gone and cannot be written`);
         if (demand === 'ensure') work.begin(service, 'ensure', situation.members);
-        released.delete(service.uid);
-        const holds = (now: ServiceView) =>
-          !isPaused(now) &&
-          demandOf(now, parts.loadBalancerClasses) === demand &&
-          // Whoever recorded something else meanwhile has decided on other grounds.
-          now.annotations[annotationKeys.loadBalancer] === service.annotations[annotationKeys.loadBalancer];
-        const outcome = await writeService(writer, service, action.change, holds);
+        const ended = await kube.record(situation, action.change);
         // What is gone the cache will tell.
-        if (outcome.kind === 'gone') return rest();
-        if (outcome.kind !== 'unchanged') {
-          latest.wrote(outcome.service);
-          shown.add(service.uid);
-        }
-        if (outcome.kind === 'written') announceAdoption(service, action.change);
-        if (outcome.kind === 'written' && action.first)
-          observations.put(cloud.scope, service.uid, unborn(clock.monotonic()));
+        if (ended === 'gone') return rest();
+        if (ended === 'written' && action.first) observations.put(cloud.scope, service.uid, unborn(clock.monotonic()));
         return again;
       }
       case 'apply':
-        if (action.step.action === 'create' && !subject.gone && !(await isThere(service))) return rest(unheardAgainMs);
+        if (action.step.action === 'create' && !subject.gone && !(await kube.hasShown(service)))
+          return rest(unheardAgainMs);
         await calls.apply(situation, action.step, { gone: subject.gone, signal });
         return again;
       case 'settle':
@@ -236,27 +219,6 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
       case 'release':
         return release(subject, situation, action.change);
     }
-  }
-
-  /** The cache of a new leader may be minutes old: what is made for a Service that went meanwhile would stay for ever. Throws a KubeError. */
-  async function isThere(service: ServiceView): Promise<boolean> {
-    if (shown.has(service.uid)) return true;
-    const live = await readService(writer, service);
-    if (live?.uid === service.uid) {
-      shown.add(service.uid);
-      return true;
-    }
-    log.warn('a Service that the cache shows is gone', { service: service.key });
-    return false;
-  }
-
-  function announceAdoption(service: ServiceView, { record }: ServiceChange): void {
-    const before = parseRecord(service.annotations[annotationKeys.loadBalancer]);
-    const now = parseRecord(record ?? undefined);
-    if (now?.adopted === undefined || before?.adopted !== undefined) return;
-    const message = `Load balancer ${now.id} in ${now.scope} is taken over: its name, tags and address are those of this Service`;
-    log.info('load balancer taken over', { service: service.key, scope: now.scope, id: now.id });
-    standings.emit(service, 'AdoptedLoadBalancer', message);
   }
 
   async function settle(subject: Subject, { service, cloud, members }: Situation, action: Action & { do: 'settle' }) {
@@ -281,42 +243,17 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
       standings.note(service, standing, { quiet: true });
       return rest();
     }
-    const demand = demandOf(service, parts.loadBalancerClasses);
-    const holds = (now: ServiceView) => !isPaused(now) && demandOf(now, parts.loadBalancerClasses) === demand;
-    const outcome = await writeService(writer, service, change, holds);
-    if (outcome.kind === 'gone') return rest();
-    if (outcome.kind !== 'unchanged') latest.wrote(outcome.service);
-    if (outcome.kind === 'changed') return again;
+    const ended = await kube.show(service, change);
+    if (ended === 'gone') return rest();
+    if (ended === 'changed') return again;
     standings.note(service, standing);
     return rest();
   }
 
-  async function release(
-    subject: Subject,
-    { service, demand, cloud }: Situation,
-    change: ServiceChange,
-  ): Promise<Turn> {
+  async function release(subject: Subject, situation: Situation, change: ServiceChange): Promise<Turn> {
+    const { service, cloud } = situation;
     if (subject.gone) gone.done(service);
-    else {
-      // Before it is sent: the news that the Service is gone may come before the answer.
-      released.add(service.uid);
-      const record = service.annotations[annotationKeys.loadBalancer];
-      const holds = (now: ServiceView) =>
-        !isPaused(now) &&
-        demandOf(now, parts.loadBalancerClasses) === demand &&
-        now.annotations[annotationKeys.loadBalancer] === record;
-      try {
-        const outcome = await writeService(writer, service, change, holds);
-        if (outcome.kind !== 'gone') latest.wrote(outcome.service);
-        if (outcome.kind === 'changed') {
-          released.delete(service.uid);
-          return again;
-        }
-      } catch (error) {
-        released.delete(service.uid);
-        throw error;
-      }
-    }
+    else if ((await kube.release(situation, change)) === 'changed') return again;
     log.info('load balancer gone', { service: service.key, uid: service.uid, scope: cloud.scope });
     work.removed(service, isRetained(service) || attachTo(service) !== undefined);
     forget(service);
@@ -347,7 +284,7 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
     const { uid } = service;
     standings.forget(uid);
     work.forget(uid);
-    shown.delete(uid);
+    kube.forget(uid);
     refused.forget(uid);
     gate.forget(uid);
     calls.settled(uid);
@@ -358,7 +295,7 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
 
   function departed(service: ServiceView): boolean {
     latest.forget(service.key);
-    const ours = released.delete(service.uid);
+    const ours = kube.departed(service.uid);
     if (!ours && isPaused(service))
       log.warn('a paused Service is gone; what it had in the cloud stays', { service: service.key });
     else if (!ours && gone.note(service, heldFor(service.uid))) return true;
