@@ -22,13 +22,13 @@ interface Word {
 export function judgeReports(breaks: Break): Observer {
   /** By process and token. */
   const words = new Map<string, Word>();
-  /** By process and name: the uid it was told last, '' when the Node went; and what it was told when it asked since. */
-  const nodes = new Map<string, { uid: string; asked: Set<string> }>();
+  /** By process and name: the uid of the Node as its watch told it last, and what lists and answers have said since, which may be other parts' of the process. */
+  const nodes = new Map<string, Set<string>>();
   const kept = new Map<string, number[]>();
 
   function nodeKnown(identity: string, name: string) {
     const key = `${identity} ${name}`;
-    const known = nodes.get(key) ?? { uid: '', asked: new Set<string>() };
+    const known = nodes.get(key) ?? new Set<string>();
     nodes.set(key, known);
     return known;
   }
@@ -42,9 +42,10 @@ export function judgeReports(breaks: Break): Observer {
     if (age > wordMs + askingMs) return `${Math.round(age / 1000)} s after the API server vouched for its token`;
     if (age > askingMs && wallMs >= endOf(token)) return 'though its token has ended';
     const known = nodeKnown(process.identity, nodeName);
-    if (known.uid !== nodeUid && !known.asked.has(nodeUid))
-      return known.uid === '' ? 'though there is no such Node' : `though the Node of that name is ${known.uid} now`;
-    return undefined;
+    if (known.has(nodeUid)) return undefined;
+    return known.size === 0
+      ? 'though there is no such Node'
+      : `though the Node of that name is ${[...known].join(' or ')}`;
   }
 
   function tooMany({ process, nodeUid, localMs }: ReportTaken): boolean {
@@ -61,16 +62,17 @@ export function judgeReports(breaks: Break): Observer {
       if (word === undefined) words.delete(key);
       else words.set(key, { localMs, ...word });
     },
-    told({ process, resource, key, object }) {
+    told({ process, resource, key, object, list }) {
       if (resource !== 'nodes') return;
       const known = nodeKnown(process.identity, key);
-      known.uid = (object as { metadata?: { uid?: string } } | undefined)?.metadata?.uid ?? '';
-      known.asked.clear();
+      const { uid } = (object as { metadata?: { uid?: string } } | undefined)?.metadata ?? {};
+      if (!list) known.clear();
+      if (uid !== undefined) known.add(uid);
     },
     kubeEffect({ process, call, resource, name, before }) {
       if (call.verb !== 'get' || resource !== 'nodes' || before === undefined) return;
       const { uid } = (before as { metadata: { uid: string } }).metadata;
-      nodeKnown(process.identity, name).asked.add(uid);
+      nodeKnown(process.identity, name).add(uid);
     },
     report(taken) {
       const why = problem(taken);
