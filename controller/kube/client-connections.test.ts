@@ -79,7 +79,12 @@ describe('the connections of the client', () => {
         stand.client({ clock }).call({ verb: 'patch', path: '/api/v1/nodes/a', body: {}, timeoutMs: 5_000 }),
       );
       await stand.server.seen(before + 1);
+      let over = false;
+      void pending.then(() => {
+        over = true;
+      });
       await clock.advance(4_999);
+      assert.equal(over, false);
       await clock.advance(1);
       const error = await pending;
       assert.deepEqual([error.status, error.reason], [0, 'Timeout']);

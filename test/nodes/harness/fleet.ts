@@ -34,13 +34,13 @@ export async function fleet(world: World, count: number, options: FleetOptions =
   return members;
 }
 
-/** Lets time pass second by second until `done`; answers how many seconds that took, Infinity when it never came. */
+/** Lets time pass second by second until `done`; answers how many seconds that took. Throws when it does not come. */
 export async function secondsUntil(world: World, done: () => boolean, limit = 900): Promise<number> {
   for (let second = 0; second <= limit; second += 1) {
     if (done()) return second;
     await world.clock.advance(1000);
   }
-  return Number.POSITIVE_INFINITY;
+  throw new Error(`not within ${limit} s: ${done}`);
 }
 
 export function deletions(replica: Replica): string[] {
