@@ -174,7 +174,7 @@ describe('a reconciler', () => {
     await stopping;
   });
 
-  it('counts as upstream counts', async () => {
+  it('counts what is added, waits, works and is tried again, as upstream`s queue does', async () => {
     const seen: string[] = [];
     let fail = true;
     const { clock, reconciler } = reconcilerStand(

@@ -80,7 +80,7 @@ describe('the client of the Kubernetes API', () => {
     });
   });
 
-  it('records each call', async () => {
+  it('records verb, resource, code and time of each call, and no path', async () => {
     const records: CallRecord[] = [];
     const clock = fakeClock();
     const api = stand.client({ clock, onCall: (record) => records.push(record) });
@@ -112,6 +112,6 @@ describe('the resource a path names', () => {
     ['/readyz', 'other'],
     ['/api', 'other'],
   ] as const) {
-    it(`of ${path} is ${resource}`, () => assert.equal(resourceOf(path), resource));
+    it(`of ${path} is counted as ${resource}`, () => assert.equal(resourceOf(path), resource));
   }
 });

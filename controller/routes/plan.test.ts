@@ -31,33 +31,33 @@ describe('the plan of routes', () => {
       [`keep ${a4} n1`, `remove ${b4} Unwanted sim://n1`],
     ],
     [
-      'dual stack, no routes',
+      'dual stack, no routes: one of each family is made',
       { nodes: [node('n1', [a4, a6]), node('n2', [b4, b6])] },
       [`create ${a4} n1`, `create ${a6} n1`, `create ${b4} n2`, `create ${b6} n2`],
     ],
     [
-      'dual stack, all routes',
+      'dual stack, all routes: nothing to do',
       { nodes: [node('n1', [a4, a6])], routes: [route(a4, 'n1'), route(a6, 'n1')] },
       [`keep ${a4} n1`, `keep ${a6} n1`],
     ],
     [
-      'dual stack, some routes',
+      'dual stack, some routes: the others are made',
       { nodes: [node('n1', [a4, a6]), node('n2', [b4, b6])], routes: [route(a6, 'n1'), route(b4, 'n2')] },
       [`create ${a4} n1`, `create ${b6} n2`, `keep ${a6} n1`, `keep ${b4} n2`],
     ],
     [
-      'dual stack, wrong route in one family',
+      'dual stack, wrong route in one family: it alone is made anew',
       { nodes: [node('n1', [a4, a6])], routes: [route(a4, 'n1'), route(a6, 'n7')] },
       [`create ${a6} n1 instead of r ${a6} n7`, `keep ${a4} n1`],
     ],
     [
-      'dual stack, too many',
+      'dual stack, too many: those of no Node go',
       { nodes: [node('n1', [a4, a6])], routes: [route(a4, 'n1'), route(a6, 'n1'), route(b6, 'n2')] },
       [`keep ${a4} n1`, `keep ${a6} n1`, `remove ${b6} NodeGone sim://n2`],
     ],
-    ['a Node without a range', { nodes: [node('n1', [])] }, []],
+    ['a Node without a range: nothing to do', { nodes: [node('n1', [])] }, []],
     [
-      'a Node without a range, but with a route',
+      'a Node without a range, but with a route: removed',
       { nodes: [node('n1', [])], routes: [route(a4, 'n1')] },
       [`remove ${a4} Unwanted sim://n1`],
     ],
@@ -210,7 +210,7 @@ describe('the quota of a route table', () => {
     ]);
   });
 
-  it('may be exceeded already', () => {
+  it('may be exceeded already: then nobody gets a new route', () => {
     const table = { routes: [], quota: { limit: 1, used: 5 } };
     assert.deepEqual(told(plan({ nodes: [n1], table })), [`QuotaExceeded ${a4} n1`]);
   });

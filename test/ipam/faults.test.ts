@@ -18,6 +18,7 @@ describe('pod ranges of Nodes where answers fail or come late', () => {
     initialised('a', ['10.244.0.0/24']);
     await next.start();
     await world.clock.advance(1000);
+    assert.equal(next.base.nodes.get('a'), undefined, 'not heard of yet');
     next.base.kube.release();
     initialised('b');
     await world.clock.advance(1000);

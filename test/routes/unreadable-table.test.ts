@@ -106,6 +106,7 @@ describe('pod routes while their table cannot be read', () => {
     await replica.start();
     await world.clock.advance(120_000);
     assert.deepEqual(world.table(), [`${a4} -> b`]);
+    assert.equal(replica.base.nodes.get('b'), undefined, 'the cache is still stale');
     replica.base.kube.release();
   });
 });

@@ -94,7 +94,7 @@ describe('the shared member sets', () => {
     assert.equal(print(held(['a', 'b']), 'slow'), 'a b c');
   });
 
-  it('follow the stable node set of upstream', async () => {
+  it('change with what makes a Node a member, as the node set of upstream does, and with nothing else', async () => {
     const { clock, nodes, lead } = memberWorld([memberNode('a'), memberNode('b')]);
     const { changes, print } = lead();
     const now = held(['a', 'b']);
