@@ -8,6 +8,7 @@ import { seededRandom } from '../common/process/random.ts';
 import { runCommandFlags } from '../controller/commands/run-command.ts';
 import { readRunOptions } from '../controller/options/run-options.ts';
 import { runController } from '../controller/run.ts';
+import { freePort } from '../test/free-ports.ts';
 import { type RunningCloud, startCloud } from '../test/sandbox/cloud/start-cloud.ts';
 import { admin } from '../test/sandbox/kube/auth/user.ts';
 import { type KubeApiServer, startKubeApi } from '../test/sandbox/kube/start-kube-api.ts';
@@ -15,7 +16,7 @@ import { freshNode } from './bare-patches.ts';
 import { type CallsMade, countCalls } from './calls-made.ts';
 import { isInitialised } from './measures/node-joins.ts';
 import { hasAddress } from './measures/services.ts';
-import { freePort, runFlags, writeRunFiles } from './shipped-controller.ts';
+import { runFlags, writeRunFiles } from './shipped-controller.ts';
 import { simulatedTime } from './simulated-time.ts';
 import { loadBalancerService, servicesPath } from './stage.ts';
 

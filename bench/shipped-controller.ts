@@ -1,9 +1,9 @@
 import { mkdtemp, open, readFile, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseAllDocuments } from 'yaml';
 import { buildAll } from '../scripts/build.ts';
+import { freePorts } from '../test/free-ports.ts';
 import type { RunningCloud } from '../test/sandbox/cloud/start-cloud.ts';
 import { startChild } from '../test/sandbox/world/child.ts';
 import type { BenchApi } from './start-bench-api.ts';
@@ -95,7 +95,7 @@ export async function startShippedController(
   { api, cloud, credentials, folder, extra = [] }: ShippedControllerOptions,
 ): Promise<ShippedController> {
   const files = await writeRunFiles({ api, cloud, credentials, folder });
-  const reportPort = await freePort();
+  const ports = await freePorts('report', 'secure');
   const log = join(await mkdtemp(join(folder, 'log-')), 'controller.log');
   const child = startChild(
     [
@@ -103,9 +103,9 @@ export async function startShippedController(
       join(dist, 'controller.cjs'),
       'run',
       ...runFlags(files),
-      `--report-address=127.0.0.1:${reportPort}`,
+      `--report-address=127.0.0.1:${ports.report}`,
       '--report-advertise-address=127.0.0.1',
-      `--secure-port=${await freePort()}`,
+      `--secure-port=${ports.secure}`,
       ...extra,
     ],
     log,
@@ -128,7 +128,7 @@ export async function startShippedController(
 
   return {
     pid: child.pid,
-    reportPort,
+    reportPort: ports.report,
     times: lines,
     logged,
     stop: async () => void (await child.stop()),
@@ -159,16 +159,4 @@ function logTimes(file: string): (message: string) => Promise<readonly number[]>
     }
     return times.get(message) ?? [];
   };
-}
-
-/** One that nobody listened at a moment ago. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0));
-    });
-  });
 }

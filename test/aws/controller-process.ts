@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { names } from '../../common/well-known.ts';
 import { startEmbeddedApi } from '../conformance/embedded-api.ts';
-import { freePort } from '../free-port.ts';
+import { freePort } from '../free-ports.ts';
 import { type Child, startChild } from '../sandbox/world/child.ts';
 import { createKubeRest, type KubeRest } from '../sandbox/world/kube-rest.ts';
 import { createKubelet, type Kubelet } from '../sandbox/world/kubelet.ts';

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { freePort } from '../free-port.ts';
+import { freePorts } from '../free-ports.ts';
 import { type KubeApiServer, startKubeApi } from '../sandbox/kube/start-kube-api.ts';
 import { controllerMain } from '../sandbox/world/shortened.ts';
 import { aws, type ClassicController, huaweicloud, openstack } from './fixtures/cases.ts';
@@ -42,7 +42,8 @@ async function start(recorded: ClassicController, extra: readonly string[] = [])
       .replace(/\$\((\w+)\)/g, (_, name: string) => recorded.env[name] ?? '')
       .replace(recorded.config?.path ?? '\0', mounted),
   );
-  const ports = [`--report-address=127.0.0.1:${await freePort()}`, `--secure-port=${await freePort()}`];
+  const { report, secure } = await freePorts('report', 'secure');
+  const ports = [`--report-address=127.0.0.1:${report}`, `--secure-port=${secure}`];
   const args = [
     controllerMain,
     ...expanded,

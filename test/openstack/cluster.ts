@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { systemClock } from '../../common/process/clock.ts';
 import { names } from '../../common/well-known.ts';
 import type { CloudVm } from '../clouds/world.ts';
-import { freePort } from '../free-port.ts';
+import { freePorts } from '../free-ports.ts';
 import { findBinaries } from '../real/binaries.ts';
 import { startRealApi } from '../real/start-real-api.ts';
 import { startKubeApi } from '../sandbox/kube/start-kube-api.ts';
@@ -158,16 +158,16 @@ async function startApi(nodeNames: readonly string[]) {
 }
 
 async function controllerArgs(files: { kubeconfig: string; cloudConfig: string; podRange: string }) {
-  const [reportPort, securePort] = [await freePort(), await freePort()];
+  const ports = await freePorts('report', 'secure');
   return [
     ...['--max-semi-space-size=1', '--max-old-space-size=96', '--optimize-for-size', controllerMain, 'run'],
     `--kubeconfig=${files.kubeconfig}`,
     '--cloud-provider=openstack',
     `--cloud-config=${files.cloudConfig}`,
-    `--report-address=127.0.0.1:${reportPort}`,
+    `--report-address=127.0.0.1:${ports.report}`,
     '--report-advertise-address=127.0.0.1',
     '--bind-address=127.0.0.1',
-    `--secure-port=${securePort}`,
+    `--secure-port=${ports.secure}`,
     `--node-monitor-period=${shortened.nodeMonitorPeriod}`,
     `--member-drain-time=${shortened.memberDrainTime}`,
     '--controllers=*,nodeipam',

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { openSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:net';
 
 /** A server program that was started, with its output in a file. */
 export interface Child {
@@ -55,16 +54,4 @@ export function guard(pids: number[], folder: string): { release(): void } {
   (shell.stdin as unknown as { unref(): void }).unref();
   shell.stdin?.on('error', () => {});
   return { release: () => void shell.stdin?.end('released\n') };
-}
-
-/** A TCP port of 127.0.0.1 that nobody listened at a moment ago. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
-    });
-  });
 }

@@ -7,9 +7,10 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { stringify } from 'yaml';
 import type { ApiUnderTest } from '../conformance/api-under-test.ts';
+import { freePorts } from '../free-ports.ts';
 import type { Binaries } from './binaries.ts';
 import { makeCertificates } from './certificates.ts';
-import { type Child, freePort, guard, startChild } from './child.ts';
+import { type Child, guard, startChild } from './child.ts';
 
 export interface RealApiOptions {
   binaries: Binaries;
@@ -39,11 +40,9 @@ export async function startRealApi(options: RealApiOptions): Promise<RealApi> {
   const base = options.dir ?? tmpdir();
   await mkdir(base, { recursive: true });
   const folder = await mkdtemp(join(base, 'mooring-real-'));
-  const port = await freePort();
-  const etcdPort = await freePort();
-  const etcdPeerPort = await freePort();
-  const etcdUrl = `http://127.0.0.1:${etcdPort}`;
-  const url = `https://127.0.0.1:${port}`;
+  const ports = await freePorts('api', 'etcd', 'etcdPeer');
+  const etcdUrl = `http://127.0.0.1:${ports.etcd}`;
+  const url = `https://127.0.0.1:${ports.api}`;
   const certificates = await makeCertificates();
   const nodeNames = options.nodeNames ?? Array.from({ length: 100 }, (_, i) => `node-${i}`);
   const adminToken = newToken();
@@ -60,8 +59,8 @@ export async function startRealApi(options: RealApiOptions): Promise<RealApi> {
     await writeFile(file(name), content, { mode: 0o600 });
   }
 
-  const etcd = startChild(options.binaries.etcd, etcdArguments(folder, etcdUrl, etcdPeerPort), file('etcd.log'));
-  const args = [...apiserverArguments(file, port, etcdUrl), ...(options.apiserverArguments ?? [])];
+  const etcd = startChild(options.binaries.etcd, etcdArguments(folder, etcdUrl, ports.etcdPeer), file('etcd.log'));
+  const args = [...apiserverArguments(file, ports.api, etcdUrl), ...(options.apiserverArguments ?? [])];
   const startApiserver = () => startChild(options.binaries.kubeApiserver, args, file('kube-apiserver.log'));
   let apiserver = startApiserver();
   let watchman = guard([etcd.pid, apiserver.pid], folder);

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { Agent, get } from 'node:https';
 import { join } from 'node:path';
-import { freePort } from '../../free-port.ts';
+import { freePorts } from '../../free-ports.ts';
 import { type Child, startChild } from './child.ts';
 import { controllerMain, shortened } from './shortened.ts';
 
@@ -29,7 +29,7 @@ export interface ReplicaConfig {
 }
 
 export async function startReplica(name: string, config: ReplicaConfig): Promise<Replica> {
-  const [reportPort, securePort] = [await freePort(), await freePort()];
+  const ports = await freePorts('report', 'secure');
   const logs = join(config.folder, 'logs');
   await mkdir(logs, { recursive: true });
   const args = [
@@ -41,10 +41,10 @@ export async function startReplica(name: string, config: ReplicaConfig): Promise
     `--kubeconfig=${config.kubeconfig}`,
     '--cloud-provider=simulated',
     ...(config.cloudConfig === undefined ? [] : [`--cloud-config=${config.cloudConfig}`]),
-    `--report-address=127.0.0.1:${reportPort}`,
+    `--report-address=127.0.0.1:${ports.report}`,
     '--report-advertise-address=127.0.0.1',
     '--bind-address=127.0.0.1',
-    `--secure-port=${securePort}`,
+    `--secure-port=${ports.secure}`,
     `--leader-elect-lease-duration=${shortened.leaseDuration}`,
     `--leader-elect-renew-deadline=${shortened.renewDeadline}`,
     `--leader-elect-retry-period=${shortened.retryPeriod}`,
@@ -55,7 +55,7 @@ export async function startReplica(name: string, config: ReplicaConfig): Promise
   let child = start();
   return {
     name,
-    reportUrl: `https://127.0.0.1:${reportPort}`,
+    reportUrl: `https://127.0.0.1:${ports.report}`,
     get child() {
       return child;
     },
@@ -63,7 +63,7 @@ export async function startReplica(name: string, config: ReplicaConfig): Promise
       if (child.running) throw new Error(`${name} runs already`);
       child = start();
     },
-    metrics: () => readMetrics(securePort, config.token),
+    metrics: () => readMetrics(ports.secure, config.token),
   };
 }
 
