@@ -247,6 +247,22 @@ describe('calls to OpenStack', () => {
       assert.match((await looked()).steps[0]?.summary ?? '', /floating IP/);
     }));
 
+  it('where statuses are not shown everything is read, and they are not asked for again', () =>
+    withHarness(async (harness) => {
+      harness.fake.fault = (call, response) => {
+        if (!call.path.endsWith('/status')) return undefined;
+        response.writeHead(403, { 'content-type': 'application/json' });
+        response.end(JSON.stringify({ faultcode: 'Client', faultstring: 'Policy does not allow this request.' }));
+        return 'answered';
+      };
+      const balancers = await opened(harness);
+      const first = await made(harness, balancers, harness.desired);
+      assert.ok(first?.ingress.length);
+      const asked = harness.calls().filter((call) => call === compared).length;
+      await made(harness, balancers, desiredFor(newOwner(harness.world.cluster), harness.vms));
+      assert.deepEqual([asked, harness.calls().filter((call) => call === compared).length], [1, 0]);
+    }));
+
   it('is looked for, once an answer was lost, before it is made again', () =>
     withHarness(async (harness) => {
       const balancers = await opened(harness);

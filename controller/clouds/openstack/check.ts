@@ -4,7 +4,7 @@ import type { CheckResult, CloudHalf } from '../cloud.ts';
 import type { ChangeRequest, OpenStackClient, Query } from './client.ts';
 import type { OpenStackConfig } from './config.ts';
 import { isThingNotFound } from './fault.ts';
-import { listOf, objectOf, textOf } from './json.ts';
+import { objectOf, objectsOf, textOf } from './json.ts';
 import { createAbilities } from './routes/extensions.ts';
 import { readRouter } from './routes/router.ts';
 import type { ServiceType } from './session.ts';
@@ -188,9 +188,9 @@ function routeWrites(client: OpenStackClient, routerId: string, signal: AbortSig
           query: [...query, ['limit', '50']],
           signal,
         });
-        const port = (listOf(objectOf(answer)?.['ports']) ?? [])
-          .map(objectOf)
-          .find((one) => textOf(one?.['device_owner'])?.startsWith('compute:'));
+        const port = objectsOf(objectOf(answer)?.['ports']).find((one) =>
+          textOf(one['device_owner'])?.startsWith('compute:'),
+        );
         const id = textOf(port?.['id']);
         if (id === undefined || !ifMatch) return 'not proved: there is no port of a server yet, or no revisions';
         const body = { port: { allowed_address_pairs: port?.['allowed_address_pairs'] ?? [] } };

@@ -7,7 +7,7 @@ import type { Permit } from '../permit.ts';
 import { authRequest, type Credential } from './credential.ts';
 import { errorOf, isKeystoneNotFound, jsonOf } from './fault.ts';
 import type { Gates } from './gates.ts';
-import { listOf, objectOf, textOf } from './json.ts';
+import { fieldsOf, listOf, objectOf, objectsOf, textOf } from './json.ts';
 import { endpointOf, readSession, rootOf, type ServiceType, type Session } from './session.ts';
 
 /** Name and values of a query; a name may repeat. */
@@ -231,8 +231,7 @@ export function createClient(options: ClientOptions): OpenStackClient {
     const headers = { accept: 'application/json', 'x-auth-token': known.token };
     const answer = await exchange({ service, operation, signal }, { url, headers });
     if (answer.status > 300) throw errorOf(operation, answer);
-    const versions = listOf(objectOf(jsonOf(answer, operation))?.['versions']);
-    const ids = (versions ?? []).flatMap((version) => textOf(objectOf(version)?.['id']) ?? []);
+    const ids = fieldsOf(objectOf(jsonOf(answer, operation))?.['versions'], 'id');
     if (ids.length > 0) return ids;
     const message = `${url} lists no versions`;
     throw new CloudError({ kind: 'Unavailable', cloud: 'openstack', operation, message });
@@ -291,8 +290,7 @@ export function createClient(options: ClientOptions): OpenStackClient {
 }
 
 function nextLink(links: unknown): string | undefined {
-  for (const link of listOf(links) ?? []) {
-    const { rel, href } = objectOf(link) ?? {};
+  for (const { rel, href } of objectsOf(links)) {
     if (rel === 'next') return textOf(href);
   }
   return undefined;

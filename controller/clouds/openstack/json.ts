@@ -13,3 +13,22 @@ export function listOf(value: unknown): readonly unknown[] | undefined {
 export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
+
+/** The objects of a list; what is none is left out, as is a list that is none. */
+export function objectsOf(value: unknown): JsonObject[] {
+  return (listOf(value) ?? []).map(objectOf).filter((one) => one !== undefined);
+}
+
+/** The strings of a list that are not empty. */
+export function textsOf(value: unknown): string[] {
+  return (listOf(value) ?? []).map(textOf).filter((one) => one !== undefined);
+}
+
+/** What the objects of a list have in this field, where it is a string that is not empty. */
+export function fieldsOf(value: unknown, field: string): string[] {
+  return textsOf(objectsOf(value).map((one) => one[field]));
+}
+
+export function numberOf(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
+}

@@ -2,7 +2,7 @@ import type { Urgency } from '../call-gate.ts';
 import { chunks, inParallel } from '../lookup-pass.ts';
 import type { ServerPorts } from './addresses.ts';
 import type { OpenStackClient, Query } from './client.ts';
-import { listOf, objectOf, textOf } from './json.ts';
+import { fieldsOf, objectOf, textOf } from './json.ts';
 
 interface Port {
   readonly id: string;
@@ -125,10 +125,8 @@ function readPort(json: unknown): Port[] {
       deviceId: textOf(port['device_id'])?.toLowerCase() ?? '',
       networkId: textOf(port['network_id']) ?? '',
       status: textOf(port['status']) ?? '',
-      addresses: (listOf(port['fixed_ips']) ?? []).flatMap((ip) => textOf(objectOf(ip)?.['ip_address']) ?? []),
-      subportIds: (listOf(objectOf(port['trunk_details'])?.['sub_ports']) ?? []).flatMap(
-        (subport) => textOf(objectOf(subport)?.['port_id']) ?? [],
-      ),
+      addresses: fieldsOf(port['fixed_ips'], 'ip_address'),
+      subportIds: fieldsOf(objectOf(port['trunk_details'])?.['sub_ports'], 'port_id'),
     },
   ];
 }

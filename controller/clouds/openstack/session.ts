@@ -1,6 +1,6 @@
 import { CloudError } from '../../../common/cloud-error.ts';
 import type { Clock } from '../../../common/process/clock.ts';
-import { listOf, objectOf, textOf } from './json.ts';
+import { type JsonObject, objectOf, objectsOf, textOf } from './json.ts';
 
 export type ServiceType = 'compute' | 'network' | 'load-balancer';
 
@@ -53,23 +53,22 @@ export function readSession(token: string | null, body: unknown, clock: Clock, o
     token,
     projectId: textOf(project?.['id']),
     projectName: textOf(project?.['name']),
-    endpoints: (listOf(answer['catalog']) ?? []).flatMap(endpointsOf),
+    endpoints: objectsOf(answer['catalog']).flatMap(endpointsOf),
     renewAt: clock.monotonic() + Math.max(lifeMs / 2, lifeMs - 120_000),
     expiresAt: clock.monotonic() + lifeMs,
   };
 }
 
-function endpointsOf(entry: unknown): Endpoint[] {
-  const service = textOf(objectOf(entry)?.['type']);
+function endpointsOf(entry: JsonObject): Endpoint[] {
+  const service = textOf(entry['type']);
   if (service === undefined) return [];
-  return (listOf(objectOf(entry)?.['endpoints']) ?? []).flatMap((item) => {
-    const endpoint = objectOf(item);
-    const url = textOf(endpoint?.['url']);
+  return objectsOf(entry['endpoints']).flatMap((endpoint) => {
+    const url = textOf(endpoint['url']);
     const parsed = url === undefined ? null : URL.parse(url);
     // One with a name and password in it cannot be asked, and would show them in errors.
     if (url === undefined || parsed === null || parsed.username || parsed.password) return [];
-    const region = textOf(endpoint?.['region_id']) ?? textOf(endpoint?.['region']) ?? '';
-    return [{ service, interface: textOf(endpoint?.['interface']) ?? '', region, url }];
+    const region = textOf(endpoint['region_id']) ?? textOf(endpoint['region']) ?? '';
+    return [{ service, interface: textOf(endpoint['interface']) ?? '', region, url }];
   });
 }
 

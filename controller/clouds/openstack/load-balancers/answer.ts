@@ -1,5 +1,5 @@
 import { CloudError } from '../../../../common/cloud-error.ts';
-import { type JsonObject, listOf, objectOf, textOf } from '../json.ts';
+import { fieldsOf, type JsonObject, listOf, numberOf, objectOf, textOf, textsOf } from '../json.ts';
 import { octaviaTags, tagValue } from './tags.ts';
 
 /** Octavia's `provisioning_status`: `ACTIVE`, `PENDING_*`, `ERROR`, `DELETED`. */
@@ -153,8 +153,8 @@ export function readLoadBalancer(json: unknown, operation: string): LoadBalancer
     createdAtMs: Number.isNaN(created) ? undefined : created,
     updatedAt: textOf(item['updated_at']) ?? textOf(item['created_at']) ?? '',
     tags: textsOf(item['tags']),
-    listenerIds: item['listeners'] === undefined ? undefined : idsOf(item['listeners']),
-    poolIds: item['pools'] === undefined ? undefined : idsOf(item['pools']),
+    listenerIds: item['listeners'] === undefined ? undefined : fieldsOf(item['listeners'], 'id'),
+    poolIds: item['pools'] === undefined ? undefined : fieldsOf(item['pools'], 'id'),
     listeners: [],
     pools: [],
   };
@@ -166,7 +166,7 @@ export function readListener(json: unknown, operation: string): Listener {
   return {
     id: idOf(item, operation),
     name: textOf(item['name']) ?? '',
-    loadBalancerId: idsOf(item['loadbalancers'])[0] ?? '',
+    loadBalancerId: fieldsOf(item['loadbalancers'], 'id')[0] ?? '',
     status: textOf(item['provisioning_status']) ?? '',
     protocol: textOf(item['protocol']) ?? '',
     port: numberOf(item['protocol_port']) ?? 0,
@@ -195,16 +195,16 @@ export function readPool(json: unknown, operation: string): Pool {
   return {
     id: idOf(item, operation),
     name: textOf(item['name']) ?? '',
-    loadBalancerId: idsOf(item['loadbalancers'])[0] ?? '',
+    loadBalancerId: fieldsOf(item['loadbalancers'], 'id')[0] ?? '',
     status: textOf(item['provisioning_status']) ?? '',
     protocol: textOf(item['protocol']) ?? '',
     algorithm: textOf(item['lb_algorithm']) ?? '',
     persistence: textOf(persistence?.['type']),
     persistenceTimeout: numberOf(persistence?.['persistence_timeout']),
-    listenerIds: idsOf(item['listeners']),
+    listenerIds: fieldsOf(item['listeners'], 'id'),
     monitorId: textOf(item['healthmonitor_id']),
     monitor: undefined,
-    memberIds: idsOf(item['members']),
+    memberIds: fieldsOf(item['members'], 'id'),
     members: undefined,
     tags: textsOf(item['tags']),
     version: textOf(item['updated_at']) ?? textOf(item['created_at']) ?? '',
@@ -223,7 +223,7 @@ export function readMonitor(json: unknown, operation: string): Monitor & { reado
     path: textOf(item['url_path']),
     status: textOf(item['provisioning_status']) ?? '',
     tags: textsOf(item['tags']),
-    poolIds: idsOf(item['pools']),
+    poolIds: fieldsOf(item['pools'], 'id'),
   };
 }
 
@@ -287,7 +287,7 @@ export function readNodePort(json: unknown, operation: string): NodePort {
   return {
     id: idOf(item, operation),
     serverId: textOf(item['device_id']) ?? '',
-    addresses: (listOf(item['fixed_ips']) ?? []).flatMap((ip) => textOf(objectOf(ip)?.['ip_address']) ?? []),
+    addresses: fieldsOf(item['fixed_ips'], 'ip_address'),
     groups: textsOf(item['security_groups']),
     secured: item['port_security_enabled'] !== false,
     revision: numberOf(item['revision_number']),
@@ -315,18 +315,6 @@ function broken(operation: string, field: string): CloudError {
     operation,
     message: `the answer has no usable ${field}`,
   });
-}
-
-function idsOf(value: unknown): string[] {
-  return (listOf(value) ?? []).flatMap((item) => textOf(objectOf(item)?.['id']) ?? []);
-}
-
-function textsOf(value: unknown): string[] {
-  return (listOf(value) ?? []).flatMap((item) => textOf(item) ?? []);
-}
-
-function numberOf(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isFinite(value) ? value : undefined;
 }
 
 function headersOf(value: unknown): Record<string, string> {

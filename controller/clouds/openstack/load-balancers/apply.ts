@@ -2,7 +2,7 @@ import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
 import type { ApplyOptions } from '../../permit.ts';
 import type { OpenStackClient } from '../client.ts';
 import { faultOf, isThingNotFound } from '../fault.ts';
-import { objectOf } from '../json.ts';
+import { numberOf, objectOf } from '../json.ts';
 import { type LoadBalancer, type Pool, readFloatingIp, readGroup, readNodePort } from './answer.ts';
 import { listings } from './listings.ts';
 import { markIn } from './names.ts';
@@ -155,8 +155,8 @@ export function octaviaSteps({ client, reads }: { readonly client: OpenStackClie
         const message = `floating IP ${id} is attached to port ${held} meanwhile`;
         throw new CloudError({ kind: 'Conflict', cloud: 'openstack', operation, message });
       }
-      const revision = objectOf(objectOf(json)?.['floatingip'])?.['revision_number'];
-      return typeof revision === 'number' ? { 'if-match': `revision_number=${revision}` } : undefined;
+      const revision = numberOf(objectOf(objectOf(json)?.['floatingip'])?.['revision_number']);
+      return revision === undefined ? undefined : { 'if-match': `revision_number=${revision}` };
     }
 
     async function resolve(): Promise<Resolved> {

@@ -1,6 +1,6 @@
 import type { Clock } from '../../../../common/process/clock.ts';
 import type { OpenStackClient } from '../client.ts';
-import { type JsonObject, listOf, objectOf, textOf } from '../json.ts';
+import { type JsonObject, objectsOf, textOf, textsOf } from '../json.ts';
 import type { Placement } from '../load-balancer-config.ts';
 import { nameMatcher, tagMatcher } from './settings.ts';
 
@@ -36,17 +36,14 @@ export function networkFacts(client: OpenStackClient, clock: Clock): () => Promi
       // Without routers it does not know the filter: there is no external network then.
       if (failure?.kind === 'Invalid' && path === '/networks') return [];
       if (failure !== undefined) throw failure;
-      return items.flatMap((item): readonly JsonObject[] => {
-        const object = objectOf(item);
-        return object === undefined ? [] : [object];
-      });
+      return objectsOf(items);
     };
     const [networks, subnets] = await Promise.all([
       list('/networks', [
         ['router:external', 'true'],
-        ...fieldsOf('id', 'name', 'subnets', 'is_default', 'router:external'),
+        ...only('id', 'name', 'subnets', 'is_default', 'router:external'),
       ]),
-      list('/subnets', [['limit', '1000'], ...fieldsOf('id', 'name', 'network_id', 'cidr', 'ip_version', 'tags')]),
+      list('/subnets', [['limit', '1000'], ...only('id', 'name', 'network_id', 'cidr', 'ip_version', 'tags')]),
     ]);
     return {
       external: networks
@@ -55,7 +52,7 @@ export function networkFacts(client: OpenStackClient, clock: Clock): () => Promi
         .map((one) => ({
           id: textOf(one['id']) ?? '',
           name: textOf(one['name']) ?? '',
-          subnetIds: texts(one['subnets']),
+          subnetIds: textsOf(one['subnets']),
         })),
       subnets: subnets.map((one) => ({
         id: textOf(one['id']) ?? '',
@@ -63,7 +60,7 @@ export function networkFacts(client: OpenStackClient, clock: Clock): () => Promi
         networkId: textOf(one['network_id']) ?? '',
         cidr: textOf(one['cidr']) ?? '',
         version: one['ip_version'] === 6 ? 6 : 4,
-        tags: texts(one['tags']),
+        tags: textsOf(one['tags']),
       })),
     };
   }
@@ -80,12 +77,8 @@ export function networkFacts(client: OpenStackClient, clock: Clock): () => Promi
   };
 }
 
-function fieldsOf(...names: string[]) {
+function only(...names: string[]) {
   return names.map((name) => ['fields', name] as const);
-}
-
-function texts(value: unknown): string[] {
-  return (listOf(value) ?? []).flatMap((one) => textOf(one) ?? []);
 }
 
 export type FloatingPool =

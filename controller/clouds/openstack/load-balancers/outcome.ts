@@ -1,5 +1,5 @@
 import type { Owner } from '../../load-balancers.ts';
-import { type JsonObject, listOf, objectOf } from '../json.ts';
+import { type JsonObject, objectOf, objectsOf } from '../json.ts';
 import {
   type LoadBalancer,
   type Pool,
@@ -190,14 +190,14 @@ function readCreated(answer: unknown, created: Created): LoadBalancer {
   const json = objectOf(objectOf(answer)?.['loadbalancer']) ?? {};
   return {
     ...loadBalancer,
-    listeners: (listOf(json['listeners']) ?? []).map((one) => ({
+    listeners: objectsOf(json['listeners']).map((one) => ({
       ...readListener(one, operation),
       loadBalancerId: loadBalancer.id,
     })),
-    pools: (listOf(json['pools']) ?? []).map((one) => {
+    pools: objectsOf(json['pools']).map((one) => {
       const pool = readPool(one, operation);
       const wish = body.ports.find(({ pool: { name } }) => name === pool.name);
-      return { ...pool, loadBalancerId: loadBalancer.id, ...insideOf(objectOf(one) ?? {}, wish, created) };
+      return { ...pool, loadBalancerId: loadBalancer.id, ...insideOf(one, wish, created) };
     }),
   };
 }
@@ -208,7 +208,7 @@ function insideOf(
   wish: NewPort | undefined,
   { operation, owner }: Created,
 ): Pick<Pool, 'members' | 'monitor' | 'monitorId'> {
-  const members = (listOf(pool['members']) ?? []).map((one) => {
+  const members = objectsOf(pool['members']).map((one) => {
     const member = readMember(one, operation);
     const asked = wish?.members.find(({ address, port }) => address === member.address && port === member.port);
     return { ...member, providerID: member.providerID ?? asked?.providerID };

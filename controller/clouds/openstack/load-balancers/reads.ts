@@ -3,7 +3,7 @@ import type { LoadBalancerRef, Owner } from '../../load-balancers.ts';
 import { inParallel } from '../../lookup-pass.ts';
 import type { OpenStackClient, Query } from '../client.ts';
 import { isThingNotFound } from '../fault.ts';
-import { type JsonObject, listOf, objectOf, textOf } from '../json.ts';
+import { objectsOf, textOf } from '../json.ts';
 import type { LoadBalancerConfig } from '../load-balancer-config.ts';
 import { type FloatingIp, type LoadBalancer, type NodePort, readLoadBalancer } from './answer.ts';
 import { minorOf } from './features.ts';
@@ -215,9 +215,7 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
     const request = { service: 'network', path: '/ports', operation, query, urgency: 'change', signal } as const;
     const { items, failure } = await client.list(request, 'ports');
     if (failure !== undefined) throw failure;
-    const ips = items
-      .flatMap((item) => listOf(objectOf(item)?.['fixed_ips']) ?? [])
-      .map((ip): JsonObject => objectOf(ip) ?? {});
+    const ips = objectsOf(items).flatMap((item) => objectsOf(item['fixed_ips']));
     for (const one of near) {
       const id = textOf(ips.find((ip) => ip['ip_address'] === one.address)?.['subnet_id']);
       if (id !== undefined) subnets.set(keyOf(one), { id, atMs: nowMs });

@@ -1,7 +1,7 @@
-import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
+import { CloudError } from '../../../../common/cloud-error.ts';
 import type { OpenStackClient } from '../client.ts';
-import { isThingNotFound } from '../fault.ts';
-import { type JsonObject, listOf, objectOf, textOf } from '../json.ts';
+import { faultOf, isThingNotFound } from '../fault.ts';
+import { type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../json.ts';
 import { healthOf, type LoadBalancer, type Member, type Pool, type Status } from './answer.ts';
 
 /** What Octavia tells in one answer of a load balancer and everything that its listeners lead to: how far each is, and which members there are. */
@@ -28,20 +28,26 @@ export type Comparison =
   /** More has to be read to say what it is. */
   | { readonly is: 'different' };
 
+const refusals: ReadonlySet<number> = new Set([400, 403, 404, 405, 501]);
+
 export type CompareNow = (known: LoadBalancer, signal?: AbortSignal) => Promise<Comparison>;
 
 /** One read. Throws a CloudError. */
 export function comparison(client: OpenStackClient): CompareNow {
+  let isRefused = false;
   return async function compareNow(known, signal) {
+    if (isRefused) return { is: 'different' };
     const operation = 'GET /lbaas/loadbalancers/{id}/status';
     const path = `/lbaas/loadbalancers/${known.id}/status`;
     try {
       const json = await client.get({ service: 'load-balancer', path, operation, signal });
       return compare(known, readStatusTree(json, operation));
     } catch (error) {
-      // Gone, or this Octavia does not show it: everything is read, then.
-      if (isThingNotFound(error) || (isCloudError(error) && error.kind === 'Forbidden')) return { is: 'different' };
-      throw error;
+      if (isThingNotFound(error)) return { is: 'different' };
+      if (!refusals.has(faultOf(error)?.status ?? 0)) throw error;
+      // A policy or a service that only looks like Octavia: everything is read, then, here and from now on.
+      isRefused = true;
+      return { is: 'different' };
     }
   };
 }
@@ -69,7 +75,7 @@ function poolOf(item: JsonObject): TreePool {
     members: objectsOf(item['members']).map((member) => ({
       ...leafOf(member),
       address: textOf(member['address']) ?? '',
-      port: Number(member['protocol_port']),
+      port: numberOf(member['protocol_port']) ?? 0,
       healthy: healthOf[String(member['operating_status'])],
     })),
   };
@@ -77,10 +83,6 @@ function poolOf(item: JsonObject): TreePool {
 
 function leafOf(item: JsonObject): Leaf {
   return { id: textOf(item['id']) ?? '', status: textOf(item['provisioning_status']) ?? '' };
-}
-
-function objectsOf(value: unknown): JsonObject[] {
-  return (listOf(value) ?? []).map((one): JsonObject => objectOf(one) ?? {});
 }
 
 /** Pools whose members are known have to agree in full; of the others, which there are. */

@@ -1,7 +1,7 @@
 import { CloudError } from '../../../../common/cloud-error.ts';
 import { chunks, inParallel } from '../../lookup-pass.ts';
 import type { OpenStackClient, Query } from '../client.ts';
-import { listOf, objectOf, textOf } from '../json.ts';
+import { fieldsOf, numberOf, objectOf, objectsOf, textOf } from '../json.ts';
 import { covers, normalCidr } from './cidr.ts';
 import type { ReadOptions } from './extensions.ts';
 
@@ -74,7 +74,7 @@ export async function rangesOf(
   const request = { service: 'network', path: '/subnets', operation: 'GET /subnets', query, urgency, signal } as const;
   const { items, failure } = await client.list(request, 'subnets');
   if (failure !== undefined) throw failure;
-  return items.flatMap((item) => textOf(objectOf(item)?.['cidr']) ?? []);
+  return fieldsOf(items, 'cidr');
 }
 
 /** Ports that have one of the addresses, in these networks. @throws CloudError */
@@ -149,21 +149,20 @@ export function hopPortOf(json: unknown): HopPort | undefined {
   const id = textOf(port?.['id']);
   if (port === undefined || id === undefined) return undefined;
   const isServers = textOf(port['device_owner'])?.startsWith('compute:') === true;
-  const revision = port['revision_number'];
   return {
     id,
     serverId: isServers ? textOf(port['device_id'])?.toLowerCase() : undefined,
     networkId: textOf(port['network_id']) ?? '',
     mac: textOf(port['mac_address'])?.toLowerCase(),
-    addresses: (listOf(port['fixed_ips']) ?? []).flatMap((ip) => textOf(objectOf(ip)?.['ip_address']) ?? []),
-    subnetIds: (listOf(port['fixed_ips']) ?? []).flatMap((ip) => textOf(objectOf(ip)?.['subnet_id']) ?? []),
+    addresses: fieldsOf(port['fixed_ips'], 'ip_address'),
+    subnetIds: fieldsOf(port['fixed_ips'], 'subnet_id'),
     guarded: port['port_security_enabled'] === true,
-    pairs: (listOf(port['allowed_address_pairs']) ?? []).flatMap((pair) => {
-      const address = textOf(objectOf(pair)?.['ip_address']);
-      const mac = textOf(objectOf(pair)?.['mac_address'])?.toLowerCase();
+    pairs: objectsOf(port['allowed_address_pairs']).flatMap((pair) => {
+      const address = textOf(pair['ip_address']);
+      const mac = textOf(pair['mac_address'])?.toLowerCase();
       return address === undefined ? [] : [{ ip_address: address, mac_address: mac }];
     }),
-    revision: typeof revision === 'number' ? revision : undefined,
+    revision: numberOf(port['revision_number']),
   };
 }
 

@@ -1,6 +1,6 @@
 import { CloudError } from '../../../../common/cloud-error.ts';
 import type { OpenStackClient, Query } from '../client.ts';
-import { listOf, objectOf, textOf } from '../json.ts';
+import { listOf, numberOf, objectOf, textOf } from '../json.ts';
 import type { ReadOptions } from './extensions.ts';
 
 /** An item of a router's `routes`, word for word: Neutron removes by that alone. */
@@ -35,10 +35,9 @@ export function routerOf(body: unknown, operation: string): Router {
     const message = 'the answer has no router.routes';
     throw new CloudError({ kind: 'Invalid', cloud: 'openstack', operation, message });
   }
-  const revision = router['revision_number'];
   return {
     routes: routes.map((item) => extraRouteOf(item, operation)),
-    revision: typeof revision === 'number' ? revision : undefined,
+    revision: numberOf(router['revision_number']),
   };
 }
 
