@@ -19,9 +19,8 @@ describe('a Node whose VM the cloud does not know', () => {
   });
 
   it('stays for five minutes where there is no canary to ask for', async () => {
-    const { world, first, exists, reason, vanish } = await start(1);
-    vanish(first);
-    await secondsUntil(world, () => reason('n0') === 'Confirming');
+    const { world, first, exists, doubt } = await start(1);
+    await doubt(first);
     const seconds = await secondsUntil(world, () => !exists('n0'));
     assert.ok(seconds >= 299 && seconds <= 320, `${seconds} s`);
   });
@@ -93,9 +92,8 @@ describe('a Node whose VM the cloud does not know', () => {
   }
 
   it('an unknown answer in between counts for nothing, and the deletion waits for the next good one', async () => {
-    const { world, replica, first, exists, reason, vanish } = await start();
-    vanish(first);
-    await secondsUntil(world, () => reason('n0') === 'Confirming');
+    const { world, replica, first, exists, doubt } = await start();
+    await doubt(first);
     world.cloud.credentials.setMode(world.cloud.credential, 'unauthorized');
     await world.clock.advance(120_000);
     assert.equal(exists('n0'), true);

@@ -31,9 +31,8 @@ describe('the look at a Node whose VM is gone', () => {
   });
 
   it('leaves nothing behind in the gauge for a Node that a person deleted meanwhile', async () => {
-    const { world, replica, first, exists, reason, vanish } = await start(4);
-    vanish(first);
-    await secondsUntil(world, () => reason('n0') === 'Confirming');
+    const { world, replica, first, exists, doubt } = await start(4);
+    await doubt(first);
     replica.kube.intercept = (call) => {
       if (call.verb === 'get' && call.path.endsWith('/leases/n0')) {
         replica.kube.intercept = undefined;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { deletions, secondsUntil } from './harness/fleet.ts';
 import { type FleetStage, fleetStage } from './harness/fleet-stage.ts';
-import { reportedOf } from './harness/world.ts';
+import { reportedOf, type World } from './harness/world.ts';
 
 describe('a Node whose VM the cloud does not know, and that shows life', () => {
   const start = fleetStage();
@@ -23,9 +23,8 @@ describe('a Node whose VM the cloud does not know, and that shows life', () => {
   ] as const) {
     it(`${sign} between both answers begins the row anew`, async () => {
       const stage = await start();
-      const { world, first, exists, reason, vanish } = stage;
-      vanish(first);
-      await secondsUntil(world, () => reason('n0') === 'Confirming');
+      const { world, first, exists, doubt } = stage;
+      await doubt(first);
       await world.clock.advance(5000);
       show(stage);
       const seconds = await secondsUntil(world, () => !exists('n0'));
@@ -34,9 +33,8 @@ describe('a Node whose VM the cloud does not know, and that shows life', () => {
   }
 
   it('reads leases live: one that the cluster renewed a moment before the decision is seen', async () => {
-    const { world, replica, first, exists, reason, vanish } = await start();
-    vanish(first);
-    await secondsUntil(world, () => reason('n0') === 'Confirming');
+    const { world, replica, first, exists, reason, doubt } = await start();
+    await doubt(first);
     replica.kube.intercept = (call) => {
       if (call.verb === 'get' && call.path.endsWith('/leases/n0')) world.cluster.renewLease('n0');
     };
@@ -79,34 +77,29 @@ describe('a Node whose VM the cloud does not know, and that shows life', () => {
     assert.equal(await replica.gauge('mooring_node_deletions_withheld', '{reason="LifeUnknown"}'), 1);
   });
 
-  it('the Node re-created between decision and delete stays', async () => {
-    const { world, replica, first, exists, reason, vanish } = await start();
-    vanish(first);
-    await secondsUntil(world, () => reason('n0') === 'Confirming');
-    replica.kube.intercept = (call) => {
-      if (call.verb !== 'delete') return;
-      replica.kube.intercept = undefined;
-      world.cluster.remove('n0');
-      world.cluster.register('n0');
-    };
-    await world.clock.advance(60_000);
-    assert.equal(exists('n0'), true);
-    assert.deepEqual(deletions(replica), ['n0'], 'tried once, refused by its preconditions');
-  });
-
-  it('the Node that shows life in its status between decision and delete stays', async () => {
-    const { world, replica, first, exists, reason, vanish } = await start();
-    vanish(first);
-    await secondsUntil(world, () => reason('n0') === 'Confirming');
-    replica.kube.intercept = (call) => {
-      if (call.verb !== 'delete') return;
-      replica.kube.intercept = undefined;
-      world.cluster.setReady('n0', 'True');
-    };
-    await world.clock.advance(30_000);
-    assert.equal(exists('n0'), true);
-    assert.deepEqual(deletions(replica), ['n0'], 'tried once, refused by its preconditions');
-  });
+  for (const [what, change] of [
+    [
+      're-created',
+      ({ cluster }: World) => {
+        cluster.remove('n0');
+        cluster.register('n0');
+      },
+    ],
+    ['that shows life in its status', ({ cluster }: World) => cluster.setReady('n0', 'True')],
+  ] as const) {
+    it(`the Node ${what} between decision and delete stays`, async () => {
+      const { world, replica, first, exists, doubt } = await start();
+      await doubt(first);
+      replica.kube.intercept = (call) => {
+        if (call.verb !== 'delete') return;
+        replica.kube.intercept = undefined;
+        change(world);
+      };
+      await world.clock.advance(60_000);
+      assert.equal(exists('n0'), true);
+      assert.deepEqual(deletions(replica), ['n0'], 'tried once, refused by its preconditions');
+    });
+  }
 
   it('evidence that had to wait for other writes is read again: who renewed his lease meanwhile stays', async () => {
     const { world, replica, members, exists, terminate } = await start(4, { half: { concurrentNodeSyncs: 1 } });

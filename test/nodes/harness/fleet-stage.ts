@@ -1,6 +1,6 @@
 import { afterEach } from 'node:test';
 import { conditions } from '../../../common/well-known.ts';
-import { fleet, type Member } from './fleet.ts';
+import { fleet, type Member, secondsUntil } from './fleet.ts';
 import { createWorld, type Replica, type World, type WorldOptions } from './world.ts';
 
 /** A world with Nodes `n0`, `n1` ... that are initialised and of age, and a replica that leads, for one test. */
@@ -16,6 +16,8 @@ export interface FleetStage {
   /** The machine dies and its VM is no longer known to the cloud, as if it had never been. */
   vanish(member: Member): void;
   terminate(member: Member): void;
+  /** `vanish`, until its Node waits for a second answer that says the same. */
+  doubt(member: Member): Promise<void>;
 }
 
 /** Called where the suite is described; the answer sets the stage, which is closed after the test. */
@@ -31,6 +33,11 @@ export function fleetStage(): (count?: number, options?: WorldOptions, ageSecond
     await replica.start();
     const members = await fleet(world, count, ageSeconds === undefined ? {} : { ageSeconds });
     replica.kube.forgetCalls();
+    const reason: FleetStage['reason'] = (name) => world.cluster.condition(name, conditions.instanceMissing)?.reason;
+    const vanish: FleetStage['vanish'] = ({ kubelet, vm }) => {
+      kubelet.die();
+      world.cloud.model.forget(vm.id);
+    };
     return {
       world,
       replica,
@@ -38,14 +45,15 @@ export function fleetStage(): (count?: number, options?: WorldOptions, ageSecond
       first: members[0]!,
       second: members[1]!,
       exists: (name) => world.cluster.node(name) !== undefined,
-      reason: (name) => world.cluster.condition(name, conditions.instanceMissing)?.reason,
-      vanish({ kubelet, vm }) {
-        kubelet.die();
-        world.cloud.model.forget(vm.id);
-      },
+      reason,
+      vanish,
       terminate({ kubelet, vm }) {
         kubelet.die();
         world.cloud.model.terminate(vm.id);
+      },
+      async doubt(member) {
+        vanish(member);
+        await secondsUntil(world, () => reason(member.name) === 'Confirming');
       },
     };
   };
