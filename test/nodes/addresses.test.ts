@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, it } from 'node:test';
+import { beforeEach, describe, it } from 'node:test';
 import { annotations, taints } from '../../common/well-known.ts';
 import { fleet } from './harness/fleet.ts';
-import { createWorld, type Replica, reportedOf, type World } from './harness/world.ts';
+import { type Replica, reportedOf, type World } from './harness/world.ts';
+import { worldStage } from './harness/world-stage.ts';
 
 const minutes = (count: number) => count * 60_000;
 
 describe('the addresses of a Node', () => {
+  const begin = worldStage();
   let world: World;
   let replica: Replica;
   beforeEach(async () => {
-    world = createWorld();
-    replica = world.replica();
+    ({ world, replica } = begin());
     await replica.start();
   });
-  afterEach(() => world.close());
 
   const shown = (name: string) => world.cluster.mustNode(name).status.addresses ?? [];
   const ips = (name: string) => shown(name).flatMap(({ type, address }) => (type.endsWith('IP') ? [address] : []));

@@ -1,21 +1,21 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, it } from 'node:test';
+import { beforeEach, describe, it } from 'node:test';
 import { annotations, conditions, labels, taints } from '../../common/well-known.ts';
 import type { KubeCall } from '../../controller/kube/api.ts';
-import { createWorld, providerID, type Replica, type World } from './harness/world.ts';
+import { providerID, type Replica, type World } from './harness/world.ts';
+import { worldStage } from './harness/world-stage.ts';
 
 const statusPatch = (name: string) => `patch /api/v1/nodes/${name}/status`;
 const mainPatch = (name: string) => `patch /api/v1/nodes/${name}`;
 
 describe('a Node is initialised', () => {
+  const begin = worldStage();
   let world: World;
   let replica: Replica;
 
   beforeEach(() => {
-    world = createWorld();
-    replica = world.replica();
+    ({ world, replica } = begin());
   });
-  afterEach(() => world.close());
 
   const tainted = (name: string) => world.cluster.hasTaint(name, taints.uninitialized);
   const reason = (name: string) => world.cluster.condition(name, conditions.cloudInitialized)?.reason;

@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, it } from 'node:test';
+import { beforeEach, describe, it } from 'node:test';
 import { annotations, conditions, labels } from '../../common/well-known.ts';
 import { fleet } from './harness/fleet.ts';
-import { createWorld, providerID, type Replica, reportedOf, type World } from './harness/world.ts';
+import { providerID, type Replica, reportedOf, type World } from './harness/world.ts';
+import { worldStage } from './harness/world-stage.ts';
 
 const minutes = (count: number) => count * 60_000;
 
 describe('an initialised Node is kept current', () => {
+  const begin = worldStage();
   let world: World;
   let replica: Replica;
   beforeEach(async () => {
-    world = createWorld();
-    replica = world.replica();
+    ({ world, replica } = begin());
     await replica.start();
   });
-  afterEach(() => world.close());
 
   const label = (name: string, key: string) => world.cluster.mustNode(name).metadata.labels?.[key];
   const shown = (name: string) => world.cluster.condition(name, conditions.cloudInitialized);

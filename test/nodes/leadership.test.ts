@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, it } from 'node:test';
+import { beforeEach, describe, it } from 'node:test';
 import { conditions, labels, taints } from '../../common/well-known.ts';
 import { isMutating } from '../../controller/kube/fence.ts';
 import { deletions, fleet } from './harness/fleet.ts';
-import { createWorld, type Replica, reportedOf, type World } from './harness/world.ts';
+import { type Replica, reportedOf, type World } from './harness/world.ts';
+import { worldStage } from './harness/world-stage.ts';
 
 describe('a change of leader', () => {
+  const begin = worldStage();
   let world: World;
   let replica: Replica;
   beforeEach(() => {
-    world = createWorld();
-    replica = world.replica();
+    ({ world, replica } = begin());
   });
-  afterEach(() => world.close());
 
   it('with nothing changed writes nothing: to the cluster, the Lease or anywhere', async () => {
     await replica.start();
@@ -141,12 +141,10 @@ describe('a change of leader', () => {
 });
 
 describe('before the cache of Nodes is filled', () => {
-  let world: World;
-  afterEach(() => world.close());
+  const begin = worldStage();
 
   it('nothing is decided, asked or written', async () => {
-    world = createWorld();
-    const replica = world.replica();
+    const { world, replica } = begin();
     world.join('a');
     for (let index = 0; index < 3; index += 1) {
       world.core.faults.add({
@@ -171,8 +169,7 @@ describe('before the cache of Nodes is filled', () => {
   });
 
   it('nor from half of a list that comes in pages', async () => {
-    world = createWorld();
-    const replica = world.replica();
+    const { world, replica } = begin();
     for (let index = 0; index < 600; index += 1) world.join(`n${index}`);
     let pages = 0;
     let release = () => {};
@@ -196,8 +193,7 @@ describe('before the cache of Nodes is filled', () => {
   });
 
   it('a term that ends meanwhile ends at once', async () => {
-    world = createWorld();
-    const replica = world.replica();
+    const { world, replica } = begin();
     world.core.faults.add({ match: { verb: 'list', userAgent: 'mooring' }, effect: { kind: 'answer', status: 503 } });
     await replica.start();
     const before = world.clock.monotonic();

@@ -1,21 +1,18 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, it } from 'node:test';
+import { beforeEach, describe, it } from 'node:test';
 import { annotations, taints } from '../../common/well-known.ts';
-import { deletions, fleet, type Member } from './harness/fleet.ts';
-import { createWorld, type Replica, type World } from './harness/world.ts';
+import { deletions, type Member } from './harness/fleet.ts';
+import { fleetStage } from './harness/fleet-stage.ts';
+import type { Replica, World } from './harness/world.ts';
 
 describe('paused', () => {
+  const start = fleetStage();
   let world: World;
   let replica: Replica;
-  let members: Member[];
+  let members: readonly Member[];
   beforeEach(async () => {
-    world = createWorld();
-    replica = world.replica();
-    await replica.start();
-    members = await fleet(world, 4);
-    replica.kube.forgetCalls();
+    ({ world, replica, members } = await start());
   });
-  afterEach(() => world.close());
 
   const pause = (name: string, value: string | null) =>
     world.cluster.mergePatch(name, { metadata: { annotations: { [annotations.paused]: value } } });

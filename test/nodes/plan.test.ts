@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, it } from 'node:test';
+import { beforeEach, describe, it } from 'node:test';
 import type { BudgetKeeper } from '../../controller/nodes/budget-keeper.ts';
 import { planNodes } from '../../controller/plan/plan-nodes.ts';
 import type { Plan } from '../../controller/plan/planned-change.ts';
-import { createWorld, type Replica, type World } from './harness/world.ts';
+import type { Replica, World } from './harness/world.ts';
+import { worldStage } from './harness/world-stage.ts';
 
 describe('the plan of Nodes', () => {
+  const begin = worldStage();
   let world: World;
   let replica: Replica;
   const generous: BudgetKeeper = { take: async (_kind, wanted) => wanted };
 
   beforeEach(async () => {
-    world = createWorld();
-    replica = world.replica();
+    ({ world, replica } = begin());
     replica.nodes.start();
     await world.clock.advance(0);
   });
-  afterEach(() => world.close());
 
   async function plan(): Promise<Plan> {
     let made: Plan | undefined;

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
-import { afterEach, describe, it } from 'node:test';
+import { describe, it } from 'node:test';
 import { annotations, conditions, taints } from '../../common/well-known.ts';
 import { fleet } from './harness/fleet.ts';
-import { createWorld, providerID, type Replica, reportedOf, type World, type WorldOptions } from './harness/world.ts';
+import { providerID, type Replica, reportedOf, type World, type WorldOptions } from './harness/world.ts';
+import { worldStage } from './harness/world-stage.ts';
 
 describe('with several clouds in one cluster', () => {
+  const begin = worldStage();
   let world: World;
   let replica: Replica;
 
   async function setUp(options: WorldOptions = {}): Promise<void> {
-    world = createWorld({ clouds: [{ region: 'sim-1' }, { region: 'sim-2' }], ...options });
-    replica = world.replica();
+    ({ world, replica } = begin({ clouds: [{ region: 'sim-1' }, { region: 'sim-2' }], ...options }));
     await replica.start();
   }
-  afterEach(() => world.close());
 
   const tainted = (name: string) => world.cluster.hasTaint(name, taints.uninitialized);
   const written = () => replica.kube.writes();

@@ -1,20 +1,19 @@
 import assert from 'node:assert/strict';
-import { afterEach, beforeEach, describe, it } from 'node:test';
+import { beforeEach, describe, it } from 'node:test';
 import { annotations, conditions, taints } from '../../common/well-known.ts';
-import { createWorld, providerID, type Replica, reportedOf, type World, type WorldOptions } from './harness/world.ts';
+import { providerID, type Replica, reportedOf, type World, type WorldOptions } from './harness/world.ts';
+import { worldStage } from './harness/world-stage.ts';
 
 describe('a Node that waits for initialisation says why', () => {
+  const begin = worldStage();
   let world: World;
   let replica: Replica;
 
   async function setUp(options: WorldOptions = {}): Promise<void> {
-    await world?.close();
-    world = createWorld(options);
-    replica = world.replica();
+    ({ world, replica } = begin(options));
     await replica.start();
   }
   beforeEach(() => setUp());
-  afterEach(() => world.close());
 
   const reason = (name: string) => world.cluster.condition(name, conditions.cloudInitialized)?.reason;
   const changes = (name: string) =>

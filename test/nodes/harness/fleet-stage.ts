@@ -1,7 +1,7 @@
-import { afterEach } from 'node:test';
 import { conditions } from '../../../common/well-known.ts';
 import { fleet, type Member, secondsUntil } from './fleet.ts';
-import { createWorld, type Replica, type World, type WorldOptions } from './world.ts';
+import type { Replica, World, WorldOptions } from './world.ts';
+import { worldStage } from './world-stage.ts';
 
 /** A world with Nodes `n0`, `n1` ... that are initialised and of age, and a replica that leads, for one test. */
 export interface FleetStage {
@@ -22,14 +22,9 @@ export interface FleetStage {
 
 /** Called where the suite is described; the answer sets the stage, which is closed after the test. */
 export function fleetStage(): (count?: number, options?: WorldOptions, ageSeconds?: number) => Promise<FleetStage> {
-  const worlds: World[] = [];
-  afterEach(async () => {
-    for (const world of worlds.splice(0)) await world.close();
-  });
+  const begin = worldStage();
   return async (count = 4, options = {}, ageSeconds) => {
-    const world = createWorld(options);
-    worlds.push(world);
-    const replica = world.replica();
+    const { world, replica } = begin(options);
     await replica.start();
     const members = await fleet(world, count, ageSeconds === undefined ? {} : { ageSeconds });
     replica.kube.forgetCalls();
