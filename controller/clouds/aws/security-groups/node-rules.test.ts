@@ -163,6 +163,21 @@ describe("rules on the nodes' groups", () => {
     assert.deepEqual(shown(removed(one, 'a2')), []);
   });
 
+  it("one from a group goes with the last that used that group's load balancer, which could not go otherwise", () => {
+    const guest = (name: string, from: string, port: number) =>
+      byAddress({
+        ...{ loadBalancer: name, clients: [from], subnetCidrs: [from], ports: [{ protocol: 'tcp', port }] },
+      });
+    const both = ensured(ensured(nodes(), guest('a1', 'sg-front-1', 30080)), guest('a2', 'sg-front-2', 30081));
+    const one = removed(both, 'a1');
+    assert.deepEqual(shown(one), [
+      'icmp 3-4 sg-front-2 kubernetes.io/rule/nlb/mtu',
+      'tcp 10256-10256 sg-front-2 mooring.dev/health cluster=uid-c',
+      'tcp 30081-30081 sg-front-2 kubernetes.io/rule/nlb/client=a2',
+    ]);
+    assert.deepEqual(shown(removed(one, 'a2')), []);
+  });
+
   it('two that go at once, each seeing the other: the later one takes the shared rule', () => {
     const both = ensured(
       ensured(nodes(), byAddress()),

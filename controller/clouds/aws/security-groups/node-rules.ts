@@ -116,7 +116,7 @@ function byAddress(wish: NodeRuleWish, group: ObservedSecurityGroup): PlannedSec
     calls.push(plannedCall({ does: 'authorize ingress', group: group.id, rules: missing, shared: true }, group.name));
   }
   // By the stale rules it shows whose packet sizes they were.
-  return [...calls, ...revokeMtu(group, staleMtu, loadBalancer), ...revoke(group, stale)];
+  return [...calls, ...revokeOf(group, staleMtu, loadBalancer), ...revoke(group, stale)];
 }
 
 /** Rules for packet sizes that no client rule needs any more, once this load balancer has only these clients. */
@@ -132,8 +132,8 @@ function mtuUnneeded(group: ObservedSecurityGroup, loadBalancer: string): Ingres
   return group.ingress.filter(({ description, source }) => description === descriptions.mtu && !needed.has(source));
 }
 
-/** Unless another load balancer lets in one of the same senders by then. */
-function revokeMtu(
+/** Unless another load balancer lets in clients from the same sources by then. */
+function revokeOf(
   group: ObservedSecurityGroup,
   rules: readonly IngressRule[],
   loadBalancer: string,
@@ -151,7 +151,7 @@ function addressRulesOff(
   if (own.length === 0) return [];
   return [
     ...sharedHealthOff(group, cluster, loadBalancer),
-    ...revokeMtu(group, mtuWithout(group, loadBalancer, []), loadBalancer),
+    ...revokeOf(group, mtuWithout(group, loadBalancer, []), loadBalancer),
     ...revoke(group, own),
   ];
 }
@@ -180,7 +180,7 @@ export function planNodeRuleRemoval(
     if (!group.ingress.some((rule) => isOf(rule, loadBalancer))) {
       calls.push(
         ...sharedHealthOff(group, owner.cluster, loadBalancer),
-        ...revokeMtu(group, mtuUnneeded(group, loadBalancer), loadBalancer),
+        ...revokeOf(group, mtuUnneeded(group, loadBalancer), loadBalancer),
       );
     }
     const mayBeClassic = facts.isCluster(group.tags) || nodes.has(group.id);
@@ -204,7 +204,7 @@ export function planNodeRuleRemoval(
   return calls;
 }
 
-/** Health checks of those without groups: needed while another one's clients are let in. */
+/** Health checks of those without groups: needed while another one's clients are let in; where they come from a load balancer's group, while that one's are. */
 function sharedHealthOff(
   group: ObservedSecurityGroup,
   cluster: string,
@@ -212,8 +212,14 @@ function sharedHealthOff(
 ): PlannedSecurityGroupCall[] {
   const description = descriptions.sharedHealth(cluster);
   const shared = group.ingress.filter((rule) => rule.description === description);
-  const needed = group.ingress.some((rule) => ![undefined, loadBalancer].includes(clientOf(rule)));
-  return needed ? [] : revoke(group, shared, { by: 'client rules', but: loadBalancer });
+  const others = group.ingress.filter((rule) => ![undefined, loadBalancer].includes(clientOf(rule)));
+  const isGroup = ({ source }: IngressRule) => source.startsWith('sg-');
+  const fromGroups = shared.filter((rule) => isGroup(rule) && !others.some(({ source }) => source === rule.source));
+  const fromAddresses = others.length > 0 ? [] : shared.filter((rule) => !isGroup(rule));
+  return [
+    ...revokeOf(group, fromGroups, loadBalancer),
+    ...revoke(group, fromAddresses, { by: 'client rules', but: loadBalancer }),
+  ];
 }
 
 function revoke(
