@@ -57,6 +57,7 @@ export function createBalancerApply({ parts, reads, network, securityGroups }: A
     }
     const command = new DeleteLoadBalancerCommand({ LoadBalancerArn: arn });
     await unlessGone(() => elbv2().change('DeleteLoadBalancer', command, options));
+    if (one && one !== pieces.own) reads.noteEnded(subject.owner, arn);
     const groups = pieces.groups.map((group) => ({
       ...group,
       loadBalancers: group.loadBalancers.filter((each) => each !== arn),
@@ -75,7 +76,7 @@ export function createBalancerApply({ parts, reads, network, securityGroups }: A
   async function asItIs(one: LoadBalancer, { own }: Pieces, { signal }: ApplyOptions): Promise<LoadBalancer> {
     const options = { urgency: 'change', signal } as const;
     const [listeners, tags] = await Promise.all([
-      reads.listeners(one.arn, options).catch(noneIfGone),
+      reads.listeners(one.arn, options, one.listeners).catch(noneIfGone),
       one === own ? one.tags : reads.tags(one.arn, options),
     ]);
     return { ...one, listeners, tags: tags ?? one.tags };

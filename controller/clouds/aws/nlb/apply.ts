@@ -4,12 +4,13 @@ import type { ApplyOptions } from '../../permit.ts';
 import type { ClusterTags } from '../cluster-tags.ts';
 import { ownedBy, type Tags } from '../load-balancer-tags.ts';
 import type { AwsParts } from '../parts.ts';
+import type { NetworkFacts } from '../security-groups/network-facts.ts';
 import type { NetworkReads } from '../security-groups/network-reads.ts';
 import type { SecurityGroupCalls } from '../security-groups/security-group-calls.ts';
 import { createBalancerApply } from './apply-balancer.ts';
 import { createGroupApply } from './apply-group.ts';
 import { loadBalancerFor, without } from './edit-pieces.ts';
-import { assemble, type NlbObserved, type Pieces, type Subject } from './observed.ts';
+import { assemble, type NlbObserved, type Pieces } from './observed.ts';
 import type { NlbReads } from './reads.ts';
 import { type Call, sdkTags } from './requests.ts';
 import type { NlbStep } from './step.ts';
@@ -33,7 +34,7 @@ export function createNlbApply(given: ApplyParts) {
     options: ApplyOptions,
   ): Promise<NlbObserved | undefined> {
     const cluster = await reads.awaitCluster(options.signal);
-    const before = observed?.pieces ?? (await emptyPieces(step.subject, cluster, options));
+    const before = observed?.pieces ?? (await emptyPieces(step, cluster, options));
     // What was retained has no subject; whoever changes it now has.
     const pieces = { ...before, subject: before.subject ?? step.subject };
     try {
@@ -47,12 +48,24 @@ export function createNlbApply(given: ApplyParts) {
     }
   };
 
-  async function emptyPieces(subject: Subject, cluster: ClusterTags, { signal }: ApplyOptions): Promise<Pieces> {
-    const facts = await network.facts([], { urgency: 'change', signal });
+  async function emptyPieces(
+    { subject, call }: NlbStep,
+    cluster: ClusterTags,
+    { signal }: ApplyOptions,
+  ): Promise<Pieces> {
+    const isBare = call.does === 'create load balancer' && call.securityGroups.length === 0;
+    const facts = await (isBare ? noFacts(cluster, signal) : network.facts([], { urgency: 'change', signal }));
     return {
       ...{ subject, own: undefined, hosts: [], foreign: undefined, groups: [], ended: [] },
       ...{ network: facts, subnets: [], adopted: false, cluster },
     };
+  }
+
+  /** Security groups are read when it is made. */
+  async function noFacts(cluster: ClusterTags, signal: AbortSignal | undefined): Promise<NetworkFacts> {
+    const isCluster = (tags: Tags) => cluster.id !== undefined && cluster.has(tags);
+    const vpcId = await network.vpc({ urgency: 'change', signal });
+    return { vpcId, groups: new Map(), instances: new Map(), isCluster, users: undefined, busy: new Set() };
   }
 
   async function perform({ call, on, subject }: NlbStep, pieces: Pieces, options: ApplyOptions): Promise<Pieces> {

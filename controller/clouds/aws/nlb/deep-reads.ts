@@ -33,6 +33,8 @@ export interface WantedSubject {
   readonly adopt: LoadBalancerRef['adopt'];
   /** ARNs of load balancers that were asked for. */
   readonly asked?: readonly string[];
+  /** ARNs of those that it has ended a moment ago. */
+  readonly ended?: readonly string[] | undefined;
 }
 
 /** Reads that go below what lists show. */
@@ -87,8 +89,13 @@ export function createDeepReads({ queries, network, users, kept }: DeepReadParts
     });
   }
 
-  async function stateOf(group: TargetGroup, options: ReadOptions): Promise<TargetGroup | undefined> {
-    const known = kept.group(group.arn, options.urgency ?? 'need');
+  /** @param unprobed nobody looks whether its targets serve: all that there is to know of them is who they are */
+  async function stateOf(
+    group: TargetGroup,
+    options: ReadOptions,
+    unprobed: boolean,
+  ): Promise<TargetGroup | undefined> {
+    const known = kept.group(group.arn, options.urgency ?? 'need', unprobed);
     return unlessProvedGone(group.arn, options, async () => {
       const [targets, attributes] = await Promise.all([
         known.targets ?? queries.targets(group.arn, options),
@@ -140,7 +147,7 @@ export function createDeepReads({ queries, network, users, kept }: DeepReadParts
     refs: readonly WantedSubject[],
     { all, groups, cluster, options, early }: Found,
   ): Promise<readonly (NlbObserved | undefined)[]> {
-    const plans = refs.map(({ subject, adopt, asked = [] }) => {
+    const plans = refs.map(({ subject, adopt, asked = [], ended: before = [] }) => {
       const { owner, name, service, attachTo } = subject;
       const isAdopted = ({ tags }: { readonly tags: Tags }) =>
         adopt !== undefined && isClassicControllers(tags, service, cluster);
@@ -159,7 +166,7 @@ export function createDeepReads({ queries, network, users, kept }: DeepReadParts
       const isGuests = (one: LoadBalancer) =>
         one.arn === attachTo || bound.has(one.arn) || (asked.includes(one.arn) && isLeft(one, owner.cluster));
       const hosts = all.filter((one) => one !== own && isGuests(one));
-      const ended = asked.filter((arn) => !all.some((one) => one.arn === arn));
+      const ended = [...asked, ...before].filter((arn) => !all.some((one) => one.arn === arn));
       const foreign = all.find((one) => one !== own && one.name === name && !hosts.includes(one));
       return { subject, own, hosts, foreign, ours, ended, adopting };
     });
@@ -177,7 +184,7 @@ export function createDeepReads({ queries, network, users, kept }: DeepReadParts
         completed.set(one.arn, await complete(one, { ours, groups, options }));
       }),
       inParallel(callsAtOnce, wantedGroups, async (group) => {
-        const whole = await stateOf(group, options);
+        const whole = await stateOf(group, options, isUnprobed(group, all));
         if (whole) completedGroups.set(group.arn, whole);
       }),
     ]);
@@ -211,10 +218,15 @@ export function createDeepReads({ queries, network, users, kept }: DeepReadParts
     deepen,
     complete,
     async completeGroup(group, options) {
-      const whole = await stateOf(group, options);
+      const whole = await stateOf(group, options, false);
       return whole && (await withProviderIds([whole], options))[0];
     },
   };
+}
+
+/** AWS probes no targets until a load balancer that forwards to them is up. */
+function isUnprobed({ loadBalancers }: TargetGroup, all: readonly LoadBalancer[]): boolean {
+  return loadBalancers.every((arn) => all.some((one) => one.arn === arn && one.state === 'provisioning'));
 }
 
 /** Of a providerID that was put together here. */

@@ -73,6 +73,15 @@ describe('what is kept of load balancers between looks at everything', () => {
     }
   });
 
+  it('is kept of a group that nobody probes for a look at one Service, too, for two minutes', async () => {
+    const clock = fakeClock();
+    const kept = createKept(clock, () => 1);
+    kept.keepGroup(group(undefined));
+    assert.equal(kept.group('g', 'need', true).targets?.length, 1);
+    await clock.advance(120_000);
+    assert.equal(kept.group('g', 'need', true).targets, undefined);
+  });
+
   it('goes after a change whose end nobody saw, and with what it is of', () => {
     const kept = createKept(fakeClock(), () => 1);
     kept.keepBalancer(balancer);

@@ -28,8 +28,8 @@ export interface Kept {
     groups: readonly Pick<TargetGroup, 'arn' | 'loadBalancers'>[],
     urgency: Urgency,
   ): KeptBalancer | undefined;
-  /** `targets` only while all of them were healthy. */
-  group(arn: string, urgency: Urgency): Partial<KeptGroup>;
+  /** `targets` only while all of them were healthy, or nobody probes them. */
+  group(arn: string, urgency: Urgency, unprobed?: boolean): Partial<KeptGroup>;
   keepBalancer(one: LoadBalancer): void;
   keepGroup(group: TargetGroup): void;
   /** A change whose end nobody saw. */
@@ -72,12 +72,12 @@ export function createKept(clock: Clock, random: Random): Kept {
       const agrees = listed.every((group) => group.loadBalancers.includes(arn) === used.has(group.arn));
       return agrees ? { listeners, attributes } : undefined;
     },
-    group(arn, urgency) {
+    group(arn, urgency, unprobed = false) {
       const kept = groups.get(arn);
       const attributes = kept && fresh(kept.attributes, urgency);
       // Who wants to know about one Service most often wants to know whether its targets serve.
-      const targets = kept && urgency === 'refresh' ? fresh(kept.targets, urgency) : undefined;
-      const known = targets?.every(({ healthy }) => healthy === true);
+      const targets = kept && (urgency === 'refresh' || unprobed) ? fresh(kept.targets, urgency) : undefined;
+      const known = unprobed || targets?.every(({ healthy }) => healthy === true);
       return { ...(attributes && { attributes }), ...(targets && known && { targets }) };
     },
     keepBalancer({ arn, listeners, attributes }) {

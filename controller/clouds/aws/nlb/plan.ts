@@ -149,9 +149,10 @@ function planOwn(wanted: Wanted, pieces: Pieces, own: LoadBalancer): NlbPlan {
   const inside = planInside(wanted, pieces, own, false);
   steps.push(...inside.steps);
   for (const host of pieces.hosts) steps.push(...planLeavingHost(subject, host, pieces, desired.retain));
-  steps.push(...planLeftGroups(subject, pieces).steps);
+  const left = planLeftGroups(subject, pieces);
+  steps.push(...left.steps);
   const tagging = steps.length > 0 || !wanted.adopting ? planTags(wanted, pieces, own) : [];
-  const wait = own.state === 'provisioning' && steps.length === 0 ? waitMs : inside.waitMs;
+  const wait = own.state === 'provisioning' && steps.length === 0 ? waitMs : (inside.waitMs ?? left.waitMs);
   return { steps: [...tagging, ...steps], refusals: [...refusals, ...inside.refusals], waitMs: wait };
 }
 
@@ -229,14 +230,15 @@ function planAttached(wanted: Wanted, pieces: Pieces | undefined, observed: NlbO
   const steps = [...inside.steps];
   for (const other of hosts)
     if (other !== host) steps.push(...planLeavingHost(subject, other, pieces!, desired.retain));
-  steps.push(...planLeftGroups(subject, pieces!).steps);
+  const left = planLeftGroups(subject, pieces!);
+  steps.push(...left.steps);
   const others = own && conflictOf(subject, pieces!, own);
   if (others) refusals.push(others);
   if (own && !others && inside.refusals.length === 0 && inside.waitMs === undefined) {
     const summary = `delete load balancer ${own.name}: ${desired.service} uses ${id}`;
     steps.push(stepOf(subject, own.arn, summary, { does: 'delete load balancer', arn: own.arn }));
   }
-  return { steps, refusals: [...refusals, ...inside.refusals], waitMs: inside.waitMs };
+  return { steps, refusals: [...refusals, ...inside.refusals], waitMs: inside.waitMs ?? left.waitMs };
 }
 
 /** Why a load balancer of ours cannot go: somebody else uses it, too. */

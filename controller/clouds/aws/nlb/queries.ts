@@ -45,8 +45,12 @@ export interface NlbQueries {
   targetGroups(wish: GroupWish, options: ReadOptions): Promise<ElbTargetGroup[]>;
   /** By ARN. */
   tagsOf(arns: readonly string[], options: ReadOptions): Promise<ReadonlyMap<string, Tags>>;
-  /** Of one load balancer, with their tags. */
-  listeners(arn: string, options: ReadOptions): Promise<readonly Listener[]>;
+  /**
+   * Of one load balancer, with their tags.
+   *
+   * @param known these keep the tags that they had
+   */
+  listeners(arn: string, options: ReadOptions, known?: readonly Listener[]): Promise<readonly Listener[]>;
   attributes(arn: string, options: ReadOptions): Promise<Tags>;
   /** Of one target group, without their providerIDs. */
   targets(arn: string, options: ReadOptions): Promise<readonly Target[]>;
@@ -121,18 +125,25 @@ export function createNlbQueries(
     if (found.length > 0) throw incomplete('DescribeTags', `${arn} is there, and not all of it shows yet`);
   }
 
-  async function listeners(arn: string, options: ReadOptions): Promise<readonly Listener[]> {
+  async function listeners(
+    arn: string,
+    options: ReadOptions,
+    known: readonly Listener[] = [],
+  ): Promise<readonly Listener[]> {
+    const tagsBefore = new Map(known.map(({ arn: one, tags }) => [one, tags]));
     const answers = await everyPage('DescribeListeners', async (Marker) => {
       const command = new DescribeListenersCommand({ LoadBalancerArn: arn, Marker });
       const answer = await parts.elbv2().read('DescribeListeners', command, options);
       return { items: answer.Listeners ?? [], next: answer.NextMarker };
     });
+    const arns = answers.map(({ ListenerArn = '' }) => ListenerArn);
     const tags = await tagsOf(
-      answers.map(({ ListenerArn = '' }) => ListenerArn),
+      arns.filter((one) => !tagsBefore.has(one)),
       options,
     );
     return answers.flatMap((answer) => {
-      const its = tags.get(answer.ListenerArn ?? '');
+      const one = answer.ListenerArn ?? '';
+      const its = tagsBefore.get(one) ?? tags.get(one);
       return its ? [listenerOf(answer, its)] : [];
     });
   }

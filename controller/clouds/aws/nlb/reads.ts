@@ -9,6 +9,7 @@ import type { ReadOptions } from '../service-calls.ts';
 import { loadBalancerOf, targetGroupOf } from './answers.ts';
 import { createDeepReads } from './deep-reads.ts';
 import { createKept, type Kept } from './kept.ts';
+import { leftGroups } from './left.ts';
 import { partNameForm, targetGroupPrefix } from './names.ts';
 import {
   assemble,
@@ -34,8 +35,10 @@ export interface NlbReads {
   named(name: string, options?: ReadOptions): Promise<LoadBalancer | undefined>;
   /** One target group by its name, complete; undefined = there is none. */
   groupNamed(name: string, options?: ReadOptions): Promise<TargetGroup | undefined>;
-  /** The listeners of one load balancer, with their tags. */
-  listeners(arn: string, options?: ReadOptions): Promise<LoadBalancer['listeners']>;
+  /** The listeners of one load balancer, with their tags; those that are known keep theirs. */
+  listeners(arn: string, options?: ReadOptions, known?: LoadBalancer['listeners']): Promise<LoadBalancer['listeners']>;
+  /** Its last user has ended a load balancer that was left to it. */
+  noteEnded(by: Owner, arn: string): void;
   /** Undefined when it is gone. */
   tags(arn: string, options?: ReadOptions): Promise<Tags | undefined>;
   /** What a look at everything need not ask for again. */
@@ -56,6 +59,8 @@ export function createNlbReads(parts: AwsParts, network: NetworkReads, users: Us
   const queries = createNlbQueries(parts, network);
   const deep = createDeepReads({ queries, network, users, kept });
   let known: ClusterTags | undefined;
+  /** By UID of the Service: what it ended that had been left to it, as long as security groups of that may be there. */
+  const endings = new Map<string, readonly string[]>();
 
   async function awaitCluster(signal?: AbortSignal): Promise<ClusterTags> {
     known = await parts.cluster(signal);
@@ -66,17 +71,19 @@ export function createNlbReads(parts: AwsParts, network: NetworkReads, users: Us
     kept,
     cluster: () => known,
     awaitCluster,
-    listeners: (arn, options = {}) => queries.listeners(arn, options),
+    listeners: (arn, options = {}, known = []) => queries.listeners(arn, options, known),
+    noteEnded: ({ service }, arn) => void endings.set(service, [...(endings.get(service) ?? []), arn]),
     tags: async (arn, options = {}) => (await queries.tagsOf([arn], options)).get(arn),
 
     async observe(ref, signal) {
       const options: ReadOptions = { signal };
       const { owner, name, service, id, attachTo } = ref;
       const arns = [...new Set([id, attachTo])].filter((arn) => arn !== undefined && arnForm.test(arn)) as string[];
-      const [cluster, byArn, listed] = await Promise.all([
+      const [cluster, byArn, listed, early] = await Promise.all([
         awaitCluster(signal),
         Promise.all(arns.map((arn) => queries.loadBalancers({ LoadBalancerArns: [arn] }, options))),
         queries.targetGroups({}, options),
+        network.facts([], options),
       ]);
       // A name is given once.
       const isNamed = byArn.flat().some(({ LoadBalancerName }) => LoadBalancerName === name);
@@ -113,12 +120,9 @@ export function createNlbReads(parts: AwsParts, network: NetworkReads, users: Us
         return tags ? [loadBalancerOf(answer, tags)] : [];
       });
       const subject: Subject = { owner, name, service, attachTo };
-      const [observed] = await deep.deepen([{ subject, adopt: ref.adopt, asked: arns }], {
-        all,
-        groups,
-        cluster,
-        options,
-      });
+      const wanted = { subject, adopt: ref.adopt, asked: arns, ended: endings.get(owner.service) };
+      const [observed] = await deep.deepen([wanted], { all, groups, cluster, options, early });
+      if (leftGroups(early, owner.cluster, wanted.ended ?? []).length === 0) endings.delete(owner.service);
       return observed;
     },
 
@@ -182,7 +186,11 @@ export function createNlbReads(parts: AwsParts, network: NetworkReads, users: Us
         const own = all.find(({ tags: its }) => ownedBy(its, owner));
         const name = adoptRef?.name ?? own?.name ?? defaultName(owner);
         const service = services.get(owner.service) ?? adoptRef?.service ?? '';
-        return { subject: { owner, name, service, attachTo: undefined }, adopt: adoptRef?.adopt };
+        return {
+          subject: { owner, name, service, attachTo: undefined },
+          adopt: adoptRef?.adopt,
+          ended: endings.get(owner.service),
+        };
       });
       const adopted = adoptable
         .filter(({ owner, adopt }) => adopt !== undefined && !owners.has(owner.service))
