@@ -56,6 +56,7 @@ const marginShare = 1 / 15;
  * - Standbys read the Lease about once a second and at the moment it expires, rather than watch it: one small request a second is cheap, needs no right to
  *   watch and has no connection that can die unnoticed. A release is seen within 1 s, a killed leader's expiry at once.
  * - A Lease that somebody deleted is not free for the time of its last known holder, counted from when it was missed: who knows when that holder renewed last.
+ *   That holds for one's own too once the term has ended: another may have taken it unseen.
  */
 export function createElector(options: ElectorOptions): Elector {
   const { api, clock, random, identity, metrics } = options;
@@ -69,7 +70,7 @@ export function createElector(options: ElectorOptions): Elector {
   /** Outlives a Lease that somebody deletes: the deletion ledger is among them. */
   let annotations: Readonly<Record<string, string>> = {};
   let observedAt = 0;
-  /** Since when the Lease of another holder is not there. */
+  /** Since when a Lease that another may hold is not there. */
   let missedAt: number | undefined;
   let term: Term | undefined;
   let ended = false;
@@ -103,7 +104,9 @@ export function createElector(options: ElectorOptions): Elector {
 
   /** Whether the Lease that somebody deleted may have a holder who still leads. */
   function mayBeLed(): boolean {
-    if (observed === undefined || observed.holder === '' || observed.holder === identity) return false;
+    if (observed === undefined || observed.holder === '') return false;
+    // Its own is its own while its term lasts; after that, somebody it never heard of may have taken it.
+    if (observed.holder === identity && term !== undefined) return false;
     missedAt ??= clock.monotonic();
     return clock.monotonic() - missedAt < observed.durationMs;
   }
