@@ -13,9 +13,9 @@ import {
 import type { CloudWorld } from '../clouds/world.ts';
 import { type OctaviaWorld, type OpenStackBehind, openStackWorld } from './openstack-world.ts';
 
-export const routerId = 'router-1';
-const networkId = 'net-1';
-const subnetId = 'subnet-1';
+export const routerId = '00000000-0000-4000-8000-0000000000a1';
+export const networkId = '00000000-0000-4000-8000-0000000000a2';
+export const subnetId = '00000000-0000-4000-8000-0000000000a3';
 
 /** A fake OpenStack with a network, a router in it and an external network. */
 export function fakeOpenStack(): FakeOpenStack {

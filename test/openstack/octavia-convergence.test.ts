@@ -5,6 +5,7 @@ import type { DesiredLoadBalancer, DesiredPort } from '../../controller/clouds/l
 import { keys } from '../../controller/clouds/openstack/load-balancers/annotations.ts';
 import { memberOf, port } from '../clouds/desired.ts';
 import { Crash, ensure, printStep, remove } from '../clouds/drive.ts';
+import { subnetId } from './fake-world.ts';
 import { type OctaviaHarness, octaviaHarness } from './octavia-harness.ts';
 
 const ports: fc.Arbitrary<DesiredPort[]> = fc
@@ -123,7 +124,7 @@ describe('whatever a Service asks for, whatever happened before', () => {
         }),
         fc.integer({ min: 0, max: 2 }),
         async (section, rounds, looks) => {
-          const harness = await octaviaHarness(`[LoadBalancer]\nsubnet-id = subnet-1\n${section}`);
+          const harness = await octaviaHarness(`[LoadBalancer]\nsubnet-id = ${subnetId}\n${section}`);
           try {
             harness.octavia.looks = looks;
             const before = JSON.stringify(await harness.world.inventory());

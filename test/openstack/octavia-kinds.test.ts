@@ -7,6 +7,7 @@ import { floatingIpFor } from '../../controller/clouds/openstack/testing/fake-fl
 import type { FakeCall } from '../../controller/clouds/openstack/testing/fake-openstack.ts';
 import { desiredFor, newOwner, port } from '../clouds/desired.ts';
 import { ensure, remove } from '../clouds/drive.ts';
+import { networkId, subnetId } from './fake-world.ts';
 import { type OctaviaHarness, octaviaHarness, reasons, steps } from './octavia-harness.ts';
 
 const uuid = (n: number) => `00000000-0000-4000-8000-00000000000${n}`;
@@ -27,11 +28,11 @@ describe('kinds of Octavia load balancers', () => {
     await open();
     await harness.ensure();
     const body = posted(harness, '/lbaas/loadbalancers')[0] ?? {};
-    assert.equal(body['vip_subnet_id'], 'subnet-1');
+    assert.equal(body['vip_subnet_id'], subnetId);
     const [listener] = body['listeners'] as { default_pool: { members: { subnet_id: string }[] } }[];
     assert.deepEqual(
       listener?.default_pool.members.map(({ subnet_id }) => subnet_id),
-      ['subnet-1', 'subnet-1'],
+      [subnetId, subnetId],
     );
   });
 
@@ -59,8 +60,8 @@ describe('kinds of Octavia load balancers', () => {
     fake.ports.push({
       id: uuid(5),
       deviceId: '',
-      networkId: 'net-1',
-      subnetId: 'subnet-1',
+      networkId,
+      subnetId,
       ips: ['10.20.9.9'],
       deviceOwner: '',
     });
@@ -82,7 +83,7 @@ describe('kinds of Octavia load balancers', () => {
 
   it('one of IPv6 shows its VIP, and its members are reached by theirs', async () => {
     const { fake } = await open(`[LoadBalancer]\nsubnet-id = ${uuid(6)}\n`);
-    fake.subnets.push({ id: uuid(6), networkId: 'net-1', cidr: 'fd00:1::/64' });
+    fake.subnets.push({ id: uuid(6), networkId, cidr: 'fd00:1::/64' });
     const members = harness.desired.members.map((member, at) => ({
       ...member,
       addresses: [...member.addresses, `fd00:1::${at + 5}`],
@@ -241,7 +242,7 @@ describe('kinds of Octavia load balancers', () => {
         id: uuid(9),
         deviceId: 'lb-double',
         deviceOwner: 'Octavia',
-        networkId: 'net-1',
+        networkId,
         ips: ['10.20.9.9'],
       });
       for (const one of [...double.listeners, ...double.pools]) Object.assign(one, { id: `aaaa${one.id.slice(4)}` });
@@ -313,7 +314,7 @@ describe('kinds of Octavia load balancers', () => {
     const ips = [...vms[0]!.addresses];
     fake.ports.unshift({ id: 'foreign', deviceId: 'foreign', networkId: 'net-other', subnetId: 'subnet-other', ips });
     await harness.ensure();
-    assert.equal(harness.only().fields['vip_subnet_id'], 'subnet-1');
+    assert.equal(harness.only().fields['vip_subnet_id'], subnetId);
   });
 
   it('an address that two Services name goes to the first, and the second says so', async () => {

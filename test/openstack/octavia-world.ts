@@ -16,6 +16,7 @@ import {
 } from '../../controller/clouds/openstack/testing/fake-octavia-model.ts';
 import type { FakeOpenStack } from '../../controller/clouds/openstack/testing/fake-openstack.ts';
 import type { CloudCapabilities, InventoryItem } from '../clouds/world.ts';
+import { networkId, subnetId } from './fake-world.ts';
 import type { OctaviaWorld } from './openstack-world.ts';
 
 export const octaviaCapabilities: NonNullable<CloudCapabilities['loadBalancers']> = {
@@ -86,8 +87,8 @@ export function fakeOctaviaWorld(fake: FakeOpenStack, cluster: string): FakeOcta
         id: randomUUID(),
         deviceId: 'theirs',
         deviceOwner: 'Octavia',
-        networkId: 'net-1',
-        subnetId: 'subnet-1',
+        networkId,
+        subnetId,
         ips: [`10.20.250.${octavia.balancers.size + 1}`],
       };
       fake.ports.push(port);
@@ -99,7 +100,7 @@ export function fakeOctaviaWorld(fake: FakeOpenStack, cluster: string): FakeOcta
             provider: 'amphora',
             vip_address: port.ips[0],
             vip_port_id: port.id,
-            vip_subnet_id: 'subnet-1',
+            vip_subnet_id: subnetId,
             tags: tagsFor(consent, cluster),
           },
           'ACTIVE',

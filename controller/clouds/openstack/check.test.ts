@@ -6,7 +6,8 @@ import { answerJson, answerNeutronError, answerNovaFault } from './testing/answe
 import type { FakeCall, Fault } from './testing/fake-openstack.ts';
 import { startWorld, type World } from './testing/world.ts';
 
-const withRouter = '[Route]\nrouter-id = r1\n';
+const routerId = '00000000-0000-4000-8000-0000000000a1';
+const withRouter = `[Route]\nrouter-id = ${routerId}\n`;
 const withoutBalancers = '[LoadBalancer]\nenabled = false\n';
 const failed = (results: readonly CheckResult[]) => results.filter(({ ok }) => !ok).map(({ name }) => name);
 
@@ -40,8 +41,8 @@ describe('check of an OpenStack', () => {
   const setUpRouter = () => {
     world.add(1);
     world.fake.ports[0]!.pairs = [{ ip_address: '10.244.1.0/24' }];
-    world.fake.routers.set('r1', {
-      id: 'r1',
+    world.fake.routers.set(routerId, {
+      id: routerId,
       routes: [{ destination: '10.9.0.0/24', nexthop: '10.20.0.9' }],
       revision: 4,
     });
@@ -49,7 +50,7 @@ describe('check of an OpenStack', () => {
     world.fake.subnets.push({ id: 's1', networkId: 'net-1', cidr: '10.20.0.0/16' });
     world.fake.ports.push({
       id: 'rp',
-      deviceId: 'r1',
+      deviceId: routerId,
       networkId: 'net-1',
       ips: ['10.20.0.1'],
       deviceOwner: 'network:router_interface',
@@ -67,7 +68,7 @@ describe('check of an OpenStack', () => {
         results.map(({ name }) => name),
         [
           ...['credentials', 'compute endpoint', 'network endpoint', 'load-balancer endpoint'],
-          ...['GET /servers/detail', 'GET /flavors', 'GET /ports', 'GET /routers/r1'],
+          ...['GET /servers/detail', 'GET /flavors', 'GET /ports', `GET /routers/${routerId}`],
           ...['GET /lbaas/loadbalancers', 'GET /floatingips', 'GET /subnets'],
           ...[
             'change routes of the router',

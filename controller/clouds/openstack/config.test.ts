@@ -72,10 +72,7 @@ describe('the OpenStack configuration from cloud.conf', () => {
     const lines = (id: string) => global(`application-credential-id=${id}\napplication-credential-secret=s\n`);
     const bare = await config(lines('ac1'));
     assert.equal(reachOf(bare.credential), 'application-credential:ac1');
-    assert.match(
-      bare.warnings.join(),
-      /tenant-id \(project_id\) is missing beside the application credential or trust/,
-    );
+    assert.match(bare.warnings.join(), /^tenant-id is missing beside the application credential or trust/);
     for (const id of ['ac1', 'ac2']) {
       const { credential, warnings } = await config(`${lines(id)}tenant-id=p1\n`);
       assert.equal(reachOf(credential), 'p1');
@@ -159,7 +156,7 @@ lb-provider = ovn
       await assert.rejects(read(`[Global]\nauth-url="${url}"\n${withPassword}`), (error) => {
         return (
           error instanceof CloudConfigError &&
-          /auth_url(,| has a)/.test(error.message) &&
+          /\[Global\] auth-url: (it is none,|it has a)/.test(error.message) &&
           !error.message.includes('s3cr3t')
         );
       });
@@ -167,24 +164,36 @@ lb-provider = ovn
   });
 
   const bad: [string, string, RegExp][] = [
-    ['no user', global('password=pw\ntenant-id=p\n'), /username or user_id is missing/],
-    ['no user domain', global('username=k\npassword=pw\ntenant-id=p\n'), /username needs user_domain_name/],
-    ['no project', global('user-id=u\npassword=pw\n'), /project_id or project_name is missing/],
-    ['no project domain', global('user-id=u\npassword=pw\ntenant-name=p\n'), /project_name needs project_domain_name/],
-    ['no secret', global('application-credential-id=a\n'), /application_credential_secret is missing/],
-    ['no password', global('user-id=u\ntenant-id=p\n'), /password, application_credential_secret or token is missing/],
-    ['no URL', `[Global]\n${withPassword}`, /auth_url \(auth-url\) is missing/],
+    [
+      'no user',
+      global('password=pw\ntenant-id=p\n'),
+      /^openstack: cloud\.conf: \[Global\]: username or user-id is missing$/,
+    ],
+    [
+      'no user domain',
+      global('username=k\npassword=pw\ntenant-id=p\n'),
+      /username needs user-domain-name, user-domain-id, domain-name or domain-id$/,
+    ],
+    ['no project', global('user-id=u\npassword=pw\n'), /tenant-id or tenant-name is missing/],
+    ['no project domain', global('user-id=u\npassword=pw\ntenant-name=p\n'), /tenant-name needs tenant-domain-name/],
+    ['no secret', global('application-credential-id=a\n'), /application-credential-secret is missing/],
+    ['no password', global('user-id=u\ntenant-id=p\n'), /password, application-credential-secret or token is missing/],
+    ['no URL', `[Global]\n${withPassword}`, /auth-url is missing/],
     [
       'a bad URL',
       `[Global]\nauth-url=keystone\n${withPassword}`,
-      /auth_url: "keystone", expected an http or https URL/,
+      /cloud\.conf line 2: \[Global\] auth-url: "keystone", expected an http or https URL/,
     ],
     [
       'an endpoint type of old',
       global(`${withPassword}os-endpoint-type=publicURL\n`),
-      /"publicURL", expected public, internal/,
+      /\[Global\] os-endpoint-type: "publicURL", expected public, internal/,
     ],
-    ['half a client certificate', global(`${withPassword}cert-file=/c\n`), /expected both or neither/],
+    [
+      'half a client certificate',
+      global(`${withPassword}cert-file=/c\n`),
+      /cert-file is set and key-file is not, expected both or neither/,
+    ],
     [
       'a bare number as time-out',
       `${global(withPassword)}[Metadata]\nrequest-timeout=60\n`,
@@ -259,6 +268,26 @@ describe('the OpenStack configuration from clouds.yaml', () => {
     assert.equal(result.authUrl, 'https://a/v3');
     assert.equal(result.region, 'R2');
     assert.ok(result.credential.method === 'application_credential' && result.credential.secret === 'z');
+  });
+
+  it('errors call a setting as the file does in which it stands', async () => {
+    const auth = 'auth_url: "https://a", username: k, password: p, project_id: p';
+    const files = {
+      '/f.yaml': `clouds:\n  a: {auth: {${auth}, user_domain_name: D}, interface: inner}\n`,
+      '/g.yaml': `clouds:\n  a: {auth: {${auth}}}\n`,
+    };
+    await assert.rejects(
+      read('[Global]\nuse-clouds=true\nclouds-file=/f.yaml\n', files),
+      /openstack: \/f\.yaml, cloud a: interface: "inner", expected public/,
+    );
+    await assert.rejects(
+      read('[Global]\nuse-clouds=true\nclouds-file=/f.yaml\nos-endpoint-type=outer\n', files),
+      /openstack: cloud\.conf line 4: \[Global\] os-endpoint-type: "outer", expected public/,
+    );
+    await assert.rejects(
+      read('[Global]\nuse-clouds=true\nclouds-file=/g.yaml\nos-endpoint-type=public\n', files),
+      /\/g\.yaml, cloud a: username needs user_domain_name, user_domain_id, domain_name or domain_id$/,
+    );
   });
 
   const bad: [string, Files, Record<string, string>, RegExp][] = [

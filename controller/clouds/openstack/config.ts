@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import { CloudConfigError, type CloudConfigFile } from '../cloud.ts';
+import type { CloudConfigFile } from '../cloud.ts';
 import { type GcfgFile, type GcfgReader, parseGcfg, readSection, unknownKeys } from '../gcfg.ts';
 import { type ReadText, readCloudsYaml } from './clouds-yaml.ts';
 import { type Credential, credentialOf, hasCredential, type RawSettings, type SettingName } from './credential.ts';
@@ -9,6 +9,8 @@ import {
   loadBalancerConfigOf,
   loadBalancerKeys,
 } from './load-balancer-config.ts';
+import { uuidOf } from './uuid.ts';
+import { globalKeys, type Wording, wordingOf } from './wording.ts';
 
 export interface NetworkingOptions {
   readonly ipv6SupportDisabled: boolean;
@@ -39,13 +41,16 @@ export interface OpenStackConfig {
   readonly routerId: string | undefined;
   /** Every file that was read, but for the cloud config itself; TLS files included. */
   readonly files: readonly string[];
+  /** How errors call its settings. */
+  readonly wording: Wording;
   /** For the log: what was ignored. */
   readonly warnings: readonly string[];
 }
 
 /** What was found and made is recorded under the scope, so it should outlive the credential. */
-const noProject =
-  'tenant-id (project_id) is missing beside the application credential or trust: another one will be another scope';
+function noProject({ name }: Wording): string {
+  return `${name('project_id')} is missing beside the application credential or trust: another one will be another scope`;
+}
 
 function isBare(credential: Credential): boolean {
   const bare =
@@ -53,34 +58,6 @@ function isBare(credential: Credential): boolean {
     (credential.method === 'password' && !('project' in credential.scope));
   return bare && !('destination' in credential);
 }
-
-/** Keys of [Global] and what clouds.yaml calls them. */
-const globalKeys: ReadonlyMap<string, SettingName> = new Map<string, SettingName>([
-  ['auth-url', 'auth_url'],
-  ['username', 'username'],
-  ['user-id', 'user_id'],
-  ['password', 'password'],
-  ['tenant-id', 'project_id'],
-  ['tenant-name', 'project_name'],
-  ['tenant-domain-id', 'project_domain_id'],
-  ['tenant-domain-name', 'project_domain_name'],
-  ['user-domain-id', 'user_domain_id'],
-  ['user-domain-name', 'user_domain_name'],
-  ['domain-id', 'domain_id'],
-  ['domain-name', 'domain_name'],
-  ['application-credential-id', 'application_credential_id'],
-  ['application-credential-name', 'application_credential_name'],
-  ['application-credential-secret', 'application_credential_secret'],
-  ['trust-id', 'trust_id'],
-  ['trustee-id', 'trustee_id'],
-  ['trustee-password', 'trustee_password'],
-  ['token', 'token'],
-  ['region', 'region_name'],
-  ['os-endpoint-type', 'interface'],
-  ['ca-file', 'cacert'],
-  ['cert-file', 'cert'],
-  ['key-file', 'key'],
-]);
 
 const knownKeys: ReadonlyMap<string, ReadonlySet<string> | 'any'> = new Map<string, ReadonlySet<string> | 'any'>([
   ['global', new Set([...globalKeys.keys(), 'tls-insecure', 'use-clouds', 'clouds-file', 'cloud'])],
@@ -122,40 +99,38 @@ export async function readConfig(
       })
     : undefined;
   const settings: RawSettings = { ...clouds?.settings, ...fromFile };
-  const where =
-    clouds === undefined
-      ? `openstack: ${file?.path ?? 'cloud config'}`
-      : `openstack: ${clouds.path}, cloud ${clouds.name}`;
+  const wording = wordingOf({ path: file?.path ?? 'cloud config', global, fromGlobal: fromFile, clouds });
   if (!hasCredential(settings)) {
     if (Object.keys(settings).length === 0) {
       const tried =
         file === undefined ? '--cloud-config, OS_CLIENT_CONFIG_FILE and the search path of clouds.yaml' : file.path;
       return { reportOnly: `no OpenStack credential: tried ${tried}` };
     }
-    credentialOf(settings, where);
+    credentialOf(settings, wording);
   }
-  const authUrl = authUrlOf(settings.auth_url, where);
+  const authUrl = authUrlOf(settings.auth_url, wording);
   const { order, warnings } = sortOrder(readSection(gcfg, 'Networking').text('address-sort-order'));
   const unknown = unknownKeys(gcfg, knownKeys);
   const loadBalancer = loadBalancerConfigOf(gcfg);
-  const tls = tlsOf(settings, where);
-  const credential = credentialOf(settings, where);
+  const tls = tlsOf(settings, wording);
+  const credential = credentialOf(settings, wording);
   return {
     authUrl,
     credential,
     region: settings.region_name,
-    interface: interfaceOf(settings.interface, where),
+    interface: interfaceOf(settings.interface, wording),
     tls,
     timeoutMs: metadataTimeoutMs(readSection(gcfg, 'Metadata')),
     networking: networkingOf(readSection(gcfg, 'Networking'), order),
     loadBalancer: loadBalancer.config,
-    routerId: readSection(gcfg, 'Route').text('router-id'),
+    routerId: uuidOf(readSection(gcfg, 'Route'), 'router-id'),
     files: [...(clouds?.files ?? []), ...[tls.caFile, tls.certFile, tls.keyFile].filter((path) => path !== undefined)],
+    wording,
     warnings: [
       ...(unknown.length > 0 ? [`unknown in the cloud config: ${unknown.join(', ')}`] : []),
       ...warnings,
       ...loadBalancer.warnings,
-      ...(isBare(credential) ? [noProject] : []),
+      ...(isBare(credential) ? [noProject(wording)] : []),
     ],
   };
 }
@@ -181,37 +156,32 @@ function globalSettings(global: GcfgReader): RawSettings {
   return settings;
 }
 
-function authUrlOf(text: string | undefined, where: string): string {
-  if (text === undefined) throw new CloudConfigError(`${where}: auth_url (auth-url) is missing`);
+function authUrlOf(text: string | undefined, { name, missing, wrong }: Wording): string {
+  if (text === undefined) throw missing(`${name('auth_url')} is missing`);
   const url = URL.parse(text);
   if (url?.username || url?.password) {
     // Not shown: it would stand in every error and condition.
-    throw new CloudConfigError(
-      `${where}: auth_url has a name or password in it, expected them as username and password`,
-    );
+    throw wrong('auth_url', 'it has a name or password in it, expected them as username and password');
   }
   if (!/^https?:$/.test(url?.protocol ?? '')) {
-    const shown = text.includes('@') ? '' : `: ${JSON.stringify(text)}`;
-    throw new CloudConfigError(`${where}: auth_url${shown}, expected an http or https URL`);
+    const shown = text.includes('@') ? 'it is none' : JSON.stringify(text);
+    throw wrong('auth_url', `${shown}, expected an http or https URL`);
   }
-  if (url?.search || url?.hash) {
-    throw new CloudConfigError(`${where}: auth_url has a query or a fragment, expected a plain URL`);
-  }
+  if (url?.search || url?.hash) throw wrong('auth_url', 'it has a query or a fragment, expected a plain URL');
   const base = text.replace(/\/+$/, '');
   return /\/v3$/.test(base) ? base : `${base.replace(/\/v2\.0$/, '')}/v3`;
 }
 
-function interfaceOf(text: string | undefined, where: string): OpenStackConfig['interface'] {
+function interfaceOf(text: string | undefined, { wrong }: Wording): OpenStackConfig['interface'] {
   if (text === undefined) return 'public';
   if (text === 'public' || text === 'internal' || text === 'admin') return text;
-  throw new CloudConfigError(
-    `${where}: interface (os-endpoint-type): ${JSON.stringify(text)}, expected public, internal or admin`,
-  );
+  throw wrong('interface', `${JSON.stringify(text)}, expected public, internal or admin`);
 }
 
-function tlsOf(settings: RawSettings, where: string): OpenStackConfig['tls'] {
+function tlsOf(settings: RawSettings, { name, missing }: Wording): OpenStackConfig['tls'] {
   if ((settings.cert === undefined) !== (settings.key === undefined)) {
-    throw new CloudConfigError(`${where}: cert (cert-file) and key (key-file): expected both or neither`);
+    const [set, absent] = settings.cert === undefined ? (['key', 'cert'] as const) : (['cert', 'key'] as const);
+    throw missing(`${name(set)} is set and ${name(absent)} is not, expected both or neither`);
   }
   return {
     ...(settings.cacert === undefined ? {} : { caFile: settings.cacert }),

@@ -1,4 +1,4 @@
-import { CloudConfigError } from '../cloud.ts';
+import type { Wording } from './wording.ts';
 
 /** Settings of one cloud as cloud.conf and clouds.yaml spell them, by the names of clouds.yaml; nothing is checked yet. */
 export type RawSettings = Readonly<Partial<Record<SettingName, string>>>;
@@ -70,18 +70,20 @@ export function hasCredential(settings: RawSettings): boolean {
 /**
  * The credential the settings describe; the first of trust, application credential, token, password for which they have the secret.
  *
- * @param where how to call the configuration in an error
  * @throws CloudConfigError naming the setting that is missing
  */
-export function credentialOf(settings: RawSettings, where: string): Credential {
-  const missing = (what: string) => new CloudConfigError(`${where}: ${what}`);
+export function credentialOf(settings: RawSettings, { name: called, missing }: Wording): Credential {
+  const oneOf = (...names: readonly SettingName[]) => {
+    const words = names.map(called);
+    return words.length === 1 ? words[0]! : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`;
+  };
   const destination = knownProject(settings);
   const destined = destination === undefined ? {} : { destination };
   if (settings.trust_id !== undefined) {
     const password = settings.trustee_password ?? settings.password;
-    if (password === undefined) throw missing('trust_id needs trustee_password or password');
+    if (password === undefined) throw missing(`${called('trust_id')} needs ${oneOf('trustee_password', 'password')}`);
     const id = settings.trustee_id ?? settings.user_id;
-    const user = id === undefined ? userOf(settings, missing) : { id };
+    const user = id === undefined ? userOf() : { id };
     const scope = { 'OS-TRUST:trust': { id: settings.trust_id } };
     return { method: 'password', user, password, scope, ...destined };
   }
@@ -90,32 +92,36 @@ export function credentialOf(settings: RawSettings, where: string): Credential {
     const { application_credential_id: id, application_credential_name: name } = settings;
     const rest = { secret, ...destined };
     if (id !== undefined) return { method: 'application_credential', credential: { id }, ...rest };
-    if (name === undefined) throw missing('application_credential_secret needs application_credential_id or _name');
-    return { method: 'application_credential', credential: { name, user: userOf(settings, missing) }, ...rest };
+    if (name === undefined) {
+      const ids = oneOf('application_credential_id', 'application_credential_name');
+      throw missing(`${called('application_credential_secret')} needs ${ids}`);
+    }
+    return { method: 'application_credential', credential: { name, user: userOf() }, ...rest };
   }
   if (settings.application_credential_id !== undefined || settings.application_credential_name !== undefined) {
-    throw missing('application_credential_secret is missing');
+    throw missing(`${called('application_credential_secret')} is missing`);
   }
-  if (settings.token !== undefined)
-    return { method: 'token', token: settings.token, scope: projectOf(settings, missing) };
-  if (settings.password === undefined) throw missing('password, application_credential_secret or token is missing');
-  const user = userOf(settings, missing);
-  return { method: 'password', user, password: settings.password, scope: projectOf(settings, missing) };
-}
+  if (settings.token !== undefined) return { method: 'token', token: settings.token, scope: projectOf() };
+  if (settings.password === undefined)
+    throw missing(`${oneOf('password', 'application_credential_secret', 'token')} is missing`);
+  return { method: 'password', user: userOf(), password: settings.password, scope: projectOf() };
 
-function userOf(settings: RawSettings, missing: (what: string) => CloudConfigError): UserRef {
-  if (settings.user_id !== undefined) return { id: settings.user_id };
-  if (settings.username === undefined) throw missing('username or user_id is missing');
-  const domain = domainOf(settings.user_domain_id, settings.user_domain_name, settings);
-  if (domain === undefined) throw missing('username needs user_domain_name, user_domain_id, domain_name or domain_id');
-  return { name: settings.username, domain };
-}
+  function userOf(): UserRef {
+    if (settings.user_id !== undefined) return { id: settings.user_id };
+    if (settings.username === undefined) throw missing(`${oneOf('username', 'user_id')} is missing`);
+    const domain = domainOf(settings.user_domain_id, settings.user_domain_name, settings);
+    if (domain !== undefined) return { name: settings.username, domain };
+    const domains = oneOf('user_domain_name', 'user_domain_id', 'domain_name', 'domain_id');
+    throw missing(`${called('username')} needs ${domains}`);
+  }
 
-function projectOf(settings: RawSettings, missing: (what: string) => CloudConfigError): TokenScope {
-  const project = knownProject(settings);
-  if (project !== undefined) return { project };
-  if (settings.project_name === undefined) throw missing('project_id or project_name is missing');
-  throw missing('project_name needs project_domain_name, project_domain_id, domain_name or domain_id');
+  function projectOf(): TokenScope {
+    const project = knownProject(settings);
+    if (project !== undefined) return { project };
+    if (settings.project_name === undefined) throw missing(`${oneOf('project_id', 'project_name')} is missing`);
+    const domains = oneOf('project_domain_name', 'project_domain_id', 'domain_name', 'domain_id');
+    throw missing(`${called('project_name')} needs ${domains}`);
+  }
 }
 
 function knownProject(settings: RawSettings): ProjectRef | undefined {

@@ -14,12 +14,13 @@ import { lookupPass, type Target } from '../lookup-pass.ts';
 import { checkOpenStack } from './check.ts';
 import { createClient } from './client.ts';
 import { type OpenStackConfig, readConfig } from './config.ts';
-import { reachOf } from './credential.ts';
+import { reachOf, type SettingName } from './credential.ts';
 import { createFlavors } from './flavors.ts';
 import { createGates } from './gates.ts';
 import { createLoadBalancers } from './load-balancers/index.ts';
 import { createReader } from './reader.ts';
 import { createRoutes } from './routes/index.ts';
+import { isHyphenatedUuid } from './uuid.ts';
 
 /** OpenStack: Nova servers of one project and region, with the classic controller's cloud.conf or a clouds.yaml. Opening makes no call. */
 export const cloudModule: CloudModule = { name: 'openstack', open };
@@ -52,7 +53,7 @@ async function open(
 export async function openOpenStack({ config, context, wrapHttp = (http) => http }: OpenStackParts): Promise<Cloud> {
   const { clock, env, onCall, mutationTimeoutMs = 10_000 } = context;
   const pool = { keepAlive: true, maxSockets };
-  const { http: bare, close } = createHttp({ clock, plain: pool, tls: { ...pool, ...(await tlsOptions(config.tls)) } });
+  const { http: bare, close } = createHttp({ clock, plain: pool, tls: { ...pool, ...(await tlsOptions(config)) } });
   const http = wrapHttp(bare);
   const client = createClient({
     ...{ ...config, http, clock, onCall, gates: createGates(context) },
@@ -100,23 +101,23 @@ function targetIn(region: string | undefined, ref: InstanceRef): Target {
   if (ref.by === 'name') return { ask: 'name', name: ref.name };
   const parts = openstack.parse(ref.providerID);
   const held = parts !== undefined && (parts.region === undefined || parts.region === region);
-  if (!held || !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(parts.instanceId)) {
+  if (!held || !isHyphenatedUuid(parts.instanceId)) {
     const where = region === undefined ? 'openstack' : `openstack in region ${region}`;
     return { ask: 'nothing', problem: `${JSON.stringify(ref.providerID)} is no server of ${where}` };
   }
   return { ask: 'id', id: parts.instanceId.toLowerCase(), by: 'providerID' };
 }
 
-async function tlsOptions(tls: OpenStackConfig['tls']): Promise<AgentOptions> {
-  const needed = async (setting: string, path: string): Promise<string> => {
+async function tlsOptions({ tls, wording }: OpenStackConfig): Promise<AgentOptions> {
+  const needed = async (setting: SettingName, path: string): Promise<string> => {
     const text = await readText(path);
-    if (text === undefined) throw new CloudConfigError(`openstack: ${setting}: ${JSON.stringify(path)}: no such file`);
+    if (text === undefined) throw wording.wrong(setting, `${JSON.stringify(path)}: no such file`);
     return text;
   };
   return {
-    ...(tls.caFile === undefined ? {} : { ca: await needed('cacert (ca-file)', tls.caFile) }),
-    ...(tls.certFile === undefined ? {} : { cert: await needed('cert (cert-file)', tls.certFile) }),
-    ...(tls.keyFile === undefined ? {} : { key: await needed('key (key-file)', tls.keyFile) }),
+    ...(tls.caFile === undefined ? {} : { ca: await needed('cacert', tls.caFile) }),
+    ...(tls.certFile === undefined ? {} : { cert: await needed('cert', tls.certFile) }),
+    ...(tls.keyFile === undefined ? {} : { key: await needed('key', tls.keyFile) }),
     ...(tls.insecure ? { rejectUnauthorized: false } : {}),
   };
 }

@@ -7,6 +7,7 @@ import { parseGcfg } from '../gcfg.ts';
 import { type OpenStackConfig, readConfig } from './config.ts';
 import { loadBalancerConfigOf } from './load-balancer-config.ts';
 
+const uuid = (n: number) => `00000000-0000-4000-8000-00000000000${n}`;
 const read = (text: string) => loadBalancerConfigOf(parseGcfg(text, 'cloud.conf'));
 
 describe('the configuration of load balancers', () => {
@@ -40,11 +41,11 @@ enabled = false
 lb-version = v2
 lb-provider = octavia
 lb-method = LEAST_CONNECTIONS
-subnet-id = s1
-network-id = n1
-member-subnet-id = m1
-floating-network-id = f1
-floating-subnet-id = fs1
+subnet-id = ${uuid(1)}
+network-id = ${uuid(2)}
+member-subnet-id = ${uuid(3)}
+floating-network-id = ${uuid(4)}
+floating-subnet-id = ${uuid(5)}
 floating-subnet = "~public-.*"
 floating-subnet-tags = "&a,b"
 internal-lb = true
@@ -56,7 +57,7 @@ monitor-max-retries-down = 10
 manage-security-groups = on
 node-selector = role=ingress, gpu, zone=
 cascade-delete = false
-flavor-id = fl1
+flavor-id = ${uuid(6)}
 availability-zone = az1
 enable-ingress-hostname = true
 ingress-hostname-suffix = example.net
@@ -72,12 +73,12 @@ provider-requires-serial-api-calls = 1
       method: 'LEAST_CONNECTIONS',
       placement: {
         ...{
-          floatingNetworkId: 'f1',
-          floatingSubnetId: 'fs1',
+          floatingNetworkId: uuid(4),
+          floatingSubnetId: uuid(5),
           floatingSubnet: '~public-.*',
           floatingSubnetTags: '&a,b',
         },
-        ...{ networkId: 'n1', subnetId: 's1', memberSubnetId: 'm1' },
+        ...{ networkId: uuid(2), subnetId: uuid(1), memberSubnetId: uuid(3) },
       },
       classes: new Map(),
       internal: true,
@@ -89,7 +90,7 @@ provider-requires-serial-api-calls = 1
         { key: 'zone', value: '' },
       ],
       cascadeDelete: false,
-      flavorId: 'fl1',
+      flavorId: uuid(6),
       availabilityZone: 'az1',
       ingressHostnameSuffix: 'example.net',
       maxShared: 4,
@@ -100,17 +101,17 @@ provider-requires-serial-api-calls = 1
 
   it('has classes by name', () => {
     const { config } = read(`[LoadBalancerClass "internet"]
-floating-network-id = f2
+floating-network-id = ${uuid(7)}
 [loadbalancerclass "inside"]
-subnet-id = s2
-network-id = n2
-member-subnet-id = m2
+subnet-id = ${uuid(8)}
+network-id = ${uuid(9)}
+member-subnet-id = ${uuid(0)}
 `);
     assert.deepEqual(
       [...config.classes],
       [
-        ['internet', { floatingNetworkId: 'f2' }],
-        ['inside', { networkId: 'n2', subnetId: 's2', memberSubnetId: 'm2' }],
+        ['internet', { floatingNetworkId: uuid(7) }],
+        ['inside', { networkId: uuid(9), subnetId: uuid(8), memberSubnetId: uuid(0) }],
       ],
     );
   });
@@ -139,6 +140,12 @@ member-subnet-id = m2
     ['max-shared-lb = two', /max-shared-lb: "two", expected a whole number/],
     ['enabled = maybe', /enabled: "maybe", expected true or false/],
     ['container-store = vault', /container-store: "vault", expected one of barbican, external/],
+    ...['subnet-id', 'network-id', 'member-subnet-id', 'floating-network-id', 'floating-subnet-id', 'flavor-id'].map(
+      (key): [string, RegExp] => [
+        `${key} = public`,
+        new RegExp(`${key}: "public", expected a UUID such as [0-9a-f-]{36}$`),
+      ],
+    ),
     ['node-selector = =x', /node-selector: "=x", expected labels such as role=ingress,gpu/],
   ];
   for (const [lines, message] of bad) {
@@ -149,6 +156,18 @@ member-subnet-id = m2
       );
     });
   }
+
+  it('refuses an id that is none in a class, and as the router', async () => {
+    assert.throws(
+      () => read('[LoadBalancerClass "a"]\nsubnet-id = public\n'),
+      /cloud\.conf line 2: \[LoadBalancerClass "a"\] subnet-id: "public", expected a UUID/,
+    );
+    const text = '[Global]\nauth-url=https://k\nuser-id=u\npassword=pw\ntenant-id=p\n[Route]\nrouter-id = main\n';
+    await assert.rejects(
+      readConfig({ path: 'cloud.conf', text }, {}, async () => undefined),
+      /cloud\.conf line 7: \[Route\] router-id: "main", expected a UUID/,
+    );
+  });
 
   it('refuses a class without a name', () => {
     assert.throws(
@@ -168,7 +187,7 @@ describe('the whole cloud.conf', () => {
 
   it('names what it does not know in any section of ours, and leaves those of others alone', async () => {
     const { warnings, routerId } = await config(`${global}[Route]
-router-id = r1
+router-id = ${uuid(1)}
 router = r2
 [LoadBalancer]
 lb-provder = ovn
@@ -179,7 +198,7 @@ bs-version = v3
 [Nonsense]
 a = b
 `);
-    assert.equal(routerId, 'r1');
+    assert.equal(routerId, uuid(1));
     assert.deepEqual(warnings, [
       'unknown in the cloud config: [route] router, [loadbalancer] lb-provder, [loadbalancerclass] vip, [nonsense]',
     ]);

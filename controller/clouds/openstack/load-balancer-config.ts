@@ -1,5 +1,6 @@
 import { CloudConfigError } from '../cloud.ts';
 import { type GcfgFile, type GcfgReader, readSection } from '../gcfg.ts';
+import { uuidOf } from './uuid.ts';
 
 /** Where the VIP, the floating IP and the members of a load balancer go. Patterns and tags as they were written. */
 export interface Placement {
@@ -97,7 +98,7 @@ export function loadBalancerConfigOf(file: GcfgFile): { config: LoadBalancerConf
     manageSecurityGroups: flag('manage-security-groups', false),
     nodeSelector: nodeSelectorOf(section),
     cascadeDelete: flag('cascade-delete', true),
-    flavorId: section.text('flavor-id'),
+    flavorId: uuidOf(section, 'flavor-id'),
     availabilityZone: section.text('availability-zone'),
     ingressHostnameSuffix: flag('enable-ingress-hostname', false)
       ? (section.text('ingress-hostname-suffix') ?? 'nip.io')
@@ -119,7 +120,7 @@ export function loadBalancerConfigOf(file: GcfgFile): { config: LoadBalancerConf
 function placementOf(section: GcfgReader): Placement {
   const placement: Partial<Record<keyof Placement, string>> = {};
   for (const [name, key] of Object.entries(placementKeys) as [keyof Placement, string][]) {
-    const value = section.text(key);
+    const value = key.endsWith('-id') ? uuidOf(section, key) : section.text(key);
     if (value !== undefined) placement[name] = value;
   }
   return placement;

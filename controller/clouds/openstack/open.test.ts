@@ -103,7 +103,10 @@ describe('opening OpenStack', () => {
       return [loadBalancers !== undefined, routes?.tagged];
     };
     assert.deepEqual(await parts(''), [true, undefined]);
-    assert.deepEqual(await parts('[LoadBalancer]\nenabled = false\n[Route]\nrouter-id = r1\n'), [false, false]);
+    assert.deepEqual(
+      await parts('[LoadBalancer]\nenabled = false\n[Route]\nrouter-id = 00000000-0000-4000-8000-0000000000a1\n'),
+      [false, false],
+    );
   });
 
   it('checks no further than refused credentials', async () => {
@@ -155,7 +158,7 @@ describe('opening OpenStack', () => {
     await assert.rejects(
       open(conf('ca-file = /no/ca.pem\n')),
       (error) =>
-        error instanceof CloudConfigError && /cacert \(ca-file\): "\/no\/ca.pem": no such file/.test(error.message),
+        error instanceof CloudConfigError && /\[Global\] ca-file: "\/no\/ca.pem": no such file/.test(error.message),
     );
   });
 });

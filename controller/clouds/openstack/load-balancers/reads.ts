@@ -5,6 +5,7 @@ import type { OpenStackClient, Query } from '../client.ts';
 import { isThingNotFound } from '../fault.ts';
 import { objectsOf, textOf } from '../json.ts';
 import type { LoadBalancerConfig } from '../load-balancer-config.ts';
+import { isUuid } from '../uuid.ts';
 import { type FloatingIp, type LoadBalancer, type NodePort, readLoadBalancer } from './answer.ts';
 import { minorOf } from './features.ts';
 import { type List, listings, listsOf } from './listings.ts';
@@ -74,7 +75,7 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
   }
 
   async function get(id: string, signal?: AbortSignal): Promise<LoadBalancer | undefined> {
-    if (!/^[0-9a-f-]{32,36}$/i.test(id)) return undefined;
+    if (!isUuid(id)) return undefined;
     const operation = 'GET /lbaas/loadbalancers/{id}';
     try {
       const path = `/lbaas/loadbalancers/${id}`;

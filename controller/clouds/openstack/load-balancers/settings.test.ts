@@ -109,7 +109,10 @@ describe('settings of an Octavia load balancer', () => {
     [keys.nodeSelector, 'not a label', 'labels such as'],
   ] as const) {
     it(`${key}: ${JSON.stringify(value)} is refused by name, with what is possible`, () => {
-      const settings = read({ annotations: { [key]: value }, config: '[LoadBalancerClass "slow"]\nsubnet-id = s\n' });
+      const settings = read({
+        annotations: { [key]: value },
+        config: `[LoadBalancerClass "slow"]\nsubnet-id = ${uuid}\n`,
+      });
       const [refusal, ...others] = told(settings);
       assert.equal(others.length, 0);
       assert.ok(refusal?.startsWith(`Unsupported: ${key}: ${JSON.stringify(value)}`), refusal);
@@ -137,9 +140,14 @@ describe('settings of an Octavia load balancer', () => {
     const other = uuid.replace(/1$/, '2');
     const { placement } = read({
       annotations: { [keys.class]: 'a', [keys.floatingNetworkId]: other, [keys.subnetId]: other },
-      config: `[LoadBalancer]\nmember-subnet-id = m\nfloating-subnet = f\n[LoadBalancerClass "a"]\nfloating-network-id = ${uuid}\nsubnet-id = ${uuid}\n`,
+      config: `[LoadBalancer]\nmember-subnet-id = ${other}\nfloating-subnet = f\n[LoadBalancerClass "a"]\nfloating-network-id = ${uuid}\nsubnet-id = ${uuid}\n`,
     });
-    assert.deepEqual(placement, { floatingNetworkId: uuid, subnetId: other, memberSubnetId: 'm', floatingSubnet: 'f' });
+    assert.deepEqual(placement, {
+      floatingNetworkId: uuid,
+      subnetId: other,
+      memberSubnetId: other,
+      floatingSubnet: 'f',
+    });
   });
 
   for (const [key, value] of [

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net';
 import type { DesiredLoadBalancer, IpFamily, Refusal } from '../../load-balancers.ts';
 import type { LoadBalancerConfig, Placement } from '../load-balancer-config.ts';
+import { isUuid } from '../uuid.ts';
 import { keys, values } from './annotations.ts';
 import { isEverybody, type Timeouts } from './answer.ts';
 import type { Features } from './features.ts';
@@ -51,7 +52,6 @@ export interface SettingsParts {
 }
 
 const longestMs = 2_073_600_000;
-const uuid = /^([0-9a-f]{32}|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$/i;
 const dnsName = /^(?=.{1,253}$)([a-z0-9*]([-a-z0-9]*[a-z0-9])?\.)*[a-z0-9]([-a-z0-9]*[a-z0-9])?\.?$/i;
 
 export function readSettings(desired: DesiredLoadBalancer, { config, features }: SettingsParts): Settings {
@@ -97,7 +97,7 @@ export function readSettings(desired: DesiredLoadBalancer, { config, features }:
     return number >= least && number <= most ? number : undefined;
   };
   const id = (key: string) =>
-    read<string>(key, values.id, '', (value) => (value === '' || uuid.test(value) ? value : undefined));
+    read<string>(key, values.id, '', (value) => (value === '' || isUuid(value) ? value : undefined));
 
   const family: IpFamily = desired.families[0] ?? 'IPv4';
   if (desired.families.length > 1) {
