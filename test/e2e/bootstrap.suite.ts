@@ -7,7 +7,8 @@ import type { ApiSuite, ApiUnderTest, Check } from '../conformance/api-under-tes
 import { addressesOf, assertThat, conditionOf, nodeNamed, taintKeys, until } from '../sandbox/tour/scenario.ts';
 import { createKubeRest } from '../sandbox/world/kube-rest.ts';
 import { controllerMain } from '../sandbox/world/shortened.ts';
-import { startWorld, type World } from '../sandbox/world/world.ts';
+import type { World } from '../sandbox/world/world.ts';
+import { inWorld } from './in-world.ts';
 
 const execute = promisify(execFile);
 const nodes = 3;
@@ -35,19 +36,13 @@ async function allInitialised(world: World): Promise<void> {
  * The order in which a cluster comes up from nothing: kubelets without --node-ip, so that host-network pods have no pod IP and the Service no endpoints; no CNI, no DNS, no kube-proxy; the ConfigMap of
  * the agents empty; the controllers last of all. What agents need must reach them through the mounted ConfigMap alone.
  */
-async function coldStart(api: ApiUnderTest, check: Check, reportOnly: boolean): Promise<void> {
+async function coldStart(api: ApiUnderTest, suiteCheck: Check, reportOnly: boolean): Promise<void> {
   const kind = reportOnly ? 'from proved reports alone' : "with the cloud's API";
-  const world = await startWorld({
-    api,
-    nodes,
-    cloudLatencyMs: 0,
-    agentProcesses: nodes,
-    controllersLater: true,
-    reportOnly,
-    say: () => {},
-  });
-  const first = world.vms[0]?.name ?? '';
-  try {
+  const options = { api, nodes, agentProcesses: nodes, controllersLater: true, reportOnly };
+  const names: string[] = [];
+  await inWorld(options, suiteCheck, async (world, check) => {
+    names.push(...world.vms.map(({ name }) => name));
+    const first = names[0] ?? '';
     await check(`${kind}: before there is a controller, agents wait without a CA and say so`, async () => {
       const log = join(world.folder, 'logs', `agent-${first}.log`);
       await until('the agent says what it lacks', 20_000, async () =>
@@ -84,10 +79,9 @@ async function coldStart(api: ApiUnderTest, check: Check, reportOnly: boolean): 
       await new Promise((resolve) => setTimeout(resolve, 25_000));
       assertThat(await nodeNamed(world, gone.name), 'a Node of a report-only cloud was deleted');
     });
-  } finally {
-    await world.stop();
-    for (const { name } of world.vms) await removeTraces(api, name);
-  }
+  }).finally(async () => {
+    for (const name of names) await removeTraces(api, name);
+  });
 }
 
 /** Leaves the server empty for the next world. */

@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { taints } from '../../common/well-known.ts';
 import type { ApiSuite } from '../conformance/api-under-test.ts';
 import { assertThat, nodeNamed, taintKeys, until } from '../sandbox/tour/scenario.ts';
-import { startWorld, type World } from '../sandbox/world/world.ts';
+import type { World } from '../sandbox/world/world.ts';
+import { inWorld } from './in-world.ts';
 
 const reloads = (result: string) => `mooring_cloud_credential_reloads_total{cloud="simulated",result="${result}"}`;
 
@@ -12,6 +13,11 @@ async function count(world: World, sample: string): Promise<number[]> {
   return Promise.all(
     world.replicas.map(async (replica) => (await replica.metrics().catch(() => undefined))?.get(sample) ?? 0),
   );
+}
+
+async function answer(world: World): Promise<boolean> {
+  const asked = await Promise.allSettled(world.replicas.map((replica) => replica.metrics()));
+  return asked.every(({ status }) => status === 'fulfilled');
 }
 
 async function joins(world: World, name: string): Promise<void> {
@@ -34,12 +40,13 @@ async function mount(world: World, credential: string, version: number): Promise
 /** The credential of the cloud changes while the controllers run. */
 export const credentialsSuite: ApiSuite = {
   name: 'credentials',
-  async run(api, check) {
-    const world = await startWorld({ api, nodes: 1, cloudLatencyMs: 0, agentProcesses: 0, say: () => {} });
-    const { credentials, credential: first } = world.cloud;
-    const project = [...world.cloud.model.places.values()][0]?.project ?? '';
-    const pids = () => world.replicas.map(({ child }) => child.pid).join();
-    try {
+  run: (api, suiteCheck) =>
+    inWorld({ api, nodes: 1, agentProcesses: 0 }, suiteCheck, async (world, check) => {
+      const { credentials, credential: first } = world.cloud;
+      const project = [...world.cloud.model.places.values()][0]?.project ?? '';
+      const pids = () => world.replicas.map(({ child }) => child.pid).join();
+      // One that has not read the first credential yet would take the second for it.
+      await until('both replicas answer', 30_000, () => answer(world));
       await joins(world, 'before');
       const before = pids();
       await check('a new credential is taken without a restart, and the old one is not used any more', async () => {
@@ -75,8 +82,5 @@ export const credentialsSuite: ApiSuite = {
             assertThat(!text.includes(secret), 'a log has a credential');
         }
       });
-    } finally {
-      await world.stop();
-    }
-  },
+    }),
 };

@@ -10,7 +10,8 @@ import {
   mutationsSince,
 } from '../sandbox/tour/services.ts';
 import { controllerMain, shortened } from '../sandbox/world/shortened.ts';
-import { startWorld, type World } from '../sandbox/world/world.ts';
+import type { World } from '../sandbox/world/world.ts';
+import { inWorld } from './in-world.ts';
 import { manyServices } from './many-services.ts';
 import { routeLife } from './route-life.ts';
 import { serviceKinds } from './service-kinds.ts';
@@ -91,19 +92,14 @@ export function networkSuite(services: number): ApiSuite {
   return {
     name: 'network',
     async run(api, check) {
-      const world = await startWorld({ api, nodes, cloudLatencyMs: 0, agentProcesses: 0, say: () => {} });
-      const prove = (scenario: Scenario) =>
-        check(scenario.title, async () => {
-          const seen = await scenario.run(world);
-          if (process.env['MOORING_SHOW']) process.stderr.write(`${scenario.name}: ${seen}\n`);
-        });
-      try {
-        for (const scenario of [...routeLife, ...serviceLife]) await prove(scenario);
-        for (const scenario of serviceKinds) await prove(scenario);
-        for (const scenario of [manyServices(services), planned, tornDown]) await prove(scenario);
-      } finally {
-        await world.stop();
-      }
+      const life: readonly Scenario[] = [...routeLife, ...serviceLife, ...serviceKinds];
+      await inWorld({ api, nodes, agentProcesses: 0 }, check, async (world, prove) => {
+        for (const scenario of [...life, manyServices(services), planned, tornDown])
+          await prove(scenario.title, async () => {
+            const seen = await scenario.run(world);
+            if (process.env['MOORING_SHOW']) process.stderr.write(`${scenario.name}: ${seen}\n`);
+          });
+      });
     },
   };
 }

@@ -1,6 +1,6 @@
 import type { ApiSuite } from '../conformance/api-under-test.ts';
 import { tour } from '../sandbox/tour/scenarios.ts';
-import { startWorld } from '../sandbox/world/world.ts';
+import { inWorld } from './in-world.ts';
 import { furtherScenarios } from './scenarios.ts';
 
 const nodes = 5;
@@ -17,13 +17,10 @@ export const scenarioNodeNames: readonly string[] = [
 export const scenariosSuite: ApiSuite = {
   name: 'scenarios',
   async run(api, check) {
-    const world = await startWorld({ api, nodes, cloudLatencyMs: 0, agentProcesses: nodes, say: () => {} });
-    try {
+    await inWorld({ api, nodes, agentProcesses: nodes }, check, async (world, prove) => {
       for (const stage of [...tour, ...furtherScenarios.map((scenario) => [scenario])]) {
-        await Promise.all(stage.map((scenario) => check(scenario.title, async () => void (await scenario.run(world)))));
+        await Promise.all(stage.map((scenario) => prove(scenario.title, async () => void (await scenario.run(world)))));
       }
-    } finally {
-      await world.stop();
-    }
+    });
   },
 };

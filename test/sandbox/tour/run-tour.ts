@@ -1,5 +1,6 @@
-import { readFile, rm } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { shortened } from '../world/shortened.ts';
+import { showLogs } from '../world/show-logs.ts';
 import { startWorld, type World, type WorldApi } from '../world/world.ts';
 import type { Scenario } from './scenario.ts';
 import { tour } from './scenarios.ts';
@@ -119,12 +120,4 @@ function summary(
   );
   const verdict = ok ? 'Everything happened.' : options.stop.aborted ? 'Interrupted.' : 'Something did not happen.';
   return `\n${verdict} ${(tookMs / 1000).toFixed(0)} s.\n${lines.join('\n')}\nCalls to the cloud's API:\n${calls.join('\n')}\n`;
-}
-
-/** What the processes said last, so that a failure can be understood where it happened. */
-async function showLogs(world: World, out: NodeJS.WriteStream): Promise<void> {
-  for (const { name, child } of world.replicas) {
-    const text = await readFile(child.logFile, 'utf8').catch(() => '');
-    out.write(`--- last lines of ${name} (${child.logFile})\n${text.split('\n').slice(-15).join('\n')}\n`);
-  }
 }
