@@ -15,9 +15,9 @@ export function idOf(section: GcfgReader, key: string, prefix: string): string |
 }
 
 export function healthProbeOf(global: GcfgReader): HealthProbe | undefined {
-  const modeKey = 'clusterserviceloadbalancerhealthprobemode';
-  const portKey = 'clusterservicesharedloadbalancerhealthprobeport';
-  const pathKey = 'clusterservicesharedloadbalancerhealthprobepath';
+  const modeKey = 'ClusterServiceLoadBalancerHealthProbeMode';
+  const portKey = 'ClusterServiceSharedLoadBalancerHealthProbePort';
+  const pathKey = 'ClusterServiceSharedLoadBalancerHealthProbePath';
   const mode = global.text(modeKey);
   if (mode === undefined) return undefined;
   if (mode === 'ServiceNodePort') return { mode };
@@ -32,15 +32,15 @@ export function healthProbeOf(global: GcfgReader): HealthProbe | undefined {
 }
 
 export function managedSecurityGroupsOf(global: GcfgReader): boolean {
-  const mode = global.text('nlbsecuritygroupmode');
+  const mode = global.text('NLBSecurityGroupMode');
   if (mode === undefined || mode === 'Managed') return mode === 'Managed';
-  throw global.error('nlbsecuritygroupmode', `${JSON.stringify(mode)}, expected Managed, or nothing`);
+  throw global.error('NLBSecurityGroupMode', `${JSON.stringify(mode)}, expected Managed, or nothing`);
 }
 
 const topologyTypes = '^(hpc|trn|p)[0-9]+[a-z]*(-[a-z0-9]+)?(\\.[0-9a-z]*)$';
 
 export function topologyTypesOf(global: GcfgReader): RegExp {
-  const key = 'supportedtopologyinstancetypepattern';
+  const key = 'SupportedTopologyInstanceTypePattern';
   const pattern = global.text(key) ?? topologyTypes;
   try {
     return new RegExp(pattern);

@@ -102,7 +102,7 @@ SupportedTopologyInstanceTypePattern = ^m5
   });
 
   it('tolerates what it does not know, and names it', () => {
-    assert.deepEqual(parse('[Global]\nRegoin = x\n[Other]\na = b\n').unknown, ['[global] regoin', '[other]']);
+    assert.deepEqual(parse('[Global]\n  Regoin=x\n[Other]\na = b\n').unknown, ['[Global] Regoin', '[other]']);
   });
 
   const override = (lines: string) => `[ServiceOverride "1"]\nService=EC2\nRegion=eu-west-1\n${lines}`;
@@ -113,31 +113,53 @@ SupportedTopologyInstanceTypePattern = ^m5
       ...more.map((line) => `ClusterServiceSharedLoadBalancerHealthProbe${line}`),
     ].join('\n');
   const bad: [string, string, RegExp][] = [
-    ['a zone without a region', '[Global]\nZone = nova', /aws.conf line 2: \[Global\] zone: "nova"/],
-    ['another address family', '[Global]\nNodeIPFamilies = ipv5', /nodeipfamilies: "ipv5", expected ipv4 or ipv6/],
-    ['a role that is none', '[Global]\nRoleARN = admin', /rolearn: "admin", expected arn:/],
-    ['SourceARN alone', '[Global]\nSourceARN = arn:aws:x', /sourcearn: has no meaning without RoleARN/],
+    ['a zone without a region', '[Global]\nZone = nova', /aws.conf line 2: \[Global\] Zone: "nova"/],
+    [
+      'another address family',
+      '[Global]\nNodeIPFamilies = ipv5',
+      /\[Global\] NodeIPFamilies: "ipv5", expected ipv4 or ipv6/,
+    ],
+    ['a role that is none', '[Global]\nRoleARN = admin', /RoleARN: "admin", expected arn:/],
+    [
+      'SourceARN alone',
+      '[Global]\nSourceARN = arn:aws:x',
+      /SourceARN: "arn:aws:x" has no meaning alone, expected RoleARN/,
+    ],
     [
       'two names of the cluster',
       '[Global]\nKubernetesClusterTag = one\nKubernetesClusterID = two',
-      /kubernetesclustertag: "one", expected KubernetesClusterID two/,
+      /KubernetesClusterTag: "one", expected KubernetesClusterID two/,
     ],
-    ['a VPC that is none', '[Global]\nVPC = my-vpc', /vpc: "my-vpc", expected vpc-<id>/],
-    ['a table that is none', '[Global]\nRouteTableID = vpc-1', /routetableid: "vpc-1", expected rtb-<id>/],
+    [
+      'a switch that is none',
+      '[Global]\ndisableSecurityGroupIngress = maybe',
+      /DisableSecurityGroupIngress: "maybe", expected/,
+    ],
+    ['a key without a value', '[Global]\nVPC', /\[Global\] VPC: expected a value/],
+    ['a VPC that is none', '[Global]\nVPC = my-vpc', /VPC: "my-vpc", expected vpc-<id>/],
+    ['a table that is none', '[Global]\nRouteTableID = vpc-1', /RouteTableID: "vpc-1", expected rtb-<id>/],
     ['a mode of security groups', '[Global]\nNLBSecurityGroupMode = Auto', /"Auto", expected Managed, or nothing/],
-    ['a mode of health probes', probe('Mode = Own'), /probemode: "Own", expected Shared or ServiceNodePort/],
-    ['a port of health probes', probe('Mode = Shared', 'Port = 70000'), /probeport: "70000", expected a port/],
-    ['a path of health probes', probe('Mode = Shared', 'Path = healthz'), /probepath: "healthz", expected a path/],
+    ['a mode of health probes', probe('Mode = Own'), /HealthProbeMode: "Own", expected Shared or ServiceNodePort/],
+    [
+      'a port of health probes',
+      probe('Mode = Shared', 'Port = 70000'),
+      /SharedLoadBalancerHealthProbePort: "70000", expected a port/,
+    ],
+    [
+      'a path of health probes',
+      probe('Mode = Shared', 'Path = healthz'),
+      /SharedLoadBalancerHealthProbePath: "healthz", expected a path/,
+    ],
     [
       'a pattern that is none',
       '[Global]\nSupportedTopologyInstanceTypePattern = (',
-      /pattern: "\(", expected a regular expression/,
+      /SupportedTopologyInstanceTypePattern: "\(", expected a regular expression/,
     ],
-    ['an override without URL', override('SigningRegion=eu-west-1'), /\[ServiceOverride "1"\] url: is missing/],
+    ['an override without URL', override('SigningRegion=eu-west-1'), /\[ServiceOverride "1"\] URL: is missing/],
     [
       'an override with a bad URL',
       override('SigningRegion=r\nURL=ec2.example'),
-      /url: "ec2.example", expected an http/,
+      /URL: "ec2.example", expected an http/,
     ],
     [
       'two overrides for one service and region',

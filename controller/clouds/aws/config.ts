@@ -1,5 +1,6 @@
 import type { CloudConfigError, CloudConfigFile } from '../cloud.ts';
-import { type GcfgFile, parseGcfg, readSection, unknownKeys } from '../gcfg.ts';
+import { type GcfgFile, parseGcfg } from '../gcfg.ts';
+import { readDocumented, undocumented } from './config-section.ts';
 import { type HealthProbe, healthProbeOf, idOf, managedSecurityGroupsOf, topologyTypesOf } from './config-values.ts';
 
 export type IpFamily = 'ipv4' | 'ipv6';
@@ -44,22 +45,6 @@ export interface AwsConfig {
   readonly unknown: readonly string[];
 }
 
-const knownKeys: ReadonlyMap<string, ReadonlySet<string>> = new Map([
-  [
-    'global',
-    new Set(
-      [
-        ...['Zone', 'Region', 'VPC', 'SubnetID', 'RouteTableID', 'RoleARN', 'SourceARN', 'KubernetesClusterTag'],
-        ...['KubernetesClusterID', 'DisableSecurityGroupIngress', 'ElbSecurityGroup', 'NodeIPFamilies'],
-        ...['ClusterServiceLoadBalancerHealthProbeMode', 'ClusterServiceSharedLoadBalancerHealthProbePort'],
-        ...['ClusterServiceSharedLoadBalancerHealthProbePath', 'SupportedTopologyInstanceTypePattern'],
-        ...['NLBSecurityGroupMode', 'DisableStrictZoneCheck'],
-      ].map((key) => key.toLowerCase()),
-    ),
-  ],
-  ['serviceoverride', new Set(['service', 'region', 'url', 'signingregion', 'signingmethod', 'signingname'])],
-]);
-
 const arn = /^arn:aws[\w-]*:iam::(\d{12}):role\/.+$/;
 
 /**
@@ -69,39 +54,39 @@ const arn = /^arn:aws[\w-]*:iam::(\d{12}):role\/.+$/;
  */
 export function parseAwsConfig(file: CloudConfigFile | undefined): AwsConfig {
   const gcfg: GcfgFile = file === undefined ? { path: '', sections: [] } : parseGcfg(file.text, file.path);
-  const global = readSection(gcfg, 'Global');
-  const roleArn = global.text('rolearn');
+  const global = readDocumented(gcfg, 'Global');
+  const roleArn = global.text('RoleARN');
   if (roleArn !== undefined && !arn.test(roleArn)) {
-    throw global.error('rolearn', `${JSON.stringify(roleArn)}, expected arn:aws:iam::<account>:role/<name>`);
+    throw global.error('RoleARN', `${JSON.stringify(roleArn)}, expected arn:aws:iam::<account>:role/<name>`);
   }
-  const sourceArn = global.text('sourcearn');
+  const sourceArn = global.text('SourceARN');
   if (sourceArn !== undefined && roleArn === undefined)
-    throw global.error('sourcearn', 'has no meaning without RoleARN');
-  const legacyTag = global.text('kubernetesclustertag');
-  const clusterId = global.text('kubernetesclusterid') ?? legacyTag;
+    throw global.error('SourceARN', `${JSON.stringify(sourceArn)} has no meaning alone, expected RoleARN beside it`);
+  const legacyTag = global.text('KubernetesClusterTag');
+  const clusterId = global.text('KubernetesClusterID') ?? legacyTag;
   if (legacyTag !== undefined && clusterId !== legacyTag) {
     throw global.error(
-      'kubernetesclustertag',
+      'KubernetesClusterTag',
       `${JSON.stringify(legacyTag)}, expected KubernetesClusterID ${clusterId}`,
     );
   }
   return {
-    vpc: idOf(global, 'vpc', 'vpc'),
-    subnetId: idOf(global, 'subnetid', 'subnet'),
-    routeTableId: idOf(global, 'routetableid', 'rtb'),
+    vpc: idOf(global, 'VPC', 'vpc'),
+    subnetId: idOf(global, 'SubnetID', 'subnet'),
+    routeTableId: idOf(global, 'RouteTableID', 'rtb'),
     clusterId,
     legacyClusterTag: legacyTag !== undefined,
-    disableSecurityGroupIngress: global.boolean('disablesecuritygroupingress') ?? false,
-    elbSecurityGroup: idOf(global, 'elbsecuritygroup', 'sg'),
+    disableSecurityGroupIngress: global.boolean('DisableSecurityGroupIngress') ?? false,
+    elbSecurityGroup: idOf(global, 'ElbSecurityGroup', 'sg'),
     managedNlbSecurityGroups: managedSecurityGroupsOf(global),
     healthProbe: healthProbeOf(global),
     topologyTypes: topologyTypesOf(global),
-    region: regionOf(global.text('zone'), global.text('region'), (problem) => global.error('zone', problem)),
+    region: regionOf(global.text('Zone'), global.text('Region'), (problem) => global.error('Zone', problem)),
     roleArn,
     sourceArn,
-    nodeIpFamilies: families(global.list('nodeipfamilies'), (problem) => global.error('nodeipfamilies', problem)),
+    nodeIpFamilies: families(global.list('NodeIPFamilies'), (problem) => global.error('NodeIPFamilies', problem)),
     serviceOverrides: serviceOverrides(gcfg),
-    unknown: unknownKeys(gcfg, knownKeys),
+    unknown: undocumented(gcfg, file?.text ?? ''),
   };
 }
 
@@ -140,25 +125,27 @@ function serviceOverrides(gcfg: GcfgFile): readonly ServiceOverride[] {
   const overrides: ServiceOverride[] = [];
   for (const { name, subsection } of gcfg.sections) {
     if (name !== 'serviceoverride') continue;
-    const section = readSection(gcfg, 'ServiceOverride', subsection);
+    const section = readDocumented(gcfg, 'ServiceOverride', subsection);
     const needed = (key: string) => {
       const value = section.text(key);
-      if (value === undefined)
-        throw section.error(key, 'is missing; Service, Region, URL and SigningRegion are needed');
+      if (value === undefined) throw section.error(key, 'is missing, expected Service, Region, URL and SigningRegion');
       return value;
     };
     const override: ServiceOverride = {
-      service: needed('service'),
-      region: needed('region'),
-      url: needed('url'),
-      signingRegion: needed('signingregion'),
-      signingName: section.text('signingname'),
+      service: needed('Service'),
+      region: needed('Region'),
+      url: needed('URL'),
+      signingRegion: needed('SigningRegion'),
+      signingName: section.text('SigningName'),
     };
     if (!/^https?:$/.test(URL.parse(override.url)?.protocol ?? '')) {
-      throw section.error('url', `${JSON.stringify(override.url)}, expected an http or https URL`);
+      throw section.error('URL', `${JSON.stringify(override.url)}, expected an http or https URL`);
     }
     if (overrides.some(({ service, region }) => service === override.service && region === override.region)) {
-      throw section.error('service', `${JSON.stringify(override.service)} has two overrides for ${override.region}`);
+      throw section.error(
+        'Service',
+        `${JSON.stringify(override.service)} has two overrides for ${override.region}, expected one`,
+      );
     }
     overrides.push(override);
   }

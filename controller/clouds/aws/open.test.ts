@@ -195,7 +195,7 @@ describe('opening AWS', () => {
     const log = createLog({ clock: systemClock(), level: 'warn', format: 'json', write: (line) => lines.push(line) });
     await openCloud(keys, '[Global]\nRegion=eu-west-1\nRegoin=x\n', { log });
     assert.equal(lines.length, 1);
-    assert.match(lines[0]!, /\[global\] regoin/);
+    assert.match(lines[0]!, /\[Global\] Regoin/);
   });
 
   it('assumes RoleARN with the source in headers of their own', async () => {
