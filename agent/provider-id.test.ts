@@ -59,10 +59,10 @@ test('does not try again what will not pass', async () => {
 test('gives up when the time is up, with the reason and not the clock', async () => {
   const hanging = start([failure('Forbidden'), undefined], 10_000);
   await hanging.clock.advance(10_000);
-  await assert.rejects(hanging.reading, { kind: 'Forbidden' });
+  await assert.rejects(hanging.reading, { kind: 'Forbidden', message: /Forbidden; given up after 10s \(--timeout\)$/ });
   const failing = start(Array(100).fill(failure('Unavailable')), 10_000);
   await failing.clock.advance(10_000);
-  await assert.rejects(failing.reading, { kind: 'Unavailable' });
+  await assert.rejects(failing.reading, { kind: 'Unavailable', message: /; given up after 10s \(--timeout\)$/ });
   assert.equal(failing.clock.pending, 0);
 });
 
@@ -70,6 +70,6 @@ test('ends at once when asked to stop', async () => {
   const { clock, stop, reading } = start([undefined]);
   await clock.advance(1000);
   stop.abort();
-  await assert.rejects(reading, { kind: 'Timeout' });
+  await assert.rejects(reading, { kind: 'Timeout', message: /; asked to stop$/ });
   assert.equal(clock.pending, 0);
 });

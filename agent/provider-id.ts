@@ -1,7 +1,8 @@
-import { isCloudError } from '../common/cloud-error.ts';
+import { CloudError, isCloudError } from '../common/cloud-error.ts';
 import type { Instance } from '../common/instance.ts';
 import { backoffMs } from '../common/process/backoff.ts';
 import { type Clock, sleep } from '../common/process/clock.ts';
+import { formatDuration } from '../common/process/duration.ts';
 import { defineFlags, type FlagValues } from '../common/process/flags.ts';
 import { errorFields, type Log } from '../common/process/log.ts';
 import type { Random } from '../common/process/random.ts';
@@ -60,16 +61,18 @@ export async function readPatiently(
   signal.addEventListener('abort', stop, { once: true });
   /** What went wrong before the time was up tells more than that it was. */
   let last: unknown;
+  const ended = (error: unknown) =>
+    because(error, signal.aborted ? 'asked to stop' : `given up after ${formatDuration(timeoutMs)} (--timeout)`);
   try {
     for (let failures = 1; ; failures += 1) {
       try {
         return await source.read(limit.signal);
       } catch (error) {
-        if (limit.signal.aborted) throw last ?? error;
+        if (limit.signal.aborted) throw ended(last ?? error);
         if (!isCloudError(error) || !error.retryable) throw error;
         last = error;
         const waitMs = Math.max(backoffMs(failures, { firstMs: 250, maxMs: 5000, random }), error.retryAfterMs ?? 0);
-        if (clock.monotonic() + waitMs >= deadlineMs) throw error;
+        if (clock.monotonic() + waitMs >= deadlineMs) throw ended(error);
         log.debug('trying again', { ...errorFields(error), waitMs: Math.round(waitMs) });
         await sleep(clock, waitMs, limit.signal);
       }
@@ -78,4 +81,16 @@ export async function readPatiently(
     timer.cancel();
     signal.removeEventListener('abort', stop);
   }
+}
+
+/** The same failure, which also says why there was no other try. */
+function because(error: unknown, why: string): unknown {
+  if (!isCloudError(error)) return error;
+  const { cloud, operation, kind, message } = error;
+  return new CloudError({
+    cloud,
+    operation,
+    kind,
+    message: `${message.slice(`${cloud} ${operation}: `.length)}; ${why}`,
+  });
 }
