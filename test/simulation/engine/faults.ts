@@ -190,8 +190,17 @@ export interface Faults {
   readonly counts: Map<string, number>;
 }
 
-/** Ends of processes are rarer than other faults: a process that never lives long does nothing worth watching. */
-const rare: ReadonlySet<string> = new Set(['crash before', 'crash after', 'crash', 'pause', 'silent', 'oversized']);
+/** Ends of processes are rarer than other faults: a process that never lives long does nothing worth watching. So is what takes many requests. */
+const rare: ReadonlySet<string> = new Set([
+  'crash before',
+  'crash after',
+  'crash',
+  'pause',
+  'silent',
+  'oversized',
+  'flood of forged tokens',
+  'too many',
+]);
 const rareShare = 0.15;
 const seldomCalls = 4;
 

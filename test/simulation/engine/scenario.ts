@@ -88,7 +88,7 @@ export function drawScenario(seed: number): Scenario {
       kube: dice.chance(0.1) ? 0 : level,
       watch: dice.chance(0.2) ? 0 : level * 0.6,
       cloud: dice.chance(0.1) ? 0 : level * 1.5,
-      report: 0.2,
+      report: 0.4,
     },
     actionMeanMs: dice.pick([3000, 6000, 12_000]),
     chaosMs: dice.whole(deletes ? 170_000 : deaf ? 120_000 : 60_000, 180_000),
