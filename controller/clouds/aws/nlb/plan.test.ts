@@ -1,53 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import fc from 'fast-check';
-import { aws } from '../../../../common/provider-id/aws.ts';
-import type { DesiredLoadBalancer, Refusal } from '../../load-balancers.ts';
-import { clusterTagsOf } from '../cluster-tags.ts';
+import type { DesiredLoadBalancer } from '../../load-balancers.ts';
 import { keys } from '../load-balancer-annotations.ts';
-import type { NlbObserved } from './observed.ts';
-import { type PlanContext, planNlb } from './plan.ts';
+import { planNlb } from './plan.ts';
 import { planNlbRemoval } from './removal.ts';
-import type { NlbStep } from './step.ts';
+import { drive, ensure, managed, plain, summaries } from './testing/driven.ts';
 import { desired, member, port } from './testing/example.ts';
-import { clusterId, createRecordingCalls, type RecordingCalls } from './testing/recording-calls.ts';
-
-const managed: PlanContext = {
-  config: { managedNlbSecurityGroups: true, disableSecurityGroupIngress: false, healthProbe: undefined },
-  cluster: clusterTagsOf(clusterId, false),
-  accepts: (providerID) => aws.parse(providerID) !== undefined,
-};
-const plain: PlanContext = { ...managed, config: { ...managed.config, managedNlbSecurityGroups: false } };
-
-interface Driven {
-  readonly observed: NlbObserved | undefined;
-  readonly steps: readonly NlbStep[];
-  readonly refusals: readonly Refusal[];
-}
-
-async function drive(
-  calls: RecordingCalls,
-  start: NlbObserved | undefined,
-  planFor: (observed: NlbObserved | undefined) => ReturnType<typeof planNlb>,
-): Promise<Driven> {
-  let observed = start;
-  const steps: NlbStep[] = [];
-  for (let round = 0; round < 200; round += 1) {
-    const plan = planFor(observed);
-    const [step] = plan.steps;
-    if (step) {
-      steps.push(step);
-      observed = await calls.apply(step, observed);
-    } else if (plan.waitMs !== undefined) observed = calls.later(observed);
-    else return { observed, steps, refusals: plan.refusals };
-  }
-  assert.fail(`no end: ${steps.slice(-3).map(({ summary }) => summary)}`);
-}
-
-const ensure = (calls: RecordingCalls, wish: DesiredLoadBalancer, observed?: NlbObserved, context = managed) =>
-  drive(calls, observed, (one) => planNlb(wish, one, context));
-
-const summaries = ({ steps }: Driven) => steps.map(({ action, resource }) => `${action} ${resource}`);
+import { createRecordingCalls } from './testing/recording-calls.ts';
 
 describe('plan of a network load balancer', () => {
   it('makes group, load balancer, target group, targets, listener, and lets it in to the nodes', async () => {
@@ -281,160 +240,10 @@ describe('plan of a network load balancer', () => {
     assert.deepEqual(summaries(await ensure(createRecordingCalls(), wish)), []);
   });
 
-  describe('a value that cannot be read changes nothing that stands', () => {
-    const good = {
-      ...{ [keys.sslCertificate]: 'arn:aws:acm:eu-west-1:123456789012:certificate/1', [keys.sslPorts]: '443' },
-      ...{
-        [keys.backendProtocol]: 'ssl',
-        [keys.targetType]: 'ip',
-        [keys.healthPort]: '9000',
-        [keys.healthInterval]: '20',
-      },
-      ...{
-        [keys.healthProtocol]: 'HTTPS',
-        [keys.healthyThreshold]: '4',
-        [keys.crossZone]: 'true',
-        [keys.healthPath]: '/ok',
-      },
-      ...{ [keys.targetGroupAttributes]: 'proxy_protocol_v2.enabled=true', [keys.additionalTags]: 'a=b' },
-      ...{ [keys.subnets]: 'subnet-a,subnet-b', [keys.eipAllocations]: 'eipalloc-1,eipalloc-2' },
-      ...{ [keys.accessLogEnabled]: 'true', [keys.accessLogBucket]: 'logs', [keys.securityGroups]: 'sg-1' },
-      ...{ [keys.unhealthyThreshold]: '4', [keys.healthTimeout]: '8' },
-    };
-    const bad: Readonly<Record<string, string>> = {
-      ...{
-        [keys.sslCertificate]: 'arn:aws:acm:x, arn:aws:acm:y',
-        [keys.sslPorts]: '8443',
-        [keys.backendProtocol]: 'tls',
-      },
-      ...{
-        [keys.targetType]: 'IP',
-        [keys.healthPort]: 'http',
-        [keys.healthInterval]: '20s',
-        [keys.healthProtocol]: 'x',
-      },
-      ...{
-        [keys.healthyThreshold]: '99',
-        [keys.crossZone]: 'on',
-        [keys.healthPath]: 'ok',
-        [keys.additionalTags]: '=b',
-      },
-      ...{ [keys.targetGroupAttributes]: 'proxy', [keys.subnets]: 'subnet-a,subnet-a', [keys.eipAllocations]: 'eip-1' },
-      ...{ [keys.accessLogEnabled]: 'on', [keys.accessLogBucket]: '', [keys.securityGroups]: 'sg-1,sg_2' },
-      ...{ [keys.unhealthyThreshold]: '0', [keys.healthTimeout]: '1' },
-    };
-    for (const key of Object.keys(good)) {
-      it(key, async () => {
-        const calls = createRecordingCalls();
-        const ports = [port(80, 30080), port(443, 30443)];
-        const first = await ensure(calls, desired({ ports, annotations: good }));
-        assert.deepEqual(first.refusals, []);
-        const typo = desired({ ports, annotations: { ...good, [key]: bad[key]! }, mayChangeAddress: true });
-        const plan = planNlb(typo, calls.later(first.observed), managed);
-        assert.ok(plan.refusals.length > 0);
-        assert.deepEqual(
-          plan.steps.map(({ summary }) => summary),
-          [],
-        );
-        const members = [member(1), member(3)];
-        const after = await ensure(calls, { ...typo, members }, calls.later(first.observed));
-        assert.equal(after.observed?.members.length, 2);
-        assert.deepEqual([...new Set(summaries(after))], ['update targets']);
-      });
-    }
-  });
-
   it('a load balancer without a subject of ours has nothing to remove', async () => {
     const calls = createRecordingCalls();
     const { observed } = await ensure(calls, desired());
     const given = { ...observed!, pieces: { ...observed!.pieces, subject: undefined } };
     assert.deepEqual(planNlbRemoval(given, false).steps, []);
-  });
-});
-
-describe('any two wishes of one Service', () => {
-  const number = fc.integer({ min: 1, max: 4 });
-  const wishes = fc
-    .record({
-      ports: fc.uniqueArray(fc.record({ at: number, node: number, udp: fc.boolean() }), {
-        selector: ({ at, udp }) => `${at} ${udp}`,
-        minLength: 1,
-        maxLength: 4,
-      }),
-      members: fc.uniqueArray(fc.integer({ min: 1, max: 5 }), { maxLength: 5 }),
-      sourceRanges: fc.constantFrom([], ['192.0.2.0/24'], ['192.0.2.0/24', '198.51.100.0/25']),
-      local: fc.boolean(),
-      dual: fc.boolean(),
-      targetType: fc.constantFrom('instance', 'ip'),
-      crossZone: fc.boolean(),
-      proxy: fc.boolean(),
-    })
-    .map(({ ports, members, sourceRanges, local, dual, targetType, crossZone, proxy }) =>
-      desired({
-        ports: ports.map(({ at, node, udp }) =>
-          port(at, 30000 + node, { name: `p${at}${udp}`, protocol: udp ? 'UDP' : 'TCP' }),
-        ),
-        members: members.map((one) => member(one)),
-        sourceRanges,
-        trafficPolicy: local ? 'Local' : 'Cluster',
-        healthCheck: local ? { port: 32000, path: '/healthz' } : { port: 10256, path: '/healthz' },
-        families: dual ? ['IPv4', 'IPv6'] : ['IPv4'],
-        annotations: {
-          [keys.targetType]: targetType,
-          [keys.crossZone]: String(crossZone),
-          [keys.targetGroupAttributes]: `proxy_protocol_v2.enabled=${proxy}`,
-        },
-      }),
-    );
-
-  for (const [what, context] of [
-    ['with a security group', managed],
-    ['without', plain],
-  ] as const) {
-    it(`${what}: the change ends, keeps identity and address, and then there is nothing to do; removal leaves nothing`, async () => {
-      await fc.assert(
-        fc.asyncProperty(wishes, wishes, async (from, to) => {
-          const calls = createRecordingCalls();
-          const first = await ensure(calls, from, undefined, context);
-          const second = await ensure(calls, to, calls.later(first.observed), context);
-          const own = first.observed?.pieces.own;
-          if (own) assert.equal(second.observed?.id, own.arn);
-          assert.deepEqual(planNlb(to, calls.later(second.observed), context).steps, []);
-          const removed = await drive(calls, second.observed, (one) =>
-            one ? planNlbRemoval(one, false) : { steps: [], refusals: [], waitMs: undefined },
-          );
-          assert.equal(removed.observed, undefined);
-          const made = (kind: string) => calls.sent.filter(({ operation }) => operation === `Create${kind}`).length;
-          const gone = (kind: string) => calls.sent.filter(({ operation }) => operation === `Delete${kind}`).length;
-          for (const kind of ['LoadBalancer', 'TargetGroup', 'SecurityGroup'])
-            assert.equal(gone(kind), made(kind), kind);
-        }),
-        { numRuns: 150 },
-      );
-    });
-  }
-
-  it('at no time a port that both serve is without a listener that has targets', async () => {
-    await fc.assert(
-      fc.asyncProperty(wishes, wishes, async (from, to) => {
-        fc.pre(from.members.length > 0 && to.members.length > 0);
-        const calls = createRecordingCalls();
-        const first = await ensure(calls, from);
-        const serving = (observed: NlbObserved | undefined) =>
-          (observed?.pieces.own?.listeners ?? []).flatMap(({ port: number, group }) =>
-            observed?.pieces.groups.some(({ arn, targets }) => arn === group && targets.length > 0) ? [number] : [],
-          );
-        const before = new Set(serving(calls.later(first.observed)));
-        const { observed: last } = await ensure(createRecordingCalls(), to);
-        const both = serving(last).filter((number) => before.has(number));
-        const start = calls.later(first.observed);
-        await drive(calls, start, (one) => {
-          const now = serving(one);
-          for (const number of both) assert.ok(now.includes(number), `port ${number} is not served`);
-          return planNlb(to, one, managed);
-        });
-      }),
-      { numRuns: 100 },
-    );
   });
 });

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { keys } from '../load-balancer-annotations.ts';
+import type { ClassicObserved } from './observed.ts';
+import { desired, idOf, machine, member, port } from './testing/machine.ts';
+
+describe('whatever a Service asks for, one wish after another', () => {
+  const annotation = fc.record(
+    {
+      [keys.proxyProtocol]: fc.constant('*'),
+      [keys.idleTimeout]: fc.constantFrom('60', '300', 'never'),
+      [keys.drainingEnabled]: fc.constantFrom('true', 'false'),
+      [keys.crossZone]: fc.constantFrom('true', 'x'),
+      [keys.securityGroups]: fc.constant('sg-persons'),
+      [keys.sslCertificate]: fc.constantFrom(
+        'arn:aws:acm:eu-west-1:1:certificate/a',
+        'arn:aws:acm:eu-west-1:1:certificate/b',
+        'bad',
+      ),
+      [keys.sslPolicy]: fc.constantFrom('P1', 'P2'),
+      [keys.sslPorts]: fc.constantFrom('*', '80'),
+      [keys.backendProtocol]: fc.constantFrom('http', 'https', 'ssl', 'tcp'),
+      [keys.healthProtocol]: fc.constantFrom('TCP', 'HTTP', 'x'),
+      [keys.internal]: fc.constantFrom('true', 'false'),
+      [keys.subnets]: fc.constantFrom('subnet-a', 'subnet-b', 'subnet-a, subnet-b'),
+      [keys.additionalTags]: fc.constantFrom('a=b', 'c=d'),
+    },
+    { requiredKeys: [] },
+  );
+  const wish = fc
+    .record({
+      annotations: annotation.map(
+        (all) =>
+          Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined)) as Record<string, string>,
+      ),
+      ports: fc.uniqueArray(fc.constantFrom(80, 81, 443, 8080), { minLength: 1 }),
+      shift: fc.constantFrom(0, 1000),
+      members: fc.uniqueArray(fc.constantFrom(1, 2, 3, 4)),
+      sourceRanges: fc.constantFrom([], ['192.0.2.0/24'], ['192.0.2.0/24', '198.51.100.0/24']),
+      mayChangeAddress: fc.boolean(),
+      healthPort: fc.constantFrom(10256, 32000),
+    })
+    .map(({ annotations, ports, shift, members, sourceRanges, mayChangeAddress, healthPort }) =>
+      desired({
+        ...{ annotations, sourceRanges, mayChangeAddress, healthCheck: { port: healthPort, path: '/healthz' } },
+        ports: ports.map((number) => port(number, 30_000 + number + shift)),
+        members: members.map((number) => member(number)),
+      }),
+    );
+
+  it('the plan ends, one call a step; members come before others go; the load balancer goes only with consent; and removal leaves what persons made', () =>
+    fc.assert(
+      fc.asyncProperty(fc.array(wish, { minLength: 1, maxLength: 4 }), async (wishes) => {
+        const persons = ['tcp 22 192.0.2.0/24', '-1 * sg-persons'];
+        const { ensure, remove, plan, rulesOfNodes, groups } = machine(persons);
+        const before = rulesOfNodes();
+        let observed: ClassicObserved | undefined;
+        for (const wanted of wishes) {
+          observed = await ensure(wanted, observed, ({ call }, now) => {
+            if (call.does === 'delete load balancer') assert.ok(wanted.mayChangeAddress);
+            if (call.does !== 'deregister instances') return;
+            const there = new Set(now?.pieces.balancer?.instances);
+            for (const { providerID } of wanted.members)
+              assert.ok(there.has(idOf(providerID)!), 'all are in before one goes');
+          });
+          assert.deepEqual(plan(wanted, observed).steps, []);
+          if (observed?.pieces.balancer === undefined) continue;
+          assert.deepEqual(
+            observed.pieces.balancer.instances.toSorted(),
+            wanted.members.map(({ providerID }) => idOf(providerID)!).sort(),
+          );
+        }
+        assert.equal(await remove(observed), undefined);
+        assert.deepEqual(rulesOfNodes(), before);
+        // Where its groups are a person's at the end, what all share stays for the sweep to find.
+        assert.deepEqual(
+          groups().filter((id) => !['sg-nodes', 'sg-persons'].includes(id)),
+          [],
+        );
+      }),
+      { numRuns: 200 },
+    ));
+});
