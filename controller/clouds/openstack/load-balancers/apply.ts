@@ -238,7 +238,7 @@ export function octaviaSteps({ client, reads }: { readonly client: OpenStackClie
     /** Octavia has begun to work on what was changed. */
     function begun(found: Found): Found {
       const begins = (one: LoadBalancer) => isPending(one) && one.pendingMs === 0;
-      const loadBalancers = found.loadBalancers.map((one) => (begins(one) ? reads.memory.begun(one) : one));
+      const loadBalancers = found.loadBalancers.map((one) => (begins(one) ? reads.memory.begun(one, call.does) : one));
       return { ...found, loadBalancers };
     }
 

@@ -18,8 +18,8 @@ export interface Memory {
   forget(owner: Owner): void;
   /** As it was just seen, with how long it has been at work. */
   timed(loadBalancer: LoadBalancer): LoadBalancer;
-  /** As our change has left it, with how long that may take. */
-  begun(loadBalancer: LoadBalancer): LoadBalancer;
+  /** As our change has left it, with how long that may take. @param work which change, as a word */
+  begun(loadBalancer: LoadBalancer, work: string): LoadBalancer;
   /** When our last change of it was answered, monotonic milliseconds, while it is at work on that. */
   begunAtMs(id: string): number | undefined;
   /** It was just seen that it does not exist. */
@@ -50,16 +50,13 @@ const firstRestMs = 30_000;
 const longestRestMs = 600_000;
 
 interface Work {
-  readonly kind: string;
-  /** When our change was answered; undefined: it is not ours. */
-  readonly sinceMs: number | undefined;
-  readonly seenMs: number;
+  readonly status: string;
+  /** Provider and change; undefined: it is not ours. */
+  readonly kind: string | undefined;
+  /** When our change was answered, or it was first seen. */
+  readonly sinceMs: number;
   /** The last look that showed it at work. */
   readonly stillMs: number | undefined;
-}
-
-function kindOf({ provider, status }: LoadBalancer): string {
-  return `${provider} ${status}`;
 }
 
 export function createMemory(clock: Clock): Memory {
@@ -84,16 +81,14 @@ export function createMemory(clock: Clock): Memory {
   const unheard = new Map<string, number>();
 
   function done(id: string): void {
-    const work = atWork.get(id);
+    const { kind, sinceMs, stillMs } = atWork.get(id) ?? {};
     atWork.delete(id);
-    // When it began is known of our own changes alone.
-    if (work?.sinceMs === undefined) return;
-    const { kind, sinceMs, stillMs } = work;
+    if (kind === undefined || sinceMs === undefined) return;
     pace.done(kind, clock.monotonic() - sinceMs, stillMs === undefined ? undefined : stillMs - sinceMs);
   }
 
-  function withTimes(loadBalancer: LoadBalancer, sinceMs: number): LoadBalancer {
-    const expectedMs = pace.expectedMs(kindOf(loadBalancer));
+  function withTimes(loadBalancer: LoadBalancer, { kind, sinceMs }: Work): LoadBalancer {
+    const expectedMs = kind === undefined ? undefined : pace.expectedMs(kind);
     return { ...loadBalancer, pendingMs: clock.monotonic() - sinceMs, expectedMs };
   }
 
@@ -140,19 +135,23 @@ export function createMemory(clock: Clock): Memory {
         else atWork.delete(id);
         return loadBalancer;
       }
+      const nowMs = clock.monotonic();
       const before = atWork.get(id);
-      const work = before?.kind === kindOf(loadBalancer) ? before : { kind: kindOf(loadBalancer), sinceMs: undefined };
-      const seenMs = before?.seenMs ?? clock.monotonic();
-      atWork.set(id, { ...work, seenMs, stillMs: clock.monotonic() });
-      return withTimes(loadBalancer, work.sinceMs ?? seenMs);
+      const known = before?.status === status ? before : { status, kind: undefined, sinceMs: before?.sinceMs ?? nowMs };
+      const work = { ...known, stillMs: nowMs };
+      atWork.set(id, work);
+      return withTimes(loadBalancer, work);
     },
-    begun(loadBalancer) {
-      const { id } = loadBalancer;
-      const sinceMs = clock.monotonic();
-      atWork.set(id, { kind: kindOf(loadBalancer), sinceMs, seenMs: sinceMs, stillMs: undefined });
-      return withTimes(loadBalancer, sinceMs);
+    begun(loadBalancer, work) {
+      const { id, status, provider } = loadBalancer;
+      const begun = { status, kind: `${provider}: ${work}`, sinceMs: clock.monotonic(), stillMs: undefined };
+      atWork.set(id, begun);
+      return withTimes(loadBalancer, begun);
     },
-    begunAtMs: (id) => atWork.get(id)?.sinceMs,
+    begunAtMs(id) {
+      const { kind, sinceMs } = atWork.get(id) ?? {};
+      return kind === undefined ? undefined : sinceMs;
+    },
     ended: (id) => done(id),
     sawGroups(services) {
       groups = new Set(services);

@@ -4,15 +4,17 @@ import fc from 'fast-check';
 import { createPace } from './pace.ts';
 import { waitFor } from './plan-wait.ts';
 
+const work = 'amphora: create load balancer';
+
 /** Looks at work that takes so long, as the plan says; answers after how long each look came. */
 function looksAt(pace: ReturnType<typeof createPace>, takesMs: number): number[] {
   const looks: number[] = [];
-  const expectedMs = pace.expectedMs('create');
+  const expectedMs = pace.expectedMs(work);
   for (let pendingMs = 0, stillMs: number | undefined; ; stillMs = pendingMs) {
     pendingMs += waitFor({ status: 'PENDING_CREATE', pendingMs, expectedMs }).waitMs ?? 0;
     looks.push(pendingMs);
     if (pendingMs < takesMs) continue;
-    pace.done('create', pendingMs, stillMs);
+    pace.done(work, pendingMs, stillMs);
     return looks;
   }
 }
@@ -41,9 +43,21 @@ describe('the pace of Octavia', () => {
     );
   });
 
+  it('a change of a piece that took long once holds up the next ones for seconds at the most', () => {
+    const pace = createPace();
+    const change = 'amphora: update members';
+    for (let round = 0; round < 10; round += 1) pace.done(change, 2000, 1000);
+    pace.done(change, 300_000, 250_000);
+    assert.ok((pace.expectedMs(change) ?? 0) <= 5000);
+    const other = 'amphora: create load balancer';
+    for (let round = 0; round < 10; round += 1) pace.done(other, 4000, 3000);
+    pace.done(other, 300_000, 250_000);
+    assert.ok((pace.expectedMs(other) ?? 0) <= 7000);
+  });
+
   it('knows nothing of other work', () => {
     const pace = createPace();
-    pace.done('create', 20_000, 16_000);
-    assert.deepEqual([pace.expectedMs('create'), pace.expectedMs('update')], [20_000, undefined]);
+    pace.done(work, 20_000, 16_000);
+    assert.deepEqual([pace.expectedMs(work), pace.expectedMs('amphora: update members')], [20_000, undefined]);
   });
 });
