@@ -3,7 +3,6 @@ import type { Report } from '../../../common/report.ts';
 import { names } from '../../../common/well-known.ts';
 import { isNotFound, type KubeApi, type KubeObject } from '../../../controller/kube/api.ts';
 import type { Leadership } from '../../../controller/kube/leadership.ts';
-import type { NodeInformer } from '../../../controller/nodes/node-half.ts';
 import { nodePath } from '../../../controller/nodes/write-node.ts';
 import { createIdentity } from '../../../controller/reports/identity.ts';
 import { rateLimitStore } from '../../../controller/reports/rate-limit-store.ts';
@@ -33,10 +32,13 @@ export interface ReportIntake {
 export interface IntakeParts {
   readonly api: KubeApi;
   readonly clock: Clock;
-  readonly nodes: NodeInformer;
+  /** The cache of Nodes. */
+  readonly nodes: { readonly synced: boolean; get(name: string): { readonly uid: string } | undefined };
   readonly store: ReportStore;
   readonly leadership: Pick<Leadership, 'leading' | 'leaderReportUrl'>;
   readonly read: (value: unknown) => ReadReport;
+  /** Default as in the report API. */
+  readonly limits?: { readonly perNode: number; readonly perAddress: number };
 }
 
 /** Of `@fastify/rate-limit`, whose type knows of no `read`. */
@@ -46,8 +48,7 @@ interface Counter {
 }
 
 const windowMs = 60_000;
-const perNode = 20;
-const perAddress = 300;
+const defaultLimits = { perNode: 20, perAddress: 300 };
 /** Of caches that are made anew with every process; the fleet is small. */
 const kept = 500;
 
@@ -62,7 +63,8 @@ const unproved: ReadonlySet<RefusalCode> = new Set<RefusalCode>([
 ]);
 
 /** What the report API does with a request once it has it, without HTTP and TLS: the same parts in the same order as behind its socket. */
-export function createReportIntake({ api, clock, nodes, store, leadership, read }: IntakeParts): ReportIntake {
+export function createReportIntake(parts: IntakeParts): ReportIntake {
+  const { api, clock, nodes, store, leadership, read, limits = defaultLimits } = parts;
   const identity = createIdentity({
     api,
     clock,
@@ -96,7 +98,7 @@ export function createReportIntake({ api, clock, nodes, store, leadership, read 
   }
 
   async function prove({ token, address }: ReportRequest): Promise<Sender> {
-    if (counted(addressLimit, address, 'read') >= perAddress && !identity.knows(token))
+    if (counted(addressLimit, address, 'read') >= limits.perAddress && !identity.knows(token))
       throw new ReportRefusal('AddressRateLimited');
     try {
       return await identity.identify(token);
@@ -112,7 +114,7 @@ export function createReportIntake({ api, clock, nodes, store, leadership, read 
         if (!leadership.leading)
           return { outcome: 'NotLeader', location: leaderLocation(leadership.leaderReportUrl()) };
         const sender = await prove(request);
-        if (counted(nodeLimit, sender.nodeUid) > perNode) throw new ReportRefusal('NodeRateLimited');
+        if (counted(nodeLimit, sender.nodeUid) > limits.perNode) throw new ReportRefusal('NodeRateLimited');
         const { report } = read(parseBody(request.body));
         if (report === undefined) throw new ReportRefusal('InvalidReport');
         return { outcome: store.put(sender, report), sender, report };
