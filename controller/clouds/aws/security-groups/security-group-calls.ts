@@ -84,24 +84,25 @@ export function createSecurityGroupCalls(
     return group === undefined ? withoutGroup(facts, id) : withGroup(facts, group);
   }
 
-  /** Facts that show who needs it; undefined when nobody does. */
-  async function neededBy(
-    needed: Needed | undefined,
+  /** Whether somebody needs it, and the facts that show that. `reread`: they hold the group itself as it is now. */
+  async function lookWhoNeeds(
+    needed: Needed,
     group: string,
     facts: NetworkFacts,
     signal: AbortSignal | undefined,
-  ): Promise<NetworkFacts | undefined> {
-    if (needed === undefined) return undefined;
+  ): Promise<{ readonly facts: NetworkFacts; readonly isNeeded: boolean; readonly reread: boolean }> {
     if (needed.by === 'users of a group') {
       const fresh = { ...facts, users: await users.read({ urgency: 'change', signal }) };
-      return fresh.users.get(needed.group)?.some((name) => name !== needed.but) ? fresh : undefined;
+      const isNeeded = fresh.users.get(needed.group)?.some((name) => name !== needed.but) ?? false;
+      return { facts: fresh, isNeeded, reread: false };
     }
     const fresh = await refreshed(facts, group, signal);
     const { but, sources } = needed;
     const others = (fresh.groups.get(group)?.ingress ?? []).filter(
       (rule) => ![undefined, but].includes(clientOf(rule)),
     );
-    return others.some(({ source }) => sources?.includes(source) ?? true) ? fresh : undefined;
+    const isNeeded = others.some(({ source }) => sources?.includes(source) ?? true);
+    return { facts: fresh, isNeeded, reread: true };
   }
 
   async function create(
@@ -234,14 +235,16 @@ export function createSecurityGroupCalls(
         });
       case 'revoke ingress':
         return inTurn(async () => {
-          const needed = await neededBy(call.unless, call.group, facts, signal);
-          if (needed !== undefined) return needed;
-          return refreshed(await changeRules(call, facts, options), call.group, signal);
+          const look = call.unless && (await lookWhoNeeds(call.unless, call.group, facts, signal));
+          if (look?.isNeeded) return look.facts;
+          const after = await changeRules(call, look?.facts ?? facts, options);
+          return look?.reread ? after : refreshed(after, call.group, signal);
         });
       case 'delete security group':
-        return inTurn(
-          async () => (await neededBy(call.unless, call.group, facts, signal)) ?? remove(call, facts, options),
-        );
+        return inTurn(async () => {
+          const look = call.unless && (await lookWhoNeeds(call.unless, call.group, facts, signal));
+          return look?.isNeeded ? look.facts : remove(call, look?.facts ?? facts, options);
+        });
     }
   }
 
