@@ -6,6 +6,7 @@ import type {
   LoadBalancers,
   ObservedLoadBalancer,
 } from '../../controller/clouds/load-balancers.ts';
+import { ownerMark, withMark } from '../../controller/clouds/openstack/load-balancers/names.ts';
 import { timestamp } from '../../controller/clouds/openstack/testing/fake-octavia-model.ts';
 import { desiredFor, memberOf, newOwner, port } from '../clouds/desired.ts';
 import { ensure, refOf } from '../clouds/drive.ts';
@@ -90,7 +91,7 @@ describe('calls to OpenStack', () => {
         assert.deepEqual(fresh?.members, observed?.members);
         harness.calls();
         const again = await harness.world.during(balancers.observeAll(harness.world.cluster));
-        assert.equal(harness.calls().length, 6, 'the next list of everything has to read no members');
+        assert.equal(harness.calls().length, 4, 'the next list of everything has to read no members');
         for (const desired of [first, second]) {
           const one = again.find(({ owner }) => owner?.service === desired.owner.service);
           assert.deepEqual(balancers.plan(desired, one).steps, []);
@@ -98,7 +99,7 @@ describe('calls to OpenStack', () => {
       }));
   }
 
-  it('everything of the cluster is six lists, and once a process the networks, the versions and the members of each pool', () =>
+  it('everything of the cluster is four lists, and once a process monitors, groups, networks, versions and the members of each pool', () =>
     withHarness(async (harness) => {
       for (const count of [3, 7]) {
         const all = await services(harness, count);
@@ -110,7 +111,7 @@ describe('calls to OpenStack', () => {
         assert.equal(pools, first.length * 2);
         assert.equal(fresh.length - pools, 9, fresh.join('\n'));
         const again = await harness.world.during(balancers.observeAll(harness.world.cluster));
-        assert.equal(harness.calls().length, 6);
+        assert.equal(harness.calls().length, 4);
         for (const desired of all) {
           const observed = again.find(({ owner }) => owner?.service === desired.owner.service);
           assert.deepEqual(balancers.plan(desired, observed).steps, []);
@@ -131,7 +132,7 @@ describe('calls to OpenStack', () => {
       const batch = ['PUT /lbaas/pools/ID/members', look, look, look];
       assert.deepEqual(harness.calls(), [...batch, ...batch, compared]);
       const all = await harness.world.during(balancers.observeAll(harness.world.cluster));
-      assert.equal(harness.calls().length, 6, 'the next list of everything has to read no members');
+      assert.equal(harness.calls().length, 4, 'the next list of everything has to read no members');
       assert.deepEqual(balancers.plan(grown, all[0]).steps, []);
     }));
 
@@ -150,6 +151,22 @@ describe('calls to OpenStack', () => {
         ...[look, look, look],
       ]);
       assert.equal(await harness.observe({ id: observed?.id }), undefined);
+    }));
+
+  it('a removal right after a look at that very Service begins without another', () =>
+    withHarness(async (harness) => {
+      const balancers = await opened(harness);
+      const { desired, world } = harness;
+      const before = await made(harness, balancers, desired);
+      for (const waitMs of [0, 3000]) {
+        const observed = await world.during(balancers.observe(refOf(desired, { id: before?.id })));
+        await world.pass(waitMs);
+        const [step] = balancers.planRemoval(observed!, { retain: false }).steps;
+        harness.calls();
+        const withheld = balancers.apply(step!, observed, { permit: () => assert.fail('withheld') });
+        await assert.rejects(world.during(withheld));
+        assert.deepEqual(harness.calls(), waitMs === 0 ? [] : [look]);
+      }
     }));
 
   it('many at work are looked at by one list a second', () =>
@@ -204,6 +221,26 @@ describe('calls to OpenStack', () => {
         seen?.members.map(({ healthy }) => healthy),
         [false, true],
       );
+    }));
+
+  it('a monitor that somebody changes and a group of earlier days are seen by a list of everything', () =>
+    withHarness(async (harness) => {
+      const balancers = await opened(harness);
+      const { desired, world } = harness;
+      await made(harness, balancers, desired);
+      const list = async () => (await world.during(balancers.observeAll(world.cluster)))[0];
+      assert.deepEqual(balancers.plan(desired, await list()).steps, []);
+      const [pool] = harness.octavia.balancers.values().next().value?.pools ?? [];
+      pool!.monitor!.fields['delay'] = 77;
+      pool!.fields['updated_at'] = timestamp();
+      assert.match(balancers.plan(desired, await list()).steps[0]?.summary ?? '', /delay from 77/);
+      const description = withMark('Security Group', ownerMark(desired.owner));
+      const group = { id: 'group', name: 'g', description, rules: [] };
+      harness.edge.groups.set(group.id, group as never);
+      assert.doesNotMatch(JSON.stringify(balancers.plan(desired, await list()).steps), /security group/);
+      await world.pass(3_700_000);
+      assert.match(JSON.stringify(balancers.plan(desired, await list()).steps), /delete security group/);
+      harness.edge.groups.delete(group.id);
     }));
 
   it('what a member came to is seen though the load balancer is active again', () =>

@@ -120,6 +120,7 @@ export function octaviaSteps({ client, reads }: { readonly client: OpenStackClie
      * A whole load balancer and its address go by what is there now: what was seen may be of a while ago, and somebody may have come to use it, or have mended it.
      */
     async function changedMeanwhile(): Promise<Found | undefined> {
+      if (reads.memory.isOfNow(observed)) return undefined;
       const deletesAddress = call.does === 'delete floating IP' && found.floatingIps.find(({ id }) => id === call.id);
       const target =
         call.does === 'delete load balancer'

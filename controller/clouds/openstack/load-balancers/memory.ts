@@ -35,6 +35,12 @@ export interface Memory {
   /** The Services that have a security group of their own; a list of everything has shown it. */
   sawGroups(services: readonly string[]): void;
   mayHaveGroup(owner: Owner): boolean;
+  /** Whether any Service may; a list that showed none is believed for an hour. */
+  mayHaveGroups(): boolean;
+  /** What a look at one Service, begun at that moment, answered. */
+  saw(observed: OctaviaObserved | undefined, atMs: number): void;
+  /** Such a look has just answered this, and nothing has been done since. */
+  isOfNow(observed: OctaviaObserved | undefined): boolean;
   /** One in ERROR was deleted, to be made anew; should that go on, it takes ever longer rests. */
   noteRecreation(owner: Owner): void;
   restOf(owner: Owner): number;
@@ -43,6 +49,9 @@ export interface Memory {
   readonly noFailover: boolean;
 }
 
+/** Nobody comes to use a load balancer in less: it takes several changes, each with its wait. */
+const nowMs = 2000;
+const noGroupsMs = 3_600_000;
 /** For how long what is known from our steps alone holds once Octavia lets others in. */
 const uncomparedMs = 30_000;
 /** Between two that came to ERROR as soon as they were made. */
@@ -71,8 +80,9 @@ export function createMemory(clock: Clock): Memory {
   const atWork = new Map<string, Work>();
   /** By Service: how often in a row what was made came to ERROR. */
   const recreations = new Map<string, { readonly count: number; readonly atMs: number }>();
-  /** By Service. */
-  let groups: ReadonlySet<string> | undefined;
+  let groups: { readonly services: ReadonlySet<string>; readonly atMs: number } | undefined;
+  /** By what a look answered: when it began. */
+  const looks = new WeakMap<OctaviaObserved, number>();
   let stamp = 0;
   let everybodyLooked = false;
   /** By Service: looked for in this process. */
@@ -135,10 +145,11 @@ export function createMemory(clock: Clock): Memory {
         else atWork.delete(id);
         return loadBalancer;
       }
-      const nowMs = clock.monotonic();
+      const stillMs = clock.monotonic();
       const before = atWork.get(id);
-      const known = before?.status === status ? before : { status, kind: undefined, sinceMs: before?.sinceMs ?? nowMs };
-      const work = { ...known, stillMs: nowMs };
+      const known =
+        before?.status === status ? before : { status, kind: undefined, sinceMs: before?.sinceMs ?? stillMs };
+      const work = { ...known, stillMs };
       atWork.set(id, work);
       return withTimes(loadBalancer, work);
     },
@@ -154,9 +165,17 @@ export function createMemory(clock: Clock): Memory {
     },
     ended: (id) => done(id),
     sawGroups(services) {
-      groups = new Set(services);
+      groups = { services: new Set(services), atMs: clock.monotonic() };
     },
-    mayHaveGroup: ({ service }) => groups === undefined || groups.has(service),
+    mayHaveGroup: ({ service }) => groups?.services.has(service) ?? true,
+    mayHaveGroups: () => (groups?.services.size ?? 1) > 0 || clock.monotonic() - (groups?.atMs ?? 0) > noGroupsMs,
+    saw(observed, atMs) {
+      if (observed) looks.set(observed, atMs);
+    },
+    isOfNow(observed) {
+      const atMs = observed && looks.get(observed);
+      return atMs !== undefined && clock.monotonic() - atMs < nowMs;
+    },
     noteRecreation({ service }) {
       const count = (recreations.get(service)?.count ?? 0) + 1;
       recreations.set(service, { count, atMs: clock.monotonic() });

@@ -1,7 +1,7 @@
 import type { LoadBalancerRef, ObservedMember, Owner } from '../../load-balancers.ts';
 import { ownerTags } from '../../load-balancers.ts';
 import type { LoadBalancerConfig } from '../load-balancer-config.ts';
-import type { FloatingIp, LoadBalancer, NodePort, SecurityGroup } from './answer.ts';
+import type { FloatingIp, LoadBalancer, NodePort, Pool, SecurityGroup } from './answer.ts';
 import { type List, listings } from './listings.ts';
 import type { Memory } from './memory.ts';
 import { classicName, markIn, serviceIn } from './names.ts';
@@ -20,21 +20,29 @@ export interface ReadAllParts {
   knowMinor(signal?: AbortSignal): Promise<unknown>;
 }
 
-/** Everything of a cluster in six lists, and the members of pools that have changed. */
+/** Everything of a cluster in four lists, with those of monitors and groups where there may be any that are not known, and the members of pools that have changed. */
 export function readAll({ list, pools: inside, memory, config, network, knowMinor }: ReadAllParts) {
+  async function readInside(pools: readonly Pool[], ours: ReadonlySet<string>, signal?: AbortSignal): Promise<Pool[]> {
+    const [filled, monitors] = await Promise.all([
+      inside.withMembers(pools, ours, false, signal),
+      list(listings.monitors, [], signal, 'refresh'),
+    ]);
+    return withMonitors(filled, monitors);
+  }
+
   return async function observeAll(
     cluster: string,
     signal?: AbortSignal,
     adoptable: readonly LoadBalancerRef[] = [],
   ): Promise<readonly OctaviaObserved[]> {
     const stamp = memory.stamp();
-    const [bare, listeners, pools, monitors, floating, groups, facts] = await Promise.all([
+    const mayHaveGroups = config.manageSecurityGroups || adoptable.length > 0 || memory.mayHaveGroups();
+    const [bare, listeners, pools, floating, groups, facts] = await Promise.all([
       list(listings.loadBalancers, [], signal, 'refresh'),
       list(listings.listeners, [], signal, 'refresh'),
       list(listings.pools, [], signal, 'refresh'),
-      list(listings.monitors, [], signal, 'refresh'),
       list(listings.floatingIps, [], signal, 'refresh'),
-      list(listings.groups, [], signal, 'refresh'),
+      mayHaveGroups ? list(listings.groups, [], signal, 'refresh') : [],
       network(),
       knowMinor(signal),
     ]);
@@ -55,7 +63,7 @@ export function readAll({ list, pools: inside, memory, config, network, knowMino
     const needsPorts =
       config.manageSecurityGroups || groups.some((one) => markIn(one.description)?.cluster === cluster);
     const ports = needsPorts ? await list(listings.ports, [], signal, 'refresh') : undefined;
-    const filled = withMonitors(await inside.withMembers(pools, ours, false, signal), monitors);
+    const filled = inside.asKnown(pools, ours) ?? (await readInside(pools, ours, signal));
     inside.keep(ours);
     inside.keepInside(filled);
     const complete = await inside.withProviderIds(filled, ports, signal);
@@ -82,7 +90,10 @@ export function readAll({ list, pools: inside, memory, config, network, knowMino
       memory.remember(subject, same, false);
     }
     memory.looked('everybody', stamp);
-    memory.sawGroups(groups.flatMap((one) => markIn(one.description)?.service ?? []));
+    if (mayHaveGroups) {
+      const marks = groups.map(({ description }) => markIn(description));
+      memory.sawGroups(marks.flatMap((mark) => (mark?.cluster === cluster ? (mark.service ?? []) : [])));
+    }
     const kept = loadBalancers
       .filter(({ tags }) => isKept(tags, cluster))
       .map((one) => givenUp(one, cluster, { ...common, restMs: 0, floatingIps: [], group: undefined }));

@@ -93,6 +93,7 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
     const waiting = await recalled(ref, subject, signal);
     if (waiting) return waiting.observed;
     const stamp = memory.stamp();
+    const atMs = clock.monotonic();
     const tags: Query = [['tags', ownerTagsOf(owner).join(',')]];
     const names = ref.adopt
       ? [classicName({ service: ref.service, clusterName: ref.adopt.clusterName }), ref.name]
@@ -152,6 +153,7 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
     };
     const observed = assemble(subject, found, config);
     memory.looked(owner, stamp);
+    memory.saw(observed, atMs);
     memory.remember(subject, observed, false);
     return observed;
   }
