@@ -128,10 +128,11 @@ export function createNlbReads(parts: AwsParts, network: NetworkReads, users: Us
 
     async observeAll(cluster, signal, adoptable = []) {
       const options: ReadOptions = { urgency: 'refresh', signal };
-      const [clusterTags, balancers, listed] = await Promise.all([
+      const [clusterTags, balancers, listed, early] = await Promise.all([
         awaitCluster(signal),
         queries.loadBalancers({}, options),
         queries.targetGroups({}, options),
+        network.facts([], options),
       ]);
       users.listed(
         'nlb',
@@ -179,7 +180,6 @@ export function createNlbReads(parts: AwsParts, network: NetworkReads, users: Us
         if (service !== undefined) services.set(owner.service, service);
       };
       for (const { tags: its } of [...all, ...groups]) note(its);
-      const early = await network.facts([], options);
       for (const { name, tags: its } of early.groups.values()) if (partNameForm.test(name)) note(its);
       const subjects = [...owners.values()].map((owner) => {
         const adoptRef = adoptable.find((ref) => ref.owner.service === owner.service);

@@ -1,0 +1,104 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ownerTags } from '../../load-balancers.ts';
+import { tagsFor } from '../load-balancer-tags.ts';
+import { leftTag } from './left.ts';
+import { assemble, type LoadBalancer, type NlbObserved, type Pieces } from './observed.ts';
+import { planNlbRemoval } from './removal.ts';
+import { ensure, managed, plain } from './testing/driven.ts';
+import { desired, port } from './testing/example.ts';
+import { createRecordingCalls } from './testing/recording-calls.ts';
+
+const guest = desired({
+  ...{ owner: { ...desired().owner, service: '9f8e7d6c-1111-4222-8333-444455556666' }, service: 'default/guest' },
+  ...{ name: 'a9f8e7d6c111142228333444455556666'.slice(0, 32), ports: [port(8443, 30443)] },
+});
+
+/** A load balancer with a listener of its own Service and one of a guest. */
+async function shared(context = plain) {
+  const calls = createRecordingCalls();
+  const { observed } = await ensure(calls, desired(), undefined, context);
+  const { pieces } = observed!;
+  const own = pieces.own!;
+  const [first] = own.listeners;
+  const tags = tagsFor(guest, pieces.cluster);
+  const theirs = { ...first!, arn: `${first!.arn}-guest`, port: 8443, group: 'arn:guest', tags };
+  return { calls, pieces, own, theirs };
+}
+
+/** Rules on the nodes have gone. */
+const nobodys = ({ network }: Pieces): Pieces['network'] => ({ ...network, groups: new Map() });
+
+const steps = (observed: NlbObserved | undefined, retain = false) =>
+  planNlbRemoval(observed!, retain).steps.map(({ summary }) => summary.replaceAll(/ ?(arn:|k8s-|a0a1)\S+/g, ''));
+
+const detached = ['delete listener TCP 8443 of', 'delete target group'];
+
+describe('a network load balancer that Services share', () => {
+  it('is marked as left, last of all, and not as retained', async () => {
+    const { pieces, own, theirs } = await shared(managed);
+    const both = assemble({ ...pieces, own: { ...own, listeners: [...own.listeners, theirs] } });
+    const plan = planNlbRemoval(both!, false);
+    assert.deepEqual(steps(both), [
+      'delete listener TCP 80 of',
+      'delete target group',
+      'tag security group',
+      'leave load balancer of default/web to the others that use it',
+    ]);
+    assert.ok(!JSON.stringify(plan).includes(ownerTags.retained));
+  });
+
+  it('is done with by its Service once it is left, while others use it, and goes when nobody does', async () => {
+    const { pieces, own, theirs } = await shared();
+    const tags = { ...own.tags, [leftTag]: own.arn };
+    const left = (listeners: LoadBalancer['listeners']) =>
+      assemble({ ...pieces, groups: [], network: nobodys(pieces), own: { ...own, tags, listeners } });
+    assert.deepEqual(steps(left([theirs])), []);
+    assert.deepEqual(steps(left([])).at(-1), 'delete load balancer');
+  });
+
+  const forGuest = async (fields: Partial<LoadBalancer>, more: LoadBalancer['listeners'] = []) => {
+    const { pieces, own, theirs } = await shared();
+    const host = { ...own, listeners: [theirs, ...more], ...fields };
+    const { owner, name, service } = guest;
+    const subject = { owner, name, service, attachTo: own.arn };
+    const groups = host.listeners.includes(theirs) ? [{ ...pieces.groups[0]!, tags: theirs.tags }] : [];
+    return assemble({ ...pieces, subject, own: undefined, hosts: [host], groups, network: nobodys(pieces) });
+  };
+  const leftTags = async () => {
+    const { own } = await shared();
+    return { ...own.tags, [leftTag]: own.arn };
+  };
+
+  it('is not a guest’s to end while its own Service has it', async () => {
+    assert.deepEqual(steps(await forGuest({})), detached);
+  });
+
+  it('goes with the last guest, whose listener may be gone already', async () => {
+    const tags = await leftTags();
+    for (const fields of [{ tags }, { tags, listeners: [] }]) {
+      const observed = await forGuest(fields);
+      assert.deepEqual(observed?.owner, guest.owner);
+      assert.equal(steps(observed)[0], 'delete load balancer which nobody uses any more');
+    }
+  });
+
+  it('stays for another guest, and for one that retains it', async () => {
+    const tags = await leftTags();
+    const { theirs } = await shared();
+    const another = { ...theirs, arn: 'arn:another', port: 9443, tags: { ...theirs.tags, [ownerTags.service]: 'x' } };
+    assert.deepEqual(steps(await forGuest({ tags }, [another])), detached);
+    assert.deepEqual(steps(await forGuest({ tags }), true), ['tag as kept when default/guest goes', ...detached]);
+    const kept = { ...tags, [ownerTags.retained]: 'default/guest' };
+    assert.equal(await forGuest({ tags: kept, listeners: [] }).then((one) => one?.owner), undefined);
+  });
+
+  it('of another cluster, or with a mark of another load balancer, is never ended', async () => {
+    const tags = await leftTags();
+    for (const foreign of [
+      { ...tags, [ownerTags.cluster]: 'another' },
+      { ...tags, [leftTag]: 'arn:another' },
+    ])
+      assert.deepEqual(steps(await forGuest({ tags: foreign })), detached);
+  });
+});
