@@ -71,6 +71,49 @@ describe('a list-watch of a server that fails', () => {
     await informer.stop();
   });
 
+  it('counts failures in a row alone: a watch that ended in order begins the count anew', async () => {
+    const { nodes, informer, counted, clock } = listWatchStand();
+    const fourTimes = Array.from({ length: 4 }, () => broken(500));
+    nodes.failNext('watch', ...fourTimes);
+    informer.start();
+    await clock.advance(60_000);
+    nodes.failNext('watch', ...fourTimes);
+    nodes.endWatches();
+    await clock.advance(60_000);
+    assert.equal(counted.filter((one) => one === 'ended failed').length, 8);
+    assert.equal(nodes.lists.length, 1);
+    assert.equal(nodes.open, 1);
+    await informer.stop();
+  });
+
+  for (const lacking of ['name', 'uid', 'resourceVersion']) {
+    it(`takes no list for complete in which an object has no ${lacking}`, async () => {
+      const metadata = { name: 'a', uid: 'u', resourceVersion: '1', [lacking]: undefined };
+      const api = {
+        call: async () => ({ metadata: { resourceVersion: '1' }, items: [{ metadata }] }) as never,
+        watch: () => Promise.reject(cut()),
+      };
+      const { informer, lines, clock } = listWatchStand({ api });
+      informer.start();
+      await clock.advance(0);
+      assert.equal(informer.synced, false);
+      assert.ok(lines.some((line) => line.includes('without metadata.name, uid or resourceVersion')));
+      await informer.stop();
+    });
+  }
+
+  it('gives up a watch whose bookmark has no version, and resumes where it was', async () => {
+    const { nodes, informer, counted, clock } = listWatchStand();
+    informer.start();
+    await clock.advance(0);
+    nodes.send({ type: 'BOOKMARK', object: {} });
+    await clock.advance(2_000);
+    assert.ok(counted.includes('ended failed'));
+    assert.equal(nodes.watches[1]?.query['resourceVersion'], '100');
+    assert.equal(nodes.lists.length, 1);
+    await informer.stop();
+  });
+
   it('does not ask in a tight loop when watches end at once', async () => {
     const { nodes, informer, clock } = listWatchStand();
     const endAtOnce = () => setImmediate(() => nodes.endWatches());

@@ -160,7 +160,7 @@ describe('a list-watch', () => {
       if (metadata.name === refuse) throw new Error('spec.x is no string');
       return { name: metadata.name, spec };
     };
-    const { nodes, informer, told, lines, clock } = listWatchStand({ trim });
+    const { nodes, informer, told, lines, counted, clock } = listWatchStand({ trim });
     nodes.put('a', { v: 1 });
     informer.start();
     await clock.advance(0);
@@ -173,6 +173,7 @@ describe('a list-watch', () => {
     assert.deepEqual(informer.get('a'), { name: 'a', spec: { v: 1 } });
     assert.deepEqual(told, ['added a', 'added b']);
     assert.ok(lines.some((line) => line.includes('spec.x is no string') && line.includes('key=a')));
+    assert.ok(counted.includes('fault trim'));
     await informer.stop();
   });
 

@@ -87,6 +87,16 @@ describe('the plan of routes', () => {
       [`DuplicatePodCIDR ${a4} n2`, `create ${a4} n1`],
     ],
     [
+      'two Nodes of one age with one range: the first by name gets it, in whatever order they come',
+      { nodes: [node('n2', [a4], { createdAtMs: 1 }), n1] },
+      [`DuplicatePodCIDR ${a4} n2`, `create ${a4} n1`],
+    ],
+    [
+      'two Nodes with one range: the older one gets it, whatever its name',
+      { nodes: [node('a9', [a4]), n1] },
+      [`DuplicatePodCIDR ${a4} a9`, `create ${a4} n1`],
+    ],
+    [
       'two Nodes with one range: who has the route keeps it, though the other was first',
       { nodes: [node('n2', [a4]), n1], routes: [route(a4, 'n2')] },
       [`DuplicatePodCIDR ${a4} n1`, `keep ${a4} n2`],
@@ -125,6 +135,16 @@ describe('the plan of routes', () => {
       'a range out of the cluster`s ranges: its route is made all the same, and removed when it is provably ours',
       { nodes: [node('n1', ['10.9.0.0/24'])], routes: [route('10.8.0.0/24', 'n2')] },
       ['create 10.9.0.0/24 n1', 'remove 10.8.0.0/24 NodeGone sim://n2'],
+    ],
+    [
+      'another spelling of the range in the table is the same range',
+      { nodes: [node('n1', [a6])], routes: [route('fd00:10:0:1:0:0:0:0/64', 'n1')] },
+      [`keep ${a6} n1`],
+    ],
+    [
+      'another spelling of an undecided range is the same range',
+      { undecided: ['fd00:10:0:1:0:0:0:0/64'], routes: [route(a6, 'n1')] },
+      [],
     ],
     [
       'another spelling of the range is the same range',
