@@ -40,15 +40,14 @@ export function octaviaSteps({ client, reads }: { readonly client: OpenStackClie
     const headers = call.does === 'update floating IP' ? await revisionOf(call) : undefined;
     const request = requestOf(call, resolved);
     if (resolved.pool !== '') reads.forgetInside(resolved.pool);
-    const heard = step.action === 'create' ? reads.memory.makes(owner) : () => {};
     let answer: unknown;
     try {
       answer = await client.change({ ...request, headers, urgency: 'change', permit, signal });
-      heard();
     } catch (error) {
       const after = await afterRefusal(error);
       if (after === undefined) {
         reads.memory.forget(owner);
+        if (step.action === 'create') reads.memory.lost(owner);
         throw error;
       }
       return now(after);
