@@ -122,10 +122,10 @@ for (const managed of [false, true]) {
 
     it('goes when all go at the same time, in whatever order their calls come', async () => {
       const before = sorted(await world.inventory());
-      const ahead = [2, 5, 7].map((first) => [...Array(first).fill(0), ...Array(12).fill(1)]);
+      const ahead = [...Array(5).fill(0), ...Array(12).fill(1)];
       const behind = [2, 4].map((first) => [...Array(first).fill(1), ...Array(12).fill(0)]);
-      const mixed = [0x55555555, 0x33333333, 0x1c71c71c, 0x2d96a5f1].map((seed) => bits(seed, 31));
-      for (const turns of managed ? [...ahead, ...behind, ...mixed] : mixed) {
+      const mixed = [0x55555555, 0x1c71c71c].map((seed) => bits(seed, 31));
+      for (const turns of managed ? [ahead, ...behind, ...mixed] : mixed) {
         await together(await share(1), turns, turns.length % 2 === 0);
         assert.deepEqual(sorted(await world.inventory()), before, turns.join(''));
       }
@@ -139,26 +139,14 @@ for (const managed of [false, true]) {
         for (let done = 0; done < after; done += 1) if ((await run.next()).done) return true;
         return false;
       };
-      const cases = [
-        ...([[0, 'other']] as const),
-        ...(managed
-          ? ([
-              [0, 'one'],
-              [1, 'both'],
-            ] as const)
-          : []),
-      ] as const;
-      for (const [first, which] of cases) {
-        for (let after = 1, ended = false; !ended; after += 1) {
-          const users = await share(1);
-          const [one, other] = first === 0 ? users : users.toReversed();
-          if (which === 'other') await gone(one!);
-          else ended = await dies(one!, after);
-          if (which === 'one') await gone(other!);
-          else ended = await dies(other!, after);
-          await Promise.all(users.map((user) => gone(user)));
-          assert.deepEqual(sorted(await world.inventory()), before, `${first} first, ${which} dies after ${after}`);
-        }
+      for (let after = 1, ended = false; !ended; after += 1) {
+        const users = await share(1);
+        const [owner, guest] = users as [User, User];
+        if (managed) await dies(guest, after);
+        else await gone(owner);
+        ended = await dies(managed ? owner : guest, after);
+        await Promise.all(users.map((user) => gone(user)));
+        assert.deepEqual(sorted(await world.inventory()), before, `died after ${after}`);
       }
     });
 
