@@ -15,7 +15,7 @@ export interface ProcessWorld {
 }
 
 /**
- * Runs a program as this process and ends it with the program's exit code; 1 and a stack on stderr for a fault of ours.
+ * Runs a program as this process and ends it with the program's exit code; 1 when something for stdout could not be written, and 1 and a stack on stderr for a fault of ours.
  *
  * @param argv what stands after the program's path
  */
@@ -25,6 +25,12 @@ export function runAsProcess(
 ): void {
   const stop = new AbortController();
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => stop.abort());
+  // Without listeners a full disk, or a reader that went away, would end the process in the middle of its work.
+  let lost: NodeJS.ErrnoException | undefined;
+  process.stdout.on('error', (error) => {
+    lost ??= error;
+  });
+  process.stderr.on('error', () => {});
   const program = make({ clock: systemClock(), random: Math.random, signal: stop.signal, ask });
   runProgram(program, {
     argv,
@@ -33,12 +39,18 @@ export function runAsProcess(
     stdout: (text) => process.stdout.write(text),
     stderr: (text) => process.stderr.write(text),
   }).then(
-    (code) => process.exit(code),
+    // A write that failed is told one tick later.
+    (code) => setImmediate(() => end(code)),
     (error) => {
       process.stderr.write(`${program.name}: ${error instanceof Error ? error.stack : String(error)}\n`);
       process.exit(1);
     },
   );
+
+  function end(code: number): void {
+    if (lost !== undefined && lost.code !== 'EPIPE') process.stderr.write(`${program.name}: stdout: ${lost.message}\n`);
+    process.exit(lost === undefined ? code : code || 1);
+  }
 }
 
 async function ask(question: string): Promise<string | undefined> {
