@@ -115,6 +115,31 @@ describe('the connection of a kubeconfig', () => {
     assert.equal((await connection.credentials(second)).headers['authorization'], 'Bearer third');
   });
 
+  it('names the line of a text that is no YAML, and never what stands there', async () => {
+    const secret = 'precious';
+    const clock = fakeClock();
+    const lines: string[] = [];
+    const log = createLog({ clock, level: 'debug', format: 'text', write: (line) => lines.push(line) });
+    const path = await kubeconfig('torn', { token: secret });
+    const connection = await load({ clock, log, kubeconfig: path });
+    for (const [text, line] of [
+      [`users:\n- name: u\n  user:\n    token: ${secret}\n   bad\n`, 5],
+      [`token: *${secret}\n`, 1],
+      [`a: {${secret}: [\n`, 2],
+    ] as const) {
+      await writeFile(path, text);
+      await assert.rejects(load({ kubeconfig: path }), (error: Error) => {
+        assert.equal(error.message, `kubeconfig ${path}: line ${line}: not valid YAML`);
+        assert.equal(error.cause, undefined);
+        return true;
+      });
+      await clock.advance(60_000);
+      await connection.credentials();
+    }
+    assert.match(lines.join(''), /cannot renew the credentials .*not valid YAML/);
+    assert.ok(!lines.join('').includes(secret), lines.join(''));
+  });
+
   it('keeps what it has while a file is missing, and says so without its content', async () => {
     await writeFile(file('gone'), 'precious');
     const clock = fakeClock();
@@ -177,6 +202,11 @@ describe('the connection of a kubeconfig', () => {
     await assert.rejects(
       load({ kubeconfig: noUrl }),
       /server of cluster "c" is "10.0.0.1:6443", expected an https:\/\/ URL/,
+    );
+    const plain = await kubeconfig('plain', {}, { server: 'http://10.0.0.1:8080' });
+    await assert.rejects(
+      load({ kubeconfig: plain }),
+      /kubeconfig .*plain: server of cluster "c" is "http:\/\/10.0.0.1:8080", expected an https:\/\/ URL/,
     );
     const proxy = await kubeconfig('proxy', {}, { 'proxy-url': 'http://proxy:3128' });
     await assert.rejects(load({ kubeconfig: proxy }), /proxy-url, which is not supported/);

@@ -75,6 +75,8 @@ function readConfig(options: KubeConfigOptions): KubeConfig {
       config.loadFromFile(options.kubeconfig);
       readTokenFile(config, options.kubeconfig);
     } catch (error) {
+      const line = yamlLine(error);
+      if (line !== undefined) throw new Error(`kubeconfig ${options.kubeconfig}: line ${line}: not valid YAML`);
       throw new Error(`kubeconfig ${options.kubeconfig}: ${(error as Error).message}`, { cause: error });
     }
   }
@@ -87,11 +89,18 @@ function readConfig(options: KubeConfigOptions): KubeConfig {
   if (!config.getCurrentUser()) {
     throw new Error(`${from}: context "${context.name}" names user "${context.user}", which is not there`);
   }
-  if (!/^https?:\/\//.test(cluster.server)) {
+  const form = cluster.skipTLSVerify ? /^https?:\/\// : /^https:\/\//;
+  if (!form.test(cluster.server)) {
     throw new Error(`${from}: server of cluster "${cluster.name}" is "${cluster.server}", expected an https:// URL`);
   }
   if (cluster.proxyUrl) throw new Error(`${from}: cluster "${cluster.name}" has a proxy-url, which is not supported`);
   return config;
+}
+
+/** Where the text is no YAML, by either parser; undefined for other failures. Their messages quote what stands there, which may be a token. */
+function yamlLine(error: unknown): number | undefined {
+  const { mark, linePos } = error as { mark?: { line: number }; linePos?: readonly { line: number }[] };
+  return mark === undefined ? linePos?.[0]?.line : mark.line + 1;
 }
 
 /** `users[].user.tokenFile`, which client-node 2.0.1 drops silently (it looks for `token-file`): the server would see nobody. */
