@@ -71,7 +71,8 @@ describe("the kubelet's kubeconfig", () => {
 
   test('is refused where it cannot be followed, by the name of the field', async () => {
     for (const [text, message] of [
-      ['a: [', /./],
+      ['a: [', /^Error: line 1: not valid YAML$/],
+      ['users:\n- name: u\n  user:\n    token: secret\n   bad\n', /^Error: line 5: not valid YAML$/],
       ['[]', /the file: expected a map/],
       ['{}', /current-context: missing/],
       [withUser({}), /user: expected a client certificate with its key, a token or exec/],

@@ -33,7 +33,7 @@ export interface Kubeconfig {
  */
 export function parseKubeconfig(text: string, file: string): Kubeconfig {
   const folder = dirname(file);
-  const document = record(parse(text), 'the file');
+  const document = record(parseYaml(text), 'the file');
   const context = named(document, 'contexts', 'context', string(document, 'current-context'));
   const cluster = named(document, 'clusters', 'cluster', string(context, 'cluster'));
   const user = named(document, 'users', 'user', string(context, 'user'));
@@ -46,6 +46,16 @@ export function parseKubeconfig(text: string, file: string): Kubeconfig {
   const ca = sourceOf(cluster, 'certificate-authority', folder);
   if (ca === undefined) throw new Error('certificate-authority: missing, expected a file or data');
   return { server, ca, serverName: optional(cluster, 'tls-server-name'), credential: credentialOf(user, folder) };
+}
+
+/** The parser's own message quotes what stands around the fault, which may be a token. */
+function parseYaml(text: string): unknown {
+  try {
+    return parse(text);
+  } catch (error) {
+    const line = (error as { linePos?: readonly { line: number }[] }).linePos?.[0]?.line;
+    throw new Error(`${line === undefined ? '' : `line ${line}: `}not valid YAML`);
+  }
 }
 
 function credentialOf(user: Fields, folder: string): Credential {
