@@ -76,7 +76,7 @@ describe('the connections of the client', () => {
       stand.handle = (_, response) => start(response);
       const before = stand.server.requests.length;
       const pending = failure(
-        stand.client({ clock }).call({ verb: 'patch', path: '/api/v1/nodes/a', body: {}, timeoutMs: 5_000 }),
+        stand.client({ clock }).call({ verb: 'patch', path: '/api/v1/nodes/a', body: {}, timeoutMs: 4_999.6 }),
       );
       await stand.server.seen(before + 1);
       let over = false;

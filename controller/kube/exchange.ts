@@ -102,7 +102,7 @@ export function open(
     onFailure(new KubeError({ status: 0, reason, message: `${method} ${name}: ${message}`, cause }));
   };
   const fail = (error: unknown) => end('Unreachable', error instanceof Error ? error.message : String(error), error);
-  const timer = clock.setTimer(timeoutMs, () => end('Timeout', `no answer within ${timeoutMs} ms`));
+  const timer = clock.setTimer(timeoutMs, () => end('Timeout', `no answer within ${Math.round(timeoutMs)} ms`));
   const onAbort = () => end('Aborted', 'given up', signal?.reason);
   signal?.addEventListener('abort', onAbort);
   request.on('error', fail);
