@@ -12,6 +12,7 @@ export function printPlan(plan: Plan): string {
     ? 'Nothing would be changed'
     : `${count('create')} to create, ${count('update')} to update, ${count('delete')} to delete`;
   const held = count('hold') > 0 ? `, ${count('hold')} held back` : '';
+  const doubtful = plan.problems.length > 0 ? `, ${plan.problems.length} in doubt` : '';
   const listed = rows.length > 0 ? table([['', 'OBJECT', 'CHANGE', 'IN'], ...rows]) : '';
-  return `${listed}${problems}${verdict}${held}.\n`;
+  return `${listed}${problems}${verdict}${held}${doubtful}.\n`;
 }
