@@ -6,7 +6,7 @@ import { table } from '../explain/table.ts';
 import { clusterFlags } from '../options/network-flags.ts';
 import { commonFlags, runFlags } from '../options/own-flags.ts';
 import { readLoops } from '../options/run-options.ts';
-import { type ControllerWorld, exitCode, outputFlags, printJson, withClouds } from './command.ts';
+import { type ControllerWorld, exitCode, orInterrupted, outputFlags, printJson, withClouds } from './command.ts';
 
 const checkFlags = defineFlags({
   controllers: runFlags.controllers,
@@ -30,7 +30,8 @@ export function checkCommand(world: ControllerWorld): CommandDefinition {
           readLoops(values.controllers),
           values.clusterCidr !== '' && values.configureCloudRoutes,
         );
-        const checked = await withClouds(values, world, io, (api, clouds) => runChecks(api, clouds, world.signal));
+        const checking = withClouds(values, world, io, (api, clouds) => runChecks(api, clouds, world.signal));
+        const checked = await orInterrupted(world.signal, checking);
         const lines = checked.map((line) => ({ ...line, needed: isNeeded(line, halves) }));
         const rows = lines.map(({ of, name, ok, needed, message }) => {
           const result = ok ? 'ok' : needed ? 'FAILED' : 'not needed';

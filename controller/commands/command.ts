@@ -3,6 +3,7 @@ import { defineFlags, type FlagValues } from '../../common/process/flags.ts';
 import { createLog, errorFields, type Log } from '../../common/process/log.ts';
 import type { ProgramIo } from '../../common/process/program.ts';
 import type { Random } from '../../common/process/random.ts';
+import { untilAborted } from '../../common/process/until.ts';
 import { CloudConfigError } from '../clouds/cloud.ts';
 import { connectTo } from '../connect.ts';
 import type { KubeApi } from '../kube/api.ts';
@@ -56,6 +57,14 @@ export async function exitCode(io: ProgramIo, command: string, work: () => Promi
     io.stderr(`mooring-controller ${command}: ${message}${cause === undefined ? '' : `: ${cause}`}\n`);
     return wrong ? 2 : 1;
   }
+}
+
+/** Ends waiting at once when the person asks for it: for commands that change nothing, so that nothing is left half done. */
+export async function orInterrupted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
+  const interrupted = untilAborted(signal).then(() => {
+    throw new Error('interrupted');
+  });
+  return Promise.race([work, interrupted]);
 }
 
 export function printJson(io: ProgramIo, value: unknown): void {

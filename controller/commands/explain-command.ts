@@ -10,11 +10,20 @@ import { isNotFound } from '../kube/api.ts';
 import { clusterFlags } from '../options/network-flags.ts';
 import { OptionError } from '../options/options.ts';
 import { commonFlags } from '../options/own-flags.ts';
-import { type ControllerWorld, exitCode, leaseFlags, openLog, outputFlags, printJson, withApi } from './command.ts';
+import {
+  type ControllerWorld,
+  exitCode,
+  leaseFlags,
+  openLog,
+  orInterrupted,
+  outputFlags,
+  printJson,
+  withApi,
+} from './command.ts';
 
 const explainFlags = defineFlags({ 'load-balancer-class': clusterFlags['load-balancer-class'] });
 
-export function explainCommand({ clock }: ControllerWorld): CommandDefinition {
+export function explainCommand({ clock, signal }: ControllerWorld): CommandDefinition {
   return defineCommand({
     summary: 'Says where a node or a service stands and why, from the API server alone.',
     operands: ['node|service', 'name'],
@@ -36,13 +45,14 @@ export function explainCommand({ clock }: ControllerWorld): CommandDefinition {
           leaseName: values.leaderElectResourceName,
         };
         try {
-          const explanation = await withApi(values.kubeconfig, { clock, log, env: io.env }, async (api) =>
+          const explained = withApi(values.kubeconfig, { clock, log, env: io.env }, async (api) =>
             'node' in subject
               ? explainNode(await readNodeFacts(api, subject.node, where))
               : explainService(
                   await readServiceFacts(api, subject, { ...where, loadBalancerClasses: values.loadBalancerClass }),
                 ),
           );
+          const explanation = await orInterrupted(signal, explained);
           if (values.output === 'json') printJson(io, explanation);
           else io.stdout(printExplanation(explanation));
           return 0;

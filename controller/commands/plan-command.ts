@@ -11,6 +11,7 @@ import {
   exitCode,
   leaseFlags,
   leasePath,
+  orInterrupted,
   outputFlags,
   printJson,
   withClouds,
@@ -41,7 +42,7 @@ export function planCommand(world: ControllerWorld): CommandDefinition {
     run: ({ values, io }) =>
       exitCode(io, 'plan', async () => {
         const options = readClusterOptions(values);
-        const made = await withClouds(values, world, io, (api, clouds, log) =>
+        const making = withClouds(values, world, io, (api, clouds, log) =>
           makePlan({
             ...{ api, clock, random, log, clouds, options },
             leasePath: leasePath(values),
@@ -50,6 +51,7 @@ export function planCommand(world: ControllerWorld): CommandDefinition {
             say: (line) => io.stderr(`${line}\n`),
           }),
         );
+        const made = await orInterrupted(world.signal, making);
         if (values.output === 'json') printJson(io, made);
         else io.stdout(printPlan(made));
         if (made.problems.length > 0) return 1;
