@@ -184,6 +184,17 @@ test('help shows defaults, choices, variables and examples, and leaves out what 
   assert.doesNotMatch(text, /kube-api-qps/);
 });
 
+test('a flag of many choices tells them in its text, so that the column of names stays narrow', () => {
+  const choices = Array.from({ length: 12 }, (_, at) => `choice-${at}`);
+  const own = defineFlags({ cloud: { kind: 'string', choices, help: 'The cloud.' } });
+  const text = helpText(own, 'tool run [flags]', 'Runs.', []);
+  assert.match(text, /--cloud <text> {2,}The cloud\. \(one of choice-0, choice-1/);
+  assert.ok(
+    text.split('\n').every((line) => line.length <= 110),
+    text,
+  );
+});
+
 test('describes flags as rows for a reference page', () => {
   const row = describeFlags(flags).find(({ name }) => name === 'poll-interval');
   assert.deepEqual(row, {

@@ -215,6 +215,9 @@ export function describeFlags(definitions: FlagDefinitions): FlagDescription[] {
   });
 }
 
+/** Choices longer than this would leave no room for the texts beside them. */
+const maxColumn = 32;
+
 /** Help for people: usage, summary, the flags that do something, examples. */
 export function helpText(
   definitions: FlagDefinitions,
@@ -227,9 +230,12 @@ export function helpText(
   command.name(program).usage(rest.join(' ')).description(summary);
   for (const row of describeFlags(definitions)) {
     if (row.status !== 'active') continue;
-    const long = `--${row.name}${row.kind === 'bool' ? '' : ` <${row.choices?.join('|') ?? placeholders[row.kind]}>`}`;
+    const choices = row.choices?.join('|') ?? '';
+    const isShort = choices !== '' && choices.length <= maxColumn;
+    const long = `--${row.name}${row.kind === 'bool' ? '' : ` <${isShort ? choices : placeholders[row.kind]}>`}`;
     const notes = [
       row.required ? 'required' : '',
+      choices === '' || isShort ? '' : `one of ${row.choices?.join(', ')}`,
       row.repeatable ? 'may be repeated' : '',
       row.default === undefined ? '' : `default ${row.default}`,
       row.env === undefined ? '' : `env ${row.env}`,
