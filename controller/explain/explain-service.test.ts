@@ -76,6 +76,13 @@ describe('explain service', () => {
     assert.equal(told.why, 'lb-9 is theirs');
   });
 
+  it('comes with what to do wherever a person is needed', () => {
+    for (const reason of Object.keys(loadBalancerReasons)) {
+      const { state, remedy } = explainService(facts({ metadata: ours, ...stands(reason) }));
+      if (state === 'refused' && reason !== 'Ensured' && reason !== 'Deleting') assert.notEqual(remedy, '', reason);
+    }
+  });
+
   it('sends nobody to the log of a leader that there is not', () => {
     assert.match(explainService(facts({}, { leader: undefined })).why, /no controller holds the Lease/);
     const late = explainService(facts({}, { leader: { identity: 'one', renewTime: at(90), annotations: {} } }));

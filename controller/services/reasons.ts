@@ -40,7 +40,10 @@ export const loadBalancerReasons = {
       'A source range of the Service is not a CIDR, or none is of a family that the Service has, so that nobody could connect; the load balancer stays as it was.',
     remedy: 'Correct spec.loadBalancerSourceRanges or the annotation; the message says which entry.',
   },
-  InvalidSpec: { meaning: 'The Service cannot be worked with as it is; the message names the field.', remedy: '' },
+  InvalidSpec: {
+    meaning: 'The Service cannot be worked with as it is; the message names the field.',
+    remedy: 'Correct that field.',
+  },
   ForeignLoadBalancer: {
     meaning: 'A load balancer that is not provably ours is in the way, or is asked for without consent.',
     remedy: 'Give it the consent tag, list it in --attachable-load-balancers, or rename or remove it.',
@@ -49,7 +52,11 @@ export const loadBalancerReasons = {
     meaning: 'What is asked for would give the load balancer another address.',
     remedy: 'Set mooring.dev/allow-address-change to true on the Service, if that is meant.',
   },
-  Unsupported: { meaning: 'This cloud cannot do what the Service asks; the message names it.', remedy: '' },
+  Unsupported: {
+    meaning:
+      'This cloud cannot do what the Service asks, or an annotation has a value that is none; the message names it.',
+    remedy: 'Correct that annotation or field, or leave it out.',
+  },
   Conflict: {
     meaning: 'Another Service has the same port of the same load balancer.',
     remedy: 'Give one of them another port or another load balancer.',
