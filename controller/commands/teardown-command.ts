@@ -7,6 +7,7 @@ import { readClusterUid } from '../cluster-identity.ts';
 import { table } from '../explain/table.ts';
 import { createLookups, type Lookups } from '../instances/lookups.ts';
 import type { KubeApi } from '../kube/api.ts';
+import { assertListable } from '../kube/assert-listable.ts';
 import { createElector, type Elector } from '../kube/elector.ts';
 import { createListWatch } from '../kube/list-watch.ts';
 import type { ConfiguredCloud } from '../nodes/configured-cloud.ts';
@@ -166,6 +167,7 @@ async function sightOf(
     trim: viewNode,
     unread: unreadOfNode,
   });
+  await assertListable(api, ['/api/v1/nodes']);
   nodes.start();
   await nodes.whenSynced();
   await nodes.stop();

@@ -5,6 +5,7 @@ import type { Random } from '../../common/process/random.ts';
 import { readClusterUid } from '../cluster-identity.ts';
 import { createLookups, type Lookups } from '../instances/lookups.ts';
 import { isNotFound, type KubeApi, type KubeObject } from '../kube/api.ts';
+import { assertListable } from '../kube/assert-listable.ts';
 import type { Leadership } from '../kube/leadership.ts';
 import { createListWatch, type ListWatch } from '../kube/list-watch.ts';
 import { createBudgetKeeper } from '../nodes/budget-keeper.ts';
@@ -71,6 +72,7 @@ export async function makePlan(parts: PlanParts): Promise<Plan> {
   try {
     say('reading the cluster');
     const cluster = { uid: await readClusterUid(api), name: options.clusterName };
+    await assertListable(api, ['/api/v1/nodes', ...(serving.length > 0 ? ['/api/v1/services'] : [])]);
     for (const informer of started) informer.start();
     await Promise.all(started.map((informer) => informer.whenSynced()));
     say(`planning for ${nodes.size} nodes and ${services.size} services`);

@@ -6,6 +6,7 @@ import { annotations } from '../../common/well-known.ts';
 import { classicName, classicTags } from '../../controller/clouds/simulated/adoption.ts';
 import { createSimulatedCloud as openSimulated } from '../../controller/clouds/simulated/simulated-cloud.ts';
 import { readClusterUid } from '../../controller/cluster-identity.ts';
+import { type KubeApi, type KubeCall, KubeError } from '../../controller/kube/api.ts';
 import { isEmptyPlan, type Plan } from '../../controller/plan/planned-change.ts';
 import { printPlan } from '../../controller/plan/print-plan.ts';
 import { makePlan } from '../../controller/plan/run-plan.ts';
@@ -24,7 +25,7 @@ describe('the plan', () => {
   });
   afterEach(() => world.close());
 
-  async function plan(clusterCidr = '', adopts = false): Promise<Plan> {
+  async function plan(clusterCidr = '', adopts = false, kubeApi: KubeApi = kube): Promise<Plan> {
     const { clock } = world;
     const api = openSimulated({
       config: {
@@ -40,8 +41,9 @@ describe('the plan', () => {
     const cidrs = parseClusterCidrs(clusterCidr);
     assert.ok(!('expected' in cidrs));
     let made: Plan | undefined;
+    let failed = false;
     const making = makePlan({
-      ...{ api: kube, clock, random: seededRandom(2), log: silentLog },
+      ...{ api: kubeApi, clock, random: seededRandom(2), log: silentLog },
       clouds: [{ name: 'simulated', scope: api.scope, accepts: (id) => api.accepts(id), selector: undefined, api }],
       options: {
         clusterName: 'blue',
@@ -57,13 +59,31 @@ describe('the plan', () => {
     }).then((done) => {
       made = done;
     });
-    for (let waits = 0; made === undefined && waits < 600; waits += 1) await clock.advance(100);
+    making.catch(() => {
+      failed = true;
+    });
+    for (let waits = 0; made === undefined && !failed && waits < 600; waits += 1) await clock.advance(100);
+    assert.ok(made !== undefined || failed, 'still waiting after a minute');
     await making;
     assert.ok(made);
     return made;
   }
 
   const ofService = ({ changes }: Plan) => changes.filter(({ object }) => object === 'service default/web');
+
+  for (const resource of ['nodes', 'services']) {
+    it(`fails where it may not list ${resource}, instead of waiting for them`, async () => {
+      const denied = new KubeError({ status: 403, reason: 'Forbidden', message: `${resource} is forbidden` });
+      const api: KubeApi = {
+        watch: (call) => kube.watch(call),
+        call: async <T>(call: KubeCall) => {
+          if (call.path === `/api/v1/${resource}`) throw denied;
+          return kube.call<T>(call);
+        },
+      };
+      await assert.rejects(plan('', false, api), denied);
+    });
+  }
 
   it('says what would be taken over, and how to', async () => {
     world.node('n0');
