@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { isCloudError } from '../../common/cloud-error.ts';
 import type { DesiredLoadBalancer, DesiredPort } from '../../controller/clouds/load-balancers.ts';
 import { keys } from '../../controller/clouds/openstack/load-balancers/annotations.ts';
 import { memberOf, port } from '../clouds/desired.ts';
-import { Crash, ensure, printStep, remove } from '../clouds/drive.ts';
+import { Crash, type CrashPoint, ensure, printStep, remove } from '../clouds/drive.ts';
 import { subnetId } from './fake-world.ts';
 import { type OctaviaHarness, octaviaHarness } from './octavia-harness.ts';
 
@@ -165,6 +166,64 @@ describe('whatever a Service asks for, whatever happened before', () => {
             });
             await remove(await harness.driving());
             assert.equal(JSON.stringify(await harness.world.inventory()), before);
+          } finally {
+            await harness.close();
+          }
+        },
+      ),
+      { numRuns: 60, includeErrorInReport: true },
+    );
+  });
+
+  it('one process that goes on after faults, and after what others did, ends where a fresh one has nothing to do', async () => {
+    const fault = fc.constantFrom<'nothing' | 'before' | 'after' | 'lost'>('nothing', 'before', 'after', 'lost');
+    const round = fc.record({ wish, fault, call: fc.integer({ min: 1, max: 8 }), damage, list: fc.boolean() });
+    await fc.assert(
+      fc.asyncProperty(
+        config,
+        fc.array(round, { minLength: 1, maxLength: 5 }),
+        fc.integer({ min: 0, max: 2 }),
+        async (section, rounds, looks) => {
+          const harness = await octaviaHarness(`[LoadBalancer]\nsubnet-id = ${subnetId}\n${section}`);
+          const { world, octavia, edge, record } = harness;
+          try {
+            octavia.looks = looks;
+            const before = JSON.stringify(await world.inventory());
+            const { balancers } = await harness.driving();
+            const driving = (crash?: CrashPoint) => ({
+              ...{ world, balancers, desired: harness.desired, record },
+              ...(crash ? { crash } : {}),
+            });
+            const isFault = (error: unknown) => error instanceof Crash || isCloudError(error);
+            for (const each of rounds) {
+              harness.desired = desiredOf(harness, each.wish);
+              hurt(harness, each.damage);
+              if (each.list) await world.during(balancers.observeAll(world.cluster));
+              const { fault: at, call } = each;
+              if (at === 'lost') world.loseAnswer?.(call - 1);
+              try {
+                await ensure(driving(at === 'before' || at === 'after' ? { at, call } : undefined));
+              } catch (error) {
+                if (!isFault(error)) throw error;
+              }
+              await world.pass(balancers.settleMs);
+              const { refusals } = await ensure(driving());
+              assert.deepEqual(refusals, []);
+              assert.deepEqual((await ensure(await harness.driving())).steps.map(printStep), [], 'to a fresh process');
+              assert.deepEqual([octavia.balancers.size, edge.floatingIps.size], [1, 1]);
+              const [one] = await world.during(balancers.observeAll(world.cluster));
+              assert.deepEqual(balancers.plan(harness.desired, one).steps.map(printStep), [], 'by a list');
+            }
+            harness.desired = { ...harness.desired, annotations: {} };
+            await ensure(driving());
+            const { fault: at = 'nothing', call = 1 } = rounds[0] ?? {};
+            await remove(driving(at === 'before' || at === 'after' ? { at, call } : undefined)).catch(
+              (error: unknown) => {
+                if (!isFault(error)) throw error;
+              },
+            );
+            await remove(driving());
+            assert.equal(JSON.stringify(await world.inventory()), before);
           } finally {
             await harness.close();
           }
