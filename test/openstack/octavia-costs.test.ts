@@ -284,6 +284,31 @@ describe('calls to OpenStack', () => {
       assert.match((await looked()).steps[0]?.summary ?? '', /floating IP/);
     }));
 
+  it('a piece that Octavia has left at work for ever holds nothing up for long', () =>
+    withHarness(async (harness) => {
+      const balancers = await opened(harness);
+      const { desired, world } = harness;
+      const observed = await made(harness, balancers, desired);
+      const grown = { ...desired, members: desired.members.slice(1) };
+      const [step] = balancers.plan(grown, observed).steps;
+      let known = await world.during(balancers.apply(step!, observed, { permit: () => {} }));
+      harness.octavia.settle();
+      const [balancer] = harness.octavia.balancers.values();
+      balancer!.pools[0]!.status = 'PENDING_UPDATE';
+      harness.calls();
+      let waitedMs = 0;
+      for (;;) {
+        const { steps, waitMs } = balancers.plan(grown, known);
+        assert.deepEqual(steps, []);
+        if (waitMs === undefined) break;
+        waitedMs += waitMs;
+        await world.pass(waitMs);
+        known = await world.during(balancers.observe(refOf(grown, { id: known?.id })));
+      }
+      assert.ok(waitedMs >= 60_000 && waitedMs < 120_000, `${waitedMs} ms`);
+      assert.ok(harness.calls().length < 60);
+    }));
+
   it('where statuses are not shown everything is read, and they are not asked for again', () =>
     withHarness(async (harness) => {
       harness.fake.fault = (call, response) => {

@@ -64,7 +64,7 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
   const subnets = new Map<string, { readonly id: string; readonly atMs: number }>();
   const compareNow = comparison(client);
   const recalled = recalledWhileWaiting({
-    ...{ memory, compareNow, look: createLooks({ clock, list, get }), learn: inside.learn },
+    ...{ clock, memory, compareNow, look: createLooks({ clock, list, get }), learn: inside.learn },
     assemble: (subject, found) => assemble(subject, found, config),
   });
   let minor: number | undefined;

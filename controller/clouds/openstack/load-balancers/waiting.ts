@@ -1,3 +1,4 @@
+import type { Clock } from '../../../../common/process/clock.ts';
 import type { LoadBalancerRef } from '../../load-balancers.ts';
 import type { LoadBalancer } from './answer.ts';
 import type { Look } from './looks.ts';
@@ -6,7 +7,11 @@ import { type Found, foundIn, type OctaviaObserved, type Subject, withLoadBalanc
 import { isAtWork, isPending } from './plan-wait.ts';
 import type { CompareNow } from './status-tree.ts';
 
+/** What is at work for longer has been forgotten by Octavia; the load balancer takes changes all the same. */
+const longestLagMs = 60_000;
+
 export interface WaitingParts {
+  readonly clock: Clock;
   readonly memory: Memory;
   readonly look: Look;
   readonly compareNow: CompareNow;
@@ -26,7 +31,10 @@ export type Recalled = (
  * While Octavia is at work on a load balancer, one read tells so; the rest is as it was. Octavia lets nobody else in meanwhile: when it is done, there is what our step has
  * made of what was there. Before that counts as all that there is, it is compared with what Octavia tells of everything in one answer.
  */
-export function recalledWhileWaiting({ memory, look, compareNow, learn, assemble }: WaitingParts): Recalled {
+export function recalledWhileWaiting({ clock, memory, look, compareNow, learn, assemble }: WaitingParts): Recalled {
+  /** By load balancer that is active while something on it is at work. */
+  const laggingSince = new Map<string, number>();
+
   return async function recalled(ref, subject, signal) {
     const { observed: known, sure = false } = memory.recall(ref.owner) ?? {};
     const main = known?.pieces.own ?? known?.pieces.hosts.find(({ id }) => id === ref.attachTo);
@@ -57,8 +65,14 @@ export function recalledWhileWaiting({ memory, look, compareNow, learn, assemble
     } else if (!assumed) return undefined;
     if ([...hosts, ...doubles].some((one) => one !== main && isPending(one))) return undefined;
     const compared = await compareNow(now, signal);
-    if (compared.is === 'different') return undefined;
-    if (compared.is === 'at work') return result(memory.timed({ ...now, status: 'PENDING_UPDATE' }));
+    if (compared.is === 'at work') {
+      const sinceMs = laggingSince.get(now.id) ?? clock.monotonic();
+      laggingSince.set(now.id, sinceMs);
+      const pendingMs = clock.monotonic() - sinceMs;
+      if (pendingMs < longestLagMs) return result({ ...now, status: 'PENDING_UPDATE', pendingMs });
+    }
+    laggingSince.delete(now.id);
+    if (compared.is !== 'as known') return undefined;
     learn(compared.loadBalancer);
     return result(compared.loadBalancer);
   };
