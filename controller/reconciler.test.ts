@@ -92,6 +92,19 @@ describe('a reconciler', () => {
     await reconciler.stop();
   });
 
+  it('merges what is asked for while a key runs: the shorter wait and the higher priority', async () => {
+    const { clock, reconciler, begun } = reconcilerStand((_, at) => sleep(at, 100));
+    reconciler.start();
+    reconciler.enqueue('a');
+    await clock.advance(50);
+    reconciler.enqueue('a', { afterMs: 300, priority: 'high' });
+    reconciler.enqueue('a', { afterMs: 10_000, priority: 'low' });
+    for (const key of ['b', 'c', 'd', 'e']) reconciler.enqueue(key);
+    await clock.advance(20_000);
+    assert.deepEqual(begun, ['a', 'b', 'c', 'd', 'a', 'e']);
+    await reconciler.stop();
+  });
+
   it('comes back when the run asks for it', async () => {
     let again: number | undefined = 15_000;
     const { clock, reconciler, begun } = reconcilerStand(async () =>

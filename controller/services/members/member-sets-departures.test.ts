@@ -136,6 +136,24 @@ describe('a member whose Node is gone', () => {
     assert.match(state.annotations['mooring.dev/deletion-ledger'] ?? '', /^m\d+x1$/);
   });
 
+  it('is let go before those whose Nodes vanished later, whatever its name', async () => {
+    const { clock, remove, lead, paused } = memberWorld(named(10).map((name) => memberNode(name)));
+    const { print, sets } = lead();
+    paused.value = true;
+    for (const names of [['n005'], ['n001', 'n009']]) {
+      remove(...names);
+      await clock.advance(2000);
+      print(held(named(10)));
+    }
+    await clock.advance(60_000);
+    paused.value = false;
+    await clock.advance(60_000);
+    assert.deepEqual(
+      sets.withheld().map(({ node }) => node),
+      ['n001', 'n009'],
+    );
+  });
+
   it('is forgotten when no load balancer has held it for hours: years of churn cost no memory', async () => {
     const { clock, put, remove, lead } = memberWorld([memberNode('a')]);
     const { sets } = lead();

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { taints } from '../../../common/well-known.ts';
 import { uninitializedTaint } from '../../nodes/testing/example-node.ts';
 import { excluded, held, marked, memberSetsOf, memberWorld, named, scope } from './testing/member-world.ts';
-import { memberNode } from './testing/node-list.ts';
+import { idOf, memberNode } from './testing/node-list.ts';
 
 describe('the shared member sets', () => {
   it('decide nothing from a cache that is not synced', () => {
@@ -110,6 +110,31 @@ describe('the shared member sets', () => {
     assert.deepEqual(await step(() => nodes.put(memberNode('b', { deleting: true }))), [3, 'a b~']);
     assert.deepEqual(await step(() => nodes.remove('b')), [4, 'a b~']);
     assert.deepEqual(await step(() => nodes.put(memberNode('c'))), [5, 'a b~ c']);
+  });
+
+  it('have one member for an instance that two Nodes claim: that of the first by name, whoever came first', () => {
+    for (const names of [
+      ['a', 'b'],
+      ['b', 'a'],
+    ]) {
+      const { lead } = memberWorld(names.map((name) => memberNode(name, { providerID: idOf('one') })));
+      const { ask, print } = lead();
+      assert.equal(print(undefined), 'one');
+      assert.equal(ask(undefined)?.members[0]?.node, 'a');
+    }
+  });
+
+  it('are counted: who is active, who leaves, and who stays though the Node vanished', async () => {
+    const { clock, nodes, remove, lead } = memberWorld(named(5).map((name) => memberNode(name)));
+    const { print, counted } = lead();
+    const all = async () => [await counted('active'), await counted('leaving'), await counted('withheld')];
+    assert.deepEqual(await all(), [5, 0, 0]);
+    nodes.put(memberNode('n000', excluded));
+    remove('n001', 'n002');
+    await clock.advance(1000);
+    assert.deepEqual(await all(), [2, 1, 0], 'no load balancer is known to hold them');
+    print(held(named(3)));
+    assert.deepEqual(await all(), [2, 1, 2]);
   });
 });
 

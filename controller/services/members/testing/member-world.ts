@@ -2,6 +2,7 @@ import type { Clock } from '../../../../common/process/clock.ts';
 import { silentLog } from '../../../../common/process/log.ts';
 import { createMetricRegistry } from '../../../../common/process/metrics.ts';
 import { fakeClock } from '../../../../common/testing/fake-clock.ts';
+import { metricValue } from '../../../../common/testing/metric-value.ts';
 import { labels, taints } from '../../../../common/well-known.ts';
 import type { ObservedMember } from '../../../clouds/load-balancers.ts';
 import { KubeError } from '../../../kube/api.ts';
@@ -69,7 +70,9 @@ export function memberWorld(first: readonly NodeView[], budget = { limit: { shar
     lead() {
       leader?.stop();
       const changes: string[] = [];
+      const registry = createMetricRegistry();
       const sets = memberSetsOf(nodes, clock, {
+        metrics: registry.define(memberMetrics),
         budget: createBudgetKeeper(budget, memoryLeadership(lease), clock),
         async liveNodes() {
           if (live.broken) throw new KubeError({ status: 503, reason: 'ServiceUnavailable', message: 'injected' });
@@ -86,7 +89,9 @@ export function memberWorld(first: readonly NodeView[], budget = { limit: { shar
         const asked = ask(observed, service);
         return asked && printMembers(asked.members);
       };
-      return { sets, changes, ask, print };
+      const counted = (state: 'active' | 'leaving' | 'withheld') =>
+        metricValue(registry, 'mooring_load_balancer_members', `{scope="${scope}",state="${state}"}`);
+      return { sets, changes, ask, print, counted };
     },
     put: (...names: string[]) => {
       for (const name of names) nodes.put(memberNode(name));
