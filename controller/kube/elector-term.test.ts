@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { createLog } from '../../common/process/log.ts';
 import { electorWorld, leaseSpec } from './testing/elector-world.ts';
 
 describe('the term of a leader', () => {
@@ -77,6 +78,37 @@ describe('the term of a leader', () => {
     settle();
     await world.time.advance(2_000);
     assert.equal(a.elector.leading, true);
+    await a.elector.release();
+  });
+
+  it('is counted while it lasts, and begins and ends though the callbacks throw', async () => {
+    const world = electorWorld();
+    const counted: boolean[] = [];
+    const lines: string[] = [];
+    const a = world.replica('a', {
+      metrics: { leading: (is) => counted.push(is) },
+      log: createLog({ clock: world.time, level: 'error', format: 'text', write: (line) => lines.push(line) }),
+      onStartedLeading: () => {
+        throw new Error('the start fails');
+      },
+      onStoppedLeading: () => {
+        throw new Error('the end fails');
+      },
+    });
+    await world.time.advance(1_000);
+    assert.equal(a.elector.leading, true);
+    a.weather = () => ({ lost: 'request' });
+    await world.time.advance(12_000);
+    assert.equal(a.elector.leading, false);
+    a.weather = () => ({});
+    await world.time.advance(4_000);
+    assert.equal(a.elector.leading, true);
+    assert.deepEqual(counted, [true, false, true]);
+    for (const what of ['the start fails', 'the end fails'])
+      assert.ok(
+        lines.some((line) => line.includes(what)),
+        what,
+      );
     await a.elector.release();
   });
 
