@@ -2,8 +2,10 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { silentLog } from '../../common/process/log.ts';
 import { seededRandom } from '../../common/process/random.ts';
+import { annotations } from '../../common/well-known.ts';
 import { ownerTags } from '../../controller/clouds/load-balancers.ts';
 import { WithheldError } from '../../controller/clouds/permit.ts';
+import { classicName, classicTags } from '../../controller/clouds/simulated/adoption.ts';
 import { createSimulatedCloud as openSimulated } from '../../controller/clouds/simulated/simulated-cloud.ts';
 import { planTeardown, type TeardownContext } from '../../controller/services/teardown/plan-teardown.ts';
 import {
@@ -120,6 +122,30 @@ describe('teardown', () => {
     addresses: ['default/kept'],
     routes: ['10.2.0.0/24'],
   };
+
+  it('removes what was taken over and carries no tag of ours, as long as its Service tells of it', async () => {
+    const { services, cloud } = world;
+    world.node('n0');
+    const replica = world.replica();
+    await replica.start();
+    for (const name of ['told', 'untold']) services.create(name);
+    await world.clock.advance(60_000);
+    await replica.stop();
+    for (const name of ['told', 'untold']) {
+      const made = world.loadBalancerOf(name);
+      assert.ok(made);
+      const tags = { [classicTags.cluster]: 'blue', [classicTags.service]: `default/${name}` };
+      cloud.network.loadBalancers.stripTags(made.id);
+      cloud.network.loadBalancers.update(made.id, { name: classicName('blue', `default/${name}`), tags });
+      for (const { id } of made.addresses) if (id !== undefined) cloud.network.addresses.setTags(id, tags);
+      const record = name === 'told' ? `${world.scope} ${made.id} adopted:${services.addresses(name)[0]}` : null;
+      services.annotate(name, { [annotations.loadBalancer]: record });
+    }
+    await world.clock.advance(60_000);
+    const result = await run({ force: true });
+    assert.deepEqual([result.removed, result.failed, result.left], [1, [], 0]);
+    assert.deepEqual(left().loadBalancers, [classicName('blue', 'default/untold')]);
+  });
 
   it('lists what it would do, and what stays, without a single change', async () => {
     await populate();

@@ -15,6 +15,8 @@ export interface Removal {
   readonly signal: AbortSignal;
   /** Its Service asks that the load balancer stays: our tags go, and nothing else. Default false. */
   readonly retain?: boolean | undefined;
+  /** What proves that it is of its Service as long as it does not carry our tags. Default: its tags alone do. */
+  readonly adopt?: LoadBalancerRef['adopt'];
   /** Asked after every look until something has been changed: undefined = go on, otherwise why it stays. May throw. */
   mayGo?(observed: ObservedLoadBalancer): string | undefined | Promise<string | undefined>;
   onStep?(step: LoadBalancerStep): void;
@@ -32,8 +34,8 @@ const maxStepsPerLook = 100;
 const foreign = 'its tags do not say that it is of this cluster and Service';
 const defaultDeadlineMs = 30 * 60_000;
 
-/** How the cloud is asked for what a Service of that UID has, when nothing but the tags tell of it. */
-function refTo(cluster: ClusterIdentity, observed: ObservedLoadBalancer): LoadBalancerRef | undefined {
+/** How the cloud is asked for what a Service of that UID has, when no reconciler knows of it. */
+function refTo({ cluster, observed, adopt }: Removal): LoadBalancerRef | undefined {
   const { owner } = observed;
   if (owner?.cluster !== cluster.uid) return undefined;
   return {
@@ -42,6 +44,7 @@ function refTo(cluster: ClusterIdentity, observed: ObservedLoadBalancer): LoadBa
     service: observed.service ?? '',
     id: observed.id,
     attachTo: observed.attached ? observed.id : undefined,
+    adopt,
   };
 }
 
@@ -51,9 +54,9 @@ function refTo(cluster: ClusterIdentity, observed: ObservedLoadBalancer): LoadBa
  * ended. Throws a CloudError that waiting does not mend, a WithheldError, and the signal's reason.
  */
 export async function removeLoadBalancer(removal: Removal): Promise<RemovalOutcome> {
-  const { clock, cluster, cloud, permit, signal } = removal;
+  const { clock, cloud, permit, signal } = removal;
   const { loadBalancers } = cloud;
-  const ref = refTo(cluster, removal.observed);
+  const ref = refTo(removal);
   if (ref === undefined) return { kind: 'kept', why: foreign };
   const untilMs = clock.monotonic() + (removal.deadlineMs ?? defaultDeadlineMs);
   let failures = 0;

@@ -1,11 +1,11 @@
 import { CloudError } from '../../../common/cloud-error.ts';
 import type { Clock } from '../../../common/process/clock.ts';
 import type { Log } from '../../../common/process/log.ts';
-import type { ObservedLoadBalancer } from '../../clouds/load-balancers.ts';
+import type { LoadBalancerRef, ObservedLoadBalancer } from '../../clouds/load-balancers.ts';
 import type { ObservedRoute, Routes } from '../../clouds/routes.ts';
 import type { KubeApi } from '../../kube/api.ts';
 import type { ConfiguredCloud } from '../../nodes/configured-cloud.ts';
-import type { ClusterIdentity } from '../desired.ts';
+import { adoptableOf, type ClusterIdentity } from '../desired.ts';
 import { liveServiceUids } from '../orphans/live-services.ts';
 import { isPaused, isRetained, type ServiceView, viewService } from '../service-view.ts';
 import type { ProveSight } from '../sight.ts';
@@ -42,6 +42,8 @@ export type TeardownItem = {
       readonly observed: ObservedLoadBalancer;
       /** Its Service asks that it stays: our tags go, and nothing else. */
       readonly retain: boolean;
+      /** It was taken over and may carry none of our tags: what proves that it is this Service's all the same. */
+      readonly adopt: LoadBalancerRef['adopt'];
     }
   | { readonly kind: 'route'; readonly routes: Routes; readonly route: ObservedRoute }
 );
@@ -55,7 +57,7 @@ export interface TeardownPlan {
 }
 
 /**
- * Everything in the clouds that this cluster owns by its tags, orphans too, and what would be done to it. Complete, or throws a CloudError or KubeError. Reads only.
+ * Everything in the clouds that this cluster owns by its tags or by the record of a Service that says it was taken over, orphans too, and what would be done to it. Complete, or throws a CloudError or KubeError. Reads only.
  *
  * Stays: what is retained already, what somebody else made (our parts of it go), what a paused Service has, routes that are not provably ours.
  */
@@ -73,9 +75,13 @@ export async function planTeardown(context: TeardownContext, signal: AbortSignal
     .sort();
   const items: TeardownItem[] = [];
   const kept: TeardownPlan['kept'][number][] = [];
-  for (const cloud of servingClouds(clouds)) {
-    for (const observed of await cloud.loadBalancers.observeAll(cluster.uid, signal)) {
-      const found = loadBalancerItem(cloud, cluster, observed, byUid);
+  const serving = servingClouds(clouds);
+  for (const cloud of serving) {
+    // Only what a record says was taken over: teardown itself takes nothing over.
+    const adopted = adoptableOf(cluster, byUid.values(), serving, cloud.scope, false);
+    for (const observed of await cloud.loadBalancers.observeAll(cluster.uid, signal, adopted)) {
+      const adopt = adopted.find(({ owner }) => owner.service === observed.owner?.service)?.adopt;
+      const found = loadBalancerItem({ cloud, cluster, services: byUid }, observed, adopt);
       if ('why' in found) kept.push(found);
       else items.push(found);
     }
@@ -105,10 +111,13 @@ async function assertSight({ clouds, proveSight }: TeardownContext, askedMs: num
 }
 
 function loadBalancerItem(
-  cloud: ServingCloud,
-  cluster: ClusterIdentity,
+  {
+    cloud,
+    cluster,
+    services,
+  }: { cloud: ServingCloud; cluster: ClusterIdentity; services: ReadonlyMap<string, ServiceView> },
   observed: ObservedLoadBalancer,
-  services: ReadonlyMap<string, ServiceView>,
+  adopt: LoadBalancerRef['adopt'],
 ): TeardownItem | TeardownPlan['kept'][number] {
   const { scope, loadBalancers } = cloud;
   const { id, owner, service, attached } = observed;
@@ -132,5 +141,6 @@ function loadBalancerItem(
     cloud,
     observed,
     retain,
+    adopt,
   };
 }

@@ -112,9 +112,9 @@ export async function teardown(context: TeardownContext, options: TeardownOption
       return removeRoute(item);
     }
     const { clock, cluster } = context;
-    const { cloud, observed, retain } = item;
+    const { cloud, observed, retain, adopt } = item;
     const { deadlineMs } = options;
-    const common = { clock, cluster, cloud, observed, retain, permit, deadlineMs, signal: ending.signal };
+    const common = { clock, cluster, cloud, observed, retain, adopt, permit, deadlineMs, signal: ending.signal };
     const outcome = await removeLoadBalancer({ ...common, onStep: ({ summary }) => onStep(summary) });
     return outcome.kind === 'gone' ? undefined : outcome.why;
   }
