@@ -59,15 +59,16 @@ export function parseGcfg(text: string, path: string): GcfgFile {
     }
     const match = keyAndRest.exec(trimmed);
     if (match === null) throw syntax(path, line, 'expected key = value');
-    const key = match[1]!.toLowerCase();
-    if (entries === undefined) throw syntax(path, line, `${key}: stands before the first [section]`);
+    const written = match[1]!;
+    const key = written.toLowerCase();
+    if (entries === undefined) throw syntax(path, line, `${written}: stands before the first [section]`);
     const rest = match[3]!;
     if (match[2] === undefined) {
-      if (rest !== '' && !/^[;#]/.test(rest)) throw syntax(path, line, `${key}: expected "=" after the key`);
+      if (rest !== '' && !/^[;#]/.test(rest)) throw syntax(path, line, `${written}: expected "=" after the key`);
       entries.push({ key, value: undefined, line });
       continue;
     }
-    entries.push({ key, value: unquote(rest, (problem) => syntax(path, line, `${key}: ${problem}`)), line });
+    entries.push({ key, value: unquote(rest, (problem) => syntax(path, line, `${written}: ${problem}`)), line });
   }
   return { path, sections };
 }
