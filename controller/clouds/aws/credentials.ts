@@ -25,6 +25,7 @@ const explicitSources = [
   'AWS_WEB_IDENTITY_TOKEN_FILE',
   'AWS_CONTAINER_CREDENTIALS_FULL_URI',
   'AWS_CONTAINER_CREDENTIALS_RELATIVE_URI',
+  'AWS_SHARED_CREDENTIALS_FILE',
 ] as const;
 
 /**
@@ -51,7 +52,7 @@ export async function findCredentials(
   const provider: CredentialProvider = () => chain.config.credentials();
   const explicit = explicitSources.find((name) => env[name]);
   const files = sharedFiles(env);
-  const from = explicit ?? 'the standard chain (shared files or instance role)';
+  const from = explicit === undefined ? 'the standard chain (shared files or instance role)' : shown(explicit, env);
   try {
     await within(provider(), clock, timeoutMs);
     return { state: 'found', provider, from, files };
@@ -61,6 +62,11 @@ export async function findCredentials(
     const tried = `AWS_ACCESS_KEY_ID, ${explicitSources.join(', ')}, shared config and credentials files, instance role`;
     return { state: 'none', tried: `${tried} (${problem})` };
   }
+}
+
+function shown(variable: (typeof explicitSources)[number], env: Env): string {
+  const tells = variable === 'AWS_PROFILE' || variable === 'AWS_SHARED_CREDENTIALS_FILE';
+  return tells ? `${variable}=${env[variable]}` : variable;
 }
 
 /** The web identity token is none of them: the SDK reads it whenever it needs one. */

@@ -127,7 +127,10 @@ async function findRegion(
   if (config.region !== undefined) return config.region;
   for (const variable of ['AWS_REGION', 'AWS_DEFAULT_REGION']) {
     const name = env[variable];
-    if (name) return { name, from: variable };
+    if (!name) continue;
+    if (!/^[a-z][a-z0-9-]*$/.test(name))
+      throw new CloudConfigError(`aws: ${variable}: ${JSON.stringify(name)}, expected a region such as eu-west-1`);
+    return { name, from: variable };
   }
   const name = await regionOfSurroundings(clock, surroundingsTimeoutMs);
   return name === undefined ? undefined : { name, from: 'the shared config or the instance metadata service' };

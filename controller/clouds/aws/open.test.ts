@@ -100,6 +100,14 @@ describe('opening AWS', () => {
     assert.match((await openCloud({ ...env, AWS_REGION: undefined })).scope, /\/eu-west-2$/);
   });
 
+  it('refuses a region of the environment that is none', async () => {
+    await assert.rejects(openCloud({ ...keys, AWS_REGION: 'eu-west-1/x' }), (error) => {
+      assert.ok(error instanceof CloudConfigError);
+      assert.equal(error.message, 'aws: AWS_REGION: "eu-west-1/x", expected a region such as eu-west-1');
+      return true;
+    });
+  });
+
   it('prefers the service override of its region, then AWS_ENDPOINT_URL_EC2, then AWS_ENDPOINT_URL', async () => {
     const { host } = new URL(ec2.url);
     const env = { ...keys, AWS_REGION: 'eu-west-1', AWS_ENDPOINT_URL: 'http://127.0.0.1:1' };
@@ -183,6 +191,14 @@ describe('opening AWS', () => {
         ['credentials', false],
       ],
     );
+    assert.match((await cloud.check()).find(({ name }) => name === 'credentials')?.message ?? '', /AWS_PROFILE=nobody/);
+  });
+
+  it('is not report-only where a credentials file is named and cannot be read', async () => {
+    const env = { AWS_REGION: 'eu-west-1', AWS_SHARED_CREDENTIALS_FILE: tmpdir() };
+    setEnv(env);
+    const cloud = await openCloud({ ...env, AWS_ENDPOINT_URL: ec2.url });
+    assert.equal((await cloud.instances.lookup([ref])).get(ref.providerID)?.state, 'unknown');
   });
 
   it('refuses to run with a credential but no region', async () => {

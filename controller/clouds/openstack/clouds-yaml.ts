@@ -97,10 +97,13 @@ function flatten(cloud: Tree, where: string): RawSettings {
       `${where}: auth_type: ${JSON.stringify(authType)}, expected one of ${[...authTypes].join(', ')}`,
     );
   }
-  const auth = isTree(cloud['auth']) ? cloud['auth'] : {};
+  const auth = cloud['auth'] ?? {};
+  if (!isTree(auth)) throw new CloudConfigError(`${where}: auth: expected a mapping such as auth_url: https://...`);
   const settings: Partial<Record<SettingName, string>> = {};
   for (const name of settingNames) {
     const value = auth[name] ?? cloud[name];
+    // What it is instead may hold a password.
+    if (typeof value === 'object') throw new CloudConfigError(`${where}: ${name}: expected a text`);
     if (typeof value === 'string' && value !== '') settings[name] = value;
   }
   const endpointType = cloud['endpoint_type'];

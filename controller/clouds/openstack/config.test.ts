@@ -302,6 +302,18 @@ describe('the OpenStack configuration from clouds.yaml', () => {
       {},
       /auth_type: "v3oidcpassword", expected one of password/,
     ],
+    [
+      'an auth that is a text',
+      { 'clouds.yaml': 'clouds:\n  a:\n    auth: x\n' },
+      {},
+      /cloud "a": auth: expected a mapping/,
+    ],
+    [
+      'a password that is a list',
+      { 'clouds.yaml': 'clouds:\n  a:\n    auth: {password: [secret]}\n' },
+      {},
+      /cloud "a": password: expected a text$/,
+    ],
   ];
   for (const [name, files, env, message] of bad) {
     it(`refuses ${name}`, async () => {
