@@ -2,15 +2,14 @@ import { readFile } from 'node:fs/promises';
 import { sleep } from '../common/process/clock.ts';
 import type { MetricRegistry } from '../common/process/metrics.ts';
 import type { KubeApi } from './kube/api.ts';
-import { isNotFound, type KubeObject } from './kube/api.ts';
 import type { Leadership } from './kube/leadership.ts';
 import type { NodeContext } from './nodes/node-context.ts';
 import type { NodeHalf, NodeInformer } from './nodes/node-half.ts';
-import { nodePath } from './nodes/write-node.ts';
 import { createSelfManagedKeeper } from './reports/certificates/keeper.ts';
 import { createOwnFilesKeeper } from './reports/certificates/own-files.ts';
 import { createReplicaDirectory } from './reports/certificates/urls.ts';
 import { createIdentity } from './reports/identity.ts';
+import { createLiveNodeUid } from './reports/live-node-uid.ts';
 import { createReportMetrics } from './reports/metrics.ts';
 import { createReportServer, type ReportServer } from './reports/server.ts';
 import type { ServingCredentials } from './serving/credentials.ts';
@@ -74,18 +73,6 @@ export function serveReports(
     ? createOwnFilesKeeper({ ...keeping, files: options.files, readFile: (path) => readFile(path, 'utf8') })
     : createSelfManagedKeeper(keeping);
 
-  /** From the cache, and from the API server itself where the cache does not know the Node yet. */
-  async function liveNodeUid(nodeName: string): Promise<string | undefined> {
-    const cached = nodes.get(nodeName)?.uid;
-    if (cached !== undefined && nodes.synced) return cached;
-    try {
-      return (await api.call<KubeObject>({ verb: 'get', path: nodePath(nodeName) })).metadata.uid;
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
-  }
-
   async function open(): Promise<void> {
     const credentials = await keeper.start();
     const identity = createIdentity({
@@ -93,7 +80,7 @@ export function serveReports(
       clock,
       audience: options.audience,
       serviceAccount: options.serviceAccount,
-      liveNodeUid,
+      liveNodeUid: createLiveNodeUid({ api, nodes }),
       onReview: (outcome) => metrics.review(outcome),
     });
     const opened = await createReportServer({

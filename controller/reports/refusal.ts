@@ -60,6 +60,16 @@ export const refusals = {
 
 export type RefusalCode = keyof typeof refusals;
 
+/** Refusals that say: whoever this is has proved nothing. */
+export const unproved: ReadonlySet<RefusalCode> = new Set<RefusalCode>([
+  'TokenMissing',
+  'TokenInvalid',
+  'AudienceUnproved',
+  'ForeignServiceAccount',
+  'BindingIncomplete',
+  'NodeReplaced',
+]);
+
 /** A report that is not taken. Its message holds no token and no body. */
 export class ReportRefusal extends Error {
   override readonly name = 'ReportRefusal';

@@ -20,7 +20,7 @@ import type { ReportMetrics, ReportOutcome } from './metrics.ts';
 import { nextReportSeconds } from './pace.ts';
 import { rateLimitStore } from './rate-limit-store.ts';
 import { createReportReader } from './read-report.ts';
-import { type RefusalCode, ReportRefusal } from './refusal.ts';
+import { ReportRefusal, unproved } from './refusal.ts';
 import { createRefusalLog } from './refusal-log.ts';
 import { bearerToken, isJsonType, leaderLocation, parseBody, refusalOf } from './request.ts';
 import type { ReportStore, Sender } from './store.ts';
@@ -57,16 +57,6 @@ export interface ReportServer {
   /** Stops listening and cuts every connection. Safe to repeat. */
   close(): Promise<void>;
 }
-
-/** Refusals that say: whoever this is has proved nothing. */
-const unproved: ReadonlySet<RefusalCode> = new Set<RefusalCode>([
-  'TokenMissing',
-  'TokenInvalid',
-  'AudienceUnproved',
-  'ForeignServiceAccount',
-  'BindingIncomplete',
-  'NodeReplaced',
-]);
 
 /**
  * The report API. The leader takes reports, everybody else says where it is. Every answer closes its connection: held ones cost memory. The body is read before

@@ -1,13 +1,13 @@
 import type { Clock } from '../../../common/process/clock.ts';
 import type { Report } from '../../../common/report.ts';
 import { names } from '../../../common/well-known.ts';
-import { isNotFound, type KubeApi, type KubeObject } from '../../../controller/kube/api.ts';
+import type { KubeApi } from '../../../controller/kube/api.ts';
 import type { Leadership } from '../../../controller/kube/leadership.ts';
-import { nodePath } from '../../../controller/nodes/write-node.ts';
 import { createIdentity } from '../../../controller/reports/identity.ts';
+import { createLiveNodeUid, type LiveNodeUidParts } from '../../../controller/reports/live-node-uid.ts';
 import { rateLimitStore } from '../../../controller/reports/rate-limit-store.ts';
 import type { ReadReport } from '../../../controller/reports/read-report.ts';
-import { type RefusalCode, ReportRefusal } from '../../../controller/reports/refusal.ts';
+import { type RefusalCode, ReportRefusal, unproved } from '../../../controller/reports/refusal.ts';
 import { leaderLocation, parseBody, refusalOf } from '../../../controller/reports/request.ts';
 import type { ReportStore, Sender } from '../../../controller/reports/store.ts';
 
@@ -33,7 +33,7 @@ export interface IntakeParts {
   readonly api: KubeApi;
   readonly clock: Clock;
   /** The cache of Nodes. */
-  readonly nodes: { readonly synced: boolean; get(name: string): { readonly uid: string } | undefined };
+  readonly nodes: LiveNodeUidParts['nodes'];
   readonly store: ReportStore;
   readonly leadership: Pick<Leadership, 'leading' | 'leaderReportUrl'>;
   readonly read: (value: unknown) => ReadReport;
@@ -52,16 +52,6 @@ const defaultLimits = { perNode: 20, perAddress: 300 };
 /** Of caches that are made anew with every process; the fleet is small. */
 const kept = 500;
 
-/** Refusals of those who have proved nothing. */
-const unproved: ReadonlySet<RefusalCode> = new Set<RefusalCode>([
-  'TokenMissing',
-  'TokenInvalid',
-  'AudienceUnproved',
-  'ForeignServiceAccount',
-  'BindingIncomplete',
-  'NodeReplaced',
-]);
-
 /** What the report API does with a request once it has it, without HTTP and TLS: the same parts in the same order as behind its socket. */
 export function createReportIntake(parts: IntakeParts): ReportIntake {
   const { api, clock, nodes, store, leadership, read, limits = defaultLimits } = parts;
@@ -70,22 +60,11 @@ export function createReportIntake(parts: IntakeParts): ReportIntake {
     clock,
     audience: names.audience,
     serviceAccount: { namespace: names.namespace, name: names.agent },
-    liveNodeUid,
+    liveNodeUid: createLiveNodeUid({ api, nodes }),
     cacheSize: kept,
   });
   const Limit = rateLimitStore(clock, kept);
   const [nodeLimit, addressLimit] = [new Limit({}), new Limit({})] as unknown as readonly [Counter, Counter];
-
-  async function liveNodeUid(nodeName: string): Promise<string | undefined> {
-    const cached = nodes.get(nodeName)?.uid;
-    if (cached !== undefined && nodes.synced) return cached;
-    try {
-      return (await api.call<KubeObject>({ verb: 'get', path: nodePath(nodeName) })).metadata.uid;
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
-  }
 
   /** How many this minute. @param how `read` counts nothing */
   function counted(limit: Counter, key: string, how: 'incr' | 'read' = 'incr'): number {

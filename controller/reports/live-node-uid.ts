@@ -1,0 +1,22 @@
+import { isNotFound, type KubeApi, type KubeObject } from '../kube/api.ts';
+import { nodePath } from '../nodes/write-node.ts';
+
+export interface LiveNodeUidParts {
+  readonly api: KubeApi;
+  /** The cache of Nodes. */
+  readonly nodes: { readonly synced: boolean; get(name: string): { readonly uid: string } | undefined };
+}
+
+/** UID of a Node, undefined when there is none: from the cache, and from the API server itself where the cache does not know it yet. Throws a KubeError. Safe to repeat. */
+export function createLiveNodeUid({ api, nodes }: LiveNodeUidParts): (nodeName: string) => Promise<string | undefined> {
+  return async function liveNodeUid(nodeName) {
+    const cached = nodes.get(nodeName)?.uid;
+    if (cached !== undefined && nodes.synced) return cached;
+    try {
+      return (await api.call<KubeObject>({ verb: 'get', path: nodePath(nodeName) })).metadata.uid;
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  };
+}
