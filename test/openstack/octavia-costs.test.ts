@@ -243,6 +243,49 @@ describe('calls to OpenStack', () => {
       harness.edge.groups.delete(group.id);
     }));
 
+  it('what somebody has changed inside a pool since it was read is not hidden by our next change of something else', () =>
+    withHarness(async (harness) => {
+      const balancers = await opened(harness);
+      const { desired, world } = harness;
+      await made(harness, balancers, desired);
+      const [known] = await world.during(balancers.observeAll(world.cluster));
+      const [pool] = harness.octavia.balancers.values().next().value?.pools ?? [];
+      pool!.members[0]!.fields['weight'] = 7;
+      pool!.fields['updated_at'] = timestamp();
+      const narrowed = { ...desired, sourceRanges: ['192.0.2.0/24'] };
+      await settle(harness, balancers, narrowed, known, (observed) => balancers.plan(narrowed, observed));
+      const [seen] = await world.during(balancers.observeAll(world.cluster));
+      assert.match(balancers.plan(narrowed, seen).steps[0]?.summary ?? '', /1 changed/);
+    }));
+
+  it('what somebody has changed in a pool unseen right before or after our own change of it is seen within hours', () =>
+    withHarness(async (harness) => {
+      const balancers = await opened(harness);
+      const { desired, world } = harness;
+      await made(harness, balancers, desired);
+      const [known] = await world.during(balancers.observeAll(world.cluster));
+      const [balancer] = harness.octavia.balancers.values();
+      const [pool] = balancer!.pools;
+      pool!.monitor!.fields['delay'] = 77;
+      pool!.fields['updated_at'] = timestamp();
+      const fewer = { ...desired, members: desired.members.slice(1) };
+      const [step] = balancers.plan(fewer, known).steps;
+      let observed = await world.during(balancers.apply(step!, known, { permit: () => {} }));
+      harness.octavia.settle();
+      pool!.members[0]!.fields['weight'] = 7;
+      pool!.fields['updated_at'] = timestamp();
+      balancer!.fields['updated_at'] = timestamp();
+      observed = await settle(harness, balancers, fewer, observed, (now) => balancers.plan(fewer, now));
+      for (let audit = 0; audit < 3 * 12; audit += 1) {
+        await world.pass(300_000);
+        [observed] = (await world.during(balancers.observeAll(world.cluster))) as ObservedLoadBalancer[];
+      }
+      assert.match(JSON.stringify(balancers.plan(fewer, observed).steps), /1 changed.*delay from 77/);
+      harness.calls();
+      await world.during(balancers.observeAll(world.cluster));
+      assert.equal(harness.calls().length, 4);
+    }));
+
   it('what a member came to is seen though the load balancer is active again', () =>
     withHarness(async (harness) => {
       const balancers = await opened(harness);

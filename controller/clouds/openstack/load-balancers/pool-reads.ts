@@ -1,3 +1,4 @@
+import type { Clock } from '../../../../common/process/clock.ts';
 import { inParallel } from '../../lookup-pass.ts';
 import type { OpenStackClient } from '../client.ts';
 import { isThingNotFound } from '../fault.ts';
@@ -30,9 +31,9 @@ export interface PoolReads {
   ): Promise<Pool[]>;
   monitorsOf(pools: readonly Pool[], subject: Subject, signal?: AbortSignal): Promise<Monitor[]>;
   forget(pool: string): void;
-  /** The same, for every version up to when this load balancer was last written. */
+  /** The same of those that our changes have written, for every version up to when this load balancer was last written. */
   learn(loadBalancer: LoadBalancer): void;
-  /** Forgets all others. */
+  /** Forgets all others, and some of what was learned long ago. */
   keep(pools: ReadonlySet<string>): void;
 }
 
@@ -45,7 +46,13 @@ interface Inside {
   readonly ids: string;
   readonly members: readonly Member[];
   readonly monitor: Monitor | undefined;
+  /** When its members were learned from our own changes, monotonic milliseconds; undefined: they were read. */
+  readonly learnedAtMs: number | undefined;
 }
+
+/** Somebody may have changed it unseen right before or after we did: what was learned does not hold for ever, and is read anew a few at a time. */
+const learnedMs = 3_600_000;
+const rereadAtOnce = 25;
 
 function isCurrent({ version, isLatest, ids, monitor }: Inside, pool: Pool): boolean {
   if (pool.status !== 'ACTIVE' || pool.version === '') return false;
@@ -57,7 +64,14 @@ function idsText(ids: readonly string[]): string {
   return ids.toSorted().join(' ');
 }
 
-export function poolReads(client: OpenStackClient, list: List, providerIDOf: (serverId: string) => string): PoolReads {
+export interface PoolReadParts {
+  readonly client: OpenStackClient;
+  readonly clock: Clock;
+  readonly list: List;
+  readonly providerIDOf: (serverId: string) => string;
+}
+
+export function poolReads({ client, clock, list, providerIDOf }: PoolReadParts): PoolReads {
   /** By pool: what is inside at a version of it, or at every version up to one. */
   const insides = new Map<string, Inside>();
 
@@ -85,8 +99,11 @@ export function poolReads(client: OpenStackClient, list: List, providerIDOf: (se
     });
   }
 
-  function keep({ id, memberIds, members, monitor }: Pool, version: string, isLatest: boolean): void {
-    if (members !== undefined) insides.set(id, { version, isLatest, ids: idsText(memberIds), members, monitor });
+  function keep({ id, memberIds, members, monitor, version }: Pool): void {
+    if (members === undefined) return;
+    const before = insides.get(id);
+    const learnedAtMs = before?.members === members ? before.learnedAtMs : undefined;
+    insides.set(id, { version, isLatest: false, ids: idsText(memberIds), members, monitor, learnedAtMs });
   }
 
   /** What the classic controller made as a member says nothing of its server; Neutron knows whose the address is. */
@@ -147,13 +164,23 @@ export function poolReads(client: OpenStackClient, list: List, providerIDOf: (se
       return known.every((pool) => pool !== undefined) ? known : undefined;
     },
     keepInside(pools) {
-      for (const pool of pools) if (pool.status === 'ACTIVE') keep(pool, pool.version, false);
+      for (const pool of pools) if (pool.status === 'ACTIVE') keep(pool);
     },
     learn({ pools, updatedAt }) {
-      for (const pool of pools) keep(pool, updatedAt, true);
+      const common = { version: updatedAt, isLatest: true, learnedAtMs: clock.monotonic() };
+      for (const { id, memberIds, members, monitor } of pools) {
+        // What we have not written since it was read somebody else may have.
+        if (members === undefined || insides.has(id)) continue;
+        insides.set(id, { ...common, ids: idsText(memberIds), members, monitor });
+      }
     },
     keep(pools) {
-      for (const id of insides.keys()) if (!pools.has(id)) insides.delete(id);
+      let old = 0;
+      for (const [id, { learnedAtMs }] of insides) {
+        const isOld = learnedAtMs !== undefined && clock.monotonic() - learnedAtMs >= learnedMs && old < rereadAtOnce;
+        if (isOld) old += 1;
+        if (isOld || !pools.has(id)) insides.delete(id);
+      }
     },
   };
 }

@@ -64,8 +64,8 @@ export function readAll({ list, pools: inside, memory, config, network, knowMino
       config.manageSecurityGroups || groups.some((one) => markIn(one.description)?.cluster === cluster);
     const ports = needsPorts ? await list(listings.ports, [], signal, 'refresh') : undefined;
     const filled = inside.asKnown(pools, ours) ?? (await readInside(pools, ours, signal));
-    inside.keep(ours);
     inside.keepInside(filled);
+    inside.keep(ours);
     const complete = await inside.withProviderIds(filled, ports, signal);
     const completeOf = Map.groupBy(complete, ({ loadBalancerId }) => loadBalancerId);
     const { noFailover } = memory;

@@ -58,7 +58,7 @@ const subnetKeepMs = 600_000;
 export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts): Reads {
   const network = networkFacts(client, clock);
   const list = listsOf(client);
-  const inside = poolReads(client, list, providerIDOf);
+  const inside = poolReads({ client, clock, list, providerIDOf });
   const memory = createMemory(clock);
   /** By server and address, for a while: most load balancers have the same members. */
   const subnets = new Map<string, { readonly id: string; readonly atMs: number }>();
