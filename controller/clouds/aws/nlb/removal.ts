@@ -4,7 +4,7 @@ import { planGroupRemoval } from '../security-groups/group-removal.ts';
 import { plannedCall } from '../security-groups/security-group-call.ts';
 import { planTags } from './balancer-plan.ts';
 import { planDetach, planLeavingHost, planLeftGroups, planUntold } from './leave.ts';
-import { isLeft, leftTag } from './left.ts';
+import { leftTag } from './left.ts';
 import {
   frontGroupOf,
   type LoadBalancer,
@@ -84,7 +84,8 @@ function planLeaving(subject: Subject, pieces: Pieces, own: LoadBalancer): NlbPl
     const call = { does: 'tag security group', group: front.id, tags } as const;
     steps.push(securityGroupStep(subject, plannedCall(call, front.name)));
   }
-  if (!isLeft(own, owner.cluster)) {
+  // Also where it is retained, which alone does not tell that this Service is done with it.
+  if (own.tags[leftTag] !== arn) {
     const summary = `leave load balancer ${own.name} of ${service} to the others that use it`;
     steps.push(stepOf(subject, arn, summary, { does: 'add tags', arns: [arn], tags }));
   }

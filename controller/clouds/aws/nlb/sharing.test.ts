@@ -57,6 +57,18 @@ describe('a network load balancer that Services share', () => {
     assert.deepEqual(steps(left([])).at(-1), 'delete load balancer');
   });
 
+  it('is left once and for all where an earlier try, or a guest, has marked it as retained', async () => {
+    const { pieces, own, theirs } = await shared();
+    const tags = { ...own.tags, [ownerTags.retained]: 'default/web' };
+    const marked = (more: LoadBalancer['tags']) =>
+      assemble({
+        ...{ ...pieces, groups: [], network: nobodys(pieces) },
+        own: { ...own, tags: { ...tags, ...more }, listeners: [theirs] },
+      });
+    assert.deepEqual(steps(marked({})), ['leave load balancer of default/web to the others that use it']);
+    assert.deepEqual(steps(marked({ [leftTag]: own.arn })), []);
+  });
+
   const forGuest = async (fields: Partial<LoadBalancer>, more: LoadBalancer['listeners'] = []) => {
     const { pieces, own, theirs } = await shared();
     const host = { ...own, listeners: [theirs, ...more], ...fields };
