@@ -368,6 +368,25 @@ describe('calls to OpenStack', () => {
       assert.deepEqual([asked, harness.calls().filter((call) => call === compared).length], [1, 0]);
     }));
 
+  for (const status of [500, 502, 504]) {
+    it(`where statuses are answered by ${status} alone everything else still goes on`, () =>
+      withHarness(async (harness) => {
+        harness.fake.fault = (call, response) => {
+          if (!call.path.endsWith('/status')) return undefined;
+          response.writeHead(status, { 'content-type': 'text/html' });
+          response.end('<html>');
+          return 'answered';
+        };
+        const balancers = await opened(harness);
+        const { world, desired } = harness;
+        const first = await made(harness, balancers, desired);
+        assert.ok(first?.ingress.length);
+        await world.during(balancers.observeAll(world.cluster));
+        const seen = await world.during(balancers.observe(refOf(desired, { id: first?.id })));
+        assert.deepEqual(balancers.plan(desired, seen).steps, []);
+      }));
+  }
+
   it('is looked for, once an answer was lost, before it is made again', () =>
     withHarness(async (harness) => {
       const balancers = await opened(harness);

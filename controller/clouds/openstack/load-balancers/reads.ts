@@ -62,7 +62,7 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
   const memory = createMemory(clock);
   /** By server and address, for a while: most load balancers have the same members. */
   const subnets = new Map<string, { readonly id: string; readonly atMs: number }>();
-  const compareNow = comparison(client);
+  const compareNow = comparison(client, clock);
   const recalled = recalledWhileWaiting({
     ...{ clock, memory, compareNow, look: createLooks({ clock, list, get }), learn: inside.learn },
     assemble: (subject, found) => assemble(subject, found, config),

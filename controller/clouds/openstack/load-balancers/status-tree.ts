@@ -1,4 +1,5 @@
-import { CloudError } from '../../../../common/cloud-error.ts';
+import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
+import type { Clock } from '../../../../common/process/clock.ts';
 import type { OpenStackClient } from '../client.ts';
 import { faultOf, isThingNotFound } from '../fault.ts';
 import { type JsonObject, numberOf, objectOf, objectsOf, textOf } from '../json.ts';
@@ -28,15 +29,19 @@ export type Comparison =
   /** More has to be read to say what it is. */
   | { readonly is: 'different' };
 
+/** A policy, or a service that only looks like Octavia. */
 const refusals: ReadonlySet<number> = new Set([400, 403, 404, 405, 501]);
+/** A proxy may have said it once. */
+const refusedMs = 3_600_000;
+const failedMs = 60_000;
 
 export type CompareNow = (known: LoadBalancer, signal?: AbortSignal) => Promise<Comparison>;
 
-/** One read. Throws a CloudError. */
-export function comparison(client: OpenStackClient): CompareNow {
-  let isRefused = false;
+/** One read. Where it fails, and for a while after that, all is different: whatever Octavia does not tell here, it may tell elsewhere. Throws a CloudError where it may not. */
+export function comparison(client: OpenStackClient, clock: Clock): CompareNow {
+  let untilMs: number | undefined;
   return async function compareNow(known, signal) {
-    if (isRefused) return { is: 'different' };
+    if (untilMs !== undefined && clock.monotonic() < untilMs) return { is: 'different' };
     const operation = 'GET /lbaas/loadbalancers/{id}/status';
     const path = `/lbaas/loadbalancers/${known.id}/status`;
     try {
@@ -44,9 +49,8 @@ export function comparison(client: OpenStackClient): CompareNow {
       return compare(known, readStatusTree(json, operation));
     } catch (error) {
       if (isThingNotFound(error)) return { is: 'different' };
-      if (!refusals.has(faultOf(error)?.status ?? 0)) throw error;
-      // A policy or a service that only looks like Octavia: everything is read, then, here and from now on.
-      isRefused = true;
+      if (!isCloudError(error) || error.kind === 'Unauthorized' || error.kind === 'Throttled') throw error;
+      untilMs = clock.monotonic() + (refusals.has(faultOf(error)?.status ?? 0) ? refusedMs : failedMs);
       return { is: 'different' };
     }
   };
