@@ -269,6 +269,22 @@ test('from any state any other is reached in few steps, one at a time, and remov
   );
 });
 
+/** The answer to the creation is lost, and a list of before it comes afterwards, while the addresses show that they are in use. */
+const plain = { attached: false, mayChangeAddress: false, annotations: {}, members: [], sourceRanges: [] };
+const checked = { sessionAffinity: undefined, healthCheck: { port: 10256, path: '/healthz' } as const };
+const portOf = (name: string, port: number, nodePort: number) => ({
+  ...{ name, protocol: 'TCP' as const, port, nodePort, appProtocol: undefined },
+});
+type Wish = typeof anyDesired extends fc.Arbitrary<infer W> ? W : never;
+const hiddenByTheList: [Wish, Wish, { skip: number; times: number; effect: Effect }[]] = [
+  { ...plain, ...checked, families: ['IPv4', 'IPv6'], ports: [portOf('https', 443, 30443)] },
+  { ...plain, ...checked, families: ['IPv4'], ports: [portOf('alt', 8080, 0)] },
+  [
+    { skip: 8, times: 3, effect: { kind: 'stale', ageMs: 700 } },
+    { skip: 5, times: 2, effect: { kind: 'lost-answer' } },
+  ],
+];
+
 test('whatever fails on the way, the end is the same and nothing is doubled', async () => {
   const anyEffect = fc.constantFrom<Effect>(
     ...effects,
@@ -296,6 +312,6 @@ test('whatever fails on the way, the end is the same and nothing is doubled', as
       };
       assert.deepEqual(await run(true), await run(false));
     }),
-    { numRuns: 100 },
+    { numRuns: 100, examples: [hiddenByTheList] },
   );
 });

@@ -77,7 +77,13 @@ export function loadBalancerSteps({ transport, reads, region, sets }: StepParts)
         return reading(operation, () => readAddress(answer));
       };
       const first = await ask(token, addressName(subject.name, family, scheme));
-      if (ownedBy(first.tags, subject.owner)) return first;
+      if (ownedBy(first.tags, subject.owner)) {
+        const { id, usedBy } = first;
+        if (usedBy === undefined || found.loadBalancers.some((one) => one.id === usedBy)) return first;
+        // The same answer would come for ever. Most likely it is ours, and the list does not show it yet.
+        const message = `address ${id} is in use by load balancer ${usedBy}, which was not seen`;
+        throw new CloudError({ kind: 'Conflict', cloud, operation, message });
+      }
       // The token made one that is not ours any more: its tags were taken away. Its name is still taken.
       const second = await ask(`${token} not ${first.id}`);
       if (ownedBy(second.tags, subject.owner)) return second;
