@@ -387,6 +387,50 @@ describe('calls to OpenStack', () => {
       }));
   }
 
+  it('members that a lagging replica showed beside their pool are not taken for those of its version', () =>
+    withHarness(async (harness) => {
+      const balancers = await opened(harness);
+      const { desired, world } = harness;
+      await made(harness, balancers, desired);
+      const [pool] = harness.octavia.balancers.values().next().value?.pools ?? [];
+      const [removed] = pool!.members.splice(0, 1);
+      pool!.fields['updated_at'] = timestamp();
+      const lags = JSON.stringify({
+        members: [removed!, ...pool!.members].map(({ id, fields }) => ({
+          id,
+          provisioning_status: 'ACTIVE',
+          ...fields,
+        })),
+      });
+      harness.fake.fault = (call, response) => {
+        if (!call.path.endsWith('/members')) return undefined;
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.end(lags);
+        return 'answered';
+      };
+      const list = async () => (await world.during(balancers.observeAll(world.cluster)))[0];
+      assert.deepEqual(balancers.plan(desired, await list()).steps, []);
+      harness.fake.fault = undefined;
+      assert.match(balancers.plan(desired, await list()).steps[0]?.summary ?? '', /1 added/);
+    }));
+
+  it('a monitor that a lagging replica showed as it was is seen as it is within days', () =>
+    withHarness(async (harness) => {
+      const balancers = await opened(harness);
+      const { desired, world } = harness;
+      await made(harness, balancers, desired);
+      const [pool] = harness.octavia.balancers.values().next().value?.pools ?? [];
+      const list = async () => (await world.during(balancers.observeAll(world.cluster)))[0];
+      pool!.fields['updated_at'] = timestamp();
+      assert.deepEqual(balancers.plan(desired, await list()).steps, []);
+      pool!.monitor!.fields['delay'] = 77;
+      for (let audit = 0; audit < 2 * 24; audit += 1) {
+        await world.pass(3_600_000);
+        await list();
+      }
+      assert.match(balancers.plan(desired, await list()).steps[0]?.summary ?? '', /delay from 77/);
+    }));
+
   it('is looked for, once an answer was lost, before it is made again', () =>
     withHarness(async (harness) => {
       const balancers = await opened(harness);

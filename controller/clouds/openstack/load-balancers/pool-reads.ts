@@ -33,7 +33,7 @@ export interface PoolReads {
   forget(pool: string): void;
   /** The same of those that our changes have written, for every version up to when this load balancer was last written. */
   learn(loadBalancer: LoadBalancer): void;
-  /** Forgets all others, and some of what was learned long ago. */
+  /** Forgets all others, and some of what has been known for long. */
   keep(pools: ReadonlySet<string>): void;
 }
 
@@ -46,12 +46,12 @@ interface Inside {
   readonly ids: string;
   readonly members: readonly Member[];
   readonly monitor: Monitor | undefined;
-  /** When its members were learned from our own changes, monotonic milliseconds; undefined: they were read. */
-  readonly learnedAtMs: number | undefined;
+  /** Monotonic milliseconds. */
+  readonly holdsUntilMs: number;
 }
 
-/** Somebody may have changed it unseen right before or after we did: what was learned does not hold for ever, and is read anew a few at a time. */
-const learnedMs = 3_600_000;
+/** Somebody may have changed it unseen right before or after we did, or a replica may have lagged behind: nothing holds for ever, and it is read anew a few at a time. */
+const holdsMs = { learned: 3_600_000, read: 86_400_000 };
 const rereadAtOnce = 25;
 
 function isCurrent({ version, isLatest, ids, monitor }: Inside, pool: Pool): boolean {
@@ -100,10 +100,13 @@ export function poolReads({ client, clock, list, providerIDOf }: PoolReadParts):
   }
 
   function keep({ id, memberIds, members, monitor, version }: Pool): void {
-    if (members === undefined) return;
+    const ids = idsText(memberIds);
+    // Two reads that do not agree are not of one version.
+    if (members === undefined || ids !== idsText(members.map((one) => one.id))) return;
     const before = insides.get(id);
-    const learnedAtMs = before?.members === members ? before.learnedAtMs : undefined;
-    insides.set(id, { version, isLatest: false, ids: idsText(memberIds), members, monitor, learnedAtMs });
+    const isSame = before?.members === members;
+    const holdsUntilMs = isSame ? before.holdsUntilMs : clock.monotonic() + holdsMs.read;
+    insides.set(id, { version, isLatest: false, ids, members, monitor, holdsUntilMs });
   }
 
   /** What the classic controller made as a member says nothing of its server; Neutron knows whose the address is. */
@@ -167,7 +170,7 @@ export function poolReads({ client, clock, list, providerIDOf }: PoolReadParts):
       for (const pool of pools) if (pool.status === 'ACTIVE') keep(pool);
     },
     learn({ pools, updatedAt }) {
-      const common = { version: updatedAt, isLatest: true, learnedAtMs: clock.monotonic() };
+      const common = { version: updatedAt, isLatest: true, holdsUntilMs: clock.monotonic() + holdsMs.learned };
       for (const { id, memberIds, members, monitor } of pools) {
         // What we have not written since it was read somebody else may have.
         if (members === undefined || insides.has(id)) continue;
@@ -176,8 +179,8 @@ export function poolReads({ client, clock, list, providerIDOf }: PoolReadParts):
     },
     keep(pools) {
       let old = 0;
-      for (const [id, { learnedAtMs }] of insides) {
-        const isOld = learnedAtMs !== undefined && clock.monotonic() - learnedAtMs >= learnedMs && old < rereadAtOnce;
+      for (const [id, { holdsUntilMs }] of insides) {
+        const isOld = holdsUntilMs <= clock.monotonic() && old < rereadAtOnce;
         if (isOld) old += 1;
         if (isOld || !pools.has(id)) insides.delete(id);
       }
