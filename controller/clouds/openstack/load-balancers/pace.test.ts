@@ -55,6 +55,17 @@ describe('the pace of Octavia', () => {
     assert.ok((pace.expectedMs(other) ?? 0) <= 7000);
   });
 
+  it('a look that came long after it could says nothing of how long the work took', () => {
+    const pace = createPace();
+    for (const stillMs of [undefined, 3000]) {
+      pace.done(work, 5 * 3_600_000, stillMs);
+      assert.equal(pace.expectedMs(work), undefined);
+    }
+    pace.done(work, 4000, 3000);
+    pace.done(work, 5 * 3_600_000, undefined);
+    assert.equal(pace.expectedMs(work), 4000);
+  });
+
   it('knows nothing of other work', () => {
     const pace = createPace();
     pace.done(work, 20_000, 16_000);

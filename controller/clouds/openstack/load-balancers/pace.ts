@@ -13,12 +13,15 @@ const sooner = 0.95;
 /** What took long once need not do so again. */
 const later = 1.5;
 const laterMs = 1000;
+/** No look is that much later than the one before by plan: whoever waited was away, paused or no leader. */
+const tellsMs = 120_000;
 
 export function createPace(): Pace {
   const expected = new Map<string, { readonly ms: number; readonly atOnce: number }>();
   return {
     expectedMs: (work) => expected.get(work)?.ms,
     done(work, afterMs, stillMs) {
+      if (afterMs - (stillMs ?? 0) > tellsMs) return;
       const longest = work.endsWith('load balancer') ? longestMs.whole : longestMs.piece;
       const before = expected.get(work);
       const known = before?.ms ?? afterMs;
