@@ -12,7 +12,7 @@ import type { ClassicObserved } from './classic/observed.ts';
 import type { ClassicStep } from './classic/step.ts';
 import { annotationDefinitions, keys } from './load-balancer-annotations.ts';
 import { createNetworkLoadBalancers } from './nlb/network-load-balancers.ts';
-import type { NlbObserved } from './nlb/observed.ts';
+import { isDoneWith, type NlbObserved } from './nlb/observed.ts';
 import type { NlbStep } from './nlb/step.ts';
 import { readNodeLabels } from './node-labels.ts';
 import type { AwsParts } from './parts.ts';
@@ -170,9 +170,10 @@ function kindOfId(id: string): Kind {
   return id.startsWith('arn:') ? 'nlb' : 'classic';
 }
 
-/** A load balancer of ours, or with listeners of ours. */
-function stands(observed: ObservedLoadBalancer | undefined): boolean {
-  return observed?.owner !== undefined && observed.id !== undefined;
+/** A load balancer of ours, or with listeners of ours; one that was left to others serves them alone. */
+function stands(observed: NlbObserved | ClassicObserved | AwsObserved | undefined): boolean {
+  if (observed?.owner === undefined || observed.id === undefined) return false;
+  return !('kind' in observed && observed.kind === 'nlb' && isDoneWith(observed));
 }
 
 /** More than the security group that was in front of it. */

@@ -134,11 +134,16 @@ export function servesOthers(group: TargetGroup, pieces: Pieces): boolean {
   );
 }
 
-/** Its own Service is done with it, and somebody else is not. */
-export function isLeftToOthers({ pieces }: NlbObserved): boolean {
+/** Its own Service has left it to others, retained or not, and has nothing on it any more. */
+export function isDoneWith({ pieces }: NlbObserved): boolean {
   const { subject, own, groups } = pieces;
-  if (!subject || !own || groups.length > 0 || !isLeft(own, subject.owner.cluster)) return false;
-  return own.listeners.length > 0 && ownListeners(own, pieces, subject.owner).length === 0;
+  if (!subject || !own || groups.length > 0 || own.tags[leftTag] !== own.arn) return false;
+  return ownListeners(own, pieces, subject.owner).length === 0;
+}
+
+/** Its own Service is done with it, and somebody else is not. */
+export function isLeftToOthers(observed: NlbObserved): boolean {
+  return isDoneWith(observed) && observed.pieces.own!.listeners.length > 0;
 }
 
 /** The security group in front of a Service's network load balancer, which also tells that something of it is there. */

@@ -1,0 +1,62 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { fakeClock } from '../../../common/testing/fake-clock.ts';
+import { machine } from './classic/testing/machine.ts';
+import { clusterTagsOf } from './cluster-tags.ts';
+import { parseAwsConfig } from './config.ts';
+import { keys } from './load-balancer-annotations.ts';
+import { type AwsObserved, createLoadBalancers } from './load-balancers.ts';
+import { leftTag } from './nlb/left.ts';
+import { assemble, type NlbObserved } from './nlb/observed.ts';
+import { planNlbRemoval } from './nlb/removal.ts';
+import { ensure } from './nlb/testing/driven.ts';
+import { desired } from './nlb/testing/example.ts';
+import { clusterId, createRecordingCalls } from './nlb/testing/recording-calls.ts';
+import type { AwsParts } from './parts.ts';
+
+function balancers() {
+  const parts = {
+    ...{ context: { clock: fakeClock(), random: () => 0.5 }, config: parseAwsConfig(undefined), region: 'eu-west-1' },
+    cluster: async () => clusterTagsOf(clusterId, false),
+    elbv2: () => ({ change: async () => ({}) }),
+  } as unknown as AwsParts;
+  return createLoadBalancers(parts);
+}
+
+/** A Service that has a classic load balancer now, and had a network one that others still use. */
+async function moved(): Promise<{ nlb: NlbObserved; left: AwsObserved; classic: AwsObserved['classic'] }> {
+  const { observed } = await ensure(createRecordingCalls(), desired());
+  const { pieces } = observed!;
+  const own = pieces.own!;
+  const others = { ...own.listeners[0]!, tags: {}, port: 8443, group: 'arn:of-others' };
+  const network = { ...pieces.network, groups: new Map() };
+  const nlb = (tags: Readonly<Record<string, string>>) =>
+    assemble({ ...pieces, groups: [], network, own: { ...own, listeners: [others], tags: { ...own.tags, ...tags } } })!;
+  const classic = await machine().ensure(desired(), undefined);
+  const left = nlb({ [leftTag]: own.arn });
+  return { nlb: nlb({}), left: { ...classic!, nlb: left, classic }, classic };
+}
+
+describe('a Service with a classic load balancer whose network one was left to others', () => {
+  it('shows the address of the one that serves it', async () => {
+    const { nlb, classic } = await moved();
+    const [step] = planNlbRemoval(nlb, false).steps;
+    const after = await balancers().apply(step!, { ...classic!, nlb, classic }, { permit: () => {} });
+    assert.equal(after?.nlb?.pieces.own?.tags[leftTag], after?.nlb?.id);
+    assert.deepEqual([after?.id, after?.ingress], [classic?.id, classic?.ingress]);
+    assert.ok(classic?.ingress.length);
+  });
+
+  it('keeps that address until another is allowed, although the one that was left still is there', async () => {
+    const { left } = await moved();
+    const plan = balancers().plan(desired({ annotations: { [keys.type]: 'nlb' } }), left);
+    assert.deepEqual(
+      plan.refusals.map(({ reason }) => reason),
+      ['AddressWouldChange'],
+    );
+    assert.deepEqual(
+      plan.steps.filter(({ action }) => action === 'delete').map(({ summary }) => summary),
+      [],
+    );
+  });
+});
