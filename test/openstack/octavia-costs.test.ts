@@ -431,6 +431,27 @@ describe('calls to OpenStack', () => {
       assert.match(balancers.plan(desired, await list()).steps[0]?.summary ?? '', /delay from 77/);
     }));
 
+  it('one that was just made and that a lagging replica does not show yet is not taken for gone', () =>
+    withHarness(async (harness) => {
+      const balancers = await opened(harness);
+      const { desired, world } = harness;
+      const [step] = balancers.plan(desired, undefined).steps;
+      const known = await world.during(balancers.apply(step!, undefined, { permit: () => {} }));
+      harness.fake.fault = (call, response) => {
+        if (call.method !== 'GET' || call.service !== 'load-balancer') return undefined;
+        const faultstring = `Load Balancer ${known?.id} not found.`;
+        const collection = call.path.slice(call.path.lastIndexOf('/') + 1);
+        const isOne = collection === known?.id;
+        response.writeHead(isOne ? 404 : 200, { 'content-type': 'application/json' });
+        response.end(JSON.stringify(isOne ? { faultcode: 'Client', faultstring } : { [collection]: [] }));
+        return 'answered';
+      };
+      const seen = () => world.during(balancers.observe(refOf(desired, { id: known?.id })));
+      await assert.rejects(seen(), { kind: 'Unavailable' });
+      await world.pass(60_000);
+      assert.equal(await seen(), undefined);
+    }));
+
   it('is looked for, once an answer was lost, before it is made again', () =>
     withHarness(async (harness) => {
       const balancers = await opened(harness);

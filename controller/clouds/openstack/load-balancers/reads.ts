@@ -1,3 +1,4 @@
+import { CloudError } from '../../../../common/cloud-error.ts';
 import type { Clock } from '../../../../common/process/clock.ts';
 import type { LoadBalancerRef, Owner } from '../../load-balancers.ts';
 import { inParallel } from '../../lookup-pass.ts';
@@ -82,6 +83,10 @@ export function octaviaReads({ client, clock, config, providerIDOf }: ReadParts)
       return readLoadBalancer(await client.get({ service: 'load-balancer', path, operation, signal }), operation);
     } catch (error) {
       if (!isThingNotFound(error)) throw error;
+      if (memory.isNew(id)) {
+        const message = `load balancer ${id}, which was just made, does not show yet`;
+        throw new CloudError({ kind: 'Unavailable', cloud: 'openstack', operation, message, cause: error });
+      }
       memory.ended(id);
       return undefined;
     }

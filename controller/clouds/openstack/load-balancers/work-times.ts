@@ -11,6 +11,8 @@ export interface WorkTimes {
   begun(loadBalancer: LoadBalancer, work: string): LoadBalancer;
   /** When our last change of it was answered, monotonic milliseconds, while it is at work on that. */
   begunAtMs(id: string): number | undefined;
+  /** We have just made it: a replica of Octavia's database that lags behind may not show it yet. */
+  isNew(id: string): boolean;
   /** It was just seen that it does not exist. */
   ended(id: string): void;
 }
@@ -24,6 +26,8 @@ interface Work {
   /** The last look that showed it at work. */
   readonly stillMs: number | undefined;
 }
+
+const newMs = 30_000;
 
 export function createWorkTimes(clock: Clock): WorkTimes {
   const pace = createPace();
@@ -67,6 +71,10 @@ export function createWorkTimes(clock: Clock): WorkTimes {
     begunAtMs(id) {
       const { kind, sinceMs } = atWork.get(id) ?? {};
       return kind === undefined ? undefined : sinceMs;
+    },
+    isNew(id) {
+      const { kind, sinceMs = 0 } = atWork.get(id) ?? {};
+      return kind?.endsWith(': create load balancer') === true && clock.monotonic() - sinceMs < newMs;
     },
     ended: done,
   };
