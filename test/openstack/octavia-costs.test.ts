@@ -352,6 +352,31 @@ describe('calls to OpenStack', () => {
       assert.ok(harness.calls().length < 60);
     }));
 
+  it('a piece that lags behind is waited for though one did hours ago', () =>
+    withHarness(async (harness) => {
+      const balancers = await opened(harness);
+      const { desired, world } = harness;
+      let known = await made(harness, balancers, desired);
+      const [balancer] = harness.octavia.balancers.values();
+      for (const members of [desired.members.slice(1), desired.members]) {
+        const now = { ...desired, members };
+        const [step] = balancers.plan(now, known).steps;
+        known = await world.during(balancers.apply(step!, known, { permit: () => {} }));
+        harness.octavia.settle();
+        balancer!.pools[0]!.status = 'PENDING_UPDATE';
+        for (let look = 0; look < 2; look += 1) {
+          const { waitMs } = balancers.plan(now, known);
+          assert.ok(waitMs !== undefined, 'it is not waited for');
+          await world.pass(waitMs);
+          known = await world.during(balancers.observe(refOf(now, { id: known?.id })));
+        }
+        assert.equal(known?.state, 'provisioning');
+        balancer!.pools[0]!.status = 'ACTIVE';
+        [known] = await world.during(balancers.observeAll(world.cluster));
+        await world.pass(3_600_000);
+      }
+    }));
+
   it('where statuses are not shown everything is read, and they are not asked for again', () =>
     withHarness(async (harness) => {
       harness.fake.fault = (call, response) => {

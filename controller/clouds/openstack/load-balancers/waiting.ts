@@ -32,8 +32,8 @@ export type Recalled = (
  * made of what was there. Before that counts as all that there is, it is compared with what Octavia tells of everything in one answer.
  */
 export function recalledWhileWaiting({ clock, memory, look, compareNow, learn, assemble }: WaitingParts): Recalled {
-  /** By load balancer that is active while something on it is at work. */
-  const laggingSince = new Map<string, number>();
+  /** By load balancer that is active while something on it is at work: since when, and when that was seen last. */
+  const lagging = new Map<string, { readonly sinceMs: number; readonly seenMs: number }>();
 
   return async function recalled(ref, subject, signal) {
     const { observed: known, sure = false } = memory.recall(ref.owner) ?? {};
@@ -66,12 +66,15 @@ export function recalledWhileWaiting({ clock, memory, look, compareNow, learn, a
     if ([...hosts, ...doubles].some((one) => one !== main && isPending(one))) return undefined;
     const compared = await compareNow(now, signal);
     if (compared.is === 'at work') {
-      const sinceMs = laggingSince.get(now.id) ?? clock.monotonic();
-      laggingSince.set(now.id, sinceMs);
-      const pendingMs = clock.monotonic() - sinceMs;
+      const seenMs = clock.monotonic();
+      // What was seen then and not since was another change.
+      for (const [id, before] of lagging) if (seenMs - before.seenMs > 10 * longestLagMs) lagging.delete(id);
+      const sinceMs = lagging.get(now.id)?.sinceMs ?? seenMs;
+      lagging.set(now.id, { sinceMs, seenMs });
+      const pendingMs = seenMs - sinceMs;
       if (pendingMs < longestLagMs) return result({ ...now, status: 'PENDING_UPDATE', pendingMs });
     }
-    laggingSince.delete(now.id);
+    lagging.delete(now.id);
     if (compared.is !== 'as known') return undefined;
     learn(compared.loadBalancer);
     return result(compared.loadBalancer);
