@@ -103,7 +103,7 @@ function flatten(cloud: Tree, where: string): RawSettings {
   for (const name of settingNames) {
     const value = auth[name] ?? cloud[name];
     // What it is instead may hold a password.
-    if (typeof value === 'object') throw new CloudConfigError(`${where}: ${name}: expected a text`);
+    if (typeof value === 'object' && value !== null) throw new CloudConfigError(`${where}: ${name}: expected a text`);
     if (typeof value === 'string' && value !== '') settings[name] = value;
   }
   const endpointType = cloud['endpoint_type'];
@@ -117,8 +117,8 @@ function flatten(cloud: Tree, where: string): RawSettings {
 function parseYaml(file: { path: string; text: string }): Tree {
   let tree: unknown;
   try {
-    // Every scalar a string: ids and passwords of digits alone stay what they are.
-    tree = parse(file.text, { schema: 'failsafe' });
+    // Every scalar but null a string: ids and passwords of digits alone stay what they are.
+    tree = parse(file.text, { schema: 'failsafe', customTags: ['null'] });
   } catch (error) {
     // The parser quotes the line, which may hold a password.
     const position =

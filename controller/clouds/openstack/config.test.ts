@@ -256,6 +256,21 @@ describe('the OpenStack configuration from clouds.yaml', () => {
     }
   });
 
+  it('takes settings that are null or empty as not set', async () => {
+    const settings = 'auth_url: https://k, username: u, password: p, project_name: P, domain_name: D';
+    const empty = `clouds:\n  a:\n    auth:\n    cacert: ~\n    region_name:\n    project_id: null\n    ${settings.replaceAll(', ', '\n    ')}\n`;
+    const nulls = `clouds: {a: {auth: {${settings}, project_id: null, token: Null}, cacert: null, interface: ~}}\n`;
+    for (const text of [empty, nulls]) {
+      const { credential, tls, region, interface: face } = await config(text, {}, {}, '/x/clouds.yaml');
+      assert.deepEqual([tls, region, face], [{ insecure: false }, undefined, 'public']);
+      assert.equal(credential.method, 'password');
+      assert.deepEqual('scope' in credential && credential.scope, { project: { name: 'P', domain: { name: 'D' } } });
+    }
+    const quoted = nulls.replace('password: p', "password: 'null'");
+    const { credential } = await config(quoted, {}, {}, '/x/clouds.yaml');
+    assert.equal('password' in credential && credential.password, 'null');
+  });
+
   it('may be the cloud config itself', async () => {
     const result = await config(twoClouds, {}, { OS_CLOUD: 'a' }, '/x/clouds.yaml');
     assert.equal(result.authUrl, 'https://a/v3');
