@@ -377,6 +377,23 @@ describe('calls to OpenStack', () => {
       }
     }));
 
+  it('what was known when a change began is not gone by when nobody has looked for long', () =>
+    withHarness(async (harness) => {
+      const balancers = await opened(harness);
+      const { desired, world } = harness;
+      let known = await made(harness, balancers, desired);
+      const fewer = { ...desired, members: desired.members.slice(1) };
+      const [step] = balancers.plan(fewer, known).steps;
+      known = await world.during(balancers.apply(step!, known, { permit: () => {} }));
+      harness.octavia.settle();
+      const [balancer] = harness.octavia.balancers.values();
+      balancer!.listeners[0]!.fields['connection_limit'] = 5;
+      await world.pass(3_600_000);
+      const end = await settle(harness, balancers, fewer, known, (now) => balancers.plan(fewer, now));
+      assert.equal(balancer!.listeners[0]!.fields['connection_limit'], -1);
+      assert.deepEqual(balancers.plan(fewer, end).steps, []);
+    }));
+
   it('where statuses are not shown everything is read, and they are not asked for again', () =>
     withHarness(async (harness) => {
       harness.fake.fault = (call, response) => {

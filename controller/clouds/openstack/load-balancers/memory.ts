@@ -38,6 +38,8 @@ const nowMs = 2000;
 const noGroupsMs = 3_600_000;
 /** For how long what is known from our steps alone holds once Octavia lets others in. */
 const uncomparedMs = 30_000;
+/** Whoever waits looks more often; one that was away for longer may find what others have done since. */
+const waitsMs = 300_000;
 /** Between two that came to ERROR as soon as they were made. */
 const firstRestMs = 30_000;
 const longestRestMs = 600_000;
@@ -69,7 +71,7 @@ export function createMemory(clock: Clock): Memory {
     recall({ service }) {
       const known = last.get(service);
       // While Octavia is at work it lets nobody else in.
-      return known && (known.waits || clock.monotonic() - known.atMs < uncomparedMs) ? known : undefined;
+      return known && clock.monotonic() - known.atMs < (known.waits ? waitsMs : uncomparedMs) ? known : undefined;
     },
     forget: ({ service }) => void last.delete(service),
     sawGroups(services) {
