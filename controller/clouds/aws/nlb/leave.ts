@@ -31,12 +31,15 @@ export function planDetach(subject: Subject, one: LoadBalancer, pieces: Pieces):
 export function planLeavingHost(subject: Subject, host: LoadBalancer, pieces: Pieces, retain: boolean): NlbStep[] {
   const detach = planDetach(subject, host, pieces);
   if (!isLeft(host, subject.owner.cluster)) return detach;
+  const isOthers = othersListeners(host, pieces, subject.owner).length > 0;
+  // Whoever only names it has no say in what becomes of it.
+  if (isOthers && detach.length === 0) return [];
   if (retain) {
     const tags = { [ownerTags.retained]: subject.service };
     const summary = `tag ${host.name} as kept when ${subject.service} goes`;
     return [stepOf(subject, host.arn, summary, { does: 'add tags', arns: [host.arn], tags }), ...detach];
   }
-  if (othersListeners(host, pieces, subject.owner).length > 0) return detach;
+  if (isOthers) return detach;
   const { arn, name } = host;
   const owner = ownerIn(host.tags, subject.owner.cluster)!;
   const summary = `delete load balancer ${name}, which nobody uses any more`;

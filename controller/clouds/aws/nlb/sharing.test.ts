@@ -105,6 +105,15 @@ describe('a network load balancer that Services share', () => {
     assert.equal(await forGuest({ tags: kept, listeners: [] }).then((one) => one?.owner), undefined);
   });
 
+  it('is not retained by a Service that names it and does not use it', async () => {
+    const tags = await leftTags();
+    const { theirs } = await shared();
+    const another = { ...theirs, arn: 'arn:another', tags: { ...theirs.tags, [ownerTags.service]: 'x' } };
+    const { pieces } = (await forGuest({ tags }))!;
+    const names = { ...pieces, hosts: [{ ...pieces.hosts[0]!, listeners: [another] }] };
+    assert.deepEqual(steps(assemble(names), true), ['delete target group']);
+  });
+
   it('of another cluster, or with a mark of another load balancer, is never ended', async () => {
     const tags = await leftTags();
     for (const foreign of [
