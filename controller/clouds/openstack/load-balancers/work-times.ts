@@ -28,6 +28,8 @@ interface Work {
 }
 
 const newMs = 30_000;
+/** More than lies between two lists of everything, by default. */
+const unseenMs = 900_000;
 
 export function createWorkTimes(clock: Clock): WorkTimes {
   const pace = createPace();
@@ -55,6 +57,7 @@ export function createWorkTimes(clock: Clock): WorkTimes {
         return loadBalancer;
       }
       const stillMs = clock.monotonic();
+      for (const [other, seen] of atWork) if (stillMs - (seen.stillMs ?? seen.sinceMs) > unseenMs) atWork.delete(other);
       const before = atWork.get(id);
       const known =
         before?.status === status ? before : { status, kind: undefined, sinceMs: before?.sinceMs ?? stillMs };
