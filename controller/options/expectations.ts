@@ -47,8 +47,9 @@ export const ofClass: Expectation = (text) =>
     ? undefined
     : 'a class such as example.com/internal';
 
+/** Empty is a name, too: classic controllers name what they make with it all the same. */
 export const ofClusterName: Expectation = (text) =>
-  /^[^\p{C}]{1,255}$/u.test(text) ? undefined : '1 to 255 printable characters';
+  /^[^\p{C}]{0,255}$/u.test(text) ? undefined : 'at most 255 printable characters';
 
 /** Where others reach this machine. */
 export const ofReachableHost: Expectation = (text) => {
