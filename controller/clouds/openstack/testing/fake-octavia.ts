@@ -31,6 +31,7 @@ import {
   thing,
   timestamp,
 } from './fake-octavia-model.ts';
+import { type FakeTimes, look, mutable, readyAtMs, work } from './fake-octavia-work.ts';
 import type { FakeCall, FakeOpenStack } from './fake-openstack.ts';
 
 /** Octavia as far as load balancers of Services need it, wire-true: everything is at work after a write for some looks, and refuses others meanwhile. */
@@ -51,13 +52,6 @@ export interface FakeOctavia {
   breakDown(id: string): void;
   /** Everything is ACTIVE now, or gone. */
   settle(): void;
-}
-
-export interface FakeTimes {
-  nowMs(): number;
-  readonly createMs: number;
-  readonly updateMs: number;
-  readonly deleteMs: number;
 }
 
 /** Puts Octavia into a fake OpenStack. */
@@ -94,38 +88,6 @@ export function addOctavia(fake: FakeOpenStack): FakeOctavia {
     }
   });
   return octavia;
-}
-
-function look(fake: FakeOpenStack, octavia: FakeOctavia, one: FakeBalancer): void {
-  if (!one.status.startsWith('PENDING')) return;
-  const { takes } = octavia;
-  if (takes && one.readyAtMs === undefined) one.readyAtMs = readyAtMs(takes, one);
-  if (takes && takes.nowMs() < (one.readyAtMs ?? 0)) return;
-  if (!takes && one.looksLeft > 0) {
-    one.looksLeft -= 1;
-    return;
-  }
-  one.readyAtMs = undefined;
-  if (one.becomes === 'DELETED') {
-    octavia.balancers.delete(one.id);
-    const port = String(one.fields['vip_port_id']);
-    const at = fake.ports.findIndex(({ id, deviceOwner }) => id === port && deviceOwner === 'Octavia');
-    if (at >= 0) fake.ports.splice(at, 1);
-    return;
-  }
-  const pieces = [
-    ...one.listeners,
-    ...one.pools.flatMap((pool) => [pool, ...pool.members, ...(pool.monitor ? [pool.monitor] : [])]),
-  ];
-  for (const piece of [...pieces, one]) {
-    if (!piece.status.startsWith('PENDING')) continue;
-    piece.status = piece === one || one.becomes === 'ERROR' ? one.becomes : 'ACTIVE';
-    piece.fields['updated_at'] = timestamp();
-  }
-}
-
-function readyAtMs({ nowMs, createMs, updateMs, deleteMs }: FakeTimes, { status }: FakeBalancer): number {
-  return nowMs() + (status === 'PENDING_CREATE' ? createMs : status === 'PENDING_DELETE' ? deleteMs : updateMs);
 }
 
 function handle(fake: FakeOpenStack, octavia: FakeOctavia, call: FakeCall, response: ServerResponse): 'answered' {
@@ -376,18 +338,6 @@ function handle(fake: FakeOpenStack, octavia: FakeOctavia, call: FakeCall, respo
     default:
       throw new OctaviaFault(404, `No such thing: ${method} ${path}`);
   }
-}
-
-function work(octavia: FakeOctavia, balancer: FakeBalancer, status: string): void {
-  balancer.status = status;
-  balancer.looksLeft = octavia.looks;
-  balancer.readyAtMs = octavia.takes && readyAtMs(octavia.takes, balancer);
-  balancer.becomes = 'ACTIVE';
-  balancer.fields['updated_at'] = timestamp();
-}
-
-function mutable({ id, status }: FakeBalancer): void {
-  if (status !== 'ACTIVE') throw new OctaviaFault(409, `Invalid state ${status} of loadbalancer resource ${id}`);
 }
 
 /** `tags` names all that have to be there, separated by commas; other names are equalities, and those of links go by their own names. */
