@@ -46,6 +46,7 @@ export interface ReplicaParts {
 
 export type ReplicaOptions = Pick<
   RunOptions,
+  | 'announcedDeletionBudget'
   | 'concurrentNodeSyncs'
   | 'deletionBudget'
   | 'dryRun'
@@ -150,6 +151,7 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
   const { removalBudget } = options.network;
   // One for all: they share the annotation of the Lease.
   const budget = createBudgetKeeper(options.deletionBudget, ledger, clock, {
+    announced: options.announcedDeletionBudget,
     member: removalBudget,
     route: removalBudget,
     orphan: removalBudget,

@@ -63,9 +63,11 @@ function maintenance(text: string | undefined): Notice[] {
       const code = event.text('Code');
       const ends = code === 'instance-stop' || code === 'instance-retirement';
       const description = event.optionalText('Description');
+      // An end at a time that cannot be read is not told as one: without a deadline it would count as coming now.
+      const at = deadline(event.optionalText('NotBefore'));
       return {
-        kind: ends ? 'termination' : 'maintenance',
-        ...deadline(event.optionalText('NotBefore')),
+        kind: ends && at.deadline !== undefined ? 'termination' : 'maintenance',
+        ...at,
         message: description === undefined ? code : `${code}: ${description}`,
       };
     });

@@ -237,6 +237,7 @@ test("announces maintenance and the group's farewell, and asks about spot only o
     [`${meta}events/maintenance/scheduled`]: JSON.stringify([
       event,
       { ...event, Code: 'instance-retirement', Description: undefined },
+      { ...event, Code: 'instance-stop', Description: undefined, NotBefore: 'soon' },
       { ...event, State: 'completed' },
     ]),
     [`${meta}autoscaling/target-lifecycle-state`]: 'Terminated',
@@ -247,6 +248,7 @@ test("announces maintenance and the group's farewell, and asks about spot only o
   const expected = [
     { kind: 'maintenance', deadline, message: 'system-reboot: scheduled reboot' },
     { kind: 'termination', deadline, message: 'instance-retirement' },
+    { kind: 'maintenance', message: 'instance-stop' },
     { kind: 'termination', message: 'the Auto Scaling group terminates this instance' },
   ];
   const onDemand = await openBeside(context, aws, imds(paths));

@@ -93,6 +93,8 @@ export interface Cloud {
    * of them or the cloud config changes, the cloud is opened anew and takes over once `prove` has answered; until then this one goes on.
    */
   readonly files?: readonly string[];
+  /** Counts the credentials that were at work, this one included; undefined: it is the first one for as long as the process runs. */
+  readonly credential?: number;
   /** One harmless read with the credential. Throws a CloudError. Undefined: nothing here can change while the process runs. */
   prove?(signal?: AbortSignal): Promise<void>;
   /** Proves credentials, region, permissions and reachability by harmless reads. Does not throw for a refusal. */

@@ -23,6 +23,7 @@ const changesExitCode = 3;
 const planFlags = defineFlags({
   ...adoptFlags,
   'node-deletion-budget': runFlags['node-deletion-budget'],
+  'announced-deletion-budget': runFlags['announced-deletion-budget'],
   'exit-code': {
     kind: 'bool',
     default: false,
@@ -48,6 +49,7 @@ export function planCommand(world: ControllerWorld): CommandDefinition {
             leasePath: leasePath(values),
             adopts: values.adopt,
             deletionBudget: values.nodeDeletionBudget,
+            announcedDeletionBudget: values.announcedDeletionBudget,
             say: (line) => io.stderr(`${line}\n`),
           }),
         );

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import { CloudError } from '../../common/cloud-error.ts';
-import { type FakeClock, fakeClock } from '../../common/testing/fake-clock.ts';
+import { advanceDuring, type FakeClock, fakeClock } from '../../common/testing/fake-clock.ts';
 import { type Cloud, type InstanceRef, type Lookup, type LookupOptions, refKey } from '../clouds/cloud.ts';
+import { exampleInstance } from '../nodes/testing/example-instance.ts';
 import { createLookups, type Lookups } from './lookups.ts';
 
 const ref = (id: string | number): InstanceRef => ({ by: 'providerID', providerID: `c://${id}` });
@@ -18,16 +19,21 @@ describe('lookups', () => {
   let latencyMs: number;
   let answer: (refs: readonly InstanceRef[]) => ReadonlyMap<string, Lookup>;
   let lookups: Lookups;
+  let credential: number;
 
   beforeEach(() => {
     clock = fakeClock();
     passes = [];
+    credential = 0;
     latencyMs = 0;
     answer = (refs) => new Map(refs.map((each) => [refKey(each), absent]));
     const cloud: Cloud = {
       name: 'c',
       scope: 's',
       accepts: () => true,
+      get credential() {
+        return credential;
+      },
       instances: {
         batchSize: 10,
         async lookup(refs, options) {
@@ -50,6 +56,42 @@ describe('lookups', () => {
     });
     return asked;
   }
+
+  describe('of a credential that has shown something', () => {
+    const gone: Lookup = { state: 'gone', terminalState: 'terminated' };
+    const found: Lookup = { state: 'found', instance: exampleInstance(), power: 'running', request: 'id' };
+    const asks = (one: InstanceRef, lookup: Lookup) => {
+      answer = (refs) => new Map(refs.map((each) => [refKey(each), lookup]));
+      return lookups.lookupAll([one]);
+    };
+
+    it('say so after an instance was found or shown terminated under its id', async () => {
+      assert.equal(lookups.hasShown, false);
+      await asks(ref(1), absent);
+      await asks({ by: 'name', name: 'n' }, found);
+      assert.equal(lookups.hasShown, false, 'a name is the same in every project');
+      await asks(ref(1), gone);
+      assert.equal(lookups.hasShown, true);
+      await asks(ref(1), absent);
+      assert.equal(lookups.hasShown, true);
+    });
+
+    it('say so no longer once another credential is loaded, until that one shows something', async () => {
+      await asks(ref(1), found);
+      credential = 1;
+      assert.equal(lookups.hasShown, false);
+      await asks(ref(1), found);
+      assert.equal(lookups.hasShown, true);
+    });
+
+    it('do not count an answer that the one before gave', async () => {
+      latencyMs = 100;
+      const asked = asks(ref(1), found);
+      credential = 1;
+      await advanceDuring(clock, asked);
+      assert.equal(lookups.hasShown, false);
+    });
+  });
 
   it('answers a lone question after a moment of gathering', async () => {
     const one = ask(1);

@@ -8,6 +8,8 @@ export interface Lookups {
   lookup(ref: InstanceRef): Promise<Lookup>;
   /** One pass of its own, at once, in as few calls as the cloud's batch size allows. */
   lookupAll(refs: readonly InstanceRef[], options?: LookupOptions): Promise<ReadonlyMap<string, Lookup>>;
+  /** An instance was shown under its id, found or in a terminal state, since the credential at work was loaded. */
+  readonly hasShown: boolean;
 }
 
 export interface LookupsOptions {
@@ -30,6 +32,15 @@ export function createLookups({ cloud, clock, idleMs = 20, firstWindowMs = 100 }
   let due = false;
   let windowMs = firstWindowMs;
   let lastPassEnded = Number.NEGATIVE_INFINITY;
+  let shownBy: number | undefined;
+
+  async function ask(refs: readonly InstanceRef[], options?: LookupOptions): Promise<ReadonlyMap<string, Lookup>> {
+    const credential = cloud.credential ?? 0;
+    const answers = await safeLookup(cloud, refs, options);
+    if (refs.some((ref) => ref.by === 'providerID' && isShown(answers.get(refKey(ref)))))
+      shownBy = Math.max(credential, shownBy ?? credential);
+    return answers;
+  }
 
   function gather(): void {
     if (waiting.size >= cloud.instances.batchSize) {
@@ -67,10 +78,7 @@ export function createLookups({ cloud, clock, idleMs = 20, firstWindowMs = 100 }
     ])[],
   ) {
     running = true;
-    const answers = await safeLookup(
-      cloud,
-      batch.map(([, { ref }]) => ref),
-    );
+    const answers = await ask(batch.map(([, { ref }]) => ref));
     running = false;
     lastPassEnded = clock.monotonic();
     for (const [key, { resolve }] of batch)
@@ -92,12 +100,19 @@ export function createLookups({ cloud, clock, idleMs = 20, firstWindowMs = 100 }
       const answers = new Map<string, Lookup>();
       for (let from = 0; from < refs.length; from += cloud.instances.batchSize) {
         const part = refs.slice(from, from + cloud.instances.batchSize);
-        for (const [key, lookup] of await safeLookup(cloud, part, options)) answers.set(key, lookup);
+        for (const [key, lookup] of await ask(part, options)) answers.set(key, lookup);
       }
       for (const ref of refs) if (!answers.has(refKey(ref))) answers.set(refKey(ref), unanswered(cloud, refKey(ref)));
       return answers;
     },
+    get hasShown() {
+      return shownBy === (cloud.credential ?? 0);
+    },
   };
+}
+
+function isShown(lookup: Lookup | undefined): boolean {
+  return lookup?.state === 'found' || lookup?.state === 'gone';
 }
 
 async function safeLookup(

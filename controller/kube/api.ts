@@ -23,6 +23,8 @@ export interface KubeCall {
   /** Does not wait behind other calls for a free connection. For the renewal of the lease, and nothing else. */
   readonly urgent?: boolean;
   readonly signal?: AbortSignal;
+  /** Called before a successful answer is returned: what time it was on the server, milliseconds since 1970, if its `Date` says so. */
+  readonly onDate?: (serverMs: number) => void;
 }
 
 /** The deadline of a call that names none, from the call to the last byte of the answer. */

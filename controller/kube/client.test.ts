@@ -44,6 +44,20 @@ describe('the client of the Kubernetes API', () => {
     assert.deepEqual(await stand.client().call({ verb: 'get', path: '/api/v1/nodes/a' }), node);
   });
 
+  it('says what time it was on the server when that answered, and nothing of it where the answer does not', async () => {
+    const dates: number[] = [];
+    const ask = (date: string) => {
+      stand.handle = (_, response) => {
+        response.setHeader('date', date);
+        answerJson(response, 200, {});
+      };
+      return stand.client().call({ verb: 'get', path: '/api/v1/nodes/a', onDate: (ms) => dates.push(ms) });
+    };
+    await ask('Thu, 01 Jan 2026 00:00:07 GMT');
+    await ask('yesterday');
+    assert.deepEqual(dates, [Date.parse('2026-01-01T00:00:07Z')]);
+  });
+
   it('sends the preconditions of a deletion as its body', async () => {
     const body = { preconditions: { uid: 'u', resourceVersion: '7' } };
     const request = await stand.lastRequest((api) => api.call({ verb: 'delete', path: '/api/v1/nodes/a', body }));

@@ -104,6 +104,8 @@ export function createKubeClient(options: KubeClientOptions): { readonly api: Ku
       );
       code = String(answer.status);
       if (answer.status < 200 || answer.status > 299) throw errorOfAnswer(what, answer, clock.now());
+      const dateMs = Date.parse(answer.headers.date ?? '');
+      if (!Number.isNaN(dateMs)) request.onDate?.(dateMs);
       return parsed<T>(what, answer, request.unread);
     } catch (error) {
       if (error instanceof KubeError && error.status === 0) code = error.reason;

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { judgeMissing, type MissingCase } from './absence.ts';
+import { silenceOf } from './silence.ts';
 
 const second = 1000;
 const minute = 60 * second;
@@ -12,13 +13,17 @@ const provenGone: MissingCase = {
   firstMs: 9 * minute,
   firstWithCanaryMs: undefined,
   canary: 'none',
+  shown: true,
   recorded: true,
   nodeAgeMs: 10 * minute,
+  silence: silenceOf(40),
   sinceLifeMs: 2 * minute,
   leaseUnchangedMs: minute,
   lifeSinceFirst: false,
   ready: false,
-  explained: false,
+  replaced: false,
+  expected: undefined,
+  released: false,
 };
 const provenAbsent: MissingCase = { ...provenGone, state: 'absent', canary: 'found', firstWithCanaryMs: 9 * minute };
 
@@ -30,10 +35,30 @@ const table: readonly [string, MissingCase, string][] = [
   ['gone whatever the canary', { ...provenGone, canary: 'not-found' }, 'delete, free'],
   ['gone, but never found here', { ...provenGone, recorded: false }, 'NeverFound'],
   ['gone, but alive since', { ...provenGone, lifeSinceFirst: true }, 'SignOfLife'],
-  ['gone, but alive 19 s ago', { ...provenGone, sinceLifeMs: 19 * second }, 'Confirming'],
+  ['gone, but alive 39 s ago', { ...provenGone, sinceLifeMs: 39 * second }, 'Confirming'],
+  ['gone, and silent for as long as its lease lasts', { ...provenGone, sinceLifeMs: 40 * second }, 'delete, free'],
+  [
+    'gone, but alive 99 s ago, lease of 100 s',
+    { ...provenGone, silence: silenceOf(100), sinceLifeMs: 99_000 },
+    'Confirming',
+  ],
+  [
+    'gone, but alive 599 s ago, lease of 600 s',
+    { ...provenGone, silence: silenceOf(600), sinceLifeMs: 599_000 },
+    'Confirming',
+  ],
   ['gone, lease seen unchanged for 11 s only', { ...provenGone, leaseUnchangedMs: 11 * second }, 'Confirming'],
-  ['absent twice with a canary', provenAbsent, 'delete, budgeted'],
-  ['absent and foretold', { ...provenAbsent, explained: true }, 'delete, free'],
+  [
+    'gone, lease of 100 s seen unchanged for 29 s only',
+    { ...provenGone, silence: silenceOf(100), leaseUnchangedMs: 29 * second },
+    'Confirming',
+  ],
+  ['gone, alive, its agent on another VM', { ...provenGone, lifeSinceFirst: true, replaced: true }, 'InstanceReplaced'],
+  ['gone, silent, its agent was on another VM', { ...provenGone, replaced: true }, 'delete, free'],
+  ['absent twice with a canary', provenAbsent, 'delete, deletion'],
+  ['absent, and marked by another controller', { ...provenAbsent, expected: 'marked' }, 'delete, free'],
+  ['absent, as announced', { ...provenAbsent, expected: 'announced' }, 'delete, announced'],
+  ['absent, as announced, and released', { ...provenAbsent, expected: 'announced', released: true }, 'delete, free'],
   [
     'absent, second answer 14 s later',
     { ...provenAbsent, firstWithCanaryMs: provenAbsent.askedMs - 14 * second },
@@ -42,11 +67,31 @@ const table: readonly [string, MissingCase, string][] = [
   [
     'absent, second answer 15 s later',
     { ...provenAbsent, firstWithCanaryMs: provenAbsent.askedMs - 15 * second },
-    'delete, budgeted',
+    'delete, deletion',
   ],
   ['absent, canary not found', { ...provenAbsent, canary: 'not-found' }, 'CanaryNotFound'],
   ['absent, no canary, 4 min', { ...provenAbsent, canary: 'none', firstMs: 6 * minute + 1 }, 'Confirming'],
-  ['absent, no canary, 5 min', { ...provenAbsent, canary: 'none', firstMs: 5 * minute }, 'delete, budgeted'],
+  [
+    'absent, no canary, nothing shown yet',
+    { ...provenAbsent, canary: 'none', shown: false, firstMs: 0 },
+    'CanaryNotFound',
+  ],
+  [
+    'absent, no canary, nothing shown yet, released, 4 min',
+    { ...provenAbsent, canary: 'none', shown: false, released: true, firstMs: 6 * minute },
+    'Confirming',
+  ],
+  [
+    'absent, canary not found, released, 5 min',
+    { ...provenAbsent, canary: 'not-found', released: true, firstMs: 5 * minute },
+    'delete, free',
+  ],
+  [
+    'absent, canary not found, released, but alive',
+    { ...provenAbsent, canary: 'not-found', released: true, lifeSinceFirst: true },
+    'SignOfLife',
+  ],
+  ['absent, no canary, 5 min', { ...provenAbsent, canary: 'none', firstMs: 5 * minute }, 'delete, deletion'],
   [
     'absent, only now a canary, first answer a minute old',
     { ...provenAbsent, firstWithCanaryMs: provenAbsent.askedMs },
@@ -59,7 +104,7 @@ const table: readonly [string, MissingCase, string][] = [
 
 function show(at: MissingCase): string {
   const verdict = judgeMissing(at);
-  return verdict.act === 'wait' ? verdict.reason : `delete, ${verdict.budgeted ? 'budgeted' : 'free'}`;
+  return verdict.act === 'wait' ? verdict.reason : `delete, ${verdict.budget ?? 'free'}`;
 }
 
 const anyCase: fc.Arbitrary<MissingCase> = fc
@@ -68,13 +113,17 @@ const anyCase: fc.Arbitrary<MissingCase> = fc
     firstAgoMs: fc.integer({ min: 0, max: 12 * minute }),
     withCanaryAgoMs: fc.option(fc.integer({ min: 0, max: 12 * minute }), { nil: undefined }),
     canary: fc.constantFrom('found' as const, 'not-found' as const, 'none' as const),
+    shown: fc.boolean(),
     recorded: fc.boolean(),
+    silence: fc.constantFrom(8, 40, 100, 600).map(silenceOf),
     nodeAgeMs: fc.oneof(fc.integer({ min: 0, max: 6 * minute }), fc.constant(24 * 60 * minute)),
-    sinceLifeMs: fc.oneof(fc.integer({ min: 0, max: minute }), fc.constant(Number.POSITIVE_INFINITY)),
-    leaseUnchangedMs: fc.oneof(fc.integer({ min: 0, max: minute }), fc.constant(Number.POSITIVE_INFINITY)),
+    sinceLifeMs: fc.oneof(fc.integer({ min: 0, max: 11 * minute }), fc.constant(Number.POSITIVE_INFINITY)),
+    leaseUnchangedMs: fc.oneof(fc.integer({ min: 0, max: 4 * minute }), fc.constant(Number.POSITIVE_INFINITY)),
     lifeSinceFirst: fc.boolean(),
     ready: fc.boolean(),
-    explained: fc.boolean(),
+    replaced: fc.boolean(),
+    expected: fc.constantFrom(undefined, 'marked' as const, 'announced' as const),
+    released: fc.boolean(),
   })
   .map(({ firstAgoMs, withCanaryAgoMs, ...rest }) => ({
     ...rest,
@@ -88,12 +137,14 @@ function promiseAllows(at: MissingCase): boolean {
   const foundInThisScope = at.recorded;
   const twiceWithCanary =
     at.canary === 'found' && at.firstWithCanaryMs !== undefined && at.askedMs - at.firstWithCanaryMs >= 15_000;
-  // "where there is no canary": the answer of now may have one, as long as none was missing.
-  const fiveMinutesApart = at.canary !== 'not-found' && at.askedMs - at.firstMs >= 300_000;
+  // "where there is no canary": the answer of now may have one.
+  const fiveMinutesApart = at.askedMs - at.firstMs >= 300_000;
+  const everythingAbsent = at.canary === 'not-found' || (at.canary === 'none' && !at.shown);
+  const believed = at.state === 'gone' || !everythingAbsent || at.released;
   const answer = at.state === 'gone' || twiceWithCanary || fiveMinutesApart;
-  const noLife = !at.lifeSinceFirst && at.sinceLifeMs >= 20_000 && (at.state === 'gone' || !at.ready);
+  const noLife = !at.lifeSinceFirst && at.sinceLifeMs >= at.silence.lifeMs && (at.state === 'gone' || !at.ready);
   const oldEnough = at.state === 'gone' || at.nodeAgeMs >= 300_000;
-  return foundInThisScope && answer && noLife && oldEnough;
+  return foundInThisScope && believed && answer && noLife && oldEnough;
 }
 
 describe('whether a Node may be deleted', () => {
@@ -111,17 +162,20 @@ describe('whether a Node may be deleted', () => {
   it('always when they hold and our own clock has seen the lease rest', () => {
     fc.assert(
       fc.property(anyCase, (at) => {
-        if (promiseAllows(at) && at.leaseUnchangedMs >= 12_000) assert.equal(judgeMissing(at).act, 'delete');
+        if (promiseAllows(at) && at.leaseUnchangedMs >= at.silence.leaseMs)
+          assert.equal(judgeMissing(at).act, 'delete');
       }),
       { numRuns: 5000, seed: 2 },
     );
   });
 
-  it('spends budget exactly for unexplained absence', () => {
+  it('spends a budget exactly for an absence that nobody chose: the larger one where the cloud announced it', () => {
     fc.assert(
       fc.property(anyCase, (at) => {
         const verdict = judgeMissing(at);
-        if (verdict.act === 'delete') assert.equal(verdict.budgeted, at.state === 'absent' && !at.explained);
+        if (verdict.act !== 'delete') return;
+        const free = at.state === 'gone' || at.released || at.expected === 'marked';
+        assert.equal(verdict.budget, free ? undefined : at.expected === 'announced' ? 'announced' : 'deletion');
       }),
       { numRuns: 3000, seed: 3 },
     );
@@ -132,7 +186,7 @@ describe('whether a Node may be deleted', () => {
       fc.property(anyCase, (at) => {
         const verdict = judgeMissing(at);
         if (verdict.act === 'wait')
-          assert.ok(verdict.checkInMs >= 1000 && verdict.checkInMs <= 300_000, String(verdict.checkInMs));
+          assert.ok(verdict.checkInMs >= 1000 && verdict.checkInMs <= 600_000, String(verdict.checkInMs));
       }),
       { numRuns: 3000, seed: 4 },
     );

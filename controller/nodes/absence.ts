@@ -1,31 +1,38 @@
+import type { BudgetKind } from './deletion-budget.ts';
 import type { MissingReason } from './reasons.ts';
+import type { Silence } from './silence.ts';
 
-/** A Node shows no sign of life when its last one is at least this old. */
-export const quietMs = 20_000;
-/** The lease must also be seen unchanged for this long by our own clock, since the kubelet's clock, which stamps it, may lag; leases are renewed every 10 s. */
-export const observedQuietMs = 12_000;
 export const secondAnswerMs = 15_000;
 export const secondAnswerWithoutCanaryMs = 5 * 60_000;
 export const minimumAgeMs = 5 * 60_000;
 
 /**
- * Whether other instances, known to be alive, were found in the same pass by the same kind of request. `none` = there was none to ask for.
+ * Whether other recorded instances of the scope were found in the same pass by the same kind of request. `none` = there is no other
+ * one, or the cloud shows another one in a terminal state.
  */
 export type Canary = 'found' | 'not-found' | 'none';
 
+/** What the credential at work shows of the scope. */
+export interface ScopeSight {
+  readonly canary: Canary;
+  /** An instance was shown under its id, found or in a terminal state, since the credential was loaded. */
+  readonly shown: boolean;
+}
+
 /** Everything that the decision to delete a Node depends on. Times are monotonic milliseconds of one clock. */
-export interface MissingCase {
+export interface MissingCase extends ScopeSight {
   readonly state: 'gone' | 'absent';
   /** When the present answer was asked for: a pass may wait for others long after this answer came. */
   readonly askedMs: number;
-  /** When the first answer of this series had been weighed; the series starts anew with every other answer and every sign of life. */
+  /** When the first answer of this series had been weighed; every other answer and every sign of life begins a new series. */
   readonly firstMs: number;
   /** The first of them given while a canary was found. */
   readonly firstWithCanaryMs: number | undefined;
-  readonly canary: Canary;
   /** The Node's record says that its instance was once found in the very scope that answered. */
   readonly recorded: boolean;
   readonly nodeAgeMs: number;
+  /** How long this Node must be silent. */
+  readonly silence: Silence;
   /** Age of the newest of lease renewal and report, read live; Infinity where there is none. */
   readonly sinceLifeMs: number;
   /** How long our own clock has seen the lease unchanged. */
@@ -34,17 +41,22 @@ export interface MissingCase {
   readonly lifeSinceFirst: boolean;
   /** Read live. */
   readonly ready: boolean;
-  /** The interruption was announced, or an autoscaler marked the Node: no budget is needed. */
-  readonly explained: boolean;
+  /** The Node's own agent reports another instance than the Node stands for. */
+  readonly replaced: boolean;
+  /** `marked`: an autoscaler or Cluster API has chosen the Node; `announced`: the cloud announced the VM's end. */
+  readonly expected: 'marked' | 'announced' | undefined;
+  /** A person has released the deletion of this very Node. */
+  readonly released: boolean;
 }
 
 export type Verdict =
-  | { readonly act: 'delete'; readonly budgeted: boolean }
+  /** `budget`: what must have room; undefined = none. */
+  | { readonly act: 'delete'; readonly budget: BudgetKind | undefined }
   | { readonly act: 'wait'; readonly reason: MissingReason; readonly checkInMs: number; readonly restart?: boolean };
 
 /**
- * Whether a Node may be deleted now. Unknown is never absent (such answers do not come here), life vetoes, and Ready=True, which lags by up to a minute, does not
- * count against `gone`. Pure.
+ * Whether a Node may be deleted now. Unknown is never absent (such answers do not come here), and neither is the absence of everything.
+ * Life vetoes; Ready=True, which lags by up to a minute, does not count against `gone`. Pure.
  */
 export function judgeMissing(at: MissingCase): Verdict {
   const wait = (reason: MissingReason, checkInMs: number, restart = false): Verdict => ({
@@ -54,7 +66,8 @@ export function judgeMissing(at: MissingCase): Verdict {
     ...(restart ? { restart } : {}),
   });
   if (!at.recorded) return wait('NeverFound', 5 * 60_000);
-  if (at.state === 'absent' && at.canary === 'not-found') return wait('CanaryNotFound', 60_000);
+  if (at.replaced && isAlive(at)) return wait('InstanceReplaced', 60_000, true);
+  if (isDoubted(at)) return wait('CanaryNotFound', 60_000, true);
   if (at.lifeSinceFirst) return wait('SignOfLife', secondAnswerMs, true);
   if (at.state === 'absent') {
     if (at.ready) return wait('SignOfLife', 60_000, true);
@@ -62,9 +75,19 @@ export function judgeMissing(at: MissingCase): Verdict {
     const confirmed = confirmedIn(at);
     if (confirmed > 0) return wait('Confirming', confirmed);
   }
-  if (at.sinceLifeMs < quietMs) return wait('Confirming', quietMs - at.sinceLifeMs);
-  if (at.leaseUnchangedMs < observedQuietMs) return wait('Confirming', observedQuietMs - at.leaseUnchangedMs);
-  return { act: 'delete', budgeted: at.state === 'absent' && !at.explained };
+  if (at.sinceLifeMs < at.silence.lifeMs) return wait('Confirming', at.silence.lifeMs - at.sinceLifeMs);
+  if (at.leaseUnchangedMs < at.silence.leaseMs) return wait('Confirming', at.silence.leaseMs - at.leaseUnchangedMs);
+  return { act: 'delete', budget: budgetOf(at) };
+}
+
+function isAlive(at: MissingCase): boolean {
+  return at.lifeSinceFirst || (at.state === 'absent' && at.ready) || at.sinceLifeMs < at.silence.lifeMs;
+}
+
+/** Total absence is not believed: the credential may be of another project, or see nothing. A person may know better. */
+function isDoubted({ state, canary, shown, released }: MissingCase): boolean {
+  if (state === 'gone' || released) return false;
+  return canary === 'not-found' || (canary === 'none' && !shown);
 }
 
 /** Milliseconds until this answer would count as the second one; 0 or less when it does. */
@@ -72,4 +95,9 @@ function confirmedIn(at: MissingCase): number {
   const plain = secondAnswerWithoutCanaryMs - (at.askedMs - at.firstMs);
   if (at.canary !== 'found' || at.firstWithCanaryMs === undefined) return plain;
   return Math.min(plain, secondAnswerMs - (at.askedMs - at.firstWithCanaryMs));
+}
+
+function budgetOf({ state, expected, released }: MissingCase): BudgetKind | undefined {
+  if (state === 'gone' || released || expected === 'marked') return undefined;
+  return expected === 'announced' ? 'announced' : 'deletion';
 }

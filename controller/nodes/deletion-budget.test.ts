@@ -42,7 +42,7 @@ describe('a budget', () => {
   it('counts each kind apart', () => {
     const ledger = spend(tenth, 'deletion', 10, [], 0);
     assert.equal(room(tenth, 'deletion', 100, ledger, 1000), 0);
-    assert.equal(room(tenth, 'shutdown', 100, ledger, 1000), 10);
+    assert.equal(room(tenth, 'announced', 100, ledger, 1000), 10);
   });
 
   it('counts what a clock that jumped back left in the future', () => {
@@ -51,14 +51,14 @@ describe('a budget', () => {
   });
 
   it('survives what somebody wrote into the annotation', () => {
-    assert.deepEqual(parseLedger('d10x1,rubbish,,s20x2,x1x1,d-1x1,d1x'), [
+    assert.deepEqual(parseLedger('d10x1,rubbish,,a20x2,x1x1,d-1x1,d1x'), [
       { letter: 'd', atSeconds: 10, count: 1 },
-      { letter: 's', atSeconds: 20, count: 2 },
+      { letter: 'a', atSeconds: 20, count: 2 },
     ]);
     assert.deepEqual(parseLedger(undefined), []);
   });
 
-  const kinds = fc.constantFrom<BudgetKind>('deletion', 'shutdown', 'out-of-service', 'route', 'member', 'orphan');
+  const kinds = fc.constantFrom<BudgetKind>('deletion', 'announced', 'out-of-service', 'route', 'member', 'orphan');
   const spendings = fc.array(
     fc.record({
       afterMs: fc.integer({ min: 0, max: 400_000 }),
@@ -96,7 +96,7 @@ describe('a budget', () => {
   it('prints what it parses', () => {
     const entries = fc.array(
       fc.record({
-        letter: fc.constantFrom('d', 's', 'o'),
+        letter: fc.constantFrom('d', 'a', 'o'),
         atSeconds: fc.nat(4_000_000_000),
         count: fc.integer({ min: 1, max: 999 }),
       }),

@@ -8,14 +8,14 @@ export interface Budget {
 }
 
 /**
- * What is counted apart: deletions, shutdown taints, out-of-service taints, routes of Nodes that vanished, members of load balancers whose Nodes vanished, load
- * balancers whose Services vanished.
+ * What is counted apart: deletions for an unexplained absence, those for an absence that the cloud had announced, out-of-service taints,
+ * routes of Nodes that vanished, members of load balancers whose Nodes vanished, load balancers whose Services vanished.
  */
-export type BudgetKind = 'deletion' | 'shutdown' | 'out-of-service' | 'route' | 'member' | 'orphan';
+export type BudgetKind = 'deletion' | 'announced' | 'out-of-service' | 'route' | 'member' | 'orphan';
 
 const letters: Readonly<Record<BudgetKind, string>> = {
   deletion: 'd',
-  shutdown: 's',
+  announced: 'a',
   'out-of-service': 'o',
   route: 'r',
   member: 'm',
@@ -45,10 +45,10 @@ interface Entry {
 /** What was spent when, for all kinds; printed into an annotation of the Lease, so that a restart refills nothing. */
 export type Ledger = readonly Entry[];
 
-/** Reads `d1700000000x3,s1700000100x1`. Parts that do not parse are dropped. */
+/** Reads `d1700000000x3,o1700000100x1`. Parts that do not parse are dropped. */
 export function parseLedger(text: string | undefined): Ledger {
   return (text ?? '').split(',').flatMap((part) => {
-    const match = /^([dsorml])(\d+)x(\d+)$/.exec(part);
+    const match = /^([daorml])(\d+)x(\d+)$/.exec(part);
     return match ? [{ letter: match[1] as string, atSeconds: Number(match[2]), count: Number(match[3]) }] : [];
   });
 }

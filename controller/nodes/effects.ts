@@ -40,7 +40,7 @@ export interface Effects {
   /** The instance was found, whatever its power: takes back the condition alone. Answers whether it stands no longer. */
   found(node: NodeView): Promise<boolean>;
   /** Says why a deletion waits: in the gauge, the log and an event once per change, and in the condition. */
-  withhold(node: NodeView, reason: MissingReason): Promise<void>;
+  withhold(node: NodeView, reason: MissingReason, message?: string): Promise<void>;
   done(name: string): void;
 }
 
@@ -60,16 +60,20 @@ export function createEffects(
       if (finding.kind === 'over') suspects.end(suspect);
       else if (finding.kind === 'powering-off' && finding.alive) suspects.retry(suspect, finding.checkInMs);
       else if (finding.kind === 'powering-off') lookAgainAt(suspect, clock.monotonic() + finding.checkInMs);
-      else if (finding.kind === 'wait') await hold(suspect, finding.node ?? node, finding.reason, finding.checkInMs);
+      else if (finding.kind === 'wait') await hold(suspect, finding.node ?? node, finding);
     });
     await Promise.all(waits);
     await settleDeletions(examined.filter(({ finding }) => finding.kind === 'delete'));
     await settlePowerOff(examined.filter(({ finding }) => finding.kind === 'powered-off'));
   }
 
-  async function hold(suspect: Suspect, node: NodeView, reason: MissingReason, checkInMs: number): Promise<void> {
+  async function hold(
+    suspect: Suspect,
+    node: NodeView,
+    { reason, message, checkInMs }: { reason: MissingReason; message?: string; checkInMs: number },
+  ): Promise<void> {
     lookAgainAt(suspect, clock.monotonic() + checkInMs);
-    await withhold(node, reason);
+    await withhold(node, reason, message);
   }
 
   async function grant(kind: BudgetKind, wanted: number): Promise<number> {
@@ -86,15 +90,18 @@ export function createEffects(
   }
 
   async function settleDeletions(examined: readonly Examined[]): Promise<void> {
-    let granted = await grant(
-      'deletion',
-      examined.filter(({ finding }) => finding.kind === 'delete' && finding.budgeted).length,
-    );
+    const granted = new Map<BudgetKind | undefined, number>();
+    for (const kind of ['deletion', 'announced'] as const) {
+      const wanted = examined.filter(({ finding }) => finding.kind === 'delete' && finding.budget === kind).length;
+      granted.set(kind, await grant(kind, wanted));
+    }
     await Promise.all(
       examined.map(async ({ suspect, finding }) => {
         if (finding.kind !== 'delete') return;
-        if (finding.budgeted && granted-- <= 0) return hold(suspect, finding.node, 'BudgetExhausted', 30_000);
-        await remove(suspect, finding);
+        const left = granted.get(finding.budget) ?? Number.POSITIVE_INFINITY;
+        granted.set(finding.budget, left - 1);
+        if (left > 0) await remove(suspect, finding);
+        else await hold(suspect, finding.node, { reason: 'BudgetExhausted', checkInMs: 30_000 });
       }),
     );
   }
@@ -129,10 +136,6 @@ export function createEffects(
   }
 
   async function settlePowerOff(examined: readonly Examined[]): Promise<void> {
-    const missing = examined.filter(
-      ({ finding }) => finding.kind === 'powered-off' && !powerTaintsOf(finding.node).shutdown,
-    );
-    let granted = await grant('shutdown', missing.length);
     const fencing = options.outOfServiceTaint
       ? examined.filter(({ finding }) => finding.kind === 'powered-off' && lacksOutOfService(finding.node))
       : [];
@@ -140,10 +143,10 @@ export function createEffects(
     await Promise.all(
       examined.map(async ({ suspect, finding }) => {
         if (finding.kind !== 'powered-off') return;
-        const held = powerTaintsOf(finding.node);
-        const shutdown = held.shutdown || granted-- > 0;
-        const outOfService = held.outOfService || (options.outOfServiceTaint && fenced-- > 0);
-        await taint(finding.node, { shutdown, outOfService });
+        const { outOfService: held } = powerTaintsOf(finding.node);
+        const outOfService = held || (options.outOfServiceTaint && fenced-- > 0);
+        // The cloud shows the VM and says that it is off: that is proof, and needs no budget.
+        await taint(finding.node, { shutdown: true, outOfService });
         suspects.retry(suspect);
       }),
     );
@@ -157,7 +160,9 @@ export function createEffects(
 
   async function found(node: NodeView): Promise<boolean> {
     withheld.done(node.name);
-    return conditionOf(node, instanceMissing)?.status !== 'True' || condition(node, 'Found');
+    return (
+      conditionOf(node, instanceMissing)?.status !== 'True' || condition(node, 'Found', missingReasons.Found.meaning)
+    );
   }
 
   /** The Node at the version it has then; undefined when it was not written. */
@@ -183,25 +188,27 @@ export function createEffects(
     return { ...node, resourceVersion, taints };
   }
 
-  async function withhold(node: NodeView, found: MissingReason): Promise<void> {
+  async function withhold(node: NodeView, found: MissingReason, message?: string): Promise<void> {
     // It may have gone meanwhile; nobody would ever take it out of the gauge again.
     if (nodes.get(node.name)?.uid !== node.uid) return;
     const shown = conditionOf(node, instanceMissing);
     const before = withheld.get(node.name)?.reason ?? (shown?.status === 'True' ? shown.reason : undefined);
-    // A row of answers that life breaks begins anew each time; the Node keeps saying what it waits for.
-    const reason = found === 'Confirming' && before === 'SignOfLife' ? before : found;
+    // Life breaks each series of answers; the Node goes on saying what it waits for.
+    const same = found === 'Confirming' && (before === 'SignOfLife' || before === 'InstanceReplaced');
+    const reason = same ? before : found;
+    const { meaning } = missingReasons[reason];
+    const text = (same && shown?.reason === before ? shown.message : message) ?? meaning;
     withheld.wait(node.name, reason, '');
     if (before !== reason && reason !== 'Confirming') {
-      const { meaning } = missingReasons[reason];
-      log.warn('node deletion withheld', { node: node.name, reason });
-      events.emit(eventTarget(node), { type: 'Warning', reason: 'DeletionWithheld', message: `${reason}: ${meaning}` });
+      log.warn('node deletion withheld', { node: node.name, reason, why: text });
+      events.emit(eventTarget(node), { type: 'Warning', reason: 'DeletionWithheld', message: `${reason}: ${text}` });
     }
-    await condition(node, reason);
+    await condition(node, reason, text);
   }
 
-  async function condition(node: NodeView, reason: MissingReason): Promise<boolean> {
+  async function condition(node: NodeView, reason: MissingReason, message: string): Promise<boolean> {
     const status = reason === 'Found' ? ('False' as const) : ('True' as const);
-    const wanted = { type: instanceMissing, status, reason, message: missingReasons[reason].meaning };
+    const wanted = { type: instanceMissing, status, reason, message };
     try {
       await options.writes.run(() => writeCondition({ api, clock }, node, wanted));
       return true;

@@ -1,11 +1,13 @@
 import { annotations } from '../../common/well-known.ts';
 import type { Lookup } from '../clouds/cloud.ts';
-import { type Canary, judgeMissing, observedQuietMs, quietMs, type Verdict } from './absence.ts';
-import { explanationOf } from './explained.ts';
+import { type Canary, judgeMissing, type ScopeSight, type Verdict } from './absence.ts';
+import { isRecordedIn } from './canaries.ts';
+import type { BudgetKind } from './deletion-budget.ts';
+import { expectedEnd } from './expected-end.ts';
+import { namesInstance } from './identity.ts';
 import { type NodeContext, reportOf } from './node-context.ts';
 import { isPaused, type NodeView, readiness } from './node-view.ts';
-import type { MissingReason } from './reasons.ts';
-import { parseRecord } from './scope-record.ts';
+import { type MissingReason, missingReasons } from './reasons.ts';
 import { type LiveNode, readLife } from './signs-of-life.ts';
 import type { Series, Suspect } from './suspects.ts';
 
@@ -17,13 +19,16 @@ export type Finding =
       readonly kind: 'wait';
       readonly node: NodeView | undefined;
       readonly reason: MissingReason;
+      /** For people; says what to do where a person must. */
+      readonly message: string;
       readonly checkInMs: number;
     }
   /** The evidence is complete; the budget and the write remain. */
   | {
       readonly kind: 'delete';
       readonly node: NodeView;
-      readonly budgeted: boolean;
+      /** Undefined: it needs none. */
+      readonly budget: BudgetKind | undefined;
       readonly evidence: string;
       readonly state: 'gone' | 'absent';
       /** When the signs of life were read, monotonic. */
@@ -34,9 +39,10 @@ export type Finding =
   | { readonly kind: 'powered-off'; readonly node: NodeView };
 
 type Context = Pick<NodeContext, 'api' | 'clock' | 'reports'>;
+type Stored = ReturnType<typeof reportOf>;
 
 /**
- * Weighs a bad answer against the signs of life of the Node, which are read live. Reads only; keeps the row of answers in `suspect.series`.
+ * Weighs a bad answer against the signs of life of the Node, which are read live. Reads only; keeps the series of answers in `suspect.series`.
  *
  * @param lookup `gone`, `absent`, or `found` with its power off
  * @param askedMs when it was asked for, monotonic
@@ -46,37 +52,41 @@ export async function examine(
   suspect: Suspect,
   lookup: Lookup,
   scope: string,
-  canary: Canary,
+  sight: ScopeSight,
   askedMs: number,
 ): Promise<Finding> {
   const { clock } = context;
   const state = lookup.state === 'gone' || lookup.state === 'absent' ? lookup.state : 'stopped';
+  // What is read may be as old as the question: silence is counted until then.
+  const readAtMs = clock.monotonic();
   let live: LiveNode;
   try {
     live = await readLife(context.api, suspect.name);
   } catch {
     // It is found, only off: nobody may call it missing.
     if (state === 'stopped') return { kind: 'powering-off', alive: false, checkInMs: 5000 };
-    return { kind: 'wait', node: undefined, reason: 'LifeUnknown', checkInMs: 5000 };
+    const { meaning: message } = missingReasons.LifeUnknown;
+    return { kind: 'wait', node: undefined, reason: 'LifeUnknown', message, checkInMs: 5000 };
   }
-  const { node } = live;
+  const { node, silence, serverNowMs } = live;
   if (node === undefined || node.uid !== suspect.uid || node.deleting || isPaused(node)) return { kind: 'over' };
 
   const nowMs = clock.monotonic();
   const stored = reportOf(context, node);
-  const series = continued(suspect.series, state, live, canary, nowMs);
+  const series = continued(suspect.series, state, live, sight.canary, nowMs);
   suspect.series = series;
   const reportAgeMs = stored === undefined ? Number.POSITIVE_INFINITY : nowMs - stored.receivedMonotonicMs;
-  const leaseUnchangedMs = live.renewTime === '' ? Number.POSITIVE_INFINITY : nowMs - series.renewTimeSeenMs;
-  // The kubelet's clock stamps the lease and may run ahead; what our own clock has seen unchanged is quiet whatever the stamp says.
-  const sinceLeaseMs = Math.max(stampAgeMs(live.renewTime, clock.now()), leaseUnchangedMs);
+  const leaseUnchangedMs =
+    live.renewTime === '' ? Number.POSITIVE_INFINITY : Math.max(0, readAtMs - series.renewTimeSeenMs);
+  // The kubelet's clock stamps the lease and may run ahead: what our own clock has seen unchanged is quiet whatever the stamp says.
+  const sinceLeaseMs = Math.max(stampAgeMs(live.renewTime, serverNowMs), leaseUnchangedMs);
   const sinceLifeMs = Math.min(sinceLeaseMs, reportAgeMs);
   const lifeSinceFirst =
     live.renewTime !== series.renewTime || (stored !== undefined && stored.receivedMonotonicMs > series.firstMs);
 
   if (state === 'stopped') {
     if (lifeSinceFirst) suspect.series = undefined;
-    const quietInMs = Math.max(quietMs - sinceLifeMs, observedQuietMs - leaseUnchangedMs);
+    const quietInMs = Math.max(silence.lifeMs - sinceLifeMs, silence.leaseMs - leaseUnchangedMs);
     const quiet = !lifeSinceFirst && quietInMs <= 0;
     if (quiet && readiness(node) !== 'True') return { kind: 'powered-off', node };
     const alive = lifeSinceFirst || readiness(node) === 'True';
@@ -88,37 +98,67 @@ export async function examine(
     askedMs,
     firstMs: series.firstMs,
     firstWithCanaryMs: series.firstWithCanaryMs,
-    canary,
-    recorded: parseRecord(node.annotations[annotations.instance])?.scope === scope,
-    nodeAgeMs: clock.now() - node.createdAtMs,
+    ...sight,
+    recorded: isRecordedIn(node, scope),
+    nodeAgeMs: ageMs(node, serverNowMs, nowMs - suspect.sinceMs),
+    silence,
     sinceLifeMs,
     leaseUnchangedMs,
     lifeSinceFirst,
     ready: readiness(node) === 'True',
-    explained: explanationOf(node, stored?.report) !== undefined,
+    replaced: reportedOther(node, stored) !== undefined,
+    expected: expectedEnd(node, stored?.report, serverNowMs ?? clock.now()),
+    released: node.annotations[annotations.releaseDeletion] === node.uid,
   });
   if (verdict.act === 'wait') {
-    // An answer given while every canary was missing is no answer; it begins no row.
-    if (verdict.restart || verdict.reason === 'CanaryNotFound') suspect.series = undefined;
-    return { kind: 'wait', node, reason: verdict.reason, checkInMs: verdict.checkInMs };
+    if (verdict.restart) suspect.series = undefined;
+    const { reason, checkInMs } = verdict;
+    return { kind: 'wait', node, reason, message: messageOf(reason, node, stored, scope, sight), checkInMs };
   }
   const what =
     lookup.state === 'gone' ? `the cloud shows it ${lookup.terminalState}` : 'the cloud has no such instance';
   const evidence = `${what}, first seen ${Math.round((nowMs - series.firstMs) / 1000)} s ago; no sign of life for ${
     Number.isFinite(sinceLifeMs) ? `${Math.round(sinceLifeMs / 1000)} s` : 'ever since it joined'
-  }${lookup.state === 'absent' ? `; canary ${canary}` : ''}`;
-  return { kind: 'delete', node, budgeted: verdict.budgeted && !released(node), evidence, state, readAtMs: nowMs };
+  }${lookup.state === 'absent' ? `; canary ${sight.canary}` : ''}`;
+  return { kind: 'delete', node, budget: verdict.budget, evidence, state, readAtMs };
 }
 
-function stampAgeMs(renewTime: string, now: number): number {
+/** By the API server's clock: our own wall clock may be wrong by hours. */
+function stampAgeMs(renewTime: string, serverNowMs: number | undefined): number {
   if (renewTime === '') return Number.POSITIVE_INFINITY;
   const at = Date.parse(renewTime);
-  return Number.isNaN(at) ? 0 : Math.max(0, now - at);
+  return serverNowMs === undefined || Number.isNaN(at) ? 0 : Math.max(0, serverNowMs - at);
 }
 
-/** A person may let one Node go past the budget, by its uid, so that a re-created Node is not meant. */
-function released(node: NodeView): boolean {
-  return node.annotations[annotations.releaseDeletion] === node.uid;
+/** At least so old: by the API server's clock, which stamped the Node, and by how long we have had it under suspicion. */
+function ageMs({ createdAtMs }: NodeView, serverNowMs: number | undefined, suspectForMs: number): number {
+  return Math.max(suspectForMs, serverNowMs === undefined ? 0 : serverNowMs - createdAtMs);
+}
+
+/** The other instance that the Node's own agent reports; undefined when it reports none. */
+function reportedOther(node: NodeView, stored: Stored): string | undefined {
+  const reported = stored?.report.instance;
+  return reported && !namesInstance(node.providerID, reported) ? reported.providerID : undefined;
+}
+
+function messageOf(
+  reason: MissingReason,
+  node: NodeView,
+  stored: Stored,
+  scope: string,
+  { canary }: ScopeSight,
+): string {
+  const { meaning } = missingReasons[reason];
+  if (reason === 'InstanceReplaced') {
+    const other = reportedOther(node, stored);
+    return `the agent reports ${other}, but the Node stands for ${node.providerID}, which is gone. Delete the Node and restart its kubelet, so that it registers again: kubectl delete node ${node.name}`;
+  }
+  if (reason !== 'CanaryNotFound') return meaning;
+  const why =
+    canary === 'none'
+      ? `no instance of scope ${scope} was found since this credential was loaded`
+      : `no other recorded instance of scope ${scope} was found either`;
+  return `${why}: is the credential of another project? If the VM is really gone, a person releases the Node: kubectl annotate node ${node.name} ${annotations.releaseDeletion}=${node.uid}`;
 }
 
 function continued(
@@ -130,7 +170,9 @@ function continued(
 ): Series {
   const withCanary = canary === 'found' ? nowMs : undefined;
   if (before?.state !== state) {
-    return { state, firstMs: nowMs, firstWithCanaryMs: withCanary, renewTime: live.renewTime, renewTimeSeenMs: nowMs };
+    const { renewTime } = live;
+    const renewTimeSeenMs = before?.renewTime === renewTime ? before.renewTimeSeenMs : nowMs;
+    return { state, firstMs: nowMs, firstWithCanaryMs: withCanary, renewTime, renewTimeSeenMs };
   }
   return { ...before, firstWithCanaryMs: before.firstWithCanaryMs ?? withCanary };
 }

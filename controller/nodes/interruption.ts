@@ -1,5 +1,6 @@
 import type { Notice } from '../../common/instance.ts';
 import { conditions, taints as taintKeys } from '../../common/well-known.ts';
+import { endsTheVm, untilNearMs } from './expected-end.ts';
 import { conditionOf, type NodeView, type Taint } from './node-view.ts';
 import { type ConditionChange, conditionChange } from './patches.ts';
 import type { InterruptionReason } from './reasons.ts';
@@ -10,26 +11,33 @@ const reasonOf: Readonly<Record<Notice['kind'], InterruptionReason>> = {
   maintenance: 'Maintenance',
   rebalance: 'Rebalance',
 };
-/** The gravest first: it names the condition. */
+/** The gravest first: it names the condition, unless it is far off. */
 const gravity: readonly Notice['kind'][] = ['termination', 'preemption', 'maintenance', 'rebalance'];
 
 function words({ kind, deadline, message }: Notice): string {
   return `${kind}${deadline === undefined ? '' : ` at ${deadline}`}${message === undefined ? '' : `: ${message}`}`;
 }
 
-/** Whether this announcement ends the VM, so that its absence afterwards is no surprise. */
-export function endsTheVm(reason: string): boolean {
-  return reason === reasonOf.preemption || reason === reasonOf.termination;
+/** An end that is not near yet has a reason of its own, so that the Node says itself what counts. */
+function reasonFor(notice: Notice, nowMs: number): InterruptionReason {
+  return endsTheVm(notice) && untilNearMs(notice, nowMs) > 0 ? 'Scheduled' : reasonOf[notice.kind];
 }
 
 /**
- * The condition CloudInterruption as the node's newest report has it: True while its cloud announces an interruption. Undefined when it stands already, and for a Node that was never announced any. Pure.
+ * The condition CloudInterruption as the node's newest report has it: True while its cloud announces an interruption. Undefined when it
+ * stands already, and for a Node that was never announced any. Pure.
+ *
+ * @param nowMs wall clock
  */
 export function planInterruption(
   node: NodeView,
   notices: readonly Notice[],
+  nowMs: number,
 ): (ConditionChange & { readonly changed: boolean }) | undefined {
-  const sorted = [...notices].sort((a, b) => gravity.indexOf(a.kind) - gravity.indexOf(b.kind));
+  const distance = (notice: Notice) => (endsTheVm(notice) ? untilNearMs(notice, nowMs) : 0);
+  const sorted = [...notices].sort(
+    (a, b) => Number(distance(a) > 0) - Number(distance(b) > 0) || gravity.indexOf(a.kind) - gravity.indexOf(b.kind),
+  );
   const gravest = sorted[0];
   if (gravest === undefined) {
     if (conditionOf(node, conditions.interruption)?.status !== 'True') return undefined;
@@ -43,7 +51,7 @@ export function planInterruption(
   return conditionChange(node, {
     type: conditions.interruption,
     status: 'True',
-    reason: reasonOf[gravest.kind],
+    reason: reasonFor(gravest, nowMs),
     message: sorted.map(words).join('; '),
   });
 }
@@ -54,4 +62,10 @@ export function planInterruptionTaint(node: NodeView, wanted: boolean): Taint[] 
   if (held === wanted) return undefined;
   const others = node.taints.filter(({ key }) => key !== taintKeys.interruption);
   return wanted ? [...others, { key: taintKeys.interruption, effect: 'NoSchedule' }] : others;
+}
+
+/** Whether an announced end is near; if none is, how long until the first one will be (Infinity: none). Pure. */
+export function nearEnd(notices: readonly Notice[], nowMs: number): { readonly near: boolean; readonly inMs: number } {
+  const inMs = Math.min(...notices.filter(endsTheVm).map((notice) => untilNearMs(notice, nowMs)));
+  return { near: inMs === 0, inMs };
 }

@@ -1,6 +1,6 @@
 import { isConflict, isNotFound } from '../kube/api.ts';
 import type { Semaphore } from '../semaphore.ts';
-import { endsTheVm, planInterruption, planInterruptionTaint } from './interruption.ts';
+import { nearEnd, planInterruption, planInterruptionTaint } from './interruption.ts';
 import { eventTarget, type NodeContext, reportOf } from './node-context.ts';
 import { isPaused, isUninitialized } from './node-view.ts';
 import { ownershipOf } from './ownership.ts';
@@ -9,9 +9,12 @@ import { nodePath } from './write-node.ts';
 
 /** Shows on Nodes what their clouds announce, as their own reports say. */
 export interface Interruptions {
-  /** Brings one Node's condition (and, opt-in, taint) to its newest report. True when it must be tried again. Throws a KubeError. */
-  reconcile(nodeName: string): Promise<boolean>;
+  /** Brings one Node's condition (and, opt-in, taint) to its newest report. Answers when it must be looked at again. Throws a KubeError. */
+  reconcile(nodeName: string): Promise<{ readonly requeueAfterMs: number } | undefined>;
 }
+
+/** How far ahead a deadline is waited for at once: clocks are set right meanwhile. */
+const longestWaitMs = 3_600_000;
 
 export function createInterruptions(
   context: NodeContext,
@@ -19,16 +22,18 @@ export function createInterruptions(
 ): Interruptions {
   const { api, clock, log, nodes, events, resolver } = context;
 
-  async function reconcile(nodeName: string): Promise<boolean> {
+  async function reconcile(nodeName: string): Promise<{ readonly requeueAfterMs: number } | undefined> {
     const node = nodes.get(nodeName);
     const report = node && reportOf(context, node)?.report;
-    if (node === undefined || report === undefined || node.deleting || isUninitialized(node)) return false;
-    if (context.paused() || isPaused(node) || ownershipOf(node, resolver.configured).kind !== 'owned') return false;
+    if (node === undefined || report === undefined || node.deleting || isUninitialized(node)) return undefined;
+    if (context.paused() || isPaused(node) || ownershipOf(node, resolver.configured).kind !== 'owned') return undefined;
     const notices = report.notices ?? [];
-    const change = planInterruption(node, notices);
-    const ending = notices.some(({ kind }) => kind === 'preemption' || kind === 'termination');
-    const taints = planInterruptionTaint(node, options.taint && ending);
-    if (change === undefined && taints === undefined) return false;
+    const end = nearEnd(notices, clock.now());
+    const change = planInterruption(node, notices, clock.now());
+    const taints = planInterruptionTaint(node, options.taint && end.near);
+    const later =
+      Number.isFinite(end.inMs) && end.inMs > 0 ? { requeueAfterMs: Math.min(end.inMs, longestWaitMs) } : undefined;
+    if (change === undefined && taints === undefined) return later;
     try {
       await options.writes.run(async () => {
         let { resourceVersion } = node;
@@ -50,20 +55,20 @@ export function createInterruptions(
         }
       });
     } catch (error) {
-      if (isNotFound(error)) return false;
-      if (isConflict(error)) return true;
+      if (isNotFound(error)) return undefined;
+      if (isConflict(error)) return { requeueAfterMs: 1000 };
       throw error;
     }
     if (change !== undefined) {
       log.warn('interruption announced or withdrawn', { node: nodeName, reason: change.reason, why: change.message });
-      const type = endsTheVm(change.reason) ? 'Warning' : 'Normal';
+      const type = end.near ? 'Warning' : 'Normal';
       events.emit(eventTarget(node), {
         type,
         reason: 'CloudInterruption',
         message: `${change.reason}: ${change.message}`,
       });
     }
-    return false;
+    return later;
   }
 
   return { reconcile };

@@ -4,8 +4,7 @@ import { errorFields } from '../../common/process/log.ts';
 import { append } from '../append.ts';
 import { type InstanceRef, type Lookup, refKey } from '../clouds/cloud.ts';
 import type { InformerEvent } from '../kube/informer.ts';
-import type { Canary } from './absence.ts';
-import { pickCanaries } from './canaries.ts';
+import { canaryOf, isRecordedIn, pickCanaries } from './canaries.ts';
 import { createEffects, type EffectsOptions, type Examined } from './effects.ts';
 import { examine } from './examine.ts';
 import { type NodeContext, reportOf } from './node-context.ts';
@@ -140,22 +139,26 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
     const lookups = resolver.lookupsOf(scope);
     if (lookups === undefined) return;
     const ref = (node: NodeView): InstanceRef => ({ by: 'providerID', providerID: node.providerID });
-    const canaries = pickCanaries(nodes.values(), scope, suspects.names);
+    const canaries = pickCanaries(nodes.values(), scope, suspects.get);
     const askedMs = clock.monotonic();
     const answers = await lookups.lookupAll(
       due.map(({ node }) => ref(node)),
       { canaries },
     );
-    const canary = canaryOf(canaries, answers);
+    const shown = lookups.hasShown;
+    const recorded = due.filter(({ node }) => isRecordedIn(node, scope)).map(({ node }) => ref(node));
+    const others = [...canaries, ...recorded];
     const examined: Examined[] = [];
     await Promise.all(
       due.map(async ({ suspect, node }) => {
         const lookup = answers.get(refKey(ref(node)));
+        suspect.answer = lookup?.state;
         if (lookup === undefined || lookup.state === 'unknown') return unknown(suspect, node, lookup?.error);
         if (lookup.state === 'found' && lookup.power !== 'stopped') return foundAlive(suspect, node, lookup, scope);
         if (lookup.state === 'found') await effects.found(node);
         if (lookup.state === 'found' && carriesPowerTaints(node)) return retry(suspect);
-        examined.push({ suspect, node, finding: await examine(context, suspect, lookup, scope, canary, askedMs) });
+        const sight = { canary: canaryOf(ref(node), others, answers), shown };
+        examined.push({ suspect, node, finding: await examine(context, suspect, lookup, scope, sight, askedMs) });
       }),
     );
     await effects.settle(examined);
@@ -173,12 +176,6 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
   function carriesPowerTaints(node: NodeView): boolean {
     const outOfService = options.outOfServiceTaint || powerTaintsOf(node).outOfService;
     return planPowerTaints(node, { shutdown: true, outOfService }) === undefined;
-  }
-
-  function canaryOf(canaries: readonly InstanceRef[], answers: ReadonlyMap<string, Lookup>): Canary {
-    if (canaries.length === 0) return 'none';
-    const seen = canaries.map((each) => answers.get(refKey(each)));
-    return seen.some((lookup) => lookup?.state === 'found' && lookup.request === 'id') ? 'found' : 'not-found';
   }
 
   async function foundAlive(

@@ -103,7 +103,7 @@ export function createNodeHalf(context: NodeContext, options: NodeHalfOptions): 
       concurrency: nodesUnderWay,
       async reconcile(key) {
         const again = await reconciler.reconcile(key);
-        return (await interruptions.reconcile(key)) ? { requeueAfterMs: 1000 } : again;
+        return sooner(again, await interruptions.reconcile(key));
       },
       ...(options.queueMetrics === undefined ? {} : { metrics: options.queueMetrics }),
     });
@@ -217,6 +217,14 @@ export function createNodeHalf(context: NodeContext, options: NodeHalfOptions): 
   }
 
   return { lead, status, progress };
+}
+
+type Again = { readonly requeueAfterMs?: number } | undefined;
+
+function sooner(one: Again, other: Again): Again {
+  const { requeueAfterMs: a = Number.POSITIVE_INFINITY } = one ?? {};
+  const { requeueAfterMs: b = Number.POSITIVE_INFINITY } = other ?? {};
+  return Number.isFinite(Math.min(a, b)) ? { requeueAfterMs: Math.min(a, b) } : undefined;
 }
 
 /** The cache of Nodes, trimmed to what decisions need. */

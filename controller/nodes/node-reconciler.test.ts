@@ -40,6 +40,7 @@ describe('the memory of the node reconciler', () => {
     const lookups = {
       lookup: () => new Promise<Lookup>((resolve) => answers.push(resolve)),
       lookupAll: async () => new Map<string, Lookup>(),
+      hasShown: true,
     };
     const reconciler = createNodeReconciler(
       {

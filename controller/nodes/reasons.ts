@@ -58,12 +58,19 @@ export const missingReasons = {
   SignOfLife: {
     meaning:
       'The cloud says the instance is gone, but the Node renews its lease, reports, or is Ready. Life vetoes deletion.',
-    remedy: "Check that the controller's credential and scope are the Node's own.",
+    remedy:
+      "Check that the controller's credential and scope are the Node's own. If a new VM has taken the Node's name, delete the Node and restart its kubelet, so that it registers again.",
+  },
+  InstanceReplaced: {
+    meaning:
+      'The instance that the Node stands for is gone, but the Node lives and its agent reports another instance: a new VM has taken its name. A providerID cannot be changed.',
+    remedy: 'Delete the Node and restart its kubelet, so that it registers again.',
   },
   CanaryNotFound: {
     meaning:
-      'Other instances that are known to be alive could not be found by the same kind of request in the same pass, so the answer is not believed.',
-    remedy: 'The credential probably sees another project or nothing at all: run `mooring-controller check`.',
+      'Nothing else of the scope was found either: no other recorded instance in the same pass or, where there is no other, none since the credential was loaded. Total absence is not believed.',
+    remedy:
+      'The credential probably sees another project or nothing at all: run `mooring-controller check`. If the VMs are really gone, annotate each Node with mooring.dev/release-deletion=<its uid>.',
   },
   NeverFound: {
     meaning: 'This instance was never found in this scope, as recorded on the Node; its absence proves nothing.',
@@ -87,6 +94,11 @@ export type MissingReason = keyof typeof missingReasons;
 export const interruptionReasons = {
   Preemption: { meaning: 'The cloud takes this spot or preemptible VM back.', remedy: '' },
   Termination: { meaning: 'The cloud ends this VM.', remedy: '' },
+  Scheduled: {
+    meaning:
+      'The cloud will end this VM later than in an hour, or at a time that cannot be read; it counts for nothing yet.',
+    remedy: '',
+  },
   Maintenance: { meaning: 'The cloud will pause, move or restart this VM.', remedy: '' },
   Rebalance: { meaning: 'The cloud sees a higher risk that this VM is taken back.', remedy: '' },
   NoneAnnounced: { meaning: 'The cloud announces no interruption any more.', remedy: '' },

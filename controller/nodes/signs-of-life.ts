@@ -1,7 +1,8 @@
 import { names } from '../../common/well-known.ts';
 import { isNotFound, type KubeApi } from '../kube/api.ts';
-import type { NodeView } from './node-view.ts';
-import { readNode } from './write-node.ts';
+import { type NodeView, viewNode } from './node-view.ts';
+import { type Silence, silenceOf } from './silence.ts';
+import { nodePath } from './write-node.ts';
 
 /** A Node and its lease, as the API server holds them at this moment: never from a cache. */
 export interface LiveNode {
@@ -9,26 +10,36 @@ export interface LiveNode {
   readonly node: NodeView | undefined;
   /** The lease's renewTime as text; empty when there is no lease. */
   readonly renewTime: string;
+  /** By the lease's duration. */
+  readonly silence: Silence;
+  /** What time it was on the API server, which stamps the Node's creation; undefined when it did not say. */
+  readonly serverNowMs: number | undefined;
 }
 
 interface Lease {
-  readonly spec?: { readonly renewTime?: string };
+  readonly spec?: { readonly renewTime?: string; readonly leaseDurationSeconds?: unknown };
 }
 
 /** Throws a KubeError when either cannot be read: then nothing is known, which is no proof of death. */
 export async function readLife(api: KubeApi, nodeName: string): Promise<LiveNode> {
-  const absentAsUndefined = (error: unknown) => {
-    if (isNotFound(error)) return undefined;
-    throw error;
+  let serverNowMs: number | undefined;
+  const onDate = (ms: number) => {
+    serverNowMs = Math.min(ms, serverNowMs ?? ms);
   };
+  const read = <T>(path: string) =>
+    api.call<T>({ verb: 'get', path, onDate }).catch((error: unknown) => {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    });
+  const leases = `/apis/coordination.k8s.io/v1/namespaces/${names.nodeLeaseNamespace}/leases`;
   const [node, lease] = await Promise.all([
-    readNode(api, nodeName).catch(absentAsUndefined),
-    api
-      .call<Lease>({
-        verb: 'get',
-        path: `/apis/coordination.k8s.io/v1/namespaces/${names.nodeLeaseNamespace}/leases/${encodeURIComponent(nodeName)}`,
-      })
-      .catch(absentAsUndefined),
+    read(nodePath(nodeName)),
+    read<Lease>(`${leases}/${encodeURIComponent(nodeName)}`),
   ]);
-  return { node, renewTime: lease?.spec?.renewTime ?? '' };
+  return {
+    node: node === undefined ? undefined : viewNode(node),
+    renewTime: lease?.spec?.renewTime ?? '',
+    silence: silenceOf(lease?.spec?.leaseDurationSeconds),
+    serverNowMs,
+  };
 }

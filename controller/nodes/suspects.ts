@@ -1,6 +1,7 @@
 import type { Clock } from '../../common/process/clock.ts';
+import type { Lookup } from '../clouds/cloud.ts';
 
-/** A row of equal answers about one node's instance. */
+/** A series of equal answers about one node's instance. */
 export interface Series {
   readonly state: 'gone' | 'absent' | 'stopped';
   readonly firstMs: number;
@@ -15,6 +16,10 @@ export interface Series {
 export interface Suspect {
   readonly name: string;
   readonly uid: string;
+  /** Since when, monotonic. */
+  readonly sinceMs: number;
+  /** What the last look came to. */
+  answer: Lookup['state'] | undefined;
   nextAtMs: number;
   tries: number;
   series: Series | undefined;
@@ -39,20 +44,20 @@ export interface Suspects {
   /** Those whose time has come, or comes within `slackMs`: they share one pass. */
   due(slackMs: number): Suspect[];
   nextAtMs(): number | undefined;
-  readonly names: ReadonlySet<string>;
+  readonly size: number;
 }
 
 export function createSuspects(clock: Clock): Suspects {
   const suspects = new Map<string, Suspect>();
-  const names = new Set<string>();
 
   function drop(name: string): void {
     suspects.delete(name);
-    names.delete(name);
   }
 
   return {
-    names,
+    get size() {
+      return suspects.size;
+    },
     get: (name) => suspects.get(name),
     add(name, uid, hinted, news) {
       const now = clock.monotonic();
@@ -66,8 +71,10 @@ export function createSuspects(clock: Clock): Suspects {
         held.hinted ||= hinted;
         return;
       }
-      suspects.set(name, { name, uid, nextAtMs: now, tries: 0, series: undefined, hinted, news: false });
-      names.add(name);
+      suspects.set(name, {
+        ...{ name, uid, sinceMs: now, answer: undefined, nextAtMs: now, tries: 0 },
+        ...{ series: undefined, hinted, news: false },
+      });
     },
     drop,
     end(suspect) {

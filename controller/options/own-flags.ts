@@ -134,6 +134,12 @@ export const runFlags = defineFlags({
     help: 'How many Nodes may be deleted for an unexplained absence of their VM, as a share of the owned nodes or a count, within a moving window; at least one.',
     check: ofBudget,
   },
+  'announced-deletion-budget': {
+    kind: 'string',
+    default: '50%/10m',
+    help: 'The same for Nodes whose VM disappeared after its cloud had announced its end (a preemption or termination within the hour).',
+    check: ofBudget,
+  },
   'out-of-service-taint': {
     kind: 'bool',
     default: false,
@@ -142,7 +148,7 @@ export const runFlags = defineFlags({
   'interruption-taint': {
     kind: 'bool',
     default: false,
-    help: 'Also taint nodes whose VM the cloud has announced to end with mooring.dev/interruption:NoSchedule.',
+    help: 'Also taint nodes whose VM the cloud has announced to end within the hour with mooring.dev/interruption:NoSchedule.',
   },
   'dry-run': { kind: 'bool', default: false, help: 'Log what would be written; write nothing but the Lease.' },
 });

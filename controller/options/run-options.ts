@@ -37,6 +37,7 @@ export interface RunOptions {
   readonly statusUpdateMs: number;
   readonly concurrentNodeSyncs: number;
   readonly deletionBudget: Budget;
+  readonly announcedDeletionBudget: Budget;
   readonly outOfServiceTaint: boolean;
   readonly interruptionTaint: boolean;
   readonly network: NetworkOptions;
@@ -65,11 +66,6 @@ export function readLoops(given: readonly string[]): Loops {
 export async function readRunOptions(values: Values): Promise<RunOptions> {
   const loops = readLoops(values.controllers);
   const address = listenAddress(values.reportAddress);
-  const budget = parseBudget(values.nodeDeletionBudget);
-  if ('expected' in budget)
-    throw new OptionError(
-      `--node-deletion-budget: ${JSON.stringify(values.nodeDeletionBudget)}, expected ${budget.expected}`,
-    );
   const [namespace = '', name = ''] = values.agentServiceAccount.split(':');
   return {
     kubeconfig: values.kubeconfig,
@@ -96,13 +92,20 @@ export async function readRunOptions(values: Values): Promise<RunOptions> {
     monitorPeriodMs: values.nodeMonitorPeriod,
     statusUpdateMs: values.nodeStatusUpdateFrequency,
     concurrentNodeSyncs: values.concurrentNodeSyncs,
-    deletionBudget: budget,
+    deletionBudget: budgetOf('node-deletion-budget', values.nodeDeletionBudget),
+    announcedDeletionBudget: budgetOf('announced-deletion-budget', values.announcedDeletionBudget),
     outOfServiceTaint: values.outOfServiceTaint,
     interruptionTaint: values.interruptionTaint,
     network: readNetworkOptions(values, loops),
     dryRun: values.dryRun,
     shown: values,
   };
+}
+
+function budgetOf(flag: string, text: string): Budget {
+  const budget = parseBudget(text);
+  if ('expected' in budget) throw new OptionError(`--${flag}: ${JSON.stringify(text)}, expected ${budget.expected}`);
+  return budget;
 }
 
 function listenAddress(text: string): ListenAddress {

@@ -38,6 +38,7 @@ export interface PlanParts {
   /** Path of the Lease, for what has been spent of the deletion budget. */
   readonly leasePath: string;
   readonly deletionBudget: string;
+  readonly announcedDeletionBudget: string;
   /** `--adopt`. Default: no. */
   readonly adopts?: boolean;
   /** What is being done, for people who wait. */
@@ -57,7 +58,9 @@ export async function makePlan(parts: PlanParts): Promise<Plan> {
     unread: unreadOfService,
   });
   const registry = createMetricRegistry();
-  const budget = createBudgetKeeper(mustParse(parts.deletionBudget), await ledgerOf(api, parts.leasePath), clock);
+  const budget = createBudgetKeeper(mustParse(parts.deletionBudget), await ledgerOf(api, parts.leasePath), clock, {
+    announced: mustParse(parts.announcedDeletionBudget),
+  });
   const members = createMemberSets({
     nodes,
     clouds,

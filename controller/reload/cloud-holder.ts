@@ -25,6 +25,7 @@ interface Held {
  */
 export function createCloudHolder(first: Cloud, onClose: () => void): CloudHolder {
   let held: Held = { cloud: first, calls: 0 };
+  let credential = 0;
   /** By key, the latest last. */
   const found = new Map<string, InstanceRef>();
 
@@ -70,6 +71,9 @@ export function createCloudHolder(first: Cloud, onClose: () => void): CloudHolde
     },
     loadBalancers: first.loadBalancers && heldLoadBalancers(() => balancersOf(held.cloud), call),
     routes: first.routes && heldRoutes(() => routesOf(held.cloud), call),
+    get credential() {
+      return credential;
+    },
     get files() {
       return held.cloud.files ?? [];
     },
@@ -86,6 +90,7 @@ export function createCloudHolder(first: Cloud, onClose: () => void): CloudHolde
     replace(next) {
       const before = held;
       held = { cloud: next, calls: 0 };
+      credential += 1;
       closeIdle(before);
     },
     found: () => [...found.values()],

@@ -138,6 +138,7 @@ describe('createReloadingCloud', () => {
     await world.clock.advance(10_000);
     assert.equal(await world.asked(), 'secret-2');
     assert.deepEqual(world.results, ['ok']);
+    assert.equal(world.cloud.credential, 1, 'what the one before has shown does not count for it');
     assert.deepEqual(
       world.opened.map(({ closed }) => closed),
       [true, false],

@@ -5,7 +5,7 @@ import { isNotFound } from '../kube/api.ts';
 
 import type { BudgetKeeper } from '../nodes/budget-keeper.ts';
 import { pickCanaries } from '../nodes/canaries.ts';
-import { explanationOf } from '../nodes/explained.ts';
+import { markOn } from '../nodes/expected-end.ts';
 import { eachLiveNode } from '../nodes/live-nodes.ts';
 import type { NodeView } from '../nodes/node-view.ts';
 import { readNode } from '../nodes/write-node.ts';
@@ -149,7 +149,7 @@ export function createVanished<R extends ObservedRoute>(
     }
     const lookups = resolver.lookupsOf(scope);
     if (asked.size === 0 || lookups === undefined) return free;
-    const canaries = pickCanaries(nodes.values(), scope, new Set());
+    const canaries = pickCanaries(nodes.values(), scope);
     const refs = [...asked.keys()].map((providerID): InstanceRef => ({ by: 'providerID', providerID }));
     const answers = await lookups.lookupAll(refs, { canaries });
     // As for Nodes: an absence is believed where the same request, in the same pass, finds an instance that is there.
@@ -175,7 +175,7 @@ export function createVanished<R extends ObservedRoute>(
     release,
     deleting: ({ uid }) => void deletedByUs.add(uid),
     gone(instance, node) {
-      const explanation = deletedByUs.delete(node.uid) ? 'deleted on evidence' : explanationOf(node, undefined);
+      const explanation = deletedByUs.delete(node.uid) ? 'deleted on evidence' : markOn(node);
       departed.set(instance, { node: node.name, explanation });
     },
     keepOnly(instances, routeIds) {

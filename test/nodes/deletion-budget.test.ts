@@ -55,7 +55,7 @@ describe('Nodes that vanish many at once', () => {
     assert.equal(reason('n0'), 'BudgetExhausted');
   });
 
-  it('explained ones are free: terminated, marked by the autoscaler, Karpenter or Cluster API, or announced', async () => {
+  it('those that are terminated, or marked by the autoscaler, Karpenter or Cluster API, need no budget', async () => {
     const { world, replica, members, vanish, terminate } = await start(20);
     for (const member of members.slice(0, 4)) terminate(member);
     const mark = (name: string, key: string) =>
@@ -63,13 +63,43 @@ describe('Nodes that vanish many at once', () => {
     mark('n4', taints.toBeDeletedByAutoscaler);
     mark('n5', taints.disruptedByKarpenter);
     world.cluster.mergePatch('n6', { metadata: { annotations: { [annotations.clusterApiDelete]: '' } } });
-    replica.report('n7', { instance: reportedOf(members[7]!.vm), notices: [{ kind: 'preemption' }] });
-    for (const member of members.slice(4, 8)) vanish(member);
+    for (const member of members.slice(4, 7)) vanish(member);
     await world.clock.advance(240_000);
     assert.deepEqual(
       deletions(replica).sort(),
-      members.slice(0, 8).map(({ name }) => name),
+      members.slice(0, 7).map(({ name }) => name),
     );
     assert.equal(world.lease.annotations[annotations.deletionLedger], undefined);
   });
+
+  it('those whose end was announced have a larger budget of their own: an agent lifts no bound', async () => {
+    const { world, replica, members, reason, vanish } = await start(20);
+    for (const { name, vm } of members.slice(0, 15))
+      replica.report(name, { instance: reportedOf(vm), notices: [{ kind: 'preemption' }] });
+    await world.clock.advance(5000);
+    for (const member of members.slice(0, 15)) vanish(member);
+    vanish(members[15]!);
+    await world.clock.advance(240_000);
+    const gone = deletions(replica);
+    assert.equal(gone.length, 11, 'half of 20, and one of the unexplained');
+    assert.ok(gone.includes('n15'));
+    for (const { name } of members.slice(0, 15))
+      if (!gone.includes(name)) assert.equal(reason(name), 'BudgetExhausted');
+    assert.match(world.lease.annotations[annotations.deletionLedger] ?? '', /a\d+x\d+/);
+  });
+
+  for (const [what, deadline] of [
+    ['a month ahead', '2026-02-01T00:00:00Z'],
+    ['at a time that cannot be read', 'next month'],
+  ] as const) {
+    it(`an end announced for ${what} explains no absence`, async () => {
+      const { world, replica, members, vanish } = await start(20);
+      for (const { name, vm } of members.slice(0, 6))
+        replica.report(name, { instance: reportedOf(vm), notices: [{ kind: 'termination', deadline }] });
+      await world.clock.advance(5000);
+      for (const member of members.slice(0, 6)) vanish(member);
+      await world.clock.advance(240_000);
+      assert.equal(deletions(replica).length, 2, 'as many as of those that nobody announced');
+    });
+  }
 });

@@ -96,6 +96,29 @@ describe('a Node whose identity is contradicted', () => {
     assert.ok(replica.kube.writes().length <= 2, replica.kube.writes().join(', '));
   });
 
+  for (const end of ['terminate', 'forget'] as const) {
+    it(`is told what to do when a new VM runs under its name and the old one is gone (${end})`, async () => {
+      const members = await fleet(world, 2);
+      const { message: before } = world.cluster.condition('n0', conditions.instanceMissing) ?? {};
+      assert.equal(before, undefined);
+      const next = world.cloud.model.create({ name: 'n0-again' });
+      world.cloud.model[end](members[0]!.vm.id);
+      for (let minute = 0; minute < 12; minute += 1) {
+        replica.report('n0', { instance: reportedOf(next) });
+        await world.clock.advance(60_000);
+      }
+      const missing = world.cluster.condition('n0', conditions.instanceMissing);
+      assert.deepEqual([missing?.status, missing?.reason], ['True', 'InstanceReplaced']);
+      assert.match(missing?.message ?? '', new RegExp(`the agent reports ${providerID(next)}.*kubectl delete node n0`));
+      const told = replica.events.filter(({ node, reason }) => node === 'n0' && reason === 'DeletionWithheld');
+      assert.deepEqual(
+        [told.length, /InstanceReplaced: .*restart its kubelet/.test(told[0]?.message ?? '')],
+        [1, true],
+      );
+      assert.notEqual(world.cluster.node('n0'), undefined);
+    });
+  }
+
   describe('with another Node that claims the same instance', () => {
     it('of two that join at once, NotReady as new Nodes are, exactly one is written', async () => {
       const vm = world.cloud.model.create({ name: 'vm' });

@@ -71,8 +71,31 @@ describe('an interruption that the cloud announces', () => {
     assert.equal(world.cluster.hasTaint('n0', taints.interruption), false);
   });
 
-  it('explains an absence to the deletion budget, after a change of leader too', async () => {
-    await setUp(4, { budget: '1/1h' });
+  it('neither taints nor counts while its deadline is far, and does both when that is near', async () => {
+    await setUp(4, { half: { interruptionTaint: true }, budget: '1/1h' });
+    const deadline = new Date(world.clock.now() + 3 * 3_600_000).toISOString();
+    for (const { name } of members.slice(0, 2)) await announce(name, [{ kind: 'termination', deadline }, rebalance]);
+    assert.deepEqual([shown('n0')?.status, shown('n0')?.reason], ['True', 'Rebalance']);
+    await announce('n0', [{ kind: 'termination', deadline }]);
+    assert.deepEqual([shown('n0')?.status, shown('n0')?.reason], ['True', 'Scheduled']);
+    assert.ok(shown('n0')?.message.includes(deadline));
+    assert.equal(world.cluster.hasTaint('n0', taints.interruption), false);
+    assert.equal(replica.events.find(({ reason }) => reason === 'CloudInterruption')?.type, 'Normal');
+    await world.clock.advance(2 * 3_600_000 + 10_000);
+    assert.equal(shown('n0')?.reason, 'Termination', 'without another report');
+    assert.equal(world.cluster.hasTaint('n0', taints.interruption), true);
+    assert.equal(world.cluster.hasTaint('n1', taints.interruption), true);
+  });
+
+  it('at a time that cannot be read neither taints nor counts', async () => {
+    await setUp(3, { half: { interruptionTaint: true } });
+    await announce('n0', [{ kind: 'termination', deadline: 'next month' }]);
+    assert.equal(shown('n0')?.reason, 'Scheduled');
+    assert.equal(world.cluster.hasTaint('n0', taints.interruption), false);
+  });
+
+  it('counts against a budget of its own, after a change of leader too', async () => {
+    await setUp(4, { budget: '1/1h', announcedBudget: '3/1h' });
     for (const { name } of members.slice(0, 3)) await announce(name, [preemption]);
     await replica.stop();
     replica = world.replica();

@@ -135,13 +135,27 @@ describe('a Node whose VM is powered off', () => {
     assert.deepEqual(deletions(replica), ['n0']);
   });
 
-  it('has its own budget: no more than that many get the taint in one window', async () => {
-    await setUp(20);
+  it('gets the shutdown taint at once, however many are off: the cloud shows them, so no budget is needed', async () => {
+    await setUp(30, { half: { outOfServiceTaint: true } });
     for (const member of members.slice(0, 8)) stop(member);
+    const notReady = await secondsUntil(world, () => world.cluster.condition('n7', 'Ready')?.status !== 'True');
+    const seconds = await secondsUntil(world, () => members.slice(0, 8).every(({ name }) => off(name)));
+    assert.ok(seconds <= 20, `NotReady after ${notReady} s, tainted ${seconds} s later`);
     await world.clock.advance(240_000);
-    const tainted = members.filter(({ name }) => off(name));
-    assert.equal(tainted.length, 2);
-    assert.match(world.lease.annotations[annotations.deletionLedger] ?? '', /^s\d+x\d/);
+    assert.equal(members.filter(({ name }) => fenced(name)).length, 3, 'what detaches volumes keeps its budget');
+    assert.match(world.lease.annotations[annotations.deletionLedger] ?? '', /^o\d+x\d/);
+  });
+
+  it('gets none while a kubelet with a lease of 600 s renews it, though its Node is Unknown', async () => {
+    world.cluster.renewLease('n0', 0, 600);
+    members[0]!.kubelet.die();
+    world.cloud.model.stop(members[0]!.vm.id);
+    for (let renewal = 0; renewal < 12; renewal += 1) {
+      world.cluster.renewLease('n0', 0, 600);
+      await world.clock.advance(150_000);
+      assert.equal(off('n0'), false);
+    }
+    await secondsUntil(world, () => off('n0'));
   });
 
   describe('with the out-of-service taint asked for', () => {

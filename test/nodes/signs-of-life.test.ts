@@ -65,6 +65,33 @@ describe('a Node whose VM the cloud does not know, and that shows life', () => {
     assert.equal(exists('n0'), true);
   });
 
+  it('is no older for a controller whose own wall clock runs an hour ahead: a young one stays', async () => {
+    const { world, replica, first, exists, vanish } = await start(4, {}, 60);
+    replica.wallAheadMs = 3_600_000;
+    vanish(first);
+    const seconds = await secondsUntil(world, () => !exists('n0'));
+    assert.ok(60 + seconds >= 300 && 60 + seconds <= 330, `${60 + seconds} s old`);
+  });
+
+  it('is as silent as the API server says, not as the wall clock of the controller: one renewed lately stays', async () => {
+    const { world, replica, first, exists, terminate } = await start();
+    replica.wallAheadMs = 3_600_000;
+    terminate(first);
+    world.cluster.renewLease('n0', 0, 100);
+    world.cluster.setReady('n0', 'False');
+    await world.clock.advance(90_000);
+    assert.equal(exists('n0'), true);
+    await secondsUntil(world, () => !exists('n0'), 60);
+  });
+
+  it('is as old as it has been under suspicion, where the API server does not tell the time', async () => {
+    const { world, replica, first, exists, vanish } = await start(4, {}, 60);
+    replica.kube.intercept = (call) => void Object.assign(call, { onDate: undefined });
+    vanish(first);
+    const seconds = await secondsUntil(world, () => !exists('n0'));
+    assert.ok(seconds >= 300 && seconds <= 420, `${seconds} s`);
+  });
+
   it('stays when the API server does not answer about its life', async () => {
     const { world, replica, first, exists, vanish } = await start();
     world.core.faults.add({

@@ -7,7 +7,7 @@ import { reportedOf } from './harness/world.ts';
 describe('a Node whose VM the cloud shows terminated', () => {
   const start = fleetStage();
 
-  it('goes within 30 s of an orderly end, which its agent announced', async () => {
+  it('goes once its lease has run out after an orderly end, which its agent announced', async () => {
     const { world, replica, first, exists, terminate } = await start();
     replica.report('n0', { instance: reportedOf(first.vm) });
     await world.clock.advance(30_000);
@@ -17,17 +17,17 @@ describe('a Node whose VM the cloud shows terminated', () => {
     await world.clock.advance(2000);
     terminate(first);
     const seconds = await secondsUntil(world, () => !exists('n0'));
-    assert.ok(seconds <= 30, `${seconds} s`);
+    assert.ok(seconds <= 40, `${seconds} s`);
     assert.deepEqual(deletions(replica), ['n0']);
   });
 
-  it('goes within 30 s of an orderly end even while its Node is still shown Ready', async () => {
+  it('goes once its lease has run out even while its Node is still shown Ready', async () => {
     const { world, replica, first, exists, terminate } = await start();
     replica.report('n0', { instance: reportedOf(first.vm), leaving: true });
     await world.clock.advance(2000);
     terminate(first);
     const seconds = await secondsUntil(world, () => !exists('n0'));
-    assert.ok(seconds <= 30, `${seconds} s`);
+    assert.ok(seconds <= 40, `${seconds} s`);
   });
 
   it('goes within 20 s of NotReady when the machine just died', async () => {

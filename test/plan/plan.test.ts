@@ -54,6 +54,7 @@ describe('the plan', () => {
       },
       leasePath: '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cloud-controller-manager',
       deletionBudget: '10%/10m',
+      announcedDeletionBudget: '50%/10m',
       adopts,
       say: () => {},
     }).then((done) => {

@@ -14,16 +14,18 @@ export interface FleetOptions {
   readonly prefix?: string;
   /** How long they have been there, seconds. Default 400: old enough for anything. */
   readonly ageSeconds?: number;
+  /** `nodeLeaseDurationSeconds` of their kubelets. Default 40. */
+  readonly leaseSeconds?: number;
 }
 
 /** Registers Nodes with a VM and a kubelet each, and waits until they are initialised and of age. */
 export async function fleet(world: World, count: number, options: FleetOptions = {}): Promise<Member[]> {
-  const { region, project, prefix = 'n', ageSeconds = 400 } = options;
+  const { region, project, prefix = 'n', ageSeconds = 400, leaseSeconds } = options;
   const place = { ...(region === undefined ? {} : { region }), ...(project === undefined ? {} : { project }) };
   const members = Array.from({ length: count }, (_, index) => {
     const name = `${prefix}${index}`;
     const vm = world.join(name, place);
-    return { name, vm, kubelet: world.cluster.kubelet(name) };
+    return { name, vm, kubelet: world.cluster.kubelet(name, leaseSeconds) };
   });
   await world.clock.advance(ageSeconds * 1000);
   for (const { name, vm } of members) {

@@ -101,6 +101,8 @@ export function inProcessKube(
       const answer = whole(ask(methods[call.verb], decodeURI(call.path), call.query ?? {}, call));
       if (answer.delayMs !== undefined) await later(answer.delayMs);
       if (answer.cut || answer.status < 200 || answer.status > 299) throw failure(`${call.verb} ${call.path}`, answer);
+      // In whole seconds, as HTTP says it.
+      call.onDate?.(Math.floor(clock.now() / 1000) * 1000);
       return JSON.parse(answer.body) as T;
     },
     watch(call: WatchCall): Promise<void> {

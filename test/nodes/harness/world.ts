@@ -42,6 +42,8 @@ export interface WorldOptions {
   /** Default: one simulated cloud in region sim-1. */
   readonly clouds?: readonly CloudSpec[];
   readonly budget?: string;
+  /** Default 50%/10m. */
+  readonly announcedBudget?: string;
   readonly half?: Partial<NodeHalfOptions>;
   readonly geography?: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
   readonly logLevel?: 'debug';
@@ -64,6 +66,8 @@ export interface Replica {
   readonly events: EmittedEvent[];
   readonly registry: MetricRegistry;
   paused: boolean;
+  /** How far its own wall clock is ahead of everybody else's. */
+  wallAheadMs: number;
   /** Begins to lead. Resolves when synced and the first work is under way. */
   start(): Promise<void>;
   /** Ends the term, the process stays. */
@@ -195,7 +199,12 @@ export function createWorld(options: WorldOptions = {}): World {
         : createLog({ clock, level: options.logLevel, format: 'text', write: (line) => process.stderr.write(line) });
     const context = {
       api: kube,
-      clock,
+      clock: {
+        now: () => clock.now() + self.wallAheadMs,
+        monotonic: () => clock.monotonic(),
+        uptime: () => clock.uptime(),
+        setTimer: (ms: number, run: () => void) => clock.setTimer(ms, run),
+      },
       random,
       log,
       nodes,
@@ -211,7 +220,9 @@ export function createWorld(options: WorldOptions = {}): World {
       routesRun: options.routesRun,
     };
     const half = createNodeHalf(context, {
-      budget: createBudgetKeeper(mustBudget(options.budget ?? '10%/10m'), leadership, clock),
+      budget: createBudgetKeeper(mustBudget(options.budget ?? '10%/10m'), leadership, clock, {
+        announced: mustBudget(options.announcedBudget ?? '50%/10m'),
+      }),
       concurrentNodeSyncs: 16,
       monitorPeriodMs: 5000,
       statusUpdateMs: 300_000,
@@ -229,6 +240,7 @@ export function createWorld(options: WorldOptions = {}): World {
       events,
       registry,
       paused: false,
+      wallAheadMs: 0,
       async start() {
         nodes.start();
         const stop = new AbortController();

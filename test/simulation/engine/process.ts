@@ -132,6 +132,7 @@ function replicaOptions(scenario: Scenario, identity: string): ReplicaOptions {
     reportUrl: reportUrlOf(identity),
     dryRun: false,
     deletionBudget: mustBudget(scenario.budget),
+    announcedDeletionBudget: mustBudget(scenario.announcedBudget),
     loops: { node: true, lifecycle: true, service: true, route: true, ipam: scenario.ipam },
     concurrentNodeSyncs: 16,
     monitorPeriodMs: 5000,

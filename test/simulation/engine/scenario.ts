@@ -12,6 +12,8 @@ export interface Scenario {
   readonly clouds: readonly { readonly region: string; readonly reportOnly?: string }[];
   readonly foreignNodes: number;
   readonly budget: string;
+  /** Of deletions that the cloud had announced. */
+  readonly announcedBudget: string;
   /** Of members and routes whose Nodes vanished. */
   readonly removalBudget: string;
   /** How long a member drains. */
@@ -70,6 +72,7 @@ export function drawScenario(seed: number): Scenario {
       ...(dice.chance(0.2) ? [{ region: '', reportOnly: 'aws' }] : []),
     ],
     foreignNodes: dice.whole(0, 2),
+    announcedBudget: '50%/2m',
     budget: dice.pick(deletes ? ['100%/1m'] : ['1/1m', '2/2m', '10%/2m', '50%/1m', '100%/1m', '100%/1m']),
     // All Nodes going at once, again and again, leaves more than one a minute removes in time.
     removalBudget: dice.pick(site === 'cloud GET instances' ? ['100%/1m'] : ['1/1m', '50%/1m', '100%/1m']),

@@ -108,6 +108,7 @@ export function kubeWire(wire: Wire): KubeApi {
       world.setTimer(travelMs, () => {
         const answer = answered(fault, request, sent);
         if (answer === undefined) return;
+        const servedMs = Math.floor(world.now() / 1000) * 1000;
         clock.deliver(dice.between(0.5, 8), () => {
           if (answer === 'cut') return fail('Unreachable', 'socket hang up');
           if (answer === 'unreadable') return fail('Unreadable', 'a body that is no JSON');
@@ -122,6 +123,7 @@ export function kubeWire(wire: Wire): KubeApi {
                 ),
               );
             }
+            request.onDate?.(servedMs);
             const value = JSON.parse(answer.body) as T;
             if (request.verb === 'list') tellList(request, value as ListAnswer);
             if (site === reviewSite) tellReview(request, value);

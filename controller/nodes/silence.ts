@@ -1,0 +1,30 @@
+/** How long a Node must have shown no sign of life before anything destructive happens to it. */
+export interface Silence {
+  /** The newest lease renewal or report must be this old. */
+  readonly lifeMs: number;
+  /**
+   * Our own clock must have seen the lease unchanged for this long, since the kubelet's clock, which stamps the lease, may lag.
+   * Kubelets renew at a quarter of the lease's duration.
+   */
+  readonly leaseMs: number;
+}
+
+const leastMs = 20_000;
+/** A kubelet writes its lease itself: a longer one does not keep the Node of a machine that is gone. */
+const mostMs = 3_600_000;
+/** `nodeLeaseDurationSeconds` of a kubelet that sets none. */
+const usualMs = 40_000;
+const leastUnchangedMs = 12_000;
+/** More than the quarter after which a kubelet renews. */
+const unchangedShare = 0.3;
+
+/**
+ * As long as the Node's own lease lasts. Pure.
+ *
+ * @param leaseDurationSeconds as it stands on the lease, unchecked
+ */
+export function silenceOf(leaseDurationSeconds: unknown): Silence {
+  const told = typeof leaseDurationSeconds === 'number' && leaseDurationSeconds > 0;
+  const lifeMs = Math.min(mostMs, Math.max(leastMs, told ? leaseDurationSeconds * 1000 : usualMs));
+  return { lifeMs, leaseMs: Math.max(leastUnchangedMs, unchangedShare * lifeMs) };
+}
