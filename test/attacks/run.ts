@@ -1,13 +1,14 @@
 import { parseArgs } from 'node:util';
 import type { ApiSuite, Check } from '../conformance/api-under-test.ts';
 import { startEmbeddedApi } from '../conformance/embedded-api.ts';
+import { wrongProjectSuite } from './wrong-project.suite.ts';
 
 /**
  * Attacks on the running programs, each suite on an embedded API server of its own:
  * `node test/attacks/run.ts [--only NAME]`. Ends in "N passed, N failed".
  */
 const { values } = parseArgs({ options: { only: { type: 'string' } } });
-const suites: readonly ApiSuite[] = [];
+const suites: readonly ApiSuite[] = [wrongProjectSuite];
 const counts = { passed: 0, failed: 0 };
 
 if (values.only !== undefined && !suites.some(({ name }) => name === values.only)) {
