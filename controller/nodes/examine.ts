@@ -75,7 +75,7 @@ export async function examine(
   const stored = reportOf(context, node);
   const series = continued(suspect.series, state, live, sight.canary, nowMs);
   suspect.series = series;
-  const reportAgeMs = stored === undefined ? Number.POSITIVE_INFINITY : nowMs - stored.receivedMonotonicMs;
+  const reportAgeMs = stored === undefined ? Number.POSITIVE_INFINITY : readAtMs - stored.receivedMonotonicMs;
   const leaseUnchangedMs =
     live.renewTime === '' ? Number.POSITIVE_INFINITY : Math.max(0, readAtMs - series.renewTimeSeenMs);
   // The kubelet's clock stamps the lease and may run ahead: what our own clock has seen unchanged is quiet whatever the stamp says.

@@ -102,7 +102,7 @@ export function createWorld(seed: number, trace?: (line: string) => void) {
   const views = collectViews(clock);
   const judgeAct = createActJudge(views, fleet.holder, breaks);
   observers.push(
-    judgeDeletions(truth, evidence, scenario, fleet.wallOffsetOf, breaks),
+    judgeDeletions(truth, evidence, scenario, breaks),
     judgeReports(breaks),
     judgeWrites(truth, evidence, breaks),
     judgeRanges(truth, breaks),

@@ -10,7 +10,7 @@ export interface Cluster {
   register(name: string, node: NewNode): string;
   setReady(name: string, status: 'True' | 'False' | 'Unknown'): void;
   setSystemUuid(name: string, systemUuid: string): void;
-  renewLease(name: string, aheadMs: number): void;
+  renewLease(name: string, aheadMs: number, leaseSeconds: number): void;
   /** A merge patch of a Node; undefined when there is none of that name. */
   patchNode(name: string, body: object): JsonObject | undefined;
   removeNode(name: string): void;
@@ -92,9 +92,9 @@ export function createCluster(core: KubeApiCore, clock: Clock): Cluster {
     },
     setReady: (name, status) => void patchStatus(name, { conditions: [readyCondition(status)] }),
     setSystemUuid: (name, systemUuid) => void patchStatus(name, { nodeInfo: { systemUUID: systemUuid } }),
-    renewLease(name, aheadMs) {
+    renewLease(name, aheadMs, leaseDurationSeconds) {
       const renewTime = new Date(clock.now() + aheadMs).toISOString().replace('Z', '000Z');
-      const spec = { holderIdentity: name, leaseDurationSeconds: 40, renewTime };
+      const spec = { holderIdentity: name, leaseDurationSeconds, renewTime };
       if (ask('PATCH', `${leasesPath}/${name}`, { spec }, merge) !== undefined) return;
       const metadata = { name, namespace: names.nodeLeaseNamespace };
       ask('POST', leasesPath, { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec });

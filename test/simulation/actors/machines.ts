@@ -1,4 +1,4 @@
-import type { Dice } from '../engine/dice.ts';
+import { createDice, type Dice } from '../engine/dice.ts';
 import type { Scenario } from '../engine/scenario.ts';
 import { nodeOf } from '../judge/node-object.ts';
 import type { AgentTokens } from './agent-tokens.ts';
@@ -28,6 +28,8 @@ export interface Machine {
   readonly knowsProviderID: boolean;
   /** How far its clock is ahead. */
   readonly skewMs: number;
+  /** `nodeLeaseDurationSeconds` of its kubelet. */
+  readonly leaseSeconds: number;
   /** Counts its agent's processes and reports. */
   agent: { id: string; sequence: number; processes: number };
 }
@@ -42,8 +44,13 @@ export interface Machines {
   stop(): void;
 }
 
-const renewMs = 10_000;
+const beatMs = 10_000;
 const graceMs = 45_000;
+
+/** A quarter of the lease's duration, as far as beats come out at it. */
+function renewEveryMs({ leaseSeconds }: Machine): number {
+  return Math.floor((leaseSeconds * 250) / beatMs) * beatMs;
+}
 
 /** Kubelets that register, renew and post Ready while their VM runs, and the node lifecycle controller that notices when they do not. */
 export function createMachines(
@@ -51,10 +58,11 @@ export function createMachines(
   cluster: Cluster,
   tokens: AgentTokens,
   dice: Dice,
-  scenario: Pick<Scenario, 'ipam'>,
+  scenario: Pick<Scenario, 'ipam' | 'seed'>,
 ): Machines {
   const { clock, cloud } = truth;
   const all: Machine[] = [];
+  const leaseDice = createDice(scenario.seed, 'lease durations');
   let stopped = false;
 
   function running(machine: Machine): boolean {
@@ -98,13 +106,13 @@ export function createMachines(
   }
 
   function renew(machine: Machine): void {
-    cluster.renewLease(machine.name, machine.skewMs);
-    truth.renewed(machine.name, machine.skewMs);
+    cluster.renewLease(machine.name, machine.skewMs, machine.leaseSeconds);
+    truth.renewed(machine.name, machine.skewMs, machine.leaseSeconds);
   }
 
   function beat(machine: Machine): void {
     if (stopped) return;
-    clock.setTimer(renewMs, () => beat(machine));
+    clock.setTimer(beatMs, () => beat(machine));
     if (!running(machine)) {
       machine.kubeletUp = false;
       return;
@@ -116,7 +124,8 @@ export function createMachines(
     const node = nodeOf(truth.node(machine.name));
     // A kubelet makes its Node when it starts, and not again.
     if (node?.uid !== machine.nodeUid) return;
-    renew(machine);
+    const renewedAt = truth.renewals(machine.name).at(-1)?.at ?? Number.NEGATIVE_INFINITY;
+    if (clock.monotonic() - renewedAt > renewEveryMs(machine) - beatMs / 2) renew(machine);
     if (node?.ready !== 'True') ready(machine.name, 'True');
     // What others write on a Node all the time: every guarded write of ours may find it changed.
     else if (dice.chance(0.1))
@@ -135,9 +144,11 @@ export function createMachines(
     clock.setTimer(5000, monitor);
     for (const value of truth.nodes()) {
       const node = nodeOf(value)!;
-      const renewed = truth.renewals(node.name).at(-1)?.at;
+      const renewed = truth.renewals(node.name).at(-1);
       if (renewed === undefined || node.ready === 'Unknown' || node.ready === '') continue;
-      if (clock.monotonic() - renewed > graceMs) ready(node.name, 'Unknown');
+      // Who lets leases last longer waits longer.
+      const patienceMs = Math.max(graceMs, renewed.leaseSeconds * 250 + 30_000);
+      if (clock.monotonic() - renewed.at > patienceMs) ready(node.name, 'Unknown');
     }
   }
   clock.setTimer(5000, monitor);
@@ -171,6 +182,7 @@ export function createMachines(
         otherCloud,
         knowsProviderID: dice.chance(0.3),
         skewMs: dice.pick([0, 0, 0, 2000, -3000]),
+        leaseSeconds: leaseDice.pick([40, 40, 40, 100, 600]),
         agent: { id: '', sequence: 0, processes: 0 },
       };
       all.push(machine);

@@ -17,7 +17,7 @@ export interface People {
   shuffle(): string;
   /** Everything is unpaused again. */
   unpause(): void;
-  /** Mends what only a person can: Nodes that stand for another machine than the one they run on. */
+  /** Mends what only a person can: Nodes that stand for another machine than the one they run on, or whose whole scope is gone. */
   mend(): void;
 }
 
@@ -128,6 +128,9 @@ export function createPeople(truth: Truth, cluster: Cluster, machines: Machines,
           const own = truth.vmsOfNode.get(node.uid) ?? [];
           const astray = node.providerID !== '' && !own.some((id) => node.providerID.endsWith(`/${id}`));
           if ((astray || node.uninitialized) && truth.liars.has(node.uid)) cluster.removeNode(machine.name);
+          // Nothing but a person can tell that all VMs of a scope are gone.
+          else if (conditionOf(node, 'instanceMissing')?.reason === 'CanaryNotFound')
+            annotate(machine.name, annotations.releaseDeletion, node.uid);
           continue;
         }
         // Its agent named the VM that was there before this one, and says nothing while this one is off.

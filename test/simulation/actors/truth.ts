@@ -4,6 +4,12 @@ import type { SimulatedInstance } from '../../sandbox/cloud/instance.ts';
 import type { JsonObject } from '../../sandbox/kube/json.ts';
 import type { KubeApiCore } from '../../sandbox/kube/kube-api-core.ts';
 
+export interface Renewal {
+  readonly at: number;
+  readonly skewMs: number;
+  readonly leaseSeconds: number;
+}
+
 /** What is really so, whatever anybody was told: what the judges go by. */
 export interface Truth {
   readonly clock: Clock;
@@ -11,10 +17,10 @@ export interface Truth {
   readonly core: KubeApiCore;
   /** The VMs whose kubelet has run as this Node object, by its uid; the last one is the present one. */
   readonly vmsOfNode: Map<string, string[]>;
-  /** A Node's lease was renewed just now, stamped by a clock that is so far ahead. */
-  renewed(name: string, skewMs: number): void;
+  /** A Node's lease of this duration was renewed just now, stamped by a clock that is so far ahead. */
+  renewed(name: string, skewMs: number, leaseSeconds: number): void;
   /** All renewals, in order. */
-  renewals(name: string): readonly { readonly at: number; readonly skewMs: number }[];
+  renewals(name: string): readonly Renewal[];
   /** All addresses a VM ever had. */
   readonly addressesOf: Map<string, Set<string>>;
   /** Node objects that belong to nobody's cloud here, by uid. */
@@ -39,17 +45,17 @@ export function createTruth(clock: Clock, cloud: SimulatedCloud, core: KubeApiCo
     for (const { internal, external } of after.interfaces) for (const each of [...internal, ...external]) all.add(each);
     for (const each of [after.hostname, ...after.internalDns, ...after.externalDns]) all.add(each);
   });
-  const renewals = new Map<string, { at: number; skewMs: number }[]>();
+  const renewals = new Map<string, Renewal[]>();
   const nodes = core.store.collection('nodes');
   return {
     clock,
     cloud,
     core,
     vmsOfNode: new Map(),
-    renewed(name, skewMs) {
+    renewed(name, skewMs, leaseSeconds) {
       const all = renewals.get(name) ?? [];
       renewals.set(name, all);
-      all.push({ at: clock.monotonic(), skewMs });
+      all.push({ at: clock.monotonic(), skewMs, leaseSeconds });
     },
     renewals: (name) => renewals.get(name) ?? [],
     addressesOf,

@@ -7,14 +7,19 @@ import type { Break, KubeEffect, Observer } from './observer.ts';
 
 /** Clocks of processes run up to 1.5 % fast; what they count as fifteen seconds may be a little less. */
 const pace = 0.98;
-const quietMs = 20_000;
-/** However a clock is set, the lease must have been seen unchanged for this long. */
-const leastQuietMs = 12_000;
+const leastQuietMs = 20_000;
+/** However a kubelet's clock is set, the lease must have been seen unchanged for this share of its duration, and this long. */
+const unchangedShare = 0.3;
+const leastUnchangedMs = 12_000;
 const secondAnswerMs = 15_000;
 const secondAnswerAloneMs = 300_000;
 const leastAgeMs = 300_000;
 /** Signs of life older than this when the deletion takes effect were not read live. */
 const liveMs = 16_000;
+/** Questions of one pass are asked within this time. */
+const passMs = 12_000;
+/** A controller may not have heard yet of a Node that is younger. */
+const heardMs = 120_000;
 
 interface Spent {
   readonly at: number;
@@ -25,14 +30,13 @@ interface Spent {
  * The deletion oracle: written from the promise alone, it knows neither how the controller gathers its evidence nor how it weighs it. It goes by what the process was really told, what
  * the kubelets really did, and what stood in the API server when the deletion took effect.
  */
-export function judgeDeletions(
-  truth: Truth,
-  evidence: Evidence,
-  scenario: Scenario,
-  wallOffsetOf: (identity: string) => number,
-  breaks: Break,
-): Observer {
-  const budget = readBudget(scenario.budget);
+export function judgeDeletions(truth: Truth, evidence: Evidence, scenario: Scenario, breaks: Break): Observer {
+  const budgets = {
+    deletion: [scenario.budget],
+    // The judge may know of an announcement that came after the decision.
+    announced: [scenario.announcedBudget, scenario.budget],
+    'out-of-service': [scenario.budget],
+  };
   const spent = new Map<string, Spent[]>();
   let mostOwned = 0;
 
@@ -53,8 +57,9 @@ export function judgeDeletions(
     }
     const after = nodeOf(effect.after);
     if (after === undefined) return;
-    if (after.shutdown && !before.shutdown) judgePowerTaint(effect, before, 'shutdown');
-    if (after.outOfService && !before.outOfService) judgePowerTaint(effect, before, 'out-of-service');
+    if ((!after.shutdown || before.shutdown) && (!after.outOfService || before.outOfService)) return;
+    judgePowerTaints(effect, before);
+    if (after.outOfService && !before.outOfService) spend('out-of-service', effect, before.name);
   }
 
   function isOwned(node: NodeObject): boolean {
@@ -97,11 +102,15 @@ export function judgeDeletions(
     const absences = seen.filter(({ state, byId }) => state === 'absent' && byId);
     if (absences.length === 0) return 'its cloud never said that it is gone or absent';
     if (node.ready === 'True') return 'it was Ready';
-    const ageMs = truth.clock.now() - node.createdAtMs + Math.max(0, wallOffsetOf(identity)) + 1000;
+    const ageMs = truth.clock.now() - node.createdAtMs + 1000;
     if (ageMs < leastAgeMs * pace) return `it was ${Math.round(ageMs / 1000)} s old`;
     if (!provedTwice(effect, node, instance, absences, readAt))
       return `its absence was not proved twice (answers at ${absences.map(({ at }) => (at / 1000).toFixed(1)).join(', ')})`;
-    if (!isExplained(effect, node)) spend('deletion', effect, node.name);
+    const released = node.annotations[annotations.releaseDeletion] === node.uid;
+    if (!released && isTotal(effect, node, instance, absences, readAt))
+      return 'nothing else of its scope had been shown, and no person had released it';
+    const expected = released ? 'marked' : expectedEnd(effect, node);
+    if (expected !== 'marked') spend(expected ?? 'deletion', effect, node.name);
     return undefined;
   }
 
@@ -111,11 +120,13 @@ export function judgeDeletions(
     if (readAt === undefined) return 'its lease was never read';
     if (at - readAt > liveMs) return `its lease was read ${Math.round(at - readAt)} ms before`;
     const last = truth.renewals(node.name).findLast((renewal) => renewal.at <= readAt);
+    const quietMs = Math.max(leastQuietMs, (last?.leaseSeconds ?? 0) * 1000);
     if (last !== undefined) {
       const agoMs = readAt - last.at;
-      // The stamp is the kubelet's, the clock it is compared with the controller's.
-      const illusionMs = Math.max(0, wallOffsetOf(process.identity) - last.skewMs);
-      const needMs = Math.max(leastQuietMs, quietMs - illusionMs) * pace;
+      // The stamp is the kubelet's, the clock it is compared with the API server's.
+      const illusionMs = Math.max(0, -last.skewMs);
+      const unchangedMs = Math.max(leastUnchangedMs, unchangedShare * quietMs);
+      const needMs = Math.max(unchangedMs, quietMs - illusionMs) * pace;
       if (agoMs < needMs) return `its lease had been renewed ${Math.round(agoMs)} ms before that was read`;
     }
     const report = evidence.reports(process.identity, node.uid).findLast((each) => each.at <= readAt);
@@ -149,21 +160,43 @@ export function judgeDeletions(
     });
   }
 
-  function isExplained({ process }: KubeEffect, node: NodeObject): boolean {
+  /** Whether the process believed a total absence: no other recorded Node's instance was shown with it or, for the only Node, none ever. */
+  function isTotal(
+    { process: { identity } }: KubeEffect,
+    node: NodeObject,
+    instance: string,
+    absences: readonly Seen[],
+    readAt: number,
+  ): boolean {
+    const last = absences.at(-1)!;
+    const shown = evidence.shown(identity, instance.split('/')[0]!).filter(({ at }) => at <= readAt + 1000);
+    const others = truth
+      .nodes()
+      .map((value) => nodeOf(value))
+      .filter(
+        ({ uid, scope, providerID }) => uid !== node.uid && scope === node.scope && providerID !== node.providerID,
+      )
+      .filter(({ createdAtMs }) => truth.clock.now() - createdAtMs > heardMs);
+    if (others.length === 0 || scenario.deaf) return shown.length === 0;
+    return !shown.some((each) => each.instance !== instance && each.at >= last.sentAt - passMs);
+  }
+
+  function expectedEnd({ process }: KubeEffect, node: NodeObject): 'marked' | 'announced' | undefined {
     const marked = node.taints.some(
       ({ key }) => key === taintKeys.toBeDeletedByAutoscaler || key === taintKeys.disruptedByKarpenter,
     );
-    if (marked || node.annotations[annotations.clusterApiDelete] !== undefined) return true;
-    if (node.annotations[annotations.releaseDeletion] === node.uid) return true;
+    if (marked || node.annotations[annotations.clusterApiDelete] !== undefined) return 'marked';
     const shown = conditionOf(node, 'interruption');
-    if (shown?.status === 'True' && (shown.reason === 'Preemption' || shown.reason === 'Termination')) return true;
-    return evidence.reports(process.identity, node.uid).at(-1)?.announcesEnd === true;
+    if (shown?.status === 'True' && (shown.reason === 'Preemption' || shown.reason === 'Termination'))
+      return 'announced';
+    return evidence.reports(process.identity, node.uid).at(-1)?.announcesEnd === true ? 'announced' : undefined;
   }
 
-  function judgePowerTaint(effect: KubeEffect, node: NodeObject, kind: 'shutdown' | 'out-of-service'): void {
+  /** A VM that was shown to be off needs no budget for the shutdown taint. */
+  function judgePowerTaints(effect: KubeEffect, node: NodeObject): void {
     const why = powerTaintProblem(effect, node);
-    if (why === undefined) spend(kind, effect, node.name);
-    else breaks(2, `${effect.process.identity} put the ${kind} taint on ${node.name} (${node.providerID}): ${why}`);
+    if (why !== undefined)
+      breaks(2, `${effect.process.identity} put a power taint on ${node.name} (${node.providerID}): ${why}`);
   }
 
   function powerTaintProblem(effect: KubeEffect, node: NodeObject): string | undefined {
@@ -175,19 +208,23 @@ export function judgeDeletions(
     return lifeProblem(effect, node);
   }
 
-  function spend(kind: string, { at, process }: KubeEffect, what: string): void {
+  function spend(kind: keyof typeof budgets, { at, process }: KubeEffect, what: string): void {
     const all = spent.get(kind) ?? [];
     spent.set(kind, all);
     all.push({ at, what });
     // A clock that jumps by minutes takes the window with it; nothing is left to be promised then.
     if (scenario.wildClocks) return;
-    const limit = Math.max(1, 'count' in budget ? budget.count : Math.floor(budget.share * mostOwned));
-    const from = at - budget.windowMs * pace + 2000 + 2 * largestStepMs;
+    const limits = budgets[kind].map((text) => readBudget(text));
+    const limit = limits
+      .map((budget) => Math.max(1, 'count' in budget ? budget.count : Math.floor(budget.share * mostOwned)))
+      .reduce((sum, each) => sum + each);
+    const windowMs = Math.min(...limits.map((budget) => budget.windowMs));
+    const from = at - windowMs * pace + 2000 + 2 * largestStepMs;
     const within = all.filter((each) => each.at > from);
     if (within.length > limit)
       breaks(
-        kind === 'deletion' ? 1 : 2,
-        `${process.identity} went beyond the ${kind} budget ${scenario.budget} (${limit} of ${mostOwned} Nodes): ${within.map((each) => `${each.what} at ${Math.round(each.at)}`).join(', ')}`,
+        kind === 'out-of-service' ? 2 : 1,
+        `${process.identity} went beyond the ${kind} budget ${budgets[kind].join(' + ')} (${limit} of ${mostOwned} Nodes): ${within.map((each) => `${each.what} at ${Math.round(each.at)}`).join(', ')}`,
       );
   }
 

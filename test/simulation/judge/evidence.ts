@@ -18,6 +18,8 @@ export interface Evidence extends Observer {
   seen(identity: string, instance: string): readonly Seen[];
   /** Other instances that were shown alive by id. */
   othersAlive(identity: string, instance: string): readonly Seen[];
+  /** All instances of a region that were shown at all. */
+  shown(identity: string, region: string): readonly (Seen & { readonly instance: string })[];
   /** When the process last read the Node's lease before `at`, as the server answered it; undefined = never. */
   lastLifeRead(identity: string, nodeName: string, at: number): number | undefined;
   firstLifeReadSince(identity: string, nodeName: string, at: number): number | undefined;
@@ -67,6 +69,13 @@ export function collectEvidence(): Evidence {
       return [...(answers.get(identity) ?? [])].flatMap(([other, all]) =>
         other !== instance && other.split('/')[0] === region
           ? all.filter(({ byId, state }) => byId && (state === 'found' || state === 'stopped'))
+          : [],
+      );
+    },
+    shown(identity, region) {
+      return [...(answers.get(identity) ?? [])].flatMap(([instance, all]) =>
+        instance.split('/')[0] === region
+          ? all.filter(({ state }) => state !== 'absent').map((seen) => ({ ...seen, instance }))
           : [],
       );
     },

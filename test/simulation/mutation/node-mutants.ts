@@ -44,15 +44,47 @@ export const nodeMutants: readonly Mutant[] = [
     name: 'canary ignored',
     edits: [
       [
-        'controller/nodes/lifecycle.ts',
-        "return seen.some((lookup) => lookup?.state === 'found' && lookup.request === 'id') ? 'found' : 'not-found';",
-        "return seen.length > 0 ? 'found' : 'not-found';",
+        'controller/nodes/canaries.ts',
+        "if (lookup?.state === 'found' && lookup.request === 'id') return 'found';",
+        "if (lookup !== undefined) return 'found';",
+      ],
+    ],
+  },
+  {
+    name: 'total absence believed',
+    edits: [
+      [
+        'controller/nodes/absence.ts',
+        "return canary === 'not-found' || (canary === 'none' && !shown);",
+        "return canary === 'not-found' && shown && released;",
+      ],
+    ],
+  },
+  {
+    name: 'silence that is the same for every lease',
+    edits: [
+      ['controller/nodes/silence.ts', 'told ? leaseDurationSeconds * 1000 : usualMs', 'told ? leastMs : usualMs'],
+    ],
+  },
+  {
+    name: 'age by the own wall clock',
+    edits: [
+      [
+        'controller/nodes/examine.ts',
+        'nodeAgeMs: ageMs(node, serverNowMs, nowMs - suspect.sinceMs),',
+        'nodeAgeMs: ageMs(node, clock.now(), nowMs - suspect.sinceMs),',
       ],
     ],
   },
   {
     name: 'sign of life ignored: how long it is ago',
-    edits: [['controller/nodes/absence.ts', 'if (at.sinceLifeMs < quietMs)', 'if (at.sinceLifeMs < 0)']],
+    edits: [
+      [
+        'controller/nodes/absence.ts',
+        'if (at.sinceLifeMs < at.silence.lifeMs) return',
+        'if (at.sinceLifeMs < 0) return',
+      ],
+    ],
   },
   {
     name: 'sign of life ignored: the lease',
@@ -62,7 +94,7 @@ export const nodeMutants: readonly Mutant[] = [
         'const sinceLifeMs = Math.min(sinceLeaseMs, reportAgeMs);',
         'const sinceLifeMs = reportAgeMs;',
       ],
-      ['controller/nodes/absence.ts', 'if (at.leaseUnchangedMs < observedQuietMs)', 'if (at.leaseUnchangedMs < 0)'],
+      ['controller/nodes/absence.ts', 'if (at.leaseUnchangedMs < at.silence.leaseMs)', 'if (at.leaseUnchangedMs < 0)'],
     ],
   },
   {
@@ -94,8 +126,8 @@ export const nodeMutants: readonly Mutant[] = [
     edits: [
       [
         'controller/nodes/lifecycle.ts',
-        'examine(context, suspect, lookup, scope, canary, askedMs)',
-        'examine(context, suspect, lookup, scope, canary, Math.max(askedMs, clock.monotonic()))',
+        'examine(context, suspect, lookup, scope, sight, askedMs)',
+        'examine(context, suspect, lookup, scope, sight, Math.max(askedMs, clock.monotonic()))',
       ],
     ],
   },
