@@ -67,16 +67,6 @@ export const nodeMutants: readonly Mutant[] = [
     ],
   },
   {
-    name: 'age by the own wall clock',
-    edits: [
-      [
-        'controller/nodes/examine.ts',
-        'nodeAgeMs: ageMs(node, serverNowMs, nowMs - suspect.sinceMs),',
-        'nodeAgeMs: ageMs(node, clock.now(), nowMs - suspect.sinceMs),',
-      ],
-    ],
-  },
-  {
     name: 'sign of life ignored: how long it is ago',
     edits: [
       [
