@@ -109,7 +109,8 @@ export const ownKeys: readonly OwnKey[] = [
     on: 'Node',
     kind: 'annotation',
     written: 'person',
-    meaning: "With the Node's uid as value: a deletion that waits for the budget may go ahead.",
+    meaning:
+      "With the Node's uid as value: a deletion that waits for the budget, or because nothing of its scope is found (CanaryNotFound), may go ahead.",
   },
   {
     key: annotations.reportUrl,

@@ -140,6 +140,8 @@ export function createEffects(
       ? examined.filter(({ finding }) => finding.kind === 'powered-off' && lacksOutOfService(finding.node))
       : [];
     let fenced = await grant('out-of-service', fencing.length);
+    if (fenced < fencing.length)
+      log.warn('out-of-service taints withheld: the budget has no room', { withheld: fencing.length - fenced });
     await Promise.all(
       examined.map(async ({ suspect, finding }) => {
         if (finding.kind !== 'powered-off') return;

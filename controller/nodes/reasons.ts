@@ -78,7 +78,8 @@ export const missingReasons = {
   },
   TooYoung: { meaning: 'The Node is younger than five minutes, and clouds show new instances late.', remedy: '' },
   BudgetExhausted: {
-    meaning: 'Too many Nodes lost their instances without explanation lately; deletion waits for the window to move.',
+    meaning:
+      'Too many Nodes lost their instances lately, without explanation or as announced; deletion waits for the window to move.',
     remedy:
       'Find out why they vanish. To let one go now, annotate the Node with mooring.dev/release-deletion=<its uid>.',
   },
