@@ -79,6 +79,14 @@ describe('explain', () => {
     });
   }
 
+  it('says of a Node whose VM was replaced which Node to delete and what to restart', () => {
+    const message = 'the agent reports b, but the Node stands for a, which is gone: kubectl delete node n';
+    const replaced = { ...condition('CloudInstanceMissing', 'True', 'InstanceReplaced'), message };
+    const told = explainNode(facts({ annotations: recorded, conditions: [replaced] }));
+    assert.deepEqual([told.reason, told.why], ['InstanceReplaced', message]);
+    assert.match(told.remedy, /Delete the Node and restart its kubelet/);
+  });
+
   it('says the meaning and the remedy of the reason where the condition has no message', () => {
     const told = explainNode(facts({ conditions: [condition('CloudInstanceMissing', 'True', 'CanaryNotFound')] }));
     assert.deepEqual(
