@@ -177,7 +177,7 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
           clusterUid,
         },
         {
-          clusterCidrs: options.clusterCidrs,
+          bounds: options.bounds,
           enabled: options.routes,
           auditMs: options.routeAuditMs,
           concurrentRoutes: options.concurrentRoutes,

@@ -26,7 +26,7 @@ export interface IpamFlags {
 
 /** More parts than this are not kept track of: 2^16 for IPv6 as upstream, 2^22 (half a megabyte) for IPv4. */
 const maxBits = { 4: 22, 6: 16 } as const;
-const defaults = { 4: 24, 6: 64 } as const;
+export const defaultMasks = { 4: 24, 6: 64 } as const;
 
 /** Puts the flags of node IPAM together. Answers which flag was wrong and what was expected of it. */
 export function parseIpamOptions(
@@ -52,7 +52,7 @@ export function parseIpamOptions(
   const ranges: NodeRange[] = [];
   for (const range of cidrs) {
     const own = range.family === 4 ? flags.nodeCidrMaskSizeIpv4 : flags.nodeCidrMaskSizeIpv6;
-    const maskSize = flags.nodeCidrMaskSize || own || defaults[range.family];
+    const maskSize = flags.nodeCidrMaskSize || own || defaultMasks[range.family];
     const most = Math.min(bitsOf(range.family), range.prefix + maxBits[range.family]);
     if (maskSize < range.prefix || maskSize > most)
       return {

@@ -10,6 +10,9 @@ export const adoptFlags = defineFlags({
   },
 });
 
+const noMask =
+  '0: 24 for IPv4 and 64 for IPv6 with --allocate-node-cidrs; else not known, and routes are made for any mask.';
+
 /** Flags of the commands that know what belongs to this cluster in its clouds. */
 export const clusterFlags = defineFlags({
   'cluster-name': {
@@ -31,13 +34,45 @@ export const clusterFlags = defineFlags({
   'cluster-cidr': {
     kind: 'string',
     default: '',
-    help: 'Range of pod addresses, one or one of each family; empty: routes are off.',
+    help: 'Range of pod addresses, one or one of each family: no route is made outside it; empty: routes are off.',
     check: ofRanges,
   },
   'configure-cloud-routes': {
     kind: 'bool',
     default: true,
     help: 'Keep routes to the pods of every node in the cloud.',
+  },
+  'allocate-node-cidrs': {
+    kind: 'bool',
+    default: false,
+    help: 'Give every node a range of pod addresses out of --cluster-cidr. Only with `nodeipam` in --controllers.',
+  },
+  'service-cluster-ip-range': {
+    kind: 'string',
+    default: '',
+    help: 'Range of Service addresses, one or one of each family; never given to a node, and never routed to one.',
+    check: ofRanges,
+  },
+  'node-cidr-mask-size': {
+    kind: 'int',
+    default: 0,
+    min: 0,
+    max: 128,
+    help: `Mask of a node's pod range, single stack. ${noMask}`,
+  },
+  'node-cidr-mask-size-ipv4': {
+    kind: 'int',
+    default: 0,
+    min: 0,
+    max: 32,
+    help: `Mask of a node's IPv4 pod range. ${noMask}`,
+  },
+  'node-cidr-mask-size-ipv6': {
+    kind: 'int',
+    default: 0,
+    min: 0,
+    max: 128,
+    help: `Mask of a node's IPv6 pod range. ${noMask}`,
   },
 });
 
@@ -75,30 +110,10 @@ export const networkFlags = defineFlags({
     min: 1000,
   },
   'concurrent-route-syncs': { kind: 'int', default: 32, min: 1, max: 1000, help: 'Routes worked on at once.' },
-  'allocate-node-cidrs': {
-    kind: 'bool',
-    default: false,
-    help: 'Give every node a range of pod addresses out of --cluster-cidr. Only with `nodeipam` in --controllers.',
-  },
   'cidr-allocator-type': {
     kind: 'string',
     default: 'RangeAllocator',
     choices: ['RangeAllocator'],
     help: 'Kind of allocation of pod ranges.',
   },
-  'service-cluster-ip-range': {
-    kind: 'string',
-    default: '',
-    help: 'Range of Service addresses, one or one of each family; never given to a node.',
-    check: ofRanges,
-  },
-  'node-cidr-mask-size': {
-    kind: 'int',
-    default: 0,
-    min: 0,
-    max: 128,
-    help: "Mask of a node's pod range, single stack; 0: 24 for IPv4, 64 for IPv6.",
-  },
-  'node-cidr-mask-size-ipv4': { kind: 'int', default: 24, min: 1, max: 32, help: "Mask of a node's IPv4 pod range." },
-  'node-cidr-mask-size-ipv6': { kind: 'int', default: 64, min: 1, max: 128, help: "Mask of a node's IPv6 pod range." },
 });

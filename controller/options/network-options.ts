@@ -1,8 +1,9 @@
 import type { FlagValues } from '../../common/process/flags.ts';
-import { type IpamOptions, parseIpamOptions } from '../ipam/ipam-options.ts';
+import { defaultMasks, type IpamOptions, parseIpamOptions } from '../ipam/ipam-options.ts';
 import { type Budget, parseBudget } from '../nodes/deletion-budget.ts';
-import type { Cidr } from '../routes/cidr.ts';
+import { bitsOf, type Cidr, type Family } from '../routes/cidr.ts';
 import { parseClusterCidrs } from '../routes/cluster-cidrs.ts';
+import type { RouteBounds } from '../routes/route-bounds.ts';
 import type { Loops } from './loops.ts';
 import type { clusterFlags, networkFlags } from './network-flags.ts';
 import { OptionError } from './options.ts';
@@ -12,8 +13,7 @@ export interface ClusterOptions {
   readonly clusterName: string;
   readonly loadBalancerClasses: readonly string[];
   readonly attachable: readonly string[];
-  /** Empty: routes are off. */
-  readonly clusterCidrs: readonly Cidr[];
+  readonly bounds: RouteBounds;
   readonly routes: boolean;
 }
 
@@ -38,7 +38,7 @@ export function readClusterOptions(values: FlagValues<typeof clusterFlags>): Clu
     clusterName: values.clusterName,
     loadBalancerClasses: values.loadBalancerClass,
     attachable: values.attachableLoadBalancers,
-    clusterCidrs: ranges('cluster-cidr', values.clusterCidr),
+    bounds: routeBounds(values),
     routes: values.configureCloudRoutes,
   };
 }
@@ -72,6 +72,28 @@ function ipamOptions(values: FlagValues<typeof clusterFlags> & FlagValues<typeof
   if ('expected' in parsed)
     throw new OptionError(`--${parsed.flag}: ${JSON.stringify(parsed.value)}, expected ${parsed.expected}`);
   return parsed;
+}
+
+/**
+ * A mask is known where a flag tells it, or where Mooring gives the ranges itself. Elsewhere another allocator's choice is
+ * taken: it may have another default.
+ */
+function routeBounds(values: FlagValues<typeof clusterFlags>): RouteBounds {
+  const clusterCidrs = ranges('cluster-cidr', values.clusterCidr);
+  const serviceCidrs = ranges('service-cluster-ip-range', values.serviceClusterIpRange);
+  const own = { 4: values.nodeCidrMaskSizeIpv4, 6: values.nodeCidrMaskSizeIpv6 };
+  const single = clusterCidrs.length > 1 ? 0 : values.nodeCidrMaskSize;
+  const masks: Partial<Record<Family, number>> = {};
+  for (const { family, prefix, text } of clusterCidrs) {
+    const mask = single || own[family] || (values.allocateNodeCidrs ? defaultMasks[family] : 0);
+    if (mask === 0) continue;
+    if (mask < prefix || mask > bitsOf(family))
+      throw new OptionError(
+        `--node-cidr-mask-size${single ? '' : `-ipv${family}`}: "${mask}", expected ${prefix} to ${bitsOf(family)} with --cluster-cidr ${text}`,
+      );
+    masks[family] = mask;
+  }
+  return { clusterCidrs, serviceCidrs, masks };
 }
 
 function ranges(flag: string, text: string): readonly Cidr[] {

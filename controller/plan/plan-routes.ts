@@ -1,18 +1,24 @@
+import type { Clock } from '../../common/process/clock.ts';
 import { errorFields } from '../../common/process/log.ts';
 import type { ConfiguredCloud } from '../nodes/configured-cloud.ts';
 import type { NodeView } from '../nodes/node-view.ts';
-import type { Cidr } from '../routes/cidr.ts';
+import type { Resolver } from '../nodes/resolve.ts';
+import { parseCidr } from '../routes/cidr.ts';
 import { planRoutes } from '../routes/plan.ts';
+import type { RouteBounds } from '../routes/route-bounds.ts';
 import { instanceOf, nodesOfScope } from '../routes/route-context.ts';
 import type { RouteRecords } from '../routes/route-records.ts';
+import { createVmAddresses } from '../routes/vm-addresses.ts';
 import type { Plan, PlannedChange } from './planned-change.ts';
 
 export interface RoutePlanParts {
   /** UID of the namespace kube-system. */
   readonly cluster: string;
-  readonly clusterCidrs: readonly Cidr[];
+  readonly bounds: RouteBounds;
+  readonly clock: Clock;
+  readonly resolver: Resolver;
   readonly clouds: readonly ConfiguredCloud[];
-  readonly nodes: readonly NodeView[];
+  readonly nodes: { values(): Iterable<NodeView> };
   readonly records: RouteRecords;
 }
 
@@ -32,15 +38,19 @@ export async function planRouteTables(parts: RoutePlanParts): Promise<Plan> {
 }
 
 async function planScope(parts: RoutePlanParts, { name, scope, api }: ConfiguredCloud): Promise<PlannedChange[]> {
-  const { cluster, clusterCidrs, clouds, records } = parts;
+  const { cluster, bounds, clouds, records } = parts;
   const table = await api?.routes?.observe(cluster);
   if (table === undefined) return [];
   await records.load(scope);
-  const { nodes, undecided } = nodesOfScope(parts.nodes, clouds, scope);
+  const { nodes, others, undecided } = nodesOfScope(parts.nodes.values(), clouds, scope);
+  const vmAddresses = createVmAddresses({ ...parts, clusterCidrs: bounds.clusterCidrs, parse: parseCidr });
+  await vmAddresses.refresh();
   const plan = planRoutes({
     cluster,
-    clusterCidrs,
+    bounds,
+    vmAddresses: vmAddresses.counted(),
     nodes,
+    others,
     undecided,
     table,
     recorded: (destination, instance) => records.has(scope, destination, instance),
@@ -63,6 +73,7 @@ async function planScope(parts: RoutePlanParts, { name, scope, api }: Configured
     ...plan.remove.map(({ destination, why, route }) =>
       row(destination, 'delete', `to ${route.providerID ?? 'nothing'}: ${why}`),
     ),
+    ...plan.tolerated.map(({ destination, message }) => row(destination, 'hold', `CIDRNotAllowed: ${message}`)),
     ...plan.blocked.map(({ destination, reason, message }) => row(destination, 'hold', `${reason}: ${message}`)),
     ...nodes
       .filter(({ paused }) => paused)

@@ -82,7 +82,7 @@ export async function makePlan(parts: PlanParts): Promise<Plan> {
     const lookups = new Map<string, Lookups>();
     for (const { scope, api: cloud } of clouds) if (cloud) lookups.set(scope, createLookups({ cloud, clock }));
     const resolver = { configured: clouds, lookupsOf: (scope: string) => lookups.get(scope) };
-    const routed = options.routes && options.clusterCidrs.length > 0;
+    const routed = options.routes && options.bounds.clusterCidrs.length > 0;
     members.start();
     const plans = await Promise.all([
       planNodes(
@@ -113,9 +113,8 @@ export async function makePlan(parts: PlanParts): Promise<Plan> {
       routed
         ? planRouteTables({
             cluster: cluster.uid,
-            clusterCidrs: options.clusterCidrs,
-            clouds,
-            nodes: [...nodes.values()],
+            bounds: options.bounds,
+            ...{ clock, resolver, clouds, nodes },
             records: createRouteRecords(api),
           })
         : { changes: [], problems: [] },

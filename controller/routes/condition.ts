@@ -3,9 +3,13 @@ import { conditionOf, type NodeView } from '../nodes/node-view.ts';
 import { type ConditionChange, waitsForRoutes } from '../nodes/patches.ts';
 import { isRouteReason, type RouteReason } from './reasons.ts';
 
-/** Where the route to one pod range of a Node stands. `pending`: not tried yet, so nothing is known that should be said. */
+/**
+ * Where the route to one pod range of a Node stands. `pending`: not tried yet, so nothing is known that should be said.
+ * `tolerated`: the route is there and would not be made today.
+ */
 export type Standing =
   | { readonly kind: 'routed' }
+  | { readonly kind: 'tolerated'; readonly message: string }
   | { readonly kind: 'pending' }
   | { readonly kind: 'missing'; readonly reason: Exclude<RouteReason, 'RouteCreated'>; readonly message: string };
 
@@ -19,6 +23,8 @@ export function networkCondition(standings: readonly Standing[]): ConditionChang
   const worst = missing.find(({ reason }) => reason !== 'NoRouteCreated') ?? missing[0];
   if (worst) return { type, status: 'True', reason: worst.reason, message: worst.message };
   if (standings.length === 0 || standings.some(({ kind }) => kind === 'pending')) return undefined;
+  const tolerated = standings.find((standing) => standing.kind === 'tolerated');
+  if (tolerated) return { type, status: 'False', reason: 'CIDRNotAllowed', message: tolerated.message };
   return { type, status: 'False', reason: 'RouteCreated', message: 'RouteController created a route' };
 }
 

@@ -10,7 +10,7 @@ export const routeMetrics = defineMetrics({
   routes: {
     name: 'mooring_routes',
     type: 'gauge',
-    help: 'Routes by scope and state: kept, missing, surplus (ours, to be removed), foreign (in the pod ranges, not ours).',
+    help: 'Routes by scope and state: kept, tolerated (stands, and would not be made today), missing, surplus (ours, to be removed), foreign (in the pod ranges, not ours).',
     labels: ['scope', 'state'],
   },
   blocked: {

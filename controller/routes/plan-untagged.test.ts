@@ -23,8 +23,13 @@ describe('where routes carry no tags', () => {
     assert.deepEqual(told(plan({ routes, recorded })), [`foreign ${b4}`, `remove ${a4} Blackhole -`]);
   });
 
-  it('nothing out of the cluster`s ranges is ours', () => {
-    assert.deepEqual(told(plan({ routes: [untagged('10.9.0.0/24', 'n1')], recorded: () => true })), []);
+  it('a recorded route out of the cluster`s ranges is removed when its Node went, and no other is', () => {
+    const wide = '0.0.0.0/1';
+    const noted = (destination: string, instance: string | undefined) =>
+      destination === wide && (instance === undefined || instance === 'sim://n1');
+    const routes = [untagged(wide, 'n1'), untagged('10.9.0.0/24', 'n1')];
+    assert.deepEqual(told(plan({ routes, recorded: noted })), [`remove ${wide} NodeGone sim://n1`]);
+    assert.deepEqual(told(plan({ routes: [untagged(wide, 'n2')], recorded: noted })), []);
   });
 
   it('an unrecorded route in the way is foreign', () => {

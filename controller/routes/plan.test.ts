@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { a4, a6, b4, b6, c4, type Input, n1, n2, node, plan, route, told } from './testing/example-plan.ts';
+import { a4, a6, b4, b6, bounds, c4, type Input, n1, n2, node, plan, route, told } from './testing/example-plan.ts';
 
 describe('the plan of routes', () => {
   const cases: readonly [string, Input, readonly string[]][] = [
@@ -132,9 +132,38 @@ describe('the plan of routes', () => {
       [`foreign ${a4}`],
     ],
     [
-      'a range out of the cluster`s ranges: its route is made all the same, and removed when it is provably ours',
+      'a range out of the cluster`s ranges: no route is made, and one is removed when it is provably ours',
       { nodes: [node('n1', ['10.9.0.0/24'])], routes: [route('10.8.0.0/24', 'n2')] },
-      ['create 10.9.0.0/24 n1', 'remove 10.8.0.0/24 NodeGone sim://n2'],
+      ['CIDRNotAllowed 10.9.0.0/24 n1', 'remove 10.8.0.0/24 NodeGone sim://n2'],
+    ],
+    [
+      'a range out of the cluster`s ranges with a route from earlier: it stays while its Node lives',
+      { nodes: [node('n1', ['0.0.0.0/1'])], routes: [route('0.0.0.0/1', 'n1'), route('0.0.0.0/1', 'n2')] },
+      ['remove 0.0.0.0/1 NodeGone sim://n2', 'tolerate 0.0.0.0/1 n1'],
+    ],
+    [
+      'a range that spans the cluster`s ranges: no route is made, and the other Nodes get theirs',
+      { nodes: [node('n0', ['10.244.0.0/15']), node('n9', ['10.244.0.0/16']), n1, n2] },
+      ['CIDRNotAllowed 10.244.0.0/15 n0', 'CIDRNotAllowed 10.244.0.0/16 n9', `create ${a4} n1`, `create ${b4} n2`],
+    ],
+    [
+      'a range inside that of another Node: no route is made, even while the other has none yet',
+      { nodes: [n1, node('n2', ['10.244.0.5/32'])] },
+      ['CIDRNotAllowed 10.244.0.5/32 n2', `create ${a4} n1`],
+    ],
+    [
+      'a range of another mask than the configured one: no route is made, and one that stands stays',
+      {
+        nodes: [node('n0', ['10.244.0.0/25']), node('n1', ['10.244.2.0/23'])],
+        routes: [route('10.244.2.0/23', 'n1')],
+        bounds: { ...bounds, masks: { 4: 24 } },
+      },
+      ['CIDRNotAllowed 10.244.0.0/25 n0', 'tolerate 10.244.2.0/23 n1'],
+    ],
+    [
+      'a range that a Node of another scope had first: no route is made here',
+      { nodes: [n2], others: [{ name: 'n1', createdAtMs: 0, podCIDRs: [b4] }] },
+      [`DuplicatePodCIDR ${b4} n2`],
     ],
     [
       'another spelling of the range in the table is the same range',

@@ -1,7 +1,10 @@
 import { append } from '../append.ts';
 import type { DesiredRoute, ObservedRoute, RouteTable } from '../clouds/routes.ts';
+import { type RangeClaim, refusedClaims, type VmAddress } from './allowed-ranges.ts';
 import { type Cidr, parseCidr, reaches } from './cidr.ts';
 import type { RouteReason } from './reasons.ts';
+import type { RouteBounds } from './route-bounds.ts';
+import { withinQuota } from './table-quota.ts';
 
 /** A Node whose pods are to be routed in one scope. */
 export interface RoutedNode {
@@ -17,15 +20,28 @@ export interface RoutedNode {
   readonly ready: boolean;
 }
 
+/** A Node of another scope, or of none: nothing is made for it here, but its pod ranges are its own. */
+export interface OtherNode {
+  readonly name: string;
+  readonly createdAtMs: number;
+  readonly podCIDRs: readonly string[];
+}
+
 export interface RoutesInput<R extends ObservedRoute> {
   /** UID of the namespace kube-system. */
   readonly cluster: string;
-  readonly clusterCidrs: readonly Cidr[];
+  readonly bounds: RouteBounds;
+  /** Addresses of VMs inside the cluster's ranges: no route may lead them elsewhere. Default: none. */
+  readonly vmAddresses?: readonly VmAddress[];
   readonly nodes: readonly RoutedNode[];
+  readonly others: readonly OtherNode[];
   /** Pod ranges of Nodes of which it is not known yet whether their instance is in this scope: routes to those ranges stay. */
   readonly undecided: readonly string[];
   readonly table: RouteTable<R>;
-  /** For clouds that cannot tag: whether a route to this range was recorded while its Node lived; `instance` undefined = to any instance. */
+  /**
+   * For clouds that cannot tag: whether a route to this range was recorded while its Node lived; `instance` undefined =
+   * to any instance.
+   */
   recorded(destination: string, instance: string | undefined): boolean;
   /** One text for one instance, however its providerID is spelled. */
   instanceOf(providerID: string): string;
@@ -65,9 +81,15 @@ export interface BlockedRoute {
   readonly message: string;
 }
 
+/** A route that would not be made today: it stays while its Node lives, and the Node is told. */
+export interface ToleratedRoute<R extends ObservedRoute> extends KeptRoute<R> {
+  readonly message: string;
+}
+
 /** What brings the route table of one scope to what its Nodes need. */
 export interface RoutePlan<R extends ObservedRoute> {
   readonly keep: readonly KeptRoute<R>[];
+  readonly tolerated: readonly ToleratedRoute<R>[];
   readonly create: readonly RouteCreation<R>[];
   readonly remove: readonly RouteRemoval<R>[];
   readonly blocked: readonly BlockedRoute[];
@@ -75,8 +97,8 @@ export interface RoutePlan<R extends ObservedRoute> {
   readonly foreign: readonly R[];
 }
 
-interface Want {
-  readonly node: RoutedNode;
+interface Want extends RangeClaim {
+  readonly routed: RoutedNode;
   readonly instance: string;
 }
 
@@ -85,6 +107,7 @@ export function planRoutes<R extends ObservedRoute>(input: RoutesInput<R>): Rout
   const { table, nodes, recorded, instanceOf, mayMend = () => true, parse = parseCidr } = input;
   const plan = {
     keep: [] as KeptRoute<R>[],
+    tolerated: [] as ToleratedRoute<R>[],
     create: [] as RouteCreation<R>[],
     remove: [] as RouteRemoval<R>[],
     blocked: [] as BlockedRoute[],
@@ -92,6 +115,7 @@ export function planRoutes<R extends ObservedRoute>(input: RoutesInput<R>): Rout
   };
   const byDestination = new Map<string, R[]>();
   for (const route of table.routes) append(byDestination, parse(route.destination)?.text ?? route.destination, route);
+  const leadsTo = (route: R) => (route.providerID === undefined ? undefined : instanceOf(route.providerID));
 
   const instances = new Map<string, RoutedNode>();
   const wants = new Map<string, Want[]>();
@@ -101,9 +125,12 @@ export function planRoutes<R extends ObservedRoute>(input: RoutesInput<R>): Rout
     const instance = instanceOf(node.providerID);
     instances.set(instance, node);
     for (const text of node.podCIDRs) {
-      const destination = parse(text)?.text;
-      if (destination !== undefined) append(wants, destination, { node, instance });
-      else if (!node.paused)
+      const range = parse(text);
+      if (range !== undefined) {
+        const hasRoute = (byDestination.get(range.text) ?? []).some((route) => leadsTo(route) === instance);
+        const { name, createdAtMs } = node;
+        append(wants, range.text, { node: name, createdAtMs, range, hasRoute, routed: node, instance });
+      } else if (!node.paused)
         plan.blocked.push({
           node,
           destination: text,
@@ -113,27 +140,35 @@ export function planRoutes<R extends ObservedRoute>(input: RoutesInput<R>): Rout
     }
   }
   const undecided = new Set(input.undecided.map((text) => parse(text)?.text ?? text));
+  const claims: RangeClaim[] = [...wants.values()].flat();
+  for (const { name, createdAtMs, podCIDRs } of input.others)
+    for (const range of podCIDRs.map(parse))
+      if (range !== undefined) claims.push({ node: name, createdAtMs, range, hasRoute: false });
+  const refused = refusedClaims(claims, input.bounds, input.vmAddresses);
 
-  const leadsTo = (route: R) => (route.providerID === undefined ? undefined : instanceOf(route.providerID));
   const inRange = (route: R) => {
     const cidr = parse(route.destination);
-    return cidr !== undefined && reaches(input.clusterCidrs, cidr);
+    return cidr !== undefined && reaches(input.bounds.clusterCidrs, cidr);
   };
-  const isOurs = (route: R, destination: string) =>
-    route.ours ?? (inRange(route) && recorded(destination, leadsTo(route)));
+  // A record is proof enough: what was made under other flags must not stay for ever.
+  const isOurs = (route: R, destination: string) => route.ours ?? recorded(destination, leadsTo(route));
 
   const missing: RouteCreation<R>[] = [];
+  const held = new Set<string>();
   for (const [destination, wanting] of wants) {
     const routes = byDestination.get(destination) ?? [];
-    const holder = holderOf(wanting, routes.map(leadsTo));
-    for (const { node } of wanting)
-      if (node !== holder.node && !node.paused)
-        plan.blocked.push({
-          node,
-          destination,
-          reason: 'DuplicatePodCIDR',
-          message: `${destination} is the pod range of Node ${holder.node.name} too`,
-        });
+    for (const want of wanting) {
+      const refusal = refused.get(want);
+      const standing = refusal && routes.find((route) => leadsTo(route) === want.instance);
+      if (standing && refusal.reason === 'CIDRNotAllowed')
+        plan.tolerated.push({ node: want.routed, destination, route: standing, message: refusal.message });
+      else if (refusal && !want.routed.paused) plan.blocked.push({ node: want.routed, destination, ...refusal });
+    }
+    const allowed = wanting.find((want) => !refused.has(want));
+    if (allowed === undefined) continue;
+    held.add(destination);
+    const holder = { node: allowed.routed, instance: allowed.instance };
+    const instancesWanting = new Set(wanting.map(({ instance }) => instance));
     const right = routes.find((route) => leadsTo(route) === holder.instance);
     if (
       right?.blackhole &&
@@ -142,8 +177,9 @@ export function planRoutes<R extends ObservedRoute>(input: RoutesInput<R>): Rout
       isOurs(right, destination) &&
       mayMend(destination)
     ) {
-      const held = new Set(wanting.map(({ instance }) => instance));
-      const astray = routes.filter((route) => isOurs(route, destination) && !held.has(leadsTo(route) ?? ''));
+      const astray = routes.filter(
+        (route) => isOurs(route, destination) && !instancesWanting.has(leadsTo(route) ?? ''),
+      );
       missing.push({
         desired: desiredRoute(input.cluster, holder.node, destination),
         instead: [right, ...astray],
@@ -152,9 +188,8 @@ export function planRoutes<R extends ObservedRoute>(input: RoutesInput<R>): Rout
     }
     if (right) {
       plan.keep.push({ node: holder.node, destination, route: right });
-      const held = new Set(wanting.map(({ instance }) => instance));
       for (const route of holder.node.paused ? [] : routes)
-        if (isOurs(route, destination) && !held.has(leadsTo(route) ?? ''))
+        if (isOurs(route, destination) && !instancesWanting.has(leadsTo(route) ?? ''))
           plan.remove.push({ route, destination, why: 'Superseded', node: undefined });
       continue;
     }
@@ -175,11 +210,12 @@ export function planRoutes<R extends ObservedRoute>(input: RoutesInput<R>): Rout
   withinQuota(table, missing, nodes, plan);
 
   for (const [destination, routes] of byDestination) {
-    if (wants.has(destination)) continue;
+    if (held.has(destination)) continue;
     for (const route of routes) {
+      const leads = leadsTo(route);
+      if (wants.get(destination)?.some(({ instance }) => instance === leads)) continue;
       if (isOurs(route, destination)) {
         if (undecided.has(destination)) continue;
-        const leads = leadsTo(route);
         const node = leads === undefined ? undefined : instances.get(leads);
         if (node?.paused) continue;
         const why = route.blackhole ? 'Blackhole' : node === undefined ? 'NodeGone' : 'Unwanted';
@@ -192,34 +228,7 @@ export function planRoutes<R extends ObservedRoute>(input: RoutesInput<R>): Rout
   return plan;
 }
 
-/** Who has the route keeps it; else the first. */
-function holderOf(wanting: readonly Want[], leads: readonly (string | undefined)[]): Want {
-  return wanting.find(({ instance }) => leads.includes(instance)) ?? wanting[0]!;
-}
-
 function desiredRoute(cluster: string, node: RoutedNode, destination: string): DesiredRoute {
   const { name, uid, providerID, addresses } = node;
   return { cluster, node: name, nodeUid: uid, destination, providerID, addresses };
-}
-
-/** Replacing takes no room; of the rest, those beyond the quota are not even tried. */
-function withinQuota<R extends ObservedRoute>(
-  { quota }: RouteTable<R>,
-  missing: readonly RouteCreation<R>[],
-  nodes: readonly RoutedNode[],
-  plan: { readonly create: RouteCreation<R>[]; readonly blocked: BlockedRoute[] },
-): void {
-  let free = quota === undefined ? Number.POSITIVE_INFINITY : quota.limit - quota.used;
-  const byUid = new Map(nodes.map((node) => [node.uid, node]));
-  for (const creation of missing) {
-    const { desired, instead } = creation;
-    const node = byUid.get(desired.nodeUid);
-    if (instead.length > 0 || free > 0) {
-      plan.create.push(creation);
-      if (instead.length === 0) free -= 1;
-    } else if (node) {
-      const message = `the route table holds ${quota?.used} routes of at most ${quota?.limit}`;
-      plan.blocked.push({ node, destination: desired.destination, reason: 'QuotaExceeded', message });
-    }
-  }
 }

@@ -16,6 +16,12 @@ export const routeReasons = {
       'A route that is not provably ours has the pod range of the Node as destination and leads elsewhere. It is left alone.',
     remedy: 'Remove that route, or give the Node another pod range.',
   },
+  CIDRNotAllowed: {
+    meaning:
+      'The pod range of the Node is none that it may have: outside `--cluster-cidr`, of another mask than the configured one, over the range of another Node or of the Services, or over the address of a VM. No route is made for it. With status False, a route from earlier leads to the Node; it stays until the Node goes.',
+    remedy:
+      'If the flags are right, find out who wrote the range: a kubelet can while it registers. Delete the Node and let it register again.',
+  },
   DuplicatePodCIDR: {
     meaning: 'Another Node has the same pod range; the first one keeps its route.',
     remedy: 'Delete this Node and let it register again, so that it is given another range.',
@@ -47,5 +53,6 @@ export type RemovalReason = keyof typeof removalReasons;
 export const routeEventReasons = {
   FailedToCreateRoute:
     'A route to the pods of the Node could not be made; the message has the reason of `NetworkUnavailable`.',
+  CIDRNotAllowed: 'A route from earlier leads to the Node, and would not be made today; it stays until the Node goes.',
 } as const;
 export type RouteEventReason = keyof typeof routeEventReasons;

@@ -13,7 +13,7 @@ import { isPaused, isUninitialized, type NodeView, readiness } from '../nodes/no
 import { answeringCloud, ownershipOf } from '../nodes/ownership.ts';
 import type { Resolver } from '../nodes/resolve.ts';
 import type { routeMetrics } from './metrics.ts';
-import type { RoutedNode } from './plan.ts';
+import type { OtherNode, RoutedNode } from './plan.ts';
 
 /** What every part of the route half works with. */
 export interface RouteContext {
@@ -41,18 +41,26 @@ export function routedBy(node: NodeView, configured: readonly ConfiguredCloud[])
   return cloud?.api?.routes && cloud;
 }
 
-/** The Nodes of a scope as `planRoutes` takes them, and the ranges of those that may turn out to be in it. */
+/** The Nodes of a scope and all others, as `planRoutes` takes them, and the ranges of those that may turn out to be in it. */
 export function nodesOfScope(
   nodes: Iterable<NodeView>,
   configured: readonly ConfiguredCloud[],
   scope: string,
-): { readonly nodes: readonly RoutedNode[]; readonly undecided: readonly string[] } {
-  const found = { nodes: [] as RoutedNode[], undecided: [] as string[] };
+): {
+  readonly nodes: readonly RoutedNode[];
+  readonly others: readonly OtherNode[];
+  readonly undecided: readonly string[];
+} {
+  const found = { nodes: [] as RoutedNode[], others: [] as OtherNode[], undecided: [] as string[] };
   for (const node of nodes) {
     if (node.podCIDRs.length === 0) continue;
     const cloud = routedBy(node, configured);
-    if (cloud?.scope === scope) found.nodes.push(routedNode(node));
-    else if (cloud === undefined && mayBeIn(node, configured, scope)) found.undecided.push(...node.podCIDRs);
+    if (cloud?.scope === scope) {
+      found.nodes.push(routedNode(node));
+      continue;
+    }
+    found.others.push(node);
+    if (cloud === undefined && mayBeIn(node, configured, scope)) found.undecided.push(...node.podCIDRs);
   }
   return found;
 }

@@ -17,6 +17,8 @@ export interface RouteFailures {
   keepOnly(keys: ReadonlySet<string>): void;
   /** Tells the Node once, by an event, and again when the reason changes. */
   announce(node: NodeView, destination: string, reason: Exclude<RouteReason, 'RouteCreated'>, message: string): void;
+  /** Tells the Node once that a route which would not be made today leads to it. */
+  tolerate(node: NodeView, destination: string, message: string): void;
 }
 
 export function createRouteFailures({ events, log }: Pick<RouteContext, 'events' | 'log'>): RouteFailures {
@@ -33,6 +35,19 @@ export function createRouteFailures({ events, log }: Pick<RouteContext, 'events'
     },
     keepOnly(keys) {
       for (const key of failed.keys()) if (!keys.has(key)) failed.delete(key);
+    },
+    tolerate(node, destination, message) {
+      const key = `${destination} ${node.uid}`;
+      const shown = conditionOf(node, conditions.networkUnavailable);
+      const said = shown?.status === 'False' && shown.reason === 'CIDRNotAllowed';
+      if (said || announced.get(key) === 'CIDRNotAllowed') return;
+      announced.set(key, 'CIDRNotAllowed');
+      log.warn('a route would not be made today', { node: node.name, destination, why: message });
+      events.emit(eventTarget(node), {
+        type: 'Warning',
+        reason: 'CIDRNotAllowed' satisfies RouteEventReason,
+        message: `The route to ${destination} stands until Node ${node.name} goes: ${message}`,
+      });
     },
     announce(node, destination, reason, message) {
       const key = `${destination} ${node.uid}`;

@@ -6,15 +6,15 @@ import { sameAddresses } from '../nodes/addresses.ts';
 import type { BudgetKeeper } from '../nodes/budget-keeper.ts';
 import { conditionOf, isPaused, isUninitialized, type NodeView } from '../nodes/node-view.ts';
 import { createReconciler, type QueueMetrics, type Reconciler } from '../reconciler.ts';
-import { type Cidr, rememberingParser } from './cidr.ts';
+import { rememberingParser } from './cidr.ts';
 import { createNodeConditions, type NodeConditions } from './node-conditions.ts';
+import type { RouteBounds } from './route-bounds.ts';
 import { type RouteContext, routedBy } from './route-context.ts';
 import { createRouteRecords } from './route-records.ts';
 import { createScopeRoutes, type ScopeRoutes } from './scope-routes.ts';
 
 export interface RouteHalfOptions {
-  /** `--cluster-cidr`; empty = routes are off. */
-  readonly clusterCidrs: readonly Cidr[];
+  readonly bounds: RouteBounds;
   /** `--configure-cloud-routes`. */
   readonly enabled: boolean;
   /** `--route-reconciliation-period`: how often the route table is read although nothing happened. Below a minute counts as a minute. */
@@ -44,6 +44,8 @@ interface Term {
 const debounceMs = 200;
 const shortestAuditMs = 60_000;
 const conditionWrites = 16;
+/** Upstream ends the process then; a Node's own word must not be what bounds the routes. */
+const noRange = '--cluster-cidr is empty; give it, or --configure-cloud-routes=false';
 
 /** Keeps the routes to the pods of every Node in the route tables of the clouds, and says on the Nodes where they stand. */
 export function createRouteHalf(context: RouteContext, options: RouteHalfOptions): RouteHalf {
@@ -51,7 +53,7 @@ export function createRouteHalf(context: RouteContext, options: RouteHalfOptions
   const auditMs = Math.max(options.auditMs, shortestAuditMs);
   const parse = rememberingParser();
   const served = resolver.configured.filter(({ api }) => api?.routes);
-  const runs = options.enabled && options.clusterCidrs.length > 0 && served.length > 0;
+  const runs = options.enabled && options.bounds.clusterCidrs.length > 0 && served.length > 0;
   let term: Term | undefined;
 
   nodes.subscribe((event) => {
@@ -108,8 +110,8 @@ export function createRouteHalf(context: RouteContext, options: RouteHalfOptions
         node: (name: string) => conditionQueue.enqueue(name),
         round: (afterMs: number) => rounds.enqueue(scope, { afterMs }),
       };
-      const { clusterCidrs, budget } = options;
-      const scopeOptions = { clusterCidrs, auditMs, budget, parse };
+      const { bounds, budget } = options;
+      const scopeOptions = { bounds, auditMs, budget, parse };
       scopes.set(scope, createScopeRoutes(context, api, api.routes, records, scopeOptions, signals));
     }
     return { scopes, rounds, routes, conditions: conditionQueue, nodeConditions };
@@ -117,7 +119,9 @@ export function createRouteHalf(context: RouteContext, options: RouteHalfOptions
 
   async function lead(signal: AbortSignal): Promise<void> {
     if (!runs) {
-      log.info('routes are off', { why: whyOff() });
+      const why = whyOff();
+      if (why === noRange) log.warn('routes are off', { why });
+      else log.info('routes are off', { why });
       return untilAborted(signal);
     }
     await Promise.race([nodes.whenSynced(), untilAborted(signal)]);
@@ -134,7 +138,7 @@ export function createRouteHalf(context: RouteContext, options: RouteHalfOptions
 
   function whyOff(): string {
     if (!options.enabled) return '--configure-cloud-routes is false';
-    return options.clusterCidrs.length === 0 ? '--cluster-cidr is empty' : 'no configured cloud has routes';
+    return served.length === 0 ? 'no configured cloud has routes' : noRange;
   }
 
   function progress(): ReadonlyMap<string, number> {

@@ -9,16 +9,18 @@ import type { Cidr } from './cidr.ts';
 import { networkChange, type Standing } from './condition.ts';
 import { createKnownTable } from './known-table.ts';
 import { planRoutes, type RoutePlan } from './plan.ts';
-import { type RemovalReason, removalReasons } from './reasons.ts';
+import { type RemovalReason, removalReasons, routeReasons } from './reasons.ts';
 import { createRecordKeeper } from './record-keeper.ts';
+import type { RouteBounds } from './route-bounds.ts';
 import { instanceOf as instanceOfCloud, nodesOfScope, type RouteContext } from './route-context.ts';
 import { createRouteFailures } from './route-failures.ts';
 import type { RouteRecords } from './route-records.ts';
 import { createRouteSteps } from './route-steps.ts';
 import { createVanished } from './vanished.ts';
+import { createVmAddresses } from './vm-addresses.ts';
 
 export interface ScopeOptions {
-  readonly clusterCidrs: readonly Cidr[];
+  readonly bounds: RouteBounds;
   /** How old what is known of the table may become without a look, milliseconds. */
   readonly auditMs: number;
   readonly budget: BudgetKeeper;
@@ -83,6 +85,8 @@ export function createScopeRoutes<R extends ObservedRoute>(
   const vanished = createVanished<R>(context, scope, instanceOf, options.budget);
   const recordsKept = createRecordKeeper<R>(records, { scope, tagged: routes.tagged }, instanceOf, textOf);
   const failures = createRouteFailures(context);
+  const { clusterCidrs } = options.bounds;
+  const vmAddresses = createVmAddresses({ clock, nodes, resolver, clusterCidrs, parse });
   const steps = createRouteSteps<R>(context, {
     routes,
     table,
@@ -102,7 +106,7 @@ export function createScopeRoutes<R extends ObservedRoute>(
   });
   /** By destination, the uid of the Node that has its route. */
   let routed = new Map<string, string>();
-  /** By destination and uid: why this Node has none. */
+  /** By destination and uid: why this Node has none, or should have none. */
   let blocked = new Map<string, Standing>();
   /** When a route with this destination was made instead of one that dropped packets. */
   const mended = new Map<string, number>();
@@ -149,7 +153,8 @@ export function createScopeRoutes<R extends ObservedRoute>(
   function plan(): RoutePlan<R> {
     return planRoutes<R>({
       cluster: cluster as string,
-      clusterCidrs: options.clusterCidrs,
+      bounds: options.bounds,
+      vmAddresses: vmAddresses.counted(),
       ...nodesOfScope(nodes.values(), resolver.configured, scope),
       table: table.table ?? { routes: [], quota: undefined },
       recorded: (destination, instance) => records.has(scope, destination, instance),
@@ -163,6 +168,7 @@ export function createScopeRoutes<R extends ObservedRoute>(
     if (context.paused()) return { requeueAfterMs: pausedMs };
     claimedSince.clear();
     if (nextReadMs() === 0) await read(signal);
+    await vmAddresses.refresh();
     if (table.table === undefined) return { requeueAfterMs: nextReadMs() };
     let current = plan();
     if (destroys(current) && !isFresh() && noReadBeforeMs <= clock.monotonic() && (await read(signal)))
@@ -188,19 +194,28 @@ export function createScopeRoutes<R extends ObservedRoute>(
 
   function take(current: RoutePlan<R>): void {
     routed = new Map(current.keep.map(({ destination, node }) => [destination, node.uid]));
-    blocked = new Map(
-      current.blocked.map(({ node, destination, reason, message }) => [
+    blocked = new Map([
+      ...current.blocked.map(({ node, destination, reason, message }): [string, Standing] => [
         keyOf(destination, node.uid),
         { kind: 'missing', reason, message },
       ]),
-    );
+      ...current.tolerated.map(({ node, destination, message }): [string, Standing] => [
+        keyOf(destination, node.uid),
+        { kind: 'tolerated', message },
+      ]),
+    ]);
     failures.keepOnly(new Set(current.create.map(({ desired }) => keyOf(desired.destination, desired.nodeUid))));
     steps.plan(current);
     for (const { node, destination, reason, message } of current.blocked) {
       const view = nodes.get(node.name);
       if (view) failures.announce(view, destination, reason, message);
     }
-    const concerned = new Set([...current.keep, ...current.blocked].map(({ node }) => node.name));
+    for (const { node, destination, message } of current.tolerated) {
+      const view = nodes.get(node.name);
+      if (view && !view.deleting) failures.tolerate(view, destination, message);
+    }
+    const { keep, tolerated, blocked: without } = current;
+    const concerned = new Set([...keep, ...tolerated, ...without].map(({ node }) => node.name));
     for (const name of concerned) {
       const node = nodes.get(name);
       if (node && networkChange(node, standings(node))) signals.node(name);
@@ -238,10 +253,16 @@ export function createScopeRoutes<R extends ObservedRoute>(
     withheld = said;
   }
 
-  function measure({ keep, create, remove, foreign, blocked: without }: RoutePlan<R>): void {
-    const counts = { kept: keep.length, missing: create.length, surplus: remove.length, foreign: foreign.length };
+  function measure({ keep, tolerated, create, remove, foreign, blocked: without }: RoutePlan<R>): void {
+    const counts = {
+      kept: keep.length,
+      tolerated: tolerated.length,
+      missing: create.length,
+      surplus: remove.length,
+      foreign: foreign.length,
+    };
     for (const [state, count] of Object.entries(counts)) metrics.routes.set({ scope, state }, count);
-    for (const reason of ['NoRouteCreated', 'QuotaExceeded', 'ForeignRoute', 'DuplicatePodCIDR'])
+    for (const reason of Object.keys(routeReasons).filter((each) => each !== 'RouteCreated'))
       metrics.blocked.set({ scope, reason }, without.filter((each) => each.reason === reason).length);
   }
 

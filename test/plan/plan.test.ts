@@ -49,7 +49,7 @@ describe('the plan', () => {
         clusterName: 'blue',
         loadBalancerClasses: [],
         attachable: [],
-        clusterCidrs: cidrs,
+        bounds: { clusterCidrs: cidrs, serviceCidrs: [], masks: {} },
         routes: true,
       },
       leasePath: '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cloud-controller-manager',

@@ -137,9 +137,9 @@ describe('pod routes', () => {
     assert.deepEqual(replica.writes(), []);
   });
 
-  for (const [why, options] of [
-    ['--cluster-cidr is empty', { clusterCidr: '' }],
-    ['--configure-cloud-routes is false', { enabled: false }],
+  for (const [level, why, options] of [
+    ['WARN ', '--cluster-cidr is empty; give it, or --configure-cloud-routes=false', { clusterCidr: '' }],
+    ['INFO ', '--configure-cloud-routes is false', { enabled: false }],
   ] as const)
     it(`are off when ${why}, with one line that says so`, async () => {
       const { world, replica } = begin(options);
@@ -149,7 +149,7 @@ describe('pod routes', () => {
       assert.equal(world.reads() + world.mutations(), 0);
       assert.deepEqual(
         replica.logged.map((line) => line.replace(/^\S+ /, '')),
-        [`INFO  routes are off why=${JSON.stringify(why)}`],
+        [`${level} routes are off why=${JSON.stringify(why)}`],
       );
       assert.equal(replica.half.routesRun(world.scope, undefined as never), false);
     });

@@ -1,8 +1,13 @@
 import type { ObservedRoute } from '../../clouds/routes.ts';
 import { parseCidr } from '../cidr.ts';
 import { planRoutes, type RoutedNode, type RoutePlan, type RoutesInput } from '../plan.ts';
+import type { RouteBounds } from '../route-bounds.ts';
 
-const clusterCidrs = ['10.244.0.0/16', 'fd00:10::/48'].map((text) => parseCidr(text)!);
+export const bounds: RouteBounds = {
+  clusterCidrs: ['10.244.0.0/16', 'fd00:10::/48'].map((text) => parseCidr(text)!),
+  serviceCidrs: [],
+  masks: {},
+};
 
 /** A ready Node; `n7` has the instance `sim://n7`. */
 export function node(name: string, podCIDRs: readonly string[], changes: Partial<RoutedNode> = {}): RoutedNode {
@@ -42,8 +47,9 @@ export type Input = Partial<RoutesInput<ObservedRoute>> & { readonly routes?: re
 export function plan({ routes = [], ...input }: Input): RoutePlan<ObservedRoute> {
   return planRoutes({
     cluster: 'cluster',
-    clusterCidrs,
+    bounds,
     nodes: [],
+    others: [],
     undecided: [],
     table: { routes, quota: undefined },
     recorded: () => false,
@@ -53,9 +59,10 @@ export function plan({ routes = [], ...input }: Input): RoutePlan<ObservedRoute>
 }
 
 /** One line for each thing that a plan says. */
-export function told({ keep, create, remove, blocked, foreign }: RoutePlan<ObservedRoute>): string[] {
+export function told({ keep, tolerated, create, remove, blocked, foreign }: RoutePlan<ObservedRoute>): string[] {
   return [
     ...keep.map(({ node: { name }, destination }) => `keep ${destination} ${name}`),
+    ...tolerated.map(({ node: { name }, destination }) => `tolerate ${destination} ${name}`),
     ...create.map(({ desired, instead }) =>
       [`create ${desired.destination} ${desired.node}`, ...instead.map(({ id }) => `instead of ${id}`)].join(' '),
     ),

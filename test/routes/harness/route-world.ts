@@ -18,6 +18,7 @@ import { parseBudget } from '../../../controller/nodes/deletion-budget.ts';
 import { createPermit } from '../../../controller/permit.ts';
 import { parseClusterCidrs } from '../../../controller/routes/cluster-cidrs.ts';
 import { routeMetrics } from '../../../controller/routes/metrics.ts';
+import type { RouteBounds } from '../../../controller/routes/route-bounds.ts';
 import type { RouteContext } from '../../../controller/routes/route-context.ts';
 import { createRouteHalf, type RouteHalf } from '../../../controller/routes/route-half.ts';
 import {
@@ -33,9 +34,15 @@ import type { SimulatedInstance } from '../../sandbox/cloud/instance.ts';
 import type { SimulatedRoute } from '../../sandbox/cloud/route-model.ts';
 import { admin } from '../../sandbox/kube/auth/user.ts';
 
-export interface RouteWorldOptions extends WorldOptions {
+export interface BoundsOptions {
   /** Default `10.244.0.0/16,fd00:10::/48`. */
   readonly clusterCidr?: string;
+  /** Default: not known. */
+  readonly serviceCidr?: string;
+  readonly masks?: RouteBounds['masks'];
+}
+
+export interface RouteWorldOptions extends WorldOptions, BoundsOptions {
   readonly enabled?: boolean;
   readonly concurrentRoutes?: number;
   readonly dryRun?: boolean;
@@ -64,7 +71,8 @@ export interface RouteReplica {
 }
 
 export interface RouteWorld extends World {
-  routeReplica(): RouteReplica;
+  /** @param flags what its flags say otherwise */
+  routeReplica(flags?: BoundsOptions): RouteReplica;
   /** A VM and its initialised Node. */
   add(
     name: string,
@@ -89,6 +97,13 @@ export interface RouteWorld extends World {
   reads(): number;
   /** The data of a ConfigMap in our namespace. */
   configMap(name: string): Record<string, string> | undefined;
+}
+
+function boundsOf({ clusterCidr = '10.244.0.0/16,fd00:10::/48', serviceCidr = '', masks = {} }: BoundsOptions) {
+  const [clusterCidrs, serviceCidrs] = [clusterCidr, serviceCidr].map(parseClusterCidrs);
+  if (!clusterCidrs || !serviceCidrs || 'expected' in clusterCidrs || 'expected' in serviceCidrs)
+    throw new Error('bad ranges');
+  return { clusterCidrs, serviceCidrs, masks };
 }
 
 /** A cloud that cannot tag routes. */
@@ -117,10 +132,9 @@ export function createRouteWorld(options: RouteWorldOptions = {}): RouteWorld {
   });
   const { clock, cluster, cloud, lease, trace } = world;
   const random = seededRandom(options.seed ?? 1);
-  const clusterCidrs = parseClusterCidrs(options.clusterCidr ?? '10.244.0.0/16,fd00:10::/48');
   const budget = parseBudget(options.budget ?? '10%/10m');
-  if ('expected' in clusterCidrs || 'expected' in budget) throw new Error('bad options');
-  const [ranges, limit] = [clusterCidrs, budget];
+  if ('expected' in budget) throw new Error('bad options');
+  const limit = budget;
   const replicas: RouteReplica[] = [];
 
   function open(through: <T>(mutating: boolean, send: () => Promise<T>) => Promise<T>): ConfiguredCloud {
@@ -144,7 +158,7 @@ export function createRouteWorld(options: RouteWorldOptions = {}): RouteWorld {
     return { name: 'simulated', scope: api.scope, accepts: (id) => api.accepts(id), selector: undefined, api: routed };
   }
 
-  function routeReplica(): RouteReplica {
+  function routeReplica(flags: BoundsOptions = {}): RouteReplica {
     const base = world.replica();
     const registry = createMetricRegistry();
     const logged: string[] = [];
@@ -195,7 +209,7 @@ export function createRouteWorld(options: RouteWorldOptions = {}): RouteWorld {
       clusterUid: async () => clusterUid,
     };
     const half = createRouteHalf(context, {
-      clusterCidrs: ranges,
+      bounds: boundsOf({ ...options, ...flags }),
       enabled: options.enabled ?? true,
       auditMs: 300_000,
       budget: createBudgetKeeper(limit, leadership, clock),

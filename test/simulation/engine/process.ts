@@ -153,7 +153,7 @@ function networkOptions(scenario: Scenario): NetworkOptions {
     clusterName: 'simulated',
     loadBalancerClasses: [],
     attachable: [],
-    clusterCidrs,
+    bounds: { clusterCidrs, serviceCidrs: [], masks: scenario.ipam ? { 4: 24 } : {} },
     routes: true,
     concurrentServiceSyncs: 10,
     drainMs: scenario.drainMs,

@@ -98,8 +98,8 @@ export const networkMutants: readonly Mutant[] = [
     edits: [
       [
         'controller/routes/plan.ts',
-        'route.ours ?? (inRange(route) && recorded(',
-        'inRange(route) || (inRange(route) && recorded(',
+        'route.ours ?? recorded(destination, leadsTo(route))',
+        'inRange(route) || (route.ours ?? recorded(destination, leadsTo(route)))',
       ],
     ],
   },
@@ -108,7 +108,8 @@ export const networkMutants: readonly Mutant[] = [
     edits: [
       ['controller/routes/vanished.ts', '      if (isClaimed(removal, live)) ', '      if (isClaimed(removal, [])) '],
       // Either of the two keeps it.
-      ['controller/routes/plan.ts', '    if (wants.has(destination)) continue;', '    if (wants.size < 0) continue;'],
+      ['controller/routes/plan.ts', '    if (held.has(destination)) continue;', '    if (held.size < 0) continue;'],
+      ['controller/routes/plan.ts', 'wants.get(destination)?.some(', "wants.get('')?.some("],
     ],
   },
   {

@@ -1,0 +1,112 @@
+import type { Cidr, Family } from './cidr.ts';
+import type { RouteReason } from './reasons.ts';
+import { blockKey, boundsFault, type RouteBounds } from './route-bounds.ts';
+
+/** A pod range that a Node says is its own. A kubelet may write what it likes there while it registers. */
+export interface RangeClaim {
+  readonly node: string;
+  readonly createdAtMs: number;
+  readonly range: Cidr;
+  /** A route to this very range leads to the Node's instance. */
+  readonly hasRoute: boolean;
+}
+
+/** An address that a VM has, as its cloud says. */
+export interface VmAddress {
+  readonly node: string;
+  /** A range of one address. */
+  readonly address: Cidr;
+}
+
+export interface Refusal {
+  readonly reason: Extract<RouteReason, 'CIDRNotAllowed' | 'DuplicatePodCIDR'>;
+  readonly message: string;
+}
+
+/** From so many ranges of other Nodes inside it, a range is not the range of one Node. */
+const crowd = 2;
+
+/**
+ * The claims for which no route may be made, and why; all others get theirs. A range outside the bounds counts for
+ * nothing, so it is in the way of no other Node. Of two that overlap, the one with a route wins, then the older Node,
+ * then the first by name. But a range that holds those of several other Nodes loses to all of them; if it has a route,
+ * only those with a route count. Pure; linear in the number of claims.
+ */
+export function refusedClaims<C extends RangeClaim>(
+  claims: readonly C[],
+  bounds: RouteBounds,
+  vmAddresses: readonly VmAddress[] = [],
+): ReadonlyMap<C, Refusal> {
+  const refused = new Map<C, Refusal>();
+  const refuse = (claim: C, message: string) =>
+    refused.set(claim, { reason: 'CIDRNotAllowed', message: `pod range ${claim.range.text} ${message}` });
+  const lengths = lengthsOf(claims);
+  const addresses = new Map<string, VmAddress>();
+  for (const each of vmAddresses)
+    for (const prefix of lengths[each.address.family])
+      addresses.set(blockKey(each.address.family, each.address.first, prefix), each);
+
+  const contenders: C[] = [];
+  for (const claim of claims) {
+    const fault = boundsFault(claim.range, bounds);
+    const vm = addresses.get(ownKey(claim.range));
+    if (fault) refuse(claim, fault.message);
+    else if (vm) refuse(claim, `contains ${vm.address.text.replace(/\/.*/, '')}, the address of Node ${vm.node}`);
+    // What was made under another mask goes on being the range of its Node.
+    if (!vm && (!fault || (fault.kind === 'mask' && claim.hasRoute))) contenders.push(claim);
+  }
+  contest(contenders, lengthsOf(contenders), refused, refuse);
+  return refused;
+}
+
+function contest<C extends RangeClaim>(
+  claims: readonly C[],
+  lengths: Readonly<Record<Family, readonly number[]>>,
+  refused: Map<C, Refusal>,
+  refuse: (claim: C, message: string) => void,
+): void {
+  const shorter = ({ family, first, prefix }: Cidr) =>
+    lengths[family].filter((length) => length < prefix).map((length) => blockKey(family, first, length));
+  const inside = new Map<string, number>();
+  const routedInside = new Map<string, number>();
+  for (const { range, hasRoute } of claims)
+    for (const key of shorter(range))
+      for (const count of hasRoute ? [inside, routedInside] : [inside]) count.set(key, (count.get(key) ?? 0) + 1);
+  const held = new Map<string, C>();
+  const heldInside = new Map<string, C>();
+  for (const claim of [...claims].sort(byRank)) {
+    const key = ownKey(claim.range);
+    const others = (claim.hasRoute ? routedInside : inside).get(key) ?? 0;
+    const same = held.get(key);
+    const outer = shorter(claim.range).find((each) => held.has(each));
+    const other = heldInside.get(key) ?? (outer === undefined ? undefined : held.get(outer));
+    if (others >= crowd) refuse(claim, `holds the pod ranges of ${others} other Nodes`);
+    else if (other) refuse(claim, `overlaps ${other.range.text} of Node ${other.node}`);
+    else if (same) {
+      const message = `${claim.range.text} is the pod range of Node ${same.node} too`;
+      if (!refused.has(claim)) refused.set(claim, { reason: 'DuplicatePodCIDR', message });
+    } else {
+      held.set(key, claim);
+      for (const each of shorter(claim.range)) heldInside.set(each, claim);
+    }
+  }
+}
+
+function byRank(a: RangeClaim, b: RangeClaim): number {
+  return (
+    Number(b.hasRoute) - Number(a.hasRoute) ||
+    a.createdAtMs - b.createdAtMs ||
+    (a.node < b.node ? -1 : a.node > b.node ? 1 : 0)
+  );
+}
+
+function ownKey({ family, first, prefix }: Cidr): string {
+  return blockKey(family, first, prefix);
+}
+
+/** The masks that are in use: few, where Nodes are given ranges by one allocator. */
+function lengthsOf(claims: readonly RangeClaim[]): Readonly<Record<Family, readonly number[]>> {
+  const lengths = { 4: new Set<number>(), 6: new Set<number>() };
+  for (const { range } of claims) lengths[range.family].add(range.prefix);
+  return { 4: [...lengths[4]], 6: [...lengths[6]] };
+}

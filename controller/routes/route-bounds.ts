@@ -1,0 +1,39 @@
+import { bitsOf, type Cidr, contains, type Family, overlap } from './cidr.ts';
+
+/** Which pod ranges may be routed at all, whatever a Node says of itself. */
+export interface RouteBounds {
+  /** `--cluster-cidr`; empty = routes are off. */
+  readonly clusterCidrs: readonly Cidr[];
+  /** `--service-cluster-ip-range`; empty = not known. */
+  readonly serviceCidrs: readonly Cidr[];
+  /** The mask of a Node's range by family, where the flags tell it. */
+  readonly masks: Readonly<Partial<Record<Family, number>>>;
+}
+
+/** A fault that no other Node has a part in. `mask` is the only one that leaves a standing route a rightful one. */
+export interface BoundsFault {
+  readonly kind: 'outside' | 'service' | 'mask';
+  /** Continues "pod range X". */
+  readonly message: string;
+}
+
+/** Pure. Undefined = the range may be routed, if no other Node has it. */
+export function boundsFault(range: Cidr, { clusterCidrs, serviceCidrs, masks }: RouteBounds): BoundsFault | undefined {
+  if (!clusterCidrs.some((cluster) => holds(cluster, range)))
+    return { kind: 'outside', message: `is not inside --cluster-cidr ${clusterCidrs.map(({ text }) => text)}` };
+  const service = serviceCidrs.find((each) => overlap(each, range));
+  if (service) return { kind: 'service', message: `overlaps --service-cluster-ip-range ${service.text}` };
+  const mask = masks[range.family];
+  if (mask !== undefined && range.prefix !== mask)
+    return { kind: 'mask', message: `has another mask than the configured /${mask}` };
+  return undefined;
+}
+
+export function holds(outer: Cidr, inner: Cidr): boolean {
+  return contains(outer, inner.family, inner.first) && contains(outer, inner.family, inner.last);
+}
+
+/** One text for the block of this length around an address. CIDR blocks lie in each other or apart, so two blocks overlap where the longer one, cut to the shorter length, is the shorter one. */
+export function blockKey(family: Family, address: bigint, prefix: number): string {
+  return `${family}/${prefix}/${address >> BigInt(bitsOf(family) - prefix)}`;
+}

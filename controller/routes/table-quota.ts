@@ -1,0 +1,24 @@
+import type { ObservedRoute, RouteTable } from '../clouds/routes.ts';
+import type { BlockedRoute, RouteCreation, RoutedNode } from './plan.ts';
+
+/** Replacing takes no room; of the rest, those beyond the quota are not even tried. */
+export function withinQuota<R extends ObservedRoute>(
+  { quota }: RouteTable<R>,
+  missing: readonly RouteCreation<R>[],
+  nodes: readonly RoutedNode[],
+  plan: { readonly create: RouteCreation<R>[]; readonly blocked: BlockedRoute[] },
+): void {
+  let free = quota === undefined ? Number.POSITIVE_INFINITY : quota.limit - quota.used;
+  const byUid = new Map(nodes.map((node) => [node.uid, node]));
+  for (const creation of missing) {
+    const { desired, instead } = creation;
+    const node = byUid.get(desired.nodeUid);
+    if (instead.length > 0 || free > 0) {
+      plan.create.push(creation);
+      if (instead.length === 0) free -= 1;
+    } else if (node) {
+      const message = `the route table holds ${quota?.used} routes of at most ${quota?.limit}`;
+      plan.blocked.push({ node, destination: desired.destination, reason: 'QuotaExceeded', message });
+    }
+  }
+}

@@ -1,0 +1,92 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { a4, b4, c4, routeStage } from './harness/route-stage.ts';
+import { untagged } from './harness/route-world.ts';
+
+describe('routes to pod ranges that a kubelet chose', () => {
+  const begin = routeStage();
+  const claimed = [
+    '0.0.0.0/1',
+    '169.254.169.254/32',
+    '10.0.0.0/24',
+    '10.244.128.0/24',
+    '10.244.0.5/32',
+    '10.244.0.0/16',
+  ];
+
+  it('are made for no range outside the bounds, and the honest Nodes get theirs whoever came first', async () => {
+    const { world, replica } = begin({ serviceCidr: '10.244.128.0/20', masks: { 4: 24 } });
+    for (const [at, range] of claimed.entries()) world.add(`rogue-${at}`, [range]);
+    await world.clock.advance(1000);
+    world.add('a', [a4]);
+    world.add('b', [b4]);
+    await replica.start();
+    await world.clock.advance(10_000);
+    world.add('c', [c4]);
+    await world.clock.advance(600_000);
+    assert.deepEqual(world.table(), [`${a4} -> a`, `${b4} -> b`, `${c4} -> c`]);
+    for (const name of ['a', 'b', 'c']) assert.equal(world.network(name), 'False RouteCreated', name);
+    for (const at of claimed.keys()) assert.equal(world.network(`rogue-${at}`), 'True CIDRNotAllowed', `rogue-${at}`);
+    assert.equal(
+      await replica.metric('mooring_routes_blocked', `{scope="${world.scope}",reason="CIDRNotAllowed"}`),
+      claimed.length,
+    );
+    const told = replica.base.events.filter(({ message }) => message.includes('CIDRNotAllowed'));
+    assert.deepEqual(
+      told.map(({ node, reason }) => `${node} ${reason}`).sort(),
+      [...claimed.keys()].map((at) => `rogue-${at} FailedToCreateRoute`),
+    );
+  });
+
+  for (const tags of [true, false])
+    it(`stand while their Node lives where an older version made them, ${tags ? 'with' : 'without'} tags, and go with it`, async () => {
+      const like = tags ? {} : { like: untagged };
+      const { world, replica: older } = begin({ clusterCidr: '10.9.0.0/16', ...like });
+      const rogue = world.add('rogue', ['10.9.0.0/22']);
+      await older.start();
+      await world.clock.advance(10_000);
+      assert.deepEqual(world.table(), ['10.9.0.0/22 -> rogue']);
+      await older.stop();
+      const next = world.routeReplica({ clusterCidr: '10.244.0.0/16' });
+      world.add('a', [a4]);
+      await next.start();
+      await world.clock.advance(900_000);
+      assert.deepEqual(world.table(), [`${a4} -> a`, '10.9.0.0/22 -> rogue']);
+      assert.equal(world.network('rogue'), 'False CIDRNotAllowed');
+      const told = next.base.events.filter(({ node }) => node === 'rogue').map(({ reason }) => reason);
+      assert.deepEqual(told, ['CIDRNotAllowed']);
+      world.cloud.model.terminate(rogue.id);
+      world.cluster.remove('rogue');
+      await world.clock.advance(60_000);
+      assert.deepEqual(world.table(), [`${a4} -> a`]);
+    });
+});
+
+describe('pod ranges over the addresses of VMs', () => {
+  const begin = routeStage();
+  const internalOf = (vm: { readonly interfaces: readonly { readonly internal: readonly string[] }[] }) =>
+    vm.interfaces[0]?.internal[0] ?? '';
+
+  it('are refused where the cloud says that a VM has the address', async () => {
+    const { world, replica } = begin({ clusterCidr: '10.0.0.0/8' });
+    const vm = world.add('a', ['10.244.0.0/24']);
+    const around = internalOf(vm).replace(/\d+$/, '0/24');
+    await replica.start();
+    await world.clock.advance(1000);
+    world.add('rogue', [around]);
+    await world.clock.advance(60_000);
+    assert.deepEqual(world.table(), ['10.244.0.0/24 -> a']);
+    assert.equal(world.network('rogue'), 'True CIDRNotAllowed');
+  });
+
+  it('are routed although another Node shows such an address that its VM does not have', async () => {
+    const { world, replica } = begin({ clusterCidr: '10.0.0.0/8' });
+    world.add('rogue', ['10.244.0.0/24']);
+    await replica.start();
+    await world.clock.advance(1000);
+    world.cluster.setAddresses('rogue', [{ type: 'InternalIP', address: '10.244.7.9' }]);
+    world.add('a', ['10.244.7.0/24']);
+    await world.clock.advance(5000);
+    assert.equal(world.network('a'), 'False RouteCreated');
+  });
+});
