@@ -8,13 +8,21 @@ export interface CidrSet {
   readonly size: number;
   /** How many are taken. */
   readonly used: number;
-  /** Takes a free part; undefined when none is left. The search goes on behind the part given last, so what was given back comes round late. `tries` = taken parts passed over. */
+  /**
+   * Takes a free part; undefined when none is left. The search goes on behind the part given last, so what was given back
+   * comes round late. Shunned parts come last of all. `tries` = taken parts passed over.
+   */
   allocate(): { readonly cidr: Cidr; readonly tries: number } | undefined;
+  /** From now on the parts that these ranges touch are given only when no other is left. */
+  shun(cidrs: readonly Cidr[]): void;
   /** Takes every part that the range touches, free or not; each taker gives back for itself. Answers whether any lies in this set, and whether one was taken already. */
   occupy(cidr: Cidr): { readonly touches: boolean; readonly free: boolean };
   /** Gives back what `allocate` or `occupy` took. */
   release(cidr: Cidr): void;
 }
+
+/** First and last part, both included. */
+type Interval = readonly [first: number, last: number];
 
 /** @param partPrefix not shorter than the mask of `range` */
 export function createCidrSet(range: Cidr, partPrefix: number): CidrSet {
@@ -26,6 +34,7 @@ export function createCidrSet(range: Cidr, partPrefix: number): CidrSet {
   const more = new Map<number, number>();
   let used = 0;
   let next = 0;
+  let shunned: readonly Interval[] = [];
 
   const isTaken = (at: number) => ((taken[at >>> 5]! >>> (at & 31)) & 1) === 1;
 
@@ -49,7 +58,7 @@ export function createCidrSet(range: Cidr, partPrefix: number): CidrSet {
   }
 
   /** First and last part that the range touches. */
-  function parts(cidr: Cidr): readonly [number, number] | undefined {
+  function parts(cidr: Cidr): Interval | undefined {
     if (!overlap(range, cidr)) return undefined;
     const clamp = (address: bigint) =>
       address < range.first ? range.first : address > range.last ? range.last : address;
@@ -58,6 +67,30 @@ export function createCidrSet(range: Cidr, partPrefix: number): CidrSet {
 
   function partAt(at: number): Cidr {
     return cidrAt(family, range.first + BigInt(at) * step, partPrefix);
+  }
+
+  /** @param passedOver parts that are not given, in order and apart */
+  function search(passedOver: readonly Interval[]): { readonly cidr: Cidr; readonly tries: number } | undefined {
+    let tries = 0;
+    for (let seen = 0; seen < size; ) {
+      const at = (next + seen) % size;
+      const beyond = lastOf(passedOver, at);
+      if (beyond !== undefined) {
+        seen += beyond - at + 1;
+      } else if ((at & 31) === 0 && taken[at >>> 5] === 0xffffffff) {
+        // A word at a time where 32 parts are taken.
+        tries += 32;
+        seen += 32;
+      } else if (isTaken(at)) {
+        tries += 1;
+        seen += 1;
+      } else {
+        take(at);
+        next = (at + 1) % size;
+        return { cidr: partAt(at), tries };
+      }
+    }
+    return undefined;
   }
 
   return {
@@ -69,22 +102,10 @@ export function createCidrSet(range: Cidr, partPrefix: number): CidrSet {
     },
     allocate() {
       if (used === size) return undefined;
-      let tries = 0;
-      for (let at = next; ; ) {
-        // A word at a time where 32 parts are taken.
-        if ((at & 31) === 0 && taken[at >>> 5] === 0xffffffff) {
-          tries += 32;
-          at += 32;
-        } else if (isTaken(at)) {
-          tries += 1;
-          at += 1;
-        } else {
-          take(at);
-          next = (at + 1) % size;
-          return { cidr: partAt(at), tries };
-        }
-        if (at >= size) at = 0;
-      }
+      return search(shunned) ?? search([]);
+    },
+    shun(cidrs) {
+      shunned = merged(cidrs.map(parts).filter((each) => each !== undefined));
     },
     occupy(cidr) {
       const touched = parts(cidr);
@@ -101,4 +122,27 @@ export function createCidrSet(range: Cidr, partPrefix: number): CidrSet {
       if (touched) for (let at = touched[0]; at <= touched[1]; at += 1) give(at);
     },
   };
+}
+
+/** In order, and none touching another. */
+function merged(intervals: readonly Interval[]): readonly Interval[] {
+  const result: [number, number][] = [];
+  for (const [first, last] of [...intervals].sort((a, b) => a[0] - b[0])) {
+    const before = result.at(-1);
+    if (before && first <= before[1] + 1) before[1] = Math.max(before[1], last);
+    else result.push([first, last]);
+  }
+  return result;
+}
+
+/** The last part of the interval that holds this one. */
+function lastOf(intervals: readonly Interval[], at: number): number | undefined {
+  let [low, high] = [0, intervals.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (intervals[middle]![1] < at) low = middle + 1;
+    else high = middle;
+  }
+  const found = intervals[low];
+  return found && found[0] <= at ? found[1] : undefined;
 }

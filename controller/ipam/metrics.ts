@@ -41,7 +41,7 @@ export const ipamMetrics = defineMetrics({
   strange: {
     name: 'mooring_ipam_nodes_strange',
     type: 'gauge',
-    help: 'Nodes whose pod range is not as expected: outside (of --cluster-cidr), overlaps (that of another Node).',
+    help: 'Nodes whose pod range is not as expected: outside (of --cluster-cidr), mask (not the configured one), overlaps (that of another Node or of Services).',
     labels: ['fault'],
   },
 });

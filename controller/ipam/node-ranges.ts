@@ -32,17 +32,18 @@ export function createNodeRanges(context: IpamContext, allocator: RangeAllocator
   const without = new Set<string>();
   /** By uid: whose failure was told. */
   const told = new Set<string>();
-  const strange = { outside: new Set<string>(), overlaps: new Set<string>() };
+  const strange = { outside: new Set<string>(), overlaps: new Set<string>(), mask: new Set<string>() };
   let unseenBefore: ReadonlySet<string> = new Set();
 
   function seen(node: NodeView): void {
     if (node.podCIDRs.length === 0) return;
-    const { outside, overlaps } = allocator.mark(node, node.podCIDRs);
-    tell(node, 'outside', 'CIDRNotInClusterCIDR', outside, 'lies in no range of --cluster-cidr');
+    const { outside, overlaps, mask } = allocator.mark(node, node.podCIDRs);
+    tell(node, 'outside', 'CIDRNotInClusterCIDR', outside, 'is not inside a range of --cluster-cidr');
+    tell(node, 'mask', 'CIDRMaskDiffers', mask, 'has another mask than the configured one');
     tell(node, 'overlaps', 'CIDROverlaps', overlaps, 'overlaps the range of another Node or of Services');
   }
 
-  /** Once, and never a reason to stop: the Node works, and what others chose is theirs. */
+  /** Once, and never a reason to stop: what the Node says of itself takes nothing from the others. */
   function tell(
     node: NodeView,
     fault: keyof typeof strange,
@@ -65,7 +66,7 @@ export function createNodeRanges(context: IpamContext, allocator: RangeAllocator
   }
 
   function forget({ name, uid }: Owner): boolean {
-    for (const fault of ['outside', 'overlaps'] as const)
+    for (const fault of ['outside', 'overlaps', 'mask'] as const)
       if (strange[fault].delete(uid)) metrics.strange.set({ fault }, strange[fault].size);
     satisfied(name);
     told.delete(uid);

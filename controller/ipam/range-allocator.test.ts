@@ -23,6 +23,7 @@ function allocator(clusterCidr: string, changes: { readonly services?: string; r
   return { ranges, give, text: () => registry.text() };
 }
 
+const fine = { outside: [], overlaps: [], mask: [] };
 const owner = (uid: string) => ({ name: uid, uid });
 
 describe('the ranges of Nodes', () => {
@@ -52,8 +53,8 @@ describe('the ranges of Nodes', () => {
 
   it('are never those that a Node has already', () => {
     const { ranges, give } = allocator('10.244.0.0/22');
-    assert.deepEqual(ranges.mark(owner('a'), ['10.244.0.0/24']), { outside: [], overlaps: [] });
-    assert.deepEqual(ranges.mark(owner('a'), ['10.244.0.0/24']), { outside: [], overlaps: [] });
+    assert.deepEqual(ranges.mark(owner('a'), ['10.244.0.0/24']), fine);
+    assert.deepEqual(ranges.mark(owner('a'), ['10.244.0.0/24']), fine);
     assert.equal(give('b'), '10.244.1.0/24');
     ranges.release(owner('a'));
     ranges.release(owner('a'));
@@ -67,10 +68,34 @@ describe('the ranges of Nodes', () => {
 
   it('of others are told when they lie outside or overlap', () => {
     const { ranges } = allocator('10.244.0.0/16');
-    assert.deepEqual(ranges.mark(owner('a'), ['192.168.0.0/24']), { outside: ['192.168.0.0/24'], overlaps: [] });
-    assert.deepEqual(ranges.mark(owner('b'), ['10.244.0.0/24']), { outside: [], overlaps: [] });
-    assert.deepEqual(ranges.mark(owner('c'), ['10.244.0.0/25']), { outside: [], overlaps: ['10.244.0.0/25'] });
-    assert.deepEqual(ranges.mark(owner('d'), ['x']), { outside: ['x'], overlaps: [] });
+    assert.deepEqual(ranges.mark(owner('a'), ['192.168.0.0/24']), { ...fine, outside: ['192.168.0.0/24'] });
+    assert.deepEqual(ranges.mark(owner('b'), ['10.244.0.0/24']), fine);
+    assert.deepEqual(ranges.mark(owner('c'), ['10.244.0.0/25']), { ...fine, mask: ['10.244.0.0/25'] });
+    assert.deepEqual(ranges.mark(owner('e'), ['10.244.0.0/24']), { ...fine, overlaps: ['10.244.0.0/24'] });
+    assert.deepEqual(ranges.mark(owner('f'), ['10.0.0.0/8']), { ...fine, outside: ['10.0.0.0/8'] });
+    assert.deepEqual(ranges.mark(owner('d'), ['x']), { ...fine, outside: ['x'] });
+  });
+
+  it('that would not be given here are not counted: a Node with all of them stops no other', () => {
+    const { ranges, give } = allocator('10.244.0.0/22', { services: '10.244.0.0/24' });
+    for (const [at, range] of ['10.244.0.0/22', '10.0.0.0/8', '0.0.0.0/0', '10.244.2.0/23'].entries())
+      ranges.mark(owner(`rogue-${at}`), [range]);
+    assert.deepEqual(['a', 'b', 'c', 'd'].map(give), [
+      '10.244.1.0/24',
+      '10.244.2.0/24',
+      '10.244.3.0/24',
+      'full 10.244.0.0/22',
+    ]);
+  });
+
+  it('of an earlier mask are given to others only when no other range is left', () => {
+    const { ranges, give } = allocator('10.244.0.0/21');
+    ranges.mark(owner('wide'), ['10.244.0.0/22']);
+    ranges.mark(owner('narrow'), ['10.244.5.128/25']);
+    assert.deepEqual(['a', 'b', 'c'].map(give), ['10.244.4.0/24', '10.244.6.0/24', '10.244.7.0/24']);
+    ranges.release(owner('narrow'));
+    assert.equal(give('d'), '10.244.5.0/24');
+    assert.equal(give('e'), '10.244.0.0/24');
   });
 
   it('change hands when a Node shows others than were meant for it', () => {

@@ -1,12 +1,13 @@
 import type { MetricsOf } from '../../common/process/metrics.ts';
 import { type Cidr, parseCidr } from '../routes/cidr.ts';
+import { boundsFault, type RouteBounds } from '../routes/route-bounds.ts';
 import { type CidrSet, createCidrSet } from './cidr-set.ts';
 import type { IpamOptions } from './ipam-options.ts';
 import type { ipamMetrics } from './metrics.ts';
 
 /** Which pod range is whose. Pure but for its own state and metrics. */
 export interface RangeAllocator {
-  /** What a Node shows already is taken. Answers what is strange about it. Repeating it changes nothing. */
+  /** What a Node shows already is taken, if it might have been given here. Answers what is strange about it. Repeating it changes nothing. */
   mark(owner: Owner, podCIDRs: readonly string[]): Marked;
   /** One range of each family; the same again while they are held. Undefined and nothing taken when a family has none left; `full` says which. */
   allocate(owner: Owner): { readonly cidrs: readonly Cidr[] } | { readonly full: string };
@@ -23,21 +24,31 @@ export interface Owner {
 }
 
 export interface Marked {
-  /** Ranges that lie in none of ours. */
+  /** Ranges that do not lie inside one of ours. */
   readonly outside: readonly string[];
-  /** Ranges of which some part was somebody else's. */
+  /** Ranges that belong to another Node or to Services, in part or in whole. */
   readonly overlaps: readonly string[];
+  /** Ranges of another mask than ours. */
+  readonly mask: readonly string[];
 }
 
 interface Holding {
   readonly owner: Owner;
   readonly cidrs: readonly Cidr[];
+  /** Those of `cidrs` that would not be given here. They are not counted, so that no Node can use the ranges up; while there is room, no other Node is given a part of them. */
+  readonly shunned: readonly Cidr[];
   readonly marked: Marked;
 }
 
 export function createRangeAllocator(options: IpamOptions, metrics: MetricsOf<typeof ipamMetrics>): RangeAllocator {
   const sets = options.ranges.map(({ range, maskSize }) => createCidrSet(range, maskSize));
   const held = new Map<string, Holding>();
+  const bounds: RouteBounds = {
+    clusterCidrs: options.ranges.map(({ range }) => range),
+    serviceCidrs: options.serviceCidrs,
+    masks: Object.fromEntries(options.ranges.map(({ range, maskSize }) => [range.family, maskSize])),
+  };
+  let shunnedChanged = false;
   for (const set of sets) {
     for (const reserved of options.serviceCidrs) set.occupy(reserved);
     metrics.maxCidrs.set({ clusterCIDR: set.range.text }, set.size);
@@ -58,33 +69,48 @@ export function createRangeAllocator(options: IpamOptions, metrics: MetricsOf<ty
     const known = held.get(owner.uid);
     if (known && sameRanges(known.cidrs, podCIDRs)) return known.marked;
     if (known) release(owner);
-    const outside: string[] = [];
-    const overlaps: string[] = [];
+    const marked = { outside: [] as string[], overlaps: [] as string[], mask: [] as string[] };
     const cidrs: Cidr[] = [];
+    const shunned: Cidr[] = [];
     for (const text of podCIDRs) {
       const cidr = parseCidr(text);
       if (cidr === undefined) {
-        outside.push(text);
+        marked.outside.push(text);
         continue;
       }
       cidrs.push(cidr);
-      let inside = false;
+      const fault = boundsFault(cidr, bounds);
+      if (fault) {
+        shunned.push(cidr);
+        marked[fault.kind === 'service' ? 'overlaps' : fault.kind].push(text);
+        continue;
+      }
       for (const set of sets) {
         const { touches, free } = set.occupy(cidr);
-        inside ||= touches;
-        if (!free) overlaps.push(text);
+        if (!free) marked.overlaps.push(text);
         if (touches) measure(set);
       }
-      if (!inside) outside.push(text);
     }
-    const marked = { outside, overlaps };
-    held.set(owner.uid, { owner, cidrs, marked });
+    hold({ owner, cidrs, shunned, marked });
     return marked;
+  }
+
+  function hold(holding: Holding): void {
+    held.set(holding.owner.uid, holding);
+    shunnedChanged ||= holding.shunned.length > 0;
+  }
+
+  function shunAgain(): void {
+    if (!shunnedChanged) return;
+    shunnedChanged = false;
+    const all = [...held.values()].flatMap(({ shunned }) => shunned);
+    for (const set of sets) set.shun(all);
   }
 
   function allocate(owner: Owner): { readonly cidrs: readonly Cidr[] } | { readonly full: string } {
     const known = held.get(owner.uid);
     if (known) return { cidrs: known.cidrs };
+    shunAgain();
     const taken: { readonly set: CidrSet; readonly cidr: Cidr }[] = [];
     for (const set of sets) {
       const given = set.allocate();
@@ -100,7 +126,7 @@ export function createRangeAllocator(options: IpamOptions, metrics: MetricsOf<ty
       taken.push({ set, cidr: given.cidr });
     }
     const cidrs = taken.map(({ cidr }) => cidr);
-    held.set(owner.uid, { owner, cidrs, marked: { outside: [], overlaps: [] } });
+    hold({ owner, cidrs, shunned: [], marked: { outside: [], overlaps: [], mask: [] } });
     return { cidrs };
   }
 
@@ -108,7 +134,10 @@ export function createRangeAllocator(options: IpamOptions, metrics: MetricsOf<ty
     const holding = held.get(owner.uid);
     if (!holding) return false;
     held.delete(owner.uid);
-    for (const cidr of holding.cidrs) for (const set of sets) if (set.range.family === cidr.family) giveBack(set, cidr);
+    shunnedChanged ||= holding.shunned.length > 0;
+    for (const cidr of holding.cidrs)
+      for (const set of holding.shunned.includes(cidr) ? [] : sets)
+        if (set.range.family === cidr.family) giveBack(set, cidr);
     return true;
   }
 
