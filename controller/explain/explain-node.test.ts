@@ -71,6 +71,33 @@ describe('explain', () => {
       'missing',
       'BudgetExhausted',
     ],
+    [
+      'a Node whose pod range gets no route',
+      facts({
+        annotations: recorded,
+        conditions: [initialised, condition('NetworkUnavailable', 'True', 'CIDRNotAllowed', 'pod range 0.0.0.0/1')],
+      }),
+      'initialized',
+      'CIDRNotAllowed',
+    ],
+    [
+      'a Node with its route',
+      facts({
+        annotations: recorded,
+        conditions: [initialised, condition('NetworkUnavailable', 'False', 'RouteCreated', 'created')],
+      }),
+      'initialized',
+      'Initialized',
+    ],
+    [
+      'a Node whose network a plugin keeps',
+      facts({
+        annotations: recorded,
+        conditions: [initialised, condition('NetworkUnavailable', 'True', 'CalicoIsDown')],
+      }),
+      'initialized',
+      'Initialized',
+    ],
   ] as const) {
     it(`${what} is ${state}${reason === '' ? '' : ` (${reason})`}`, () => {
       const told = explainNode(given);

@@ -1,5 +1,6 @@
 import { annotations, conditions, labels, names } from '../../common/well-known.ts';
 import {
+  type ConditionView,
   conditionOf,
   instanceMissing,
   isPaused,
@@ -16,6 +17,7 @@ import {
   type ReasonInfo,
 } from '../nodes/reasons.ts';
 import { cloudOfReportScope, parseRecord, type ScopeRecord } from '../nodes/scope-record.ts';
+import { type RouteReason, routeReasons } from '../routes/reasons.ts';
 import { ago, hiddenFacts, leaderFacts, leaderFault, unreadable } from './leader.ts';
 import type { Hidden } from './surroundings.ts';
 
@@ -82,18 +84,12 @@ function verdict(facts: NodeFacts): Verdict {
   const missing = conditionOf(node, instanceMissing);
   if (missing?.status === 'True') {
     const known: ReasonInfo | undefined = missingReasons[missing.reason as MissingReason];
-    return {
-      state: 'missing',
-      reason: missing.reason,
-      why: missing.message || (known?.meaning ?? ''),
-      remedy: known?.remedy ?? '',
-    };
+    return { state: 'missing', ...told(missing, known) };
   }
   const shown = conditionOf(node, conditions.cloudInitialized);
   const known: ReasonInfo | undefined = shown && initializedReasons[shown.reason as InitializedReason];
   if (isUninitialized(node)) {
-    if (shown && shown.status !== 'True')
-      return { state: 'waiting', reason: shown.reason, why: shown.message, remedy: known?.remedy ?? '' };
+    if (shown && shown.status !== 'True') return { state: 'waiting', ...told(shown, known) };
     return { state: 'waiting', reason: '', ...whyUnseen(facts) };
   }
   if (powerTaintsOf(node).shutdown) {
@@ -104,19 +100,32 @@ function verdict(facts: NodeFacts): Verdict {
       remedy: 'Start the VM; the taint goes by itself.',
     };
   }
-  if (shown)
-    return {
-      state: shown.status === 'True' ? 'initialized' : 'waiting',
-      reason: shown.reason,
-      why: shown.message,
-      remedy: known?.remedy ?? '',
-    };
+  if (shown?.status === 'True') return { state: 'initialized', ...(networkFault(node) ?? told(shown, known)) };
+  if (shown) return { state: 'waiting', ...told(shown, known) };
   return {
     state: 'foreign',
     reason: '',
     why: 'it carries neither the uninitialized taint nor our condition: another cloud, another controller, or no cloud at all; it is never touched',
     remedy: '',
   };
+}
+
+/** What keeps pods of an initialised Node from being reached, where the routes do. */
+function networkFault(node: NodeView): Omit<Verdict, 'state'> | undefined {
+  const shown = conditionOf(node, conditions.networkUnavailable);
+  if (shown === undefined || shown.reason === 'RouteCreated') return undefined;
+  const known = Object.hasOwn(routeReasons, shown.reason) ? routeReasons[shown.reason as RouteReason] : undefined;
+  return known && told(shown, known);
+}
+
+function told({ reason, message }: ConditionView, known: ReasonInfo | undefined): Omit<Verdict, 'state'> {
+  return { reason, why: message || (known?.meaning ?? ''), remedy: known?.remedy ?? '' };
+}
+
+function networkOf(node: NodeView): string {
+  const shown = conditionOf(node, conditions.networkUnavailable);
+  if (shown === undefined) return 'not said';
+  return `${shown.status === 'False' ? 'available' : 'unavailable'} (${shown.reason})`;
 }
 
 function whyUnseen(facts: NodeFacts): Pick<Verdict, 'why' | 'remedy'> {
@@ -151,6 +160,8 @@ function listFacts(facts: NodeFacts): Record<string, string> {
     zone: node.labels[labels.zone] ?? 'unset',
     region: node.labels[labels.region] ?? 'unset',
     'instance type': node.labels[labels.instanceType] ?? 'unset',
+    'pod ranges': node.podCIDRs.join(', ') || 'none',
+    network: networkOf(node),
     addresses: node.addresses.map(({ type, address }) => `${type} ${address}`).join(', ') || 'none',
     registered: ago(new Date(node.createdAtMs).toISOString(), nowMs),
     'lease renewed': hidden.includes('node lease') ? unreadable : ago(nodeRenewTime, nowMs),

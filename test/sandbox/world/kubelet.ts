@@ -8,8 +8,11 @@ export interface KubeletOptions {
   readonly systemUuid: string;
   readonly providerID?: string;
   readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
   /** As with `--cloud-provider=external`; a Node without it belongs to nobody's cloud. */
   readonly uninitialized?: boolean;
+  /** Pod ranges that it gives itself: NodeRestriction does not keep it from that. */
+  readonly podCIDRs?: readonly string[];
   /** A quarter of the lease's duration, as in a real one, which renews every 10 s. */
   readonly leaseRenewMs: number;
 }
@@ -79,9 +82,14 @@ export function createKubelet(options: KubeletOptions): Kubelet {
     const node = {
       apiVersion: 'v1',
       kind: 'Node',
-      metadata: { name, labels: { 'kubernetes.io/hostname': name, 'kubernetes.io/os': 'linux', ...options.labels } },
+      metadata: {
+        name,
+        labels: { 'kubernetes.io/hostname': name, 'kubernetes.io/os': 'linux', ...options.labels },
+        ...(options.annotations && { annotations: options.annotations }),
+      },
       spec: {
         ...(options.providerID === undefined ? {} : { providerID: options.providerID }),
+        ...(options.podCIDRs && { podCIDR: options.podCIDRs[0], podCIDRs: options.podCIDRs }),
         taints:
           options.uninitialized === false
             ? []

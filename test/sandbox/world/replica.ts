@@ -73,6 +73,7 @@ const networkFlags: readonly string[] = [
   '--allocate-node-cidrs',
   `--cluster-cidr=${shortened.clusterCidr}`,
   '--node-cidr-mask-size=25',
+  `--service-cluster-ip-range=${shortened.serviceRange}`,
   `--member-drain-time=${shortened.memberDrainTime}`,
   `--load-balancer-audit-period=${shortened.loadBalancerAudit}`,
 ];

@@ -14,6 +14,8 @@ export const shortened = {
   cloudLagMs: 900_000,
   /** Not shortened: a range that holds no address of the simulated cloud's VMs. */
   clusterCidr: '100.64.0.0/10',
+  /** Not shortened: where the API server takes the addresses of Services from. */
+  serviceRange: '10.96.0.0/12',
   /** kubelet: 10 s. */
   kubeletLeaseMs: 2000,
   /** kube-controller-manager: 50 s. */

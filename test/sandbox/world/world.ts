@@ -9,7 +9,7 @@ import { type DataPlane, startDataPlane } from '../dataplane/data-plane.ts';
 import { mountConfigMap } from './agent-pod.ts';
 import { createAgents, type SandboxAgents } from './agents.ts';
 import { createKubeRest, type KubeRest } from './kube-rest.ts';
-import { createKubelet, type Kubelet } from './kubelet.ts';
+import { createKubelet, type Kubelet, type KubeletOptions } from './kubelet.ts';
 import { applyManifests, serviceAccountToken } from './manifests.ts';
 import { startNodeMonitor } from './node-monitor.ts';
 import { type Replica, startReplica } from './replica.ts';
@@ -53,8 +53,8 @@ export interface World {
   startControllers(): Promise<void>;
   /** Kubeconfig of the administrator. */
   readonly kubeconfig: string;
-  /** Boots one more VM, its kubelet and its agent. */
-  boot(name: string): Promise<SimulatedInstance>;
+  /** Boots one more VM, its kubelet and its agent. @param changes what its kubelet does otherwise */
+  boot(name: string, changes?: Pick<KubeletOptions, 'podCIDRs' | 'annotations'>): Promise<SimulatedInstance>;
   /** The VM loses power: kubelet and agent fall silent without a word. */
   powerLoss(name: string): Promise<void>;
   /** The VM shuts down in order: the agent takes its leave. */
@@ -107,13 +107,14 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   const vms: SimulatedInstance[] = [];
   const monitor = startNodeMonitor(rest, shortened.monitorGraceMs, 1000);
 
-  async function enter(vm: SimulatedInstance): Promise<void> {
+  async function enter(vm: SimulatedInstance, changes: Partial<KubeletOptions> = {}): Promise<void> {
     const kubelet = createKubelet({
       rest,
       name: vm.name,
       token: api.nodeToken(vm.name),
       systemUuid: vm.smbiosUuid ?? '',
       leaseRenewMs: shortened.kubeletLeaseMs,
+      ...changes,
     });
     kubelets.set(vm.name, kubelet);
     vms.push(vm);
@@ -125,7 +126,8 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   say(
     `${created.length} VMs boot; agents: ${Math.min(options.agentProcesses, created.length)} processes of their own, ${Math.max(0, created.length - options.agentProcesses)} inside this one`,
   );
-  for (let from = 0; from < created.length; from += 50) await Promise.all(created.slice(from, from + 50).map(enter));
+  for (let from = 0; from < created.length; from += 50)
+    await Promise.all(created.slice(from, from + 50).map((vm) => enter(vm)));
 
   function kubeletOf(name: string): Kubelet {
     const kubelet = kubelets.get(name);
@@ -145,9 +147,9 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     nodeToken: (name) => api.nodeToken(name),
     startControllers,
     kubeconfig,
-    async boot(name) {
+    async boot(name, changes) {
       const vm = cloud.model.create({ name, external: true });
-      await enter(vm);
+      await enter(vm, changes);
       return vm;
     },
     async powerLoss(name) {
