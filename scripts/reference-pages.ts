@@ -237,9 +237,9 @@ const upstreamTaints: Readonly<Record<Exclude<keyof typeof taints, 'interruption
 const upstreamLabels: Readonly<Record<keyof typeof labels, string>> = {
   instanceType: "Written, and kept current, unless a person's differing value stands there.",
   instanceTypeBeta: 'Written with the one above; tells the value of a controller from that of a person.',
-  zone: 'Written once.',
+  zone: 'Written once; set back to the beta label where it differs.',
   zoneBeta: 'Written once.',
-  region: 'Written once.',
+  region: 'Written once; set back to the beta label where it differs.',
   regionBeta: 'Written once.',
   excludeFromLoadBalancers:
     'Read: anything but a false value keeps the Node out of every load balancer, as upstream does.',

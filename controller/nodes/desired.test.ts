@@ -26,8 +26,8 @@ describe('labels of zone, region and type', () => {
     [typeBeta]: 'sim.small',
   };
 
-  // Upstream's reconcileNodeLabels copies the beta value over the stable one at every event, so a person's zone is reverted. Ours writes zone and region once and lets a person's
-  // type stand; the beta label is only the witness of what the controller wrote.
+  // As upstream's reconcileNodeLabels, the beta zone and region are copied over the stable ones; they keep what was written
+  // first. A person's type stands; there the beta label is only the witness of what the controller wrote.
   const table: readonly [string, Parameters<typeof exampleNode>[0], Readonly<Record<string, string>>][] = [
     ['all six while joining', joining, all],
     [
@@ -47,11 +47,25 @@ describe('labels of zone, region and type', () => {
       {},
     ],
     [
-      'another zone stays (upstream would revert it from the beta label)',
+      'another zone is set back to the beta label, as upstream',
       { ...joined, labels: { ...all, [zone]: 'moved' } },
+      { [zone]: 'sim-1a' },
+    ],
+    [
+      'another region is set back to the beta label, as upstream',
+      { ...joined, labels: { ...all, [region]: 'moved' } },
+      { [region]: 'sim-1' },
+    ],
+    [
+      'a missing stable zone is what was written first, whatever the cloud says now',
+      { ...joined, labels: { ...without(all, zone), [zoneBeta]: 'first' } },
+      { [zone]: 'first' },
+    ],
+    [
+      'another zone stays where no beta label tells what was written first',
+      { ...joined, labels: { ...without(all, zoneBeta), [zone]: 'moved' } },
       {},
     ],
-    ['another region stays', { ...joined, labels: { ...all, [region]: 'moved' } }, {}],
     [
       'a type follows while both labels agree',
       { ...joined, labels: { ...all, [type]: 'old', [typeBeta]: 'old' } },
@@ -73,9 +87,15 @@ describe('labels of zone, region and type', () => {
   });
 
   it('drift is named with both values, zone and region', () => {
-    const { reason, message } = changed({ ...joined, labels: { ...all, [zone]: 'z', [region]: 'r' } });
+    const labelled = { ...all, [zone]: 'z', [zoneBeta]: 'z', [region]: 'r', [regionBeta]: 'r' };
+    const { reason, message } = changed({ ...joined, labels: labelled });
     assert.equal(reason, 'TopologyDrift');
     assert.equal(message, 'zone label z, the cloud says sim-1a; region label r, the cloud says sim-1');
+  });
+
+  it('drift of the beta labels alone is told too, once they are copied', () => {
+    const { labels: written, reason } = changed({ ...joined, labels: { ...all, [zoneBeta]: 'z' } });
+    assert.deepEqual([{ ...written }, reason], [{ [zone]: 'z' }, 'TopologyDrift']);
   });
 
   it('is no drift while joining, nor where a label or the cloud is silent', () => {

@@ -82,8 +82,8 @@ function acceptable(wanted: Readonly<Record<string, string>>) {
 }
 
 function topologyDrift(node: NodeView, instance: Instance): string[] {
-  return topology.flatMap(([part, key]) => {
-    const [held, told] = [node.labels[key], instance[part]];
+  return topology.flatMap(([part, stable, beta]) => {
+    const [held, told] = [node.labels[beta] ?? node.labels[stable], instance[part]];
     return held !== undefined && told !== undefined && held !== told
       ? [`${part} label ${held}, the cloud says ${told}`]
       : [];
@@ -91,8 +91,9 @@ function topologyDrift(node: NodeView, instance: Instance): string[] {
 }
 
 /**
- * Zone and region are written while the Node waits for initialisation, as upstream does over whatever is there, and afterwards only where missing. The
- * type follows the cloud for ever, unless somebody set another: the beta label tells, which nobody but a cloud controller writes.
+ * Zone and region are chosen once, while the Node waits for initialisation, as upstream does over whatever is there.
+ * Afterwards the beta label holds that choice: the stable one is set back to it, as upstream does. Without a beta label,
+ * the stable one is written only where it is missing. The type follows the cloud for ever, unless somebody set another: the beta label tells, which nobody but a cloud controller writes.
  */
 function wellKnownLabels(node: NodeView, instance: Instance): Record<string, string> {
   const changes: Record<string, string> = {};
@@ -101,12 +102,13 @@ function wellKnownLabels(node: NodeView, instance: Instance): Record<string, str
   };
   const joining = isUninitialized(node);
   for (const [part, stable, beta] of topology) {
-    const told = instance[part];
-    if (told === undefined) continue;
-    if (joining) {
+    const [told, first] = [instance[part], node.labels[beta]];
+    if (joining && told !== undefined) {
       set(stable, told);
       set(beta, told);
-    } else if (node.labels[stable] === undefined) {
+    } else if (!joining && first !== undefined) {
+      set(stable, first);
+    } else if (!joining && told !== undefined && node.labels[stable] === undefined) {
       set(stable, told);
     }
   }

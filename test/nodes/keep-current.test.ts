@@ -41,7 +41,7 @@ describe('an initialised Node is kept current', () => {
   it('zone and region are written once; a VM that moved is TopologyDrift: told once, labels left alone', async () => {
     const [member] = await fleet(world, 1);
     const zone = label('n0', labels.zone);
-    setLabel('n0', labels.zone, 'sim-1z');
+    for (const key of [labels.zoneBeta, labels.zone]) setLabel('n0', key, 'sim-1z');
     await world.clock.advance(minutes(11));
     assert.equal(label('n0', labels.zone), 'sim-1z');
     assert.equal(shown('n0')?.status, 'True');
@@ -50,8 +50,18 @@ describe('an initialised Node is kept current', () => {
     world.cloud.model.setType(member!.vm.id, 'sim.huge');
     await world.clock.advance(minutes(11));
     assert.equal(replica.events.filter(({ reason }) => reason === 'TopologyDrift').length, 1);
-    setLabel('n0', labels.zone, zone ?? null);
+    setLabel('n0', labels.zoneBeta, zone ?? null);
     await world.clock.advance(minutes(1));
+    assert.equal(label('n0', labels.zone), zone);
+    assert.equal(shown('n0')?.reason, 'Initialized');
+  });
+
+  it('a stable zone that somebody changes is set back to the beta label, as upstream does, and is no drift', async () => {
+    await fleet(world, 1);
+    const zone = label('n0', labels.zone);
+    setLabel('n0', labels.zone, 'sim-1z');
+    await world.clock.advance(minutes(1));
+    assert.equal(label('n0', labels.zone), zone);
     assert.equal(shown('n0')?.reason, 'Initialized');
   });
 

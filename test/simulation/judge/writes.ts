@@ -49,9 +49,12 @@ export function judgeWrites(truth: Truth, evidence: Evidence, breaks: Break): Ob
   function judgeChange({ process }: KubeEffect, before: NodeObject, after: NodeObject, what: string): void {
     if (!before.uninitialized && after.uninitialized) breaks(9, `${what}: the uninitialized taint came back`);
     if (before.uninitialized && !after.uninitialized) judgeUntainting(after, what);
-    for (const key of [labels.zone, labels.region]) {
+    for (const [key, beta] of [
+      [labels.zone, labels.zoneBeta],
+      [labels.region, labels.regionBeta],
+    ] as const) {
       const [held, now] = [before.labels[key], after.labels[key]];
-      if (!before.uninitialized && held !== undefined && held !== now)
+      if (!before.uninitialized && held !== undefined && held !== now && now !== before.labels[beta])
         breaks(9, `${what}: label ${key} changed from ${held} to ${now}`);
     }
     const [type, witness] = [before.labels[labels.instanceType], before.labels[labels.instanceTypeBeta]];
