@@ -141,6 +141,8 @@ export interface LoadBalancerPlan<S extends LoadBalancerStep = LoadBalancerStep>
   /** In the order of application. Only the first is certain: after it has been applied, the plan is made anew from what came of it. */
   readonly steps: readonly S[];
   readonly refusals: readonly Refusal[];
+  /** Told in the condition, although everything is done as the cloud's classic controller would do it. */
+  readonly remarks?: readonly string[];
   /** The cloud is at work: observe again after this many milliseconds. Steps, if any, are possible meanwhile. */
   readonly waitMs: number | undefined;
 }
@@ -194,6 +196,8 @@ export interface LoadBalancers<
 > {
   /** Other annotations never cause a reconcile. */
   readonly annotations: readonly AnnotationDefinition[];
+  /** How annotations begin that are meant for this cloud: others than those in `annotations` are told. */
+  readonly annotationPrefixes?: readonly string[];
   /**
    * Which Nodes alone may be members, as the Service's annotations (those named in `annotations`) or the configuration say: those that carry every one of these labels;
    * empty = any Node. What cannot be read asks for nothing here, and `plan` refuses it. Undefined: there is no such choice here. Pure.

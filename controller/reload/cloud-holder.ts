@@ -104,6 +104,9 @@ function heldLoadBalancers(now: () => LoadBalancers, call: Call): Required<LoadB
     get annotations() {
       return now().annotations;
     },
+    get annotationPrefixes() {
+      return now().annotationPrefixes ?? [];
+    },
     get maxMembers() {
       return now().maxMembers;
     },

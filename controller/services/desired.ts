@@ -135,6 +135,15 @@ export function desiredOf(
   };
 }
 
+/** Annotations that are meant for the Service's cloud, and that it does not know: mistyped, or of another controller. */
+export function unknownAnnotations(service: ServiceView, { loadBalancers }: ServingCloud): readonly string[] {
+  const { annotations, annotationPrefixes = [] } = loadBalancers;
+  const known = new Set(annotations.map(({ key }) => key));
+  return Object.keys(service.annotations)
+    .filter((key) => annotationPrefixes.some((prefix) => key.startsWith(prefix)) && !known.has(key))
+    .sort();
+}
+
 /** Those annotations of a Service that its cloud reads. */
 export function annotationsFor(service: ServiceView, cloud: ServingCloud): Record<string, string> {
   const read: Record<string, string> = {};

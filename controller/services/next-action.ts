@@ -6,7 +6,7 @@ import type {
   ObservedLoadBalancer,
   Refusal,
 } from '../clouds/load-balancers.ts';
-import { addressesOf, type ClusterIdentity, desiredOf } from './desired.ts';
+import { addressesOf, type ClusterIdentity, desiredOf, unknownAnnotations } from './desired.ts';
 import type { Known } from './observations.ts';
 import type { LoadBalancerReason } from './reasons.ts';
 import { type LoadBalancerRecord, parseRecord, printRecord } from './record.ts';
@@ -228,9 +228,10 @@ function settled(situation: Situation, plan: LoadBalancerPlan, change: ServiceCh
   const shown = observed && isOurs(situation, observed) ? observed.ingress : [];
   const faults = portFaults(plan.refusals);
   const all: ServiceChange = shown.length > 0 ? { ...change, ingress: ingressOf(service, shown, faults) } : change;
+  const remarks = remarksOf(situation, plan);
   const [refusal] = plan.refusals;
   if (refusal !== undefined) {
-    const message = plan.refusals.map((each) => each.message).join('; ');
+    const message = [...plan.refusals.map((each) => each.message), ...remarks].join('; ');
     // Others may take away what stands in the way, make what the Service names, or give consent, without a word to us.
     const mayPass =
       wishOf(service) !== undefined ||
@@ -249,15 +250,22 @@ function settled(situation: Situation, plan: LoadBalancerPlan, change: ServiceCh
     return settle('Provisioning', message, { change: all, againInMs });
   }
   if (members.length === 0 && refused.length === 0)
-    return settle('NoMembers', 'no Node may serve this Service', { change: all });
+    return settle('NoMembers', ['no Node may serve this Service', ...remarks].join('; '), { change: all });
   if (refused.length > 0) {
     const names = [...refused].sort();
     const more = names.length > 5 ? ` and ${names.length - 5} more` : '';
     const message = `the cloud refuses as members: ${names.slice(0, 5).join(', ')}${more}`;
-    return settle('MembersRefused', message, { change: all });
+    return settle('MembersRefused', [message, ...remarks].join('; '), { change: all });
   }
-  if (withheld > 0) return settle('MemberRemovalWithheld', withheldMembers, { change: all });
-  return settle('Ensured', ensured, { change: all });
+  if (withheld > 0) return settle('MemberRemovalWithheld', [withheldMembers, ...remarks].join('; '), { change: all });
+  return settle('Ensured', [ensured, ...remarks].join('; '), { change: all });
+}
+
+/** What people shall know although nothing waits for it. */
+function remarksOf({ service, cloud }: Situation, { remarks = [] }: LoadBalancerPlan): readonly string[] {
+  const unknown = unknownAnnotations(service, cloud);
+  if (unknown.length === 0) return remarks;
+  return [...remarks, `annotations without a meaning here: ${unknown.join(', ')}`];
 }
 
 /** Ports that are not served, for the status; a refusal that names none concerns no port alone. */

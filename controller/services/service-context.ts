@@ -37,5 +37,6 @@ export interface ServiceContext {
 /** Which annotations of Services the configured clouds read. */
 export function readsAnnotation(clouds: readonly ServingCloud[]): (key: string) => boolean {
   const keys = new Set(clouds.flatMap(({ loadBalancers }) => loadBalancers.annotations.map(({ key }) => key)));
-  return (key) => keys.has(key);
+  const prefixes = clouds.flatMap(({ loadBalancers }) => loadBalancers.annotationPrefixes ?? []);
+  return (key) => keys.has(key) || prefixes.some((prefix) => key.startsWith(prefix));
 }
