@@ -39,11 +39,17 @@ export function managedSecurityGroupsOf(global: GcfgReader): boolean {
 
 const topologyTypes = '^(hpc|trn|p)[0-9]+[a-z]*(-[a-z0-9]+)?(\\.[0-9a-z]*)$';
 
+/** Go's syntax, which has its flags in front of the expression, and `(?P<name>` for groups. Throws a SyntaxError. */
+function goRegExp(pattern: string): RegExp {
+  const [, flags = '', rest = pattern] = /^\(\?([ims]+)\)(.*)$/s.exec(pattern) ?? [];
+  return new RegExp(rest.replaceAll('(?P<', '(?<'), [...new Set(flags)].join(''));
+}
+
 export function topologyTypesOf(global: GcfgReader): RegExp {
   const key = 'SupportedTopologyInstanceTypePattern';
   const pattern = global.text(key) ?? topologyTypes;
   try {
-    return new RegExp(pattern);
+    return goRegExp(pattern);
   } catch (error) {
     const problem = error instanceof Error ? error.message : String(error);
     throw global.error(key, `${JSON.stringify(pattern)}, expected a regular expression: ${problem}`);

@@ -88,6 +88,32 @@ SupportedTopologyInstanceTypePattern = ^m5
     assert.deepEqual(unknown, []);
   });
 
+  for (const [name, services] of [
+    ['EC2', ['EC2']],
+    ['ec2', ['EC2']],
+    ['Elastic Load Balancing', ['Elastic Load Balancing']],
+    ['elastic load balancing v2', ['Elastic Load Balancing v2']],
+    ['elasticloadbalancing', ['Elastic Load Balancing', 'Elastic Load Balancing v2']],
+    ['sts', ['STS']],
+    ['KMS', []],
+  ] as const)
+    it(`overrides the endpoint of ${services.join(' and ') || 'nothing that is called'} by the name ${name}`, () => {
+      const text = `[ServiceOverride "1"]\nService=${name}\nRegion=r\nURL=http://a\nSigningRegion=r\n`;
+      assert.deepEqual(
+        parse(text).serviceOverrides.map(({ service }) => service),
+        services,
+      );
+    });
+
+  for (const [pattern, expected] of [
+    ['(?i)^P5', /^P5/i],
+    ['(?is)^(?P<family>p|trn)', /^(?<family>p|trn)/is],
+  ] as const)
+    it(`reads the pattern ${pattern} as Go does`, () => {
+      const { topologyTypes } = parse(`[Global]\nSupportedTopologyInstanceTypePattern = ${pattern}\n`);
+      assert.deepEqual(topologyTypes, expected);
+    });
+
   it('takes the legacy cluster tag for the id, and remembers that it is one', () => {
     const legacy = parse('[Global]\nKubernetesClusterTag = one\n');
     assert.deepEqual([legacy.clusterId, legacy.legacyClusterTag], ['one', true]);
@@ -154,6 +180,11 @@ SupportedTopologyInstanceTypePattern = ^m5
       'a pattern that is none',
       '[Global]\nSupportedTopologyInstanceTypePattern = (',
       /SupportedTopologyInstanceTypePattern: "\(", expected a regular expression/,
+    ],
+    [
+      'an override of a service that is none',
+      override('URL=http://a\nSigningRegion=r').replace(/Service ?= ?EC2/, 'Service=EC3'),
+      /Service: "EC3", expected EC2, Elastic Load Balancing/,
     ],
     ['an override without URL', override('SigningRegion=eu-west-1'), /\[ServiceOverride "1"\] URL: is missing/],
     [

@@ -2,13 +2,14 @@ import type { CloudConfigError, CloudConfigFile } from '../cloud.ts';
 import { type GcfgFile, parseGcfg } from '../gcfg.ts';
 import { readDocumented, undocumented } from './config-section.ts';
 import { type HealthProbe, healthProbeOf, idOf, managedSecurityGroupsOf, topologyTypesOf } from './config-values.ts';
+import type { ServiceId } from './endpoints.ts';
+import { overridable, overriddenServices } from './overridden-services.ts';
 
 export type IpFamily = 'ipv4' | 'ipv6';
 
 /** One `[ServiceOverride "n"]`: another endpoint for one service of one region. */
 export interface ServiceOverride {
-  /** The SDK's service id: `EC2`, `Elastic Load Balancing`, … */
-  readonly service: string;
+  readonly service: ServiceId;
   readonly region: string;
   readonly url: string;
   readonly signingRegion: string;
@@ -123,31 +124,30 @@ function families(values: readonly string[], error: (problem: string) => CloudCo
 
 function serviceOverrides(gcfg: GcfgFile): readonly ServiceOverride[] {
   const overrides: ServiceOverride[] = [];
-  for (const { name, subsection } of gcfg.sections) {
-    if (name !== 'serviceoverride') continue;
+  for (const { name: title, subsection } of gcfg.sections) {
+    if (title !== 'serviceoverride') continue;
     const section = readDocumented(gcfg, 'ServiceOverride', subsection);
     const needed = (key: string) => {
       const value = section.text(key);
       if (value === undefined) throw section.error(key, 'is missing, expected Service, Region, URL and SigningRegion');
       return value;
     };
-    const override: ServiceOverride = {
-      service: needed('Service'),
+    const name = needed('Service');
+    const services = overriddenServices(name);
+    if (services === undefined) throw section.error('Service', `${JSON.stringify(name)}, expected ${overridable}`);
+    const common = {
       region: needed('Region'),
       url: needed('URL'),
       signingRegion: needed('SigningRegion'),
       signingName: section.text('SigningName'),
     };
-    if (!/^https?:$/.test(URL.parse(override.url)?.protocol ?? '')) {
-      throw section.error('URL', `${JSON.stringify(override.url)}, expected an http or https URL`);
+    if (!/^https?:$/.test(URL.parse(common.url)?.protocol ?? '')) {
+      throw section.error('URL', `${JSON.stringify(common.url)}, expected an http or https URL`);
     }
-    if (overrides.some(({ service, region }) => service === override.service && region === override.region)) {
-      throw section.error(
-        'Service',
-        `${JSON.stringify(override.service)} has two overrides for ${override.region}, expected one`,
-      );
+    if (overrides.some(({ service, region }) => services.includes(service) && region === common.region)) {
+      throw section.error('Service', `${JSON.stringify(name)} has two overrides for ${common.region}, expected one`);
     }
-    overrides.push(override);
+    overrides.push(...services.map((service) => ({ service, ...common })));
   }
   return overrides;
 }

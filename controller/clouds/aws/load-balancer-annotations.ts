@@ -2,10 +2,14 @@ import type { AnnotationDefinition } from '../load-balancers.ts';
 
 const prefix = 'service.beta.kubernetes.io/';
 
+/** Annotations that begin so are meant for load balancers of AWS. */
+export const annotationPrefix = `${prefix}aws-load-balancer-`;
+
 /** Keys of the annotations that AWS load balancers of either kind read; names and meanings are the classic controller's. */
 export const keys = {
   type: `${prefix}aws-load-balancer-type`,
   internal: `${prefix}aws-load-balancer-internal`,
+  scheme: `${prefix}aws-load-balancer-scheme`,
   proxyProtocol: `${prefix}aws-load-balancer-proxy-protocol`,
   accessLogEnabled: `${prefix}aws-load-balancer-access-log-enabled`,
   accessLogEmitInterval: `${prefix}aws-load-balancer-access-log-emit-interval`,
@@ -50,6 +54,12 @@ export const annotationDefinitions: readonly AnnotationDefinition[] = [
     meaning: 'Where its addresses are reached from.',
   },
   {
+    key: keys.scheme,
+    values: 'internal or internet-facing',
+    meaning:
+      "The same, by the name that AWS's own load balancer controller has for it. Refused where it contradicts the one above.",
+  },
+  {
     key: keys.subnets,
     values: 'subnet ids or values of their Name tags, separated by commas, one for each zone',
     meaning: 'Where it stands; otherwise they are discovered.',
@@ -79,7 +89,7 @@ export const annotationDefinitions: readonly AnnotationDefinition[] = [
   { key: keys.sslPolicy, values: 'name of a security policy', meaning: 'What TLS negotiates. Default: that of AWS.' },
   {
     key: keys.backendProtocol,
-    values: 'network: ssl; classic: http, https, ssl or tcp',
+    values: 'network: ssl or tcp; classic: http, https, ssl or tcp',
     meaning: 'Spoken to members where TLS ends.',
   },
   {

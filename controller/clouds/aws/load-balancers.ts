@@ -10,7 +10,7 @@ import type {
 import { createClassicLoadBalancers } from './classic/load-balancers.ts';
 import type { ClassicObserved } from './classic/observed.ts';
 import type { ClassicStep } from './classic/step.ts';
-import { annotationDefinitions, keys } from './load-balancer-annotations.ts';
+import { annotationDefinitions, annotationPrefix, keys } from './load-balancer-annotations.ts';
 import { createNetworkLoadBalancers } from './nlb/network-load-balancers.ts';
 import { isDoneWith, type NlbObserved } from './nlb/observed.ts';
 import type { NlbStep } from './nlb/step.ts';
@@ -105,6 +105,7 @@ export function createLoadBalancers(parts: AwsParts): AwsLoadBalancers {
 
   return {
     annotations: annotationDefinitions,
+    annotationPrefixes: [annotationPrefix],
     nodeLabels: (annotations): readonly NodeLabel[] => readNodeLabels(annotations) ?? [],
     maxMembers: Math.min(nlb.maxMembers ?? 1000, classic.maxMembers ?? 1000),
     drains: false,

@@ -31,10 +31,19 @@ export interface Wanted {
 export function planClassic(
   desired: DesiredLoadBalancer,
   observed: ClassicObserved | undefined,
+  options: PlanOptions,
+): ClassicPlan {
+  const settings = readClassicSettings(desired, options.config);
+  return { ...planSettings(settings, desired, observed, options), remarks: settings.remarks };
+}
+
+function planSettings(
+  settings: ClassicSettings,
+  desired: DesiredLoadBalancer,
+  observed: ClassicObserved | undefined,
   { config, idOf }: PlanOptions,
 ): ClassicPlan {
   const subject: Subject = { owner: desired.owner, name: desired.name, service: desired.service };
-  const settings = readClassicSettings(desired, config);
   const wanted: Wanted = { desired, settings, subject, config };
   const { members, strangers } = memberSorter(idOf)(desired.members);
   const refusals: Refusal[] = [...settings.refusals, ...settings.notes, ...strangers, ...attachRefusals(desired)];
@@ -52,7 +61,7 @@ export function planClassic(
     return { ...nothing, refusals: [...refusals, { reason: 'ForeignLoadBalancer', message }] };
   }
   const scheme = settings.internal ? 'internal' : 'internet-facing';
-  if (balancer.scheme !== scheme) {
+  if (settings.internal !== undefined && balancer.scheme !== scheme) {
     if (desired.mayChangeAddress && settings.refusals.length === 0 && settings.listeners?.length) {
       const summary = `delete load balancer ${balancer.name}, which is ${balancer.scheme}; it is made anew as ${scheme}`;
       const remove = stepOf(subject, summary, { does: 'delete load balancer' });
@@ -86,7 +95,7 @@ function planCreate(
   const { desired, settings, subject } = wanted;
   const front = planFrontGroups(wanted, pieces);
   if (front.refusals.length > 0) return { steps: [], refusals: front.refusals, waitMs: undefined };
-  const { internal, subnets = [], listeners = [], tags } = settings;
+  const { internal = false, subnets = [], listeners = [], tags } = settings;
   const ports = listeners.map(({ protocol, port }) => `${protocol} ${port}`).join(', ');
   const kind = internal ? 'internal' : 'internet-facing';
   const summary = `create ${kind} classic load balancer ${desired.name} for ${desired.service}: ${ports}`;

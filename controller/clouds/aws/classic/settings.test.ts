@@ -204,7 +204,7 @@ describe('annotations of a classic load balancer', () => {
     [keys.healthPath, 'healthz', /a path such as/],
     [keys.healthyThreshold, '1', /2 to 10/],
     [keys.healthInterval, '5', /a timeout \(5\) below the interval \(5\)/],
-    [keys.securityGroups, 'web', /different ids sg-/],
+    [keys.securityGroups, 'web', /expected ids sg-/],
     [keys.additionalTags, 'kubernetes.io/cluster/x=owned', /no key of aws:, kubernetes.io/],
     [keys.accessLogEnabled, 'true', /needs the name of a bucket/],
   ];
@@ -223,6 +223,44 @@ describe('annotations of a classic load balancer', () => {
     const { refusals, listeners } = read({ [keys.sslCertificate]: certificate, [keys.sslPorts]: '8443' });
     assert.match(refusals[0]?.message ?? '', /expected numbers or names of the Service's ports: 80, p80, 443, p443/);
     assert.equal(listeners, undefined);
+  });
+
+  it('what the classic controller passes over is told in one line each, and nothing waits for it', () => {
+    const settings = read({
+      ...{ [keys.sslCertificate]: certificate, [keys.sslPorts]: '443,8443' },
+      ...{ [keys.securityGroups]: 'sg-1,sg-2,sg-1', [keys.additionalTags]: 'a=1, ,=2' },
+    });
+    assert.deepEqual([settings.refusals, settings.notes], [[], []]);
+    assert.deepEqual(settings.remarks, [
+      `${keys.sslPorts}: "443,8443": the Service has no port 8443`,
+      `${keys.securityGroups}: "sg-1,sg-2,sg-1": a group that is named twice is used once`,
+      `${keys.additionalTags}: "a=1, ,=2": no key in "=2"`,
+    ]);
+    assert.deepEqual(settings.securityGroups, ['sg-1', 'sg-2']);
+    assert.deepEqual(settings.tags, { a: '1' });
+    assert.deepEqual(fronts(settings), ['TCP:80>TCP:30080', 'SSL:443>TCP:30443 tls']);
+  });
+
+  for (const [annotations, internal] of [
+    [{ [keys.scheme]: 'internal' }, true],
+    [{ [keys.scheme]: 'internet-facing' }, false],
+    [{ [keys.scheme]: 'internal', [keys.internal]: 'true' }, true],
+    [{ [keys.scheme]: 'internal', [keys.internal]: 'false' }, undefined],
+    [{ [keys.scheme]: 'internet-facing', [keys.internal]: 'true' }, undefined],
+    [{ [keys.scheme]: 'private' }, undefined],
+  ] as const)
+    it(`${JSON.stringify(annotations)} ${internal === undefined ? 'is refused' : `means ${internal ? 'internal' : 'internet-facing'}`}`, () => {
+      const settings = read(annotations);
+      assert.equal(settings.internal, internal);
+      assert.equal(settings.refusals.length, internal === undefined ? 1 : 0);
+    });
+
+  it('an empty list of subnets is refused, since none can be meant', () => {
+    for (const empty of ['', '\t', ' , ']) {
+      const { subnets, refusals } = read({ [keys.subnets]: empty });
+      assert.equal(subnets, undefined);
+      assert.match(refusals[0]?.message ?? '', /expected subnet ids or Name tags, or no annotation/);
+    }
   });
 
   for (const key of [keys.targetGroupAttributes, keys.targetType, keys.eipAllocations, keys.privateAddresses]) {

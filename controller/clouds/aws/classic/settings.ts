@@ -1,12 +1,13 @@
 import type { DesiredLoadBalancer, DesiredPort, Refusal } from '../../load-balancers.ts';
+import { itemsOf, namesNoSubnet, passedOver, readAdditionalTags, readInternal } from '../annotation-values.ts';
 import type { AwsConfig } from '../config.ts';
 import { keys } from '../load-balancer-annotations.ts';
-import { isReservedTag, type Tags } from '../load-balancer-tags.ts';
+import type { Tags } from '../load-balancer-tags.ts';
 import type { Attributes, HealthCheck, Listener } from './classic-load-balancer.ts';
 
 /** What the annotations and fields of one Service mean for a classic load balancer. Undefined = not understood: what is there stays. */
 export interface ClassicSettings {
-  readonly internal: boolean;
+  readonly internal: boolean | undefined;
   /** Ids or Name tags; empty = discovered. */
   readonly subnets: readonly string[] | undefined;
   /** Instead of a group of its own. */
@@ -25,6 +26,8 @@ export interface ClassicSettings {
   readonly refusals: readonly Refusal[];
   /** What is made all the same is what was meant, without these. */
   readonly notes: readonly Refusal[];
+  /** Values that the classic controller passes over without a word: so does this, and says it. */
+  readonly remarks: readonly string[];
 }
 
 export type ClassicConfig = Pick<
@@ -42,6 +45,7 @@ export function readClassicSettings(desired: DesiredLoadBalancer, config: Classi
   const { annotations } = desired;
   const refusals: Refusal[] = [];
   const notes: Refusal[] = [];
+  const remarks: string[] = [];
   const text = (key: string): string | undefined => annotations[key]?.trim() || undefined;
   const refuse = (key: string, expected: string): undefined => {
     refusals.push({ reason: 'Unsupported', message: `${key}: ${JSON.stringify(annotations[key])}, ${expected}` });
@@ -66,7 +70,7 @@ export function readClassicSettings(desired: DesiredLoadBalancer, config: Classi
     return refuse(key, `expected a number, ${least} to ${most}`);
   };
   const list = (key: string, form: RegExp, expected: string): readonly string[] | undefined => {
-    const items = (annotations[key] ?? '').split(',').flatMap((item) => item.trim() || []);
+    const items = itemsOf(annotations[key]);
     if (items.every((item) => form.test(item)) && new Set(items).size === items.length) return items;
     return refuse(key, expected);
   };
@@ -78,17 +82,20 @@ export function readClassicSettings(desired: DesiredLoadBalancer, config: Classi
     refuse(keys.backendProtocol, 'expected http, https, ssl or tcp');
   }
   const listeners = readListeners();
-  const groupIds = 'expected different ids sg-…';
   const health = readHealth(config.healthProbe);
   const proxy = text(keys.proxyProtocol);
   if (proxy !== undefined && proxy !== '*') refuse(keys.proxyProtocol, 'expected * (all ports), or no annotation');
-  const internal = text(keys.internal);
+  const read = readInternal(annotations);
+  if ('key' in read) refuse(read.key, read.expected);
+  if (namesNoSubnet(annotations)) refuse(keys.subnets, 'expected subnet ids or Name tags, or no annotation');
 
   return {
-    internal: internal !== undefined && internal !== 'false',
-    subnets: list(keys.subnets, /^.+$/, 'expected different subnet ids or Name tags'),
-    securityGroups: list(keys.securityGroups, /^sg-[0-9a-z]+$/, groupIds),
-    extraSecurityGroups: list(keys.extraSecurityGroups, /^sg-[0-9a-z]+$/, groupIds),
+    internal: 'internal' in read ? read.internal : undefined,
+    subnets: namesNoSubnet(annotations)
+      ? undefined
+      : list(keys.subnets, /^.+$/, 'expected different subnet ids or Name tags'),
+    securityGroups: groups(keys.securityGroups),
+    extraSecurityGroups: groups(keys.extraSecurityGroups),
     listeners,
     sslPolicy: text(keys.sslPolicy),
     proxyProtocol: proxy === undefined ? false : proxy === '*' ? true : undefined,
@@ -98,7 +105,17 @@ export function readClassicSettings(desired: DesiredLoadBalancer, config: Classi
     tags: readTags(),
     refusals: unrepeated(refusals),
     notes,
+    remarks,
   };
+
+  function groups(key: string): readonly string[] | undefined {
+    const named = itemsOf(annotations[key]);
+    const ids = [...new Set(named)];
+    if (!ids.every((id) => /^sg-[0-9a-z]+$/.test(id))) return refuse(key, 'expected ids sg-…');
+    if (named.length > ids.length)
+      remarks.push(passedOver(annotations, key, 'a group that is named twice is used once'));
+    return ids;
+  }
 
   function refuseFields(): void {
     const refuseField = (message: string) => refusals.push({ reason: 'Unsupported', message });
@@ -148,9 +165,12 @@ export function readClassicSettings(desired: DesiredLoadBalancer, config: Classi
     const known = new Set(
       desired.ports.flatMap(({ port, name }) => [String(port), ...(name ? [name.toLowerCase()] : [])]),
     );
-    if (!all && !names.every((name) => known.has(name))) {
+    const strange = all || certificate === undefined ? [] : names.filter((name) => !known.has(name));
+    // With none left, TLS would end nowhere, and clients would be answered in plain text.
+    if (strange.length > 0 && strange.length === names.length)
       refuse(keys.sslPorts, `expected numbers or names of the Service's ports: ${[...known].join(', ')}`);
-    }
+    else if (strange.length > 0)
+      remarks.push(passedOver(annotations, keys.sslPorts, `the Service has no port ${strange.join(', ')}`));
     if (
       refusals.some(({ message }) =>
         [keys.sslCertificate, keys.sslPorts, keys.backendProtocol].some((key) => message.startsWith(key)),
@@ -240,16 +260,14 @@ export function readClassicSettings(desired: DesiredLoadBalancer, config: Classi
   }
 
   function readTags(): Tags {
-    const pairs = (text(keys.additionalTags) ?? '').split(',').flatMap((item) => item.trim() || []);
-    const tags = pairs.map((pair): [string, string] => {
-      const at = pair.indexOf('=');
-      return at < 0 ? [pair, ''] : [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
-    });
-    if (tags.some(([key]) => key === '' || isReservedTag(key) || key.length > 128)) {
-      refuse(keys.additionalTags, 'expected key=value pairs, no key of aws:, kubernetes.io/ or mooring.dev/');
+    const tags = readAdditionalTags(annotations);
+    if ('expected' in tags) {
+      refuse(keys.additionalTags, tags.expected);
       return {};
     }
-    return Object.fromEntries(tags);
+    if (tags.keyless.length > 0)
+      remarks.push(passedOver(annotations, keys.additionalTags, `no key in ${JSON.stringify(tags.keyless.join(','))}`));
+    return tags.tags;
   }
 }
 

@@ -10,7 +10,8 @@ import { type NlbStep, type PlaceWish, securityGroupStep, stepOf } from './step.
 
 /** Why what is wanted has another address than this load balancer; undefined when it has not. */
 export function addressChange({ settings, desired }: Wanted, own: LoadBalancer): string | undefined {
-  if (settings.scheme !== own.scheme) return `from ${own.scheme} to ${settings.scheme}, see ${keys.internal}`;
+  if (settings.scheme !== own.scheme && !settings.unclear.has(keys.scheme))
+    return `from ${own.scheme} to ${settings.scheme}, see ${keys.internal}`;
   const lost = lostSubnets(settings, own);
   if (lost.length > 0 && !desired.mayChangeAddress)
     return `its addresses in ${lost.join(', ')} would go, see ${keys.subnets}`;

@@ -76,7 +76,7 @@ export function planNlb(
   const wanted: Wanted = { desired, settings, subject, listeners, cluster, tags, context, adopting };
   const told = [...settings.refusals, ...settings.notes, ...strangers(desired, context.accepts), ...refusals];
   const plan = attach ? planAttached(wanted, pieces, observed) : planOfItsOwn(wanted, pieces);
-  return { ...plan, refusals: [...told, ...plan.refusals] };
+  return { ...plan, refusals: [...told, ...plan.refusals], remarks: settings.remarks };
 }
 
 function planOfItsOwn(wanted: Wanted, pieces: Pieces | undefined): NlbPlan {

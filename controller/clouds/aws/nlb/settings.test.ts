@@ -23,6 +23,47 @@ describe('annotations of a network load balancer', () => {
     assert.equal(read({ [keys.internal]: '' }).scheme, 'internet-facing');
   });
 
+  it('internal by the name that the other controller of AWS has for it, unless the two contradict each other', () => {
+    assert.equal(read({ [keys.scheme]: 'internal' }).scheme, 'internal');
+    assert.equal(read({ [keys.scheme]: 'internet-facing' }).scheme, 'internet-facing');
+    for (const annotations of [
+      { [keys.scheme]: 'internal', [keys.internal]: 'false' },
+      { [keys.scheme]: 'internet-facing', [keys.internal]: 'true' },
+      { [keys.scheme]: 'private' },
+    ]) {
+      const { refusals, unclear } = read(annotations);
+      assert.ok(unclear.has(keys.scheme));
+      assert.match(refusals[0]?.message ?? '', /aws-load-balancer-scheme: "/);
+    }
+  });
+
+  it('what the classic controller passes over is told in one line each, and nothing waits for it', () => {
+    const settings = read(
+      certificate({
+        ...{ [keys.sslPorts]: '80,8443', [keys.backendProtocol]: 'http' },
+        ...{ [keys.securityGroups]: 'sg-1,sg-1', [keys.additionalTags]: 'Owner = team a, =x, , Cost=1=2' },
+      }),
+    );
+    assert.deepEqual([settings.refusals, settings.notes], [[], []]);
+    assert.deepEqual(settings.remarks, [
+      `${keys.securityGroups}: "sg-1,sg-1": a group that is named twice is used once`,
+      `${keys.sslPorts}: "80,8443": the Service has no port 8443`,
+      `${keys.backendProtocol}: "http": without effect on a network load balancer, where ssl or tcp is`,
+      `${keys.additionalTags}: "Owner = team a, =x, , Cost=1=2": no key in "=x"`,
+    ]);
+    assert.deepEqual(settings.tags, { Owner: 'team a', Cost: '1=2' });
+    assert.deepEqual(settings.securityGroups, ['sg-1']);
+    assert.equal(settings.tls?.toMembers, false);
+  });
+
+  it('refuses an empty list of subnets, since none can be meant', () => {
+    for (const empty of ['', '\t', ' , ']) {
+      const { refusals, unclear } = read({ [keys.subnets]: empty });
+      assert.ok(unclear.has(keys.subnets));
+      assert.match(refusals[0]?.message ?? '', /expected subnet ids or Name tags, or no annotation/);
+    }
+  });
+
   it('TLS on all ports, or on those that are named by number or name', () => {
     const arn = 'arn:aws:acm:eu-west-1:123456789012:certificate/1';
     assert.deepEqual(read({ [keys.sslCertificate]: arn }).tls, {
@@ -51,7 +92,7 @@ describe('annotations of a network load balancer', () => {
     ['a probe on no port', { [keys.healthPort]: '70000' }, /1 to 65535/],
     ['a path that is none', { [keys.healthPath]: 'healthz' }, /a path/],
     ['a port that the Service has not', certificate({ [keys.sslPorts]: '8443' }), /80, p80/],
-    ['a protocol to members that is none', certificate({ [keys.backendProtocol]: 'https' }), /ssl or tcp/],
+    ['a protocol to members that is none', certificate({ [keys.backendProtocol]: 'tls' }), /ssl or tcp/],
     ['no certificate', { [keys.sslCertificate]: 'my-cert' }, /ARN/],
     ['a tag of ours', { [keys.additionalTags]: 'kubernetes.io/service-name=x' }, /key=value/],
     ['an unknown attribute', { [keys.targetGroupAttributes]: 'stickiness.enabled=true' }, /proxy_protocol_v2/],

@@ -1,6 +1,7 @@
 import type { DesiredLoadBalancer, Refusal } from '../../load-balancers.ts';
+import { itemsOf, namesNoSubnet, passedOver, readAdditionalTags, readInternal } from '../annotation-values.ts';
 import { keys } from '../load-balancer-annotations.ts';
-import { isReservedTag, type Tags } from '../load-balancer-tags.ts';
+import type { Tags } from '../load-balancer-tags.ts';
 
 export type Scheme = 'internet-facing' | 'internal';
 
@@ -46,6 +47,8 @@ export interface NlbSettings {
   readonly refusals: readonly Refusal[];
   /** Asked for and not done, and all the same what is made is what was meant. */
   readonly notes: readonly Refusal[];
+  /** Values that the classic controller passes over without a word: so does this, and says it. */
+  readonly remarks: readonly string[];
 }
 
 const only = 'of a classic load balancer only';
@@ -63,6 +66,7 @@ export function readNlbSettings(desired: DesiredLoadBalancer, options: { readonl
   const { annotations } = desired;
   const refusals: Refusal[] = [];
   const notes: Refusal[] = [];
+  const remarks: string[] = [];
   const unclear = new Set<string>();
   const text = (key: string): string | undefined => annotations[key]?.trim() || undefined;
   const refuse = (key: string, expected: string): undefined => {
@@ -84,7 +88,7 @@ export function readNlbSettings(desired: DesiredLoadBalancer, options: { readonl
     return refuse(key, `expected a number, ${least} to ${most}`);
   };
   const list = (key: string, form: RegExp, expected: string): readonly string[] => {
-    const items = (annotations[key] ?? '').split(',').flatMap((item) => item.trim() || []);
+    const items = itemsOf(annotations[key]);
     if (items.every((item) => form.test(item)) && new Set(items).size === items.length) return items;
     refuse(key, expected);
     return [];
@@ -106,8 +110,9 @@ export function readNlbSettings(desired: DesiredLoadBalancer, options: { readonl
       message: 'spec.sessionAffinity: ClientIP is not possible with load balancers of AWS, expected None',
     });
 
-  const internal = text(keys.internal);
-  const scheme: Scheme = internal === undefined || internal === 'false' ? 'internet-facing' : 'internal';
+  const read = readInternal(annotations);
+  if ('key' in read) refuse(read.key, read.expected);
+  const scheme: Scheme = 'internal' in read && read.internal ? 'internal' : 'internet-facing';
   const eips = list(keys.eipAllocations, /^eipalloc-[0-9a-z]+$/, 'expected different ids eipalloc-…');
   if (eips.length > 0 && scheme === 'internal')
     refuse(keys.eipAllocations, `not possible with an internal load balancer; expected ${keys.privateAddresses}`);
@@ -119,13 +124,18 @@ export function readNlbSettings(desired: DesiredLoadBalancer, options: { readonl
   if (privateAddresses.length > 0 && scheme === 'internet-facing')
     refuse(keys.privateAddresses, `possible only with an internal load balancer; set ${keys.internal} to true`);
   const subnets = list(keys.subnets, /^.+$/, 'expected different subnet ids or Name tags');
+  if (namesNoSubnet(annotations)) refuse(keys.subnets, 'expected subnet ids or Name tags, or no annotation');
   for (const [key, given] of [
     [keys.eipAllocations, eips],
     [keys.privateAddresses, privateAddresses],
   ] as const)
     if (given.length > 0 && subnets.length > 0 && given.length !== subnets.length && !unclear.has(key))
       refuse(key, `expected as many as the ${subnets.length} subnets of ${keys.subnets}`);
-  const securityGroups = list(keys.securityGroups, /^sg-[0-9a-z]+$/, 'expected different ids sg-…');
+  const named = itemsOf(annotations[keys.securityGroups]);
+  const securityGroups = [...new Set(named)];
+  if (!securityGroups.every((id) => /^sg-[0-9a-z]+$/.test(id))) refuse(keys.securityGroups, 'expected ids sg-…');
+  else if (named.length > securityGroups.length)
+    remarks.push(passedOver(annotations, keys.securityGroups, 'a group that is named twice is used once'));
   if (securityGroups.length > 0 && !options.managed)
     refuse(keys.securityGroups, 'possible only with NLBSecurityGroupMode = Managed in the cloud config');
 
@@ -136,7 +146,7 @@ export function readNlbSettings(desired: DesiredLoadBalancer, options: { readonl
     scheme,
     targetType: targetTypeText === 'ip' ? ('ip' as const) : ('instance' as const),
     subnets,
-    securityGroups,
+    securityGroups: unclear.has(keys.securityGroups) ? [] : securityGroups,
     eips: unclear.has(keys.eipAllocations) ? [] : eips,
     privateAddresses: unclear.has(keys.privateAddresses) ? [] : privateAddresses,
     crossZone: flag(keys.crossZone) ?? false,
@@ -146,7 +156,7 @@ export function readNlbSettings(desired: DesiredLoadBalancer, options: { readonl
     ...readTargetGroupAttributes(),
     health: readHealth(),
   };
-  return { ...settings, unclear, refusals, notes };
+  return { ...settings, unclear, refusals, notes, remarks };
 
   function readAccessLog(): NlbSettings['accessLog'] {
     if (flag(keys.accessLogEnabled) !== true) return undefined;
@@ -168,11 +178,20 @@ export function readNlbSettings(desired: DesiredLoadBalancer, options: { readonl
     const ports = (text(keys.sslPorts) ?? '*').split(',').flatMap((item) => item.trim() || []);
     const all = ports.includes('*');
     const known = new Set(desired.ports.flatMap(({ port, name }) => [String(port), ...(name ? [name] : [])]));
-    if (!all && !ports.every((port) => known.has(port)))
+    const strange = all ? [] : ports.filter((port) => !known.has(port));
+    // With none left, TLS would end nowhere, and clients would be answered in plain text.
+    if (strange.length > 0 && strange.length === ports.length)
       refuse(keys.sslPorts, `expected numbers or names of the Service's ports: ${[...known].join(', ')}`);
+    else if (strange.length > 0)
+      remarks.push(passedOver(annotations, keys.sslPorts, `the Service has no port ${strange.join(', ')}`));
     const backend = text(keys.backendProtocol)?.toLowerCase();
-    if (backend !== undefined && backend !== 'ssl' && backend !== 'tcp')
+    const ofClassic = backend === 'http' || backend === 'https';
+    if (backend !== undefined && backend !== 'ssl' && backend !== 'tcp' && !ofClassic)
       refuse(keys.backendProtocol, 'expected ssl or tcp with a network load balancer');
+    else if (ofClassic)
+      remarks.push(
+        passedOver(annotations, keys.backendProtocol, 'without effect on a network load balancer, where ssl or tcp is'),
+      );
     return {
       certificate,
       policy: text(keys.sslPolicy),
@@ -182,20 +201,19 @@ export function readNlbSettings(desired: DesiredLoadBalancer, options: { readonl
   }
 
   function readTags(): Tags {
-    const pairs = (text(keys.additionalTags) ?? '').split(',').flatMap((item) => item.trim() || []);
-    const tags = pairs.map((pair) => {
-      const [key = '', value = ''] = pair.split('=');
-      return [key, value] as const;
-    });
-    if (tags.some(([key]) => key === '' || isReservedTag(key) || key.length > 128)) {
-      refuse(keys.additionalTags, 'expected key=value pairs, no key of aws:, kubernetes.io/ or mooring.dev/');
+    const read = readAdditionalTags(annotations);
+    if ('expected' in read) {
+      refuse(keys.additionalTags, read.expected);
       return {};
     }
-    if (tags.length > 40) {
+    if (read.keyless.length > 0)
+      remarks.push(passedOver(annotations, keys.additionalTags, `no key in ${JSON.stringify(read.keyless.join(','))}`));
+    const { tags } = read;
+    if (Object.keys(tags).length > 40) {
       refuse(keys.additionalTags, 'expected 40 tags at the most: AWS allows 50 in all');
       return {};
     }
-    return Object.fromEntries(tags);
+    return tags;
   }
 
   function readTargetGroupAttributes(): Pick<NlbSettings, 'preserveClientIp' | 'proxyProtocol'> {

@@ -42,7 +42,7 @@ describe('a value that cannot be read changes nothing that stands', () => {
       [keys.healthyThreshold]: '99',
       [keys.crossZone]: 'on',
       [keys.healthPath]: 'ok',
-      [keys.additionalTags]: '=b',
+      [keys.additionalTags]: 'aws:a=b',
     },
     ...{ [keys.targetGroupAttributes]: 'proxy', [keys.subnets]: 'subnet-a,subnet-a', [keys.eipAllocations]: 'eip-1' },
     ...{ [keys.accessLogEnabled]: 'on', [keys.accessLogBucket]: '', [keys.securityGroups]: 'sg-1,sg_2' },

@@ -1,0 +1,23 @@
+import type { ServiceId } from './endpoints.ts';
+
+/** By name without case, blanks and hyphens: the SDK's service id, and the name in its endpoints, which both kinds share. */
+const called: Readonly<Record<string, readonly ServiceId[]>> = {
+  ec2: ['EC2'],
+  sts: ['STS'],
+  elasticloadbalancing: ['Elastic Load Balancing'],
+  elasticloadbalancingv2: ['Elastic Load Balancing v2'],
+};
+/** The name in the SDK's endpoints. */
+const bothKinds = 'elasticloadbalancing';
+/** Of the classic controller and its neighbours; nothing here calls them. */
+const notCalled: ReadonlySet<string> = new Set(['autoscaling', 'ecr', 'iam', 'kms', 'ssm']);
+
+/** Which services `[ServiceOverride] Service` means; none where nothing here calls it, undefined where there is none of that name. */
+export function overriddenServices(name: string): readonly ServiceId[] | undefined {
+  if (name.toLowerCase() === bothKinds) return ['Elastic Load Balancing', 'Elastic Load Balancing v2'];
+  const plain = name.toLowerCase().replaceAll(/[\s-]/g, '');
+  if (Object.hasOwn(called, plain)) return called[plain];
+  return notCalled.has(plain) ? [] : undefined;
+}
+
+export const overridable = 'EC2, Elastic Load Balancing, Elastic Load Balancing v2 or STS';
