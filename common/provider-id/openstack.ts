@@ -4,7 +4,7 @@ const segment = /^[^/\s]+$/;
 
 /**
  * `openstack:///<server id>`, or `openstack://<region>/<server id>` where regional ids are asked for. As upstream's controller does,
- * `/<id>` without a scheme is accepted and a bare `<id>` is not.
+ * `/<id>` and `<region>/<id>` without a scheme are accepted and a bare `<id>` is not.
  */
 export const openstack: ProviderIdCodec = {
   cloud: 'openstack',
@@ -18,7 +18,6 @@ export const openstack: ProviderIdCodec = {
     const region = rest.slice(0, slash);
     const id = rest.slice(slash + 1);
     if (!segment.test(id) || (region !== '' && !segment.test(region))) return undefined;
-    if (scheme === undefined && region !== '') return undefined;
     return region === '' ? { instanceId: id } : { instanceId: id, region };
   },
   print({ instanceId: id, region }) {

@@ -29,6 +29,7 @@ describe('the configuration of load balancers', () => {
         ingressHostnameSuffix: undefined,
         maxShared: 2,
         defaultTlsContainerRef: undefined,
+        barbican: true,
         serialCalls: false,
       },
       warnings: [],
@@ -87,7 +88,7 @@ provider-requires-serial-api-calls = 1
       nodeSelector: [
         { key: 'role', value: 'ingress' },
         { key: 'gpu', value: undefined },
-        { key: 'zone', value: '' },
+        { key: 'zone', value: undefined },
       ],
       cascadeDelete: false,
       flavorId: uuid(6),
@@ -95,6 +96,7 @@ provider-requires-serial-api-calls = 1
       ingressHostnameSuffix: 'example.net',
       maxShared: 4,
       defaultTlsContainerRef: 'https://barbican/v1/containers/c1',
+      barbican: false,
       serialCalls: true,
     });
   });
@@ -126,6 +128,12 @@ member-subnet-id = ${uuid(0)}
     ]);
   });
 
+  it('warns of a store of containers it does not know, and takes its references as they are', () => {
+    const { config, warnings } = read('[LoadBalancer]\ncontainer-store=vault\n');
+    assert.deepEqual(warnings, ['[LoadBalancer] container-store: "vault" is none of barbican, external']);
+    assert.equal(config.barbican, false);
+  });
+
   const bad: [string, RegExp][] = [
     ['lb-version = v1', /cloud\.conf line 2: \[LoadBalancer\] lb-version: "v1", expected v2/],
     ['lb-method = round_robin', /lb-method: "round_robin", expected one of ROUND_ROBIN, LEAST_CONNECTIONS/],
@@ -139,7 +147,6 @@ member-subnet-id = ${uuid(0)}
     ['max-shared-lb = 0', /max-shared-lb: "0", expected a whole number from 1 to 1000/],
     ['max-shared-lb = two', /max-shared-lb: "two", expected a whole number/],
     ['enabled = maybe', /enabled: "maybe", expected true or false/],
-    ['container-store = vault', /container-store: "vault", expected one of barbican, external/],
     ...['subnet-id', 'network-id', 'member-subnet-id', 'floating-network-id', 'floating-subnet-id', 'flavor-id'].map(
       (key): [string, RegExp] => [
         `${key} = public`,

@@ -43,6 +43,8 @@ export interface LoadBalancerConfig {
   /** Services on one load balancer. */
   readonly maxShared: number;
   readonly defaultTlsContainerRef: string | undefined;
+  /** The references are Barbican's URLs; those of another store are passed on to Octavia as they are. */
+  readonly barbican: boolean;
   /** The provider takes one object in one call: no load balancer with its parts, no batches of members. */
   readonly serialCalls: boolean;
 }
@@ -78,8 +80,7 @@ export function loadBalancerConfigOf(file: GcfgFile): { config: LoadBalancerConf
   const section = readSection(file, 'LoadBalancer');
   const flag = (key: string, byDefault: boolean) => section.boolean(key) ?? byDefault;
   oneOf(section, 'lb-version', ['v2']);
-  // Octavia itself refuses a reference that is none, whichever store it is in.
-  oneOf(section, 'container-store', ['barbican', 'external']);
+  const store = section.text('container-store') ?? 'barbican';
   const provider = section.text('lb-provider') ?? 'amphora';
   const config: LoadBalancerConfig = {
     enabled: flag('enabled', true),
@@ -105,16 +106,24 @@ export function loadBalancerConfigOf(file: GcfgFile): { config: LoadBalancerConf
       : undefined,
     maxShared: integer(section, 'max-shared-lb', 2, [1, 1000]),
     defaultTlsContainerRef: section.text('default-tls-container-ref'),
+    barbican: store === 'barbican',
     serialCalls: flag('provider-requires-serial-api-calls', false),
   };
   const { method } = config;
   if (provider === 'ovn' && method !== 'SOURCE_IP_PORT') {
     throw section.error('lb-method', `${JSON.stringify(method)}, expected SOURCE_IP_PORT with lb-provider ovn`);
   }
-  const warnings = knownProviders.has(provider)
-    ? []
-    : [`[LoadBalancer] lb-provider: ${JSON.stringify(provider)} is none of ${[...knownProviders].join(', ')}`];
+  const warnings = [
+    ...strange('lb-provider', provider, [...knownProviders]),
+    ...strange('container-store', store, ['barbican', 'external']),
+  ];
   return { config, warnings };
+}
+
+function strange(key: string, value: string, known: readonly string[]): readonly string[] {
+  return known.includes(value)
+    ? []
+    : [`[LoadBalancer] ${key}: ${JSON.stringify(value)} is none of ${known.join(', ')}`];
 }
 
 function placementOf(section: GcfgReader): Placement {
@@ -149,7 +158,7 @@ function nodeSelectorOf(section: GcfgReader): LoadBalancerConfig['nodeSelector']
     if (key.trim() === '' || rest.length > 1) {
       throw section.error('node-selector', `${JSON.stringify(text)}, expected labels such as role=ingress,gpu`);
     }
-    return [{ key: key.trim(), value: rest[0]?.trim() }];
+    return [{ key: key.trim(), value: rest[0]?.trim() || undefined }];
   });
 }
 

@@ -1,10 +1,14 @@
 import type { AnnotationDefinition } from '../../load-balancers.ts';
 
 const prefix = 'loadbalancer.openstack.org/';
+const legacyPrefix = 'service.beta.kubernetes.io/openstack-';
+
+/** Annotations that begin so are meant for Octavia. */
+export const annotationPrefixes: readonly string[] = [prefix, legacyPrefix];
 
 /** The classic controller's annotations. */
 export const keys = {
-  internal: 'service.beta.kubernetes.io/openstack-internal-load-balancer',
+  internal: `${legacyPrefix}internal-load-balancer`,
   loadBalancerId: `${prefix}load-balancer-id`,
   loadBalancerAddress: `${prefix}load-balancer-address`,
   hostname: `${prefix}hostname`,
@@ -48,8 +52,9 @@ export const values = {
   retries: 'a whole number, 1 to 10',
   method: 'ROUND_ROBIN, LEAST_CONNECTIONS or SOURCE_IP; SOURCE_IP_PORT with provider ovn',
   hostname: 'a DNS name',
-  nodeSelector: 'labels such as role=ingress,gpu; one without = may have any value',
-  container: "the URL of a container or secret of the key manager; empty = the cloud config's is not used",
+  nodeSelector: 'labels such as role=ingress,gpu; one without a value may have any',
+  container:
+    "the URL of a container or secret of the key manager (any text unless container-store is barbican); empty = the cloud config's is not used",
   class: 'the name of a [LoadBalancerClass] of the cloud config',
   subnetName: 'a name, a glob, or ~ and a regular expression; ! in front negates',
   subnetTags: 'tags, separated by commas: any of them; & in front all, ! none, !& not all',

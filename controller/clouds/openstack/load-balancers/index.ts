@@ -3,7 +3,7 @@ import type { Log } from '../../../../common/process/log.ts';
 import type { LoadBalancers } from '../../load-balancers.ts';
 import type { OpenStackClient } from '../client.ts';
 import type { LoadBalancerConfig } from '../load-balancer-config.ts';
-import { annotationDefinitions } from './annotations.ts';
+import { annotationDefinitions, annotationPrefixes } from './annotations.ts';
 import { octaviaSteps } from './apply.ts';
 import { nodeLabels } from './node-labels.ts';
 import type { OctaviaObserved } from './observed.ts';
@@ -37,6 +37,7 @@ export function createLoadBalancers({
   const reads = octaviaReads({ client, clock, config, providerIDOf });
   return {
     annotations: annotationDefinitions,
+    annotationPrefixes,
     nodeLabels: nodeLabels(config),
     maxMembers: undefined,
     drains: config.provider !== 'ovn',

@@ -216,6 +216,13 @@ describe('settings of an Octavia load balancer', () => {
     assert.equal(minorOf([]), undefined);
   });
 
+  it('a TLS reference of another store than barbican is passed on as it is', () => {
+    const annotations = { [keys.tlsContainerRef]: 'vault/tls/web' };
+    assert.equal(told(read({ annotations })).length, 1);
+    const settings = read({ annotations, config: '[LoadBalancer]\ncontainer-store = external\n' });
+    assert.deepEqual([told(settings), settings.tlsRef], [[], 'vault/tls/web']);
+  });
+
   it('a node selector comes from the annotation, otherwise from the configuration, and what cannot be read asks for nothing', () => {
     const { config } = loadBalancerConfigOf(parseGcfg('[LoadBalancer]\nnode-selector = a=b,c\n', 'cloud.conf'));
     const labels = nodeLabels(config);
@@ -223,7 +230,7 @@ describe('settings of an Octavia load balancer', () => {
       { key: 'a', value: 'b' },
       { key: 'c', value: undefined },
     ]);
-    assert.deepEqual(labels({ [keys.nodeSelector]: 'x=' }), [{ key: 'x', value: '' }]);
+    assert.deepEqual(labels({ [keys.nodeSelector]: 'x=' }), [{ key: 'x', value: undefined }]);
     assert.deepEqual(labels({ [keys.nodeSelector]: '' }), []);
     assert.deepEqual(labels({ [keys.nodeSelector]: '!' }), []);
   });

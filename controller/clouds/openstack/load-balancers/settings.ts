@@ -137,7 +137,7 @@ export function readSettings(desired: DesiredLoadBalancer, { config, features }:
     forwardedFor = undefined;
   }
 
-  const url = (value: string) => (value === '' || URL.canParse(value) ? value : undefined);
+  const url = (value: string) => (value === '' || !config.barbican || URL.canParse(value) ? value : undefined);
   let tlsRef = read<string>(keys.tlsContainerRef, values.container, config.defaultTlsContainerRef ?? '', url);
   if (!needs(!features.layer4, keys.tlsContainerRef, 'TLS', (value) => value === '')) tlsRef = undefined;
   else if (tlsRef && features.layer4) {
