@@ -15,6 +15,7 @@ const anyMask: RouteBounds = { ...bounds, masks: {} };
 const claim = (node: string, range: string, createdAtMs: number, hasRoute = false): RangeClaim => ({
   node,
   createdAtMs,
+  claimedAt: 0,
   range: cidr(range),
   hasRoute,
 });
@@ -95,6 +96,7 @@ describe('any pod ranges', () => {
     fc.record({
       node: fc.constantFrom(...'abcdefgh'),
       createdAtMs: fc.nat(5),
+      claimedAt: fc.nat(2),
       range: fc.oneof(near, someRange),
       hasRoute: fc.boolean(),
     }),

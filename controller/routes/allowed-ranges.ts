@@ -5,6 +5,8 @@ import { blockKey, boundsFault, type RouteBounds } from './route-bounds.ts';
 /** A pod range that a Node says is its own. A kubelet may write what it likes there while it registers. */
 export interface RangeClaim {
   readonly node: string;
+  /** See ClaimOrder. */
+  readonly claimedAt: number;
   readonly createdAtMs: number;
   readonly range: Cidr;
   /** A route to this very range leads to the Node's instance. */
@@ -28,8 +30,8 @@ const crowd = 2;
 
 /**
  * The claims for which no route may be made, and why; all others get theirs. A range outside the bounds counts for
- * nothing, so it is in the way of no other Node. Of two that overlap, the one with a route wins, then the older Node,
- * then the first by name. But a range that holds those of several other Nodes loses to all of them; if it has a route,
+ * nothing, so it is in the way of no other Node. Of two that overlap, the one with a route wins, then the one that was
+ * shown first, then the older Node, then the first by name. But a range that holds those of several other Nodes loses to all of them; if it has a route,
  * only those with a route count. Pure; linear in the number of claims.
  */
 export function refusedClaims<C extends RangeClaim>(
@@ -49,7 +51,7 @@ export function refusedClaims<C extends RangeClaim>(
   const contenders: C[] = [];
   for (const claim of claims) {
     const fault = boundsFault(claim.range, bounds);
-    const vm = addresses.get(ownKey(claim.range));
+    const vm = addresses.size === 0 ? undefined : addresses.get(ownKey(claim.range));
     if (fault) refuse(claim, fault.message);
     else if (vm) refuse(claim, `contains ${vm.address.text.replace(/\/.*/, '')}, the address of Node ${vm.node}`);
     // What was made under another mask goes on being the range of its Node.
@@ -95,6 +97,7 @@ function contest<C extends RangeClaim>(
 function byRank(a: RangeClaim, b: RangeClaim): number {
   return (
     Number(b.hasRoute) - Number(a.hasRoute) ||
+    a.claimedAt - b.claimedAt ||
     a.createdAtMs - b.createdAtMs ||
     (a.node < b.node ? -1 : a.node > b.node ? 1 : 0)
   );

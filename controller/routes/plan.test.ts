@@ -97,6 +97,11 @@ describe('the plan of routes', () => {
       [`DuplicatePodCIDR ${a4} a9`, `create ${a4} n1`],
     ],
     [
+      'two Nodes with one range: who showed it first gets it, though the other is older',
+      { nodes: [node('n2', [a4], { claimedAt: 1 }), node('n1', [a4], { claimedAt: 2 })] },
+      [`DuplicatePodCIDR ${a4} n1`, `create ${a4} n2`],
+    ],
+    [
       'two Nodes with one range: who has the route keeps it, though the other was first',
       { nodes: [node('n2', [a4]), n1], routes: [route(a4, 'n2')] },
       [`DuplicatePodCIDR ${a4} n1`, `keep ${a4} n2`],
@@ -162,7 +167,7 @@ describe('the plan of routes', () => {
     ],
     [
       'a range that a Node of another scope had first: no route is made here',
-      { nodes: [n2], others: [{ name: 'n1', createdAtMs: 0, podCIDRs: [b4] }] },
+      { nodes: [n2], others: [{ name: 'n1', createdAtMs: 0, claimedAt: 0, podCIDRs: [b4] }] },
       [`DuplicatePodCIDR ${b4} n2`],
     ],
     [

@@ -11,6 +11,8 @@ export interface RoutedNode {
   readonly name: string;
   readonly uid: string;
   readonly createdAtMs: number;
+  /** See ClaimOrder. */
+  readonly claimedAt: number;
   readonly providerID: string;
   readonly podCIDRs: readonly string[];
   readonly addresses: readonly string[];
@@ -24,6 +26,8 @@ export interface RoutedNode {
 export interface OtherNode {
   readonly name: string;
   readonly createdAtMs: number;
+  /** See ClaimOrder. */
+  readonly claimedAt: number;
   readonly podCIDRs: readonly string[];
 }
 
@@ -128,8 +132,8 @@ export function planRoutes<R extends ObservedRoute>(input: RoutesInput<R>): Rout
       const range = parse(text);
       if (range !== undefined) {
         const hasRoute = (byDestination.get(range.text) ?? []).some((route) => leadsTo(route) === instance);
-        const { name, createdAtMs } = node;
-        append(wants, range.text, { node: name, createdAtMs, range, hasRoute, routed: node, instance });
+        const { name, createdAtMs, claimedAt } = node;
+        append(wants, range.text, { node: name, createdAtMs, claimedAt, range, hasRoute, routed: node, instance });
       } else if (!node.paused)
         plan.blocked.push({
           node,
@@ -141,9 +145,9 @@ export function planRoutes<R extends ObservedRoute>(input: RoutesInput<R>): Rout
   }
   const undecided = new Set(input.undecided.map((text) => parse(text)?.text ?? text));
   const claims: RangeClaim[] = [...wants.values()].flat();
-  for (const { name, createdAtMs, podCIDRs } of input.others)
+  for (const { name, createdAtMs, claimedAt, podCIDRs } of input.others)
     for (const range of podCIDRs.map(parse))
-      if (range !== undefined) claims.push({ node: name, createdAtMs, range, hasRoute: false });
+      if (range !== undefined) claims.push({ node: name, createdAtMs, claimedAt, range, hasRoute: false });
   const refused = refusedClaims(claims, input.bounds, input.vmAddresses);
 
   const inRange = (route: R) => {

@@ -12,6 +12,7 @@ import type { ConfiguredCloud } from '../nodes/configured-cloud.ts';
 import { isPaused, isUninitialized, type NodeView, readiness } from '../nodes/node-view.ts';
 import { answeringCloud, ownershipOf } from '../nodes/ownership.ts';
 import type { Resolver } from '../nodes/resolve.ts';
+import type { ClaimOrder } from './claim-order.ts';
 import type { routeMetrics } from './metrics.ts';
 import type { OtherNode, RoutedNode } from './plan.ts';
 
@@ -46,6 +47,7 @@ export function nodesOfScope(
   nodes: Iterable<NodeView>,
   configured: readonly ConfiguredCloud[],
   scope: string,
+  order: ClaimOrder = { of: () => 0 },
 ): {
   readonly nodes: readonly RoutedNode[];
   readonly others: readonly OtherNode[];
@@ -56,10 +58,11 @@ export function nodesOfScope(
     if (node.podCIDRs.length === 0) continue;
     const cloud = routedBy(node, configured);
     if (cloud?.scope === scope) {
-      found.nodes.push(routedNode(node));
+      found.nodes.push(routedNode(node, order.of(node)));
       continue;
     }
-    found.others.push(node);
+    const { name, createdAtMs, podCIDRs } = node;
+    found.others.push({ name, createdAtMs, claimedAt: order.of(node), podCIDRs });
     if (cloud === undefined && mayBeIn(node, configured, scope)) found.undecided.push(...node.podCIDRs);
   }
   return found;
@@ -76,13 +79,14 @@ export function instanceOf(cloud: string, providerID: string): string {
   return id === undefined ? providerID : instanceKey({ cloud, id });
 }
 
-export function routedNode(node: NodeView): RoutedNode {
+function routedNode(node: NodeView, claimedAt: number): RoutedNode {
   const { name, uid, createdAtMs, providerID, podCIDRs } = node;
   const addresses = node.addresses.filter(({ type }) => type === 'InternalIP').map(({ address }) => address);
   return {
     name,
     uid,
     createdAtMs,
+    claimedAt,
     providerID,
     podCIDRs,
     addresses,

@@ -7,6 +7,7 @@ import type { BudgetKeeper } from '../nodes/budget-keeper.ts';
 import { conditionOf, isPaused, isUninitialized, type NodeView } from '../nodes/node-view.ts';
 import { createReconciler, type QueueMetrics, type Reconciler } from '../reconciler.ts';
 import { rememberingParser } from './cidr.ts';
+import { createClaimOrder } from './claim-order.ts';
 import { createNodeConditions, type NodeConditions } from './node-conditions.ts';
 import type { RouteBounds } from './route-bounds.ts';
 import { type RouteContext, routedBy } from './route-context.ts';
@@ -54,6 +55,8 @@ export function createRouteHalf(context: RouteContext, options: RouteHalfOptions
   const parse = rememberingParser();
   const served = resolver.configured.filter(({ api }) => api?.routes);
   const runs = options.enabled && options.bounds.clusterCidrs.length > 0 && served.length > 0;
+  // Standbys hear it too.
+  const order = createClaimOrder(nodes);
   let term: Term | undefined;
 
   nodes.subscribe((event) => {
@@ -111,7 +114,7 @@ export function createRouteHalf(context: RouteContext, options: RouteHalfOptions
         round: (afterMs: number) => rounds.enqueue(scope, { afterMs }),
       };
       const { bounds, budget } = options;
-      const scopeOptions = { bounds, auditMs, budget, parse };
+      const scopeOptions = { bounds, order, auditMs, budget, parse };
       scopes.set(scope, createScopeRoutes(context, api, api.routes, records, scopeOptions, signals));
     }
     return { scopes, rounds, routes, conditions: conditionQueue, nodeConditions };

@@ -6,6 +6,7 @@ import type { ObservedRoute, Routes } from '../clouds/routes.ts';
 import type { BudgetKeeper } from '../nodes/budget-keeper.ts';
 import type { NodeView } from '../nodes/node-view.ts';
 import type { Cidr } from './cidr.ts';
+import type { ClaimOrder } from './claim-order.ts';
 import { networkChange, type Standing } from './condition.ts';
 import { createKnownTable } from './known-table.ts';
 import { planRoutes, type RoutePlan } from './plan.ts';
@@ -21,6 +22,7 @@ import { createVmAddresses } from './vm-addresses.ts';
 
 export interface ScopeOptions {
   readonly bounds: RouteBounds;
+  readonly order: ClaimOrder;
   /** How old what is known of the table may become without a look, milliseconds. */
   readonly auditMs: number;
   readonly budget: BudgetKeeper;
@@ -155,7 +157,7 @@ export function createScopeRoutes<R extends ObservedRoute>(
       cluster: cluster as string,
       bounds: options.bounds,
       vmAddresses: vmAddresses.counted(),
-      ...nodesOfScope(nodes.values(), resolver.configured, scope),
+      ...nodesOfScope(nodes.values(), resolver.configured, scope, options.order),
       table: table.table ?? { routes: [], quota: undefined },
       recorded: (destination, instance) => records.has(scope, destination, instance),
       instanceOf,

@@ -38,6 +38,20 @@ describe('routes to pod ranges that a kubelet chose', () => {
     );
   });
 
+  it('go to the Node that was given its range, not to an older one that takes the same a moment later', async () => {
+    const { world, replica } = begin();
+    world.add('old', []);
+    await world.clock.advance(60_000);
+    await replica.start();
+    await world.clock.advance(1000);
+    world.add('joined', [a4]);
+    world.setPodCIDRs('old', [a4]);
+    await world.clock.advance(10_000);
+    assert.deepEqual(world.table(), [`${a4} -> joined`]);
+    assert.equal(world.network('joined'), 'False RouteCreated');
+    assert.equal(world.network('old'), 'True DuplicatePodCIDR');
+  });
+
   for (const tags of [true, false])
     it(`stand while their Node lives where an older version made them, ${tags ? 'with' : 'without'} tags, and go with it`, async () => {
       const like = tags ? {} : { like: untagged };

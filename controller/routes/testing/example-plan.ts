@@ -16,6 +16,7 @@ export function node(name: string, podCIDRs: readonly string[], changes: Partial
     name,
     uid: `uid-${name}`,
     createdAtMs: number,
+    claimedAt: 0,
     providerID: `sim://${name}`,
     podCIDRs,
     addresses: [`10.0.0.${number}`],
