@@ -35,7 +35,10 @@ export interface Marked {
 interface Holding {
   readonly owner: Owner;
   readonly cidrs: readonly Cidr[];
-  /** Those of `cidrs` that would not be given here. They are not counted, so that no Node can use the ranges up; while there is room, no other Node is given a part of them. */
+  /**
+   * Those of `cidrs` that would not be given here. They are not counted, so that no Node can use the ranges up; while
+   * there is room, no other Node is given a part of them.
+   */
   readonly shunned: readonly Cidr[];
   readonly marked: Marked;
 }

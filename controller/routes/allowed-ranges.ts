@@ -31,8 +31,8 @@ const crowd = 2;
 /**
  * The claims for which no route may be made, and why; all others get theirs. A range outside the bounds counts for
  * nothing, so it is in the way of no other Node. Of two that overlap, the one with a route wins, then the one that was
- * shown first, then the older Node, then the first by name. But a range that holds those of several other Nodes loses to all of them; if it has a route,
- * only those with a route count. Pure; linear in the number of claims.
+ * shown first, then the older Node, then the first by name. But a range that holds those of several other Nodes loses
+ * to all of them; if it has a route, only those with a route count. Pure; linear in the number of claims.
  */
 export function refusedClaims<C extends RangeClaim>(
   claims: readonly C[],

@@ -33,7 +33,10 @@ export function holds(outer: Cidr, inner: Cidr): boolean {
   return contains(outer, inner.family, inner.first) && contains(outer, inner.family, inner.last);
 }
 
-/** One text for the block of this length around an address. CIDR blocks lie in each other or apart, so two blocks overlap where the longer one, cut to the shorter length, is the shorter one. */
+/**
+ * One text for the block of this length around an address. CIDR blocks lie in each other or apart, so two overlap where
+ * the longer one, cut to the length of the shorter one, is the shorter one.
+ */
 export function blockKey(family: Family, address: bigint, prefix: number): string {
   return `${family}/${prefix}/${address >> BigInt(bitsOf(family) - prefix)}`;
 }

@@ -103,6 +103,19 @@ describe('pod ranges of Nodes', () => {
     assert.equal(await replica.metric('mooring_ipam_nodes_strange', '{fault="outside"}'), 0);
   });
 
+  it('that a Node claims for itself beyond one of its own are told, are not counted, and stop nobody', async () => {
+    const { world, replica, all, initialised } = begin('10.244.0.0/23');
+    initialised('rogue', ['10.244.0.0/23']);
+    initialised('wide', ['10.0.0.0/8']);
+    await replica.start();
+    initialised('a');
+    initialised('b');
+    await world.clock.advance(1000);
+    assert.deepEqual(all(), ['a 10.244.0.0/24', 'b 10.244.1.0/24', 'rogue 10.244.0.0/23', 'wide 10.0.0.0/8']);
+    assert.deepEqual([...replica.reasons()].sort(), ['CIDRMaskDiffers rogue', 'CIDRNotInClusterCIDR wide']);
+    assert.equal(await replica.metric('mooring_ipam_nodes_strange', '{fault="mask"}'), 1);
+  });
+
   it('of Services are left out', async () => {
     const { world, replica, ranges, initialised } = begin('10.244.0.0/16', '10.244.0.0/20');
     initialised('a');

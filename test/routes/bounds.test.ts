@@ -53,7 +53,7 @@ describe('routes to pod ranges that a kubelet chose', () => {
   });
 
   for (const tags of [true, false])
-    it(`stand while their Node lives where an older version made them, ${tags ? 'with' : 'without'} tags, and go with it`, async () => {
+    it(`made by an older version ${tags ? 'with' : 'without'} tags stand while their Node lives, and go with it`, async () => {
       const like = tags ? {} : { like: untagged };
       const { world, replica: older } = begin({ clusterCidr: '10.9.0.0/16', ...like });
       const rogue = world.add('rogue', ['10.9.0.0/22']);

@@ -1,18 +1,18 @@
 import type { ServiceId } from './endpoints.ts';
 
-/** By name without case, blanks and hyphens: the SDK's service id, and the name in its endpoints, which both kinds share. */
+/** The SDK's service ids, by name without case, blanks and hyphens. */
 const called: Readonly<Record<string, readonly ServiceId[]>> = {
   ec2: ['EC2'],
   sts: ['STS'],
   elasticloadbalancing: ['Elastic Load Balancing'],
   elasticloadbalancingv2: ['Elastic Load Balancing v2'],
 };
-/** The name in the SDK's endpoints. */
+/** In the SDK's endpoints, which both kinds of load balancer share. */
 const bothKinds = 'elasticloadbalancing';
 /** Of the classic controller and its neighbours; nothing here calls them. */
 const notCalled: ReadonlySet<string> = new Set(['autoscaling', 'ecr', 'iam', 'kms', 'ssm']);
 
-/** Which services `[ServiceOverride] Service` means; none where nothing here calls it, undefined where there is none of that name. */
+/** The services that `[ServiceOverride] Service` means: none where nothing here calls it; undefined = no such service. */
 export function overriddenServices(name: string): readonly ServiceId[] | undefined {
   if (name.toLowerCase() === bothKinds) return ['Elastic Load Balancing', 'Elastic Load Balancing v2'];
   const plain = name.toLowerCase().replaceAll(/[\s-]/g, '');

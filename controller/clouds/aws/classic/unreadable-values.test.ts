@@ -12,6 +12,8 @@ describe('what a Service asks of a classic load balancer and cannot be read', ()
     [{ [keys.sslCertificate]: 'arn:aws:acm:eu-west-1:1:certificate/a' }, keys.sslCertificate, 'arn:aws:acm-typo'],
     [{ [keys.sslCertificate]: 'arn:aws:acm:eu-west-1:1:certificate/a', [keys.sslPorts]: '80' }, keys.sslPorts, '81'],
     [{ [keys.backendProtocol]: 'http' }, keys.backendProtocol, 'htttp'],
+    [{ [keys.scheme]: 'internal' }, keys.scheme, 'private'],
+    [{}, keys.subnets, '\t'],
     [{ [keys.additionalTags]: 'a=b' }, keys.additionalTags, 'aws:a=b'],
     [{ [keys.healthProtocol]: 'TCP' }, keys.healthProtocol, 'TCPP'],
     [{ [keys.healthPort]: '8080' }, keys.healthPort, 'http'],

@@ -24,7 +24,7 @@ describe('a value that cannot be read changes nothing that stands', () => {
     ...{ [keys.targetGroupAttributes]: 'proxy_protocol_v2.enabled=true', [keys.additionalTags]: 'a=b' },
     ...{ [keys.subnets]: 'subnet-a,subnet-b', [keys.eipAllocations]: 'eipalloc-1,eipalloc-2' },
     ...{ [keys.accessLogEnabled]: 'true', [keys.accessLogBucket]: 'logs', [keys.securityGroups]: 'sg-1' },
-    ...{ [keys.unhealthyThreshold]: '4', [keys.healthTimeout]: '8' },
+    ...{ [keys.unhealthyThreshold]: '4', [keys.healthTimeout]: '8', [keys.scheme]: 'internet-facing' },
   };
   const bad: Readonly<Record<string, string>> = {
     ...{
@@ -46,7 +46,7 @@ describe('a value that cannot be read changes nothing that stands', () => {
     },
     ...{ [keys.targetGroupAttributes]: 'proxy', [keys.subnets]: 'subnet-a,subnet-a', [keys.eipAllocations]: 'eip-1' },
     ...{ [keys.accessLogEnabled]: 'on', [keys.accessLogBucket]: '', [keys.securityGroups]: 'sg-1,sg_2' },
-    ...{ [keys.unhealthyThreshold]: '0', [keys.healthTimeout]: '1' },
+    ...{ [keys.unhealthyThreshold]: '0', [keys.healthTimeout]: '1', [keys.scheme]: 'private' },
   };
   for (const key of Object.keys(good)) {
     it(key, async () => {

@@ -5,7 +5,7 @@ import { keys } from './annotations.ts';
 const labelKey = /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const labelValue = /^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 
-/** `a=b,c,d=`: labels that a Node has to carry; one without a value may have any, as upstream. Undefined when it cannot be read. */
+/** `a=b,c,d=`: labels that a Node has to carry; without a value, any, as upstream. Undefined when it cannot be read. */
 export function parseNodeSelector(text: string): readonly NodeLabel[] | undefined {
   const labels: NodeLabel[] = [];
   for (const part of text.split(',').map((one) => one.trim())) {
