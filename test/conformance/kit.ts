@@ -44,6 +44,8 @@ export interface Kit {
   lease(parts?: Parts): Promise<KubeObject>;
   /** A ServiceAccount without rights, and a token for it. */
   account(): Promise<{ name: string; uid: string; token: string }>;
+  /** A ServiceAccount with a Role of these rules in this run's namespace; they hold when it returns. */
+  accountWith(rules: readonly object[]): Promise<{ name: string; token: string }>;
   /** Path of a collection or object in this run's namespace: `path('leases', 'x')`. */
   path(resource: Resource, name?: string): string;
   /** Runs `undo` after the fact. */
@@ -104,7 +106,7 @@ function makeKit(run: Run, undo: (() => Promise<unknown> | undefined)[]): Kit {
   };
   const blank = (apiVersion: string, kind: string, prefix: string) =>
     ({ apiVersion, kind, metadata: { name: run.nextName(prefix) } }) as unknown as KubeObject;
-  return {
+  const kit: Kit = {
     api: run.api,
     client,
     ns,
@@ -128,6 +130,7 @@ function makeKit(run: Run, undo: (() => Promise<unknown> | undefined)[]): Kit {
         spec: { ports: [{ port: 80 }], ...parts.spec },
       }),
     lease: (parts = {}) => create(path('leases'), blank('coordination.k8s.io/v1', 'Lease', 'l'), parts),
+    accountWith: (rules) => accountWith(kit, rules),
     async account() {
       const made = await create(path('serviceaccounts'), blank('v1', 'ServiceAccount', 'a'), {});
       const { name, uid } = made.metadata;
@@ -137,6 +140,33 @@ function makeKit(run: Run, undo: (() => Promise<unknown> | undefined)[]): Kit {
     },
     later: (step) => void undo.push(step),
   };
+  return kit;
+}
+
+async function accountWith(k: Kit, rules: readonly object[]): Promise<{ name: string; token: string }> {
+  const { name, token } = await k.account();
+  const role = k.name('role');
+  const rbac = `/apis/rbac.authorization.k8s.io/v1/namespaces/${k.ns}`;
+  const object = (kind: string, parts: object) => ({
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind,
+    metadata: { name: role },
+    ...parts,
+  });
+  // What is asked for last shows that the authorizer, which learns of bindings by a watch of its own, knows the Role.
+  const probe = { apiGroups: [''], resources: ['configmaps'], resourceNames: [role], verbs: ['get'] };
+  answered(await k.post(`${rbac}/roles`, object('Role', { rules: [...rules, probe] })), 201);
+  k.later(() => k.delete(`${rbac}/roles/${role}`));
+  const binding = {
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'Role', name: role },
+    subjects: [{ kind: 'ServiceAccount', name, namespace: k.ns }],
+  };
+  answered(await k.post(`${rbac}/rolebindings`, object('RoleBinding', binding)), 201);
+  k.later(() => k.delete(`${rbac}/rolebindings/${role}`));
+  const known = async () => (await k.get(k.path('configmaps', role), { token })).status === 404;
+  for (let i = 0; i < 100 && !(await known()); i++) await new Promise((wake) => setTimeout(wake, 50));
+  like(await known(), true);
+  return { name, token };
 }
 
 async function erase(client: Client, path: string): Promise<void> {

@@ -60,6 +60,41 @@ export const leases: Fact[] = [
     },
   },
   {
+    id: 'J2c',
+    says: 'a PUT with the largest version creates an absent Lease once, and is a conflict for all others',
+    async run(k) {
+      const name = k.name();
+      k.later(() => k.delete(k.path('leases', name)));
+      const put = (holderIdentity: string) =>
+        k.put(k.path('leases', name), {
+          metadata: { name, resourceVersion: '9223372036854775807' },
+          spec: { holderIdentity },
+        });
+      const answers = await Promise.all(['a', 'b', 'c'].map(put));
+      like(answers.map((answer) => answer.status).sort(), [201, 409, 409]);
+      refused(await put('d'), 409, 'Conflict');
+    },
+  },
+  {
+    id: 'J2d',
+    says: 'a right to create that is narrowed to a name holds for a PUT of that name, and for no POST',
+    async run(k) {
+      const [mine, kept] = [k.name(), k.name()];
+      const rule = { apiGroups: ['coordination.k8s.io'], resources: ['leases'] };
+      const { token } = await k.accountWith([
+        { ...rule, resourceNames: [mine], verbs: ['get', 'create', 'update'] },
+        { ...rule, resourceNames: [kept], verbs: ['get', 'update'] },
+      ]);
+      k.later(() => k.delete(k.path('leases', mine)));
+      const put = (name: string) => k.put(k.path('leases', name), { metadata: { name }, spec: {} }, { token });
+      const post = (name: string) => k.post(k.path('leases'), { metadata: { name }, spec: {} }, { token });
+      const message = /cannot create resource "leases" in API group "coordination\.k8s\.io"/;
+      refused(await post(mine), 403, 'Forbidden', { message });
+      refused(await put(kept), 403, 'Forbidden', { message });
+      answered(await put(mine), 201);
+    },
+  },
+  {
     id: 'J3',
     says: 'durations are positive and transitions not negative',
     async run(k) {

@@ -92,7 +92,9 @@ export function createKubeApiCore(options: KubeApiCoreOptions): KubeApiCore {
       authorizeRequest(authorizer, user, info);
       if (request.body !== undefined && request.body.length > bodyLimit) throw tooLarge();
       if (request.method === 'HEAD' || request.method === 'OPTIONS') throw methodNotAllowed();
-      return info.kind === 'path' ? answerPath(registry, request) : answerResource(routes, info, request, user);
+      if (info.kind === 'path') return answerPath(registry, request);
+      const authorizeCreate = () => authorizeRequest(authorizer, user, { ...info, verb: 'create' });
+      return answerResource(routes, info, request, user, authorizeCreate);
     } catch (error) {
       return errorAnswer(error);
     }

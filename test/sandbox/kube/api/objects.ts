@@ -36,12 +36,17 @@ export function checkMethod(target: Target, verb: string, onCollection: boolean)
 
 export type LineCache = (resource: Resource, type: string, change: Change) => WatchLine;
 
-/** Answers a request about stored objects. Throws ApiError. */
+/**
+ * Answers a request about stored objects. Throws ApiError.
+ *
+ * @param authorizeCreate throws 403 when the user may not create the object of this name, as a PUT may
+ */
 export function answerObjects(
   target: Target,
   verb: string,
   request: ApiRequest,
   lines: LineCache,
+  authorizeCreate: () => void,
 ): ApiAnswer | WatchAnswer {
   const { world, resource } = target;
   const { query } = request;
@@ -78,7 +83,7 @@ export function answerObjects(
     case 'update': {
       const options = readWriteOptions(query, 'UpdateOptions');
       const body = objectBody(request, resource);
-      const { stored, created } = replace(target, body, options);
+      const { stored, created } = replace(target, body, options, authorizeCreate);
       return one(created ? 201 : 200, stored, options);
     }
     case 'patch': {

@@ -45,12 +45,17 @@ function namesObject(path: string, info: ResourceRequest): boolean {
   return info.name !== '' && !path.replace(/\/$/, '').endsWith(`/${info.resource}`);
 }
 
-/** Finds out which resource is meant and answers. Throws ApiError: 404 and 405 for what is not served, and the rest. */
+/**
+ * Finds out which resource is meant and answers. Throws ApiError: 404 and 405 for what is not served, and the rest.
+ *
+ * @param authorizeCreate throws 403 when the user may not create the object that is asked for, which a PUT may do
+ */
 export function answerResource(
   routes: Routes,
   info: ResourceRequest,
   request: ApiRequest,
   user: User,
+  authorizeCreate: () => void,
 ): ApiAnswer | WatchAnswer {
   const { registry, world } = routes;
   const version = info.group === '' ? info.version : `${info.group}/${info.version}`;
@@ -74,5 +79,5 @@ export function answerResource(
     return answerToken(routes, target, info.verb, request);
   }
   checkMethod(target, info.verb, !named);
-  return answerObjects(target, info.verb, request, routes.lines);
+  return answerObjects(target, info.verb, request, routes.lines, authorizeCreate);
 }

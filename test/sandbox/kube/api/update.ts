@@ -16,8 +16,12 @@ export interface Updated {
   readonly created: boolean;
 }
 
-/** PUT: the body takes the place of the stored object. Absent objects are created where the resource allows it. */
-export function replace(target: Target, body: JsonObject, options: WriteOptions): Updated {
+/**
+ * PUT: the body takes the place of the stored object. Absent objects are created where the resource allows it.
+ *
+ * @param authorizeCreate throws when the user may not create this object
+ */
+export function replace(target: Target, body: JsonObject, options: WriteOptions, authorizeCreate: () => void): Updated {
   const { resource, name, namespace } = target;
   const given = objectOf(body['metadata']);
   const named = textOf(given['name']);
@@ -33,6 +37,7 @@ export function replace(target: Target, body: JsonObject, options: WriteOptions)
     const message = `Precondition failed: UID in precondition: ${textOf(given['uid'])}, UID in object meta: `;
     throw conflict(resource, name, message);
   }
+  authorizeCreate();
   const fresh = { ...body, metadata: withField(given, 'resourceVersion', undefined) };
   return { stored: create(target, fresh, options), created: true };
 }
