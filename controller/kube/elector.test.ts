@@ -170,8 +170,9 @@ describe('the elector', () => {
   it('frees a Lease that it was just taking when told to release', async () => {
     const world = electorWorld();
     const a = world.replica('a');
-    a.weather = (call) => (call.verb === 'create' ? { thereMs: 200, backMs: 200 } : {});
+    a.weather = (call) => (call.verb === 'update' ? { thereMs: 200, backMs: 200 } : {});
     await world.time.advance(300);
+    a.weather = () => ({});
     assert.equal(leaseSpec(world)['holderIdentity'], 'a');
     const released = a.elector.release();
     await world.time.advance(200);

@@ -15,16 +15,15 @@ export interface LeaseStore {
 }
 
 /**
- * Replaces by PUT rather than patch, so that the rights upstream's manifests give (get, create, update) are enough. A PUT of a Lease that is not there creates
- * it, whatever version it names.
+ * Replaces and creates by PUT, for which RBAC knows the name: the right to `create` can then be given for this one
+ * Lease. A POST would need it for every name.
  */
 export function createLeaseStore(
   api: KubeApi,
   at: { readonly namespace: string; readonly name: string },
   timeoutMs: number,
 ): LeaseStore {
-  const collection = `/apis/coordination.k8s.io/v1/namespaces/${at.namespace}/leases`;
-  const path = `${collection}/${at.name}`;
+  const path = `/apis/coordination.k8s.io/v1/namespaces/${at.namespace}/leases/${at.name}`;
   const common = (signal: AbortSignal | undefined) => ({ timeoutMs, urgent: true, ...(signal ? { signal } : {}) });
   return {
     async read(signal) {
@@ -37,9 +36,6 @@ export function createLeaseStore(
     },
     async write(base, record, annotations, signal) {
       const body = leaseBody(at, base, record, annotations);
-      if (base === undefined) {
-        return readLease(await api.call({ verb: 'create', path: collection, body, ...common(signal) }));
-      }
       return readLease(await api.call({ verb: 'update', path, body, ...common(signal) }));
     },
   };

@@ -12,6 +12,9 @@ export interface Lease {
   readonly raw: RawLease;
 }
 
+/** The largest version, which no object has. A PUT with it creates a Lease, and is a conflict where there is one. */
+export const absentVersion = '9223372036854775807';
+
 export interface RawLease {
   readonly apiVersion?: string;
   readonly kind?: string;
@@ -65,7 +68,8 @@ export interface LeaseRecord {
 }
 
 /**
- * The Lease to write: `base` with this record and these annotations, guarded by the version of `base`; a new Lease where there is none. Spec fields of others
+ * The Lease to write: `base` with this record and these annotations, guarded by the version of `base`; without a base
+ * a new Lease, which takes the place of no other. Spec fields of others
  * (`strategy`, `preferredHolder`) stay.
  */
 export function leaseBody(
@@ -74,7 +78,10 @@ export function leaseBody(
   record: LeaseRecord | undefined,
   annotations: Readonly<Record<string, string>>,
 ): unknown {
-  const { managedFields: _, ...metadata } = (base?.raw.metadata ?? {}) as Record<string, unknown>;
+  const { managedFields: _, ...metadata } = (base?.raw.metadata ?? { resourceVersion: absentVersion }) as Record<
+    string,
+    unknown
+  >;
   return {
     apiVersion: 'coordination.k8s.io/v1',
     kind: 'Lease',

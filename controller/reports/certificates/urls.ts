@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import type { Clock } from '../../../common/process/clock.ts';
 import { annotations, names } from '../../../common/well-known.ts';
 import { isConflict, isNotFound, type KubeApi } from '../../kube/api.ts';
+import { leaseBody } from '../../kube/lease.ts';
 
 /** The Lease on which every replica says where it takes reports, each in an annotation of its own. Nobody holds it. */
 export const replicasLease = names.replicasLease;
 const prefix = annotations.replica;
 
-const collection = `/apis/coordination.k8s.io/v1/namespaces/${names.namespace}/leases`;
-const path = `${collection}/${replicasLease}`;
+const path = `/apis/coordination.k8s.io/v1/namespaces/${names.namespace}/leases/${replicasLease}`;
 
 const announceMs = 60_000;
 /** An announcement that has not changed for so long is of a dead replica. */
@@ -83,10 +83,9 @@ export function createReplicaDirectory(options: ReplicaDirectoryOptions): Replic
   }
 
   async function create(annotations: Readonly<Record<string, string>>): Promise<void> {
-    const metadata = { name: replicasLease, namespace: names.namespace, annotations };
-    const body = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec: {} };
+    const body = leaseBody({ namespace: names.namespace, name: replicasLease }, undefined, undefined, annotations);
     try {
-      await api.call({ verb: 'create', path: collection, body });
+      await api.call({ verb: 'update', path, body });
     } catch (error) {
       if (!isConflict(error)) throw error;
       await api.call({ verb: 'patch', patch: 'merge', path, body: { metadata: { annotations } } });

@@ -62,6 +62,14 @@ export function fakeObjects(): FakeObjects {
     return store(path, body);
   }
 
+  /** As a PUT of a Lease: creates one that is not there, whatever version it names. */
+  function update(path: string, body: unknown): FakeObject {
+    const before = objects.get(path);
+    const given = (body as FakeObject).metadata.resourceVersion;
+    if (before && before.metadata.resourceVersion !== given) throw failure(409, 'Conflict', path);
+    return store(path, body);
+  }
+
   const fake: FakeObjects = {
     objects,
     calls: [],
@@ -71,6 +79,7 @@ export function fakeObjects(): FakeObjects {
         fake.calls.push(call);
         await fake.intercept(call);
         if (call.verb === 'patch') return patch(call.path, call.body) as T;
+        if (call.verb === 'update') return update(call.path, call.body) as T;
         if (call.verb === 'create') return create(call.path, call.body) as T;
         const found = objects.get(call.path);
         if (call.verb !== 'get' || !found) throw failure(404, 'NotFound', call.path);
