@@ -61,6 +61,8 @@ export const names = {
   agent: 'mooring-agent',
   /** Secret (controller's own) and ConfigMap (mounted by agents) of the report API's certificates. */
   certificates: 'mooring-ca',
+  /** ConfigMap of the routes that are ours, for clouds that cannot tag them. */
+  routeRecords: 'mooring-routes',
   caKey: 'ca.crt',
   controllerUrlsKey: 'controller-urls',
   /** In the ConfigMap: `true` stops every mutation of the cluster. */

@@ -33,6 +33,7 @@ import { createServiceHalf } from './services/service-half.ts';
 import { viewService } from './services/service-view.ts';
 import { createSight } from './services/sight.ts';
 import { servingClouds } from './services/wants.ts';
+import type { ShippedObjects } from './shipped-objects.ts';
 
 export interface NetworkContext {
   /** What a standby may read through, too. */
@@ -47,6 +48,7 @@ export interface NetworkContext {
   readonly resolver: Resolver;
   readonly events: EventSink;
   readonly registry: MetricRegistry;
+  readonly shipped: ShippedObjects;
   readonly queueMetrics: QueueMetrics;
   /** What is noted durably. */
   readonly leadership: Pick<Leadership, 'annotations' | 'annotate'>;
@@ -167,6 +169,7 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
           resolver,
           events,
           metrics: registry.define(routeMetrics),
+          shipped: context.shipped,
           paused,
           permit: (nodePaused) =>
             createPermit({

@@ -106,6 +106,12 @@ export const processMetrics = defineMetrics({
     type: 'gauge',
     help: '1 while this replica takes reports.',
   },
+  shippedMissing: {
+    name: 'mooring_shipped_object_missing',
+    type: 'gauge',
+    help: '1 while an object of the manifests is missing; the log has the command that restores it.',
+    labels: ['kind', 'name'],
+  },
   eventsDropped: {
     name: 'mooring_events_dropped_total',
     type: 'counter',

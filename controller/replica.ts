@@ -24,6 +24,7 @@ import type { RunOptions } from './options/run-options.ts';
 import { watchPause } from './pause.ts';
 import type { ProcessMetrics } from './process-metrics.ts';
 import { createReportStore } from './reports/store.ts';
+import { createShippedObjects, type ShippedObjects } from './shipped-objects.ts';
 import { type LeaderApi, leaderApi, loopApi, unwritten, writeTimeoutMs } from './write-api.ts';
 
 export interface ReplicaParts {
@@ -68,6 +69,7 @@ export interface Replica {
   readonly half: NodeHalf;
   /** Fenced, whether everything is paused or not. */
   readonly leading: LeaderApi;
+  readonly shipped: ShippedObjects;
   readonly ready: readonly HealthCheck[];
   /** Monotonic time of each loop's last progress, by name; empty while not leading. */
   progress(): ReadonlyMap<string, number>;
@@ -94,7 +96,8 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
     log,
     ...(parts.pageSize === undefined ? {} : { pageSize: parts.pageSize }),
   });
-  const pause = watchPause({ api, clock, random, log });
+  const shipped = createShippedObjects({ log, missing: metrics.shippedMissing });
+  const pause = watchPause({ api, clock, random, log, shipped });
   const reports = createReportStore(clock);
   const lookupsByScope = new Map<string, Lookups>();
   for (const { scope, api: cloud } of clouds) if (cloud) lookupsByScope.set(scope, createLookups({ cloud, clock }));
@@ -168,6 +171,7 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
       resolver,
       events,
       registry,
+      shipped,
       queueMetrics: metrics.queue,
       leadership: ledger,
       budget,
@@ -229,6 +233,7 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
     context,
     half,
     leading,
+    shipped,
     ready: [
       { name: 'nodes-synced', check: () => (nodes.synced ? undefined : 'the cache of Nodes is not filled yet') },
       { name: 'config-synced', check: () => (pause.synced() ? undefined : 'the ConfigMap has not been read yet') },

@@ -76,6 +76,7 @@ export async function runController(options: RunOptions, { clock, random, log, e
           nodes,
           half: replica.half,
           registry,
+          shipped: replica.shipped,
         },
         { ...options.reports, url: options.reportUrl, identity },
       );

@@ -14,6 +14,7 @@ import { createReportMetrics } from './reports/metrics.ts';
 import { createReportServer, type ReportServer } from './reports/server.ts';
 import type { ServingCredentials } from './serving/credentials.ts';
 import type { ListenAddress } from './serving/listen-address.ts';
+import type { ShippedObjects } from './shipped-objects.ts';
 
 export interface ServeReportsOptions {
   readonly address: ListenAddress;
@@ -49,11 +50,12 @@ export function serveReports(
     readonly nodes: NodeInformer;
     readonly half: NodeHalf;
     readonly registry: MetricRegistry;
+    readonly shipped: ShippedObjects;
   },
   options: ServeReportsOptions,
 ): ReportService {
   const { clock, log, reports } = context;
-  const { api, fencedApi, leadership, nodes } = parts;
+  const { api, fencedApi, leadership, nodes, shipped } = parts;
   const metrics = createReportMetrics(parts.registry);
   let server: ReportServer | undefined;
   let waiting: string | undefined = 'no serving certificate yet';
@@ -67,6 +69,7 @@ export function serveReports(
     clock,
     log,
     directory,
+    shipped,
     onCredentials: (credentials: ServingCredentials) => server?.reload(credentials),
   };
   const keeper = options.files

@@ -23,6 +23,7 @@ import { createRouteRecords } from '../routes/route-records.ts';
 import { createSight, type ProveSight } from '../services/sight.ts';
 import { planTeardown, type TeardownContext, type TeardownPlan } from '../services/teardown/plan-teardown.ts';
 import { ServicesRemainError, teardown } from '../services/teardown/teardown.ts';
+import { createShippedObjects } from '../shipped-objects.ts';
 import { type ControllerWorld, exitCode, leaseFlags, outputFlags, printJson, withClouds } from './command.ts';
 
 const teardownFlags = defineFlags({
@@ -119,7 +120,7 @@ async function whileLeading<T>(
   work: (elector: Elector, paused: () => boolean) => Promise<T>,
 ): Promise<T> {
   signal.throwIfAborted();
-  const pause = watchPause({ api, clock, random, log });
+  const pause = watchPause({ api, clock, random, log, shipped: createShippedObjects() });
   pause.start();
   const ending = new AbortController();
   let lead = () => {};

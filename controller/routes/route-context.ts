@@ -12,6 +12,7 @@ import type { ConfiguredCloud } from '../nodes/configured-cloud.ts';
 import { isPaused, isUninitialized, type NodeView, readiness } from '../nodes/node-view.ts';
 import { answeringCloud, ownershipOf } from '../nodes/ownership.ts';
 import type { Resolver } from '../nodes/resolve.ts';
+import type { ShippedObjects } from '../shipped-objects.ts';
 import type { ClaimOrder } from './claim-order.ts';
 import type { routeMetrics } from './metrics.ts';
 import type { OtherNode, RoutedNode } from './plan.ts';
@@ -27,6 +28,7 @@ export interface RouteContext {
   readonly resolver: Resolver;
   readonly events: EventSink;
   readonly metrics: MetricsOf<typeof routeMetrics>;
+  readonly shipped: ShippedObjects;
   /** True while everything is paused. */
   paused(): boolean;
   /** A permit for calls about one Node, or about none; `paused` says whether that Node is. */

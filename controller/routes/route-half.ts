@@ -105,7 +105,7 @@ export function createRouteHalf(context: RouteContext, options: RouteHalfOptions
       concurrency: conditionWrites,
       reconcile: (name) => nodeConditions.reconcile(name),
     });
-    const records = createRouteRecords(context.api);
+    const records = createRouteRecords(context.api, context.shipped);
     for (const { scope, api } of served) {
       if (!api?.routes) continue;
       const signals = {

@@ -1,10 +1,15 @@
 import { createHash } from 'node:crypto';
 import { names } from '../../common/well-known.ts';
 import { isConflict, isNotFound, type KubeApi, type KubeObject } from '../kube/api.ts';
+import { createShippedObjects, type ShippedObjects, shippedObjects } from '../shipped-objects.ts';
 
 /** Routes that were ours while their Node lived, for clouds that cannot tag routes. Kept in a ConfigMap, so that a change of leader forgets none. */
 export interface RouteRecords {
-  /** Reads what is recorded for the scope, once. Throws a KubeError. Nothing else may be called before it resolved. */
+  /**
+   * Reads what is recorded for the scope, once; without the ConfigMap that is nothing. Called again it puts back what
+   * the ConfigMap has lost since, because it was deleted or emptied. Throws a KubeError. Nothing else may be called
+   * before it resolved once.
+   */
   load(scope: string): Promise<void>;
   /** @param instance undefined = any */
   has(scope: string, destination: string, instance: string | undefined): boolean;
@@ -27,9 +32,8 @@ interface ConfigMap extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-/** The ConfigMap, in our namespace. An object holds 1 MiB: some 15,000 routes. */
-export const recordsName = 'mooring-routes';
-const collection = `/api/v1/namespaces/${names.namespace}/configmaps`;
+/** The ConfigMap, which the manifests ship. An object holds 1 MiB: some 15,000 routes. */
+const path = `/api/v1/namespaces/${names.namespace}/configmaps/${names.routeRecords}`;
 const maxTries = 5;
 
 /** A key of a ConfigMap takes fewer characters than a scope has. */
@@ -40,27 +44,22 @@ function keyOf(scope: string): string {
 /** Instances by destination: while a range moves from one Node to another, both are on record. */
 type Records = Map<string, ReadonlySet<string>>;
 
-export function createRouteRecords(api: KubeApi): RouteRecords {
+export function createRouteRecords(api: KubeApi, shipped: ShippedObjects = createShippedObjects()): RouteRecords {
   const held = new Map<string, Records>();
   let queue: Promise<unknown> = Promise.resolve();
 
-  async function read(): Promise<ConfigMap | undefined> {
-    try {
-      return await api.call<ConfigMap>({ verb: 'get', path: `${collection}/${recordsName}` });
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
-  }
+  const read = () => shipped.use(shippedObjects.routeRecords, () => api.call<ConfigMap>({ verb: 'get', path }));
 
-  /** What stands there is changed, not what we remember: another scope may have written. */
+  /** What is stored is changed; what is held in memory counts only where the ConfigMap has lost the scope. */
   async function write(scope: string, changes: RecordChanges): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       const stored = await read();
-      const records = parse(stored?.data?.[keyOf(scope)]);
+      const text = stored.data?.[keyOf(scope)];
+      const records = text === undefined ? new Map(held.get(scope)) : parse(text);
       const changed = alter(records, changes);
       try {
-        if (changed) await store(stored, { [keyOf(scope)]: print(scope, records) });
+        if (changed || (text === undefined && records.size > 0))
+          await store(stored, { [keyOf(scope)]: print(scope, records) });
         held.set(scope, records);
         return;
       } catch (error) {
@@ -69,21 +68,32 @@ export function createRouteRecords(api: KubeApi): RouteRecords {
     }
   }
 
-  async function store(stored: ConfigMap | undefined, data: Readonly<Record<string, string>>): Promise<void> {
-    if (stored) {
-      const { resourceVersion } = stored.metadata;
-      const body = { metadata: { resourceVersion }, data };
-      await api.call({ verb: 'patch', path: `${collection}/${recordsName}`, patch: 'merge', body, answer: 'metadata' });
-    } else {
-      const metadata = { name: recordsName, namespace: names.namespace };
-      const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data };
-      await api.call({ verb: 'create', path: collection, body, answer: 'metadata' });
+  async function store({ metadata }: ConfigMap, data: Readonly<Record<string, string>>): Promise<void> {
+    const body = { metadata: { resourceVersion: metadata.resourceVersion }, data };
+    await api.call({ verb: 'patch', path, patch: 'merge', body, answer: 'metadata' });
+  }
+
+  async function readFirst(scope: string): Promise<Records> {
+    try {
+      return parse((await read()).data?.[keyOf(scope)]);
+    } catch (error) {
+      if (isNotFound(error)) return new Map();
+      throw error;
     }
+  }
+
+  /** One at a time. */
+  function queued(work: () => Promise<void> | undefined): Promise<void> {
+    const done = queue.then(work);
+    queue = done.catch(() => {});
+    return done;
   }
 
   return {
     async load(scope) {
-      if (!held.has(scope)) held.set(scope, parse((await read())?.data?.[keyOf(scope)]));
+      const known = held.get(scope);
+      if (known === undefined) held.set(scope, await readFirst(scope));
+      else await queued(() => write(scope, {}));
     },
     has(scope, destination, instance) {
       const recorded = held.get(scope)?.get(destination);
@@ -93,14 +103,11 @@ export function createRouteRecords(api: KubeApi): RouteRecords {
       [...(held.get(scope) ?? [])].flatMap(([destination, instances]) =>
         [...instances].map((instance) => ({ destination, instance })),
       ),
-    change(scope, changes) {
-      const written = queue.then(() => {
+    change: (scope, changes) =>
+      queued(() => {
         const known = held.get(scope);
         return known && !alter(new Map(known), changes) ? undefined : write(scope, changes);
-      });
-      queue = written.catch(() => {});
-      return written;
-    },
+      }),
   };
 }
 

@@ -1,10 +1,12 @@
 import { isCloudError } from '../../common/cloud-error.ts';
 import { backoffMs } from '../../common/process/backoff.ts';
 import { errorFields } from '../../common/process/log.ts';
+import { conditions } from '../../common/well-known.ts';
 import type { Cloud } from '../clouds/cloud.ts';
 import type { ObservedRoute, Routes } from '../clouds/routes.ts';
+import { isKubeError } from '../kube/api.ts';
 import type { BudgetKeeper } from '../nodes/budget-keeper.ts';
-import type { NodeView } from '../nodes/node-view.ts';
+import { conditionOf, type NodeView } from '../nodes/node-view.ts';
 import type { Cidr } from './cidr.ts';
 import type { ClaimOrder } from './claim-order.ts';
 import { networkChange, type Standing } from './condition.ts';
@@ -114,6 +116,7 @@ export function createScopeRoutes<R extends ObservedRoute>(
   const mended = new Map<string, number>();
   let withheld = '';
   let cluster: string | undefined;
+  let recordsLoaded = false;
   let lastReadMs = Number.NEGATIVE_INFINITY;
   let readFailures = 0;
   let noReadBeforeMs = Number.NEGATIVE_INFINITY;
@@ -127,7 +130,7 @@ export function createScopeRoutes<R extends ObservedRoute>(
     lastReadMs = clock.monotonic();
     try {
       cluster ??= await context.clusterUid();
-      await records.load(scope);
+      await loadRecords();
       metrics.routeSync.add();
       await table.read(cluster, signal);
     } catch (error) {
@@ -143,6 +146,21 @@ export function createScopeRoutes<R extends ObservedRoute>(
     readFailures = 0;
     noReadBeforeMs = Number.NEGATIVE_INFINITY;
     return true;
+  }
+
+  /**
+   * The first read tells which routes are ours, later ones put back what was lost. A cloud that tags routes needs no
+   * records.
+   */
+  async function loadRecords(): Promise<void> {
+    if (routes.tagged) return;
+    try {
+      await records.load(scope);
+    } catch (error) {
+      if (!recordsLoaded) throw error;
+      log.warn('the records of routes are not kept', errorFields(error));
+    }
+    recordsLoaded = true;
   }
 
   function nextReadMs(): number {
@@ -178,12 +196,38 @@ export function createScopeRoutes<R extends ObservedRoute>(
     // Nothing is waited for between the last plan and taking it: a route made meanwhile would be made twice.
     const recording = recordsKept.keep(table, current);
     if (recording) {
-      await recording;
+      await recording.catch((error: unknown) => {
+        showUnrecorded(current, error);
+        throw error;
+      });
       current = plan();
     }
     take(current);
     const waits = await takeRemovals(current);
     return { requeueAfterMs: Math.min(waits ? waitMs : Number.POSITIVE_INFINITY, nextReadMs()) };
+  }
+
+  /** Nothing is made before it is on record: the Nodes that wait for it say so. */
+  function showUnrecorded({ create }: RoutePlan<R>, error: unknown): void {
+    // Anything else passes by itself.
+    if (!isKubeError(error) || (error.status !== 403 && error.status !== 404)) return;
+    const why = `the route could not be recorded: ${error.message}`;
+    for (const { desired } of create) {
+      const node = nodes.get(desired.node);
+      if (node === undefined || hasNetwork(node)) continue;
+      failures.set(keyOf(desired.destination, desired.nodeUid), {
+        kind: 'missing',
+        reason: 'NoRouteCreated',
+        message: why,
+      });
+      failures.announce(node, desired.destination, 'NoRouteCreated', why);
+      signals.node(desired.node);
+    }
+  }
+
+  /** Whether its condition says that it has its routes, which only the cloud may contradict. */
+  function hasNetwork(node: NodeView): boolean {
+    return conditionOf(node, conditions.networkUnavailable)?.status === 'False';
   }
 
   function destroys({ remove, create }: RoutePlan<R>): boolean {

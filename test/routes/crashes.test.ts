@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { recordsName } from '../../controller/routes/route-records.ts';
+import { names } from '../../common/well-known.ts';
 import { createRouteWorld, type RouteReplica, type RouteWorld, untagged } from './harness/route-world.ts';
 
 const a4 = '10.244.0.0/24';
@@ -108,7 +108,7 @@ async function run(story: Story, tags: boolean, crashAt: RouteReplica['crashAt']
 
 /** Destinations that are recorded as ours. */
 function recordsOf(world: RouteWorld): string[] {
-  const data = world.configMap(recordsName) ?? {};
+  const data = world.configMap(names.routeRecords) ?? {};
   return Object.values(data)
     .flatMap((text) => text.split('\n'))
     .filter((line) => !line.startsWith('#') && line !== '')

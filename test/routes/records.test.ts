@@ -2,14 +2,19 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { seededRandom } from '../../common/process/random.ts';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
-import { createRouteRecords, recordsName } from '../../controller/routes/route-records.ts';
+import { createRouteRecords, type RouteRecords } from '../../controller/routes/route-records.ts';
+import { shippedObjects } from '../../controller/shipped-objects.ts';
 import { inProcessKube } from '../nodes/harness/kube-in-process.ts';
+import { deleteObject, shipObject } from '../nodes/harness/shipped-objects.ts';
 import { createKubeApiCore } from '../sandbox/kube/kube-api-core.ts';
 
 function server() {
   const clock = fakeClock();
   const core = createKubeApiCore({ clock, random: seededRandom(1), historyLimit: 100 });
-  return () => inProcessKube(core, clock);
+  shipObject(core, shippedObjects.routeRecords);
+  const server = () => inProcessKube(core, clock);
+  const remove = () => deleteObject(core, shippedObjects.routeRecords);
+  return Object.assign(server, { remove, restore: () => shipObject(core, shippedObjects.routeRecords) });
 }
 
 const a = { destination: '10.244.0.0/24', instance: 'i-1' };
@@ -58,6 +63,39 @@ describe('records of routes', () => {
     kube.forgetCalls();
     await records.change('s', { note: [a], drop: [b] });
     assert.deepEqual(kube.calls, []);
-    assert.ok(recordsName.length > 0);
   });
+
+  it('are none while the ConfigMap is missing, and a change says how to restore it', async () => {
+    const kube = server();
+    kube.remove();
+    const records = createRouteRecords(kube());
+    await records.load('s');
+    assert.deepEqual(records.all('s'), []);
+    await assert.rejects(records.change('s', { note: [a] }), {
+      message:
+        /ConfigMap mooring-routes is missing in kube-system.*"kubectl -n kube-system create configmap mooring-routes"/,
+    });
+    kube.restore();
+    await records.change('s', { note: [a] });
+    assert.equal(records.has('s', a.destination, a.instance), true);
+  });
+
+  for (const [how, again] of [
+    ['the next load', (records: RouteRecords) => records.load('s')],
+    ['the next change', (records: RouteRecords) => records.change('s', { note: [b], drop: [] })],
+  ] as const)
+    it(`are put back by ${how} after the ConfigMap was deleted and restored`, async () => {
+      const kube = server();
+      const records = createRouteRecords(kube());
+      await records.load('s');
+      await records.change('s', { note: [a] });
+      kube.remove();
+      await assert.rejects(records.load('s'), /ConfigMap mooring-routes is missing/);
+      assert.deepEqual(records.all('s'), [a]);
+      kube.restore();
+      await again(records);
+      const next = createRouteRecords(kube());
+      await next.load('s');
+      assert.equal(next.has('s', a.destination, a.instance), true);
+    });
 });

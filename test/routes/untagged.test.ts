@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { conditions } from '../../common/well-known.ts';
+import { shippedObjects } from '../../controller/shipped-objects.ts';
+import { deleteObject, shipObject } from '../nodes/harness/shipped-objects.ts';
 import { a4, b4, routeStage } from './harness/route-stage.ts';
 import { untagged } from './harness/route-world.ts';
 
@@ -18,6 +21,41 @@ describe('where routes cannot be tagged', () => {
     const next = world.routeReplica();
     await next.start();
     await world.clock.advance(10_000);
+    assert.deepEqual(world.table(), [`${b4} -> b`]);
+  });
+
+  it('a Node says that its route cannot be recorded without the ConfigMap, and gets it afterwards', async () => {
+    const { world, replica } = begin({ like: untagged });
+    deleteObject(world.core, shippedObjects.routeRecords);
+    world.add('a', [a4]);
+    await replica.start();
+    await world.clock.advance(30_000);
+    assert.deepEqual(world.table(), []);
+    assert.equal(world.network('a'), 'True NoRouteCreated');
+    const { message } = world.cluster.condition('a', conditions.networkUnavailable) ?? assert.fail();
+    assert.match(message, /could not be recorded.*kubectl -n kube-system create configmap mooring-routes/);
+    shipObject(world.core, shippedObjects.routeRecords);
+    await world.clock.advance(120_000);
+    assert.deepEqual(world.table(), [`${a4} -> a`]);
+    assert.equal(world.network('a'), 'False RouteCreated');
+  });
+
+  it('a route stays known as ours after the ConfigMap was deleted and restored, also to the next leader', async () => {
+    const { world, replica: first } = begin({ like: untagged });
+    const vm = world.add('a', [a4]);
+    world.add('b', [b4]);
+    await first.start();
+    await world.clock.advance(10_000);
+    deleteObject(world.core, shippedObjects.routeRecords);
+    await world.clock.advance(600_000);
+    shipObject(world.core, shippedObjects.routeRecords);
+    await world.clock.advance(600_000);
+    assert.equal(world.network('a'), 'False RouteCreated');
+    await first.stop();
+    world.cloud.model.terminate(vm.id);
+    world.cluster.remove('a');
+    await world.routeReplica().start();
+    await world.clock.advance(60_000);
     assert.deepEqual(world.table(), [`${b4} -> b`]);
   });
 

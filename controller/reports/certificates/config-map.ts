@@ -1,16 +1,14 @@
 import { names } from '../../../common/well-known.ts';
-import { isNotFound, type KubeApi } from '../../kube/api.ts';
+import type { KubeApi } from '../../kube/api.ts';
 
-const collection = `/api/v1/namespaces/${names.namespace}/configmaps`;
-const path = `${collection}/${names.certificates}`;
+const path = `/api/v1/namespaces/${names.namespace}/configmaps/${names.certificates}`;
 
 /** What agents are told, and which version of it was read. */
 export interface Published {
   /** The bundle; empty when there is none. */
   readonly ca: string;
   readonly urls: string;
-  /** Undefined when the ConfigMap does not exist. */
-  readonly resourceVersion: string | undefined;
+  readonly resourceVersion: string;
 }
 
 interface ConfigMapObject {
@@ -25,12 +23,7 @@ function publishedBy({ metadata, data = {} }: ConfigMapObject): Published {
 
 /** @throws KubeError */
 export async function readPublished(api: KubeApi): Promise<Published> {
-  try {
-    return publishedBy(await api.call<ConfigMapObject>({ verb: 'get', path }));
-  } catch (error) {
-    if (isNotFound(error)) return { ca: '', urls: '', resourceVersion: undefined };
-    throw error;
-  }
+  return publishedBy(await api.call<ConfigMapObject>({ verb: 'get', path }));
 }
 
 /**
@@ -46,11 +39,6 @@ export async function publish(
     ...(change.ca === undefined ? {} : { [names.caKey]: change.ca }),
     ...(change.urls === undefined ? {} : { [names.controllerUrlsKey]: change.urls }),
   };
-  if (before.resourceVersion !== undefined) {
-    const body = { metadata: { resourceVersion: before.resourceVersion }, data };
-    return publishedBy(await api.call<ConfigMapObject>({ verb: 'patch', patch: 'merge', path, body }));
-  }
-  const metadata = { name: names.certificates, namespace: names.namespace };
-  const body = { apiVersion: 'v1', kind: 'ConfigMap', metadata, data };
-  return publishedBy(await api.call<ConfigMapObject>({ verb: 'create', path: collection, body }));
+  const body = { metadata: { resourceVersion: before.resourceVersion }, data };
+  return publishedBy(await api.call<ConfigMapObject>({ verb: 'patch', patch: 'merge', path, body }));
 }

@@ -5,6 +5,7 @@ import { createLog } from '../../../common/process/log.ts';
 import { type FakeClock, fakeClock, settle } from '../../../common/testing/fake-clock.ts';
 import { type KubeApi, KubeError } from '../../kube/api.ts';
 import type { ServingCredentials } from '../../serving/credentials.ts';
+import { createShippedObjects } from '../../shipped-objects.ts';
 import { type FakeObjects, fakeObjects } from '../testing/fake-objects.ts';
 import { type CertificateKeeper, createSelfManagedKeeper } from './keeper.ts';
 import { createReplicaDirectory } from './urls.ts';
@@ -24,17 +25,24 @@ describe('self-managed certificates', () => {
   let kube: FakeObjects;
   let replicas: Replica[];
   let lines: string[];
+  let missing: Map<string, number>;
 
   beforeEach(() => {
     clock = fakeClock();
     kube = fakeObjects();
+    // As the manifests ship them.
+    for (const path of [secretPath, configMapPath]) ship(path);
     replicas = [];
     lines = [];
+    missing = new Map();
   });
   afterEach(async () => {
     kube.intercept = () => {};
     for (const { keeper } of replicas) await keeper.stop();
   });
+
+  const ship = (path: string) =>
+    kube.objects.set(path, { metadata: { name: 'mooring-ca', resourceVersion: '0', labels: { app: 'mooring' } } });
 
   function replica(identity: string, leading: boolean, intervalMs = 30_000): Replica {
     const used: ServingCredentials[] = [];
@@ -46,6 +54,7 @@ describe('self-managed certificates', () => {
       },
       watch: kube.api.watch,
     };
+    const log = createLog({ clock, level: 'info', format: 'json', write: (line) => lines.push(line) });
     const directory = createReplicaDirectory({
       api: kube.api,
       fencedApi,
@@ -62,8 +71,9 @@ describe('self-managed certificates', () => {
         },
       },
       clock,
-      log: createLog({ clock, level: 'info', format: 'json', write: (line) => lines.push(line) }),
+      log,
       directory,
+      shipped: createShippedObjects({ log, missing: { set: ({ kind }, value) => missing.set(kind, value) } }),
       onCredentials: (credentials) => used.push(credentials),
       intervalMs,
     });
@@ -94,7 +104,7 @@ describe('self-managed certificates', () => {
     return valid(leaf) && authorities.some((one) => valid(one) && leaf.checkIssued(one) && leaf.verify(one.publicKey));
   }
 
-  it('makes a Secret, publishes authority and URL, and serves the names agents ask for', async () => {
+  it('fills the empty Secret, publishes authority and URL, and serves the names agents ask for', async () => {
     const { keeper, used } = replica('a', true);
     const credentials = await keeper.start();
     await quiet(() => urls() !== '');
@@ -125,19 +135,64 @@ describe('self-managed certificates', () => {
     assert.deepEqual([found?.data?.['paused'], found?.metadata.labels], ['true', { app: 'mooring' }]);
   });
 
-  it('fills a Secret that was deployed empty', async () => {
-    kube.objects.set(secretPath, {
-      metadata: { name: 'mooring-ca', resourceVersion: '0', labels: { app: 'mooring' } },
-    });
-    await replica('a', false).keeper.start();
+  it('leaves the labels of the Secret alone, and creates no Secret or ConfigMap', async () => {
+    await replica('a', true).keeper.start();
+    await quiet(() => urls() !== '');
     assert.deepEqual(kube.objects.get(secretPath)?.metadata.labels, { app: 'mooring' });
+    assert.deepEqual(
+      kube.calls.filter(({ verb }) => verb === 'create'),
+      [],
+    );
   });
 
-  it('serves before anybody leads, from a Secret that the first of several replicas made', async () => {
+  for (const [path, kind, restore] of [
+    [secretPath, 'Secret', 'kubectl -n kube-system create secret generic mooring-ca'],
+    [configMapPath, 'ConfigMap', 'kubectl -n kube-system create configmap mooring-ca'],
+  ] as const) {
+    const logged = (text: string) => lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg.includes(text));
+
+    it(`says once that the ${kind} is missing and how to restore it, and starts when it is there`, async () => {
+      kube.objects.delete(path);
+      const { keeper } = replica('a', true);
+      const started = keeper.start();
+      await quiet(() => logged('not looked after').length > 0);
+      for (let pass = 0; pass < 24; pass += 1) await clock.advance(5_000);
+      const told = logged('an object of the manifests is missing');
+      assert.deepEqual(
+        told.map((line) => [line.kind, line.name, line.restore]),
+        [[kind, 'mooring-ca', restore]],
+      );
+      assert.equal(missing.get(kind), 1);
+      const failures = logged('not looked after');
+      assert.ok(failures.length >= 2 && failures.length <= 4, `${failures.length} lines in two minutes`);
+      assert.ok(failures.every(({ error }) => error.includes(restore)));
+      ship(path);
+      await clock.advance(5_000);
+      await started;
+      await quiet(() => urls() !== '' && missing.get(kind) === 0);
+      assert.equal(logged('has been restored').length, 1);
+    });
+
+    it(`goes on serving while the ${kind} that was deleted is missing, and fills the restored one`, async () => {
+      const { keeper, used } = replica('a', true);
+      await keeper.start();
+      await quiet(() => urls() !== '');
+      kube.objects.delete(path);
+      await clock.advance(30_000);
+      await quiet(() => missing.get(kind) === 1);
+      assert.equal(used.length, 1);
+      ship(path);
+      await clock.advance(5_000);
+      await quiet(() => urls() !== '' && secret('tls.crt') !== '');
+      await quiet(() => verifies(bundle(), used.at(-1) ?? assert.fail(), clock.now()));
+    });
+  }
+
+  it('serves before anybody leads, from a Secret that the first of several replicas filled', async () => {
     const all = ['a', 'b', 'c'].map((identity) => replica(identity, false));
     const credentials = await Promise.all(all.map(({ keeper }) => keeper.start()));
     assert.equal(new Set(credentials.map(({ cert }) => cert)).size, 1);
-    assert.equal(kube.objects.has(configMapPath), false);
+    assert.equal(kube.objects.get(configMapPath)?.data, undefined);
   });
 
   it('lets the leader alone publish, with the URLs of all who live', async () => {

@@ -4,6 +4,7 @@ import { names } from '../../../common/well-known.ts';
 import { isConflict, type KubeApi } from '../../kube/api.ts';
 import type { Leadership } from '../../kube/leadership.ts';
 import type { ServingCredentials } from '../../serving/credentials.ts';
+import { type ShippedObjects, shippedObjects } from '../../shipped-objects.ts';
 import { issueAuthority, issueServing } from './ca.ts';
 import { publish, readPublished } from './config-map.ts';
 import { periodic } from './periodic.ts';
@@ -16,7 +17,7 @@ import type { ReplicaDirectory } from './urls.ts';
 export const servingNames: readonly string[] = [names.serverName, `${names.serverName}.cluster.local`];
 
 export interface KeeperOptions {
-  /** Not fenced: every replica reads, announces itself, and may create the Secret where there is none. */
+  /** Not fenced: every replica reads, announces itself, and may fill the Secret while it is empty. */
   readonly api: KubeApi;
   /** Fenced: rotation and the ConfigMap are the leader's. */
   readonly fencedApi: KubeApi;
@@ -24,6 +25,7 @@ export interface KeeperOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly directory: ReplicaDirectory;
+  readonly shipped: ShippedObjects;
   /** Called with the first credentials and whenever they change. */
   onCredentials(credentials: ServingCredentials): void;
   /** Default 30 s. */
@@ -65,11 +67,12 @@ async function issueFor(state: CertificateState | undefined, action: Certificate
 }
 
 /**
- * Keeps the report API's own certificates: authority and serving certificate in a Secret, what agents need in the ConfigMap. Whoever comes first creates the Secret; after
- * that the leader alone writes, everybody else loads what is new.
+ * Keeps the report API's own certificates: authority and serving certificate in a Secret, what agents need in the
+ * ConfigMap. The manifests ship both empty. The first replica fills the Secret; after that the leader alone writes, and
+ * the others load what is new.
  */
 export function createSelfManagedKeeper(options: KeeperOptions): CertificateKeeper {
-  const { api, fencedApi, leadership, clock, log, directory, onCredentials } = options;
+  const { api, fencedApi, leadership, clock, log, directory, shipped, onCredentials } = options;
   let used: ServingCredentials | undefined;
   const first = Promise.withResolvers<ServingCredentials>();
   first.promise.catch(() => {});
@@ -82,9 +85,11 @@ export function createSelfManagedKeeper(options: KeeperOptions): CertificateKeep
     first.resolve(used);
   }
 
-  function understood(secret: StoredSecret | undefined): CertificateState | undefined {
+  const storedSecret = () => shipped.use(shippedObjects.certificates, () => readSecret(api));
+
+  function understood(secret: StoredSecret): CertificateState | undefined {
     try {
-      return secret && readSecretData(secret.data);
+      return readSecretData(secret.data);
     } catch (error) {
       log.error('the certificates of the report API are unusable', errorFields(error));
       return undefined;
@@ -92,7 +97,7 @@ export function createSelfManagedKeeper(options: KeeperOptions): CertificateKeep
   }
 
   async function perform(
-    secret: StoredSecret | undefined,
+    secret: StoredSecret,
     state: CertificateState | undefined,
     action: CertificateAction,
     through: KubeApi,
@@ -104,21 +109,21 @@ export function createSelfManagedKeeper(options: KeeperOptions): CertificateKeep
     return written;
   }
 
-  /** The Secret, created if nobody has. An empty one counts as none: deployments may ship it. */
-  async function ensureSecret(): Promise<StoredSecret | undefined> {
-    const secret = await readSecret(api);
-    if (secret && Object.keys(secret.data).length > 0) return secret;
+  /** The Secret, filled if it is empty. */
+  async function filledSecret(): Promise<StoredSecret> {
+    const secret = await storedSecret();
+    if (Object.keys(secret.data).length > 0) return secret;
     try {
       return await perform(secret, undefined, planCertificates(undefined, '', clock.now()), api);
     } catch (error) {
-      if (isConflict(error)) return readSecret(api);
+      if (isConflict(error)) return storedSecret();
       throw error;
     }
   }
 
-  async function lead(start: StoredSecret | undefined): Promise<void> {
+  async function lead(start: StoredSecret): Promise<void> {
     let secret = start;
-    let published = await readPublished(api);
+    let published = await shipped.use(shippedObjects.published, () => readPublished(api));
     for (let step = 0; step < maxSteps; step += 1) {
       const state = understood(secret);
       use(state);
@@ -132,7 +137,7 @@ export function createSelfManagedKeeper(options: KeeperOptions): CertificateKeep
   }
 
   async function pass(): Promise<void> {
-    const secret = await ensureSecret();
+    const secret = await filledSecret();
     use(understood(secret));
     await directory.announce();
     if (leadership.leading) await lead(secret);

@@ -3,6 +3,7 @@ import { before, beforeEach, describe, it } from 'node:test';
 import { silentLog } from '../../../common/process/log.ts';
 import { type FakeClock, fakeClock, settle } from '../../../common/testing/fake-clock.ts';
 import type { ServingCredentials } from '../../serving/credentials.ts';
+import { createShippedObjects } from '../../shipped-objects.ts';
 import { type FakeObjects, fakeObjects } from '../testing/fake-objects.ts';
 import { issueSelfSigned } from './ca.ts';
 import type { CertificateKeeper } from './keeper.ts';
@@ -26,6 +27,7 @@ describe('certificates of the operator', () => {
   beforeEach(() => {
     clock = fakeClock();
     kube = fakeObjects();
+    kube.objects.set(configMapPath, { metadata: { name: 'mooring-ca', resourceVersion: '0' } });
     used = [];
     files = new Map([
       ['tls.crt', pairs[0]?.cert ?? ''],
@@ -49,6 +51,7 @@ describe('certificates of the operator', () => {
       clock,
       log: silentLog,
       directory,
+      shipped: createShippedObjects(),
       onCredentials: (credentials) => used.push(credentials),
       files: { certFile: 'tls.crt', keyFile: 'tls.key' },
       readFile: async (path) => files.get(path) ?? assert.fail(`${path} is not there`),
@@ -87,7 +90,7 @@ describe('certificates of the operator', () => {
     const one = keeper(false, { caFile: 'ca.crt' });
     await one.start();
     await settle();
-    assert.equal(kube.objects.has(configMapPath), false);
+    assert.equal(kube.objects.get(configMapPath)?.data, undefined);
     await one.stop();
   });
 

@@ -1,5 +1,6 @@
 import { errorFields } from '../../../common/process/log.ts';
 import { type CredentialFiles, type WatchedCredentials, watchCredentialFiles } from '../../serving/credential-files.ts';
+import { shippedObjects } from '../../shipped-objects.ts';
 import { publish, readPublished } from './config-map.ts';
 import type { CertificateKeeper, KeeperOptions } from './keeper.ts';
 import { periodic } from './periodic.ts';
@@ -16,11 +17,12 @@ export interface OwnFilesOptions extends KeeperOptions {
  * was given. `start` rejects when the files cannot be used.
  */
 export function createOwnFilesKeeper(options: OwnFilesOptions): CertificateKeeper {
-  const { api, fencedApi, leadership, clock, log, directory, files, caFile, readFile, onCredentials } = options;
+  const { api, fencedApi, leadership, clock, log, directory, shipped, files, caFile, readFile, onCredentials } =
+    options;
   let watched: WatchedCredentials | undefined;
 
   async function tell(): Promise<void> {
-    const published = await readPublished(api);
+    const published = await shipped.use(shippedObjects.published, () => readPublished(api));
     const urls = `${(await directory.collect()).join('\n')}\n`;
     const ca = caFile === undefined ? published.ca : await readFile(caFile);
     const change = { ...(ca === published.ca ? {} : { ca }), ...(urls === published.urls ? {} : { urls }) };

@@ -6,8 +6,11 @@ export interface PeriodicOptions {
   run(): Promise<void>;
   readonly intervalMs: number;
   readonly retryMs: number;
+  /** Told of a failure that differs from the last one, and once a minute of one that lasts. */
   onFailure(error: unknown): void;
 }
+
+const repeatMs = 60_000;
 
 export interface Periodic {
   /** Starts the first pass now. */
@@ -27,14 +30,23 @@ export function periodic({ clock, run, intervalMs, retryMs, onFailure }: Periodi
   let again = false;
   let stopped = false;
   let lastPassAt: number | undefined;
+  let told: { readonly message: string; readonly at: number } | undefined;
+
+  function tell(error: unknown): void {
+    const message = String(error);
+    if (told?.message === message && clock.monotonic() - told.at < repeatMs) return;
+    told = { message, at: clock.monotonic() };
+    onFailure(error);
+  }
 
   async function pass(): Promise<void> {
     let delay = intervalMs;
     try {
       await run();
+      told = undefined;
     } catch (error) {
       delay = retryMs;
-      if (!stopped) onFailure(error);
+      if (!stopped) tell(error);
     }
     lastPassAt = clock.monotonic();
     underWay = undefined;

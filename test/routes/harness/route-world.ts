@@ -21,6 +21,8 @@ import { routeMetrics } from '../../../controller/routes/metrics.ts';
 import type { RouteBounds } from '../../../controller/routes/route-bounds.ts';
 import type { RouteContext } from '../../../controller/routes/route-context.ts';
 import { createRouteHalf, type RouteHalf } from '../../../controller/routes/route-half.ts';
+import { createShippedObjects, shippedObjects } from '../../../controller/shipped-objects.ts';
+import { shipObject } from '../../nodes/harness/shipped-objects.ts';
 import {
   createWorld,
   endpoint,
@@ -131,6 +133,7 @@ export function createRouteWorld(options: RouteWorldOptions = {}): RouteWorld {
     ...(nodeHalf ? { routesRun: (scope, node) => leading?.routesRun(scope, node) ?? false } : {}),
   });
   const { clock, cluster, cloud, lease, trace } = world;
+  shipObject(world.core, shippedObjects.routeRecords);
   const random = seededRandom(options.seed ?? 1);
   const budget = parseBudget(options.budget ?? '10%/10m');
   if ('expected' in budget) throw new Error('bad options');
@@ -203,6 +206,7 @@ export function createRouteWorld(options: RouteWorldOptions = {}): RouteWorld {
         emit: (target, event) => void base.events.push({ ...event, node: target.name }),
       },
       metrics: registry.define(routeMetrics),
+      shipped: createShippedObjects(),
       paused: () => base.paused,
       permit: (paused: () => boolean = () => false): Permit =>
         createPermit({ fence: leadership, paused: () => base.paused || paused(), dryRun: options.dryRun ?? false }),
