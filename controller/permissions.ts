@@ -1,5 +1,6 @@
 import { names } from '../common/well-known.ts';
-import { recordsName } from './routes/route-records.ts';
+import type { Loops } from './options/loops.ts';
+import { type ShippedObject, shippedObjects } from './shipped-objects.ts';
 
 /** One right the controller needs in the cluster. */
 export interface Permission {
@@ -10,25 +11,62 @@ export interface Permission {
   readonly namespace?: string;
   /** Undefined = any name. */
   readonly name?: string;
+  /** The loops that use it; undefined = every replica does, whatever runs. */
+  readonly loops?: readonly (keyof Loops)[];
   readonly why: string;
 }
 
-const own = names.namespace;
+const lease = { group: 'coordination.k8s.io', resource: 'leases' };
 
-/** Every right the controller uses, and no other: `check` asks for them, and the manifests' rules are tested against them. */
+function ownLease(name: string, verbs: readonly string[], why: string): Permission {
+  return { ...lease, verbs, namespace: names.namespace, name, why };
+}
+
+function shipped({ kind, name }: ShippedObject, verbs: readonly string[], why: string): Permission {
+  return {
+    group: '',
+    resource: kind === 'Secret' ? 'secrets' : 'configmaps',
+    verbs,
+    namespace: names.namespace,
+    name,
+    why,
+  };
+}
+
+/**
+ * Every right the controller uses, and no other: `check` asks for those of the loops that run, the manifests' rules are
+ * tested against them, and the page of rights is made from them. None creates a Secret or a ConfigMap: the manifests
+ * ship those. The `create` of a Lease holds for its name alone, because a PUT creates it.
+ */
 export const permissions: readonly Permission[] = [
+  { group: '', resource: 'nodes', verbs: ['get', 'list', 'watch'], why: 'the Nodes and what the kubelets say on them' },
   {
     group: '',
     resource: 'nodes',
-    verbs: ['get', 'list', 'watch', 'patch', 'delete'],
-    why: 'initialise Nodes, keep them current, delete those whose VM is gone',
+    verbs: ['patch'],
+    loops: ['node', 'lifecycle', 'ipam'],
+    why: 'providerID, labels, taints and pod ranges of Nodes',
   },
-  { group: '', resource: 'nodes/status', verbs: ['patch'], why: 'addresses and conditions of Nodes' },
-  { group: '', resource: 'services', verbs: ['get', 'list', 'watch'], why: 'load balancers for Services' },
+  { group: '', resource: 'nodes', verbs: ['delete'], loops: ['lifecycle'], why: 'delete Nodes whose VM is gone' },
+  {
+    group: '',
+    resource: 'nodes/status',
+    verbs: ['patch'],
+    loops: ['node', 'lifecycle', 'route'],
+    why: 'addresses and conditions of Nodes',
+  },
+  {
+    group: '',
+    resource: 'services',
+    verbs: ['get', 'list', 'watch'],
+    loops: ['service'],
+    why: 'Services that want load balancers',
+  },
   {
     group: '',
     resource: 'services/status',
     verbs: ['patch'],
+    loops: ['service'],
     why: 'addresses, conditions, finalizer and record of Services',
   },
   {
@@ -36,71 +74,25 @@ export const permissions: readonly Permission[] = [
     resource: 'namespaces',
     verbs: ['get'],
     name: names.namespace,
+    loops: ['service', 'route'],
     why: "the cluster's UID, which marks what is ours in the clouds",
   },
   { group: '', resource: 'events', verbs: ['create', 'patch'], why: 'events about Nodes and Services' },
   {
-    group: 'coordination.k8s.io',
-    resource: 'leases',
+    ...lease,
     verbs: ['get'],
     namespace: names.nodeLeaseNamespace,
+    loops: ['lifecycle'],
     why: 'signs of life before a Node is deleted',
   },
+  ownLease(names.lease, ['get', 'create', 'update'], 'election'),
+  ownLease(names.replicasLease, ['get', 'create', 'update', 'patch'], 'announcements of replicas'),
+  shipped(shippedObjects.published, ['get', 'list', 'watch', 'patch'], 'CA and URLs for agents; the pause key'),
   {
-    group: 'coordination.k8s.io',
-    resource: 'leases',
-    verbs: ['create'],
-    namespace: own,
-    why: 'election; announcements of replicas',
+    ...shipped(shippedObjects.routeRecords, ['get', 'patch'], 'routes that are ours, where the cloud cannot tag them'),
+    loops: ['route'],
   },
-  {
-    group: 'coordination.k8s.io',
-    resource: 'leases',
-    verbs: ['get', 'update'],
-    namespace: own,
-    name: names.lease,
-    why: 'election',
-  },
-  {
-    group: 'coordination.k8s.io',
-    resource: 'leases',
-    verbs: ['get', 'patch'],
-    namespace: own,
-    name: names.replicasLease,
-    why: 'announcements of replicas',
-  },
-  {
-    group: '',
-    resource: 'configmaps',
-    verbs: ['get', 'list', 'watch', 'patch'],
-    namespace: own,
-    name: names.certificates,
-    why: 'CA and URLs for agents; the pause key',
-  },
-  {
-    group: '',
-    resource: 'configmaps',
-    verbs: ['create'],
-    namespace: own,
-    why: 'the ConfigMaps, where they are missing',
-  },
-  {
-    group: '',
-    resource: 'configmaps',
-    verbs: ['get', 'patch'],
-    namespace: own,
-    name: recordsName,
-    why: 'routes that are ours, where the cloud cannot tag them',
-  },
-  {
-    group: '',
-    resource: 'secrets',
-    verbs: ['get', 'patch'],
-    namespace: own,
-    name: names.certificates,
-    why: 'keys of the report API',
-  },
-  { group: '', resource: 'secrets', verbs: ['create'], namespace: own, why: 'the Secret, where it is missing' },
+  shipped(shippedObjects.certificates, ['get', 'patch'], 'keys of the report API'),
   {
     group: 'authentication.k8s.io',
     resource: 'tokenreviews',
@@ -109,3 +101,8 @@ export const permissions: readonly Permission[] = [
   },
   { group: 'authorization.k8s.io', resource: 'subjectaccessreviews', verbs: ['create'], why: 'who may read metrics' },
 ];
+
+/** The rights that a run with these loops uses. */
+export function permissionsFor(running: Loops): readonly Permission[] {
+  return permissions.filter(({ loops }) => loops === undefined || loops.some((loop) => running[loop]));
+}

@@ -4,6 +4,7 @@ import { type Cloud, type Lookup, refKey } from '../clouds/cloud.ts';
 import { type KubeApi, type KubeCall, KubeError } from '../kube/api.ts';
 import type { ConfiguredCloud } from '../nodes/configured-cloud.ts';
 import { exampleInstance } from '../nodes/testing/example-instance.ts';
+import { permissions } from '../permissions.ts';
 import { runChecks } from './run-checks.ts';
 
 const node = (name: string, providerID: string, ready: string) => ({
@@ -42,7 +43,7 @@ const found: Lookup = { state: 'found', instance: exampleInstance(), power: 'run
 const { signal } = new AbortController();
 
 async function sightOf(nodes: readonly object[], lookup: (providerID: string) => Lookup) {
-  const lines = await runChecks(apiWith(nodes), [cloudWith(lookup)], signal);
+  const lines = await runChecks(apiWith(nodes), [cloudWith(lookup)], permissions, signal);
   return lines.find(({ name }) => name === 'living nodes');
 }
 
@@ -78,7 +79,7 @@ describe('a right that could not be asked for', () => {
   });
 
   it('is told with the failure, and not as one that the rules withhold', async () => {
-    const lines = (await runChecks(failing(500, 'InternalError'), [], signal)).slice(1);
+    const lines = (await runChecks(failing(500, 'InternalError'), [], permissions, signal)).slice(1);
     assert.ok(lines.length > 5);
     for (const { ok, message } of lines) {
       assert.equal(ok, false);
@@ -96,7 +97,8 @@ describe('an API server that does not take the credential', () => {
         throw new KubeError({ status, reason: 'x', message: `GET ${path}: ${status}` });
       },
     });
-    const message = async (status: number) => (await runChecks(refusing(status), [], signal))[0]?.message ?? '';
+    const message = async (status: number) =>
+      (await runChecks(refusing(status), [], permissions, signal))[0]?.message ?? '';
     assert.match(await message(401), /GET \/version: 401\. The API server answers and does not take the credential/);
     assert.doesNotMatch(await message(503), /credential/);
   });

@@ -3,7 +3,7 @@ import { type CheckResult, type InstanceRef, refKey } from '../clouds/cloud.ts';
 import { isKubeError, type KubeApi } from '../kube/api.ts';
 import type { ConfiguredCloud } from '../nodes/configured-cloud.ts';
 import { type NodeView, readiness, viewNode } from '../nodes/node-view.ts';
-import { type Permission, permissions } from '../permissions.ts';
+import type { Permission } from '../permissions.ts';
 
 /** One line of what `check` proved. */
 export interface CheckLine extends CheckResult {
@@ -19,16 +19,21 @@ interface AccessAnswer {
   readonly status?: { readonly allowed?: boolean };
 }
 
-/** Proves that the cluster lets us do what we must, and that each cloud is reachable with a credential that suffices. Changes nothing. Never throws for a refusal. */
+/**
+ * Proves that the cluster lets us do what we must, and that each cloud is reachable with a credential that suffices. Changes nothing. Never throws for a refusal.
+ *
+ * @param permissions what a run with the same flags uses
+ */
 export async function runChecks(
   api: KubeApi,
   clouds: readonly ConfiguredCloud[],
+  permissions: readonly Permission[],
   signal: AbortSignal,
 ): Promise<CheckLine[]> {
   const reachable = await checkServer(api);
   const nodes = reachable.ok ? await readyNodes(api) : [];
   const [rights, ...perCloud] = await Promise.all([
-    reachable.ok ? checkRights(api) : Promise.resolve([]),
+    reachable.ok ? checkRights(api, permissions) : Promise.resolve([]),
     ...clouds.map(async (cloud) => [...(await checkCloud(cloud, signal)), ...(await checkSight(cloud, nodes, signal))]),
   ]);
   return [reachable, ...rights, ...perCloud.flat()];
@@ -80,7 +85,7 @@ async function checkServer(api: KubeApi): Promise<CheckLine> {
   }
 }
 
-async function checkRights(api: KubeApi): Promise<CheckLine[]> {
+async function checkRights(api: KubeApi, permissions: readonly Permission[]): Promise<CheckLine[]> {
   const wanted = permissions.flatMap((permission) => permission.verbs.map((verb) => ({ permission, verb })));
   const answers = await Promise.all(wanted.map(({ permission, verb }) => mayI(api, permission, verb)));
   return permissions.map((permission) => {

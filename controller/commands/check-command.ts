@@ -6,6 +6,7 @@ import { table } from '../explain/table.ts';
 import { clusterFlags } from '../options/network-flags.ts';
 import { commonFlags, runFlags } from '../options/own-flags.ts';
 import { readLoops } from '../options/run-options.ts';
+import { permissionsFor } from '../permissions.ts';
 import { type ControllerWorld, exitCode, orInterrupted, outputFlags, printJson, withClouds } from './command.ts';
 
 const checkFlags = defineFlags({
@@ -26,11 +27,11 @@ export function checkCommand(world: ControllerWorld): CommandDefinition {
     ],
     run: ({ values, io }) =>
       exitCode(io, 'check', async () => {
-        const halves = halvesIn(
-          readLoops(values.controllers),
-          values.clusterCidr !== '' && values.configureCloudRoutes,
-        );
-        const checking = withClouds(values, world, io, (api, clouds) => runChecks(api, clouds, world.signal));
+        const named = readLoops(values.controllers);
+        const cloudRoutes = values.clusterCidr !== '' && values.configureCloudRoutes;
+        const halves = halvesIn(named, cloudRoutes);
+        const rights = permissionsFor({ ...named, route: named.route && cloudRoutes });
+        const checking = withClouds(values, world, io, (api, clouds) => runChecks(api, clouds, rights, world.signal));
         const checked = await orInterrupted(world.signal, checking);
         const lines = checked.map((line) => ({ ...line, needed: isNeeded(line, halves) }));
         const rows = lines.map(({ of, name, ok, needed, message }) => {

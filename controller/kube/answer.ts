@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { names } from '../../common/well-known.ts';
 import { KubeError } from './api.ts';
 
 /** The reason that goes with a status where the answer gives none (a proxy's page, the plain text of an overloaded server). */
@@ -33,7 +34,7 @@ export function errorOfAnswer(
   return new KubeError({
     status: answer.status,
     reason: status?.reason ?? reasons[answer.status] ?? 'Unknown',
-    message: `${what}: ${answer.status}${said === '' ? '' : ` ${said}`}`,
+    message: `${what}: ${answer.status}${said === '' ? '' : ` ${said}`}${hintOf(answer.status, said)}`,
     ...(asked === undefined ? {} : { retryAfterMs: asked }),
   });
 }
@@ -49,6 +50,13 @@ export function errorOfStatus(what: string, object: unknown): KubeError {
     message: `${what}: ${code} ${status?.message ?? 'error event without a message'}`,
     ...(asked === undefined ? {} : { retryAfterMs: asked }),
   });
+}
+
+/** Of a right that the manifests give the controller: a Role or binding is missing, or older than the program. */
+function hintOf(status: number, said: string): string {
+  const ours = `"system:serviceaccount:${names.namespace}:${names.controller}" cannot `;
+  if (status !== 403 || !said.includes(ours)) return '';
+  return '; apply the manifests of this version, which give this right ("mooring-controller check" lists what is missing)';
 }
 
 interface StatusFields {

@@ -37,6 +37,17 @@ describe('the client of the Kubernetes API told of a failure', () => {
     assert.deepEqual([late.status, late.reason, late.retryAfterMs], [503, 'ServiceUnavailable', 30_000]);
   });
 
+  it('says that the manifests give a right that the account of the controller lacks', async () => {
+    const denied = (account: string) =>
+      `leases "x" is forbidden: User "system:serviceaccount:kube-system:${account}" cannot get resource "leases"`;
+    const asked = async (message: string) => {
+      stand.handle = (_, response) => answerJson(response, 403, statusObject(403, 'Forbidden', message));
+      return (await failure(stand.client().call({ verb: 'get', path: '/x' }))).message;
+    };
+    assert.match(await asked(denied('mooring-controller')), /cannot get resource "leases"; apply the manifests/);
+    assert.doesNotMatch(await asked(denied('somebody')), /manifests/);
+  });
+
   it('reads retryAfterSeconds where there is no header', async () => {
     const status = statusObject(504, 'Timeout', 'Too large resource version', { retryAfterSeconds: 1 });
     stand.handle = (_, response) => answerJson(response, 504, status);

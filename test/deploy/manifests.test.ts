@@ -7,19 +7,21 @@ import { type FlagDefinitions, parseFlags } from '../../common/process/flags.ts'
 import { names } from '../../common/well-known.ts';
 import { runCommandFlags as controllerFlags } from '../../controller/commands/run-command.ts';
 import { permissions } from '../../controller/permissions.ts';
+import { shippedObjects } from '../../controller/shipped-objects.ts';
 import { exampleNames, examples, type Manifest, readManifests, readYaml, right, rightsOf } from './manifests.ts';
 
 interface Container {
   readonly image: string;
   readonly command: readonly string[];
   readonly args: readonly string[];
-  readonly securityContext: { readonly capabilities: { readonly drop: readonly string[] } };
+  readonly securityContext: unknown;
 }
 
 interface PodSpec {
   readonly serviceAccountName: string;
   readonly automountServiceAccountToken: boolean;
   readonly hostNetwork: boolean;
+  readonly securityContext: { readonly runAsNonRoot?: boolean; readonly seccompProfile: { readonly type: string } };
   readonly tolerations: readonly { readonly key?: string; readonly operator: string }[];
   readonly containers: readonly Container[];
   readonly volumes?: readonly {
@@ -74,8 +76,33 @@ describe('the manifests', () => {
     );
   });
 
-  test('ship the ConfigMap without a key, and mount it whole', () => {
-    assert.equal(object('ConfigMap', names.certificates)['data'], undefined);
+  test('let the controller create nothing but events, reviews and the Leases of its own names', () => {
+    const created = [...rightsOf(names.controller, manifests)].filter((each) => /^(create|\*) /.test(each));
+    assert.deepEqual(created.sort(), [
+      'create events',
+      `create leases.coordination.k8s.io named ${names.lease} in kube-system`,
+      `create leases.coordination.k8s.io named ${names.replicasLease} in kube-system`,
+      'create subjectaccessreviews.authorization.k8s.io',
+      'create tokenreviews.authentication.k8s.io',
+    ]);
+  });
+
+  test('give no right in kube-system but on named objects', () => {
+    for (const each of rightsOf(names.controller, manifests))
+      if (each.endsWith(' in kube-system')) assert.match(each, / named /);
+  });
+
+  test('ship every object that the controller may not create, without a key', () => {
+    for (const { kind, name } of Object.values(shippedObjects)) {
+      const shipped = object(kind, name);
+      assert.deepEqual(
+        [shipped['data'], shipped['stringData'], shipped['immutable']],
+        [undefined, undefined, undefined],
+      );
+    }
+  });
+
+  test('mount the ConfigMap of the agents whole', () => {
     const mounted = (agent.volumes ?? []).filter(({ configMap }) => configMap?.name === names.certificates);
     assert.equal(mounted.length, 1);
     assert.equal(mounted[0]?.configMap?.items, undefined);
@@ -92,9 +119,25 @@ describe('the manifests', () => {
     }
   });
 
-  test('drop every capability', () => {
-    for (const { containers } of [controller, agent])
-      for (const { securityContext } of containers) assert.deepEqual(securityContext.capabilities.drop, ['ALL']);
+  test('drop every capability, write no file system of their own, and run under the default seccomp profile', () => {
+    for (const { securityContext, containers } of [controller, agent]) {
+      assert.deepEqual(securityContext.seccompProfile, { type: 'RuntimeDefault' });
+      for (const container of containers)
+        assert.deepEqual(container.securityContext, {
+          allowPrivilegeEscalation: false,
+          readOnlyRootFilesystem: true,
+          capabilities: { drop: ['ALL'] },
+        });
+    }
+    assert.equal(controller.securityContext.runAsNonRoot, true);
+  });
+
+  test('mount no Secret, and the token of an account into the pod that uses it alone', () => {
+    const volumes = [controller, agent].flatMap((spec) => spec.volumes ?? []);
+    assert.ok(volumes.every((volume) => !('secret' in volume || 'hostPath' in volume)));
+    for (const name of [names.controller, names.agent])
+      assert.equal(object('ServiceAccount', name)['automountServiceAccountToken'], false);
+    assert.deepEqual([controller.automountServiceAccountToken, agent.automountServiceAccountToken], [true, false]);
   });
 
   test('let agents reach the report API under the name of its certificate', () => {

@@ -1,0 +1,37 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { parseLoops } from './options/loops.ts';
+import { permissionsFor } from './permissions.ts';
+
+/** `verb resource[/name]` of what these `--controllers` need. */
+function rightsFor(...controllers: readonly string[]): string[] {
+  const loops = parseLoops(controllers);
+  assert.ok('node' in loops);
+  return permissionsFor(loops).flatMap(({ verbs, resource, name }) =>
+    verbs.map((verb) => `${verb} ${resource}${name === undefined ? '' : `/${name}`}`),
+  );
+}
+
+describe('the rights of the controller', () => {
+  it('include the deletion of Nodes with the lifecycle loop alone', () => {
+    assert.ok(rightsFor('*').includes('delete nodes'));
+    assert.ok(rightsFor('cloud-node-lifecycle').includes('delete nodes'));
+    assert.ok(!rightsFor('*', '-cloud-node-lifecycle').includes('delete nodes'));
+  });
+
+  it('include the records of routes with the route loop alone', () => {
+    assert.ok(rightsFor('*').includes('patch configmaps/mooring-routes'));
+    assert.ok(!rightsFor('*', '-route').includes('patch configmaps/mooring-routes'));
+  });
+
+  it('include Services with the service loop alone', () => {
+    assert.ok(rightsFor('service').includes('patch services/status'));
+    assert.ok(!rightsFor('cloud-node').some((right) => right.includes('services')));
+  });
+
+  it('include the election and the pause key for every loop', () => {
+    for (const loop of ['cloud-node', 'cloud-node-lifecycle', 'service', 'route', 'nodeipam'])
+      for (const right of ['update leases/cloud-controller-manager', 'watch configmaps/mooring-ca'])
+        assert.ok(rightsFor(loop).includes(right), `${loop}: ${right}`);
+  });
+});
