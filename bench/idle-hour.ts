@@ -8,7 +8,9 @@ import { seededRandom } from '../common/process/random.ts';
 import { runCommandFlags } from '../controller/commands/run-command.ts';
 import { readRunOptions } from '../controller/options/run-options.ts';
 import { runController } from '../controller/run.ts';
+import { shippedObjects } from '../controller/shipped-objects.ts';
 import { freePort } from '../test/free-ports.ts';
+import { shipObject } from '../test/nodes/harness/shipped-objects.ts';
 import { type RunningCloud, startCloud } from '../test/sandbox/cloud/start-cloud.ts';
 import { admin } from '../test/sandbox/kube/auth/user.ts';
 import { type KubeApiServer, startKubeApi } from '../test/sandbox/kube/start-kube-api.ts';
@@ -61,6 +63,7 @@ export async function measureIdleHour(
   const stop = new AbortController();
   let complaints: string[] = [];
   try {
+    for (const object of Object.values(shippedObjects)) shipObject(api.core, object);
     const names = createObjects(api, cloud, { nodes, services });
     const files = await writeRunFiles({ api, cloud, credentials: true, folder });
     const flags = parseFlags(runCommandFlags, [

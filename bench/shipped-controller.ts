@@ -6,6 +6,8 @@ import { buildAll } from '../scripts/build.ts';
 import { freePorts } from '../test/free-ports.ts';
 import type { RunningCloud } from '../test/sandbox/cloud/start-cloud.ts';
 import { startChild } from '../test/sandbox/world/child.ts';
+import { createKubeRest } from '../test/sandbox/world/kube-rest.ts';
+import { applyManifests } from '../test/sandbox/world/manifests.ts';
 import type { BenchApi } from './start-bench-api.ts';
 
 /** The controller as it ships: the bundle of this checkout with the command line of deploy/. */
@@ -95,6 +97,8 @@ export async function startShippedController(
   { api, cloud, credentials, folder, extra = [] }: ShippedControllerOptions,
 ): Promise<ShippedController> {
   const files = await writeRunFiles({ api, cloud, credentials, folder });
+  const rest = createKubeRest(api);
+  await applyManifests(rest).finally(() => rest.close());
   const ports = await freePorts('report', 'secure');
   const log = join(await mkdtemp(join(folder, 'log-')), 'controller.log');
   const child = startChild(

@@ -43,7 +43,7 @@ export async function prepareController(
   const folder = await mkdtemp(join(tmpdir(), 'mooring-aws-'));
   const api = await startEmbeddedApi();
   const rest = createKubeRest(api);
-  await applyManifests(rest, join(import.meta.dirname, '../../deploy/base'));
+  await applyManifests(rest);
   const token = await serviceAccountToken(rest, { namespace: names.namespace, name: names.controller });
   const kubeconfig = join(folder, 'kubeconfig');
   await writeFile(kubeconfig, api.kubeconfig(token), { mode: 0o600 });

@@ -4,10 +4,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { names } from '../../common/well-known.ts';
-import { permissions } from '../../controller/permissions.ts';
+import { parseLoops } from '../../controller/options/loops.ts';
+import { permissions, permissionsFor } from '../../controller/permissions.ts';
+import { assertRefused, attempts } from '../attacks/stolen-account.ts';
 import type { ApiSuite, ApiUnderTest } from '../conformance/api-under-test.ts';
 import { type Client, makeClient } from '../conformance/client.ts';
+import { applications, appliedAgain, appliedOverOwn, type Kubectl, keepsNodes } from './applying.ts';
 import { base, exampleNames, examples } from './manifests.ts';
+import { configMaps, worksAndRecovers } from './own-objects.ts';
 
 /** What somebody wants to do, as a SelfSubjectAccessReview asks it. */
 interface Wish {
@@ -49,15 +53,44 @@ export function deploySuite(kubectl: string | undefined): ApiSuite {
         await check('the server accepts deploy/base, and a dry run leaves nothing', () => leavesNothing(run, client), {
           skip,
         });
+        for (const [how, flags] of applications) {
+          await check(
+            `${how} keeps what was written into the shipped objects, the pause key and the Lease`,
+            () => appliedAgain(run, client, flags),
+            {
+              skip: skip ?? (serverSide(flags) && api.kind === 'embedded' ? 'it has no server-side apply' : undefined),
+            },
+          );
+        }
         await check(
-          'deploy/base can be applied again over what the leader has written',
-          () => appliedTwice(run, client),
+          'the first apply keeps the Secret and the records of a version that created them itself',
+          () => appliedOverOwn(run, client),
+          { skip },
+        );
+        await check(
+          'deploy/components/keep-nodes leaves out the loop and the right to delete Nodes',
+          () => keepsNodes(run, folder),
           {
             skip,
           },
         );
         await check('the controller may do all it must, and not more', () => controllerRights(client), { skip });
         await check('the agent may do nothing', () => agentRights(client), { skip });
+        const stolen = skip === undefined ? await tokenOf(client, names.controller).catch(() => undefined) : undefined;
+        const noToken = skip ?? (stolen === undefined ? 'there is no token of the controller' : undefined);
+        for (const attempt of attempts)
+          await check(
+            `the controller's account cannot ${attempt.what}`,
+            () => assertRefused(client, stolen!, attempt),
+            {
+              skip: noToken,
+            },
+          );
+        await check(
+          'election, announcements and records work with these rights, also after their objects were deleted',
+          () => worksAndRecovers(api, client, stolen!),
+          { skip: noToken },
+        );
         const program = await controllerAs(api, client, folder).catch(() => undefined);
         const noAccount = skip ?? (program === undefined ? 'there is no token of the controller' : undefined);
         await check('check, run as the controller, finds every right', () => checksItself(program!), {
@@ -75,9 +108,6 @@ export function deploySuite(kubectl: string | undefined): ApiSuite {
   };
 }
 
-/** Runs kubectl and answers its stdout; throws unless it ends with 0. */
-type Kubectl = (args: readonly string[]) => Promise<string>;
-
 async function openKubectl(kubectl: string, api: ApiUnderTest, folder: string): Promise<Kubectl> {
   const config = join(folder, 'config');
   await api.writeKubeconfig(config);
@@ -92,10 +122,20 @@ async function openKubectl(kubectl: string, api: ApiUnderTest, folder: string): 
     });
 }
 
+const serverSide = (flags: readonly string[]) => flags.includes('--server-side');
+
 async function accepted(run: Kubectl, folder: string): Promise<void> {
   const lines = (await run(['apply', '-k', folder, '--dry-run=server'])).trim().split('\n');
   for (const line of lines) assert.match(line, /(created|configured|unchanged) \(server dry run\)$/);
-  for (const kind of ['deployment', 'daemonset', 'service', 'poddisruptionbudget', 'clusterrole', 'configmap'])
+  for (const kind of [
+    'deployment',
+    'daemonset',
+    'service',
+    'poddisruptionbudget',
+    'clusterrole',
+    'configmap',
+    'secret',
+  ])
     assert.ok(
       lines.some((line) => line.startsWith(`${kind}.`) || line.startsWith(`${kind}/`)),
       `no ${kind} among ${lines.join(', ')}`,
@@ -105,21 +145,6 @@ async function accepted(run: Kubectl, folder: string): Promise<void> {
 async function leavesNothing(run: Kubectl, client: Client): Promise<void> {
   await accepted(run, base);
   assert.equal((await client.call('GET', `${configMaps}/${names.certificates}`)).status, 404);
-}
-
-const configMaps = `/api/v1/namespaces/${names.namespace}/configmaps`;
-
-async function appliedTwice(run: Kubectl, client: Client): Promise<void> {
-  await run(['apply', '-k', base]);
-  const data = { [names.caKey]: 'a certificate', [names.controllerUrlsKey]: 'https://10.0.0.1:10270\n' };
-  const patched = await client.call('PATCH', `${configMaps}/${names.certificates}`, {
-    body: { data },
-    type: 'application/merge-patch+json',
-  });
-  assert.equal(patched.status, 200, patched.text);
-  assert.match(await run(['apply', '-k', base]), new RegExp(`^configmap/${names.certificates} unchanged$`, 'm'));
-  const { object } = await client.call('GET', `${configMaps}/${names.certificates}`);
-  assert.deepEqual(object['data'], data);
 }
 
 async function controllerRights(client: Client): Promise<void> {
@@ -164,7 +189,12 @@ async function checksItself(run: Controller): Promise<void> {
   const { code, stdout, stderr } = await run(['check', '--cloud-provider=huaweicloud', '-o=json']);
   assert.equal(code, 0, `${stdout}${stderr}`);
   const lines = JSON.parse(stdout) as { readonly of: string; readonly ok: boolean }[];
-  assert.equal(lines.filter(({ of }) => of === 'kubernetes').length, permissions.length + 1);
+  const loops = parseLoops(['*']);
+  assert.ok('node' in loops);
+  // No --cluster-cidr: no routes.
+  const asked = permissionsFor({ ...loops, route: false });
+  // The server, the rights, and the Secret and the ConfigMap of the report API.
+  assert.equal(lines.filter(({ of }) => of === 'kubernetes').length, 1 + asked.length + 2);
 }
 
 async function explains(run: Controller, client: Client): Promise<void> {

@@ -36,7 +36,7 @@ test('a leader paused past its lease writes nothing afterwards, though it was in
   closing.push(() => rest.close());
   const cloud = await startCloud({ clock: systemClock(), random: Math.random });
   closing.push(() => cloud.stop());
-  await applyManifests(rest, joinPath(import.meta.dirname, '../../deploy/base'));
+  await applyManifests(rest);
 
   const replicas = new Map<string, Replica>();
   const writes: Write[] = [];

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import type { ApiSuite, Check } from '../conformance/api-under-test.ts';
 import { startEmbeddedApi } from '../conformance/embedded-api.ts';
+import { shippedObjectsSuite } from '../deploy/shipped-objects.suite.ts';
 import { credentialsSuite } from './credentials.suite.ts';
 import { networkSuite } from './network.suite.ts';
 import { scenariosSuite } from './scenarios.suite.ts';
@@ -11,7 +12,12 @@ import { scenariosSuite } from './scenarios.suite.ts';
 const { values } = parseArgs({
   options: { only: { type: 'string' }, services: { type: 'string', default: '200' } },
 });
-const suites: readonly ApiSuite[] = [scenariosSuite, networkSuite(Number(values.services)), credentialsSuite];
+const suites: readonly ApiSuite[] = [
+  scenariosSuite,
+  networkSuite(Number(values.services)),
+  credentialsSuite,
+  shippedObjectsSuite,
+];
 const counts = { passed: 0, failed: 0 };
 
 for (const suite of suites) {

@@ -53,7 +53,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const folder = await mkdtemp(join(tmpdir(), 'mooring-openstack-'));
   const api = await startApi(options.nodeNames);
   const rest = createKubeRest(api);
-  await applyManifests(rest, join(import.meta.dirname, '../../deploy/base'));
+  await applyManifests(rest);
   const token = await serviceAccountToken(rest, { namespace: names.namespace, name: names.controller });
   const [kubeconfig, cloudConfig] = [join(folder, 'kubeconfig'), join(folder, 'cloud.conf')];
   await writeFile(kubeconfig, api.kubeconfig(token), { mode: 0o600 });

@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util';
 import type { ApiSuite, ApiUnderTest, Check } from '../conformance/api-under-test.ts';
 import { conformanceSuites } from '../conformance/suites.ts';
 import { deploySuite } from '../deploy/deploy-suite.ts';
+import { shippedObjectsNodeNames, shippedObjectsSuite } from '../deploy/shipped-objects.suite.ts';
 import { bootstrapNodeNames, bootstrapSuite } from '../e2e/bootstrap.suite.ts';
 import { networkNodeNames, networkSuite } from '../e2e/network.suite.ts';
 import { scenarioNodeNames, scenariosSuite } from '../e2e/scenarios.suite.ts';
@@ -34,7 +35,11 @@ const groups: Group[] = [
   // A server of its own: it makes 200 Services.
   { name: 'network', suites: () => [networkSuite(200)], nodeNames: networkNodeNames },
   // A server of its own: it installs the manifests and removes them again.
-  { name: 'deploy', suites: ({ kubectl }) => [deploySuite(kubectl)] },
+  {
+    name: 'deploy',
+    suites: ({ kubectl }) => [deploySuite(kubectl), shippedObjectsSuite],
+    nodeNames: shippedObjectsNodeNames,
+  },
   { name: 'kubelet', suites: () => [reregisterSuite] },
   { name: 'limits', suites: (binaries) => [throttledSuite(binaries)] },
 ];

@@ -20,8 +20,13 @@ const collections: Readonly<Record<string, { readonly path: string; readonly nam
   ClusterRoleBinding: { path: '/apis/rbac.authorization.k8s.io/v1', namespaced: false },
 };
 
-/** Creates the accounts, rights and ConfigMap of the shipped manifests, so that the controllers run with exactly the rights of a real installation. */
-export async function applyManifests(rest: KubeRest, folder: string): Promise<string[]> {
+const folder = join(import.meta.dirname, '../../../deploy/base');
+
+/**
+ * Creates the accounts, rights, Secret and ConfigMaps of the shipped manifests where they are missing, so that the
+ * controllers run with exactly the rights of a real installation.
+ */
+export async function applyManifests(rest: KubeRest): Promise<string[]> {
   const applied: string[] = [];
   for (const file of (await readdir(folder)).sort()) {
     if (!file.endsWith('.yaml') || file === 'kustomization.yaml') continue;

@@ -78,7 +78,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
     cloud.faults.add({ operation: '*', effect: { kind: 'latency', ms: options.cloudLatencyMs } });
   say(`cloud ${cloud.url}, metadata ${cloud.metadataBase}, Kubernetes API ${api.url}`);
 
-  await applyManifests(rest, join(import.meta.dirname, '../../../deploy/base'));
+  await applyManifests(rest);
   const controllerConfig = await writeControllerFiles(folder, rest, api, cloud);
   const replicas: Replica[] = [];
   async function startControllers(): Promise<void> {
