@@ -22,15 +22,14 @@ function ownLease(name: string, verbs: readonly string[], why: string): Permissi
   return { ...lease, verbs, namespace: names.namespace, name, why };
 }
 
-function shipped({ kind, name }: ShippedObject, verbs: readonly string[], why: string): Permission {
-  return {
-    group: '',
-    resource: kind === 'Secret' ? 'secrets' : 'configmaps',
-    verbs,
-    namespace: names.namespace,
-    name,
-    why,
-  };
+/** As RBAC and paths name it. */
+export function resourceOf({ kind }: ShippedObject): string {
+  return kind === 'Secret' ? 'secrets' : 'configmaps';
+}
+
+function shipped(object: ShippedObject, verbs: readonly string[], why: string): Permission {
+  const { name } = object;
+  return { group: '', resource: resourceOf(object), verbs, namespace: names.namespace, name, why };
 }
 
 /**

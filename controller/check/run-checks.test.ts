@@ -68,6 +68,31 @@ describe('check', () => {
   });
 });
 
+describe('the objects that the controller may not create', () => {
+  const apiWithout = (missing: string): KubeApi => ({
+    ...apiWith([]),
+    call: async <T>(call: KubeCall) => {
+      if (!call.path.endsWith(missing)) return apiWith([]).call<T>(call);
+      throw new KubeError({ status: 404, reason: 'NotFound', message: `GET ${call.path}: 404` });
+    },
+  });
+  const failed = async (missing: string, asked = permissions) =>
+    (await runChecks(apiWithout(missing), [], asked, signal)).filter(({ ok }) => !ok);
+
+  it('are there, or the check fails with the command that restores the missing one', async () => {
+    assert.deepEqual(await failed('/nothing'), []);
+    const [line, ...others] = await failed('/secrets/mooring-ca');
+    assert.deepEqual([line?.name, others], ['Secret mooring-ca', []]);
+    assert.match(line?.message ?? '', /kubectl -n kube-system create secret generic mooring-ca/);
+  });
+
+  it('are asked for where a loop that runs needs them', async () => {
+    assert.equal((await failed('/configmaps/mooring-routes')).length, 1);
+    const withoutRoutes = permissions.filter(({ name }) => name !== 'mooring-routes');
+    assert.deepEqual(await failed('/configmaps/mooring-routes', withoutRoutes), []);
+  });
+});
+
 describe('a right that could not be asked for', () => {
   const failing = (status: number, why: string): KubeApi => ({
     ...apiWith([]),

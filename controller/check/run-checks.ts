@@ -1,9 +1,11 @@
 import { errorFields } from '../../common/process/log.ts';
+import { names } from '../../common/well-known.ts';
 import { type CheckResult, type InstanceRef, refKey } from '../clouds/cloud.ts';
-import { isKubeError, type KubeApi } from '../kube/api.ts';
+import { isKubeError, isNotFound, type KubeApi } from '../kube/api.ts';
 import type { ConfiguredCloud } from '../nodes/configured-cloud.ts';
 import { type NodeView, readiness, viewNode } from '../nodes/node-view.ts';
-import type { Permission } from '../permissions.ts';
+import { type Permission, resourceOf } from '../permissions.ts';
+import { createShippedObjects, shippedObjects } from '../shipped-objects.ts';
 
 /** One line of what `check` proved. */
 export interface CheckLine extends CheckResult {
@@ -20,7 +22,8 @@ interface AccessAnswer {
 }
 
 /**
- * Proves that the cluster lets us do what we must, and that each cloud is reachable with a credential that suffices. Changes nothing. Never throws for a refusal.
+ * Proves that the cluster lets us do what we must, and that each cloud is reachable with a credential that suffices.
+ * Changes nothing. Never throws for a refusal.
  *
  * @param permissions what a run with the same flags uses
  */
@@ -32,11 +35,12 @@ export async function runChecks(
 ): Promise<CheckLine[]> {
   const reachable = await checkServer(api);
   const nodes = reachable.ok ? await readyNodes(api) : [];
-  const [rights, ...perCloud] = await Promise.all([
+  const [rights, shipped, ...perCloud] = await Promise.all([
     reachable.ok ? checkRights(api, permissions) : Promise.resolve([]),
+    reachable.ok ? checkShipped(api, permissions) : Promise.resolve([]),
     ...clouds.map(async (cloud) => [...(await checkCloud(cloud, signal)), ...(await checkSight(cloud, nodes, signal))]),
   ]);
-  return [reachable, ...rights, ...perCloud.flat()];
+  return [reachable, ...rights, ...shipped, ...perCloud.flat()];
 }
 
 /** Some of them; none where they may not be read, which is told among the rights. */
@@ -100,6 +104,29 @@ async function checkRights(api: KubeApi, permissions: readonly Permission[]): Pr
       message: messageOf(permission, own),
     };
   });
+}
+
+/**
+ * Whether the objects are there that the controller may not create. One that may not be read is told among the
+ * rights.
+ */
+async function checkShipped(api: KubeApi, permissions: readonly Permission[]): Promise<CheckLine[]> {
+  const used = Object.values(shippedObjects).filter((object) =>
+    permissions.some(({ resource, name }) => resource === resourceOf(object) && name === object.name),
+  );
+  const lines = await Promise.all(
+    used.map(async (object): Promise<CheckLine[]> => {
+      const line = { of: 'kubernetes', name: `${object.kind} ${object.name}` };
+      const path = `/api/v1/namespaces/${names.namespace}/${resourceOf(object)}/${object.name}`;
+      try {
+        await createShippedObjects().use(object, () => api.call({ verb: 'get', path, answer: 'metadata' }));
+        return [{ ...line, ok: true, message: 'is there' }];
+      } catch (error) {
+        return isNotFound(error) ? [{ ...line, ok: false, message: String(errorFields(error)['error']) }] : [];
+      }
+    }),
+  );
+  return lines.flat();
 }
 
 function messageOf({ why }: Permission, own: readonly { readonly verb: string; readonly answer: Access }[]): string {
