@@ -21,6 +21,8 @@ import {
   missingReasons,
   type ReasonInfo,
 } from '../controller/nodes/reasons.ts';
+import { loopNames } from '../controller/options/loops.ts';
+import { type Permission, permissions } from '../controller/permissions.ts';
 import { processMetrics } from '../controller/process-metrics.ts';
 import { controllerProgram } from '../controller/program.ts';
 import { reportMetrics } from '../controller/reports/metrics.ts';
@@ -46,6 +48,7 @@ export async function referencePages(): Promise<ReadonlyMap<string, string>> {
     ['metrics.md', metricsPage()],
     ['reasons.md', reasonsPage()],
     ['keys.md', keysPage()],
+    ['rights.md', rightsPage()],
     ['service-annotations.md', await serviceAnnotationsPage()],
     ['report-refusals.md', refusalsPage()],
     ['cloud-errors.md', await cloudErrorsPage()],
@@ -221,6 +224,37 @@ function reasonsPage(): string {
     '## Events about the cluster',
     'On the namespace `kube-system`.',
     events(orphanEventReasons),
+  );
+}
+
+/** Where the manifests have the rights of a loop that they can be without. */
+const lifecycleRole = 'ClusterRole `mooring-controller-lifecycle`';
+
+function roleOf({ namespace, verbs, resource }: Permission): string {
+  if (resource === 'nodes' && verbs.includes('delete')) return lifecycleRole;
+  return namespace === undefined
+    ? 'ClusterRole `mooring-controller`'
+    : `Role \`mooring-controller\` in \`${namespace}\``;
+}
+
+function rightsPage(): string {
+  const rows = permissions.map((permission) => {
+    const { verbs, group, resource, name, loops, why } = permission;
+    const what = `${code(resource)}${group === '' ? '' : ` of ${group}`}`;
+    const neededBy = loops === undefined ? 'every replica' : loops.map((loop) => code(loopNames[loop])).join(', ');
+    return [what, name === undefined ? 'any' : code(name), verbs.join(', '), roleOf(permission), neededBy, why];
+  });
+  return page(
+    'Rights of the controller',
+    'What the ServiceAccount `kube-system/mooring-controller` may do, and what for. The manifests give these rights and no other; `mooring-controller check` asks for those of the loops that `--controllers` names. The ServiceAccount of the agents has no right at all.',
+    table(['resource', 'name', 'verbs', 'given by', 'needed by', 'what for'], rows),
+    '## What is left out, and why',
+    [
+      '- **No `create` on Secrets and ConfigMaps.** RBAC cannot narrow the right to POST one to a name, so it would cover bootstrap tokens, which become certificates of nodes, and `aws-auth`, which makes administrators. The manifests ship the objects that the controller fills, empty. [One that was deleted](../guides/troubleshoot.md#an-object-of-the-manifests-is-missing) has to be restored by a person.',
+      '- **`create` on Leases holds for two names alone.** The controller creates them by PUT, for which RBAC knows the name; a POST is refused. So a Lease that was deleted comes back by itself.',
+      `- **Nodes are deleted by one loop, whose right stands apart** (${lifecycleRole}). \`deploy/components/keep-nodes\` leaves out both.`,
+      '- **Nothing in `kube-system` but named objects**, nothing on pods, on tokens of other accounts, on Roles, and no `update` of Nodes and Services.',
+    ].join('\n'),
   );
 }
 
