@@ -16,6 +16,8 @@ export interface DeliverOptions {
   readonly heartbeatMs: number;
   /** The newest report, as JSON text; asked for at the moment of each sending, so that no older one is ever kept. */
   readonly compose: (leaving: boolean) => string;
+  /** Hears the answer to the report composed last. */
+  readonly onAnswer?: (answer: ReportAnswer) => void;
 }
 
 export interface Deliverer {
@@ -135,6 +137,7 @@ export function deliver(options: DeliverOptions, signal: AbortSignal): Deliverer
       lastProblem = `the controller refuses the report: ${codes || 'no reason given'}`;
       log.warn('report refused', { reasons: codes });
     }
+    options.onAnswer?.(answer);
     failures = 0;
     metrics.initialized.set(answer.initialized ? 1 : 0);
     const asked = Math.min(answer.nextReportSeconds * 1000, maxHeartbeatMs);

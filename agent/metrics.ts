@@ -46,6 +46,12 @@ export const agentMetrics = defineMetrics({
     type: 'gauge',
     help: 'Failed reads of the metadata service in a row.',
   },
+  evidence: {
+    name: 'mooring_agent_evidence_total',
+    type: 'counter',
+    help: 'Reads of the signed identity of the VM, which the controller asked for, by outcome: ok or the kind of failure.',
+    labels: ['cloud', 'outcome'],
+  },
   buildInfo: {
     name: 'mooring_agent_build_info',
     type: 'gauge',

@@ -1,7 +1,8 @@
 import { isCloudError } from '../common/cloud-error.ts';
 import type { Instance, Notice } from '../common/instance.ts';
+import { abortAfter } from '../common/process/abort-after.ts';
 import { backoffMs } from '../common/process/backoff.ts';
-import { type Clock, sleep, type Timer } from '../common/process/clock.ts';
+import { type Clock, sleep } from '../common/process/clock.ts';
 import { errorFields, type Log } from '../common/process/log.ts';
 import type { Random } from '../common/process/random.ts';
 import type { MetadataHealth } from '../common/report.ts';
@@ -235,18 +236,4 @@ export function observe(options: ObserveOptions, signal: AbortSignal): Observer 
 
 function outcomeOf(error: unknown): string {
   return isCloudError(error) ? error.kind : 'Unknown';
-}
-
-function abortAfter(clock: Clock, ms: number, signal: AbortSignal): { readonly signal: AbortSignal; cancel(): void } {
-  const controller = new AbortController();
-  const abort = () => controller.abort(signal.reason);
-  const timer: Timer = clock.setTimer(ms, () => controller.abort(new Error(`gave up after ${ms} ms`)));
-  signal.addEventListener('abort', abort, { once: true });
-  return {
-    signal: controller.signal,
-    cancel() {
-      timer.cancel();
-      signal.removeEventListener('abort', abort);
-    },
-  };
 }

@@ -1,5 +1,5 @@
 import type { Instance } from '../common/instance.ts';
-import { maxReportBytes, type Report, type ReportedInstance, reportVersion } from '../common/report.ts';
+import { type Evidence, maxReportBytes, type Report, type ReportedInstance, reportVersion } from '../common/report.ts';
 import type { Observation } from './observe.ts';
 
 /** What stays the same from report to report of one process. */
@@ -15,6 +15,9 @@ export interface ReportMoment {
   /** Milliseconds since 1970. */
   readonly nowMs: number;
   readonly leaving: boolean;
+  readonly evidence?: Evidence;
+  /** Why there is none, though it was asked for. */
+  readonly evidenceError?: string;
 }
 
 const maxNotices = 10;
@@ -23,14 +26,16 @@ const maxTextLength = 300;
 /** The report of one moment, never longer than the wire allows: of a list of addresses that does not fit, the tail is left out. Pure. */
 export function composeReport(identity: AgentIdentity, observation: Observation, moment: ReportMoment): Report {
   const { instance, notices, metadata } = observation;
+  const error = metadata.error ?? moment.evidenceError;
   const report: Report = {
     version: reportVersion,
     ...identity,
     sequence: moment.sequence,
     observedAt: new Date(moment.nowMs).toISOString(),
     ...(instance === undefined ? {} : { instance: reported(instance) }),
-    metadata: metadata.error === undefined ? metadata : { ...metadata, error: metadata.error.slice(0, maxTextLength) },
+    metadata: error === undefined ? metadata : { ...metadata, error: error.slice(0, maxTextLength) },
     ...(notices.length === 0 ? {} : { notices: notices.slice(0, maxNotices).map(shortened) }),
+    ...(moment.evidence === undefined ? {} : { evidence: moment.evidence }),
     ...(moment.leaving ? { leaving: true } : {}),
   };
   return fitted(report);

@@ -11,6 +11,7 @@ import { version } from '../common/version.ts';
 import { createControllerAccess } from './controller-access.ts';
 import { type Deliverer, deliver } from './deliver.ts';
 import { readBootId } from './dmi.ts';
+import { createEvidenceKeeper } from './evidence.ts';
 import { readLocalInterfaces } from './local-interfaces.ts';
 import { type AgentMetrics, agentMetrics } from './metrics.ts';
 import { type Observer, observe } from './observe.ts';
@@ -64,11 +65,19 @@ export async function runAgent(values: RunValues, { clock, random, log, signal }
       heartbeatMs: values.heartbeat,
       compose(leaving) {
         sequence += 1;
-        return JSON.stringify(composeReport(identity, observer.current(), { sequence, nowMs: clock.now(), leaving }));
+        const { evidence, error } = keeper.take();
+        const moment = {
+          ...{ sequence, nowMs: clock.now(), leaving },
+          ...(evidence === undefined ? {} : { evidence }),
+          ...(error === undefined ? {} : { evidenceError: error }),
+        };
+        return JSON.stringify(composeReport(identity, observer.current(), moment));
       },
+      onAnswer: (answer) => keeper.answered(answer),
     },
     signal,
   );
+  const keeper = createEvidenceKeeper({ source, clock, log: named, metrics, onReady: deliverer.wake }, signal);
   const observer = observe(
     {
       source,

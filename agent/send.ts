@@ -131,10 +131,11 @@ function parseAnswer(text: string): ReportAnswer | undefined {
     return undefined;
   }
   if (typeof value !== 'object' || value === null) return undefined;
-  const { accepted, initialized, reasons, nextReportSeconds } = value as Record<string, unknown>;
+  const { accepted, initialized, reasons, nextReportSeconds, challenge } = value as Record<string, unknown>;
   if (typeof accepted !== 'boolean' || typeof initialized !== 'boolean' || !Array.isArray(reasons)) return undefined;
   if (typeof nextReportSeconds !== 'number' || !Number.isFinite(nextReportSeconds)) return undefined;
-  return { accepted, initialized, reasons: reasons.filter(isReason), nextReportSeconds };
+  const answer = { accepted, initialized, reasons: reasons.filter(isReason), nextReportSeconds };
+  return typeof challenge === 'string' ? { ...answer, challenge } : answer;
 }
 
 function isReason(value: unknown): value is ReportReason {

@@ -18,7 +18,7 @@ export interface MetadataHealth {
   readonly ageSeconds: number;
   /** Failed reads in a row. */
   readonly failures: number;
-  /** The last failure, free of credentials. */
+  /** The last failure, free of credentials; while `ok`, why no evidence could be read. */
   readonly error?: string;
 }
 
@@ -64,4 +64,6 @@ export interface ReportAnswer {
   readonly reasons: readonly ReportReason[];
   /** When the controller wants to hear again; grows with the fleet. */
   readonly nextReportSeconds: number;
+  /** Evidence that answers this is wanted with a report of its own, at once: 32 letters and digits. */
+  readonly challenge?: string;
 }

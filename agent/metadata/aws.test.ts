@@ -291,6 +291,21 @@ test('announces nothing where nothing is announced', async (context) => {
   assert.deepEqual(await source.notices?.(never), []);
 });
 
+test('gives the identity document byte for byte and its RSA-2048 signature as evidence', async (context) => {
+  const document = '{\n  "instanceId" : "i-0aa11bb22cc33dd44",\n  "kernelId" : null\n}';
+  const signaturePath = '/latest/dynamic/instance-identity/rsa2048';
+  const paths = { ...tree, [documentPath]: document, [signaturePath]: 'MIAG\nCSqG\n' };
+  const { source } = await openBeside(context, aws, imds(paths));
+  const evidence = await source.evidence?.('unused', never);
+  assert.deepEqual([evidence?.cloud, evidence?.kind], ['aws', 'identity-document-rsa2048']);
+  assert.deepEqual(JSON.parse(evidence?.document ?? ''), { document, signature: 'MIAG\nCSqG' });
+});
+
+test('names what is missing when the metadata service signs nothing', async (context) => {
+  const { source } = await openBeside(context, aws, imds(without('/latest/dynamic/instance-identity/rsa2048')));
+  assert.match((await failureOf(source.evidence!('unused', never))).message, /rsa2048/);
+});
+
 testFaults(
   aws,
   imds(tree, () => true),

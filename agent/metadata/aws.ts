@@ -1,6 +1,8 @@
+import { evidenceKinds } from '../../common/attestation.ts';
 import { CloudError } from '../../common/cloud-error.ts';
 import type { Instance } from '../../common/instance.ts';
 import { aws as providerId } from '../../common/provider-id/aws.ts';
+import type { Evidence } from '../../common/report.ts';
 import { createAddressList } from './address-list.ts';
 import { awsNotices } from './aws-notices.ts';
 import { imdsTokens } from './aws-session.ts';
@@ -11,6 +13,7 @@ import { createTokenSession, type TokenSession } from './token-session.ts';
 
 const cloud = 'aws';
 const documentPath = '/latest/dynamic/instance-identity/document';
+const signaturePath = '/latest/dynamic/instance-identity/rsa2048';
 const metadata = '/latest/meta-data/';
 /** The second exists on Nitro instances in subnets with IPv6, when switched on. */
 const endpoints = ['http://169.254.169.254', 'http://[fd00:ec2::254]'];
@@ -30,6 +33,7 @@ export const aws: SourceKind = {
       cloud,
       read: (signal) => readInstance(session, dmi, signal),
       notices: awsNotices(session, clock),
+      evidence: (_challenge, signal) => readEvidence(session, signal),
     };
   },
 };
@@ -113,6 +117,18 @@ async function readIdentity(session: TokenSession, dmi: Dmi, signal: AbortSignal
     throw invalid(context, 'instanceId', id, `${tag} as in the firmware: the answer is about another instance`);
   }
   return { id, zone, region: document.text('region'), type: document.text('instanceType') };
+}
+
+/** The document as it was served and its signature, which holds no challenge. */
+async function readEvidence(session: TokenSession, signal: AbortSignal): Promise<Evidence> {
+  const [document, signature] = [await session.get(documentPath, signal), await session.get(signaturePath, signal)];
+  for (const [path, text] of [
+    [documentPath, document],
+    [signaturePath, signature],
+  ] as const) {
+    if (text === undefined) throw invalid({ cloud, operation: `GET ${path}` }, path, undefined, 'a text');
+  }
+  return { cloud, kind: evidenceKinds.aws, document: JSON.stringify({ document, signature: signature?.trim() }) };
 }
 
 async function readNics(session: TokenSession, signal: AbortSignal): Promise<Nic[]> {

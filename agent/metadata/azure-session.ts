@@ -13,6 +13,8 @@ const oldest = '2019-06-01';
 const least = '2019-03-11';
 const loadBalancerVersion = '2020-10-01';
 const eventsVersion = '2020-07-01';
+/** The subscription is in the document from 2019-04-30 on; Azure Stack Hub signs none. */
+const attestedVersion = '2021-12-13';
 /** The service allows a VM five a second, and counts all its callers together; a tenth is left for what the way there may vary. */
 const requests = 5;
 const perMs = 1100;
@@ -26,6 +28,8 @@ export interface AzureSession {
   /** Undefined for a VM behind no standard load balancer and without a standard public address. */
   loadBalancer(signal: AbortSignal): Promise<unknown | undefined>;
   scheduledEvents(signal: AbortSignal): Promise<unknown>;
+  /** The signed document with this nonce, up to 32 letters and digits. */
+  attestedDocument(nonce: string, signal: AbortSignal): Promise<unknown>;
 }
 
 export interface AzureSessionOptions {
@@ -89,6 +93,12 @@ export function createAzureSession({ http, clock, baseUrl }: AzureSessionOptions
       if (answer.status === 404 || answer.status === 400) return undefined;
       refuseForNow(answer, `GET ${path}`);
       return parseJson(cloud, `GET ${path}`, answer.text);
+    },
+    async attestedDocument(nonce, signal) {
+      const path = `/metadata/attested/document?api-version=${attestedVersion}&nonce=${encodeURIComponent(nonce)}`;
+      const answer = await ask(path, [], signal);
+      refuseForNow(answer, 'GET /metadata/attested/document');
+      return parseJson(cloud, 'GET /metadata/attested/document', answer.text);
     },
     async scheduledEvents(signal) {
       const path = `/metadata/scheduledevents?api-version=${eventsVersion}`;

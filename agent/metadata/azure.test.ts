@@ -42,6 +42,11 @@ function imds({
     if (!versions.includes(url.searchParams.get('api-version') ?? ''))
       return { status: 400, body: JSON.stringify({ error: 'Bad request', 'newest-versions': versions }) };
     if (url.pathname === '/metadata/instance') return instance;
+    if (url.pathname === '/metadata/attested/document') {
+      const nonce = url.searchParams.get('nonce') ?? '';
+      if (!/^[A-Za-z0-9]{1,32}$/.test(nonce)) return { status: 400 };
+      return JSON.stringify({ encoding: 'pkcs7', signature: `TUlJ${nonce}` });
+    }
     return url.pathname === '/metadata/loadbalancer' ? balanced : undefined;
   };
 }
@@ -287,3 +292,13 @@ test('no events are no notices; a document that cannot be understood is an error
 });
 
 testFaults(azure, imds());
+
+test('reads the attested document with the challenge as its nonce', async (context) => {
+  const { source } = await openBeside(context, azure, imds());
+  const challenge = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
+  assert.deepEqual(await source.evidence?.(challenge, never), {
+    cloud: 'azure',
+    kind: 'attested-document',
+    document: `TUlJ${challenge}`,
+  });
+});

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { evidenceKinds } from '../../common/attestation.ts';
 import type { Instance } from '../../common/instance.ts';
 import { azureResourceId, azure as providerId } from '../../common/provider-id/azure.ts';
 import { createAddressList } from './address-list.ts';
@@ -11,6 +12,7 @@ import type { SourceKind } from './source.ts';
 
 const cloud = 'azure';
 const context = { cloud, operation: 'GET /metadata/instance' };
+const attestedContext = { cloud, operation: 'GET /metadata/attested/document' };
 const loadBalancerContext = { cloud, operation: 'GET /metadata/loadbalancer' };
 
 /** Azure (learn.microsoft.com, "Azure Instance Metadata Service"). */
@@ -32,6 +34,12 @@ export const azure: SourceKind = {
         const instance = instanceOf(compute, withBalanced(own, balanced));
         vmName = compute.text('name');
         return instance;
+      },
+      async evidence(challenge, signal) {
+        const attested = fieldsOf(attestedContext, await session.attestedDocument(challenge, signal));
+        const encoding = attested.text('encoding');
+        if (encoding !== 'pkcs7') throw invalid(attestedContext, 'encoding', encoding, 'pkcs7');
+        return { cloud, kind: evidenceKinds.azure, document: attested.text('signature') };
       },
       ...(scheduledEvents && {
         async notices(signal) {

@@ -182,3 +182,17 @@ test('a poll that ends at its own limit is followed by the next; one that 503 en
 });
 
 testFaults(gce, metadata());
+
+test('reads the identity token whose audience is the challenge, with the claims of the VM', async (context) => {
+  const challenge = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
+  const audience = encodeURIComponent(`https://mooring.dev/attestation/${challenge}`);
+  const path = `instance/service-accounts/default/identity?audience=${audience}&format=full`;
+  const { source } = await openBeside(context, gce, metadata(text, 'e1', { [path]: 'eyJh.eyJi.c2ln\n' }));
+  const evidence = { cloud: 'gce', kind: 'identity-token', document: 'eyJh.eyJi.c2ln' };
+  assert.deepEqual(await source.evidence?.(challenge, never), evidence);
+});
+
+test('says that a VM without a service account has no identity token', async (context) => {
+  const { source } = await openBeside(context, gce, metadata());
+  assert.match((await failureOf(source.evidence!('x', never))).message, /a VM with a service account/);
+});

@@ -1,3 +1,4 @@
+import { evidenceAudience, evidenceKinds } from '../../common/attestation.ts';
 import type { Instance, Notice } from '../../common/instance.ts';
 import type { Clock } from '../../common/process/clock.ts';
 import { gceRegion, gce as providerId } from '../../common/provider-id/gce.ts';
@@ -12,6 +13,8 @@ const cloud = 'gce';
 const tree = '/computeMetadata/v1/';
 const everything = `${tree}?recursive=true&alt=json`;
 const context = { cloud, operation: `GET ${tree}` };
+const identityPath = 'instance/service-accounts/default/identity';
+const identityContext = { cloud, operation: `GET ${tree}${identityPath}` };
 const readTimeoutMs = 2000;
 
 /** Compute Engine (cloud.google.com/compute/docs/metadata). One request tells all of it; the same request waits for the next change. */
@@ -67,6 +70,17 @@ function openGce(clock: Clock, baseUrl: string): MetadataSource {
       return instance;
     },
     waitForChange: changes.wait,
+    async evidence(challenge, signal) {
+      const audience = encodeURIComponent(evidenceAudience(challenge));
+      const answer = await ask(`${tree}${identityPath}?audience=${audience}&format=full`, readTimeoutMs, signal);
+      // Without a service account there is none (Google Cloud, "Verify the identity of VMs").
+      if (answer === undefined) throw invalid(identityContext, 'token', undefined, 'a VM with a service account');
+      const document = answer.text.trim();
+      if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(document)) {
+        throw invalid(identityContext, 'token', undefined, 'a signed token');
+      }
+      return { cloud, kind: evidenceKinds.gce, document };
+    },
     async notices(signal) {
       const get = async (key: string) =>
         (await ask(`${tree}instance/${key}`, readTimeoutMs, signal))?.text.trim().toUpperCase();

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
+import { createPublicKey } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { systemClock } from '../../common/process/clock.ts';
 import { silentLog } from '../../common/process/log.ts';
 import { seededRandom } from '../../common/process/random.ts';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
+import { simulatedVerifier } from '../../controller/attestation/simulated.ts';
 import { createSimulatedCloud } from '../../test/sandbox/cloud/cloud.ts';
 import type { Effect } from '../../test/sandbox/cloud/faults.ts';
 import { inProcessHttp } from '../../test/sandbox/cloud/in-process.ts';
@@ -245,4 +247,20 @@ test('only the firmware of a simulated machine is recognised', () => {
   assert.equal(simulated.detect({ sysVendor: 'Mooring Simulated Cloud' }), true);
   assert.equal(simulated.detect({ sysVendor: 'QEMU' }), false);
   assert.equal(simulated.detect({}), false);
+});
+
+test('gives a signed identity that the controller believes for its challenge alone', async (t) => {
+  const { sandbox, vm, source } = await overSockets(t);
+  const verifier = simulatedVerifier(createPublicKey(sandbox.identityKey));
+  const { cloud, kind, document } = await source.evidence!('challenge-1', never);
+  assert.deepEqual([cloud, kind], [verifier.cloud, verifier.kind]);
+  const { id, incarnation, zone, region } = vm;
+  const proved = { assurance: 'psat+fresh', cloud: 'simulated', id, incarnation, zone, region };
+  assert.deepEqual(await verifier.verify(document, ['challenge-2', 'challenge-1']), proved);
+  await assert.rejects(verifier.verify(document, ['challenge-2']), { code: 'NotFresh' });
+  const altered = document.replace(vm.id, `${vm.id}0`);
+  await assert.rejects(verifier.verify(altered, ['challenge-1']), { code: 'BadSignature' });
+  for (const text of ['', '{}', '[]', '{"content":"x","signature":"AAAA"}']) {
+    await assert.rejects(verifier.verify(text, ['challenge-1']), { name: 'EvidenceRefusal' });
+  }
 });

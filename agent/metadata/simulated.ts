@@ -1,3 +1,4 @@
+import { evidenceKinds } from '../../common/attestation.ts';
 import { CloudError, type CloudErrorKind, kindOfHttpStatus } from '../../common/cloud-error.ts';
 import type { Instance, Notice } from '../../common/instance.ts';
 import type { Clock } from '../../common/process/clock.ts';
@@ -11,6 +12,7 @@ import type { MetadataSource, SourceKind } from './source.ts';
 
 const cloud = 'simulated';
 const path = '/metadata/v1/instance';
+const identityPath = '/metadata/v1/identity';
 const header = 'X-Simulated-Metadata';
 const context: FieldsContext = { cloud, operation: `GET ${path}` };
 const readTimeoutMs = 2000;
@@ -35,8 +37,9 @@ export function simulatedSource({
   clock,
   http,
   baseUrl,
-}: SimulatedSourceOptions): Required<Pick<MetadataSource, 'notices' | 'waitForChange'>> & MetadataSource {
+}: SimulatedSourceOptions): Required<Pick<MetadataSource, 'evidence' | 'notices' | 'waitForChange'>> & MetadataSource {
   const url = baseUrl.replace(/\/+$/, '') + path;
+  const identityUrl = baseUrl.replace(/\/+$/, '') + identityPath;
   const changes = createLongPoll({
     clock,
     context,
@@ -73,6 +76,11 @@ export function simulatedSource({
       return noticesOf((await ask('', readTimeoutMs, signal)).document);
     },
     waitForChange: changes.wait,
+    async evidence(challenge, signal) {
+      const query = `?challenge=${encodeURIComponent(challenge)}`;
+      const answer = await exchange(http, { url: identityUrl + query, timeoutMs: readTimeoutMs, signal }, clock);
+      return { cloud, kind: evidenceKinds.simulated, document: answer.text };
+    },
   };
 }
 

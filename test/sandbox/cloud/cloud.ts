@@ -6,6 +6,7 @@ import { type Credentials, credentials } from './credentials.ts';
 import { type Faults, faultList } from './faults.ts';
 import type { Geography } from './geography.ts';
 import { randomHex } from './identifiers.ts';
+import { createIdentitySigner } from './identity-signer.ts';
 import { metadataService } from './metadata.ts';
 import { type CloudModel, createCloudModel } from './model.ts';
 import { createNetwork, type Network, type NetworkOptions } from './network.ts';
@@ -32,6 +33,8 @@ export interface SimulatedCloud {
   readonly credentials: Credentials;
   /** A good credential of the first project. */
   readonly credential: string;
+  /** What its metadata services sign identities with: an Ed25519 public key in PEM. */
+  readonly identityKey: string;
   /** Calls of the API. */
   readonly calls: CallCounter;
   readonly metadataCalls: CallCounter;
@@ -66,6 +69,7 @@ export function createSimulatedCloud(options: SimulatedCloudOptions): SimulatedC
   const metadataCalls = callCounter();
   const limits = throttle(clock);
   const known = credentials();
+  const signer = createIdentitySigner();
   const issued: string[] = [];
   for (const project of new Set([...model.places.values()].map((place) => place.project))) {
     const credential = `sim-${project}-${randomHex(random, 16)}`;
@@ -79,10 +83,11 @@ export function createSimulatedCloud(options: SimulatedCloudOptions): SimulatedC
     throttle: limits,
     credentials: known,
     credential: issued[0]!,
+    identityKey: signer.publicKey,
     calls,
     metadataCalls,
     api: cloudService({ clock, random, model, network, faults, calls, credentials: known, throttle: limits }),
-    metadata: metadataService({ clock, random, model, faults, calls: metadataCalls }),
+    metadata: metadataService({ clock, random, model, faults, calls: metadataCalls, signer }),
     close() {
       model.close();
       network.close();

@@ -5,6 +5,7 @@ import type { CallCounter } from './calls.ts';
 import { codeOf } from './cloud-service.ts';
 import { delay, refusal, spoil } from './effects.ts';
 import type { Faults } from './faults.ts';
+import type { IdentitySigner } from './identity-signer.ts';
 import type { SimulatedInstance } from './instance.ts';
 import type { CloudModel } from './model.ts';
 import { type Answer, failure, toReply, type WireHandler, type WireReply, type WireRequest } from './wire.ts';
@@ -15,12 +16,14 @@ export interface MetadataServiceParts {
   readonly model: CloudModel;
   readonly faults: Faults;
   readonly calls: CallCounter;
+  readonly signer: IdentitySigner;
 }
 
 /** Header that a client must send and that every answer of ours carries, so that neither is taken for somebody else. */
 export const metadataHeader = 'x-simulated-metadata';
 
 const documentPath = '/metadata/v1/instance';
+const identityPath = '/metadata/v1/identity';
 const defaultWaitSeconds = 60;
 const maxWaitSeconds = 300;
 
@@ -28,23 +31,25 @@ const maxWaitSeconds = 300;
  * The metadata services of all instances, one under each `/<instance id>`:
  * `GET /<id>/metadata/v1/instance[?wait_for_change=true&last_etag=<etag>&timeout_sec=<n>]`.
  * A long poll ends when the document differs from `last_etag`, or after `timeout_sec` with the document as it is.
+ * `GET /<id>/metadata/v1/identity?challenge=<text>`: the signed identity of the VM.
  * A VM that does not run has nobody to ask: its connections break.
  */
 export function metadataService(parts: MetadataServiceParts): WireHandler {
-  const { clock, random, model, faults, calls } = parts;
+  const { clock, random, model, faults, calls, signer } = parts;
 
   return async (request, signal) => {
     const match = /^\/([^/]+)(\/.*)$/.exec(request.path);
     const id = match?.[1] ?? '';
-    if (request.method !== 'GET' || match?.[2] !== documentPath) {
+    const identity = match?.[2] === identityPath;
+    if (request.method !== 'GET' || (match?.[2] !== documentPath && !identity)) {
       calls.count('metadata.unknown', '404');
       return toReply(failure(404, 'path-not-found', `no ${request.method} ${request.path}`));
     }
     const waits = request.query.get('wait_for_change') === 'true';
-    const operation = waits ? 'metadata.wait' : 'metadata.get';
+    const operation = identity ? 'metadata.identity' : waits ? 'metadata.wait' : 'metadata.get';
     const effects = faults.strike({ operation, instance: id, project: model.get(id)?.project });
     await delay(effects, clock, random, signal);
-    const answer = refusal(effects) ?? (await serve(id, request, waits, signal));
+    const answer = refusal(effects) ?? (identity ? signed(id, request) : await serve(id, request, waits, signal));
     const reply: WireReply =
       answer === 'silence' || answer === 'lost' ? { kind: answer } : spoil(answer, effects, random);
     calls.count(operation, codeOf(reply));
@@ -69,6 +74,16 @@ export function metadataService(parts: MetadataServiceParts): WireHandler {
     if (!waits || now === 'lost' || last === null || now.etag !== last) return toAnswer(now);
     await changed(id, last, Math.min(seconds, maxWaitSeconds) * 1000, signal);
     return toAnswer(current(id));
+  }
+
+  function signed(id: string, request: WireRequest): Answer | 'lost' {
+    if (request.headers[metadataHeader] !== 'true') {
+      return failure(403, 'header-missing', `header ${metadataHeader}: true is required`);
+    }
+    const instance = model.get(id);
+    if (!instance || current(id) === 'lost') return 'lost';
+    const challenge = request.query.get('challenge') ?? '';
+    return { status: 200, headers: { [metadataHeader]: 'true' }, value: signer.sign(instance, challenge) };
   }
 
   function current(id: string): MetadataDocument | 'lost' {
