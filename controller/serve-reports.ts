@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { sleep } from '../common/process/clock.ts';
 import type { MetricRegistry } from '../common/process/metrics.ts';
+import type { Attestor } from './attestation/attestor.ts';
 import type { KubeApi } from './kube/api.ts';
 import type { Leadership } from './kube/leadership.ts';
 import type { NodeContext } from './nodes/node-context.ts';
@@ -49,6 +50,7 @@ export function serveReports(
     readonly leadership: Leadership;
     readonly nodes: NodeInformer;
     readonly half: NodeHalf;
+    readonly attestor?: Attestor | undefined;
     readonly registry: MetricRegistry;
     readonly shipped: ShippedObjects;
   },
@@ -93,6 +95,7 @@ export function serveReports(
       credentials,
       identity,
       store: reports,
+      attestor: parts.attestor,
       leadership,
       status: parts.half.status,
       fleetSize: () => nodes.size,

@@ -50,7 +50,13 @@ describe('the build', () => {
   test('makes one file a program and one a cloud of the registry', () => {
     assert.deepEqual(
       [...built.keys()].sort(),
-      ['agent.cjs', ...clouds.map((cloud) => `clouds/${cloud}.cjs`), 'contract.cjs', 'controller.cjs'].sort(),
+      [
+        'agent.cjs',
+        'attestation.cjs',
+        ...clouds.map((cloud) => `clouds/${cloud}.cjs`),
+        'contract.cjs',
+        'controller.cjs',
+      ].sort(),
     );
   });
 
@@ -64,12 +70,12 @@ describe('the build', () => {
 
   test('the controller holds no cloud and no SDK, and loads each from its own file', () => {
     const unwanted = inputs('controller.cjs').filter((path) =>
-      /node_modules\/(@aws-sdk|@smithy)\/|^controller\/clouds\/[^/]+\/|^agent\//.test(path),
+      /node_modules\/(@aws-sdk|@smithy|pkijs)\/|^controller\/clouds\/[^/]+\/|^agent\//.test(path),
     );
     assert.deepEqual(unwanted, []);
     assert.deepEqual(
       required('controller.cjs'),
-      ['./contract.cjs', ...clouds.map((cloud) => `./clouds/${cloud}.cjs`)].sort(),
+      ['./attestation.cjs', './contract.cjs', ...clouds.map((cloud) => `./clouds/${cloud}.cjs`)].sort(),
     );
   });
 

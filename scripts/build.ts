@@ -2,7 +2,7 @@ import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type { Metafile } from 'esbuild';
 import { cloudModules } from '../controller/clouds/registry.ts';
-import { bundleAgent, bundleCloud, bundleContract, bundleController } from './bundle.ts';
+import { bundleAgent, bundleAttestation, bundleCloud, bundleContract, bundleController } from './bundle.ts';
 import { bundledPackages, printNotices } from './licenses.ts';
 
 const root = join(import.meta.dirname, '..');
@@ -10,7 +10,7 @@ const root = join(import.meta.dirname, '..');
 /** What went into each file, by its path under the folder. */
 export type Build = ReadonlyMap<string, Metafile>;
 
-/** Builds everything that ships into `folder`: both programs, a file for each cloud of the registry, what they share, and the notices of the packages inside. Safe to repeat. */
+/** Builds everything that ships into `folder`: both programs, a file for each cloud of the registry, what verifies signed documents, what they share, and the notices of the packages inside. Safe to repeat. */
 export async function buildAll(folder: string): Promise<Build> {
   await mkdir(join(folder, 'clouds'), { recursive: true });
   const at = (name: string) => join(folder, name);
@@ -18,6 +18,7 @@ export async function buildAll(folder: string): Promise<Build> {
     ['agent.cjs', bundleAgent(at('agent.cjs'))],
     ['controller.cjs', bundleController(at('controller.cjs'))],
     ['contract.cjs', bundleContract(at('contract.cjs'))],
+    ['attestation.cjs', bundleAttestation(at('attestation.cjs'))],
     ...[...cloudModules.keys()].map((cloud): [string, Promise<Metafile>] => [
       `clouds/${cloud}.cjs`,
       bundleCloud(cloud, at(`clouds/${cloud}.cjs`)),

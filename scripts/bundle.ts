@@ -38,8 +38,13 @@ export async function bundleAgent(outfile: string): Promise<Metafile> {
 
 /** What the controller and its clouds must have one copy of: the classes of errors that one throws and the other recognises. */
 const contractModules: ReadonlySet<string> = new Set(
-  ['common/cloud-error.ts', 'controller/clouds/cloud.ts'].map((file) => join(root, file)),
+  ['common/cloud-error.ts', 'controller/clouds/cloud.ts', 'controller/attestation/verdict.ts'].map((file) =>
+    join(root, file),
+  ),
 );
+
+/** With the libraries for PKCS#7 and JWT: most controllers never load it. */
+const signatures = 'controller/attestation/signatures.ts';
 
 /** Builds that copy. */
 export async function bundleContract(outfile: string): Promise<Metafile> {
@@ -55,7 +60,7 @@ export async function bundleController(outfile: string): Promise<Metafile> {
     outfile,
     // Of client-node the controller uses KubeConfig alone, and of that what fills in node's own HTTPS options.
     alias: { '@kubernetes/client-node': './node_modules/@kubernetes/client-node/dist/config.js' },
-    plugins: [shareContract('./contract.cjs'), leaveCloudsOut(), ...leftOutOfController],
+    plugins: [shareContract('./contract.cjs'), leaveCloudsOut(), leaveSignaturesOut(), ...leftOutOfController],
   });
 }
 
@@ -68,6 +73,11 @@ export async function bundleCloud(cloud: string, outfile: string): Promise<Metaf
   });
 }
 
+/** Builds what verifies signed documents, into a file that lies beside the controller. */
+export async function bundleAttestation(outfile: string): Promise<Metafile> {
+  return bundle({ entryPoints: [signatures], outfile, plugins: [shareContract('./contract.cjs')] });
+}
+
 async function bundle(options: BuildOptions): Promise<Metafile> {
   if (options.outfile !== undefined) await rm(options.outfile, { force: true });
   const { metafile } = await build({ ...common, ...options });
@@ -78,8 +88,21 @@ function shareContract(path: string): Plugin {
   return {
     name: 'share the contract',
     setup({ onResolve }) {
-      onResolve({ filter: /\/(cloud|cloud-error)\.ts$/ }, ({ path: imported, resolveDir }) =>
+      onResolve({ filter: /\/(cloud|cloud-error|verdict)\.ts$/ }, ({ path: imported, resolveDir }) =>
         contractModules.has(join(resolveDir, imported)) ? { path, external: true } : undefined,
+      );
+    },
+  };
+}
+
+function leaveSignaturesOut(): Plugin {
+  return {
+    name: 'leave the signatures out',
+    setup({ onResolve }) {
+      onResolve({ filter: /^\.\/signatures\.ts$/ }, ({ path: imported, resolveDir, kind }) =>
+        join(resolveDir, imported) === join(root, signatures) && kind === 'dynamic-import'
+          ? { path: './attestation.cjs', external: true }
+          : undefined,
       );
     },
   };

@@ -7,6 +7,8 @@
  * | duration | `1m30s` | number of milliseconds |
  * | list | `a,b`, repeated or both | strings, empty by default |
  * | repeat | repeated; commas belong to the text | strings, empty by default |
+ *
+ * A bool, and every flag with a `bare` value, takes its value after `=` alone.
  */
 export type FlagKind = 'string' | 'bool' | 'int' | 'number' | 'duration' | 'list' | 'repeat';
 
@@ -23,6 +25,8 @@ export interface FlagDefinition {
   readonly short?: string;
   /** The values allowed; of a list, for each element. */
   readonly choices?: readonly string[];
+  /** What the flag means when it is written without a value; it then never takes the next argument as one. */
+  readonly bare?: string;
   readonly required?: boolean;
   readonly min?: number;
   readonly max?: number;

@@ -210,3 +210,20 @@ test('describes flags as rows for a reference page', () => {
     status: 'active',
   });
 });
+
+test('takes a flag with a bare value alone, or with a value after the equals sign, never the next argument', () => {
+  const set = defineFlags({
+    require: { kind: 'repeat', bare: 'all', choices: ['all', 'aws'], help: 'Of which.' },
+    v: { kind: 'int', default: 0, help: '' },
+  });
+  const read = (...argv: string[]) => {
+    const parsed = parseFlags(set, argv);
+    assert.ok(parsed.ok, parsed.ok ? '' : parsed.message);
+    return [parsed.values.require, parsed.operands];
+  };
+  assert.deepEqual(read(), [[], []]);
+  assert.deepEqual(read('--require', '--v=2'), [['all'], []]);
+  assert.deepEqual(read('--require', 'aws'), [['all'], ['aws']]);
+  assert.deepEqual(read('--require=aws', '--require'), [['aws', 'all'], []]);
+  assert.match(helpText(set, 'x', 'y', []), /--require\[=all\|aws\]/);
+});

@@ -161,6 +161,7 @@ function spelledOut(definitions: FlagDefinitions, argv: readonly string[]): stri
     const value = long ? long[2]?.slice(1) : short![2] === '=' || short![3] !== '' ? short![3]! : undefined;
     if (value !== undefined) result.push(`--${name}=${value}`);
     else if (definition.kind === 'bool') result.push(`--${name}=true`);
+    else if (definition.bare !== undefined) result.push(`--${name}=${definition.bare}`);
     else {
       result.push(`--${name}`);
       at += 1;
@@ -232,7 +233,10 @@ export function helpText(
     if (row.status !== 'active') continue;
     const choices = row.choices?.join('|') ?? '';
     const isShort = choices !== '' && choices.length <= maxColumn;
-    const long = `--${row.name}${row.kind === 'bool' ? '' : ` <${isShort ? choices : placeholders[row.kind]}>`}`;
+    const placeholder = isShort ? choices : placeholders[row.kind];
+    const isOptional = definitions[row.name]?.bare !== undefined;
+    const value = isOptional ? `[=${placeholder}]` : ` <${placeholder}>`;
+    const long = `--${row.name}${row.kind === 'bool' ? '' : value}`;
     const notes = [
       row.required ? 'required' : '',
       choices === '' || isShort ? '' : `one of ${row.choices?.join(', ')}`,

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { ReportAnswer } from '../../common/report.ts';
+import type { Judgement } from '../attestation/attestor.ts';
+import { EvidenceRefusal } from '../attestation/verdict.ts';
 import { KubeError } from '../kube/api.ts';
 import { exampleReport } from './testing/example-report.ts';
 import { codeOf, type ErrorBody, issuePair, reportServerStand, wholeReport } from './testing/report-server-stand.ts';
@@ -22,6 +24,42 @@ describe('report API', () => {
     assert.equal(answer.headers['connection'], 'close');
     assert.deepEqual(store.get('a')?.report, exampleReport());
     assert.equal(store.get('a')?.nodeUid, office.nodeUid('a'));
+  });
+
+  it('hands out a challenge, keeps what the evidence proved, and says why evidence is refused', async () => {
+    const refused = new EvidenceRefusal('BadSignature');
+    const instance = { assurance: 'psat+fresh', cloud: 'aws', id: 'i-1' } as const;
+    const judgements: (Judgement | undefined)[] = [
+      undefined,
+      { refused },
+      { attestation: { instance, agentId: 'x', atMs: 0 } },
+      undefined,
+    ];
+    const { office, store, post } = await start({
+      attestor: {
+        judge: async () => judgements.shift(),
+        challenge: (_sender, _report, held, joining) => (joining && !held.attestation ? 'C'.repeat(32) : undefined),
+        release: () => {},
+      },
+    });
+    const token = office.issue({ node: 'a' });
+    const answers: ReportAnswer[] = [];
+    for (let sequence = 1; sequence <= 4; sequence += 1) {
+      answers.push((await post(token, JSON.stringify(exampleReport({ sequence })))).json as ReportAnswer);
+    }
+    const codes = answers.map(({ reasons }) => reasons.map(({ code }) => code).join());
+    assert.deepEqual(codes, [
+      'InstanceUnknown',
+      'InstanceUnknown,EvidenceRefused',
+      'InstanceUnknown',
+      'InstanceUnknown',
+    ]);
+    const challenge = 'C'.repeat(32);
+    assert.deepEqual(
+      answers.map((answer) => answer.challenge),
+      [challenge, challenge, undefined, undefined],
+    );
+    assert.deepEqual(store.get('a')?.attestation?.instance, instance);
   });
 
   it('takes a report of a node whose state it does not know yet', async () => {

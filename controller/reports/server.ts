@@ -5,6 +5,7 @@ import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Clock } from '../../common/process/clock.ts';
 import { errorFields, type Log } from '../../common/process/log.ts';
 import { maxReportBytes, type ReportAnswer, type ReportReason, reportPath } from '../../common/report.ts';
+import type { Attestor } from '../attestation/attestor.ts';
 import type { Leadership } from '../kube/leadership.ts';
 import type { ServingCredentials } from '../serving/credentials.ts';
 import { type ListenAddress, listenOn, stopListening } from '../serving/listen-address.ts';
@@ -41,6 +42,8 @@ export interface ReportServerOptions {
   readonly credentials: ServingCredentials;
   readonly identity: Identity;
   readonly store: ReportStore;
+  /** Undefined: no evidence is asked for, and what comes is not looked at. */
+  readonly attestor?: Attestor | undefined;
   readonly leadership: Pick<Leadership, 'leading' | 'leaderReportUrl'>;
   /** Where the sender's Node stands; undefined when that is not known yet. */
   status(nodeName: string): { readonly initialized: boolean; readonly reasons: readonly ReportReason[] } | undefined;
@@ -63,7 +66,7 @@ export interface ReportServer {
  * anything is answered, and parsed only when the sender has been proved; the node's name never comes from it.
  */
 export async function createReportServer(options: ReportServerOptions): Promise<ReportServer> {
-  const { clock, log, metrics, identity, store, leadership } = options;
+  const { clock, log, metrics, identity, store, leadership, attestor } = options;
   const limits: ReportLimits = { ...defaultReportLimits, ...options.limits };
   const read = createReportReader();
   const logRefusal = createRefusalLog(log, clock);
@@ -179,14 +182,25 @@ export async function createReportServer(options: ReportServerOptions): Promise<
       const message = `${fault.field}: expected ${fault.expected}, found ${fault.value}`;
       throw new ReportRefusal('InvalidReport', message, { field: fault.field });
     }
-    const outcome = store.put(sender, report);
+    const judgement = await attestor?.judge(sender, report);
+    const outcome = store.put(sender, report, judgement);
     finish(request, outcome);
-    const newest = store.get(sender.nodeName)?.report;
+    const stored = store.get(sender.nodeName);
+    const newest = stored?.report;
     // The same report again: its first answer was lost.
     const repeated = newest?.agentId === report.agentId && newest.sequence === report.sequence;
     const { initialized, reasons } = options.status(sender.nodeName) ?? { initialized: false, reasons: [] };
     const accepted = outcome === 'kept' || repeated;
-    return { accepted, initialized, reasons, nextReportSeconds: nextReportSeconds(options.fleetSize()) };
+    const { attestation, refusedEvidence } = stored ?? {};
+    const challenge = attestor?.challenge(sender, report, { attestation, judgement }, !initialized);
+    return {
+      accepted,
+      initialized,
+      reasons:
+        refusedEvidence === undefined ? reasons : [...reasons, { code: 'EvidenceRefused', message: refusedEvidence }],
+      nextReportSeconds: nextReportSeconds(options.fleetSize()),
+      ...(challenge !== undefined && { challenge }),
+    };
   }
 
   app.addHook('onRequest', async (request, reply) => {

@@ -79,7 +79,36 @@ describe('report store', () => {
 
   it('passes on that an agent leaves', () => {
     store.put(sender, exampleReport({ leaving: true }));
-    assert.deepEqual(arrivals, [{ nodeName: 'a', changed: true, first: true, leaving: true }]);
+    assert.deepEqual(arrivals, [{ nodeName: 'a', changed: true, attested: false, first: true, leaving: true }]);
+  });
+
+  it('keeps what evidence proved across reports of one Node, and tells of it once', () => {
+    const instance = { assurance: 'psat+fresh', cloud: 'aws', id: 'i-1' } as const;
+    const judgement = { attestation: { instance, agentId: 'x', atMs: 0 } };
+    store.put(sender, exampleReport({ sequence: 1 }));
+    store.put(sender, exampleReport({ sequence: 2 }), judgement);
+    store.put(sender, exampleReport({ sequence: 3 }), judgement);
+    store.put(sender, exampleReport({ sequence: 4 }));
+    assert.deepEqual(store.get('a')?.attestation?.instance, instance);
+    assert.deepEqual(
+      arrivals.map(({ attested, changed }) => [attested, changed]),
+      [
+        [false, true],
+        [true, false],
+        [false, false],
+        [false, false],
+      ],
+    );
+    assert.deepEqual([...store.assurances()], ['psat+fresh']);
+    store.put({ ...sender, nodeUid: 'another' }, exampleReport({ sequence: 5 }));
+    assert.equal(store.get('a')?.attestation, undefined, 'another Node object proves anew');
+  });
+
+  it('forgets what evidence proved when the term ends', () => {
+    const instance = { assurance: 'psat+doc', cloud: 'aws', id: 'i-1' } as const;
+    store.put(sender, exampleReport(), { attestation: { instance, agentId: 'x', atMs: 0 } });
+    store.outdate();
+    assert.deepEqual([...store.assurances()], ['psat']);
   });
 
   it('forgets a node', () => {

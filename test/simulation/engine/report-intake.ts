@@ -1,6 +1,7 @@
 import type { Clock } from '../../../common/process/clock.ts';
 import type { Report } from '../../../common/report.ts';
 import { names } from '../../../common/well-known.ts';
+import type { Attestor } from '../../../controller/attestation/attestor.ts';
 import type { KubeApi } from '../../../controller/kube/api.ts';
 import type { Leadership } from '../../../controller/kube/leadership.ts';
 import { createIdentity } from '../../../controller/reports/identity.ts';
@@ -35,6 +36,8 @@ export interface IntakeParts {
   /** The cache of Nodes. */
   readonly nodes: LiveNodeUidParts['nodes'];
   readonly store: ReportStore;
+  /** As in the report API. */
+  readonly attestor?: Pick<Attestor, 'judge'> | undefined;
   readonly leadership: Pick<Leadership, 'leading' | 'leaderReportUrl'>;
   readonly read: (value: unknown) => ReadReport;
   /** Default as in the report API. */
@@ -54,7 +57,7 @@ const kept = 500;
 
 /** What the report API does with a request once it has it, without HTTP and TLS: the same parts in the same order as behind its socket. */
 export function createReportIntake(parts: IntakeParts): ReportIntake {
-  const { api, clock, nodes, store, leadership, read, limits = defaultLimits } = parts;
+  const { api, clock, nodes, store, leadership, read, attestor, limits = defaultLimits } = parts;
   const identity = createIdentity({
     api,
     clock,
@@ -96,7 +99,8 @@ export function createReportIntake(parts: IntakeParts): ReportIntake {
         if (counted(nodeLimit, sender.nodeUid) > limits.perNode) throw new ReportRefusal('NodeRateLimited');
         const { report } = read(parseBody(request.body));
         if (report === undefined) throw new ReportRefusal('InvalidReport');
-        return { outcome: store.put(sender, report), sender, report };
+        const judgement = await attestor?.judge(sender, report);
+        return { outcome: store.put(sender, report, judgement), sender, report };
       } catch (error) {
         const { code } = refusalOf(error);
         if (code === 'InternalError' || code === 'NotLeader') throw error;

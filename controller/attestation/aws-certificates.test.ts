@@ -1,0 +1,20 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { awsCertificates } from './aws-certificates.ts';
+
+it('ships certificates that are signed by themselves, of AWS, of RSA 2048 bits, each of one region, valid for long', () => {
+  const byRegion = awsCertificates();
+  const fingerprints = new Set<string>();
+  for (const [region, certificates] of byRegion) {
+    assert.match(region, /^[a-z]{2}-[a-z]+-\d$/);
+    for (const certificate of certificates) {
+      assert.ok(certificate.verify(certificate.publicKey), region);
+      assert.match(certificate.subject, /O=Amazon Web Services LLC$/, region);
+      assert.deepEqual(certificate.publicKey.asymmetricKeyDetails?.modulusLength, 2048, region);
+      assert.ok(certificate.validToDate.getTime() > Date.parse('2190-01-01'), region);
+      fingerprints.add(certificate.fingerprint256);
+    }
+  }
+  assert.equal(fingerprints.size, byRegion.size);
+  assert.ok(byRegion.has('us-east-1') && byRegion.has('eu-west-1'));
+});
