@@ -20,6 +20,8 @@ export const labels = {
   zoneBeta: 'failure-domain.beta.kubernetes.io/zone',
   region: 'topology.kubernetes.io/region',
   regionBeta: 'failure-domain.beta.kubernetes.io/region',
+  /** Ours. NodeRestriction keeps labels of this domain from kubelets, on creation too. */
+  attested: 'mooring.node-restriction.kubernetes.io/attested',
   excludeFromLoadBalancers: 'node.kubernetes.io/exclude-from-external-load-balancers',
 } as const;
 
@@ -84,7 +86,7 @@ export function isPauseValue(value: string | undefined): boolean {
 export interface OwnKey {
   readonly key: string;
   readonly on: string;
-  readonly kind: 'annotation' | 'condition' | 'taint' | 'data key';
+  readonly kind: 'annotation' | 'condition' | 'label' | 'taint' | 'data key';
   readonly written: 'controller' | 'person';
   readonly meaning: string;
 }
@@ -98,6 +100,14 @@ export const ownKeys: readonly OwnKey[] = [
     written: 'controller',
     meaning:
       'Scope and incarnation in which the instance was found, separated by one space. A Node without it is never deleted.',
+  },
+  {
+    key: labels.attested,
+    on: 'Node',
+    kind: 'label',
+    written: 'controller',
+    meaning:
+      'Under --require-attestation: the agent of this Node gave a signed document of its VM, `doc` or `fresh` (it answered a challenge). A Node without it joins no load balancer. A kubelet cannot set it where the NodeRestriction admission plugin is on.',
   },
   {
     key: annotations.paused,

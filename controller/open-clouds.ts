@@ -41,7 +41,7 @@ function assertApart(opened: readonly ConfiguredCloud[]): void {
 }
 
 async function openCloud(
-  { name, config, selector, allowUntagged = false }: CloudRequest,
+  { name, config, selector, requireAttestation, allowUntagged = false }: CloudRequest,
   common: CloudContext,
   reload: CloudReload | undefined,
 ): Promise<ConfiguredCloud> {
@@ -57,7 +57,14 @@ async function openCloud(
         )
       : opened;
     context.log.info('cloud configured', { cloud: name, scope: cloud.scope });
-    return { name, scope: cloud.scope, accepts: (providerID) => cloud.accepts(providerID), selector, api: cloud };
+    return {
+      name,
+      scope: cloud.scope,
+      accepts: (providerID) => cloud.accepts(providerID),
+      selector,
+      requireAttestation,
+      api: cloud,
+    };
   }
   context.log.warn('cloud is report-only: nothing is looked up and nothing is deleted', {
     cloud: name,
@@ -70,6 +77,7 @@ async function openCloud(
     // The codec alone says which forms are its cloud's: some clouds have several schemes, and some none.
     accepts: (providerID) => codec?.parse(providerID) !== undefined,
     selector,
+    requireAttestation,
     api: undefined,
   };
 }

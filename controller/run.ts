@@ -7,6 +7,7 @@ import type { Log } from '../common/process/log.ts';
 import { createMetricRegistry } from '../common/process/metrics.ts';
 import type { Random } from '../common/process/random.ts';
 import { version } from '../common/version.ts';
+import { openAttestor } from './attestation/open-attestor.ts';
 import { connectTo } from './connect.ts';
 import { createKubeClient } from './kube/client.ts';
 import { openClouds } from './open-clouds.ts';
@@ -64,6 +65,11 @@ export async function runController(options: RunOptions, { clock, random, log, e
     options,
   );
   const { nodes } = replica;
+  const attestor = openAttestor({
+    ...{ clock, log, registry, clouds, nodes },
+    trust: options.trust,
+    reports: replica.context.reports,
+  });
   // The report API writes its certificates and who the replicas are, which a dry run must not.
   const service = options.dryRun
     ? undefined
@@ -75,6 +81,7 @@ export async function runController(options: RunOptions, { clock, random, log, e
           leadership: replica.elector,
           nodes,
           half: replica.half,
+          attestor,
           registry,
           shipped: replica.shipped,
         },

@@ -9,6 +9,8 @@ import { systemClock } from '../common/process/clock.ts';
 import { parseFlags } from '../common/process/flags.ts';
 import type { ProgramDefinition } from '../common/process/program.ts';
 import { providerIdCodecs } from '../common/provider-id/registry.ts';
+import { attestationMetrics } from '../controller/attestation/metrics.ts';
+import { evidenceFaults } from '../controller/attestation/verdict.ts';
 import { cloudModules } from '../controller/clouds/registry.ts';
 import { nodeMetrics } from '../controller/nodes/metrics.ts';
 import { eventReasons, initializedReasons, missingReasons } from '../controller/nodes/reasons.ts';
@@ -146,9 +148,10 @@ describe('the pages', async () => {
     const known = new Set<string>([
       ...[
         ...[initializedReasons, missingReasons, eventReasons, refusals],
-        ...[loadBalancerReasons, serviceEventReasons, orphanEventReasons, routeReasons, removalReasons],
+        ...[loadBalancerReasons, serviceEventReasons, orphanEventReasons, routeReasons, removalReasons, evidenceFaults],
       ].flatMap((set) => Object.keys(set)),
       ...cloudErrorKinds,
+      'EvidenceRefused',
       'CloudInitialized',
       'CloudInstanceMissing',
       'CloudLoadBalancer',
@@ -162,7 +165,7 @@ describe('the pages', async () => {
   test('name metrics that exist', () => {
     const known = new Set<string>(
       [
-        ...[agentMetrics, nodeMetrics, reportMetrics, processMetrics],
+        ...[agentMetrics, nodeMetrics, reportMetrics, attestationMetrics, processMetrics],
         ...[serviceMetrics, memberMetrics, orphanMetrics, routeMetrics],
       ].flatMap((set) => Object.values(set).map(({ name }) => name)),
     );

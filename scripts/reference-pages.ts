@@ -9,6 +9,8 @@ import { describeFlags, type FlagDescription } from '../common/process/flags.ts'
 import type { MetricDefinition } from '../common/process/metrics.ts';
 import type { CommandDefinition, ProgramDefinition } from '../common/process/program.ts';
 import { annotations, labels, ownKeys, taints } from '../common/well-known.ts';
+import { attestationMetrics } from '../controller/attestation/metrics.ts';
+import { evidenceFaults } from '../controller/attestation/verdict.ts';
 import type { AnnotationDefinition } from '../controller/clouds/load-balancers.ts';
 import { cloudModules } from '../controller/clouds/registry.ts';
 import { ipamMetrics } from '../controller/ipam/metrics.ts';
@@ -181,6 +183,9 @@ function metricsPage(): string {
     rows({ ...routeMetrics, ...ipamMetrics }),
     '### Reports',
     rows(reportMetrics),
+    '### Attestation',
+    'Where a cloud is served that signs the identity of its VMs.',
+    rows(attestationMetrics),
     '### Process',
     rows(processMetrics),
   );
@@ -217,6 +222,9 @@ function reasonsPage(): string {
     '## Condition `CloudLoadBalancer`',
     'On Services: `True` once the load balancer is as the Service asks.',
     rows(loadBalancerReasons),
+    '## Refused evidence',
+    'Why the signed document of a VM proves nothing: in the answer to its agent after `EvidenceRefused`, in the message of the condition, in the log and in `mooring_attestation_evidence_total`.',
+    events(evidenceFaults),
     '## Events about Nodes',
     events({ ...eventReasons, ...routeEventReasons, ...ipamEventReasons }),
     '## Events about Services',
@@ -268,7 +276,7 @@ const upstreamTaints: Readonly<Record<Exclude<keyof typeof taints, 'interruption
   toBeDeletedByAutoscaler: "Read: the Node's deletion is expected and needs no budget.",
   disruptedByKarpenter: "Read: the Node's deletion is expected and needs no budget.",
 };
-const upstreamLabels: Readonly<Record<keyof typeof labels, string>> = {
+const upstreamLabels: Readonly<Record<Exclude<keyof typeof labels, 'attested'>, string>> = {
   instanceType: "Written, and kept current, unless a person's differing value stands there.",
   instanceTypeBeta: 'Written with the one above; tells the value of a controller from that of a person.',
   zone: 'Written once; set back to the beta label where it differs.',

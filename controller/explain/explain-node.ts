@@ -148,6 +148,13 @@ function deletion(node: NodeView, record: ScopeRecord | undefined): string {
   return 'yes, on proof';
 }
 
+/** As noted under --require-attestation. */
+function proof(node: NodeView): string {
+  const noted = node.labels[labels.attested];
+  if (noted === undefined || noted === '') return 'not recorded (recorded under --require-attestation alone)';
+  return noted === 'fresh' ? 'a signed document that answered a challenge' : 'a signed document';
+}
+
 function listFacts(facts: NodeFacts): Record<string, string> {
   const { node, nodeRenewTime, hidden, nowMs } = facts;
   const record = parseRecord(node.annotations[annotations.instance]);
@@ -155,6 +162,7 @@ function listFacts(facts: NodeFacts): Record<string, string> {
     providerID: node.providerID || 'unset',
     scope: record?.scope ?? 'not recorded',
     incarnation: record?.incarnation || 'not recorded',
+    'VM proved by': proof(node),
     ready: readiness(node),
     'uninitialized taint': isUninitialized(node) ? 'on' : 'off',
     zone: node.labels[labels.zone] ?? 'unset',

@@ -1,5 +1,6 @@
 import type { Instance } from '../../common/instance.ts';
 import { annotations, labels as labelKeys } from '../../common/well-known.ts';
+import type { VerifiedInstance } from '../attestation/verdict.ts';
 import { parseProvidedNodeIP, preferProvided, withHostnames } from './addresses.ts';
 import { type AddressView, isUninitialized, type NodeView } from './node-view.ts';
 import type { InitializedReason } from './reasons.ts';
@@ -34,8 +35,17 @@ const topology = [
   ['region', labelKeys.region, labelKeys.regionBeta],
 ] as const;
 
-/** What the Node should look like, given the instance it runs on. Pure. */
-export function desiredNode(node: NodeView, instance: Instance, scope: string): Desired {
+/**
+ * What the Node should look like, given the instance it runs on. Pure.
+ *
+ * @param proof to be noted on the Node
+ */
+export function desiredNode(
+  node: NodeView,
+  instance: Instance,
+  scope: string,
+  proof?: VerifiedInstance['assurance'],
+): Desired {
   const providedText = node.annotations[annotations.providedNodeIP];
   const provided = providedText === undefined ? { ok: true as const, ips: [] } : parseProvidedNodeIP(providedText);
   if (!provided.ok)
@@ -58,13 +68,18 @@ export function desiredNode(node: NodeView, instance: Instance, scope: string): 
     ok: true,
     node: {
       providerID: node.providerID === '' ? instance.providerID : undefined,
-      labels,
+      labels: { ...labels, ...proofLabel(node, proof) },
       record: printRecord(scope, instance),
       addresses,
       reason: drift.length > 0 ? 'TopologyDrift' : 'Initialized',
       message: parts.join('; '),
     },
   };
+}
+
+function proofLabel(node: NodeView, proof: VerifiedInstance['assurance'] | undefined): Record<string, string> {
+  const value = proof?.replace('psat+', '');
+  return value === undefined || node.labels[labelKeys.attested] === value ? {} : { [labelKeys.attested]: value };
 }
 
 const labelKey = /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;

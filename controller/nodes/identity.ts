@@ -4,6 +4,8 @@ import { providerIdCodecs } from '../../common/provider-id/registry.ts';
 import type { Report } from '../../common/report.ts';
 import { swapped } from '../../common/smbios-uuid.ts';
 import { annotations } from '../../common/well-known.ts';
+import type { VerifiedInstance } from '../attestation/verdict.ts';
+import { documentContradicts } from './attested.ts';
 import type { NodeView } from './node-view.ts';
 import { parseRecord } from './scope-record.ts';
 
@@ -32,12 +34,19 @@ export function namesInstance(providerID: string, instance: Pick<Instance, 'clou
 
 /**
  * What contradicts the belief that `node` runs on `instance`, in words; undefined when nothing does. `report` is the sender's own, proved to come from
- * this very Node. Pure.
+ * this very Node; `attested` is what its evidence proved. Pure.
  */
-export function contradiction(node: NodeView, instance: Instance, report: Report | undefined): string | undefined {
+export function contradiction(
+  node: NodeView,
+  instance: Instance,
+  report: Report | undefined,
+  attested?: VerifiedInstance,
+): string | undefined {
   if (node.providerID !== '' && !namesInstance(node.providerID, instance)) {
     return `the Node's providerID is ${node.providerID}, the instance's ${instance.providerID}`;
   }
+  const document = attested && documentContradicts(attested, instance);
+  if (document !== undefined) return document;
   const recorded = parseRecord(node.annotations[annotations.instance]);
   if (recorded?.incarnation && instance.incarnation && recorded.incarnation !== instance.incarnation) {
     return `the instance was rebuilt: recorded incarnation ${recorded.incarnation}, now ${instance.incarnation}`;

@@ -70,12 +70,14 @@ export function createNodeHalf(context: NodeContext, options: NodeHalfOptions): 
   }
 
   /** A report names the candidate and hurries us; it deletes nothing. */
-  function heard(current: Term, { nodeName, changed, first, leaving }: ReportArrival): void {
+  function heard(current: Term, { nodeName, changed, attested, first, leaving }: ReportArrival): void {
     const node = nodes.get(nodeName);
     if (node === undefined) return;
     if (leaving) current.lifecycle?.hint(nodeName);
-    if (!changed) return;
-    if (!first || tellsMore(current, node)) current.reconciler.lookAgain(nodeName);
+    if (!changed && !attested) return;
+    // Proof is what a Node may have waited for; of an initialised one it is compared with what is known already.
+    const isAwaited = attested && isUninitialized(node);
+    if (isAwaited || (changed && (!first || tellsMore(current, node)))) current.reconciler.lookAgain(nodeName);
     if (options.loops.node) current.queue.enqueue(nodeName, { priority: 'high' });
   }
 

@@ -4,6 +4,7 @@ import { isKubeError, isNotFound } from '../kube/api.ts';
 import type { InformerEvent } from '../kube/informer.ts';
 import type { Semaphore } from '../semaphore.ts';
 import { sameAddresses } from './addresses.ts';
+import { isAttested, missingProof, requiresAttestation, withSignedPlace } from './attested.ts';
 import { createClaims, instanceKey } from './claims.ts';
 import type { DesiredNode } from './desired.ts';
 import { createKnownInstances, type KnownInstances } from './known-instances.ts';
@@ -13,7 +14,7 @@ import { createOmissions, secondReadMs } from './omissions.ts';
 import { ownershipOf } from './ownership.ts';
 import { maxMessage } from './patches.ts';
 import type { InitializedReason } from './reasons.ts';
-import { resolveInstance } from './resolve.ts';
+import { type Resolution, resolveInstance } from './resolve.ts';
 import { isOlder } from './resource-version.ts';
 import { createRetryGate, fingerprint } from './retry-gate.ts';
 import { createWait, heldRetryMs } from './wait.ts';
@@ -71,6 +72,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     if (isUninitialized(node)) return;
     const ownership = ownershipOf(node, resolver.configured);
     const cloud = ownership.kind === 'owned' ? ownership.clouds[0]?.name : undefined;
+    if (cloud && lacksProof(node, cloud)) return;
     const id = cloud && providerIdCodecs.get(cloud)?.parse(node.providerID)?.instanceId;
     if (cloud && id) claims.note(instanceKey({ cloud, id }), node.name);
   }
@@ -79,6 +81,13 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
   function alive(name: string): boolean {
     const node = nodes.get(name);
     return node !== undefined && !node.deleting && readiness(node) !== 'Unknown';
+  }
+
+  /** A kubelet may register a Node with any providerID and without the taint: where proof is required, that holds no instance against a Node that has it. */
+  function lacksProof(node: NodeView, cloud: string): boolean {
+    return (
+      requiresAttestation(cloud, resolver.configured) && !isAttested(node) && !reportOf(context, node)?.attestation
+    );
   }
 
   async function reconcile(name: string): Promise<{ readonly requeueAfterMs?: number } | undefined> {
@@ -122,10 +131,9 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
 
   /** A node that waits for initialisation. */
   async function join(node: NodeView) {
-    const stored = reportOf(context, node);
     // Before the question: a hint that comes while it is under way asks for another.
     again.delete(node.name);
-    const resolution = await resolveInstance(node, stored?.report, resolver);
+    const resolution = await resolve(node);
     if (resolution.kind === 'foreign') {
       waiting.done(node.name);
       return undefined;
@@ -138,7 +146,19 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
       return wait(node, 'InstanceNotFound', resolution.message, { claimed: resolution.claimed });
     }
     const { instance, scope } = resolution;
+    if (requiresAttestation(instance.cloud, resolver.configured)) {
+      const missing = missingProof(instance, reportOf(context, node));
+      if (missing !== undefined) return wait(node, 'AttestationRequired', missing);
+    }
     return write(node, { instance, scope, readAtMs: clock.monotonic() });
+  }
+
+  /** What was signed outranks what the body of a report says. */
+  async function resolve(node: NodeView): Promise<Resolution> {
+    const stored = reportOf(context, node);
+    const resolution = await resolveInstance(node, stored?.report, resolver);
+    if (resolution.kind !== 'found' || resolution.power !== undefined) return resolution;
+    return { ...resolution, instance: withSignedPlace(resolution.instance, stored?.attestation?.instance) };
   }
 
   function isReportOnly(node: NodeView): boolean {
@@ -152,7 +172,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     let held = known.get(node.name, node.uid);
     const asked = again.delete(node.name);
     if (asked || isReportOnly(node)) {
-      const resolution = await resolveInstance(node, reportOf(context, node)?.report, resolver);
+      const resolution = await resolve(node);
       if (resolution.kind === 'waiting' && asked) {
         // The question stays open: an address that waits for a second answer would otherwise wait for ever.
         again.add(node.name);
@@ -172,12 +192,18 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
       readonly readAtMs: number;
     },
   ) {
-    const holder = claims.take(instanceKey(found.instance), node.name, alive);
+    const { cloud } = found.instance;
+    // Where proof is required, a Node without it neither holds an instance nor takes one from others.
+    const holds = (name: string) => alive(name) && !lacksProof(nodes.get(name)!, cloud);
+    const holder = lacksProof(node, cloud) ? undefined : claims.take(instanceKey(found.instance), node.name, holds);
     if (holder !== undefined) {
       return wait(node, 'IdentityConflict', `instance ${found.instance.id} is held by live Node ${holder}`);
     }
     known.put(node.name, { uid: node.uid, ...found });
-    const report = reportOf(context, node)?.report;
+    const stored = reportOf(context, node);
+    const report = stored?.report;
+    const attested = stored?.attestation?.instance;
+    const notesProof = requiresAttestation(cloud, resolver.configured);
     let pending = false;
     const keep = (current: NodeView, desired: DesiredNode): DesiredNode => {
       if (
@@ -196,7 +222,12 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
       outcome = await writes.run(async () =>
         context.paused()
           ? { kind: 'dropped' }
-          : writeNode({ api, clock, routesRun: context.routesRun }, node, { ...found, report }, keep),
+          : writeNode(
+              { api, clock, routesRun: context.routesRun },
+              node,
+              { ...found, report, attested, notesProof },
+              keep,
+            ),
       );
     } catch (error) {
       if (isNotFound(error)) return undefined;

@@ -34,8 +34,14 @@ export const initializedReasons = {
   },
   IdentityConflict: {
     meaning:
-      'What is known of this Node contradicts itself (providerID, incarnation, SMBIOS UUID, address, or an instance that another live Node holds). It is not written and keeps its taint.',
+      'What is known of this Node contradicts itself (providerID, incarnation, SMBIOS UUID, address, the signed document of its VM, or an instance that another live Node holds). It is not written and keeps its taint.',
     remedy: 'Read the message; usually the Node must be deleted and its kubelet restarted so that it registers anew.',
+  },
+  AttestationRequired: {
+    meaning:
+      'The flag --require-attestation holds for this cloud, and no signed document of the VM proves yet that the Node is the instance it names. It is not initialised and joins no load balancer.',
+    remedy:
+      "Look at the agent on the Node (`mooring_agent_evidence_total`, its log) and at the message; the cloud's page says what the VM needs.",
   },
   WriteRefused: {
     meaning: 'The API server refuses what would be written on the Node; the message says why.',

@@ -1,6 +1,7 @@
 import type { Instance } from '../../common/instance.ts';
 import type { Clock } from '../../common/process/clock.ts';
 import type { Report } from '../../common/report.ts';
+import type { VerifiedInstance } from '../attestation/verdict.ts';
 import { isConflict, type KubeApi } from '../kube/api.ts';
 import { type DesiredNode, desiredNode } from './desired.ts';
 import { contradiction } from './identity.ts';
@@ -59,14 +60,27 @@ export async function readNode(api: KubeApi, name: string): Promise<NodeView> {
 export async function writeNode(
   { api, clock, routesRun }: NodeWriter,
   first: NodeView,
-  found: { readonly instance: Instance; readonly scope: string; readonly report: Report | undefined },
+  found: {
+    readonly instance: Instance;
+    readonly scope: string;
+    readonly report: Report | undefined;
+    /** What the evidence of the Node's agent proved. */
+    readonly attested?: VerifiedInstance | undefined;
+    /** Note on the Node that it did. */
+    readonly notesProof?: boolean;
+  },
   keep: (node: NodeView, desired: DesiredNode) => DesiredNode,
 ): Promise<WriteOutcome> {
   let node = first;
   for (let attempt = 1; ; attempt += 1) {
-    const contradicted = contradiction(node, found.instance, found.report);
+    const contradicted = contradiction(node, found.instance, found.report, found.attested);
     if (contradicted !== undefined) return { kind: 'refused', reason: 'IdentityConflict', message: contradicted, node };
-    const wanted = desiredNode(node, found.instance, found.scope);
+    const wanted = desiredNode(
+      node,
+      found.instance,
+      found.scope,
+      found.notesProof ? found.attested?.assurance : undefined,
+    );
     if (!wanted.ok) return { kind: 'refused', reason: wanted.reason, message: wanted.message, node };
     const desired = keep(node, wanted.node);
     try {

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { trustName } from '../attestation/trust.ts';
 import { parseBudget } from '../nodes/deletion-budget.ts';
 import { parseSelector } from '../nodes/selector.ts';
 import { parseClusterCidrs } from '../routes/cluster-cidrs.ts';
@@ -64,6 +65,14 @@ export const ofIpAddress: Expectation = (text) =>
   isIP(text) === 0 ? 'an IP address, such as 0.0.0.0 for all of IPv4 or :: for all' : undefined;
 
 export const ofAudience: Expectation = (text) => (/^\S+$/.test(text) ? undefined : 'an audience, such as mooring');
+
+/** Of `NAME=FILE`. */
+export const ofTrust: Expectation = (text) => {
+  const at = text.indexOf('=');
+  return at > 0 && trustName.test(text.slice(0, at)) && at < text.length - 1
+    ? undefined
+    : 'NAME=FILE with NAME one of aws, aws/REGION, azure, gce, simulated';
+};
 
 /** RFC 1123: what the API server takes as the name of a Lease or a namespace. */
 export const ofObjectName: Expectation = (text) =>

@@ -1,11 +1,12 @@
 import { readFile } from 'node:fs/promises';
+import { evidenceKinds, isEvidenceCloud } from '../../common/attestation.ts';
 import type { FlagValues } from '../../common/process/flags.ts';
 import { providerIdCodecs } from '../../common/provider-id/registry.ts';
 import type { CloudConfigFile } from '../clouds/cloud.ts';
 import { cloudModules } from '../clouds/registry.ts';
 import { type LabelSelector, parseSelector } from '../nodes/selector.ts';
 import { selectorFault } from './expectations.ts';
-import type { commonFlags } from './own-flags.ts';
+import { allClouds, type commonFlags } from './own-flags.ts';
 
 /** A command line or configuration that cannot be worked with: exit code 2. The message names flag, value and expectation. */
 export class OptionError extends Error {
@@ -17,6 +18,8 @@ export interface CloudRequest {
   readonly name: string;
   readonly config: CloudConfigFile | undefined;
   readonly selector: LabelSelector | undefined;
+  /** `--require-attestation`. Default: no. */
+  readonly requireAttestation?: boolean;
   /** `--allow-untagged-cloud`. Default: no. */
   readonly allowUntagged?: boolean;
 }
@@ -34,6 +37,7 @@ export async function readCloudRequests(values: FlagValues<typeof commonFlags>):
       throw new OptionError(`--cloud-provider: ${JSON.stringify(name)}, expected one of ${known}`);
     }
   }
+  const required = requiredClouds(values.requireAttestation, providers);
   const configs = assign('cloud-config', values.cloudConfig, providers);
   const selectors = assign('node-selector', values.nodeSelector, providers);
   return Promise.all(
@@ -41,9 +45,24 @@ export async function readCloudRequests(values: FlagValues<typeof commonFlags>):
       name,
       config: await readConfig(configs[index]),
       selector: selectors[index] === undefined ? undefined : readSelector(selectors[index]),
+      requireAttestation: required.has(name),
       allowUntagged: values.allowUntaggedCloud,
     })),
   );
+}
+
+/** The clouds of `--require-attestation`. */
+function requiredClouds(given: readonly string[], providers: readonly string[]): ReadonlySet<string> {
+  const served = providers.filter(isEvidenceCloud);
+  for (const name of given) {
+    if (name === allClouds ? served.length > 0 : served.some((each) => each === name)) continue;
+    const expected =
+      served.length > 0
+        ? `one of ${[allClouds, ...new Set(served)].join(', ')}`
+        : `a --cloud-provider that signs the identity of its VMs: ${Object.keys(evidenceKinds).join(', ')}`;
+    throw new OptionError(`--require-attestation: ${JSON.stringify(name)}, expected ${expected}`);
+  }
+  return new Set(given.includes(allClouds) ? served : given);
 }
 
 /** Gives each text to a provider: NAME=text to the next one of that name, plain text to the only one. */

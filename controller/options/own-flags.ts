@@ -1,6 +1,18 @@
+import { evidenceKinds } from '../../common/attestation.ts';
 import { defineFlags } from '../../common/process/flags.ts';
 import { names } from '../../common/well-known.ts';
-import { ofAudience, ofBudget, ofIpAddress, ofObjectName, ofReachableHost, ofSelector } from './expectations.ts';
+import {
+  ofAudience,
+  ofBudget,
+  ofIpAddress,
+  ofObjectName,
+  ofReachableHost,
+  ofSelector,
+  ofTrust,
+} from './expectations.ts';
+
+/** Of `--require-attestation`. */
+export const allClouds = 'all';
 
 /** Flags that every command of the controller takes: which cluster, which clouds, how to log. */
 export const commonFlags = defineFlags({
@@ -22,6 +34,12 @@ export const commonFlags = defineFlags({
     kind: 'bool',
     default: false,
     help: "Serve a cloud although nothing there says which cluster's it is, where the cloud wants that (aws: a cluster tag). Then everything in its network counts as this cluster's.",
+  },
+  'require-attestation': {
+    kind: 'repeat',
+    bare: allClouds,
+    choices: [allClouds, ...Object.keys(evidenceKinds)],
+    help: 'A node of this cloud is initialised, and joins load balancers, only once a signed document of its VM proves which instance it is. Without a value or with `all`: every cloud served that signs such documents. Repeatable. Nodes that are initialised already stay so.',
   },
   'log-level': {
     kind: 'string',
@@ -68,6 +86,11 @@ export const runFlags = defineFlags({
     default: `${names.namespace}:${names.agent}`,
     help: 'ServiceAccount of the agents, NAMESPACE:NAME.',
     check: (text) => (/^[a-z0-9-]+:[a-z0-9.-]+$/.test(text) ? undefined : 'NAMESPACE:NAME'),
+  },
+  'attestation-trust': {
+    kind: 'repeat',
+    help: 'What signs the documents that prove which VM a node is, NAME=FILE, instead of what is shipped or published: aws=FILE or aws/REGION=FILE (certificates), azure=FILE (roots and intermediates), gce=FILE (a JSON Web Key Set), simulated=FILE (an Ed25519 public key). Repeatable.',
+    check: ofTrust,
   },
   'secure-port': {
     kind: 'int',

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { formatDuration } from '../../common/process/duration.ts';
 import type { FlagValues } from '../../common/process/flags.ts';
 import { defaultRouteAddress, reportUrl, systemAddresses } from '../advertise.ts';
+import type { Trust } from '../attestation/trust.ts';
 import { type Budget, parseBudget } from '../nodes/deletion-budget.ts';
 import type { SecureOptions } from '../serve-securely.ts';
 import { type CredentialFiles, readCredentialFiles } from '../serving/credential-files.ts';
@@ -11,6 +12,7 @@ import type { clusterFlags, networkFlags } from './network-flags.ts';
 import { type NetworkOptions, readNetworkOptions } from './network-options.ts';
 import { type CloudRequest, OptionError, readCloudRequests } from './options.ts';
 import type { commonFlags, runFlags } from './own-flags.ts';
+import { readTrustFiles } from './trust-files.ts';
 
 /** Everything `run` works with, validated. */
 export interface RunOptions {
@@ -24,6 +26,8 @@ export interface RunOptions {
     readonly serviceAccount: { readonly namespace: string; readonly name: string };
     readonly files: CredentialFiles | undefined;
   };
+  /** What the evidence of agents is verified with. */
+  readonly trust: Trust;
   readonly secure: SecureOptions;
   readonly lease: {
     readonly elect: boolean;
@@ -83,6 +87,7 @@ export async function readRunOptions(values: Values): Promise<RunOptions> {
         values.reportTlsPrivateKeyFile,
       ),
     },
+    trust: await readTrustFiles(values.attestationTrust),
     secure: {
       host: values.bindAddress,
       port: values.securePort,

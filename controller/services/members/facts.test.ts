@@ -54,6 +54,15 @@ describe('where a Node stands towards load balancers', () => {
     it(`a Node ${what}: ${expected}`, () => assert.equal(said(standingOf(node, [one])), expected));
   }
 
+  it('a Node without proof joins nowhere, but stays where it is, under --require-attestation alone', () => {
+    const strict = { ...one, requireAttestation: true };
+    const proved = memberNode('a', { labels: { [labels.attested]: 'fresh' } });
+    const taken = memberNode('a', { labels: { [labels.attested]: '' } });
+    const answers = [memberNode('a'), taken, proved].map((node) => said(standingOf(node, [strict])));
+    assert.deepEqual(answers, ['waiting', 'waiting', 'member']);
+    assert.equal(said(standingOf(memberNode('a'), [one])), 'member');
+  });
+
   it('a Node that two scopes accept is in neither, until a record says which', () => {
     const twin = { ...one, scope: 'twin', api: { ...one.api, scope: 'twin' } as typeof one.api };
     assert.equal(said(standingOf(memberNode('a'), [one, twin])), 'SeveralScopes');

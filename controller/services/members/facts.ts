@@ -1,5 +1,6 @@
 import { providerIdCodecs } from '../../../common/provider-id/registry.ts';
 import { annotations, labels, taints as taintKeys } from '../../../common/well-known.ts';
+import { isAttested } from '../../nodes/attested.ts';
 import { instanceKey } from '../../nodes/claims.ts';
 import type { ConfiguredCloud } from '../../nodes/configured-cloud.ts';
 import { isUninitialized, type NodeView } from '../../nodes/node-view.ts';
@@ -31,7 +32,7 @@ export type LeavingReason = 'Deleting' | 'Excluded' | 'MarkedByAutoscaler' | 'Ma
  * - `member`: takes connections
  * - `leaving`: marked on the Node itself; drains where it is a member, joins nowhere
  * - `off`: its VM is powered off; out at once, there is nothing left to drain
- * - `waiting`: not initialised; joins nowhere, but stays where it is (a Node that was re-created on a running VM is such a one)
+ * - `waiting`: not initialised, or nothing proves its VM where `--require-attestation` wants it; joins nowhere, but stays where it is (a Node that was re-created on a running VM is such a one)
  * - `none`: not of a scope whose load balancers we manage
  */
 export type Standing =
@@ -70,7 +71,8 @@ export function standingOf(
   if (hasTaint(node, taintKeys.shutdown)) return { kind: 'off', scope, facts };
   const reason = leavingReason(node);
   if (reason !== undefined) return { kind: 'leaving', scope, facts, reason };
-  return { kind: isUninitialized(node) ? 'waiting' : 'member', scope, facts };
+  const isProved = cloud.requireAttestation !== true || isAttested(node);
+  return { kind: isUninitialized(node) || !isProved ? 'waiting' : 'member', scope, facts };
 }
 
 function leavingReason(node: NodeView): LeavingReason | undefined {

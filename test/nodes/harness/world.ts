@@ -4,6 +4,7 @@ import { seededRandom } from '../../../common/process/random.ts';
 import type { Report, ReportedInstance } from '../../../common/report.ts';
 import { advanceDuring, type FakeClock, fakeClock } from '../../../common/testing/fake-clock.ts';
 import { metricValue } from '../../../common/testing/metric-value.ts';
+import type { Judgement } from '../../../controller/attestation/attestor.ts';
 import { createSimulatedCloud as openSimulated } from '../../../controller/clouds/simulated/simulated-cloud.ts';
 import { createLookups } from '../../../controller/instances/lookups.ts';
 import type { EventTarget, KubeEvent } from '../../../controller/kube/event-sink.ts';
@@ -33,6 +34,7 @@ export interface CloudSpec {
   readonly selector?: string;
   /** A cloud without an API of its own here: its name. */
   readonly reportOnly?: string;
+  readonly requireAttestation?: boolean;
   /** A cloud that the test has opened itself. */
   readonly opened?: ConfiguredCloud;
 }
@@ -75,7 +77,9 @@ export interface Replica {
   /** Ends the process. */
   stop(): Promise<void>;
   /** A report as the report API would keep it. */
-  report(nodeName: string, changes?: Partial<Report>): void;
+  report(nodeName: string, changes?: Partial<Report>, judgement?: Judgement): void;
+  /** A report of this VM with its evidence, which was verified. */
+  attest(nodeName: string, vm: SimulatedInstance): void;
   gauge(metric: string, labels?: string): Promise<number>;
 }
 
@@ -144,14 +148,16 @@ export function createWorld(options: WorldOptions = {}): World {
     return (clock.monotonic() / 1000).toFixed(3);
   }
 
-  function open({ region = 'sim-1', project = 'demo', selector, reportOnly, opened }: CloudSpec): ConfiguredCloud {
+  function open(spec: CloudSpec): ConfiguredCloud {
+    const { region = 'sim-1', project = 'demo', selector, reportOnly, requireAttestation, opened } = spec;
     if (opened !== undefined) return opened;
     const credential = project === firstProject ? cloud.credential : `credential-${project}`;
     if (project !== firstProject) cloud.credentials.set(credential, project);
     const chosen = selector === undefined ? undefined : parseSelector(selector);
     if (reportOnly !== undefined) {
       const accepts = (id: string) => id.startsWith(`${reportOnly}://`);
-      return { name: reportOnly, scope: reportScope(reportOnly), accepts, selector: chosen, api: undefined };
+      const scope = reportScope(reportOnly);
+      return { name: reportOnly, scope, accepts, selector: chosen, requireAttestation, api: undefined };
     }
     const api = openSimulated({
       config: { endpoint, project, region, credential: { text: credential } },
@@ -165,7 +171,8 @@ export function createWorld(options: WorldOptions = {}): World {
       http: inProcessHttp(cloud.api, clock),
       credential: async () => credential,
     });
-    return { name: 'simulated', scope: api.scope, accepts: (id) => api.accepts(id), selector: chosen, api };
+    const accepts = (id: string) => api.accepts(id);
+    return { name: 'simulated', scope: api.scope, accepts, selector: chosen, requireAttestation, api };
   }
 
   function replica(): Replica {
@@ -258,7 +265,13 @@ export function createWorld(options: WorldOptions = {}): World {
         await self.stopLeading();
         await nodes.stop();
       },
-      report(nodeName, changes = {}) {
+      attest(nodeName, vm) {
+        const { id, incarnation, zone, region } = vm;
+        const instance = { assurance: 'psat+fresh', cloud: 'simulated', id, incarnation, zone, region } as const;
+        const attestation = { instance, agentId: `agent-${nodeName}`, atMs: clock.monotonic() };
+        self.report(nodeName, { instance: reportedOf(vm) }, { attestation });
+      },
+      report(nodeName, changes = {}, judgement) {
         const nodeUid = cluster.mustNode(nodeName).metadata.uid;
         sequence += 1;
         reports.put(
@@ -272,6 +285,7 @@ export function createWorld(options: WorldOptions = {}): World {
             metadata: { ok: true, ageSeconds: 0, failures: 0 },
             ...changes,
           },
+          judgement,
         );
       },
       gauge: (metric, labels) => metricValue(registry, metric, labels),

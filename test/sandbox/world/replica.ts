@@ -24,6 +24,9 @@ export interface ReplicaConfig {
   readonly token: string;
   /** None: proved reports are all it has. */
   readonly cloudConfig?: string;
+  /** What the cloud signs the identity of its VMs with, in PEM. */
+  readonly identityKey?: string;
+  readonly requireAttestation?: boolean;
   /** Whether it keeps Services, routes and pod ranges. */
   readonly network: boolean;
 }
@@ -40,6 +43,8 @@ export async function startReplica(name: string, config: ReplicaConfig): Promise
     'run',
     `--kubeconfig=${config.kubeconfig}`,
     '--cloud-provider=simulated',
+    ...(config.identityKey === undefined ? [] : [`--attestation-trust=simulated=${config.identityKey}`]),
+    ...(config.requireAttestation ? ['--require-attestation'] : []),
     ...(config.cloudConfig === undefined ? [] : [`--cloud-config=${config.cloudConfig}`]),
     `--report-address=127.0.0.1:${ports.report}`,
     '--report-advertise-address=127.0.0.1',

@@ -34,6 +34,8 @@ export interface WorldOptions {
   readonly controllersLater?: boolean;
   /** The controllers get no cloud configuration: proved reports are all they have. */
   readonly reportOnly?: boolean;
+  /** The controllers initialise no Node without a signed document of its VM. */
+  readonly requireAttestation?: boolean;
   /** Says what is being done; lines for people. */
   say(line: string): void;
 }
@@ -82,11 +84,13 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   const controllerConfig = await writeControllerFiles(folder, rest, api, cloud);
   const replicas: Replica[] = [];
   async function startControllers(): Promise<void> {
-    const { kubeconfig: access, cloudConfig } = controllerConfig;
+    const { kubeconfig: access, cloudConfig, identityKey } = controllerConfig;
     const config = {
       folder,
       kubeconfig: access,
       token: api.adminToken,
+      identityKey,
+      requireAttestation: options.requireAttestation === true,
       network: options.reportOnly !== true,
       ...(options.reportOnly ? {} : { cloudConfig }),
     };
@@ -196,5 +200,7 @@ async function writeControllerFiles(folder: string, rest: KubeRest, api: WorldAp
     cloudConfig,
     `endpoint: ${cloud.url}\nproject: ${place.project}\nregion: ${place.region}\ncredentialFile: ${join(folder, 'credential')}\n`,
   );
-  return { kubeconfig, cloudConfig };
+  const identityKey = join(folder, 'identity-key.pem');
+  await writeFile(identityKey, cloud.identityKey);
+  return { kubeconfig, cloudConfig, identityKey };
 }

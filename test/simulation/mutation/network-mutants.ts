@@ -68,7 +68,7 @@ export const networkMutants: readonly Mutant[] = [
     edits: [
       [
         'controller/services/members/facts.ts',
-        "return { kind: isUninitialized(node) ? 'waiting' : 'member', scope, facts };",
+        "return { kind: isUninitialized(node) || !isProved ? 'waiting' : 'member', scope, facts };",
         "const ready = node.conditions.some(({ type, status }) => type === 'Ready' && status === 'True');\n  return { kind: isUninitialized(node) ? 'waiting' : ready ? 'member' : 'off', scope, facts };",
       ],
     ],

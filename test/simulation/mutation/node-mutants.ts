@@ -237,7 +237,7 @@ export const nodeMutants: readonly Mutant[] = [
     edits: [
       [
         'controller/nodes/write-node.ts',
-        'const contradicted = contradiction(node, found.instance, found.report);',
+        'const contradicted = contradiction(node, found.instance, found.report, found.attested);',
         'const contradicted = contradiction(node, found.instance, found.report) && undefined;',
       ],
     ],

@@ -1,0 +1,127 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { conditions, labels, taints } from '../../common/well-known.ts';
+import { EvidenceRefusal } from '../../controller/attestation/verdict.ts';
+import { providerID, type Replica, reportedOf, type World, type WorldOptions } from './harness/world.ts';
+import { worldStage } from './harness/world-stage.ts';
+
+describe('a Node of a cloud that signs identity', () => {
+  const begin = worldStage();
+  let world: World;
+  let replica: Replica;
+
+  async function setUp(options: WorldOptions = { clouds: [{ requireAttestation: true }] }): Promise<void> {
+    ({ world, replica } = begin(options));
+    await replica.start();
+  }
+
+  const tainted = (name: string) => world.cluster.hasTaint(name, taints.uninitialized);
+  const shown = (name: string) => world.cluster.condition(name, conditions.cloudInitialized);
+  const label = (name: string) => world.cluster.mustNode(name).metadata.labels?.[labels.attested];
+
+  it('is initialised without evidence while the flag is not given, and carries no mark', async () => {
+    await setUp({});
+    const vm = world.join('a');
+    replica.attest('a', vm);
+    await world.clock.advance(1000);
+    assert.deepEqual([tainted('a'), label('a')], [false, undefined]);
+  });
+
+  it('waits under --require-attestation until its agent gives evidence, and then carries the mark', async () => {
+    await setUp();
+    const vm = world.join('a');
+    await world.clock.advance(90_000);
+    assert.deepEqual([tainted('a'), shown('a')?.reason], [true, 'AttestationRequired']);
+    assert.match(shown('a')?.message ?? '', /no agent of this Node has reported/);
+    replica.report('a', { instance: reportedOf(vm) });
+    await world.clock.advance(90_000);
+    assert.match(shown('a')?.message ?? '', /no signed document/);
+    replica.attest('a', vm);
+    await world.clock.advance(1000);
+    assert.deepEqual([tainted('a'), label('a'), shown('a')?.reason], [false, 'fresh', 'Initialized']);
+  });
+
+  it('says on the Node why its evidence was refused, and what the agent says', async () => {
+    await setUp();
+    const vm = world.join('a');
+    const metadata = { ok: true, ageSeconds: 0, failures: 0, error: 'evidence: status 404' };
+    replica.report('a', { instance: reportedOf(vm), metadata });
+    await world.clock.advance(1000);
+    assert.match(shown('a')?.message ?? '', /status 404/);
+    replica.report('a', { instance: reportedOf(vm) }, { refused: new EvidenceRefusal('BadSignature') });
+    await world.clock.advance(90_000);
+    assert.match(shown('a')?.message ?? '', /BadSignature/);
+    assert.equal(tainted('a'), true);
+  });
+
+  for (const requireAttestation of [true, false]) {
+    it(`is an IdentityConflict when the document names another VM, ${requireAttestation ? 'with' : 'without'} the flag`, async () => {
+      await setUp({ clouds: [{ requireAttestation }] });
+      const victim = world.cloud.model.create({ name: 'database' });
+      const own = world.cloud.model.create({ name: 'a' });
+      world.cluster.register('a', { providerID: providerID(victim) });
+      const { id, incarnation } = own;
+      const instance = { assurance: 'psat+fresh', cloud: 'simulated', id, incarnation } as const;
+      // Its agent claims the victim's instance, the evidence is its own machine's.
+      const attestation = { instance, agentId: 'agent-a', atMs: 0 };
+      replica.report('a', { instance: reportedOf(victim) }, { attestation });
+      await world.clock.advance(90_000);
+      assert.deepEqual([tainted('a'), shown('a')?.reason, label('a')], [true, 'IdentityConflict', undefined]);
+      assert.match(shown('a')?.message ?? '', /signed document/);
+    });
+  }
+
+  it('stays out when it registered with the providerID of another VM, whose own Node gets in', async () => {
+    await setUp();
+    const victim = world.cloud.model.create({ name: 'victim' });
+    world.cluster.register('rogue', { providerID: providerID(victim) });
+    replica.report('rogue', { instance: reportedOf(victim) });
+    await world.clock.advance(90_000);
+    assert.deepEqual([tainted('rogue'), shown('rogue')?.reason], [true, 'AttestationRequired']);
+    world.cluster.register('victim', { systemUuid: victim.smbiosUuid ?? '' });
+    replica.attest('victim', victim);
+    await world.clock.advance(5000);
+    assert.deepEqual([tainted('victim'), label('victim'), tainted('rogue')], [false, 'fresh', true]);
+  });
+
+  it('holds no instance against the proved Node of that VM when it registered without the taint', async () => {
+    await setUp();
+    const victim = world.cloud.model.create({ name: 'victim' });
+    world.cluster.register('rogue', { providerID: providerID(victim), tainted: false });
+    await world.clock.advance(30_000);
+    world.cluster.register('victim', { systemUuid: victim.smbiosUuid ?? '' });
+    replica.attest('victim', victim);
+    await world.clock.advance(5000);
+    assert.deepEqual([tainted('victim'), label('victim'), label('rogue')], [false, 'fresh', undefined]);
+  });
+
+  it('stays initialised when the flag comes later, keeps its addresses current, and is marked with its next evidence', async () => {
+    await setUp({});
+    const vm = world.join('a');
+    await world.clock.advance(1000);
+    assert.equal(tainted('a'), false);
+    await replica.stop();
+    const { world: later, replica: leader } = begin({ clouds: [{ requireAttestation: true }] });
+    world = later;
+    await leader.start();
+    const twin = later.cloud.model.create({ name: vm.name });
+    later.cluster.register('a', { tainted: false, providerID: providerID(twin) });
+    await later.clock.advance(310_000);
+    assert.deepEqual([tainted('a'), label('a')], [false, undefined]);
+    leader.attest('a', twin);
+    await later.clock.advance(1000);
+    assert.deepEqual([tainted('a'), label('a')], [false, 'fresh']);
+  });
+
+  it('gets zone and region as they were signed where no API is asked, whatever the body says', async () => {
+    await setUp({ clouds: [{ reportOnly: 'simulated', requireAttestation: true }] });
+    const vm = world.join('a');
+    const { id, incarnation, zone, region } = vm;
+    const instance = { assurance: 'psat+fresh', cloud: 'simulated', id, incarnation, zone, region } as const;
+    const attestation = { instance, agentId: 'agent-a', atMs: 0 };
+    replica.report('a', { instance: { ...reportedOf(vm), zone: 'elsewhere', region: 'nowhere' } }, { attestation });
+    await world.clock.advance(1000);
+    const held = world.cluster.mustNode('a').metadata.labels;
+    assert.deepEqual([held?.[labels.zone], held?.[labels.region]], [zone, region]);
+  });
+});
