@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import type { ApiSuite, Check } from '../conformance/api-under-test.ts';
 import { startEmbeddedApi } from '../conformance/embedded-api.ts';
+import { attestationSuite } from './attestation.suite.ts';
 import { rightsSuite } from './rights.suite.ts';
 import { routesSuite } from './routes.suite.ts';
 import { wrongProjectSuite } from './wrong-project.suite.ts';
@@ -10,7 +11,7 @@ import { wrongProjectSuite } from './wrong-project.suite.ts';
  * `node test/attacks/run.ts [--only NAME]`. Ends in "N passed, N failed".
  */
 const { values } = parseArgs({ options: { only: { type: 'string' } } });
-const suites: readonly ApiSuite[] = [wrongProjectSuite, routesSuite, rightsSuite];
+const suites: readonly ApiSuite[] = [wrongProjectSuite, routesSuite, rightsSuite, attestationSuite];
 const counts = { passed: 0, failed: 0 };
 
 if (values.only !== undefined && !suites.some(({ name }) => name === values.only)) {
