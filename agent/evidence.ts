@@ -7,7 +7,10 @@ import type { Evidence, ReportAnswer } from '../common/report.ts';
 import type { MetadataSource } from './metadata/source.ts';
 import type { AgentMetrics } from './metrics.ts';
 
-/** Gets the signed identity of the VM when the controller asks for it. Failures stop no report: they are told in the next one. */
+/**
+ * Gets the signed identity of the VM when the controller asks for it. Failures stop no report: they are told in the
+ * next one.
+ */
 export interface EvidenceKeeper {
   /** What goes into the report that is composed now. */
   take(): { readonly evidence?: Evidence; readonly error?: string };

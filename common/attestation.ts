@@ -1,6 +1,9 @@
 /** The one kind of evidence of each cloud whose metadata service signs the identity of the VM. */
 export const evidenceKinds = {
-  /** JSON `{document, signature}`: the instance identity document as served, and its `rsa2048` PKCS#7 signature in base64. */
+  /**
+   * JSON `{document, signature}`: the instance identity document as served, and its `rsa2048` PKCS#7 signature in
+   * base64.
+   */
   aws: 'identity-document-rsa2048',
   /** The JWT of `instance/service-accounts/default/identity`, `format=full`. */
   gce: 'identity-token',

@@ -10,7 +10,10 @@ const root = join(import.meta.dirname, '..');
 /** What went into each file, by its path under the folder. */
 export type Build = ReadonlyMap<string, Metafile>;
 
-/** Builds everything that ships into `folder`: both programs, a file for each cloud of the registry, what verifies signed documents, what they share, and the notices of the packages inside. Safe to repeat. */
+/**
+ * Builds everything that ships into `folder`: both programs, a file for each cloud of the registry, what verifies
+ * signed documents, what they share, and the notices of the packages inside. Safe to repeat.
+ */
 export async function buildAll(folder: string): Promise<Build> {
   await mkdir(join(folder, 'clouds'), { recursive: true });
   const at = (name: string) => join(folder, name);

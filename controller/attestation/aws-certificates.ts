@@ -1,7 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 
 /**
- * By region: the DER, in base64, of the certificate that EC2 publishes for RSA-2048 signatures of instance identity documents. Each is self-signed, and a test verifies that, so
+ * By region: the DER, in base64, of the certificate that EC2 publishes for RSA-2048 signatures of instance identity
+ * documents. Each is self-signed, and a test verifies that, so
  * a wrong letter cannot go unseen.
  */
 const published: Readonly<Record<string, string>> = {
@@ -220,7 +221,10 @@ Z93FQnTrbg62OK0h83mGCDeVKU3hLH97FYoUq+3N/IliWFDhvibAYYKFJydZLhIdlCiiB99AM6Sg53rm
 yo1nqW9yhvFAKjnnggiwxNKTTPZzstKW8+cnYwiiTwJNQpVoZdt0SfbuNnmwRUMi+QbuccXweav29QeQ3ADqjgB0CZdSRKk=`,
 };
 
-/** The shipped certificates by region (EC2 User Guide, "AWS public certificates for instance identity document signatures"). */
+/**
+ * The shipped certificates by region (EC2 User Guide, "AWS public certificates for instance identity document
+ * signatures").
+ */
 export function awsCertificates(): ReadonlyMap<string, readonly X509Certificate[]> {
   const parsed = Object.entries(published).map(
     ([region, base64]) => [region, [new X509Certificate(Buffer.from(base64, 'base64'))]] as const,

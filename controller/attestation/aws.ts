@@ -13,7 +13,8 @@ export interface AwsVerifierParts {
 }
 
 /**
- * EC2's instance identity document with its RSA-2048 signature (EC2 User Guide, "Verify the instance identity document"). The document is the same for the whole life
+ * EC2's instance identity document with its RSA-2048 signature (EC2 User Guide, "Verify the instance identity
+ * document"). The document is the same for the whole life
  * of the instance and holds no challenge: it proves which VM, not when.
  */
 export function awsVerifier({ certificatesOf, now }: AwsVerifierParts): EvidenceVerifier {

@@ -3,7 +3,10 @@ import { rootCertificates } from 'node:tls';
 import { LRUCache } from 'lru-cache';
 import { EvidenceRefusal } from './verdict.ts';
 
-/** A binary answer; undefined for any status but 200. Rejects when none comes in time or it is too long. Follows no redirect. */
+/**
+ * A binary answer; undefined for any status but 200. Rejects when none comes in time or it is too long. Follows no
+ * redirect.
+ */
 export type FetchBytes = (url: string) => Promise<Uint8Array | undefined>;
 
 /** The one host that is asked: else whoever sends a document would choose where the controller connects to. */

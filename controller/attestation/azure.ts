@@ -5,7 +5,10 @@ import { loadSignatures } from './load-signatures.ts';
 import { holdsAt, isRoot } from './trust.ts';
 import { EvidenceRefusal, type EvidenceVerifier } from './verdict.ts';
 
-/** Azure's public cloud, US Government, China and the former Germany (Azure Instance Metadata Service, "Attested data"). */
+/**
+ * Azure's public cloud, US Government, China and the former Germany (Azure Instance Metadata Service, "Attested
+ * data").
+ */
 const domains = ['metadata.azure.com', 'metadata.azure.us', 'metadata.azure.cn', 'metadata.microsoftazure.de'];
 /** Leaf, two intermediates and a root. */
 const maxChain = 4;
@@ -16,13 +19,19 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 export interface AzureVerifierParts {
   /** Roots, and intermediates if they are given by file. */
   readonly trusted: readonly X509Certificate[];
-  /** The intermediate at the address that the certificate names, if that address is Microsoft's; undefined when it is not. @throws EvidenceRefusal */
+  /**
+   * The intermediate at the address that the certificate names, if that address is Microsoft's; undefined when it is
+   * not. @throws EvidenceRefusal
+   */
   fetchIssuer(certificate: X509Certificate): Promise<X509Certificate | undefined>;
   /** Milliseconds since 1970. */
   now(): number;
 }
 
-/** Azure's attested document (Azure Instance Metadata Service, "Attested data"): the nonce is our challenge. It tells vmId and subscription, not the resource id. */
+/**
+ * Azure's attested document (Azure Instance Metadata Service, "Attested data"): the nonce is our challenge. It tells
+ * vmId and subscription, not the resource id.
+ */
 export function azureVerifier(parts: AzureVerifierParts): EvidenceVerifier {
   return {
     cloud: 'azure',

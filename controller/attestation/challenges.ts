@@ -2,7 +2,10 @@ import { createHmac } from 'node:crypto';
 import type { Clock } from '../../common/process/clock.ts';
 import type { Sender } from '../reports/store.ts';
 
-/** The challenges of one process. Nothing is kept of them: another leader's do not hold here, and its agents are given others. */
+/**
+ * The challenges of one process. Nothing is kept of them: another leader's do not hold here, and its agents are given
+ * others.
+ */
 export interface Challenges {
   /** 32 letters and digits. Holds for one to two minutes, for this Node and this token alone. */
   issue(sender: Sender): string;
@@ -14,7 +17,8 @@ const slotMs = 60_000;
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
 /**
- * A challenge is an HMAC over Node uid, token and minute. Using one twice within its time gains nothing: both times it proves the same pair of Node and VM.
+ * A challenge is an HMAC over Node uid, token and minute. Using one twice within its time gains nothing: both times it
+ * proves the same pair of Node and VM.
  *
  * @param key random, of this process
  */

@@ -14,7 +14,8 @@ const longestMs = 24 * 3_600_000;
 const retryMs = 15_000;
 
 /**
- * The keys at a fixed address, fetched when they are needed and kept for as long as the answer says. One request at a time, whatever asks.
+ * The keys at a fixed address, fetched when they are needed and kept for as long as the answer says. One request at a
+ * time, whatever asks.
  *
  * @returns rejects with an EvidenceRefusal `KeysUnavailable`
  */

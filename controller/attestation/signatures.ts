@@ -11,7 +11,10 @@ import {
 import type { JsonWebKeys } from './trust.ts';
 import { EvidenceRefusal } from './verdict.ts';
 
-/** The one file with the libraries for PKCS#7 and JWT. It is loaded when the first document has to be verified, and built into a file of its own. */
+/**
+ * The one file with the libraries for PKCS#7 and JWT. It is loaded when the first document has to be verified, and
+ * built into a file of its own.
+ */
 
 /** A PKCS#7 signature with exactly one signer, parsed and not yet verified. */
 export interface SignedMessage {

@@ -1,7 +1,9 @@
 import { createPublicKey, type KeyObject, X509Certificate } from 'node:crypto';
 import type { EvidenceCloud } from '../../common/attestation.ts';
 
-/** What signs the evidence of the clouds: given by file with `--attestation-trust`, else what is shipped or published. */
+/**
+ * What signs the evidence of the clouds: given by file with `--attestation-trust`, else what is shipped or published.
+ */
 export interface Trust {
   /** By region; `''` holds for every region without an entry of its own. */
   readonly aws: ReadonlyMap<string, readonly X509Certificate[]>;

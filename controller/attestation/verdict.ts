@@ -1,5 +1,6 @@
 /**
- * How far it is proved that the sender's node is the VM it names. `psat`: the token alone, which proves the Node and nothing about the VM;
+ * How far it is proved that the sender's node is the VM it names. `psat`: the token alone, which proves the Node and
+ * nothing about the VM;
  * `psat+doc`: also a signed document of the cloud; `psat+fresh`: one that answers a challenge of ours.
  */
 export type Assurance = 'psat' | 'psat+doc' | 'psat+fresh';

@@ -12,7 +12,8 @@ export function requiresAttestation(cloud: string, configured: readonly Configur
 }
 
 /**
- * Whether this very Node object once gave evidence under `--require-attestation`. The label goes with the Node and NodeRestriction keeps it from kubelets, so this
+ * Whether this very Node object once gave evidence under `--require-attestation`. The label goes with the Node and
+ * NodeRestriction keeps it from kubelets, so this
  * holds across restarts and changes of leader, and no kubelet can say it of itself.
  */
 export function isAttested(node: NodeView): boolean {
@@ -42,7 +43,10 @@ function documentNames({ id, incarnation }: VerifiedInstance, instance: Instance
   return id !== undefined || (incarnation !== undefined && incarnation === instance.incarnation);
 }
 
-/** Why a Node of a cloud whose evidence is required may not be initialised yet; undefined when it may. A contradiction is told elsewhere. Pure. */
+/**
+ * Why a Node of a cloud whose evidence is required may not be initialised yet; undefined when it may. A contradiction
+ * is told elsewhere. Pure.
+ */
 export function missingProof(instance: Instance, stored: StoredReport | undefined): string | undefined {
   const attested = stored?.attestation?.instance;
   if (attested !== undefined && (attested.cloud !== instance.cloud || documentNames(attested, instance)))

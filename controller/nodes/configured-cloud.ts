@@ -8,7 +8,10 @@ export interface ConfiguredCloud {
   accepts(providerID: string): boolean;
   /** From `--node-selector`; undefined = none was given for this cloud. */
   readonly selector: LabelSelector | undefined;
-  /** `--require-attestation`: a Node without a signed document of its VM is not initialised and joins no load balancer. Default: no. */
+  /**
+   * `--require-attestation`: a Node without a signed document of its VM is not initialised and joins no load balancer.
+   * Default: no.
+   */
   readonly requireAttestation?: boolean | undefined;
   /** Undefined = report-only. */
   readonly api: Cloud | undefined;

@@ -83,7 +83,10 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     return node !== undefined && !node.deleting && readiness(node) !== 'Unknown';
   }
 
-  /** A kubelet may register a Node with any providerID and without the taint: where proof is required, that holds no instance against a Node that has it. */
+  /**
+   * A kubelet may register a Node with any providerID and without the taint: where proof is required, that holds no
+   * instance against a Node that has it.
+   */
   function lacksProof(node: NodeView, cloud: string): boolean {
     return (
       requiresAttestation(cloud, resolver.configured) && !isAttested(node) && !reportOf(context, node)?.attestation

@@ -32,7 +32,8 @@ export type LeavingReason = 'Deleting' | 'Excluded' | 'MarkedByAutoscaler' | 'Ma
  * - `member`: takes connections
  * - `leaving`: marked on the Node itself; drains where it is a member, joins nowhere
  * - `off`: its VM is powered off; out at once, there is nothing left to drain
- * - `waiting`: not initialised, or nothing proves its VM where `--require-attestation` wants it; joins nowhere, but stays where it is (a Node that was re-created on a running VM is such a one)
+ * - `waiting`: not initialised, or nothing proves its VM where `--require-attestation` wants it; joins nowhere, but
+ * stays where it is (a Node that was re-created on a running VM is such a one)
  * - `none`: not of a scope whose load balancers we manage
  */
 export type Standing =
