@@ -7,13 +7,13 @@ import { errorFields, type Log } from '../../common/process/log.ts';
 import { maxReportBytes, type ReportAnswer, type ReportReason, reportPath } from '../../common/report.ts';
 import type { Attestor } from '../attestation/attestor.ts';
 import type { Leadership } from '../kube/leadership.ts';
+import { limitConnections } from '../serving/connection-limits.ts';
 import type { ServingCredentials } from '../serving/credentials.ts';
 import { type ListenAddress, listenOn, stopListening } from '../serving/listen-address.ts';
 import {
   answerRefusal,
-  type ConnectionLimits,
   defaultConnectionLimits,
-  limitConnections,
+  type ReportConnectionLimits,
   refuseConnection,
 } from './connections.ts';
 import type { Identity } from './identity.ts';
@@ -26,7 +26,7 @@ import { createRefusalLog } from './refusal-log.ts';
 import { bearerToken, isJsonType, leaderLocation, parseBody, refusalOf } from './request.ts';
 import type { ReportStore, Sender } from './store.ts';
 
-export interface ReportLimits extends ConnectionLimits {
+export interface ReportLimits extends ReportConnectionLimits {
   /** Reports of one node a minute. */
   readonly perNode: number;
   /** Requests of one address a minute that proved no node. Agents may share an address, so those that prove one are not counted. */
@@ -110,7 +110,8 @@ export async function createReportServer(options: ReportServerOptions): Promise<
       });
       server.on('checkExpectation', handler);
       server.maxRequestsPerSocket = 1;
-      limitConnections(server, limits);
+      server.setTimeout(limits.idleTimeoutMs);
+      limitConnections(server, limits, clock);
       return server;
     },
   });
