@@ -15,6 +15,7 @@ import { createReportMetrics } from './reports/metrics.ts';
 import { createReportServer, type ReportServer } from './reports/server.ts';
 import type { ServingCredentials } from './serving/credentials.ts';
 import type { ListenAddress } from './serving/listen-address.ts';
+import type { TlsPolicy } from './serving/tls-policy.ts';
 import type { ShippedObjects } from './shipped-objects.ts';
 
 export interface ServeReportsOptions {
@@ -26,6 +27,7 @@ export interface ServeReportsOptions {
   readonly serviceAccount: { readonly namespace: string; readonly name: string };
   /** Own certificate files; undefined = self-managed. */
   readonly files: { readonly certFile: string; readonly keyFile: string } | undefined;
+  readonly tls?: TlsPolicy | undefined;
 }
 
 export interface ReportService {
@@ -99,6 +101,7 @@ export function serveReports(
       leadership,
       status: parts.half.status,
       fleetSize: () => nodes.size,
+      tls: options.tls,
     });
     if (stopping.signal.aborted) return opened.close();
     server = opened;

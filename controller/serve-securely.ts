@@ -6,15 +6,19 @@ import type { Log } from '../common/process/log.ts';
 import type { MetricRegistry } from '../common/process/metrics.ts';
 import type { KubeApi } from './kube/api.ts';
 import { issueSelfSigned } from './reports/certificates/ca.ts';
+import type { AccessTimes } from './serving/access.ts';
 import { watchCredentialFiles } from './serving/credential-files.ts';
 import type { ServingCredentials } from './serving/credentials.ts';
 import { createSecureServer } from './serving/secure-server.ts';
+import type { TlsPolicy } from './serving/tls-policy.ts';
 
 export interface SecureOptions {
   readonly host: string;
   /** 0 = off. */
   readonly port: number;
   readonly files: { readonly certFile: string; readonly keyFile: string } | undefined;
+  readonly tls?: TlsPolicy | undefined;
+  readonly accessTimes?: AccessTimes | undefined;
 }
 
 export interface SecureParts {
@@ -46,7 +50,18 @@ export async function serveSecurely(
       })
     : undefined;
   const credentials = watched?.credentials ?? (await issueSelfSigned(['localhost', hostname()], yearFrom(clock.now())));
-  const server = createSecureServer({ clock, log, api, credentials, live, ready, metrics: registry, configz });
+  const server = createSecureServer({
+    clock,
+    log,
+    api,
+    credentials,
+    live,
+    ready,
+    metrics: registry,
+    configz,
+    tls: options.tls,
+    accessTimes: options.accessTimes,
+  });
   reload = (next) => server.reload(next);
   try {
     await server.listen({ host: options.host, port: options.port });

@@ -2,11 +2,19 @@ import { type CommandDefinition, defineCommand } from '../../common/process/prog
 import { clusterFlags, networkFlags } from '../options/network-flags.ts';
 import { commonFlags, runFlags } from '../options/own-flags.ts';
 import { readRunOptions } from '../options/run-options.ts';
+import { servingFlags } from '../options/serving-flags.ts';
 import { upstreamFlags } from '../options/upstream-flags.ts';
 import { runController } from '../run.ts';
 import { type ControllerWorld, exitCode, openLog } from './command.ts';
 
-export const runCommandFlags = { ...commonFlags, ...runFlags, ...clusterFlags, ...networkFlags, ...upstreamFlags };
+export const runCommandFlags = {
+  ...commonFlags,
+  ...runFlags,
+  ...servingFlags,
+  ...clusterFlags,
+  ...networkFlags,
+  ...upstreamFlags,
+};
 
 export function runCommand({ clock, random, signal }: ControllerWorld): CommandDefinition {
   return defineCommand({

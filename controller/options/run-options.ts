@@ -7,11 +7,13 @@ import { type Budget, parseBudget } from '../nodes/deletion-budget.ts';
 import type { SecureOptions } from '../serve-securely.ts';
 import { type CredentialFiles, readCredentialFiles } from '../serving/credential-files.ts';
 import { type ListenAddress, parseListenAddress } from '../serving/listen-address.ts';
+import type { TlsPolicy } from '../serving/tls-policy.ts';
 import { type Loops, parseLoops } from './loops.ts';
 import type { clusterFlags, networkFlags } from './network-flags.ts';
 import { type NetworkOptions, readNetworkOptions } from './network-options.ts';
 import { type CloudRequest, OptionError, readCloudRequests } from './options.ts';
 import type { commonFlags, runFlags } from './own-flags.ts';
+import { readAccessTimes, readTlsPolicy, type servingFlags } from './serving-flags.ts';
 import { readTrustFiles } from './trust-files.ts';
 
 /** Everything `run` works with, validated. */
@@ -25,6 +27,7 @@ export interface RunOptions {
     readonly audience: string;
     readonly serviceAccount: { readonly namespace: string; readonly name: string };
     readonly files: CredentialFiles | undefined;
+    readonly tls: TlsPolicy;
   };
   /** What the evidence of agents is verified with. */
   readonly trust: Trust;
@@ -52,6 +55,7 @@ export interface RunOptions {
 
 type Values = FlagValues<typeof commonFlags> &
   FlagValues<typeof runFlags> &
+  FlagValues<typeof servingFlags> &
   FlagValues<typeof clusterFlags> &
   FlagValues<typeof networkFlags>;
 
@@ -70,6 +74,7 @@ export function readLoops(given: readonly string[]): Loops {
 export async function readRunOptions(values: Values): Promise<RunOptions> {
   const loops = readLoops(values.controllers);
   const address = listenAddress(values.reportAddress);
+  const tls = readTlsPolicy(values);
   const [namespace = '', name = ''] = values.agentServiceAccount.split(':');
   return {
     kubeconfig: values.kubeconfig,
@@ -86,12 +91,15 @@ export async function readRunOptions(values: Values): Promise<RunOptions> {
         'report-tls-private-key-file',
         values.reportTlsPrivateKeyFile,
       ),
+      tls,
     },
     trust: await readTrustFiles(values.attestationTrust),
     secure: {
       host: values.bindAddress,
       port: values.securePort,
       files: await pair('tls-cert-file', values.tlsCertFile, 'tls-private-key-file', values.tlsPrivateKeyFile),
+      tls,
+      accessTimes: readAccessTimes(values),
     },
     lease: leaseOptions(values),
     monitorPeriodMs: values.nodeMonitorPeriod,

@@ -2,7 +2,7 @@ import { defineFlags } from '../../common/process/flags.ts';
 
 const oneClient = 'one client with bounded connections serves all loops; the API server paces it';
 const noCache = 'caches are kept by watches, without resync';
-const nodeTls = 'the defaults of the runtime apply (TLS 1.2 and later, forward secrecy)';
+const noWebhooks = 'there are no webhooks';
 const noProfiling = 'there is no profiling endpoint';
 const logs = 'see --log-level and --log-format';
 const notHere =
@@ -28,12 +28,6 @@ export const upstreamFlags = defineFlags({
   },
   'authentication-kubeconfig': { kind: 'string', default: '', help: 'Upstream.', refused: notHere },
   'authentication-skip-lookup': { kind: 'bool', default: false, help: 'Upstream.', refused: notHere },
-  'authentication-token-webhook-cache-ttl': {
-    kind: 'duration',
-    default: '10s',
-    help: 'Upstream.',
-    ignored: 'reviews are kept 10 s',
-  },
   'authentication-tolerate-lookup-failure': { kind: 'bool', default: false, help: 'Upstream.', refused: notHere },
   'authorization-always-allow-paths': {
     kind: 'list',
@@ -42,18 +36,6 @@ export const upstreamFlags = defineFlags({
     refused: 'only /healthz, /readyz and /livez are served without authorization',
   },
   'authorization-kubeconfig': { kind: 'string', default: '', help: 'Upstream.', refused: notHere },
-  'authorization-webhook-cache-authorized-ttl': {
-    kind: 'duration',
-    default: '10s',
-    help: 'Upstream.',
-    ignored: 'reviews are kept 10 s',
-  },
-  'authorization-webhook-cache-unauthorized-ttl': {
-    kind: 'duration',
-    default: '10s',
-    help: 'Upstream.',
-    ignored: 'reviews are kept 10 s',
-  },
   'cert-dir': { kind: 'string', default: '', help: 'Upstream.', ignored: 'a self-signed certificate stays in memory' },
   'client-ca-file': { kind: 'string', default: '', help: 'Upstream.', refused: notHere },
   'concurrent-node-status-updates': {
@@ -154,9 +136,6 @@ export const upstreamFlags = defineFlags({
     help: 'Upstream.',
     ignored: 'there are no hidden metrics',
   },
-  'tls-cipher-suites': { kind: 'list', help: 'Upstream.', ignored: nodeTls },
-  'tls-curve-preferences': { kind: 'list', help: 'Upstream.', ignored: nodeTls },
-  'tls-min-version': { kind: 'string', default: '', help: 'Upstream.', ignored: nodeTls },
   'tls-sni-cert-key': { kind: 'repeat', help: 'Upstream.', ignored: 'one certificate is served' },
   'use-service-account-credentials': {
     kind: 'bool',
@@ -165,10 +144,15 @@ export const upstreamFlags = defineFlags({
     ignored: 'all loops use the one ServiceAccount',
   },
   vmodule: { kind: 'string', default: '', help: 'Upstream.', ignored: logs },
-  'webhook-bind-address': { kind: 'string', default: '0.0.0.0', help: 'Upstream.', ignored: 'there are no webhooks' },
-  'webhook-cert-dir': { kind: 'string', default: '', help: 'Upstream.', ignored: 'there are no webhooks' },
-  'webhook-secure-port': { kind: 'int', default: 10260, help: 'Upstream.', ignored: 'there are no webhooks' },
-  'webhook-tls-cert-file': { kind: 'string', default: '', help: 'Upstream.', ignored: 'there are no webhooks' },
-  'webhook-tls-private-key-file': { kind: 'string', default: '', help: 'Upstream.', ignored: 'there are no webhooks' },
-  webhooks: { kind: 'list', help: 'Upstream.', refused: 'there are no webhooks' },
+  'webhook-bind-address': { kind: 'string', default: '0.0.0.0', help: 'Upstream.', ignored: noWebhooks },
+  'webhook-cert-dir': { kind: 'string', default: '', help: 'Upstream.', ignored: noWebhooks },
+  'webhook-secure-port': { kind: 'int', default: 10260, help: 'Upstream.', ignored: noWebhooks },
+  'webhook-disable-http2-serving': { kind: 'bool', default: false, help: 'Upstream.', ignored: noWebhooks },
+  'webhook-tls-cert-file': { kind: 'string', default: '', help: 'Upstream.', ignored: noWebhooks },
+  'webhook-tls-private-key-file': { kind: 'string', default: '', help: 'Upstream.', ignored: noWebhooks },
+  'webhook-tls-cipher-suites': { kind: 'list', help: 'Upstream.', refused: noWebhooks },
+  'webhook-tls-curve-preferences': { kind: 'list', help: 'Upstream.', refused: noWebhooks },
+  'webhook-tls-min-version': { kind: 'string', default: '', help: 'Upstream.', refused: noWebhooks },
+  'webhook-tls-sni-cert-key': { kind: 'repeat', help: 'Upstream.', ignored: noWebhooks },
+  webhooks: { kind: 'list', help: 'Upstream.', refused: noWebhooks },
 });

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../common/process/clock.ts';
 import { isKubeError, type KubeApi } from '../kube/api.ts';
+import { createGate } from '../serving/gate.ts';
 import { reviewToken, soleExtra, type TokenReview } from '../serving/token-review.ts';
-import { createGate } from './gate.ts';
 import { type RefusalCode, ReportRefusal } from './refusal.ts';
 import type { Sender } from './store.ts';
 

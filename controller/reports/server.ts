@@ -10,6 +10,7 @@ import type { Leadership } from '../kube/leadership.ts';
 import { limitConnections } from '../serving/connection-limits.ts';
 import type { ServingCredentials } from '../serving/credentials.ts';
 import { type ListenAddress, listenOn, stopListening } from '../serving/listen-address.ts';
+import { defaultTlsPolicy, type TlsPolicy } from '../serving/tls-policy.ts';
 import {
   answerRefusal,
   defaultConnectionLimits,
@@ -50,6 +51,7 @@ export interface ReportServerOptions {
   /** How many nodes are expected to report. */
   fleetSize(): number;
   readonly limits?: Partial<ReportLimits>;
+  readonly tls?: TlsPolicy | undefined;
 }
 
 export interface ReportServer {
@@ -66,13 +68,14 @@ export interface ReportServer {
  * anything is answered, and parsed only when the sender has been proved; the node's name never comes from it.
  */
 export async function createReportServer(options: ReportServerOptions): Promise<ReportServer> {
-  const { clock, log, metrics, identity, store, leadership, attestor } = options;
+  const { clock, log, metrics, identity, store, leadership, attestor, tls = defaultTlsPolicy } = options;
   const limits: ReportLimits = { ...defaultReportLimits, ...options.limits };
   const read = createReportReader();
   const logRefusal = createRefusalLog(log, clock);
   const senders = new WeakMap<FastifyRequest, Sender>();
   const arrivals = new WeakMap<FastifyRequest, { readonly atMs: number; readonly isJson: boolean }>();
   const answered = new WeakSet<Socket>();
+  let cutAll = () => {};
 
   const app = fastify({
     logger: false,
@@ -93,7 +96,7 @@ export async function createReportServer(options: ReportServerOptions): Promise<
       const server = createServer(
         {
           ...options.credentials,
-          minVersion: 'TLSv1.2',
+          ...tls,
           requestTimeout: limits.requestTimeoutMs,
           headersTimeout: Math.min(limits.headersTimeoutMs, limits.requestTimeoutMs),
           handshakeTimeout: limits.handshakeTimeoutMs,
@@ -111,7 +114,7 @@ export async function createReportServer(options: ReportServerOptions): Promise<
       server.on('checkExpectation', handler);
       server.maxRequestsPerSocket = 1;
       server.setTimeout(limits.idleTimeoutMs);
-      limitConnections(server, limits, clock);
+      cutAll = limitConnections(server, limits, clock);
       return server;
     },
   });
@@ -229,10 +232,10 @@ export async function createReportServer(options: ReportServerOptions): Promise<
   return {
     listen: (address) => listenOn(server, address),
     reload({ cert, key }) {
-      server.setSecureContext({ cert, key, minVersion: 'TLSv1.2' });
+      server.setSecureContext({ cert, key, ...tls });
     },
     close() {
-      closed ??= stopListening(server).then(() => app.close());
+      closed ??= stopListening(server, cutAll).then(() => app.close());
       return closed;
     },
   };

@@ -30,6 +30,7 @@ describe('limits of connections', () => {
   let credentials: { readonly key: string; readonly cert: string };
   let ca: string;
   let slowAnswers: Promise<void>;
+  let cutAll: () => void;
   const clients: Socket[] = [];
 
   before(async () => {
@@ -44,7 +45,7 @@ describe('limits of connections', () => {
   });
   afterEach(() => {
     for (const client of clients.splice(0)) client.destroy();
-    server.closeAllConnections();
+    cutAll();
     server.close();
   });
   after(() => assert.equal(clients.length, 0));
@@ -53,7 +54,11 @@ describe('limits of connections', () => {
     server = createServer(credentials, (_request, response) => {
       void slowAnswers.then(() => response.end('served'));
     });
-    limitConnections(server, { maxConnections: 8, maxConnectionsPerAddress: 4, patienceMs: 1_000, ...limits }, clock);
+    cutAll = limitConnections(
+      server,
+      { maxConnections: 8, maxConnectionsPerAddress: 4, patienceMs: 1_000, ...limits },
+      clock,
+    );
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
     return (server.address() as AddressInfo).port;
@@ -133,14 +138,28 @@ describe('limits of connections', () => {
     assert.deepEqual(await Promise.all(served), ['served', 'served']);
   });
 
+  it('cut a connection whose handshake is not over when the server ends', async () => {
+    const port = await start({});
+    const silent = await hold(port, '127.0.0.2', false);
+    const over = once(silent, 'close');
+    cutAll();
+    await over;
+  });
+
   it('count a request whose body is awaited as silence', async () => {
     const port = await start({ maxConnectionsPerAddress: 1, patienceMs: 0 });
     const slow = await hold(port, '127.0.0.2', true);
+    let answer = () => {};
+    slowAnswers = new Promise((resolve) => {
+      answer = resolve;
+    });
     slow.write('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 100\r\n\r\n{');
     await once(server, 'request');
     const cut = once(slow, 'close');
-    slowAnswers = new Promise(() => {});
-    void ask(port, '127.0.0.2');
+    const asked = ask(port, '127.0.0.2');
+    await once(server, 'request');
+    answer();
     await cut;
+    assert.equal(await asked, 'served');
   });
 });

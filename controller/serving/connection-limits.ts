@@ -52,8 +52,14 @@ const worth = (one: Held) => one.waitingSinceMs + (isServed(one) ? Number.MAX_SA
  *   that is being answered is cut for it, so that a burst of honest clients is served in the order of arrival.
  *
  * Silence counts before and after the TLS handshake alike.
+ *
+ * @returns cuts every connection, also those whose handshake is not over, which the server itself does not know yet
  */
-export function limitConnections(server: Server, limits: ConnectionLimits, clock: Pick<Clock, 'monotonic'>): void {
+export function limitConnections(
+  server: Server,
+  limits: ConnectionLimits,
+  clock: Pick<Clock, 'monotonic'>,
+): () => void {
   const groups = new Map<string, Set<Held>>();
   const byPeer = new Map<string, Held>();
 
@@ -117,6 +123,9 @@ export function limitConnections(server: Server, limits: ConnectionLimits, clock
       held.waitingSinceMs = clock.monotonic();
     });
   });
+  return () => {
+    for (const members of [...groups.values()]) for (const held of [...members]) cut(held);
+  };
 }
 
 function peerOf({ remoteAddress, remotePort, localAddress }: Socket): string {

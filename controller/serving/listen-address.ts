@@ -31,10 +31,15 @@ export function listenOn(server: Server, { host, port }: ListenAddress): Promise
   });
 }
 
-/** Stops listening and cuts every connection. Safe to repeat, and when the server never listened. */
-export function stopListening(server: WebServer): Promise<void> {
+/**
+ * Stops listening and cuts every connection. Safe to repeat, and when the server never listened.
+ *
+ * @param cutAll cuts those that the server does not know yet, since their handshake is not over
+ */
+export function stopListening(server: WebServer, cutAll: () => void): Promise<void> {
   return new Promise((resolve) => {
     server.close(() => resolve());
     server.closeAllConnections();
+    cutAll();
   });
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { connect, type Socket } from 'node:net';
 import { afterEach, before, beforeEach, describe, it } from 'node:test';
 import { silentLog } from '../../common/process/log.ts';
 import { createMetricRegistry } from '../../common/process/metrics.ts';
@@ -7,7 +8,7 @@ import { type KubeApi, type KubeCall, KubeError } from '../kube/api.ts';
 import { type Authority, issueAuthority, issueServing } from '../reports/certificates/ca.ts';
 import { ask, type TestAnswer } from '../reports/testing/https-client.ts';
 import type { ServingCredentials } from './credentials.ts';
-import { createSecureServer, type SecureServer } from './secure-server.ts';
+import { createSecureServer, type SecureServer, type SecureServerOptions } from './secure-server.ts';
 
 const hour = 3_600_000;
 
@@ -25,11 +26,13 @@ describe('the secure port', () => {
   let problem: string | undefined;
   let server: SecureServer;
   let port: number;
+  let hold: Promise<void>;
 
   /** Knows the tokens `of-NAME`, and who may get anything. */
   const api: KubeApi = {
     async call<T>(call: KubeCall): Promise<T> {
       calls.push(call);
+      await hold;
       if (outage) throw new KubeError({ status: 0, reason: 'Unreachable', message: 'refused' });
       const { spec } = call.body as ReviewBody;
       if (call.path.endsWith('/tokenreviews')) {
@@ -57,6 +60,12 @@ describe('the secure port', () => {
     allowed = new Set(['prometheus']);
     outage = false;
     problem = undefined;
+    hold = Promise.resolve();
+    port = await open({});
+  });
+  afterEach(() => server.close());
+
+  async function open(changes: Partial<SecureServerOptions>): Promise<number> {
     server = createSecureServer({
       clock,
       log: silentLog,
@@ -66,10 +75,12 @@ describe('the secure port', () => {
       ready: [{ name: 'caches', check: () => 'nodes not synced' }],
       metrics: createMetricRegistry(),
       configz: () => ({ reportAddress: ':10270' }),
+      ...changes,
     });
-    port = await server.listen({ host: '127.0.0.1', port: 0 });
-  });
-  afterEach(() => server.close());
+    return server.listen({ host: '127.0.0.1', port: 0 });
+  }
+
+  const kinds = () => calls.map(({ path }) => path.slice(path.lastIndexOf('/') + 1));
 
   function get(path: string, token?: string, method = 'GET'): Promise<TestAnswer> {
     const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
@@ -118,6 +129,66 @@ describe('the secure port', () => {
     await clock.advance(10_000);
     assert.equal((await get('/metrics', 'of-prometheus')).status, 403);
     assert.equal(calls.length, 4);
+  });
+
+  it('asks the API server once for many who ask the same at once', async () => {
+    await Promise.all(Array.from({ length: 10 }, () => get('/metrics', 'of-prometheus')));
+    assert.equal(calls.length, 2);
+  });
+
+  it('keeps verdicts as long as the flags say', async () => {
+    await server.close();
+    port = await open({ accessTimes: { tokenMs: 1_000, authorizedMs: 3_000, unauthorizedMs: 0 } });
+    await get('/metrics', 'of-prometheus');
+    await clock.advance(1_000);
+    await get('/metrics', 'of-prometheus');
+    assert.deepEqual(kinds(), ['tokenreviews', 'subjectaccessreviews', 'tokenreviews']);
+    allowed.clear();
+    await clock.advance(2_000);
+    assert.equal((await get('/metrics', 'of-prometheus')).status, 403);
+    allowed.add('prometheus');
+    assert.equal((await get('/metrics', 'of-prometheus')).status, 200);
+  });
+
+  it('asks the API server seldom about tokens that prove nothing, and goes on serving those that did', async () => {
+    assert.equal((await get('/metrics', 'of-prometheus')).status, 200);
+    const answers = await Promise.all(Array.from({ length: 200 }, (_, n) => get('/metrics', `random-${n}`)));
+    const statuses = new Map(answers.map(({ status, headers }) => [status, headers['retry-after']]));
+    assert.deepEqual([...statuses.keys()].sort(), [401, 429]);
+    assert.ok(Number(statuses.get(429)) >= 1);
+    assert.ok(calls.length <= 12, `${calls.length} calls`);
+    await clock.advance(10_000);
+    await Promise.all(Array.from({ length: 200 }, (_, n) => get('/metrics', `other-${n}`)));
+    assert.equal((await get('/metrics', 'of-prometheus')).status, 200, 'known, though its verdict is too old');
+    assert.ok(calls.length <= 24, `${calls.length} calls`);
+  });
+
+  it('has at most two questions of unproved clients under way at once', async () => {
+    let release = () => {};
+    hold = new Promise((resolve) => {
+      release = resolve;
+    });
+    const asked = Array.from({ length: 8 }, (_, n) => get('/metrics', `random-${n}`));
+    while (calls.length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.equal((await get('/livez')).status, 200);
+    assert.equal(calls.length, 2);
+    release();
+    for (const { status } of await Promise.all(asked)) assert.equal(status, 401);
+  });
+
+  it('answers probes while one address holds many silent connections', async () => {
+    const silent = await Promise.all(
+      Array.from(
+        { length: 300 },
+        () =>
+          new Promise<Socket>((resolve) => {
+            const socket: Socket = connect({ host: '127.0.0.1', port }, () => resolve(socket));
+            socket.on('error', () => {});
+          }),
+      ),
+    );
+    for (let n = 0; n < 24; n += 1) assert.equal((await get(n % 2 === 0 ? '/livez?verbose' : '/livez')).status, 200);
+    for (const socket of silent) socket.destroy();
   });
 
   it('shows nothing while the API server cannot be asked, and asks again', async () => {

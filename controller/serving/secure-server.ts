@@ -5,9 +5,11 @@ import { answerHealth, type HealthAnswer, type HealthCheck } from '../../common/
 import { errorFields, type Log } from '../../common/process/log.ts';
 import type { MetricRegistry } from '../../common/process/metrics.ts';
 import type { KubeApi } from '../kube/api.ts';
-import { type Access, createAccess } from './access.ts';
+import { type Access, type AccessTimes, createAccess } from './access.ts';
+import { type ConnectionLimits, limitConnections, peerGroup } from './connection-limits.ts';
 import type { ServingCredentials } from './credentials.ts';
 import { type ListenAddress, listenOn, stopListening } from './listen-address.ts';
+import { defaultTlsPolicy, type TlsPolicy } from './tls-policy.ts';
 
 export interface SecureServerOptions {
   readonly clock: Clock;
@@ -20,7 +22,16 @@ export interface SecureServerOptions {
   readonly metrics: MetricRegistry;
   /** The effective configuration, free of credentials; shown as JSON. */
   configz(): unknown;
+  /** How long verdicts about tokens and rights hold. */
+  readonly accessTimes?: AccessTimes | undefined;
+  readonly tls?: TlsPolicy | undefined;
 }
+
+/**
+ * Without patience: every request here is answered at once, so a connection that says nothing always makes room for a new one, even of its own address. A probe has no
+ * second address to come from.
+ */
+const limits: ConnectionLimits = { maxConnections: 256, maxConnectionsPerAddress: 64, patienceMs: 0 };
 
 export interface SecureServer {
   /** Starts to listen. @returns the port */
@@ -33,7 +44,17 @@ export interface SecureServer {
 
 const guarded: ReadonlySet<string> = new Set(['/metrics', '/configz']);
 const json = 'application/json';
-const reasons = { 401: 'Unauthorized', 403: 'Forbidden', 404: 'NotFound', 405: 'MethodNotAllowed' } as const;
+const reasons = {
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'NotFound',
+  405: 'MethodNotAllowed',
+  429: 'TooManyRequests',
+} as const;
+
+interface Answer extends HealthAnswer {
+  readonly retryAfterSeconds?: number;
+}
 
 /** A refusal in the form of Kubernetes' own components. */
 function statusObject(status: number, message: string): HealthAnswer {
@@ -42,9 +63,10 @@ function statusObject(status: number, message: string): HealthAnswer {
   return { status, contentType: json, body: `${JSON.stringify(body)}\n` };
 }
 
-function refusal(access: Access & { allowed: false }, path: string): HealthAnswer {
+function refusal(access: Access & { allowed: false }, path: string): Answer {
   const message = access.status === 403 ? `forbidden: ${access.message}` : access.message;
-  return statusObject(access.status, access.status === 503 ? `${path}: ${message}` : message);
+  const answer = statusObject(access.status, access.status === 503 ? `${path}: ${message}` : message);
+  return access.status === 429 ? { ...answer, retryAfterSeconds: access.retryAfterSeconds } : answer;
 }
 
 /**
@@ -52,16 +74,16 @@ function refusal(access: Access & { allowed: false }, path: string): HealthAnswe
  * when the port is 0.
  */
 export function createSecureServer(options: SecureServerOptions): SecureServer {
-  const { log, metrics, live, ready } = options;
-  const mayGet = createAccess(options);
+  const { log, metrics, live, ready, clock, api, tls = defaultTlsPolicy } = options;
+  const mayGet = createAccess({ api, clock, times: options.accessTimes });
 
-  async function answer(request: IncomingMessage): Promise<HealthAnswer> {
+  async function answer(request: IncomingMessage): Promise<Answer> {
     const target = request.url ?? '/';
     const path = target.split('?', 1)[0] ?? '/';
     if (request.method !== 'GET' && request.method !== 'HEAD') return statusObject(405, 'only GET and HEAD');
     if (guarded.has(path)) {
       const token = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
-      const access = await mayGet(path, token);
+      const access = await mayGet({ path, token, group: peerGroup(request.socket.remoteAddress ?? '') });
       if (!access.allowed) return refusal(access, path);
     }
     if (path === '/configz') {
@@ -73,11 +95,12 @@ export function createSecureServer(options: SecureServerOptions): SecureServer {
   function respond(request: IncomingMessage, response: ServerResponse): void {
     request.resume();
     answer(request)
-      .catch((error: unknown) => {
+      .catch((error: unknown): Answer => {
         log.error('the secure port failed', errorFields(error));
         return { status: 500, contentType: 'text/plain', body: 'internal error\n' };
       })
-      .then(({ status, contentType, body }) => {
+      .then(({ status, contentType, body, retryAfterSeconds }) => {
+        if (retryAfterSeconds !== undefined) response.setHeader('retry-after', retryAfterSeconds);
         response.writeHead(status, {
           'content-type': contentType,
           'content-length': Buffer.byteLength(body),
@@ -91,23 +114,23 @@ export function createSecureServer(options: SecureServerOptions): SecureServer {
   const server = createServer(
     {
       ...options.credentials,
-      minVersion: 'TLSv1.2',
-      headersTimeout: 10_000,
-      requestTimeout: 15_000,
-      handshakeTimeout: 10_000,
-      connectionsCheckingInterval: 5_000,
+      ...tls,
+      headersTimeout: 5_000,
+      requestTimeout: 10_000,
+      handshakeTimeout: 5_000,
+      connectionsCheckingInterval: 2_000,
       keepAliveTimeout: 30_000,
     },
     respond,
   );
-  server.maxConnections = 256;
+  const cutAll = limitConnections(server, limits, clock);
   server.on('clientError', (_error, socket) => socket.destroy());
 
   return {
     listen: (address) => listenOn(server, address),
     reload({ cert, key }) {
-      server.setSecureContext({ cert, key, minVersion: 'TLSv1.2' });
+      server.setSecureContext({ cert, key, ...tls });
     },
-    close: () => stopListening(server),
+    close: () => stopListening(server, cutAll),
   };
 }
