@@ -63,3 +63,11 @@ test('a list of addresses that does not fit loses its tail, never its head', () 
   const kept = report.instance?.addresses ?? [];
   assert.deepEqual(kept, addresses.slice(0, kept.length));
 });
+
+test('what a metadata service says is one line of visible text', () => {
+  const notices = [{ kind: 'maintenance' as const, message: 'now\n\u001b[2J\u202e' }];
+  const metadata = { ok: false, ageSeconds: 0, failures: 1, error: 'no\r\nanswer' };
+  const report = composeReport(identity, { notices, metadata }, moment);
+  assert.equal(report.notices?.[0]?.message, 'now\\u{a}\\u{1b}[2J\\u{202e}');
+  assert.equal(report.metadata.error, 'no\\u{d}\\u{a}answer');
+});

@@ -1,5 +1,6 @@
 import type { Instance } from '../common/instance.ts';
 import { type Evidence, maxReportBytes, type Report, type ReportedInstance, reportVersion } from '../common/report.ts';
+import { visibleLine } from '../common/visible-text.ts';
 import type { Observation } from './observe.ts';
 
 /** What stays the same from report to report of one process. */
@@ -33,7 +34,7 @@ export function composeReport(identity: AgentIdentity, observation: Observation,
     sequence: moment.sequence,
     observedAt: new Date(moment.nowMs).toISOString(),
     ...(instance === undefined ? {} : { instance: reported(instance) }),
-    metadata: error === undefined ? metadata : { ...metadata, error: error.slice(0, maxTextLength) },
+    metadata: error === undefined ? metadata : { ...metadata, error: visibleLine(error, maxTextLength) },
     ...(notices.length === 0 ? {} : { notices: notices.slice(0, maxNotices).map(shortened) }),
     ...(moment.evidence === undefined ? {} : { evidence: moment.evidence }),
     ...(moment.leaving ? { leaving: true } : {}),
@@ -46,7 +47,7 @@ function reported({ smbiosUuid: _, ...instance }: Instance): ReportedInstance {
 }
 
 function shortened<T extends { readonly message?: string }>(notice: T): T {
-  return notice.message === undefined ? notice : { ...notice, message: notice.message.slice(0, maxTextLength) };
+  return notice.message === undefined ? notice : { ...notice, message: visibleLine(notice.message, maxTextLength) };
 }
 
 function fitted(report: Report): Report {

@@ -11,6 +11,13 @@ export const maxReportBytes = 32 * 1024;
 /** The instance as the sender's own metadata service describes it; the machine's SMBIOS UUID stands apart. */
 export type ReportedInstance = Omit<Instance, 'smbiosUuid'>;
 
+/** Every label that an agent's source sets on its own: where no API of the cloud is configured, no other is written. */
+export const reportedLabels: ReadonlySet<string> = new Set([
+  'topology.k8s.aws/zone-id',
+  'topology.kubernetes.azure.com/sub-fault-domain',
+  'topology.kubernetes.azure.com/interconnect-group',
+]);
+
 /** How the metadata service answers; a failure says how old `instance` is. */
 export interface MetadataHealth {
   readonly ok: boolean;

@@ -1,3 +1,4 @@
+import { visibleText } from '../visible-text.ts';
 import type { Clock } from './clock.ts';
 
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
@@ -36,9 +37,12 @@ export function errorFields(error: unknown): LogFields {
   return fields;
 }
 
+/** What others sent may steer the terminal that shows it, also one that shows what a JSON reader has decoded. */
+const visibleValues = (_key: string, value: unknown) => (typeof value === 'string' ? visibleText(value) : value);
+
 function textValue(value: unknown): string {
-  if (typeof value === 'string') return /^[\w./:@+-]+$/.test(value) ? value : JSON.stringify(value);
-  return JSON.stringify(value) ?? 'undefined';
+  if (typeof value === 'string' && /^[\w./:@+-]+$/.test(value)) return value;
+  return JSON.stringify(value, visibleValues) ?? 'undefined';
 }
 
 export function createLog(options: LogOptions, base: LogFields = {}): Log {
@@ -48,13 +52,13 @@ export function createLog(options: LogOptions, base: LogFields = {}): Log {
     const time = new Date(options.clock.now()).toISOString();
     const all = { ...base, ...fields };
     if (options.format === 'json') {
-      options.write(`${JSON.stringify({ time, level, msg: message, ...all })}\n`);
+      options.write(`${JSON.stringify({ time, level, msg: message, ...all }, visibleValues)}\n`);
       return;
     }
     const pairs = Object.entries(all)
       .filter(([, value]) => value !== undefined)
       .map(([key, value]) => ` ${key}=${textValue(value)}`);
-    options.write(`${time} ${level.toUpperCase().padEnd(5)} ${message}${pairs.join('')}\n`);
+    options.write(`${time} ${level.toUpperCase().padEnd(5)} ${visibleText(message)}${pairs.join('')}\n`);
   }
   return {
     debug: (message, fields) => line('debug', message, fields),

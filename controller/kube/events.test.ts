@@ -78,6 +78,13 @@ describe('the event sink', () => {
     });
   });
 
+  it('shows what would steer a terminal or turn a line by its number', async () => {
+    const { sink, calls } = stand();
+    sink.emit(node, { type: 'Warning', reason: 'CloudUnreachable', message: 'a\n\u001b[2J\u202e' });
+    await sink.stop();
+    assert.equal(JSON.parse(JSON.stringify(calls[0]?.body)).message, 'a\\u{a}\\u{1b}[2J\\u{202e}');
+  });
+
   it('writes events of a namespaced object beside it', async () => {
     const { clock, calls, sink } = stand();
     sink.emit(service, { type: 'Warning', reason: 'SyncLoadBalancerFailed', message: 'no quota' });

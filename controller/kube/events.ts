@@ -2,6 +2,7 @@ import { backoffMs } from '../../common/process/backoff.ts';
 import { type Clock, sleep } from '../../common/process/clock.ts';
 import { errorFields, type Log } from '../../common/process/log.ts';
 import type { Random } from '../../common/process/random.ts';
+import { visibleLine } from '../../common/visible-text.ts';
 import { isConflict, isKubeError, isNotFound, type KubeApi } from './api.ts';
 import { createEventCorrelator, type EventRecord } from './event-correlator.ts';
 import type { EventSink } from './event-sink.ts';
@@ -136,7 +137,7 @@ export function createEventSink(options: EventSinkOptions): RunningEventSink {
   return {
     emit(target, event) {
       if (!accepting) return;
-      const message = event.message.length > maxMessage ? `${event.message.slice(0, maxMessage - 1)}…` : event.message;
+      const message = visibleLine(event.message, maxMessage);
       const record = correlate(target, { ...event, message }, clock.now());
       if (!record) return onDropped?.('spam');
       if (waiting.size >= capacity && !waiting.has(record)) return onDropped?.('full');

@@ -104,6 +104,32 @@ describe('labels of zone, region and type', () => {
   });
 });
 
+describe('additional labels of a report that no API of the cloud confirms', () => {
+  const told = (labels: Readonly<Record<string, string>>) => {
+    const desired = desiredNode(exampleNode(joining), exampleInstance({ labels }), 'report:simulated');
+    assert.ok(desired.ok);
+    return desired.node;
+  };
+
+  it('are written if an agent sets them', () => {
+    const zoneId = { 'topology.k8s.aws/zone-id': 'euc1-az1' };
+    assert.equal(told(zoneId).labels['topology.k8s.aws/zone-id'], 'euc1-az1');
+  });
+
+  for (const key of [
+    'karpenter.sh/nodepool',
+    'topology.ebs.csi.aws.com/zone',
+    'node.cluster.x-k8s.io/nodegroup',
+    'pool',
+  ]) {
+    it(`are left out otherwise, and the condition tells it: ${key}`, () => {
+      const { labels, message } = told({ [key]: 'chosen' });
+      assert.equal(Object.hasOwn(labels, key), false);
+      assert.match(message, new RegExp(`left out, since no agent sets it: ${key}`));
+    });
+  }
+});
+
 describe('additional labels', () => {
   // Upstream's table (node_controller_test.go), bare and sub-domain forms of both reserved namespaces and their look-alikes.
   for (const [key, kept] of [

@@ -1,10 +1,11 @@
 import type { Instance } from '../../common/instance.ts';
+import { reportedLabels } from '../../common/report.ts';
 import { annotations, labels as labelKeys } from '../../common/well-known.ts';
 import type { VerifiedInstance } from '../attestation/verdict.ts';
 import { parseProvidedNodeIP, preferProvided, withHostnames } from './addresses.ts';
 import { type AddressView, isUninitialized, type NodeView } from './node-view.ts';
 import type { InitializedReason } from './reasons.ts';
-import { printRecord } from './scope-record.ts';
+import { cloudOfReportScope, printRecord } from './scope-record.ts';
 
 /** What a Node should carry, as far as it is ours to write. */
 export interface DesiredNode {
@@ -59,9 +60,11 @@ export function desiredNode(
   }
 
   const drift = isUninitialized(node) ? [] : topologyDrift(node, instance);
-  const { labels, refused } = acceptable({ ...extraLabels(node, instance), ...wellKnownLabels(node, instance) });
+  const { extra, unknown } = extraLabels(node, instance, cloudOfReportScope(scope) !== undefined);
+  const { labels, refused } = acceptable({ ...extra, ...wellKnownLabels(node, instance) });
   const parts = [
     drift.length > 0 ? drift.join('; ') : 'the Node carries what its cloud says',
+    ...(unknown.length > 0 ? [`left out, since no agent sets it: ${unknown.join(', ')}`] : []),
     ...(refused.length > 0 ? [`left out, since Kubernetes would refuse it: ${refused.join(', ')}`] : []),
   ];
   return {
@@ -138,9 +141,10 @@ function wellKnownLabels(node: NodeView, instance: Instance): Record<string, str
   return changes;
 }
 
-function extraLabels(node: NodeView, instance: Instance): Record<string, string> {
-  const added = Object.entries(instance.labels ?? {}).filter(
-    ([key]) => !reserved.test(key) && node.labels[key] === undefined,
-  );
-  return Object.fromEntries(added);
+/** A report alone sets no label but those that agents know: others select who gets volumes, machines or pods. */
+function extraLabels(node: NodeView, instance: Instance, reportOnly: boolean) {
+  const told = Object.entries(instance.labels ?? {}).filter(([key]) => !reserved.test(key));
+  const unknown = reportOnly ? told.map(([key]) => key).filter((key) => !reportedLabels.has(key)) : [];
+  const added = told.filter(([key]) => node.labels[key] === undefined && !unknown.includes(key));
+  return { extra: Object.fromEntries(added), unknown };
 }

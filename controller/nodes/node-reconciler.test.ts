@@ -4,9 +4,10 @@ import { silentLog } from '../../common/process/log.ts';
 import { createMetricRegistry } from '../../common/process/metrics.ts';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
 import type { Lookup } from '../clouds/cloud.ts';
-import { type KubeApi, KubeError } from '../kube/api.ts';
+import { type KubeApi, type KubeCall, KubeError } from '../kube/api.ts';
 import type { Informer } from '../kube/informer.ts';
 import { createReportStore } from '../reports/store.ts';
+import { exampleReport } from '../reports/testing/example-report.ts';
 import { createSemaphore } from '../semaphore.ts';
 import { nodeMetrics } from './metrics.ts';
 import { createNodeReconciler } from './node-reconciler.ts';
@@ -87,5 +88,76 @@ describe('the memory of the node reconciler', () => {
     assert.equal(reconciler.known.get(node.name, 'another-uid'), undefined);
     reconciler.observe({ type: 'deleted', key: node.name, old: node });
     assert.equal(reconciler.known.get(node.name, node.uid), undefined);
+  });
+});
+
+describe('a Node that only a report describes', () => {
+  function setUp() {
+    const clock = fakeClock();
+    const nodes = new Map<string, NodeView>();
+    const informer = { get: (name: string) => nodes.get(name), size: 0 } as unknown as Informer<NodeView>;
+    const calls: KubeCall[] = [];
+    const reports = createReportStore(clock);
+    const reconciler = createNodeReconciler(
+      {
+        api: {
+          async call<T>(call: KubeCall) {
+            calls.push(call);
+            return { metadata: { resourceVersion: String(100 + calls.length) } } as T;
+          },
+          watch: async () => {},
+        },
+        clock,
+        random: () => 0.5,
+        log: silentLog,
+        nodes: informer,
+        reports,
+        resolver: {
+          configured: [{ name: 'simulated', scope: 's', accepts: () => true, selector: undefined, api: undefined }],
+          lookupsOf: () => undefined,
+        },
+        events: { emit: () => {} },
+        metrics: createMetricRegistry().define(nodeMetrics),
+        paused: () => false,
+      },
+      createSemaphore(1),
+    );
+    function joins(name: string, address: string): Promise<unknown> {
+      const node = exampleNode({ name, uid: `uid-${name}`, taints: [uninitializedTaint], addresses: [] });
+      nodes.set(name, node);
+      reconciler.observe({ type: 'added', key: name, object: node });
+      const sender = { nodeName: name, nodeUid: node.uid, podUid: 'p', credentialId: `c-${name}` };
+      const addresses = [{ type: 'InternalIP' as const, address }];
+      const instance = exampleInstance({ id: name, providerID: `simulated://sim-1/${name}`, addresses });
+      const { smbiosUuid: _, ...reported } = instance;
+      reports.put(sender, exampleReport({ instance: reported }));
+      return reconciler.reconcile(name);
+    }
+    const written = (name: string) => JSON.stringify(calls.filter(({ path }) => path.includes(`/nodes/${name}`)));
+    return { nodes, joins, written, reconciler };
+  }
+  const ready = (status: string) => [{ type: 'Ready', status, reason: '', message: '' }];
+
+  it('is not given an address that another living Node holds, and says so', async () => {
+    const { nodes, joins, written } = setUp();
+    await joins('first', '10.0.0.7');
+    nodes.set('first', exampleNode({ name: 'first', conditions: ready('True') }));
+    await joins('second', '10.0.0.7');
+    assert.match(written('first'), /10\.0\.0\.7/);
+    assert.match(written('second'), /IdentityConflict.*address 10\.0\.0\.7 is held by live Node first/);
+    assert.doesNotMatch(written('second'), /providerID/);
+  });
+
+  it('takes the address of a Node that fell silent, and its own again after it was re-created', async () => {
+    const { nodes, joins, written, reconciler } = setUp();
+    await joins('first', '10.0.0.7');
+    const silent = exampleNode({ name: 'first', conditions: ready('Unknown') });
+    nodes.set('first', silent);
+    await joins('second', '10.0.0.7');
+    assert.match(written('second'), /providerID/);
+    nodes.delete('second');
+    reconciler.observe({ type: 'deleted', key: 'second', old: exampleNode({ name: 'second' }) });
+    await joins('second', '10.0.0.7');
+    assert.doesNotMatch(written('second'), /IdentityConflict/);
   });
 });

@@ -3,6 +3,7 @@ import { conditions } from '../../common/well-known.ts';
 import { isKubeError, isNotFound } from '../kube/api.ts';
 import type { InformerEvent } from '../kube/informer.ts';
 import type { Semaphore } from '../semaphore.ts';
+import { createAddressHolders } from './address-holders.ts';
 import { sameAddresses } from './addresses.ts';
 import { isAttested, missingProof, requiresAttestation, withSignedPlace } from './attested.ts';
 import { createClaims, instanceKey } from './claims.ts';
@@ -12,11 +13,12 @@ import { eventTarget, type NodeContext, reportOf } from './node-context.ts';
 import { conditionOf, isPaused, isUninitialized, type NodeView, readiness } from './node-view.ts';
 import { createOmissions, secondReadMs } from './omissions.ts';
 import { ownershipOf } from './ownership.ts';
-import { maxMessage } from './patches.ts';
+import { conditionMessage } from './patches.ts';
 import type { InitializedReason } from './reasons.ts';
 import { type Resolution, resolveInstance } from './resolve.ts';
 import { isOlder } from './resource-version.ts';
 import { createRetryGate, fingerprint } from './retry-gate.ts';
+import { cloudOfReportScope } from './scope-record.ts';
 import { createWait, heldRetryMs } from './wait.ts';
 import { createWaitingNodes, type WaitingNodes } from './waiting.ts';
 import { type WriteOutcome, writeNode } from './write-node.ts';
@@ -46,6 +48,9 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
   const known = createKnownInstances();
   const waiting = createWaitingNodes<InitializedReason>(metrics.uninitialized);
   const claims = createClaims();
+  /** An API of a cloud does not give one address to two instances; an agent could say so. */
+  const believesReports = resolver.configured.some((cloud) => cloud.api === undefined);
+  const addressHolders = believesReports ? createAddressHolders() : undefined;
   const omissions = createOmissions();
   const again = new Set<string>();
   const gate = createRetryGate(clock);
@@ -54,6 +59,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
   const writtenVersion = new Map<string, { readonly version: string; readonly atMs: number }>();
 
   function observe(event: InformerEvent<NodeView>): void {
+    addressHolders?.observe(event);
     if (event.type === 'deleted') forget(event.key);
     else noteHolder(event.object);
   }
@@ -62,6 +68,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     known.forget(name);
     waiting.done(name);
     claims.release(name);
+    addressHolders?.release(name);
     omissions.forget(name);
     again.delete(name);
     gate.forget(name);
@@ -202,6 +209,13 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     if (holder !== undefined) {
       return wait(node, 'IdentityConflict', `instance ${found.instance.id} is held by live Node ${holder}`);
     }
+    if (cloudOfReportScope(found.scope) !== undefined) {
+      const taken = addressHolders?.take(node.name, found.instance.addresses, alive);
+      if (taken !== undefined) {
+        unclaim(node);
+        return wait(node, 'IdentityConflict', `address ${taken.address} is held by live Node ${taken.holder}`);
+      }
+    }
     known.put(node.name, { uid: node.uid, ...found });
     const stored = reportOf(context, node);
     const report = stored?.report;
@@ -263,12 +277,14 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
 
   /** What it was not given it shall not keep from others: a contradicted claim must not lock the instance's own Node out. */
   function unclaim(node: NodeView): void {
-    if (isUninitialized(node)) claims.release(node.name);
+    if (!isUninitialized(node)) return;
+    claims.release(node.name);
+    addressHolders?.release(node.name);
   }
 
   function isNews(node: NodeView, { reason, message }: { readonly reason: string; readonly message: string }): boolean {
     const shown = conditionOf(node, conditions.cloudInitialized);
-    return shown?.reason !== reason || shown.message !== message.slice(0, maxMessage);
+    return shown?.reason !== reason || shown.message !== conditionMessage(message);
   }
 
   function initialised(node: NodeView): void {

@@ -164,6 +164,13 @@ describe('a condition', () => {
       (statusPatch('1', now, { conditions: [{ ...wanted, changed: true }] }) as StatusPatch).status.conditions ?? [];
     assert.equal(flipped?.lastTransitionTime, '2026-01-02T03:04:05Z');
   });
+  it('with text that is not seen shows it by its number, and then stands', () => {
+    const odd = { ...wanted, message: 'a\nb\u202e' };
+    const [kept] =
+      (statusPatch('1', now, { conditions: [{ ...odd, changed: true }] }) as StatusPatch).status.conditions ?? [];
+    assert.equal(kept?.message, 'a\\u{a}b\\u{202e}');
+    assert.equal(conditionChange(held({ message: kept?.message }), odd), undefined);
+  });
   it('with a message too long is cut, and then stands', () => {
     const long = { ...wanted, message: 'x'.repeat(2000) };
     const [cut] =

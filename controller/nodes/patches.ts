@@ -1,3 +1,4 @@
+import { visibleLine } from '../../common/visible-text.ts';
 import { annotations, conditions, taints as taintKeys } from '../../common/well-known.ts';
 import { sameAddresses } from './addresses.ts';
 import type { DesiredNode } from './desired.ts';
@@ -11,7 +12,12 @@ export interface ConditionChange {
 }
 
 /** Longer messages are cut: they are for people, and stand on every Node. */
-export const maxMessage = 512;
+const maxMessage = 512;
+
+/** A message as it stands in a condition, wherever its text is from. */
+export function conditionMessage(text: string): string {
+  return visibleLine(text, maxMessage);
+}
 
 /**
  * A strategic merge patch of `nodes/<n>/status`, guarded by the resourceVersion. Addresses merge by type alone in this patch format, which would fold two
@@ -35,7 +41,7 @@ export function statusPatch(
         : {
             conditions: change.conditions.map(({ changed, message, ...condition }) => ({
               ...condition,
-              message: message.slice(0, maxMessage),
+              message: conditionMessage(message),
               lastHeartbeatTime: now,
               ...(changed ? { lastTransitionTime: now } : {}),
             })),
@@ -53,7 +59,7 @@ export function conditionChange(
   const same =
     held?.status === wanted.status &&
     held.reason === wanted.reason &&
-    held.message === wanted.message.slice(0, maxMessage);
+    held.message === conditionMessage(wanted.message);
   return same ? undefined : { ...wanted, changed: held?.status !== wanted.status };
 }
 

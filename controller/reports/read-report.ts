@@ -2,6 +2,7 @@ import type { TLocalizedValidationError } from 'typebox/error';
 import { Compile } from 'typebox/schema';
 import { providerIdCodecs } from '../../common/provider-id/registry.ts';
 import type { Report } from '../../common/report.ts';
+import { visibleText } from '../../common/visible-text.ts';
 import { addressFault } from './address-fault.ts';
 import { reportSchema } from './report-schema.ts';
 
@@ -20,10 +21,8 @@ export type ReadReport =
 
 const shownLength = 62;
 
-/** Cut, and with what would steer a terminal, turn a line round or is half a character by its number. */
 function printable(text: string): string {
-  const cut = text.length > shownLength ? `${text.slice(0, shownLength - 1)}…` : text;
-  return cut.replace(/[\p{C}\p{Zl}\p{Zp}]/gu, (char) => `\\u{${char.codePointAt(0)?.toString(16)}}`);
+  return visibleText(text.length > shownLength ? `${text.slice(0, shownLength - 1)}…` : text);
 }
 
 /** What kind of value it is, not what it says. */

@@ -3,16 +3,14 @@ import type { Static } from 'typebox';
 import * as Type from 'typebox';
 import { nodeAddressTypes } from '../../common/instance.ts';
 import { type Report, reportVersion } from '../../common/report.ts';
-
-// Control characters of both sets, what breaks or turns lines, byte order marks, halves of surrogate pairs.
-const invisible = '\\u0000-\\u001f\\u007f-\\u009f\\u2028-\\u202e\\u2066-\\u2069\\ufeff\\ud800-\\udfff';
+import { unseenCharacters } from '../../common/visible-text.ts';
 
 /**
  * One line of visible text, so that it can stand in a log, an event or a condition, and comes back from the API server as it was written: half a character
  * would not, and what differs is written again and again.
  */
-function line(maxLength: number) {
-  return Type.String({ minLength: 1, maxLength, pattern: `^[^${invisible}]*$` });
+function line(maxLength: number, minLength = 1) {
+  return Type.String({ minLength, maxLength, pattern: `^[^${unseenCharacters}]*$` });
 }
 
 function token(maxLength: number, pattern: string) {
@@ -35,7 +33,7 @@ const address = Type.Object(
 const instance = Type.Object(
   {
     cloud: token(32, '^[a-z][a-z0-9-]*$'),
-    id: token(512, `^[^\\s${invisible}]+$`),
+    id: token(512, `^[^\\s${unseenCharacters}]+$`),
     providerID: token(512, '^[\\x21-\\x7e]+$'),
     // Stands in the record on the Node, which spaces divide.
     incarnation: Type.Optional(token(256, '^[\\x21-\\x7e]+$')),
@@ -59,7 +57,7 @@ const metadata = Type.Object(
     ok: Type.Boolean(),
     ageSeconds: Type.Number({ minimum: 0, maximum: 1e10 }),
     failures: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
-    error: Type.Optional(Type.String({ maxLength: 2048 })),
+    error: Type.Optional(line(2048, 0)),
   },
   strict,
 );
@@ -68,7 +66,7 @@ const notice = Type.Object(
   {
     kind: Type.Enum(['preemption', 'maintenance', 'termination', 'rebalance']),
     deadline: Type.Optional(Type.String({ maxLength: 40, format: 'date-time' })),
-    message: Type.Optional(Type.String({ maxLength: 2048 })),
+    message: Type.Optional(line(2048, 0)),
   },
   strict,
 );

@@ -113,7 +113,7 @@ describe('a patch of a Service', () => {
 
   it('cuts messages, and is not written again for what it cut', () => {
     const message = 'x'.repeat(2000);
-    const cut = { ...condition, message: message.slice(0, 512) };
+    const cut = { ...condition, message: `${message.slice(0, 511)}…` };
     assert.equal(patch({ status: { conditions: [cut] } }, { standing: { reason: 'Ensured', message } }), undefined);
   });
 

@@ -1,6 +1,6 @@
 import { annotations as annotationKeys, conditions, finalizers } from '../../common/well-known.ts';
 import type { Ingress } from '../clouds/load-balancers.ts';
-import { maxMessage } from '../nodes/patches.ts';
+import { conditionMessage } from '../nodes/patches.ts';
 import { type LoadBalancerReason, statusOf } from './reasons.ts';
 import { hasFinalizer, type IngressView, type PortStatus, type ServiceView } from './service-view.ts';
 
@@ -59,7 +59,7 @@ function conditionPatch(service: ServiceView, wanted: Standing | null | undefine
   if (wanted === undefined) return {};
   if (wanted === null) return held === undefined ? {} : { conditions: [{ type, $patch: 'delete' }] };
   const status = statusOf(wanted.reason);
-  const message = wanted.message.slice(0, maxMessage);
+  const message = conditionMessage(wanted.message);
   if (held?.status === status && held.reason === wanted.reason && held.message === message) return {};
   const flips = held?.status !== status || held.lastTransitionTime === undefined;
   const lastTransitionTime = flips ? new Date(nowMs).toISOString().replace(/\.\d+Z$/, 'Z') : held.lastTransitionTime;

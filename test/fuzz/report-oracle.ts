@@ -45,17 +45,41 @@ function match(most: number, pattern: RegExp): Check {
   return (value) => text(value, most, 1) && pattern.test(value);
 }
 
-/** No control characters, nothing that turns or breaks lines, no halves of surrogate pairs. */
-function line(most: number): Check {
-  return (value) =>
-    text(value, most, 1) &&
-    value.isWellFormed() &&
-    [...value].every((char) => {
-      const code = char.codePointAt(0) ?? 0;
-      const control = code < 0x20 || (code >= 0x7f && code <= 0x9f);
-      const turning = (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
-      return !control && !turning && code !== 0xfeff;
-    });
+/** Ranges of characters that are not seen or turn what is seen: Unicode's Cc, Cf, Zl and Zp, written apart from the schema. */
+const unseen: readonly (readonly [from: number, to: number])[] = [
+  [0, 0x1f],
+  [0x7f, 0x9f],
+  [0xad, 0xad],
+  [0x600, 0x605],
+  [0x61c, 0x61c],
+  [0x6dd, 0x6dd],
+  [0x70f, 0x70f],
+  [0x890, 0x891],
+  [0x8e2, 0x8e2],
+  [0x180e, 0x180e],
+  [0x200b, 0x200f],
+  [0x2028, 0x202e],
+  [0x2060, 0x2064],
+  [0x2066, 0x206f],
+  [0xfeff, 0xfeff],
+  [0xfff9, 0xfffb],
+  [0x110bd, 0x110bd],
+  [0x110cd, 0x110cd],
+  [0x13430, 0x1343f],
+  [0x1bca0, 0x1bca3],
+  [0x1d173, 0x1d17a],
+  [0xe0001, 0xe0001],
+  [0xe0020, 0xe007f],
+];
+
+function isSeen(char: string): boolean {
+  const code = char.codePointAt(0) ?? 0;
+  return unseen.every(([from, to]) => code < from || code > to);
+}
+
+/** One line of characters that are seen; no halves of surrogate pairs. */
+function line(most: number, least = 1): Check {
+  return (value) => text(value, most, least) && value.isWellFormed() && [...value].every(isSeen);
 }
 
 function list(most: number, check: Check): Check {
@@ -168,7 +192,7 @@ function isLabels(value: unknown): boolean {
 
 function isMetadata(value: unknown): boolean {
   const age: Check = (v) => typeof v === 'number' && v >= 0 && v <= 1e10;
-  return record(value, { ok: bool, ageSeconds: age, failures: whole, 'error?': (v) => text(v, 2048) });
+  return record(value, { ok: bool, ageSeconds: age, failures: whole, 'error?': line(2048, 0) });
 }
 
 function isNotice(value: unknown): boolean {
@@ -176,7 +200,7 @@ function isNotice(value: unknown): boolean {
   return record(value, {
     kind: (v) => kinds.includes(v as string),
     'deadline?': time,
-    'message?': (v) => text(v, 2048),
+    'message?': line(2048, 0),
   });
 }
 
