@@ -1,6 +1,7 @@
 import { CloudError, type CloudErrorKind, kindOfHttpStatus } from '../../common/cloud-error.ts';
 import type { Clock } from '../../common/process/clock.ts';
 import { createHttp, type Http, type HttpAnswer, HttpFailure } from '../../common/process/http.ts';
+import { jsonSizeOf } from './json-size.ts';
 import { withPlainHttp } from './plain-http.ts';
 
 export interface MetadataRequest {
@@ -33,12 +34,18 @@ export interface MetadataClientOptions {
   readonly baseUrl: string;
   readonly http: Http;
   readonly timeoutMs?: number;
+  /** Default 256 KiB. */
   readonly maxBytes?: number;
   readonly clock: Clock;
 }
 
 /** Metadata services are a hop away on the host itself; two seconds of silence are a failure, not slowness. */
 const defaultTimeoutMs = 2000;
+
+/** The agent has 24 MiB for its heap, and no service but Google's, which shows every script, answers a tenth of this. */
+export const maxMetadataBytes = 256 * 1024;
+const maxElements = 20_000;
+const maxDepth = 64;
 
 /** The Http of metadata sources: a fresh connection each time, since some services (Nova's proxy) close idle ones without a word. */
 export function createMetadataHttp(clock: Clock): Http {
@@ -53,7 +60,7 @@ export function createMetadataClient(options: MetadataClientOptions): MetadataCl
     const { method = 'GET', path, headers = {}, signal, timeoutMs = options.timeoutMs ?? defaultTimeoutMs } = request;
     const operation = `${method} ${path}`;
     try {
-      const maxBytes = options.maxBytes ?? 1024 * 1024;
+      const maxBytes = options.maxBytes ?? maxMetadataBytes;
       return await http({ method, url: baseUrl + path, headers, signal, timeoutMs, maxBytes });
     } catch (error) {
       if (!(error instanceof HttpFailure)) throw error;
@@ -106,8 +113,13 @@ const failureKinds: Readonly<Record<HttpFailure['kind'], CloudErrorKind>> = {
 /** As `JSON.parse` takes it; `source` is the text of a number or string in the document (ES2026, in V8 since 11.4). */
 export type Reviver = (key: string, value: unknown, context?: { readonly source?: string }) => unknown;
 
-/** Parsed JSON; a CloudError `Invalid` that shows none of the text when it is none. */
+/** Parsed JSON; a CloudError `Invalid` that shows none of the text when it is none, or of more values than the agent has memory for. */
 export function parseJson(cloud: string, operation: string, text: string, reviver?: Reviver): unknown {
+  const { elements, depth } = jsonSizeOf(text);
+  if (elements > maxElements || depth > maxDepth) {
+    const message = `JSON of ${elements} values, ${depth} levels deep, expected at most ${maxElements} values and at most ${maxDepth} levels`;
+    throw new CloudError({ cloud, operation, kind: 'Invalid', message });
+  }
   try {
     return JSON.parse(text, reviver);
   } catch {

@@ -30,7 +30,14 @@ function isGce(dmi: Dmi): boolean {
 }
 
 function openGce(clock: Clock, baseUrl: string): MetadataSource {
-  const client = createMetadataClient({ cloud, baseUrl, http: createMetadataHttp(clock), clock });
+  // An instance's own attributes, scripts among them, may take 512 KiB.
+  const client = createMetadataClient({
+    cloud,
+    baseUrl,
+    http: createMetadataHttp(clock),
+    clock,
+    maxBytes: 1024 * 1024,
+  });
 
   /** The answer, undefined for an attribute that is not there. The header says that it is Google's service that answers: others share its address. */
   async function ask(path: string, timeoutMs: number, signal: AbortSignal) {

@@ -1,6 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
+import { maxMetadataBytes } from './client.ts';
 
 /** Asks VMware's own programs for a value; undefined when neither is there or there is no such value. Never throws. */
 export type AskGuestinfo = (key: string, signal: AbortSignal) => Promise<string | undefined>;
@@ -11,7 +12,7 @@ const programs: readonly (readonly [program: string, argumentsOf: (query: string
   ['vmtoolsd', (query) => ['--cmd', query]],
 ];
 const timeoutMs = 2000;
-const maxBytes = 1024 * 1024;
+const maxBytes = maxMetadataBytes;
 const unzip = promisify(gunzip);
 
 export const askGuestinfo: AskGuestinfo = async (key, signal) => {

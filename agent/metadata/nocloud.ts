@@ -5,7 +5,7 @@ import type { Instance } from '../../common/instance.ts';
 import type { Clock } from '../../common/process/clock.ts';
 import { nocloud as providerId } from '../../common/provider-id/nocloud.ts';
 import { createAddressList } from './address-list.ts';
-import { createMetadataClient, createMetadataHttp } from './client.ts';
+import { createMetadataClient, createMetadataHttp, maxMetadataBytes } from './client.ts';
 import { fieldsOf, invalid } from './fields.ts';
 import { kernelAddresses } from './kernel-addresses.ts';
 import { isMissing } from './missing-file.ts';
@@ -14,7 +14,7 @@ import type { SourceKind, SourceOptions } from './source.ts';
 
 const cloud = 'nocloud';
 const defaultFolder = '/var/lib/cloud/seed/nocloud';
-const maxBytes = 1024 * 1024;
+const maxBytes = maxMetadataBytes;
 const fromSerial = /^ds=nocloud(?:-net)?(?:;|$)/;
 
 /**
