@@ -2,8 +2,12 @@ import { parseArgs } from 'node:util';
 import type { ApiSuite, Check } from '../conformance/api-under-test.ts';
 import { startEmbeddedApi } from '../conformance/embedded-api.ts';
 import { attestationSuite } from './attestation.suite.ts';
+import { connectionsSuite } from './connections.suite.ts';
+import { httpSuite } from './http.suite.ts';
+import { metadataSuite } from './metadata.suite.ts';
 import { rightsSuite } from './rights.suite.ts';
 import { routesSuite } from './routes.suite.ts';
+import { tokensSuite } from './tokens.suite.ts';
 import { wrongProjectSuite } from './wrong-project.suite.ts';
 
 /**
@@ -11,7 +15,16 @@ import { wrongProjectSuite } from './wrong-project.suite.ts';
  * `node test/attacks/run.ts [--only NAME]`. Ends in "N passed, N failed".
  */
 const { values } = parseArgs({ options: { only: { type: 'string' } } });
-const suites: readonly ApiSuite[] = [wrongProjectSuite, routesSuite, rightsSuite, attestationSuite];
+const suites: readonly ApiSuite[] = [
+  wrongProjectSuite,
+  routesSuite,
+  rightsSuite,
+  attestationSuite,
+  connectionsSuite,
+  httpSuite,
+  metadataSuite,
+  tokensSuite,
+];
 const counts = { passed: 0, failed: 0 };
 
 if (values.only !== undefined && !suites.some(({ name }) => name === values.only)) {

@@ -2,7 +2,7 @@ import { leaks } from './answers.ts';
 import { canary } from './evil-values.ts';
 import type { Heard } from './wire.ts';
 
-const statuses = [200, 400, 401, 403, 404, 405, 417] as const;
+const statuses = [200, 400, 401, 403, 404, 405, 417, 429] as const;
 type SecureStatus = (typeof statuses)[number];
 
 /** How a case at the secure port ended: the status of its first answer. */
@@ -17,6 +17,7 @@ const reasons: Readonly<Record<number, string>> = {
   403: 'Forbidden',
   404: 'NotFound',
   405: 'MethodNotAllowed',
+  429: 'TooManyRequests',
 };
 
 /** Reads what came back from the secure port; finds fault with anything but whole answers in the words of Kubernetes' own components. */

@@ -81,10 +81,14 @@ function ordinary(dice: Dice, reader: Reader): SecureDraft {
   ]);
   // What is no HTTP to node's parser is not answered at all, nor is who says no more while the API server is still asked.
   const heard = reads && /^\/[\w/?=&]*$/.test(target) && ending === 'wait';
+  const expected = reads ? statusOf(target, reader) : 'secure 405';
+  // Who has proved nothing shares a small number of reviews.
+  const outcomes: SecureOutcome[] =
+    expected === 'secure 401' || expected === 'secure 403' ? [expected, 'secure 429'] : [expected];
   return {
     kind: 'secure',
     delivery: { tls: 'yes', parts: inPieces(dice, bytes), ending },
-    outcomes: [reads ? statusOf(target, reader) : 'secure 405', ...(heard ? [] : (['silence', ...byNode] as const))],
+    outcomes: [...outcomes, ...(heard ? [] : (['silence', ...byNode] as const))],
     headOnly: method === 'HEAD',
   };
 }
@@ -103,6 +107,13 @@ function wild(dice: Dice, reader: Reader): SecureDraft {
   const authorization = reader.authorization ?? Buffer.alloc(0);
   const delivery = wildRequest(dice, { authorization, body: Buffer.from('GET /metrics HTTP/1.1\r\nhost: x\r\n\r\n') });
   const verdicts: SecureOutcome[] = [`secure ${reader.metrics}`, `secure ${reader.configz}`, 'secure 403'];
-  const outcomes: SecureDraft['outcomes'] = ['secure 404', 'secure 405', ...verdicts, ...byNode, 'silence'];
+  const outcomes: SecureDraft['outcomes'] = [
+    'secure 404',
+    'secure 405',
+    ...verdicts,
+    'secure 429',
+    ...byNode,
+    'silence',
+  ];
   return { kind: 'secure, wild', delivery, outcomes, headOnly: false };
 }

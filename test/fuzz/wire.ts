@@ -37,12 +37,17 @@ const manners = [
 export interface WireOptions {
   /** Whether sessions are taken up again; default true. Otherwise each connection begins as a new agent's does. */
   readonly resume?: boolean;
+  /** Takes any certificate. Default false. */
+  readonly insecure?: boolean;
   /** Default 20 s. */
   readonly patienceMs?: number;
 }
 
 /** @param ca the one authority that is trusted */
-export function createWire(ca: string, { resume = true, patienceMs = 20_000 }: WireOptions = {}): Wire {
+export function createWire(
+  ca: string,
+  { resume = true, insecure = false, patienceMs = 20_000 }: WireOptions = {},
+): Wire {
   const contexts: Readonly<Record<'TLSv1.2' | 'TLSv1.3', SecureContext>> = {
     'TLSv1.2': createSecureContext({ ca, maxVersion: 'TLSv1.2' }),
     'TLSv1.3': createSecureContext({ ca }),
@@ -58,7 +63,9 @@ export function createWire(ca: string, { resume = true, patienceMs = 20_000 }: W
     const key = `${version} ${port}`;
     const session = resumed ? sessions.get(key) : undefined;
     const secureContext = contexts[version];
-    const options = { host: '127.0.0.1', port, localAddress, secureContext, servername: names.serverName };
+    const rejectUnauthorized = !insecure;
+    const servername = names.serverName;
+    const options = { host: '127.0.0.1', port, localAddress, secureContext, servername, rejectUnauthorized };
     const socket = connect(session === undefined ? options : { ...options, session }, ready);
     if (resume) socket.on('session', (fresh) => sessions.set(key, fresh));
     return socket;

@@ -9,6 +9,8 @@ import { controllerMain, shortened } from './shortened.ts';
 export interface Replica {
   readonly name: string;
   readonly reportUrl: string;
+  readonly reportPort: number;
+  readonly securePort: number;
   /** The running process, or the last one that ran. */
   readonly child: Child;
   /** Starts the process anew, with the same ports and flags. Only when it has ended. */
@@ -61,6 +63,8 @@ export async function startReplica(name: string, config: ReplicaConfig): Promise
   return {
     name,
     reportUrl: `https://127.0.0.1:${ports.report}`,
+    reportPort: ports.report,
+    securePort: ports.secure,
     get child() {
       return child;
     },
