@@ -47,7 +47,7 @@ export const connectionsSuite: ApiSuite = {
       for (const tls of [false, true]) {
         const when = tls ? 'after the TLS handshake' : 'before the TLS handshake';
         await check(`300 connections of one address, silent ${when}, keep out no probe and no report`, async () => {
-          const { answered } = await attacked(world, leader, { count: 300, from: () => attacker, tls }, 15_000);
+          const { answered } = await attacked(world, leader, { count: 300, from: () => attacker, tls }, 8_000);
           assertThat(answered === all, `${answered} probes were answered`);
         });
       }
@@ -58,14 +58,14 @@ export const connectionsSuite: ApiSuite = {
             world,
             leader,
             { count: 300, from: () => attacker, tls: false, redialMs: 500 },
-            8_000,
+            4_000,
           );
           assertThat(answered === all, `${answered} probes were answered`);
         },
       );
       await check('silent connections of 300 addresses keep out no probe and no report', async () => {
         const from = (n: number) => `127.0.${1 + Math.floor(n / 200)}.${1 + (n % 200)}`;
-        const { answered } = await attacked(world, leader, { count: 300, from, tls: false }, 5_000);
+        const { answered } = await attacked(world, leader, { count: 300, from, tls: false }, 3_000);
         assertThat(answered === all, `${answered} probes were answered`);
       });
       await check('silent connections are cut before long', async () => {
