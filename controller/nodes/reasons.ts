@@ -34,7 +34,7 @@ export const initializedReasons = {
   },
   IdentityConflict: {
     meaning:
-      'What is known of this Node contradicts itself (providerID, incarnation, SMBIOS UUID, address, the signed document of its VM, or an instance that another live Node holds). It is not written and keeps its taint.',
+      'What is known of this Node contradicts itself (providerID, incarnation, SMBIOS UUID, address, the signed document of its VM, or an instance or a reported address that another live Node holds). It is not written and keeps its taint.',
     remedy: 'Read the message; usually the Node must be deleted and its kubelet restarted so that it registers anew.',
   },
   AttestationRequired: {
