@@ -48,7 +48,7 @@ function metadata(dice: Dice): Json {
     ok,
     ageSeconds: age,
     failures: dice.pick([0, 1, Number.MAX_SAFE_INTEGER]),
-    ...(ok ? {} : { error: dice.pick(['timeout', 'line one\nline two', '']) }),
+    ...(ok ? {} : { error: dice.pick(['timeout', 'línea única 😀', '']) }),
   };
 }
 
