@@ -128,7 +128,7 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
         clusterUid,
         clusterName: options.clusterName,
         loadBalancerClasses: options.loadBalancerClasses,
-        attachable: options.attachable,
+        policy: options.policy,
         adopts: options.adopts ?? false,
         concurrentServiceSyncs: options.concurrentServiceSyncs,
         auditMs: options.loadBalancerAuditMs,

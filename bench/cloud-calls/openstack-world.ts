@@ -11,7 +11,7 @@ export function fakeCalls(): CountedWorld {
   const calls: CloudCall[] = [];
   const onCall = (call: CloudCall) => void calls.push(call);
   const octavia: FakeWorldOptions['octavia'] = (fake, cluster, clock) => {
-    const world = fakeOctaviaWorld(fake, cluster);
+    const world = fakeOctaviaWorld(fake);
     world.octavia.takes = { ...octaviaTakes, nowMs: () => clock.monotonic() };
     return world;
   };

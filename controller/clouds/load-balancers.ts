@@ -62,8 +62,13 @@ export interface DesiredLoadBalancer {
   readonly annotations: Readonly<Record<string, string>>;
   /** The complete set; planned for as it stands. */
   readonly members: readonly DesiredMember[];
-  /** Use this one, which somebody else made, instead of making one. `allowed`: the operator's allow-list has it; otherwise its consent tag must name this cluster. */
+  /**
+   * Use this one, which somebody else made, instead of making one. `allowed`: the operator's allow-list has it for this Service; otherwise its consent tag must name the
+   * Service or its namespace (`accessTo`).
+   */
   readonly attach: { readonly id: string; readonly allowed: boolean } | undefined;
+  /** `--allow-cluster-wide-attach`: a consent tag with the cluster alone is enough. */
+  readonly clusterWideConsent: boolean;
   /** A person has consented to another address. */
   readonly mayChangeAddress: boolean;
   /** When the Service goes, the load balancer stays. */
@@ -102,8 +107,6 @@ export interface ObservedLoadBalancer {
   readonly attached: boolean;
   /** Ours by adoption: `owner` is the Service's although it does not carry our tags. They are added together with the first change that it needs anyway. */
   readonly adopted?: boolean;
-  /** It carries the consent tag for this cluster. */
-  readonly consent: boolean;
   /** Kept on purpose when its Service went; no orphan. */
   readonly retained: boolean;
   /** Milliseconds since 1970; undefined where the cloud does not tell. */
@@ -130,8 +133,9 @@ export interface Refusal {
    * - `AddressWouldChange`: without consent, the address stays
    * - `Unsupported`: this cloud cannot do it; `message` names the field or annotation, the value and what is possible
    * - `Conflict`: two Services want the same port of one load balancer
+   * - `ClusterWideConsent`: nothing is refused; it uses something whose consent is no longer enough for a Service that comes new
    */
-  readonly reason: 'ForeignLoadBalancer' | 'AddressWouldChange' | 'Unsupported' | 'Conflict';
+  readonly reason: 'ForeignLoadBalancer' | 'AddressWouldChange' | 'Unsupported' | 'Conflict' | 'ClusterWideConsent';
   readonly message: string;
   /** The ports that are not served for it; they show it in the Service's status. */
   readonly ports?: readonly { readonly port: number; readonly protocol: Protocol }[];
@@ -241,8 +245,8 @@ export const ownerTags = {
   service: 'mooring.dev/service-uid',
   /** `namespace/name`, for people. */
   serviceName: 'mooring.dev/service',
-  /** On what stays after its Service: `namespace/name` that it was of. */
+  /** On what stays after its Service: `namespace/name` that it was of. Only a Service of that namespace gets it back. */
   retained: 'mooring.dev/retained',
-  /** Set by a person on what may be attached to: the UID of the cluster. */
+  /** Set by a person on what may be attached to: who may, as `consent.ts` reads it. */
   consent: 'mooring.dev/attachable-by',
 } as const;

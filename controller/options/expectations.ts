@@ -3,6 +3,7 @@ import { trustName } from '../attestation/trust.ts';
 import { parseBudget } from '../nodes/deletion-budget.ts';
 import { parseSelector } from '../nodes/selector.ts';
 import { parseClusterCidrs } from '../routes/cluster-cidrs.ts';
+import { parseAttachGrant, parseRetainGrant } from '../services/operator-policy.ts';
 
 /** What a flag's text should have been; undefined when it is that. Pure. */
 type Expectation = (text: string) => string | undefined;
@@ -30,10 +31,13 @@ export const ofBudget: Expectation = (text) => {
 };
 
 /** An empty text is an empty list. */
-export const ofIds: Expectation = (text) =>
-  text === '' || words(',', text).every((id) => /^\S+$/.test(id))
+export const ofAttachGrants: Expectation = (text) =>
+  text === '' || words(',', text).every((word) => parseAttachGrant(word) !== undefined)
     ? undefined
-    : 'ids separated by commas, each without blanks and none of them empty';
+    : 'ids separated by commas, each without blanks and none of them empty; ID=NAMESPACE or ID=NAMESPACE/NAME for some Services alone';
+
+export const ofRetainGrant: Expectation = (text) =>
+  parseRetainGrant(text) === undefined ? 'the name of a namespace, class:NAME of a loadBalancerClass, or *' : undefined;
 
 /** One range, or one of each family; an empty text is none. */
 export const ofRanges: Expectation = (text) => {

@@ -1,5 +1,5 @@
 import { defineFlags } from '../../common/process/flags.ts';
-import { ofBudget, ofClass, ofClusterName, ofIds, ofRanges } from './expectations.ts';
+import { ofAttachGrants, ofBudget, ofClass, ofClusterName, ofRanges, ofRetainGrant } from './expectations.ts';
 
 /** Of the commands that compare Services with their clouds. */
 export const adoptFlags = defineFlags({
@@ -28,8 +28,25 @@ export const clusterFlags = defineFlags({
   },
   'attachable-load-balancers': {
     kind: 'list',
-    help: 'Ids of load balancers made by others that Services may name in mooring.dev/load-balancer-id without a consent tag.',
-    check: ofIds,
+    help: 'Load balancers made by others that Services may name in mooring.dev/load-balancer-id without a consent tag: ID=NAMESPACE or ID=NAMESPACE/NAME for those Services alone, ID for Services of every namespace.',
+    check: ofAttachGrants,
+  },
+  'allow-cluster-wide-attach': {
+    kind: 'bool',
+    default: false,
+    help: 'A consent tag mooring.dev/attachable-by that holds the UID of the cluster alone lets Services of every namespace in. Without: it has to name a namespace.',
+  },
+  'allow-retain': {
+    kind: 'repeat',
+    help: 'Whose Services may keep their load balancer beyond their own end with mooring.dev/load-balancer-retain: NAMESPACE, class:NAME for those with that loadBalancerClass, or * for all. Repeatable; none: the annotation is refused, visibly.',
+    check: ofRetainGrant,
+  },
+  'retained-load-balancers-limit': {
+    kind: 'int',
+    default: 5,
+    min: 0,
+    max: 10_000,
+    help: 'How many load balancers one namespace may keep in one cloud without a Service, where --allow-retain lets it.',
   },
   'cluster-cidr': {
     kind: 'string',

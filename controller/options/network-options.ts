@@ -4,6 +4,7 @@ import { type Budget, parseBudget } from '../nodes/deletion-budget.ts';
 import { bitsOf, type Cidr, type Family } from '../routes/cidr.ts';
 import { parseClusterCidrs } from '../routes/cluster-cidrs.ts';
 import type { RouteBounds } from '../routes/route-bounds.ts';
+import { type OperatorPolicy, parseAttachGrant, parseRetainGrant } from '../services/operator-policy.ts';
 import type { Loops } from './loops.ts';
 import type { clusterFlags, networkFlags } from './network-flags.ts';
 import { OptionError } from './options.ts';
@@ -12,7 +13,7 @@ import { OptionError } from './options.ts';
 export interface ClusterOptions {
   readonly clusterName: string;
   readonly loadBalancerClasses: readonly string[];
-  readonly attachable: readonly string[];
+  readonly policy: OperatorPolicy;
   readonly bounds: RouteBounds;
   readonly routes: boolean;
 }
@@ -37,7 +38,7 @@ export function readClusterOptions(values: FlagValues<typeof clusterFlags>): Clu
   return {
     clusterName: values.clusterName,
     loadBalancerClasses: values.loadBalancerClass,
-    attachable: values.attachableLoadBalancers,
+    policy: policyOf(values),
     bounds: routeBounds(values),
     routes: values.configureCloudRoutes,
   };
@@ -64,6 +65,16 @@ export function readNetworkOptions(
     routeAuditMs: values.routeReconciliationPeriod,
     concurrentRoutes: values.concurrentRouteSyncs,
     ipam: loops.ipam && values.allocateNodeCidrs ? ipamOptions(values) : undefined,
+  };
+}
+
+/** The flags' own checks have taken only what can be read. */
+function policyOf(values: FlagValues<typeof clusterFlags>): OperatorPolicy {
+  return {
+    attachable: values.attachableLoadBalancers.flatMap((text) => parseAttachGrant(text) ?? []),
+    clusterWideAttach: values.allowClusterWideAttach,
+    retain: values.allowRetain.flatMap((text) => parseRetainGrant(text) ?? []),
+    retainLimit: values.retainedLoadBalancersLimit,
   };
 }
 

@@ -4,8 +4,10 @@ import { adoptableOf, annotationsFor, type ClusterIdentity, refOf } from '../ser
 import type { MemberSource } from '../services/member-source.ts';
 import type { Situation } from '../services/next-action.ts';
 import { createObservations, type Known, type Observations } from '../services/observations.ts';
+import type { OperatorPolicy } from '../services/operator-policy.ts';
 import { planService, type ServicePlan } from '../services/plan-service.ts';
 import { parseRecord } from '../services/record.ts';
+import { createRetentions, type Retentions } from '../services/retention.ts';
 import { isPaused, type ServiceView, wishOf } from '../services/service-view.ts';
 import type { ProveSight } from '../services/sight.ts';
 import { chooseCloud, demandOf, type ServingCloud } from '../services/wants.ts';
@@ -17,7 +19,7 @@ export interface ServicePlanParts {
   readonly clouds: readonly ServingCloud[];
   readonly members: MemberSource;
   readonly loadBalancerClasses: readonly string[];
-  readonly attachable: readonly string[];
+  readonly policy: OperatorPolicy;
   /** `--adopt`. */
   readonly adopts: boolean;
   readonly proveSight: ProveSight;
@@ -36,6 +38,7 @@ export async function planServices(parts: ServicePlanParts): Promise<Plan> {
   const changes: PlannedChange[] = [];
   const problems: string[] = [];
   const observations = createObservations(parts.cluster.uid, parts.now);
+  const retentions = createRetentions(parts.policy, observations, parts.now);
   for (const cloud of parts.clouds) {
     try {
       const adoptable = adoptableOf(parts.cluster, services, parts.clouds, cloud.scope, parts.adopts);
@@ -48,7 +51,7 @@ export async function planServices(parts: ServicePlanParts): Promise<Plan> {
   for (const service of services) {
     present.add(service.uid);
     try {
-      changes.push(...(await planOne(parts, observations, service)));
+      changes.push(...(await planOne(parts, observations, retentions, service)));
     } catch (error) {
       problems.push(`service ${service.key}: ${errorFields(error)['error']}`);
     }
@@ -60,6 +63,7 @@ export async function planServices(parts: ServicePlanParts): Promise<Plan> {
 async function planOne(
   parts: ServicePlanParts,
   observations: Observations,
+  retentions: Retentions,
   service: ServiceView,
 ): Promise<PlannedChange[]> {
   const demand = demandOf(service, parts.loadBalancerClasses);
@@ -81,7 +85,8 @@ async function planOne(
       known,
       members: demand === 'ensure' ? membersOf(parts, service, cloud, known) : [],
       refused: [],
-      attachable: new Set(parts.attachable),
+      policy: parts.policy,
+      retention: retentions.of(service, cloud.scope, { going: demand === 'ensure' ? undefined : known?.observed }),
       adopts: parts.adopts,
       nowMs: parts.now(),
     };

@@ -106,7 +106,7 @@ export async function makePlan(parts: PlanParts): Promise<Plan> {
         members: memberSourceOf(members),
         proveSight: createSight({ nodes, resolver, clock }),
         loadBalancerClasses: options.loadBalancerClasses,
-        attachable: options.attachable,
+        policy: options.policy,
         adopts: parts.adopts ?? false,
         now: () => clock.monotonic(),
       }),

@@ -3,6 +3,7 @@ import { describe, it } from 'node:test';
 import { annotations } from '../../common/well-known.ts';
 import type { DesiredLoadBalancer, DesiredMember, LoadBalancers } from '../clouds/load-balancers.ts';
 import { defaultName, desiredOf } from './desired.ts';
+import { type OperatorPolicy, strictPolicy } from './operator-policy.ts';
 import { exampleService } from './testing/example-service.ts';
 import type { ServingCloud } from './wants.ts';
 
@@ -15,7 +16,15 @@ const cloud: ServingCloud = {
 const members: readonly DesiredMember[] = [
   { node: 'n0', providerID: 'example:///i-0', addresses: ['10.0.0.1'], zone: 'a', draining: false },
 ];
-const parts = { cluster: { uid: 'cluster-uid', name: 'blue' }, cloud, members, attachable: new Set(['lb-allowed']) };
+const policy: OperatorPolicy = {
+  ...strictPolicy,
+  attachable: [
+    { id: 'lb-allowed', holder: undefined },
+    { id: 'lb-named', holder: { namespace: 'default', name: 'web' } },
+    { id: 'lb-other', holder: { namespace: 'other', name: undefined } },
+  ],
+};
+const parts = { cluster: { uid: 'cluster-uid', name: 'blue' }, cloud, members, policy, retain: false };
 
 function desired(changes: Parameters<typeof exampleService>[0] = {}): DesiredLoadBalancer {
   const told = desiredOf(
@@ -43,6 +52,7 @@ describe('what a Service asks of its load balancer', () => {
       annotations: {},
       members,
       attach: undefined,
+      clusterWideConsent: false,
       mayChangeAddress: false,
       retain: false,
     });
@@ -111,12 +121,11 @@ describe('what a Service asks of its load balancer', () => {
     const wish = (key: string, value: string) => desired({ metadata: { annotations: { [key]: value } } });
     assert.deepEqual(wish(annotations.loadBalancerId, 'lb-9').attach, { id: 'lb-9', allowed: false });
     assert.deepEqual(wish(annotations.loadBalancerId, ' lb-allowed ').attach, { id: 'lb-allowed', allowed: true });
+    assert.deepEqual(wish(annotations.loadBalancerId, 'lb-named').attach, { id: 'lb-named', allowed: true });
+    assert.deepEqual(wish(annotations.loadBalancerId, 'lb-other').attach, { id: 'lb-other', allowed: false });
     assert.equal(wish(annotations.loadBalancerId, ' ').attach, undefined);
     assert.equal(wish(annotations.allowAddressChange, 'true').mayChangeAddress, true);
-    // Consent is a plain yes; what is kept by mistake can be removed later.
     assert.equal(wish(annotations.allowAddressChange, 'maybe').mayChangeAddress, false);
-    assert.equal(wish(annotations.loadBalancerRetain, 'yes').retain, true);
-    assert.equal(wish(annotations.loadBalancerRetain, 'false').retain, false);
   });
 
   it('names the field that cannot be worked with', () => {

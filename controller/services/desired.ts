@@ -1,7 +1,8 @@
 import { annotations as annotationKeys } from '../../common/well-known.ts';
 import type { DesiredLoadBalancer, DesiredMember, IpFamily, LoadBalancerRef, Owner } from '../clouds/load-balancers.ts';
+import { mayAttach, type OperatorPolicy } from './operator-policy.ts';
 import { parseRecord } from './record.ts';
-import { allowsAddressChange, attachTo, hasFinalizer, isRetained, type ServiceView } from './service-view.ts';
+import { allowsAddressChange, attachTo, hasFinalizer, type ServiceView } from './service-view.ts';
 import { sourceRangesOf } from './source-ranges.ts';
 import { chooseCloud, type ServingCloud } from './wants.ts';
 
@@ -82,7 +83,7 @@ export type Desired =
 /**
  * What a Service asks of its load balancer, or which field cannot be worked with. `externalIPs` are kube-proxy's and are not looked at. Pure.
  *
- * @param attachable ids that the operator allows Services to name
+ * @param retain the load balancer stays when the Service goes
  */
 export function desiredOf(
   service: ServiceView,
@@ -90,10 +91,11 @@ export function desiredOf(
     readonly cluster: ClusterIdentity;
     readonly cloud: ServingCloud;
     readonly members: readonly DesiredMember[];
-    readonly attachable: ReadonlySet<string>;
+    readonly policy: OperatorPolicy;
+    readonly retain: boolean;
   },
 ): Desired {
-  const { cluster, cloud, members, attachable } = parts;
+  const { cluster, cloud, members, policy, retain } = parts;
   const ranges = sourceRangesOf(service);
   if (!ranges.ok) return { ok: false, reason: 'InvalidSourceRanges', message: ranges.message };
   if (service.ports.length === 0)
@@ -128,9 +130,10 @@ export function desiredOf(
       address: service.loadBalancerIP || undefined,
       annotations: annotationsFor(service, cloud),
       members,
-      attach: attach === undefined ? undefined : { id: attach, allowed: attachable.has(attach) },
+      attach: attach === undefined ? undefined : { id: attach, allowed: mayAttach(policy, attach, service.key) },
+      clusterWideConsent: policy.clusterWideAttach,
       mayChangeAddress: allowsAddressChange(service),
-      retain: isRetained(service),
+      retain,
     },
   };
 }

@@ -58,6 +58,12 @@ export const serviceMetrics = defineMetrics({
     help: 'Reads of all load balancers of the cluster, by outcome: ok or the kind of failure.',
     labels: ['outcome'],
   },
+  retained: {
+    name: 'mooring_retained_load_balancers',
+    type: 'gauge',
+    help: 'Load balancers and addresses that were kept when their Service went (mooring.dev/load-balancer-retain), by the namespace of that Service.',
+    labels: ['scope', 'namespace'],
+  },
   orphans: {
     name: 'mooring_load_balancers_without_service',
     type: 'gauge',

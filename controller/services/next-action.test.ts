@@ -8,6 +8,8 @@ import type {
 } from '../clouds/load-balancers.ts';
 import { type Action, nextAction, type Situation } from './next-action.ts';
 import type { Known } from './observations.ts';
+import { strictPolicy } from './operator-policy.ts';
+import type { Retention } from './retention.ts';
 import { readsAnnotation } from './service-context.ts';
 import { exampleService, finalized, recorded } from './testing/example-service.ts';
 
@@ -24,7 +26,6 @@ const observed = (changes: Partial<ObservedLoadBalancer> = {}): ObservedLoadBala
   ingress: [{ ip: '192.0.2.1' }],
   members: [],
   attached: false,
-  consent: false,
   retained: false,
   createdAtMs: undefined,
   service: undefined,
@@ -50,6 +51,7 @@ interface Given {
   readonly plan?: LoadBalancerPlan;
   readonly removal?: LoadBalancerPlan;
   readonly nowMs?: number;
+  readonly retention?: Retention;
 }
 
 function next({
@@ -59,6 +61,7 @@ function next({
   plan = nothing,
   removal = nothing,
   nowMs = 0,
+  retention = { kind: 'none' },
   ...given
 }: Given) {
   const loadBalancers = {
@@ -75,7 +78,8 @@ function next({
     known: given.known,
     members: [{ node: 'n0', providerID: 'x:///0', addresses: [], zone: '', draining: false }],
     refused: [],
-    attachable: new Set(),
+    policy: strictPolicy,
+    retention,
     nowMs,
   });
   if (action.do === 'settle') return `settle ${action.standing.reason} ${action.againInMs ?? ''}`.trim();

@@ -8,10 +8,12 @@ import type {
 } from '../clouds/load-balancers.ts';
 import { addressesOf, type ClusterIdentity, desiredOf, unknownAnnotations } from './desired.ts';
 import type { Known } from './observations.ts';
-import type { LoadBalancerReason } from './reasons.ts';
+import type { OperatorPolicy } from './operator-policy.ts';
+import { type LoadBalancerReason, statusOf } from './reasons.ts';
 import { type LoadBalancerRecord, parseRecord, printRecord } from './record.ts';
+import type { Retention } from './retention.ts';
 import { ingressOf, type ServiceChange, type Standing } from './service-patches.ts';
-import { attachTo, hasFinalizer, isRetained, type ServiceView, wishOf } from './service-view.ts';
+import { attachTo, hasFinalizer, type ServiceView, wishOf } from './service-view.ts';
 import type { Demand, ServingCloud } from './wants.ts';
 
 /** Everything that the next action depends on. */
@@ -27,7 +29,9 @@ export interface Situation {
   readonly refused: readonly string[];
   /** How many of `members` stay although their Nodes vanished. */
   readonly withheld?: number | undefined;
-  readonly attachable: ReadonlySet<string>;
+  readonly policy: OperatorPolicy;
+  /** Whether its load balancer outlives the Service. */
+  readonly retention: Retention;
   /** `--adopt`. */
   readonly adopts?: boolean;
   /** Monotonic milliseconds. */
@@ -106,7 +110,7 @@ function settle(
 
 function ensureAction(situation: Situation): Action {
   const { service, cloud } = situation;
-  const wanted = desiredOf(service, situation);
+  const wanted = desiredOf(service, { ...situation, retain: situation.retention.kind === 'granted' });
   if (!wanted.ok) return settle(wanted.reason, wanted.message);
   const record = parseRecord(service.annotations[annotationKeys.loadBalancer]);
   if (record === undefined || !hasFinalizer(service)) return claimAction(situation, record);
@@ -223,19 +227,22 @@ function howToAdopt({ service, adopts = false }: Situation): string {
 }
 
 function settled(situation: Situation, plan: LoadBalancerPlan, change: ServiceChange): Action {
-  const { service, known, refused, members, withheld = 0 } = situation;
+  const { service, known, refused, members, retention, withheld = 0 } = situation;
   const observed = known?.observed;
   const shown = observed && isOurs(situation, observed) ? observed.ingress : [];
   const faults = portFaults(plan.refusals);
   const all: ServiceChange = shown.length > 0 ? { ...change, ingress: ingressOf(service, shown, faults) } : change;
-  const remarks = remarksOf(situation, plan);
-  const [refusal] = plan.refusals;
+  const notes: Standing[] = plan.refusals.filter(({ reason }) => statusOf(reason) === 'True');
+  if ('message' in retention) notes.push({ reason: 'RetentionNotAllowed', message: retention.message });
+  const remarks = [...notes.map(({ message }) => message), ...remarksOf(situation, plan)];
+  const refusals = plan.refusals.filter(({ reason }) => statusOf(reason) === 'False');
+  const [refusal] = refusals;
   if (refusal !== undefined) {
-    const message = [...plan.refusals.map((each) => each.message), ...remarks].join('; ');
+    const message = [...refusals.map((each) => each.message), ...remarks].join('; ');
     // Others may take away what stands in the way, make what the Service names, or give consent, without a word to us.
     const mayPass =
       wishOf(service) !== undefined ||
-      plan.refusals.some(({ reason }) => reason === 'ForeignLoadBalancer' || reason === 'Conflict');
+      refusals.some(({ reason }) => reason === 'ForeignLoadBalancer' || reason === 'Conflict');
     const againInMs = plan.waitMs ?? (mayPass ? refusedRetryMs : undefined);
     return settle(refusal.reason, message, { change: all, againInMs });
   }
@@ -258,6 +265,8 @@ function settled(situation: Situation, plan: LoadBalancerPlan, change: ServiceCh
     return settle('MembersRefused', [message, ...remarks].join('; '), { change: all });
   }
   if (withheld > 0) return settle('MemberRemovalWithheld', [withheldMembers, ...remarks].join('; '), { change: all });
+  const [note] = notes;
+  if (note !== undefined) return settle(note.reason, remarks.join('; '), { change: all });
   return settle('Ensured', [ensured, ...remarks].join('; '), { change: all });
 }
 
@@ -279,7 +288,7 @@ function portFaults(refusals: readonly Refusal[]): ReadonlyMap<string, string> {
 }
 
 function removeAction(situation: Situation): Action {
-  const { service, cloud, known, nowMs } = situation;
+  const { service, cloud, known, nowMs, retention } = situation;
   const record = parseRecord(service.annotations[annotationKeys.loadBalancer]);
   if (record === undefined) return unrecordedRemoval(situation);
   if (known === undefined || !known.fresh) return { do: 'observe' };
@@ -287,7 +296,9 @@ function removeAction(situation: Situation): Action {
   if (wasTakenOver(situation, record)) return known.source === 'asked' ? estranged(record) : { do: 'observe' };
   const asked = known.source === 'asked' && nowMs - known.atMs < maxProofAgeMs;
   if (observed !== undefined && isOurs(situation, observed)) {
-    const plan = cloud.loadBalancers.planRemoval(observed, { retain: isRetained(service) });
+    if (retention.kind === 'full')
+      return settle('RetentionLimitReached', retention.message, { againInMs: refusedRetryMs });
+    const plan = cloud.loadBalancers.planRemoval(observed, { retain: retention.kind === 'granted' });
     const [step] = plan.steps;
     if (step !== undefined)
       return isOld(situation, known) ? { do: 'observe' } : { do: 'apply', step, steps: plan.steps };

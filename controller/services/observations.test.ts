@@ -13,7 +13,6 @@ function seen(service: string, id: string, cluster = 'c1'): ObservedLoadBalancer
     ingress: [],
     members: [],
     attached: false,
-    consent: false,
     retained: false,
     createdAtMs: undefined,
     service: undefined,

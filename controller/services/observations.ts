@@ -39,6 +39,8 @@ export interface Observations {
    * @param adoptable Services for which something may be taken over
    */
   refresh(cloud: ServingCloud, signal?: AbortSignal, adoptable?: readonly LoadBalancerRef[]): Promise<void>;
+  /** What was kept when its Service went, as of the last complete read, and when that began; monotonic milliseconds. */
+  retained(scope: string): { readonly all: readonly ObservedLoadBalancer[]; readonly atMs: number };
   /** Everything seen in a scope, by the UID of its Service. */
   all(scope: string): Iterable<readonly [uid: string, observed: ObservedLoadBalancer]>;
 }
@@ -52,6 +54,7 @@ interface Entry {
 interface Scope {
   ready: boolean;
   readonly entries: Map<string, Entry>;
+  retained: ReturnType<Observations['retained']>;
 }
 
 /** @param monotonic the clock's */
@@ -62,7 +65,7 @@ export function createObservations(clusterUid: string, monotonic: () => number):
   function scopeOf(name: string): Scope {
     const held = scopes.get(name);
     if (held) return held;
-    const made: Scope = { ready: false, entries: new Map() };
+    const made: Scope = { ready: false, entries: new Map(), retained: { all: [], atMs: 0 } };
     scopes.set(name, made);
     return made;
   }
@@ -81,9 +84,12 @@ export function createObservations(clusterUid: string, monotonic: () => number):
     const startedAt = stamp;
     const atMs = monotonic();
     const seen = new Map<string, ObservedLoadBalancer>();
+    const kept: ObservedLoadBalancer[] = [];
     for (const observed of await loadBalancers.observeAll(clusterUid, signal, adoptable)) {
       if (observed.owner?.cluster === clusterUid) seen.set(observed.owner.service, observed);
+      else if (observed.retained) kept.push(observed);
     }
+    scope.retained = { all: kept, atMs };
     for (const [uid, entry] of scope.entries) {
       const changedSince = entry.stamp > startedAt;
       if (changedSince || !entry.known.fresh) seen.delete(uid);
@@ -108,6 +114,7 @@ export function createObservations(clusterUid: string, monotonic: () => number):
       const held = scope.entries.get(uid)?.known ?? fromAll(undefined, 0);
       set(scope, uid, { ...held, fresh: false, ...(mayHaveMade ? { missingSinceMs: monotonic() } : {}) });
     },
+    retained: (name) => scopeOf(name).retained,
     forget: (name, uid) => scopeOf(name).entries.delete(uid),
     refresh,
     *all(name) {

@@ -15,6 +15,24 @@ export const loadBalancerReasons = {
     remedy:
       'If those Nodes were deleted on purpose, wait, or raise --member-removal-budget; mark Nodes (autoscaler taint, exclusion label) before deleting many.',
   },
+  RetentionNotAllowed: {
+    meaning:
+      'The load balancer is as the Service asks, but for mooring.dev/load-balancer-retain: the operator does not allow it here, so that the load balancer goes when the Service goes; or the namespace keeps as many as it may.',
+    remedy:
+      'Have the operator name the namespace in --allow-retain, or take the annotation away; the message says what is missing.',
+  },
+  RetentionLimitReached: {
+    meaning:
+      'The Service is being deleted and asks that its load balancer stays, which is allowed; the namespace keeps as many as --retained-load-balancers-limit lets it. The deletion waits.',
+    remedy:
+      'Remove a kept load balancer in the cloud, raise the limit, or take mooring.dev/load-balancer-retain away to have this one removed.',
+  },
+  ClusterWideConsent: {
+    meaning:
+      'The load balancer is as the Service asks. It is one that somebody else made, and its consent tag names the whole cluster, which is no longer enough for a Service that comes new; what is there stays.',
+    remedy:
+      'Write UID/namespace or UID/namespace/name into the tag mooring.dev/attachable-by, or run with --allow-cluster-wide-attach.',
+  },
   NoMembers: {
     meaning: 'The load balancer stands, but no Node may serve it.',
     remedy: 'See that Nodes are initialised and not excluded by label.',
@@ -46,7 +64,8 @@ export const loadBalancerReasons = {
   },
   ForeignLoadBalancer: {
     meaning: 'A load balancer that is not provably ours is in the way, or is asked for without consent.',
-    remedy: 'Give it the consent tag, list it in --attachable-load-balancers, or rename or remove it.',
+    remedy:
+      'Give it a consent tag that names the namespace, list it in --attachable-load-balancers, or rename or remove it.',
   },
   AddressWouldChange: {
     meaning: 'What is asked for would give the load balancer another address.',
@@ -82,7 +101,13 @@ export const loadBalancerReasons = {
 export type LoadBalancerReason = keyof typeof loadBalancerReasons;
 
 /** Reasons with which the condition is True; with all others it is False. */
-const good: ReadonlySet<LoadBalancerReason> = new Set(['Ensured', 'MembersRefused', 'MemberRemovalWithheld']);
+const good: ReadonlySet<LoadBalancerReason> = new Set([
+  'Ensured',
+  'MembersRefused',
+  'MemberRemovalWithheld',
+  'RetentionNotAllowed',
+  'ClusterWideConsent',
+]);
 
 export function statusOf(reason: LoadBalancerReason): 'True' | 'False' {
   return good.has(reason) ? 'True' : 'False';
@@ -116,6 +141,9 @@ export const serviceEventReasons = {
   DeleteLoadBalancerFailed: 'The load balancer of a Service that is gone could not be removed; tried again.',
   LoadBalancerMembersRefused: 'The cloud refuses some members; the rest goes on.',
   LoadBalancerMembersWithheld: 'Members whose Nodes vanished stay until the removal budget has room for them.',
+  RetentionNotAllowed:
+    'mooring.dev/load-balancer-retain is set and not allowed: the load balancer goes when the Service goes.',
+  ClusterWideConsent: 'The load balancer is used by a consent tag that names the whole cluster.',
   AdoptedLoadBalancer:
     'With --adopt: the load balancer that the classic controller of this cloud made for the Service is ours from now on; nothing of it was changed.',
   LoadBalancerMissing: 'The load balancer was removed by somebody else; it is made anew.',

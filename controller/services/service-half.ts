@@ -8,6 +8,7 @@ import { createReconciler, type QueueMetrics, type Reconciler } from '../reconci
 import { needsReconcile } from './change.ts';
 import { adoptableOf, type ClusterIdentity } from './desired.ts';
 import { createObservations, type Observations } from './observations.ts';
+import type { OperatorPolicy } from './operator-policy.ts';
 import type { ServiceContext } from './service-context.ts';
 import { createServiceReconciler, type ServiceReconciler, serviceBackoff } from './service-reconciler.ts';
 import type { ServiceView } from './service-view.ts';
@@ -20,8 +21,8 @@ export interface ServiceHalfOptions {
   readonly clusterName: string;
   /** `--load-balancer-class`: classes that are ours beside Services without one. */
   readonly loadBalancerClasses: readonly string[];
-  /** `--attachable-load-balancers`. */
-  readonly attachable: readonly string[];
+  /** What users of namespaces may do beyond what their Services need. */
+  readonly policy: OperatorPolicy;
   /** `--adopt`. Default: no. */
   readonly adopts?: boolean;
   /** `--concurrent-service-syncs`. */
@@ -95,7 +96,7 @@ export function createServiceHalf(context: ServiceContext, options: ServiceHalfO
       cluster,
       observations,
       loadBalancerClasses: options.loadBalancerClasses,
-      attachable: new Set(options.attachable),
+      policy: options.policy,
       adopts,
     });
     const queue = createReconciler({
@@ -184,6 +185,7 @@ export function createServiceHalf(context: ServiceContext, options: ServiceHalfO
       await current.queue.stop();
       metrics.standing.reset();
       metrics.orphans.reset();
+      metrics.retained.reset();
     }
   }
 

@@ -10,13 +10,15 @@ import { createKubeCalls } from './kube-calls.ts';
 import { createLatestServices, type LatestServices } from './latest-services.ts';
 import { type Action, nextAction, type Situation } from './next-action.ts';
 import type { Observations } from './observations.ts';
+import type { OperatorPolicy } from './operator-policy.ts';
 import { unborn } from './plan-service.ts';
 import type { LoadBalancerReason } from './reasons.ts';
 import { createRefusedMembers } from './refused-members.ts';
+import { createRetentions } from './retention.ts';
 import { createRetryGate } from './retry-gate.ts';
 import type { ServiceContext } from './service-context.ts';
 import type { ServiceChange, Standing } from './service-patches.ts';
-import { attachTo, isPaused, isRetained, type ServiceView } from './service-view.ts';
+import { attachTo, isPaused, type ServiceView } from './service-view.ts';
 import { createServiceWork } from './service-work.ts';
 import { createSituationReader } from './situation-reader.ts';
 import { createStandings } from './standings.ts';
@@ -26,8 +28,7 @@ export interface ReconcilerParts {
   readonly cluster: ClusterIdentity;
   readonly observations: Observations;
   readonly loadBalancerClasses: readonly string[];
-  /** Ids that the operator lets Services name. */
-  readonly attachable: ReadonlySet<string>;
+  readonly policy: OperatorPolicy;
   /** `--adopt`. */
   readonly adopts: boolean;
 }
@@ -74,6 +75,8 @@ const stands: ReadonlySet<LoadBalancerReason> = new Set([
   'Ensured',
   'MembersRefused',
   'MemberRemovalWithheld',
+  'RetentionNotAllowed',
+  'ClusterWideConsent',
   'NoMembers',
 ]);
 
@@ -88,7 +91,8 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
   const standings = createStandings(metrics.standing, context.events);
   const work = createServiceWork(clock, metrics, standings);
   const refused = createRefusedMembers(() => clock.monotonic());
-  const situationOf = createSituationReader(context, parts, refused);
+  const retentions = createRetentions(parts.policy, observations, () => clock.monotonic());
+  const situationOf = createSituationReader(context, parts, refused, retentions);
   const gate = createRetryGate(clock, serviceBackoff);
   const kube = createKubeCalls(context, { loadBalancerClasses: parts.loadBalancerClasses, latest, standings });
   const calls = createCloudCalls(context, {
@@ -170,7 +174,7 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
     const { cloud } = choice;
     // It comes again as soon as everything of the scope has been read.
     if (!observations.ready(cloud.scope)) return awaitRead(subject, service, cloud);
-    const { situation, againInMs, lookAgain } = situationOf(service, demand, cloud);
+    const { situation, againInMs, lookAgain } = situationOf(service, demand, cloud, subject.gone);
     const action = nextAction(situation);
     if (context.dryRun && action.do !== 'observe' && action.do !== 'nothing') {
       dryRun.tell(situation);
@@ -255,7 +259,9 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
     if (subject.gone) gone.done(service);
     else if ((await kube.release(situation, change)) === 'changed') return again;
     log.info('load balancer gone', { service: service.key, uid: service.uid, scope: cloud.scope });
-    work.removed(service, isRetained(service) || attachTo(service) !== undefined);
+    work.removed(service, situation.retention.kind === 'granted' || attachTo(service) !== undefined);
+    retentions.ended(service);
+    countRetained();
     forget(service);
     return rest();
   }
@@ -303,6 +309,12 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
     return false;
   }
 
+  function countRetained(): void {
+    metrics.retained.reset();
+    for (const { scope } of clouds)
+      for (const [namespace, count] of retentions.counts(scope)) metrics.retained.set({ scope, namespace }, count);
+  }
+
   function heldFor(uid: string) {
     for (const { scope } of clouds) {
       const observed = observations.of(scope, uid)?.observed;
@@ -325,6 +337,7 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
       gone.note(viewOfTags(uid, key), { scope, observed });
     }
     metrics.orphans.set({ scope }, orphans);
+    countRetained();
     return gone.keys();
   }
 

@@ -1,6 +1,7 @@
 import { annotationsFor } from './desired.ts';
 import type { Situation } from './next-action.ts';
 import type { RefusedMembers } from './refused-members.ts';
+import type { Retentions } from './retention.ts';
 import type { ServiceContext } from './service-context.ts';
 import type { ReconcilerParts } from './service-reconciler.ts';
 import type { ServiceView } from './service-view.ts';
@@ -17,12 +18,15 @@ export interface SituationNow {
 
 export function createSituationReader(
   { clock, members }: Pick<ServiceContext, 'clock' | 'members'>,
-  { cluster, observations, attachable, adopts }: ReconcilerParts,
+  { cluster, observations, policy, adopts }: ReconcilerParts,
   refused: Pick<RefusedMembers, 'of' | 'split'>,
-): (service: ServiceView, demand: Demand, cloud: ServingCloud) => SituationNow {
-  return (service, demand, cloud) => {
+  retentions: Pick<Retentions, 'of'>,
+): (service: ServiceView, demand: Demand, cloud: ServingCloud, gone: boolean) => SituationNow {
+  return (service, demand, cloud, gone) => {
     const known = observations.of(cloud.scope, service.uid);
-    const base = { service, demand, cloud, cluster, known, attachable, adopts, nowMs: clock.monotonic() };
+    const going = demand === 'ensure' ? undefined : known?.observed;
+    const retention = retentions.of(service, cloud.scope, { going, gone });
+    const base = { service, demand, cloud, cluster, known, policy, retention, adopts, nowMs: clock.monotonic() };
     if (demand !== 'ensure')
       return { situation: { ...base, members: [], refused: [] }, againInMs: undefined, lookAgain: false };
     const { scope, loadBalancers } = cloud;

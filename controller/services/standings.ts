@@ -39,6 +39,8 @@ export function createStandings(gauge: ReasonGauge, events: EventSink): Standing
       if (reason === 'NoMembers')
         emit(service, 'UnAvailableLoadBalancer', 'There are no available nodes for LoadBalancer', 'Warning');
       else if (reason === 'MemberRemovalWithheld') emit(service, 'LoadBalancerMembersWithheld', message, 'Warning');
+      else if (reason === 'RetentionNotAllowed' || reason === 'ClusterWideConsent')
+        emit(service, reason, message, 'Warning');
       else if (statusOf(reason) === 'True') emit(service, 'LoadBalancerMembersRefused', message, 'Warning');
       else emit(service, as, `${reason}: ${message}`, 'Warning');
     },

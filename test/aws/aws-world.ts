@@ -119,7 +119,7 @@ export async function startAwsWorld({ moto, kind, rules = [], config = [] }: Aws
     refuseCredential: proxy.refuseCredential,
     inventory: () => inventoryOf(clients, network.vpcId),
     createForeignLoadBalancer: (name, consent) =>
-      foreign.create(name, consent ? { [ownerTags.consent]: cluster } : { team: 'somebody-else' }),
+      foreign.create(name, consent ? { [ownerTags.consent]: consent } : { team: 'somebody-else' }),
     describeLoadBalancer: foreign.describe,
     deleteLoadBalancer: foreign.delete,
     async createForeignRoute(destination, vm) {

@@ -145,7 +145,7 @@ describe('network load balancers on moto', () => {
   it('one that serves somebody else, too, stays when its Service goes, and when it shall be made anew', () =>
     withExample(world, async (example) => {
       const { id } = await settled(example);
-      const Tags = [{ Key: ownerTags.consent, Value: world.cluster }];
+      const Tags = [{ Key: ownerTags.consent, Value: `${world.cluster}/default` }];
       await world.clients.elbv2.send(new AddTagsCommand({ ResourceArns: [id!], Tags }));
       // Planned before the other one came, as a controller does that looks at everything now and then.
       const balancers = await example.fresh();

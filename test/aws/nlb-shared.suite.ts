@@ -70,7 +70,7 @@ for (const managed of [false, true]) {
         return { desired, id: observed!.id! };
       };
       const owner = await made(desiredFor(newOwner(world.cluster), vms));
-      const Tags = [{ Key: ownerTags.consent, Value: world.cluster }];
+      const Tags = [{ Key: ownerTags.consent, Value: `${world.cluster}/default` }];
       await world.clients.elbv2.send(new AddTagsCommand({ ResourceArns: [owner.id], Tags }));
       const users: [User, ...User[]] = [owner];
       for (let guest = 1; guest <= guests; guest += 1) {

@@ -157,7 +157,7 @@ export function balancerFacts({ world }: SuiteContext): void {
 
     it('a record that names somebody else proves nothing', () =>
       withExample(world(), async (example) => {
-        const foreign = await example.world.createForeignLoadBalancer('somebody-elses', false);
+        const foreign = await example.world.createForeignLoadBalancer('somebody-elses', undefined);
         const before = await example.world.describeLoadBalancer(foreign);
         try {
           const driving = await example.driving({ record: { id: foreign } });

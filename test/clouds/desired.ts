@@ -36,6 +36,7 @@ export function desiredFor(
     members: vms.map((vm) => memberOf(vm)),
     attach: undefined,
     mayChangeAddress: false,
+    clusterWideConsent: false,
     retain: false,
     ...fields,
   };

@@ -8,11 +8,17 @@ import { type Example, type SuiteContext, sorted, withExample } from './suite-co
 /** Runs a body with a load balancer that somebody else made, and removes it afterwards. */
 async function withForeign(
   example: Example,
-  consent: boolean,
+  /** What its tag says after the UID of the cluster, several times with blanks in between; undefined = it has none. */
+  consent: '' | `/${string}` | undefined,
   body: (id: string) => Promise<void>,
   name = 'somebody-elses',
 ): Promise<void> {
-  const id = await example.world.createForeignLoadBalancer(name, consent);
+  const { cluster } = example.world;
+  const tag = consent
+    ?.split(' ')
+    .map((whom) => `${cluster}${whom}`)
+    .join(' ');
+  const id = await example.world.createForeignLoadBalancer(name, tag);
   try {
     await body(id);
   } finally {
@@ -30,7 +36,7 @@ export function ownershipFacts({ world, capabilities }: SuiteContext): void {
       withExample(world(), async (example) =>
         withForeign(
           example,
-          false,
+          undefined,
           async (id) => {
             const before = await example.world.describeLoadBalancer(id);
             const { observed, refusals } = await ensure(await example.driving());
@@ -51,7 +57,7 @@ export function ownershipFacts({ world, capabilities }: SuiteContext): void {
     it('one that stood in the way and went makes room', (t) =>
       withExample(world(), async (example) => {
         if (!loadBalancers.uniqueNames) return t.skip('names are not unique here');
-        const id = await example.world.createForeignLoadBalancer(example.desired.name, false);
+        const id = await example.world.createForeignLoadBalancer(example.desired.name, undefined);
         await ensure(await example.driving());
         await example.world.deleteLoadBalancer(id);
         await example.world.pass((await example.fresh()).settleMs);
@@ -66,7 +72,7 @@ export function ownershipFacts({ world, capabilities }: SuiteContext): void {
     it("somebody else's address is not used without consent", async (t) => {
       const { freeAddress } = world();
       if (!freeAddress) return t.skip('no address can be asked for here');
-      const address = await freeAddress(false);
+      const address = await freeAddress(undefined);
       await withExample(
         world(),
         async (example) => {
@@ -85,7 +91,8 @@ export function ownershipFacts({ world, capabilities }: SuiteContext): void {
     it('another address is refused without consent, and given with it', async (t) => {
       const { freeAddress } = world();
       if (!freeAddress) return t.skip('no address can be asked for here');
-      const [first, second] = [await freeAddress(true), await freeAddress(true)];
+      const consent = `${world().cluster}/default`;
+      const [first, second] = [await freeAddress(consent), await freeAddress(consent)];
       await withExample(
         world(),
         async (example) => {
@@ -120,11 +127,10 @@ function attachFacts(world: SuiteContext['world']): void {
     attach: { id, allowed },
   });
 
-  for (const [consent, allowed] of [
-    [true, false],
-    [false, true],
+  for (const [by, consent, allowed] of [
+    ['a consent tag', '/default', false],
+    ["the operator's list", undefined, true],
   ] as const) {
-    const by = consent ? 'a consent tag' : "the operator's list";
     it(`one that somebody else made is used with ${by}, and given back as it was`, () =>
       withExample(world(), async (example) =>
         withForeign(example, consent, async (id) => {
@@ -151,7 +157,7 @@ function attachFacts(world: SuiteContext['world']): void {
 
   it('one that somebody else made is not used without consent, and nothing is made instead', () =>
     withExample(world(), async (example) =>
-      withForeign(example, false, async (id) => {
+      withForeign(example, undefined, async (id) => {
         const before = await example.world.describeLoadBalancer(id);
         example.desired = attached(example.desired, id, false);
         const { calls, refusals } = await ensure(await example.driving());
@@ -165,11 +171,61 @@ function attachFacts(world: SuiteContext['world']): void {
       }),
     ));
 
+  for (const [whom, consent] of [
+    ['another namespace', '/team-a'],
+    ['another Service of the namespace', '/default/another'],
+    ['the whole cluster', ''],
+  ] as const) {
+    it(`one that is lent to ${whom} is not used`, () =>
+      withExample(world(), async (example) =>
+        withForeign(example, consent, async (id) => {
+          const before = await example.world.describeLoadBalancer(id);
+          example.desired = attached(example.desired, id, false);
+          const { calls, refusals } = await ensure(await example.driving());
+          assert.deepEqual([calls, refusals.map(({ reason }) => reason)], [0, ['ForeignLoadBalancer']]);
+          assert.match(refusals[0]?.message ?? '', new RegExp(`${example.world.cluster}/default`));
+          if (consent === '') assert.match(refusals[0]?.message ?? '', /--allow-cluster-wide-attach/);
+          assert.equal(await example.world.describeLoadBalancer(id), before);
+        }),
+      ));
+  }
+
+  it('one that is lent to the whole cluster is used where the operator lets it; later that stays, and grows no more', () =>
+    withExample(world(), async (example) =>
+      withForeign(example, '', async (id) => {
+        const before = await example.world.describeLoadBalancer(id);
+        const desired = attached(example.desired, id, false);
+        example.desired = { ...desired, clusterWideConsent: true };
+        const allowed = await ensure(await example.driving());
+        assert.deepEqual([allowed.refusals, allowed.observed?.attached], [[], true]);
+
+        example.desired = { ...desired, ports: [port(8443, 30444)] };
+        const stands = await ensure(await example.driving());
+        assert.deepEqual(
+          stands.refusals.map(({ reason }) => reason),
+          ['ClusterWideConsent'],
+        );
+        assert.ok(stands.calls > 0, 'the listener follows the node port');
+        assert.deepEqual([stands.observed?.id, stands.observed?.ingress], [id, allowed.observed?.ingress]);
+
+        example.desired = { ...desired, ports: [port(8443, 30444), port(9443, 30445)] };
+        const grows = await ensure(await example.driving());
+        assert.deepEqual(
+          grows.refusals.map(({ reason, ports }) => [reason, ports?.map((each) => each.port)]),
+          [['ForeignLoadBalancer', [9443]]],
+        );
+        assert.deepEqual([grows.calls, grows.observed?.attached], [0, true]);
+        await remove(await example.driving());
+        assert.equal(await example.world.describeLoadBalancer(id), before);
+      }),
+    ));
+
   it('a port that somebody else has on it is a conflict, and stays theirs', () =>
     withExample(world(), async (example) =>
-      withForeign(example, true, async (id) => {
+      withForeign(example, '/default /team-a', async (id) => {
         const { desired } = example;
-        const another = desiredFor(newOwner(example.world.cluster), example.vms);
+        const service = 'team-a/shop';
+        const another = desiredFor(newOwner(example.world.cluster), example.vms, { service });
         const others = await example.driving({ desired: attached(another, id, false), record: { id: undefined } });
         await ensure(others);
         const before = await example.world.describeLoadBalancer(id);
@@ -179,6 +235,9 @@ function attachFacts(world: SuiteContext['world']): void {
           refusals.map(({ reason }) => reason),
           ['Conflict'],
         );
+        // Who has it is told as far as the namespace, which is enough to ask.
+        assert.match(refusals[0]?.message ?? '', /namespace team-a/);
+        assert.doesNotMatch(refusals[0]?.message ?? '', /shop/);
         await remove(await example.driving());
         assert.equal(await example.world.describeLoadBalancer(id), before);
         await remove(others);

@@ -99,7 +99,7 @@ export function simulatedWorld({
     async createForeignLoadBalancer(name, consent) {
       const { loadBalancer } = loadBalancers.create(here, {
         name,
-        tags: consent ? { [ownerTags.consent]: cluster } : { team: 'somebody-else' },
+        tags: consent ? { [ownerTags.consent]: consent } : { team: 'somebody-else' },
         scheme: 'external',
         families: ['IPv4'],
         addresses: [],
@@ -142,7 +142,7 @@ export function simulatedWorld({
       if (loadBalancers.store.get(id)) loadBalancers.forget(id);
     },
     async freeAddress(consent) {
-      const tags = consent ? { [ownerTags.consent]: cluster } : { team: 'somebody-else' };
+      const tags = consent ? { [ownerTags.consent]: consent } : { team: 'somebody-else' };
       return addresses.reserve(here, { family: 'IPv4', scheme: 'external', tags }).address.ip;
     },
     async createForeignRoute(destination, vm: CloudVm) {

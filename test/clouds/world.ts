@@ -71,13 +71,13 @@ export interface CloudWorld {
   readonly refuseCredential?: (refused: boolean) => void;
   /** Everything but instances that there is in the cloud; foreign things too. */
   inventory(): Promise<readonly InventoryItem[]>;
-  /** A load balancer that somebody else made, with the tag that lets this cluster attach if `consent`. Answers its id. */
-  createForeignLoadBalancer(name: string, consent: boolean): Promise<string>;
+  /** A load balancer that somebody else made, with this consent tag, or without one. Answers its id. */
+  createForeignLoadBalancer(name: string, consent: string | undefined): Promise<string>;
   /** Everything that the cloud says about it, to see whether it has changed; undefined when it is gone. */
   describeLoadBalancer(id: string): Promise<string | undefined>;
   deleteLoadBalancer(id: string): Promise<void>;
-  /** An address that somebody has set aside, which a load balancer of this cluster may ask for if `consent`. Undefined: it cannot. */
-  readonly freeAddress?: (consent: boolean) => Promise<string>;
+  /** An address that somebody has set aside, with this consent tag or without one. Undefined: no load balancer can ask for one. */
+  readonly freeAddress?: (consent: string | undefined) => Promise<string>;
   /** A route that somebody else made. */
   createForeignRoute(destination: string, vm: CloudVm): Promise<void>;
   deleteForeignRoute(destination: string): Promise<void>;

@@ -23,9 +23,9 @@ function timedWorld() {
   const world = fakeOpenStackWorld({
     config: octaviaConfig,
     onCall: ({ operation }) => calls.push(operation),
-    octavia(fake, cluster, clock) {
+    octavia(fake, _cluster, clock) {
       clocks.push(clock);
-      const inner = fakeOctaviaWorld(fake, cluster);
+      const inner = fakeOctaviaWorld(fake);
       inner.octavia.takes = { createMs: 40_000, updateMs: 2000, deleteMs: 8000, nowMs: () => clock.monotonic() };
       return inner;
     },

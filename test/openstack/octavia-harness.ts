@@ -35,8 +35,8 @@ export async function octaviaHarness(config = ''): Promise<OctaviaHarness> {
   let made: { fake: FakeOpenStack; inner: ReturnType<typeof fakeOctaviaWorld> } | undefined;
   const world = fakeOpenStackWorld({
     config,
-    octavia(fake, cluster) {
-      made = { fake, inner: fakeOctaviaWorld(fake, cluster) };
+    octavia(fake) {
+      made = { fake, inner: fakeOctaviaWorld(fake) };
       return made.inner;
     },
   });

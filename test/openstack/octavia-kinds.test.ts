@@ -201,7 +201,7 @@ describe('kinds of Octavia load balancers', () => {
 
   it('a shared load balancer takes so many Services and no more', async () => {
     await open('[LoadBalancer]\nmax-shared-lb = 1\n');
-    const id = await harness.world.createForeignLoadBalancer('shared', true);
+    const id = await harness.world.createForeignLoadBalancer('shared', `${harness.world.cluster}/default`);
     const [balancer] = harness.octavia.balancers.values();
     balancer!.listeners[0]!.fields['tags'] = ['kube_service_kubernetes_default_first'];
     const driven = await harness.ensure({ attach: { id, allowed: false }, ports: [port(8443, 30443)] });
@@ -212,7 +212,7 @@ describe('kinds of Octavia load balancers', () => {
   it('of its own to a shared one and back only with consent, and without a trace', async () => {
     await open();
     const first = await harness.ensure();
-    const id = await harness.world.createForeignLoadBalancer('shared', true);
+    const id = await harness.world.createForeignLoadBalancer('shared', `${harness.world.cluster}/default`);
     const before = await harness.world.describeLoadBalancer(id);
     const refused = await harness.ensure({ attach: { id, allowed: false }, ports: [port(8443, 30443)] });
     assert.deepEqual(reasons(refused), ['AddressWouldChange']);
@@ -262,7 +262,7 @@ describe('kinds of Octavia load balancers', () => {
     const { edge } = await open();
     await harness.ensure();
     const own = harness.only();
-    (own.fields['tags'] as string[]).push(tag(ownerTags.consent, harness.world.cluster));
+    (own.fields['tags'] as string[]).push(tag(ownerTags.consent, `${harness.world.cluster}/default`));
     const { balancers } = await harness.driving();
     const [stale] = await harness.world.during(balancers.observeAll(harness.world.cluster));
     const other = desiredFor(newOwner(harness.world.cluster), harness.vms, {
@@ -293,7 +293,7 @@ describe('kinds of Octavia load balancers', () => {
       const { octavia, edge } = await open();
       await harness.ensure({ annotations: { [keys.keepFloatingIp]: keep } });
       const own = harness.only();
-      (own.fields['tags'] as string[]).push(tag(ownerTags.consent, harness.world.cluster));
+      (own.fields['tags'] as string[]).push(tag(ownerTags.consent, `${harness.world.cluster}/default`));
       const other = desiredFor(newOwner(harness.world.cluster), harness.vms, {
         ...{ ports: [port(443, 30443)], attach: { id: own.id, allowed: false } },
       });
@@ -319,7 +319,7 @@ describe('kinds of Octavia load balancers', () => {
 
   it('an address that two Services name goes to the first, and the second says so', async () => {
     const { fake, edge } = await open();
-    const free = floatingIpFor(fake, edge, { tags: [tag(ownerTags.consent, harness.world.cluster)] });
+    const free = floatingIpFor(fake, edge, { tags: [tag(ownerTags.consent, `${harness.world.cluster}/default`)] });
     const { balancers } = await harness.driving();
     const wishes = [1, 2].map(() =>
       desiredFor(newOwner(harness.world.cluster), harness.vms, { address: free.address }),

@@ -261,7 +261,7 @@ describe('the life of an Octavia load balancer', () => {
   it('an address of spec.loadBalancerIP that is on another port is a conflict', async () => {
     const { edge, fake } = await open();
     const one = floatingIpFor(fake, edge, {
-      tags: [tag(ownerTags.consent, harness.world.cluster)],
+      tags: [tag(ownerTags.consent, `${harness.world.cluster}/default`)],
       portId: fake.ports[1]!.id,
     });
     const driven = await harness.ensure({ address: one.address });

@@ -38,8 +38,8 @@ create-monitor = true
 type Json = Record<string, unknown>;
 
 const theirs = { team: 'somebody-else' };
-const tagsFor = (consent: boolean, cluster: string) =>
-  consent ? [tag(ownerTags.consent, cluster)] : [tag('team', theirs.team)];
+const tagsFor = (consent: string | undefined) =>
+  consent ? [tag(ownerTags.consent, consent)] : [tag('team', theirs.team)];
 
 /** What names an owner is one word, so that two runs can be compared. */
 export function plainName(name: unknown): string {
@@ -52,7 +52,7 @@ export interface FakeOctaviaWorld extends OctaviaWorld {
 }
 
 /** One that stands in a fake OpenStack, seen and touched without its API. */
-export function fakeOctaviaWorld(fake: FakeOpenStack, cluster: string): FakeOctaviaWorld {
+export function fakeOctaviaWorld(fake: FakeOpenStack): FakeOctaviaWorld {
   const octavia = addOctavia(fake);
   const edge = addFloatingIps(fake);
   const poolText = ({ fields, members, monitor }: FakePool) =>
@@ -101,7 +101,7 @@ export function fakeOctaviaWorld(fake: FakeOpenStack, cluster: string): FakeOcta
             vip_address: port.ips[0],
             vip_port_id: port.id,
             vip_subnet_id: subnetId,
-            tags: tagsFor(consent, cluster),
+            tags: tagsFor(consent),
           },
           'ACTIVE',
         ),
@@ -140,7 +140,7 @@ export function fakeOctaviaWorld(fake: FakeOpenStack, cluster: string): FakeOcta
       const at = fake.ports.findIndex((port) => port.id === one?.fields['vip_port_id']);
       if (at >= 0) fake.ports.splice(at, 1);
     },
-    freeAddress: async (consent) => floatingIpFor(fake, edge, { tags: tagsFor(consent, cluster) }).address,
+    freeAddress: async (consent) => floatingIpFor(fake, edge, { tags: tagsFor(consent) }).address,
     close: async () => {},
   };
 }

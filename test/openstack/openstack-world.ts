@@ -19,10 +19,10 @@ export const openStackCapabilities: CloudCapabilities = {
 /** The load balancers of the OpenStack under test, from behind. */
 export interface OctaviaWorld {
   inventory(): Promise<readonly InventoryItem[]>;
-  createForeignLoadBalancer(name: string, consent: boolean): Promise<string>;
+  createForeignLoadBalancer(name: string, consent: string | undefined): Promise<string>;
   describeLoadBalancer(id: string): Promise<string | undefined>;
   deleteLoadBalancer(id: string): Promise<void>;
-  readonly freeAddress?: (consent: boolean) => Promise<string>;
+  readonly freeAddress?: (consent: string | undefined) => Promise<string>;
   /** Removes what it made. */
   close(): Promise<void>;
 }

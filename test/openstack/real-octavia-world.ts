@@ -105,7 +105,7 @@ export function realOctaviaWorld({ call, list }: Connection, cluster: string): O
         loadbalancer: {
           name,
           vip_subnet_id: subnets[0]?.['id'],
-          tags: consent ? [tag(ownerTags.consent, cluster)] : [tag('team', 'somebody-else')],
+          tags: consent ? [tag(ownerTags.consent, consent)] : [tag('team', 'somebody-else')],
           listeners: [
             {
               ...{ name: 'theirs', protocol: 'TCP', protocol_port: 9000 },
@@ -135,7 +135,7 @@ export function realOctaviaWorld({ call, list }: Connection, cluster: string): O
       const answer = await call('network', 'POST', '/floatingips', { floatingip: wish });
       const one = answer?.['floatingip'] as Json;
       addresses.add(String(one['id']));
-      const tags = consent ? [tag(ownerTags.consent, cluster)] : [tag('team', 'somebody-else')];
+      const tags = consent ? [tag(ownerTags.consent, consent)] : [tag('team', 'somebody-else')];
       await call('network', 'PUT', `/floatingips/${String(one['id'])}/tags`, { tags });
       return String(one['floating_ip_address']);
     },

@@ -11,6 +11,7 @@ import { isEmptyPlan, type Plan } from '../../controller/plan/planned-change.ts'
 import { printPlan } from '../../controller/plan/print-plan.ts';
 import { makePlan } from '../../controller/plan/run-plan.ts';
 import { parseClusterCidrs } from '../../controller/routes/cluster-cidrs.ts';
+import { strictPolicy } from '../../controller/services/operator-policy.ts';
 import { type InProcessKube, inProcessKube } from '../nodes/harness/kube-in-process.ts';
 import { inProcessHttp } from '../sandbox/cloud/in-process.ts';
 import { createWorld, type World } from '../services/harness/world.ts';
@@ -48,7 +49,7 @@ describe('the plan', () => {
       options: {
         clusterName: 'blue',
         loadBalancerClasses: [],
-        attachable: [],
+        policy: strictPolicy,
         bounds: { clusterCidrs: cidrs, serviceCidrs: [], masks: {} },
         routes: true,
       },

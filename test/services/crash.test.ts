@@ -21,7 +21,7 @@ interface Operation {
 function lend(world: World): string {
   const { loadBalancer } = world.cloud.network.loadBalancers.create('demo/sim-1', {
     name: 'theirs',
-    tags: { 'mooring.dev/attachable-by': world.clusterUid },
+    tags: { 'mooring.dev/attachable-by': `${world.clusterUid}/default` },
     scheme: 'external',
     families: ['IPv4'],
     addresses: [],

@@ -1,16 +1,19 @@
 import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { annotations, finalizers } from '../../common/well-known.ts';
+import { strictPolicy } from '../../controller/services/operator-policy.ts';
 import { assertConverged } from './harness/converged.ts';
 import { createWorld, type Replica, type World } from './harness/world.ts';
 
 const cleanup = finalizers.loadBalancerCleanup;
 
+const allowing = (id: string) => ({ ...strictPolicy, attachable: [{ id, holder: undefined }] });
+
 describe('what is not provably ours', () => {
   let world: World;
   let replica: Replica;
   beforeEach(async () => {
-    world = createWorld({ half: { attachable: ['lb-none'], loadBalancerClasses: ['example.com/ours'] } });
+    world = createWorld({ half: { policy: allowing('lb-none'), loadBalancerClasses: ['example.com/ours'] } });
     replica = world.replica();
     world.node('n0');
     await replica.start();
@@ -153,7 +156,7 @@ describe('what is not provably ours', () => {
     });
 
     it('is used with its consent tag, and left whole when the Service goes', async () => {
-      const theirs = foreign('theirs', { 'mooring.dev/attachable-by': world.clusterUid });
+      const theirs = foreign('theirs', { 'mooring.dev/attachable-by': `${world.clusterUid}/default` });
       world.services.create('web', { annotations: attach(theirs.id) });
       await world.clock.advance(5000);
       assert.equal(world.services.condition('web')?.reason, 'Ensured');
@@ -185,7 +188,7 @@ describe('what is not provably ours', () => {
     it('is used where the operator allows it', async () => {
       const theirs = foreign('theirs');
       await replica.stop();
-      const other = world.replica({ half: { attachable: [theirs.id] } });
+      const other = world.replica({ half: { policy: allowing(theirs.id) } });
       await other.start();
       world.services.create('web', { annotations: attach(theirs.id) });
       await world.clock.advance(5000);
@@ -205,7 +208,7 @@ describe('what is not provably ours', () => {
         own?.addresses.map(({ ip }) => ip),
       );
       world.cloud.network.loadBalancers.update(theirs.id, {
-        tags: { 'mooring.dev/attachable-by': world.clusterUid },
+        tags: { 'mooring.dev/attachable-by': `${world.clusterUid}/default` },
       });
       world.services.annotate('web', { [annotations.allowAddressChange]: 'true' });
       await world.clock.advance(700_000);
@@ -235,7 +238,7 @@ describe('what is not provably ours', () => {
     const { address } = world.cloud.network.addresses.reserve('demo/sim-1', {
       scheme: 'external',
       family: 'IPv4',
-      tags: { 'mooring.dev/attachable-by': world.clusterUid },
+      tags: { 'mooring.dev/attachable-by': `${world.clusterUid}/default` },
     });
     assert.equal(address.ip, ip);
     await world.clock.advance(400_000);

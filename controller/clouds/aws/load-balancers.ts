@@ -188,9 +188,9 @@ function composed(nlb: NlbObserved | undefined, classic: ClassicObserved | undef
   const [first] = parts;
   if (!first) return undefined;
   const main = parts.find(stands) ?? parts.find(({ owner }) => owner !== undefined) ?? first;
-  const { id, name, owner, state, ingress, members, attached, adopted, consent, retained, createdAtMs, service } = main;
+  const { id, name, owner, state, ingress, members, attached, adopted, retained, createdAtMs, service } = main;
   return {
-    ...{ nlb, classic, id, name, owner, state, ingress, members, attached, consent, retained, createdAtMs, service },
+    ...{ nlb, classic, id, name, owner, state, ingress, members, attached, retained, createdAtMs, service },
     ...(adopted !== undefined && { adopted }),
   };
 }

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { accessTo, isKeptFor } from '../access.ts';
 import { type DesiredLoadBalancer, type IpFamily, ownerTags, type Refusal } from '../load-balancers.ts';
 import type { Address, Scheme } from './load-balancer-answer.ts';
 import { tagsFor } from './load-balancer-pieces.ts';
@@ -70,20 +71,19 @@ function spelling(address: string): string {
 }
 
 function checkNamed(
-  { address = '', families, owner }: DesiredLoadBalancer,
+  desired: DesiredLoadBalancer,
   named: Address | undefined,
   scheme: Scheme,
   heldBy: string | undefined,
 ): Address | Refusal {
+  const { address = '', families } = desired;
   const field = `spec.loadBalancerIP: ${JSON.stringify(address)}`;
   const unsupported = (message: string): Refusal => ({ reason: 'Unsupported', message: `${field} ${message}` });
   if (isIP(address) === 0) return unsupported('is no IP address');
   if (!named) return unsupported('is no reserved address of this region');
   if (!families.includes(named.family)) return unsupported(`is ${named.family}, expected ${families.join(' or ')}`);
-  if (!mayUse(named, owner)) {
-    const message = `${field} is address ${named.id}, which is not of this Service and has no tag ${ownerTags.consent} with ${owner.cluster}`;
-    return { reason: 'ForeignLoadBalancer', message };
-  }
+  const refusal = refusalOf(named, desired, field);
+  if (refusal) return refusal;
   if (named.scheme !== scheme) return unsupported(`is ${named.scheme}, and the load balancer is ${scheme}`);
   if (named.usedBy !== undefined && named.usedBy !== heldBy) {
     return { reason: 'Conflict', message: `${field} is in use by load balancer ${named.usedBy}` };
@@ -91,10 +91,13 @@ function checkNamed(
   return named;
 }
 
-/** Ours, kept from an earlier Service of this cluster, or with consent. */
-function mayUse({ tags }: Address, owner: DesiredLoadBalancer['owner']): boolean {
-  if (tags[ownerTags.consent] === owner.cluster || ownedBy(tags, owner)) return true;
-  return tags[ownerTags.cluster] === owner.cluster && tags[ownerTags.retained] !== undefined;
+/** Nothing against an address of this Service, one that a Service of its namespace kept, and one with consent. */
+function refusalOf({ id, tags }: Address, desired: DesiredLoadBalancer, field: string): Refusal | undefined {
+  const { owner, service } = desired;
+  if (ownedBy(tags, owner)) return undefined;
+  if (tags[ownerTags.cluster] === owner.cluster && isKeptFor(tags[ownerTags.retained], service)) return undefined;
+  const access = accessTo({ what: `${field}: address ${id}`, consent: tags[ownerTags.consent] }, desired);
+  return access.may === 'use' ? undefined : access.refusal;
 }
 
 /** Gives back those of ours that nobody uses, except these. */

@@ -198,7 +198,7 @@ function hostOf({ network }: World): string {
   const common = { tags: {}, clientToken: undefined };
   return network.loadBalancers.create(place, {
     ...{ name: 'theirs', scheme: 'external', families: ['IPv4', 'IPv6'], addresses: [], clientToken: undefined },
-    tags: { [ownerTags.consent]: cluster },
+    tags: { [ownerTags.consent]: `${cluster}/default` },
     pools: [{ ...common, name: 'p', healthCheck: undefined, sessionAffinity: undefined, members: [] }],
     listeners: [
       {

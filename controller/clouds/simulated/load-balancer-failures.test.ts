@@ -47,7 +47,7 @@ test('a failed load balancer is made anew with the address it had', async () => 
 test('a failed load balancer whose address would not come back stays until somebody consents', async () => {
   const world = newWorld();
   const client = world.connect();
-  const address = reserve(world, { [ownerTags.consent]: cluster });
+  const address = reserve(world, { [ownerTags.consent]: `${cluster}/default` });
   const { observed } = await reach(world, client, desiredWith({ address }));
   world.network.loadBalancers.setState(observed!.id!, 'failed');
   const refused = await reach(world, client, desiredWith(), observed!.id);

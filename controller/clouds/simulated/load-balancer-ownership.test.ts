@@ -101,11 +101,36 @@ const named: [string, (world: World) => string, string | undefined][] = [
   ['nobody has reserved', () => '203.0.113.7', 'Unsupported'],
   ['is no address', () => 'web.example', 'Unsupported'],
   ['somebody else has reserved', (world) => reserve(world, {}), 'ForeignLoadBalancer'],
-  ['somebody lends', (world) => reserve(world, { [ownerTags.consent]: cluster }), undefined],
+  ['somebody lends', (world) => reserve(world, { [ownerTags.consent]: `${cluster}/default` }), undefined],
+  [
+    'somebody lends to this Service',
+    (world) => reserve(world, { [ownerTags.consent]: `${cluster}/default/web` }),
+    undefined,
+  ],
+  [
+    'is lent to the cluster as a whole',
+    (world) => reserve(world, { [ownerTags.consent]: cluster }),
+    'ForeignLoadBalancer',
+  ],
+  [
+    'is lent to another namespace',
+    (world) => reserve(world, { [ownerTags.consent]: `${cluster}/evil` }),
+    'ForeignLoadBalancer',
+  ],
+  [
+    'a Service of another namespace has kept',
+    (world) => reserve(world, { [ownerTags.cluster]: cluster, [ownerTags.retained]: 'team-a/web' }),
+    'ForeignLoadBalancer',
+  ],
+  [
+    'was kept and does not tell for whom',
+    (world) => reserve(world, { [ownerTags.cluster]: cluster, [ownerTags.retained]: 'unknown' }),
+    'ForeignLoadBalancer',
+  ],
   ['somebody lends to another cluster', (world) => reserve(world, { [ownerTags.consent]: 'x' }), 'ForeignLoadBalancer'],
   [
-    'was kept from an earlier Service',
-    (world) => reserve(world, { [ownerTags.cluster]: cluster, [ownerTags.retained]: 'a/b' }),
+    'a Service of its namespace has kept',
+    (world) => reserve(world, { [ownerTags.cluster]: cluster, [ownerTags.retained]: 'default/old' }),
     undefined,
   ],
   [
@@ -113,7 +138,7 @@ const named: [string, (world: World) => string, string | undefined][] = [
     (world) => reserve(world, { [ownerTags.cluster]: cluster, [ownerTags.service]: 'other' }),
     'ForeignLoadBalancer',
   ],
-  ['is inside', (world) => reserve(world, { [ownerTags.consent]: cluster }, 'internal'), 'Unsupported'],
+  ['is inside', (world) => reserve(world, { [ownerTags.consent]: `${cluster}/default` }, 'internal'), 'Unsupported'],
 ];
 
 for (const [what, prepare, refusal] of named) {
@@ -142,7 +167,7 @@ for (const [what, prepare, refusal] of named) {
 
 test('an address that a load balancer of somebody else has is a conflict', async () => {
   const world = newWorld();
-  const ip = reserve(world, { [ownerTags.consent]: cluster });
+  const ip = reserve(world, { [ownerTags.consent]: `${cluster}/default` });
   const first = desiredWith({ address: ip, owner: { cluster, service: 'first' } });
   await reach(world, world.connect(), first);
   const { refusals } = await reach(world, world.connect(), desiredWith({ address: ip }));
@@ -155,12 +180,12 @@ test('an address that a load balancer of somebody else has is a conflict', async
 test('one port of a load balancer of somebody else is used with consent, and only our pieces go again', async () => {
   const world = newWorld();
   const client = world.connect();
-  const before = theirs(world, { tags: { [ownerTags.consent]: cluster } });
+  const before = theirs(world, { tags: { [ownerTags.consent]: `${cluster}/default` } });
   const attach = { id: before.id, allowed: false };
   const desired = desiredWith({ attach, ports: [https], members: membersOf(world, 2) });
   const { applied, observed } = await reach(world, client, desired);
   assert.deepEqual(does(applied), ['add pool', 'add listener']);
-  assert.deepEqual([observed?.attached, observed?.consent, observed?.id], [true, true, before.id]);
+  assert.deepEqual([observed?.attached, observed?.id], [true, before.id]);
   assert.deepEqual([observed?.owner, observed?.members.length], [desired.owner, 2]);
   const other = desiredWith({ attach, ports: [{ ...dns }], owner: { cluster, service: 'other' } });
   await reach(world, client, other);

@@ -1,3 +1,4 @@
+import { nameHolder } from '../access.ts';
 import {
   type DesiredLoadBalancer,
   type DesiredMember,
@@ -104,7 +105,7 @@ export function planPieces(wanted: Wanted, loadBalancer: LoadBalancer, mayAdd: b
         stepOf(subject, there.id, summary, { does: 'change listener', loadBalancer: id, id: there.id, change }),
       );
     } else if (there) {
-      const message = `${shown} of load balancer ${name} (${id}) is taken by listener ${there.id}, which is not of ${desired.service}`;
+      const message = `${shown} of load balancer ${name} (${id}) is taken by listener ${there.id} of ${nameHolder(there.tags[ownerTags.serviceName], desired)}`;
       refusals.push({ reason: 'Conflict', message, ports: [port] });
     } else if (mayAddListener) {
       const listener = newListener(wanted, port);

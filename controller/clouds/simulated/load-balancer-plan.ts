@@ -1,3 +1,4 @@
+import { accessTo } from '../access.ts';
 import { type DesiredLoadBalancer, type LoadBalancerPlan, ownerTags, type Refusal } from '../load-balancers.ts';
 import { planMarks } from './adoption.ts';
 import { freeAddress, namedIn, planAddresses, releases, sameAddress } from './load-balancer-addresses.ts';
@@ -45,8 +46,8 @@ function planOfItsOwn(wanted: Wanted, pieces: Pieces): SimulatedPlan {
   const host = hosts.find((one) => carriesPieces(one, subject.owner));
   if (host && !desired.mayChangeAddress) {
     const message = `${desired.service} uses load balancer ${host.id}, which somebody else made; one of its own has another address`;
-    const consent = host.tags[ownerTags.consent] === subject.owner.cluster;
-    const { steps, refusals } = planPieces(wanted, host, consent);
+    const { may } = accessTo({ what: `load balancer ${host.id}`, consent: host.tags[ownerTags.consent] }, desired);
+    const { steps, refusals } = planPieces(wanted, host, may === 'use');
     return { steps, refusals: [{ reason: 'AddressWouldChange', message }, ...refusals], waitMs: undefined };
   }
   if (foreign?.state === 'deleting') return waiting;
@@ -177,19 +178,19 @@ function planAttached(wanted: Wanted, pieces: Pieces): SimulatedPlan {
   if (pieces.own?.id === id) return planOwn(wanted, pieces, pieces.own);
   if (!host && observedFor !== id) return waiting;
   if (!host) return instead(refuse('Unsupported', `load balancer ${JSON.stringify(id)} does not exist in this region`));
-  if (!allowed && host.tags[ownerTags.consent] !== desired.owner.cluster) {
-    const message = `load balancer ${id} has no tag ${ownerTags.consent} with ${desired.owner.cluster}, and --attachable-load-balancers does not name it`;
-    return instead(refuse('ForeignLoadBalancer', message));
-  }
+  const served = ownListeners(host, subject.owner);
+  const consent = host.tags[ownerTags.consent];
+  const access = accessTo({ what: `load balancer ${id}`, consent, allowed, served }, desired);
+  if (access.may === 'nothing') return instead(access.refusal);
   const elsewhere = [pieces.own, ...pieces.hosts].filter(
     (one) => one && one !== host && (one === pieces.own || carriesPieces(one, subject.owner)),
   );
-  if (elsewhere.length > 0 && !desired.mayChangeAddress && ownListeners(host, subject.owner).length === 0) {
+  if (elsewhere.length > 0 && !desired.mayChangeAddress && served.length === 0) {
     const message = `${desired.service} uses load balancer ${elsewhere[0]!.id}, and ${id} has another address`;
     return instead(refuse('AddressWouldChange', message));
   }
   if (host.state === 'provisioning' || host.state === 'deleting') return waiting;
-  const refusals: Refusal[] = [];
+  const refusals: Refusal[] = access.may === 'keep' ? [access.refusal] : [];
   const { address } = desired;
   if (address !== undefined && !host.addresses.some(({ ip }) => sameAddress(ip, address))) {
     refusals.push(
@@ -200,11 +201,11 @@ function planAttached(wanted: Wanted, pieces: Pieces): SimulatedPlan {
   if (lacking.length > 0) {
     refusals.push(refuse('Unsupported', `spec.ipFamilies: load balancer ${id} has no ${lacking.join(', ')} address`));
   }
-  const inside = planPieces(wanted, host, true);
+  const inside = planPieces(wanted, host, access.may === 'use');
   const { own } = pieces;
   const steps = [...inside.steps];
   for (const other of pieces.hosts) if (other !== host) steps.push(...planDetach(subject, other));
-  if (own && own.state !== 'deleting' && inside.refusals.length === 0) {
+  if (own && own.state !== 'deleting' && inside.refusals.length === 0 && access.may === 'use') {
     const summary = `delete load balancer ${own.name}: ${desired.service} uses ${id}`;
     steps.push(stepOf(subject, own.id, summary, { does: 'delete load balancer', id: own.id }));
   }

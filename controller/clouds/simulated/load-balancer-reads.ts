@@ -156,13 +156,13 @@ export function loadBalancerReads({ transport, region, sets }: ReadParts): LoadB
     for (const one of all) {
       const owners = ownersIn(one, cluster);
       for (const owner of owners) groupOf(owner).loadBalancers.push(one);
-      if (owners.length === 0) rest.push(givenUp(one, undefined, cluster));
+      if (owners.length === 0) rest.push(givenUp(one, undefined));
     }
     for (const one of reserved) {
       if (one.tags[ownerTags.cluster] !== cluster) continue;
       const owner = ownerIn(one.tags, cluster);
       if (owner) groupOf(owner).addresses.push(one);
-      else if (!all.some(({ id }) => id === one.usedBy)) rest.push(givenUp(undefined, one, cluster));
+      else if (!all.some(({ id }) => id === one.usedBy)) rest.push(givenUp(undefined, one));
     }
     const owned = [...groups.values()].map(({ owner, found }) => {
       const own = found.loadBalancers.find(({ tags }) => ownedBy(tags, owner));

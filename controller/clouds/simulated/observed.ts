@@ -84,12 +84,11 @@ export function assemble(subject: Subject, found: Found): SimulatedObserved | un
     ingress: main && main !== foreign ? ingressOf(main, owner) : [],
     attached: main !== undefined && main === host && main !== own,
     ...(unmarked && { adopted: true }),
-    consent: main?.tags[ownerTags.consent] === owner.cluster,
   };
 }
 
 /** What was given up, as a list of the whole cluster shows it. */
-export function givenUp(loadBalancer: LoadBalancer | undefined, address: Address | undefined, cluster: string) {
+export function givenUp(loadBalancer: LoadBalancer | undefined, address: Address | undefined) {
   const tags = loadBalancer?.tags ?? address?.tags ?? {};
   const observed: SimulatedObserved = {
     pieces: {
@@ -106,7 +105,6 @@ export function givenUp(loadBalancer: LoadBalancer | undefined, address: Address
     members: [],
     ingress: [],
     attached: false,
-    consent: tags[ownerTags.consent] === cluster,
   };
   return observed;
 }

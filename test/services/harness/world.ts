@@ -17,6 +17,7 @@ import { createMemberSets } from '../../../controller/services/members/member-se
 import { memberSourceOf, withMembers } from '../../../controller/services/members/member-source.ts';
 import { memberMetrics } from '../../../controller/services/members/metrics.ts';
 import { serviceMetrics } from '../../../controller/services/metrics.ts';
+import { strictPolicy } from '../../../controller/services/operator-policy.ts';
 import { readsAnnotation } from '../../../controller/services/service-context.ts';
 import {
   createServiceHalf,
@@ -212,7 +213,7 @@ export function createWorld(options: WorldOptions = {}): World {
         clusterUid: async () => clusterUid,
         clusterName: 'blue',
         loadBalancerClasses: [],
-        attachable: [],
+        policy: { ...strictPolicy, retain: [{ to: 'all' }] },
         concurrentServiceSyncs: 32,
         auditMs: 600_000,
         ...options.half,

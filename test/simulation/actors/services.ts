@@ -81,7 +81,7 @@ export function createServices(truth: Truth, cluster: Cluster, dice: Dice, regio
     for (const tags of [{}, { [ownerTags.cluster]: 'another-cluster', [ownerTags.service]: 'another-service' }]) {
       loadBalancers.create(foreignPlace, { ...blank, name: `foreign-${Object.keys(tags).length}`, tags });
     }
-    const tags = { [ownerTags.consent]: ours };
+    const tags = { [ownerTags.consent]: `${ours}/${namespace}` };
     shared = loadBalancers.create(foreignPlace, { ...blank, name: 'shared', tags }).loadBalancer.id;
   }
 

@@ -11,6 +11,7 @@ import type { NetworkOptions } from '../../../controller/options/network-options
 import { createProcessMetrics } from '../../../controller/process-metrics.ts';
 import { createReplica, type ReplicaOptions } from '../../../controller/replica.ts';
 import { parseClusterCidrs } from '../../../controller/routes/cluster-cidrs.ts';
+import { strictPolicy } from '../../../controller/services/operator-policy.ts';
 import { writeTimeoutMs } from '../../../controller/write-api.ts';
 import type { SimulatedCloud } from '../../sandbox/cloud/cloud.ts';
 import { cloudHttp } from '../wires/cloud-wire.ts';
@@ -152,7 +153,7 @@ function networkOptions(scenario: Scenario): NetworkOptions {
   return {
     clusterName: 'simulated',
     loadBalancerClasses: [],
-    attachable: [],
+    policy: { ...strictPolicy, retain: [{ to: 'all' }], retainLimit: 10_000 },
     bounds: { clusterCidrs, serviceCidrs: [], masks: scenario.ipam ? { 4: 24 } : {} },
     routes: true,
     concurrentServiceSyncs: 10,

@@ -71,7 +71,6 @@ export function assemble(pieces: ClassicPieces): ClassicObserved | undefined {
     members: balancer !== undefined && isOurs ? membersOf(balancer, pieces) : [],
     attached: false,
     ...(adopted && { adopted }),
-    consent: balancer?.tags[ownerTags.consent] === subject.owner.cluster,
     retained: tags[ownerTags.retained] !== undefined,
     createdAtMs: balancer?.createdAtMs,
     service: tags[ownerTags.serviceName] ?? tags[ownerTags.retained] ?? (subject.service || undefined),

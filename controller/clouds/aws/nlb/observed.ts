@@ -167,7 +167,6 @@ export function assemble(pieces: Pieces): NlbObserved | undefined {
   const anything = own !== undefined || groups.length > 0 || marker !== undefined || ends;
   if (main === undefined && !anything) return undefined;
   const attached = main !== undefined && main !== own && hosts.includes(main);
-  const cluster = subject?.owner.cluster ?? main?.tags[ownerTags.cluster];
   return {
     kind: 'nlb',
     pieces,
@@ -182,7 +181,6 @@ export function assemble(pieces: Pieces): NlbObserved | undefined {
     members: membersOf(groups),
     attached,
     adopted: pieces.adopted,
-    consent: main !== undefined && cluster !== undefined && main.tags[ownerTags.consent] === cluster,
     // Those that it was left to use it.
     retained:
       main?.tags[ownerTags.retained] !== undefined || (subject === undefined && main?.tags[leftTag] !== undefined),

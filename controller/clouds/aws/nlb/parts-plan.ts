@@ -1,3 +1,4 @@
+import { nameHolder } from '../../access.ts';
 import { type LoadBalancerPlan, ownerTags, type Refusal } from '../../load-balancers.ts';
 import type { Listener, LoadBalancer, Pieces, TargetGroup } from './observed.ts';
 import { ownListeners, servesOthers } from './observed.ts';
@@ -107,7 +108,7 @@ function planListener(
 }
 
 function conflict({ desired }: Wanted, on: LoadBalancer, { port, protocol, tags }: Listener): Refusal {
-  const whose = tags[ownerTags.serviceName] ?? tags[ownerTags.service] ?? 'somebody else';
+  const whose = nameHolder(tags[ownerTags.serviceName], desired);
   return {
     reason: 'Conflict',
     message: `port ${port}: load balancer ${on.name} has a listener ${protocol} ${port} of ${whose}`,

@@ -1,4 +1,5 @@
 import { aws } from '../../../../common/provider-id/aws.ts';
+import { accessTo } from '../../access.ts';
 import { type DesiredLoadBalancer, type LoadBalancerPlan, ownerTags, type Refusal } from '../../load-balancers.ts';
 import type { ClusterTags } from '../cluster-tags.ts';
 import type { AwsConfig } from '../config.ts';
@@ -85,7 +86,8 @@ function planOfItsOwn(wanted: Wanted, pieces: Pieces | undefined): NlbPlan {
   const host = pieces?.hosts.find((one) => ownListeners(one, pieces, subject.owner).length > 0);
   if (pieces && host && !desired.mayChangeAddress) {
     const message = `${desired.service} uses load balancer ${host.arn}, which somebody else made; one of its own has another address`;
-    const inside = planInside(wanted, pieces, host, true);
+    const { may } = accessTo({ what: `load balancer ${host.arn}`, consent: host.tags[ownerTags.consent] }, desired);
+    const inside = planInside(may === 'use' ? wanted : asServed(wanted, pieces, host), pieces, host, true);
     return { ...inside, refusals: [{ reason: 'AddressWouldChange', message }, ...inside.refusals] };
   }
   const foreign = pieces?.foreign;
@@ -197,36 +199,39 @@ function planAttached(wanted: Wanted, pieces: Pieces | undefined, observed: NlbO
   const { owner } = subject;
   const host = pieces?.hosts.find(({ arn }) => arn === id);
   if (pieces?.own?.arn === id) return planOwn(wanted, pieces, pieces.own);
-  const instead = (reason: Refusal['reason'], message: string): NlbPlan => {
-    const refusal: Refusal = { reason, message };
+  const refuse = (reason: Refusal['reason'], message: string): NlbPlan => instead({ reason, message });
+  const instead = (refusal: Refusal): NlbPlan => {
     const current = pieces?.own ?? pieces?.hosts.find((one) => ownListeners(one, pieces, owner).length > 0);
     if (!pieces || !current) return { ...nothing, refusals: [refusal] };
-    const inside = planInside(wanted, pieces, current, current !== pieces.own);
+    const attached = current !== pieces.own;
+    const inside = planInside(attached ? asServed(wanted, pieces, current) : wanted, pieces, current, attached);
     return { ...inside, refusals: [refusal, ...inside.refusals] };
   };
   // A list of the whole cluster does not show what has none of our parts yet.
   if (!host && observed !== undefined && pieces?.subject?.attachTo !== id) return { ...nothing, waitMs };
   if (!host) {
     const message = `load balancer ${JSON.stringify(id)} does not exist in this region, expected the ARN of a network load balancer`;
-    return instead('Unsupported', message);
+    return refuse('Unsupported', message);
   }
-  if (host.type !== 'network') return instead('Unsupported', `load balancer ${id} is no network load balancer`);
-  if (!allowed && host.tags[ownerTags.consent] !== owner.cluster) {
-    const message = `load balancer ${id} has no tag ${ownerTags.consent} with ${owner.cluster}, and --attachable-load-balancers does not name it`;
-    return instead('ForeignLoadBalancer', message);
-  }
+  if (host.type !== 'network') return refuse('Unsupported', `load balancer ${id} is no network load balancer`);
   const { own, hosts } = pieces!;
+  const numbers = new Set(ownListeners(host, pieces!, owner).map(({ port }) => port));
+  const consent = host.tags[ownerTags.consent];
+  const on = desired.ports.filter(({ port }) => numbers.has(port));
+  const access = accessTo({ what: `load balancer ${id}`, consent, allowed, served: on }, desired);
+  if (access.may === 'nothing') return instead(access.refusal);
   const served = (one: LoadBalancer) => ownListeners(one, pieces!, owner).length > 0;
   const elsewhere = [...(own ? [own] : []), ...hosts.filter((one) => one !== host && served(one))];
   if (elsewhere.length > 0 && !desired.mayChangeAddress && !served(host)) {
     const message = `${desired.service} uses load balancer ${elsewhere[0]!.arn}, and ${id} has another address`;
-    return instead('AddressWouldChange', message);
+    return refuse('AddressWouldChange', message);
   }
-  const refusals: Refusal[] = [];
+  const refusals: Refusal[] = access.may === 'keep' ? [access.refusal] : [];
   if (desired.families.includes('IPv6') && host.addressType === 'ipv4')
     refusals.push({ reason: 'Unsupported', message: `spec.ipFamilies: load balancer ${id} has no IPv6 address` });
   if (wanted.settings.refusals.length > 0 && !served(host)) return { ...nothing, refusals };
-  const inside = planInside(wanted, pieces!, host, true);
+  const asAllowed = access.may === 'use' ? wanted : asServed(wanted, pieces!, host);
+  const inside = planInside(asAllowed, pieces!, host, true);
   const steps = [...inside.steps];
   for (const other of hosts)
     if (other !== host) steps.push(...planLeavingHost(subject, other, pieces!, desired.retain));
@@ -234,11 +239,18 @@ function planAttached(wanted: Wanted, pieces: Pieces | undefined, observed: NlbO
   steps.push(...left.steps);
   const others = own && conflictOf(subject, pieces!, own);
   if (others) refusals.push(others);
-  if (own && !others && inside.refusals.length === 0 && inside.waitMs === undefined) {
+  const moved = access.may === 'use' && inside.refusals.length === 0 && inside.waitMs === undefined;
+  if (own && !others && moved) {
     const summary = `delete load balancer ${own.name}: ${desired.service} uses ${id}`;
     steps.push(stepOf(subject, own.arn, summary, { does: 'delete load balancer', arn: own.arn }));
   }
   return { steps, refusals: [...refusals, ...inside.refusals], waitMs: inside.waitMs ?? left.waitMs };
+}
+
+/** With those listeners alone that stand: nothing more is added to a load balancer of somebody else. */
+function asServed(wanted: Wanted, pieces: Pieces, host: LoadBalancer): Wanted {
+  const ports = new Set(ownListeners(host, pieces, wanted.subject.owner).map(({ port }) => port));
+  return { ...wanted, listeners: wanted.listeners.filter(({ port }) => ports.has(port)) };
 }
 
 /** Why a load balancer of ours cannot go: somebody else uses it, too. */

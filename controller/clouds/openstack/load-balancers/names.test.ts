@@ -4,12 +4,14 @@ import {
   classicName,
   floatingIpDescription,
   isPieceName,
+  leftMark,
   markIn,
   ownerMark,
   pieceName,
   retainedMark,
   securityGroupName,
   serviceIn,
+  serviceOfClassicName,
   withMark,
 } from './names.ts';
 
@@ -44,7 +46,23 @@ describe('names of OpenStack things', () => {
     assert.equal(markIn('Floating IP for Kubernetes external service a/b from cluster c'), undefined);
     assert.equal(markIn(`${ownerMark(owner)} and more`), undefined);
     assert.deepEqual(markIn(withMark('x', retainedMark(owner))), {
-      ...{ cluster: owner.cluster, service: undefined, keep: false },
+      ...{ cluster: owner.cluster, service: undefined, keep: false, keptFor: undefined },
     });
+  });
+
+  it('one that was kept tells for whom, also where an earlier version has marked it', () => {
+    const description = 'Floating IP for Kubernetes external service team-a/web';
+    const named = withMark(description, retainedMark(owner, 'team-b/api'));
+    assert.equal(markIn(named)?.keptFor, 'team-b/api');
+    assert.equal(markIn(named)?.service, undefined);
+    assert.equal(markIn(withMark(description, retainedMark(owner)))?.keptFor, 'team-a/web');
+    assert.equal(markIn(withMark(description, leftMark(owner)))?.keptFor, undefined);
+    const longest = withMark(`${description}${'x'.repeat(300)}`, retainedMark(owner, long));
+    assert.deepEqual([longest.length, markIn(longest)?.keptFor], [255, long]);
+  });
+
+  it('a Service is read from the name that the classic controller gives its load balancer', () => {
+    assert.equal(serviceOfClassicName('kube_service_my_cluster_shop_web-1'), 'shop/web-1');
+    assert.equal(serviceOfClassicName('mooring.dev/port=TCP-80'), undefined);
   });
 });

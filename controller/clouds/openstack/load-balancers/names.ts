@@ -12,6 +12,12 @@ export function classicName({ service, clusterName }: Named): string {
 
 export const classicPrefix = 'kube_service_';
 
+/** `namespace/name` of a Service, by the name that the classic controller gives its load balancer; undefined for any other text. */
+export function serviceOfClassicName(name: string): string | undefined {
+  const match = /^kube_service_.*_([a-z0-9-]+)_([a-z0-9-]+)$/.exec(name);
+  return match ? `${match[1]}/${match[2]}` : undefined;
+}
+
 /** Of the piece for the port at this place in the Service. */
 export function pieceName(kind: 'listener' | 'pool' | 'monitor', index: number, loadBalancerName: string): string {
   return cut(`${kind}_${index}_${loadBalancerName}`);
@@ -62,9 +68,13 @@ export function ownerMark({ cluster, service }: Owner, keep = false): string {
   return `[mooring ${cluster} ${service}${keep ? ' keep' : ''}]`;
 }
 
-/** On what stays after its Service. */
-export function retainedMark({ cluster }: Pick<Owner, 'cluster'>): string {
-  return `[mooring ${cluster} retained]`;
+/**
+ * On what stays after its Service.
+ *
+ * @param service `namespace/name` that it was of; undefined where nothing says so
+ */
+export function retainedMark({ cluster }: Pick<Owner, 'cluster'>, service?: string): string {
+  return `[mooring ${cluster} retained${service === undefined ? '' : ` ${service}`}]`;
 }
 
 /** On what others still use, and nobody has asked to keep. */
@@ -73,14 +83,28 @@ export function leftMark({ cluster }: Pick<Owner, 'cluster'>): string {
 }
 
 const markForm = /\[mooring (\S+) (\S+?)( keep)?\]$/;
+const retainedForm = /\[mooring (\S+) retained(?: (\S+\/\S+))?\]$/;
 
-/** Whose something is by the mark in its description; without a service it was kept. */
-export function markIn(
-  description: string,
-): { readonly cluster: string; readonly service: string | undefined; readonly keep: boolean } | undefined {
+export interface Mark {
+  readonly cluster: string;
+  /** UID of the Service that has it; undefined = it outlived its Service. */
+  readonly service: string | undefined;
+  readonly keep: boolean;
+  /** `namespace/name` of the Service that it outlived on purpose, where that is known. */
+  readonly keptFor?: string | undefined;
+}
+
+/** Whose something is by the mark in its description. */
+export function markIn(description: string): Mark | undefined {
+  const retained = retainedForm.exec(description);
+  // Earlier versions marked without the Service, whose name is in the description before the mark.
+  if (retained !== null) {
+    const keptFor = retained[2] ?? serviceIn(description);
+    return { cluster: retained[1]!, service: undefined, keep: false, keptFor };
+  }
   const match = markForm.exec(description);
   if (match === null) return undefined;
-  const service = match[2] === 'retained' || match[2] === 'left' ? undefined : match[2];
+  const service = match[2] === 'left' ? undefined : match[2];
   return { cluster: match[1]!, service, keep: match[3] !== undefined };
 }
 

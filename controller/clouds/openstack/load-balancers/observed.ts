@@ -3,7 +3,7 @@ import { ownerTags } from '../../load-balancers.ts';
 import type { FloatingIp, Listener, LoadBalancer, Member, NodePort, Pool, SecurityGroup } from './answer.ts';
 import { classicFloatingIpDescription, classicName, isPieceName, markIn } from './names.ts';
 import type { NetworkFacts } from './network-facts.ts';
-import { consents, namesOwner, octaviaTags, ownedBy, tagValue } from './tags.ts';
+import { namesOwner, octaviaTags, ownedBy, tagValue } from './tags.ts';
 
 /** Whose things are looked at. */
 export interface Subject {
@@ -154,7 +154,6 @@ export function assemble(subject: Subject, found: Found, options: AssembleOption
     members: main === undefined ? [] : membersOf(ourPools(main, subject, isOwn)),
     attached: main !== undefined && !isOwn,
     ...(isOwn && pieces.adopted ? { adopted: true } : {}),
-    consent: main !== undefined && consents(main.tags, owner.cluster),
     retained: false,
     createdAtMs: main?.createdAtMs,
     service: (own && tagValue(own.tags, ownerTags.serviceName)) ?? (subject.service || undefined),
@@ -194,7 +193,6 @@ export function givenUp(
     ingress: [],
     members: [],
     attached: false,
-    consent: consents(loadBalancer.tags, cluster),
     retained: true,
     createdAtMs: loadBalancer.createdAtMs,
     service: tagValue(loadBalancer.tags, ownerTags.retained),
@@ -255,7 +253,6 @@ function estranged(one: LoadBalancer, subject: Subject, rest: Omit<Found, 'loadB
     ingress: [],
     members: [],
     attached: false,
-    consent: consents(one.tags, subject.owner.cluster),
     retained: false,
     createdAtMs: one.createdAtMs,
     service: undefined,

@@ -1,5 +1,5 @@
+import { accessTo } from '../../access.ts';
 import type { Refusal } from '../../load-balancers.ts';
-import { ownerTags } from '../../load-balancers.ts';
 import { keys } from './annotations.ts';
 import type { LoadBalancer } from './answer.ts';
 import { classicName, classicPrefix } from './names.ts';
@@ -10,8 +10,8 @@ import { planLeaving, planPieces, servesOthers } from './plan-pieces.ts';
 import { planSecurityGroup } from './plan-security-group.ts';
 import { isPending, nothing, type OctaviaPlan, waitFor } from './plan-wait.ts';
 import { stepOf } from './step.ts';
-import { consents } from './tags.ts';
-import type { Wanted } from './wanted.ts';
+import { consentOf } from './tags.ts';
+import { transportOf, type Wanted } from './wanted.ts';
 
 /** Our listeners and pools on a load balancer that somebody else made, by its consent or the operator's. */
 export function planAttached(wanted: Wanted, pieces: Pieces | undefined): OctaviaPlan {
@@ -33,12 +33,12 @@ export function planAttached(wanted: Wanted, pieces: Pieces | undefined): Octavi
   if (!host && pieces !== undefined && pieces.subject.attachTo !== id) return { ...nothing, waitMs: 1000 };
   if (!pieces || !host)
     return instead(refuse('Unsupported', `load balancer ${JSON.stringify(id)} does not exist in this project`));
-  if (!allowed && !consents(host.tags, desired.owner.cluster)) {
-    const message = `load balancer ${id} has no tag ${ownerTags.consent}=${desired.owner.cluster}, and --attachable-load-balancers does not name it`;
-    return instead(refuse('ForeignLoadBalancer', message));
-  }
+  const ours = ourListeners(host, subject, false);
+  const served = ours.map(({ port, protocol }) => ({ port, protocol: transportOf(protocol) }));
+  const access = accessTo({ what: `load balancer ${id}`, consent: consentOf(host.tags), allowed, served }, desired);
+  if (access.may === 'nothing') return instead(access.refusal);
   const elsewhere = pieces.own ?? pieces.hosts.find((one) => one !== host && carriesPieces(one, subject));
-  if (elsewhere && !desired.mayChangeAddress && ourListeners(host, subject, false).length === 0) {
+  if (elsewhere && !desired.mayChangeAddress && ours.length === 0) {
     const message = `${desired.service} uses load balancer ${elsewhere.id}, and ${id} has another address`;
     return instead(refuse('AddressWouldChange', message));
   }
@@ -50,9 +50,9 @@ export function planAttached(wanted: Wanted, pieces: Pieces | undefined): Octavi
       waitMs: undefined,
     };
   }
-  const refusals: Refusal[] = [];
+  const refusals: Refusal[] = access.may === 'keep' ? [access.refusal] : [];
   const others = sharers(host, wanted);
-  const joins = ourListeners(host, subject, false).length === 0;
+  const joins = ours.length === 0;
   if (joins && others + 1 > config.maxShared) {
     const message = `load balancer ${id} serves ${others} Services already; max-shared-lb of the cloud config is ${config.maxShared}`;
     return instead(refuse('Conflict', message));
@@ -79,11 +79,12 @@ export function planAttached(wanted: Wanted, pieces: Pieces | undefined): Octavi
   if (host.vipAddress.includes(':') !== (settings.family === 'IPv6')) {
     refusals.push(refuse('Unsupported', `spec.ipFamilies: load balancer ${id} has no ${settings.family} address`));
   }
-  const inside = planPieces(wanted, host, false, true);
+  const inside = planPieces(wanted, host, false, access.may === 'use');
   const steps = [...inside.steps];
   for (const other of pieces.hosts) if (other !== host && !isPending(other)) steps.push(...planLeaving(pieces, other));
   const { own } = pieces;
-  if (own && !isPending(own) && inside.refusals.length === 0 && !servesOthers(own, subject)) {
+  const moved = access.may === 'use' && inside.refusals.length === 0;
+  if (own && !isPending(own) && moved && !servesOthers(own, subject)) {
     const summary = `delete load balancer ${own.name}: ${desired.service} uses ${id}`;
     steps.push(stepOf(subject, own.id, summary, { does: 'delete load balancer', id: own.id, cascade: true }));
   }

@@ -1,3 +1,4 @@
+import { accessTo } from '../../access.ts';
 import type { Refusal } from '../../load-balancers.ts';
 import type { LoadBalancer } from './answer.ts';
 import { addressOf, isOurFloatingIp, type Pieces } from './observed.ts';
@@ -6,7 +7,7 @@ import { claimFloatingIp, wantsVip } from './plan-floating-ip.ts';
 import { servesOthers } from './plan-pieces.ts';
 import { nothing, type OctaviaPlan } from './plan-wait.ts';
 import { type OctaviaStep, stepOf } from './step.ts';
-import { consents } from './tags.ts';
+import { consentOf } from './tags.ts';
 import type { Wanted } from './wanted.ts';
 
 /**
@@ -40,7 +41,7 @@ export function planFailed(wanted: Wanted, pieces: Pieces, own: LoadBalancer): O
     attached !== undefined &&
     desired.address === attached.address &&
     pieces.named !== undefined &&
-    consents(pieces.named.tags, subject.owner.cluster);
+    accessTo({ what: '', consent: consentOf(pieces.named.tags) }, desired).may === 'use';
   const survives =
     shown === undefined ||
     (attached !== undefined

@@ -1,11 +1,12 @@
 import { isIP } from 'node:net';
-import { ownerTags, type Refusal } from '../../load-balancers.ts';
+import { accessTo, isKeptFor } from '../../access.ts';
+import type { Refusal } from '../../load-balancers.ts';
 import type { FloatingIp, LoadBalancer } from './answer.ts';
-import { floatingIpDescription, markIn, retainedMark, withMark } from './names.ts';
+import { floatingIpDescription, markIn, retainedMark, serviceIn, withMark } from './names.ts';
 import { floatingPool } from './network-facts.ts';
 import { addressOf, isOurFloatingIp, type Pieces, type Subject } from './observed.ts';
 import { type OctaviaStep, stepOf } from './step.ts';
-import { consents } from './tags.ts';
+import { consentOf } from './tags.ts';
 import type { Wanted } from './wanted.ts';
 
 export interface AddressPlan {
@@ -128,10 +129,10 @@ function namedFloatingIp({ desired }: Wanted, pieces: Pieces): FloatingIp | Refu
     return undefined;
   const field = `spec.loadBalancerIP: ${JSON.stringify(desired.address)}`;
   const mark = markIn(named.description);
-  const kept = mark?.cluster === desired.owner.cluster && mark.service === undefined;
-  if (!isOurs(named, pieces) && !kept && !consents(named.tags, desired.owner.cluster)) {
-    const message = `${field} is floating IP ${named.id}, which is not of this Service and has no tag ${ownerTags.consent}=${desired.owner.cluster}`;
-    return { reason: 'ForeignLoadBalancer', message };
+  const kept = mark?.cluster === desired.owner.cluster && isKeptFor(mark.keptFor, desired.service);
+  if (!isOurs(named, pieces) && !kept) {
+    const access = accessTo({ what: `${field}: floating IP ${named.id}`, consent: consentOf(named.tags) }, desired);
+    if (access.may !== 'use') return access.refusal;
   }
   if (named.portId !== undefined && named.portId !== own?.vipPortId) {
     return { reason: 'Conflict', message: `${field} is in use by port ${named.portId}` };
@@ -189,7 +190,8 @@ export function giveUpFloatingIp(
   markOf = retainedMark,
 ): OctaviaStep {
   const { subject } = pieces;
-  const text = withMark(description.replace(/ ?\[[^\]]*\]$/, ''), markOf(subject.owner));
+  const mark = markOf(subject.owner, subject.service || serviceIn(description));
+  const text = withMark(description.replace(/ ?\[[^\]]*\]$/, ''), mark);
   return stepOf(subject, id, `give up floating IP ${address}, which stays`, {
     does: 'update floating IP',
     id,

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
+import { nameHolder } from '../../access.ts';
 import { type DesiredPort, ownerTags, type Refusal } from '../../load-balancers.ts';
 import type { Listener, LoadBalancer, Pool } from './answer.ts';
-import { leftMark } from './names.ts';
+import { leftMark, serviceOfClassicName } from './names.ts';
 import { ourListeners, ourPools, type Pieces, type Subject } from './observed.ts';
 import { memberSteps } from './plan-members.ts';
 import { type ListenerChange, type OctaviaStep, type PoolChange, stepOf } from './step.ts';
@@ -50,7 +51,8 @@ export function planPieces(wanted: Wanted, loadBalancer: LoadBalancer, isOwn: bo
     );
     const stranger = onPort.find((one) => !ours.includes(one));
     if (stranger) {
-      const message = `${shown} of load balancer ${name} (${id}) is taken by listener ${stranger.id}, which is not of ${desired.service}`;
+      const holder = stranger.tags.map(serviceOfClassicName).find((service) => service !== undefined);
+      const message = `${shown} of load balancer ${name} (${id}) is taken by listener ${stranger.id} of ${nameHolder(holder, desired)}`;
       refusals.push({ reason: 'Conflict', message, ports: [port] });
       continue;
     }

@@ -1,3 +1,4 @@
+import { accessTo } from '../../access.ts';
 import type { DesiredLoadBalancer } from '../../load-balancers.ts';
 import type { LoadBalancerConfig } from '../load-balancer-config.ts';
 import { featuresOf } from './features.ts';
@@ -8,7 +9,7 @@ import { foreignId, planOwn } from './plan-own.ts';
 import { planPieces } from './plan-pieces.ts';
 import { isPending, lookedAt, nothing, type OctaviaPlan, waitFor } from './plan-wait.ts';
 import { readSettings } from './settings.ts';
-import { consents } from './tags.ts';
+import { consentOf } from './tags.ts';
 import { memberRefusals, type Wanted } from './wanted.ts';
 
 export interface PlanParts {
@@ -50,7 +51,8 @@ function planOfItsOwn(wanted: Wanted, pieces: Pieces | undefined): OctaviaPlan {
   if (pieces && host && !desired.mayChangeAddress) {
     const message = `${desired.service} uses load balancer ${host.id}, which somebody else made; one of its own has another address`;
     if (isPending(host)) return waitFor(host);
-    const { steps, refusals } = planPieces(wanted, host, false, consents(host.tags, subject.owner.cluster));
+    const { may } = accessTo({ what: `load balancer ${host.id}`, consent: consentOf(host.tags) }, desired);
+    const { steps, refusals } = planPieces(wanted, host, false, may === 'use');
     return { steps, refusals: [{ reason: 'AddressWouldChange', message }, ...refusals], waitMs: undefined };
   }
   if (settings.namedId !== undefined) return { ...nothing, refusals: [foreignId(settings.namedId)] };

@@ -31,7 +31,14 @@ function read({ annotations = {}, config = '', minor = 26, desired = {} }: Given
       members: [],
     },
     ...{ sessionAffinity: undefined, trafficPolicy: 'Cluster', healthCheck: { port: 10_256, path: '/healthz' } },
-    ...{ address: undefined, annotations, attach: undefined, mayChangeAddress: false, retain: false },
+    ...{
+      address: undefined,
+      annotations,
+      attach: undefined,
+      mayChangeAddress: false,
+      clusterWideConsent: false,
+      retain: false,
+    },
     ...desired,
   };
   return readSettings(service, { config: section, features: featuresOf(minor, section.provider) });

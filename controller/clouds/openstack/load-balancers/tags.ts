@@ -44,8 +44,10 @@ export function namesOwner(tags: Tags): boolean {
   return tags.some((one) => one.startsWith(`${ownerTags.service}=`) || one.startsWith(classicPrefix));
 }
 
-export function consents(tags: Tags, cluster: string): boolean {
-  return tags.includes(tag(ownerTags.consent, cluster));
+/** Values of the consent tag, which may be there several times. */
+export function consentOf(tags: Tags): readonly string[] {
+  const prefix = tag(ownerTags.consent, '');
+  return tags.filter((one) => one.startsWith(prefix)).map((one) => one.slice(prefix.length));
 }
 
 /** Tags without those of these keys. */

@@ -101,6 +101,7 @@ export function desiredWith(changes: Partial<DesiredLoadBalancer> = {}): Desired
     members: [],
     attach: undefined,
     mayChangeAddress: false,
+    clusterWideConsent: false,
     retain: false,
     ...changes,
   };

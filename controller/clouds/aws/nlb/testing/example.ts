@@ -37,6 +37,7 @@ export function desired(fields: Partial<DesiredLoadBalancer> = {}): DesiredLoadB
     members: [member(1), member(2)],
     attach: undefined,
     mayChangeAddress: false,
+    clusterWideConsent: false,
     retain: false,
     ...fields,
   };

@@ -1,0 +1,78 @@
+import { claimantOf, consentFor, printConsent } from './consent.ts';
+import {
+  type DesiredLoadBalancer,
+  type DesiredPort,
+  ownerTags,
+  type Protocol,
+  type Refusal,
+} from './load-balancers.ts';
+
+/**
+ * What a Service may do with a resource that somebody else made.
+ *
+ * - `use`: everything
+ * - `keep`: what it has there stays and is kept up to date, and nothing is added: it came there when a tag that names the whole cluster was enough
+ * - `nothing`
+ */
+export type Access = { readonly may: 'use' } | { readonly may: 'keep' | 'nothing'; readonly refusal: Refusal };
+
+export interface AskedFor {
+  /** For messages: `load balancer lb-1`. */
+  readonly what: string;
+  /** Values of its consent tag. */
+  readonly consent: string | readonly string[] | undefined;
+  /** Whether the operator's allow-list names it for this Service; undefined where no list could. */
+  readonly allowed?: boolean;
+  /** What the Service has on it. */
+  readonly served?: readonly { readonly port: number; readonly protocol: Protocol }[];
+}
+
+type Asks = Pick<DesiredLoadBalancer, 'owner' | 'service' | 'clusterWideConsent' | 'ports'>;
+
+/** Whether its consent tag, the operator's list or the operator's flag lets the Service use it. Pure. */
+export function accessTo({ what, consent, allowed, served = [] }: AskedFor, desired: Asks): Access {
+  const claimant = claimantOf(desired.owner.cluster, desired.service);
+  const kind = consentFor(consent, claimant);
+  if (allowed === true || kind === 'named' || (kind === 'cluster-wide' && desired.clusterWideConsent))
+    return { may: 'use' };
+  const whole = printConsent({ ...claimant, name: undefined });
+  if (kind === 'none') {
+    const unlisted =
+      allowed === undefined ? '' : `, and --attachable-load-balancers does not name it for ${desired.service}`;
+    const message = `${what} has no tag ${ownerTags.consent} with ${whole} or ${printConsent(claimant)}${unlisted}`;
+    return { may: 'nothing', refusal: { reason: 'ForeignLoadBalancer', message } };
+  }
+  const message = `${what}: its tag ${ownerTags.consent} names the whole cluster; make it ${whole}, or run the controller with --allow-cluster-wide-attach`;
+  const isServed = ({ port, protocol }: DesiredPort) =>
+    served.some((one) => one.port === port && one.protocol === protocol);
+  const ports = desired.ports.filter((port) => !isServed(port));
+  if (ports.length === desired.ports.length)
+    return { may: 'nothing', refusal: { reason: 'ForeignLoadBalancer', message } };
+  if (ports.length > 0)
+    return {
+      may: 'keep',
+      refusal: { reason: 'ForeignLoadBalancer', message: `${message}; until then no port is added`, ports },
+    };
+  return { may: 'keep', refusal: { reason: 'ClusterWideConsent', message: `${message}; what is there stays` } };
+}
+
+/**
+ * Who has what a Service asks for, for its message: in full within its namespace, otherwise the namespace alone.
+ *
+ * @param holder `namespace/name` as tagged; undefined where the tags do not say
+ */
+export function nameHolder(holder: string | undefined, { service }: Pick<DesiredLoadBalancer, 'service'>): string {
+  if (holder === undefined || !holder.includes('/')) return 'somebody else';
+  const [namespace = ''] = holder.split('/');
+  return namespace === service.split('/')[0] ? `Service ${holder}` : `a Service of namespace ${namespace}`;
+}
+
+/**
+ * Whether something that outlived its Service may become that of another one: of the same namespace alone.
+ *
+ * @param keptFor `namespace/name` of the Service that it was of; undefined where nothing says so
+ */
+export function isKeptFor(keptFor: string | undefined, service: string): boolean {
+  if (keptFor === undefined || !keptFor.includes('/')) return false;
+  return keptFor.split('/')[0] === service.split('/')[0];
+}

@@ -1,0 +1,64 @@
+import { claimantOf, type Holder, includes, parseHolder } from '../clouds/consent.ts';
+import type { ServiceView } from './service-view.ts';
+
+/** What the operator lets the users of namespaces do beyond what their own Services need. */
+export interface OperatorPolicy {
+  /** `--attachable-load-balancers`. */
+  readonly attachable: readonly AttachGrant[];
+  /** `--allow-cluster-wide-attach`. */
+  readonly clusterWideAttach: boolean;
+  /** `--allow-retain`. */
+  readonly retain: readonly RetainGrant[];
+  /** `--retained-load-balancers-limit`: of one namespace. */
+  readonly retainLimit: number;
+}
+
+/** A load balancer that Services may name without a consent tag. */
+export interface AttachGrant {
+  readonly id: string;
+  /** Undefined = Services of every namespace. */
+  readonly holder: Holder | undefined;
+}
+
+/** Whose Services may ask that their load balancer stays. */
+export type RetainGrant =
+  | { readonly to: 'all' }
+  | { readonly to: 'namespace'; readonly namespace: string }
+  | { readonly to: 'class'; readonly name: string };
+
+/** Nothing is allowed. */
+export const strictPolicy: OperatorPolicy = { attachable: [], clusterWideAttach: false, retain: [], retainLimit: 5 };
+
+/** Reads `ID` or `ID=NAMESPACE[/NAME]`; undefined when it is neither. Ids hold no `=`. */
+export function parseAttachGrant(text: string): AttachGrant | undefined {
+  const [id = '', holder, ...more] = text.split('=');
+  if (!/^\S+$/.test(id) || more.length > 0) return undefined;
+  if (holder === undefined) return { id, holder: undefined };
+  const parsed = parseHolder(holder);
+  return parsed && { id, holder: parsed };
+}
+
+/** Reads `NAMESPACE`, `class:NAME` or `*`; undefined when it is none of them. */
+export function parseRetainGrant(text: string): RetainGrant | undefined {
+  if (text === '*') return { to: 'all' };
+  const name = /^class:(\S+)$/.exec(text)?.[1];
+  if (name !== undefined) return { to: 'class', name };
+  const holder = parseHolder(text);
+  return holder === undefined || holder.name !== undefined ? undefined : { to: 'namespace', ...holder };
+}
+
+/** @param service `namespace/name` */
+export function mayAttach({ attachable }: OperatorPolicy, id: string, service: string): boolean {
+  const claimant = claimantOf('', service);
+  return attachable.some((grant) => grant.id === id && (!grant.holder || includes(grant.holder, claimant)));
+}
+
+export function mayRetain(
+  { retain }: OperatorPolicy,
+  { namespace, loadBalancerClass }: Pick<ServiceView, 'namespace' | 'loadBalancerClass'>,
+): boolean {
+  return retain.some((grant) => {
+    if (grant.to === 'namespace') return grant.namespace === namespace;
+    return grant.to === 'all' || (loadBalancerClass !== '' && grant.name === loadBalancerClass);
+  });
+}

@@ -1,0 +1,98 @@
+import { annotations as annotationKeys } from '../../common/well-known.ts';
+import type { ObservedLoadBalancer } from '../clouds/load-balancers.ts';
+import type { Observations } from './observations.ts';
+import { mayRetain, type OperatorPolicy } from './operator-policy.ts';
+import { isRetained, type ServiceView } from './service-view.ts';
+
+/**
+ * What becomes of `mooring.dev/load-balancer-retain` on a Service.
+ *
+ * - `none`: it is not set
+ * - `granted`: the load balancer stays when the Service goes
+ * - `refused`: the operator does not allow it; the load balancer goes with the Service, which says so while it lives
+ * - `full`: it is allowed, and the namespace keeps as many as it may; the deletion of the Service waits for a place
+ */
+export type Retention =
+  | { readonly kind: 'none' | 'granted' }
+  | { readonly kind: 'refused' | 'full'; readonly message: string };
+
+export interface Retentions {
+  /**
+   * @param going what is there of a Service that goes: one that is granted holds a place from then on
+   * @param gone there is no Service any more that could wait
+   */
+  of(
+    service: ServiceView,
+    scope: string,
+    options?: { readonly going?: ObservedLoadBalancer | undefined; readonly gone?: boolean },
+  ): Retention;
+  /** The load balancer of a Service was given up; from now on the cloud's own lists tell of it. */
+  ended(service: ServiceView): void;
+  /** How many load balancers of a scope are kept, by namespace. */
+  counts(scope: string): ReadonlyMap<string, number>;
+}
+
+/** For how long a list may still miss what was just marked as kept. */
+const settleMs = 60_000;
+
+interface Place {
+  readonly scope: string;
+  readonly uid: string;
+  readonly namespace: string;
+  /** Undefined until the load balancer is given up; monotonic milliseconds. */
+  endedMs: number | undefined;
+}
+
+/** Decides by the operator's policy and by what the last read of a cloud showed as kept, together with what has been granted since. */
+export function createRetentions(
+  policy: OperatorPolicy,
+  observations: Pick<Observations, 'retained'>,
+  monotonic: () => number,
+): Retentions {
+  /** By the id of the load balancer. */
+  const places = new Map<string, Place>();
+
+  function held(scope: string): ReadonlyMap<string, string> {
+    const { all, atMs } = observations.retained(scope);
+    for (const [id, place] of places)
+      if (place.scope === scope && place.endedMs !== undefined && place.endedMs + settleMs < atMs) places.delete(id);
+    const namespaces = new Map(all.map((one) => [one.id ?? one.name, one.service?.split('/')[0] ?? '']));
+    for (const [id, place] of places) if (place.scope === scope) namespaces.set(id, place.namespace);
+    return namespaces;
+  }
+
+  function counts(scope: string): ReadonlyMap<string, number> {
+    const numbers = new Map<string, number>();
+    for (const namespace of held(scope).values()) numbers.set(namespace, (numbers.get(namespace) ?? 0) + 1);
+    return numbers;
+  }
+
+  return {
+    counts,
+    of(service, scope, { going, gone = false } = {}) {
+      if (!isRetained(service)) return { kind: 'none' };
+      const { namespace, uid } = service;
+      const asked = annotationKeys.loadBalancerRetain;
+      if (!mayRetain(policy, service)) {
+        const message = `${asked}: --allow-retain names neither namespace ${namespace} nor the class of the Service; the load balancer goes when the Service goes`;
+        return { kind: 'refused', message };
+      }
+      // What somebody else made stays in any case.
+      if (going?.attached === true) return { kind: 'granted' };
+      const id = going?.owner?.service === uid ? (going.id ?? uid) : undefined;
+      if (id !== undefined && places.has(id)) return { kind: 'granted' };
+      const count = counts(scope).get(namespace) ?? 0;
+      if (count < policy.retainLimit) {
+        if (id !== undefined) places.set(id, { scope, uid, namespace, endedMs: undefined });
+        return { kind: 'granted' };
+      }
+      const full = `${asked}: namespace ${namespace} keeps ${count} load balancers without a Service in ${scope}, and --retained-load-balancers-limit is ${policy.retainLimit}`;
+      if (gone) return { kind: 'refused', message: `${full}; the load balancer goes with its Service` };
+      const remedy = 'remove one that is kept, raise the limit, or take the annotation away';
+      return { kind: 'full', message: `${full}; a deletion waits: ${remedy}` };
+    },
+    ended({ uid }) {
+      for (const place of places.values()) if (place.uid === uid) place.endedMs ??= monotonic();
+    },
+  };
+}
