@@ -10,7 +10,7 @@ export const octaviaTakes = { createMs: 40_000, updateMs: 2_000, deleteMs: 8_000
 export function fakeCalls(): CountedWorld {
   const calls: CloudCall[] = [];
   const onCall = (call: CloudCall) => void calls.push(call);
-  const octavia: FakeWorldOptions['octavia'] = (fake, cluster, clock) => {
+  const octavia: FakeWorldOptions['octavia'] = (fake, _cluster, clock) => {
     const world = fakeOctaviaWorld(fake);
     world.octavia.takes = { ...octaviaTakes, nowMs: () => clock.monotonic() };
     return world;

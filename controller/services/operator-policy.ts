@@ -44,7 +44,7 @@ export function parseRetainGrant(text: string): RetainGrant | undefined {
   const name = /^class:(\S+)$/.exec(text)?.[1];
   if (name !== undefined) return { to: 'class', name };
   const holder = parseHolder(text);
-  return holder === undefined || holder.name !== undefined ? undefined : { to: 'namespace', ...holder };
+  return holder === undefined || holder.name !== undefined ? undefined : { to: 'namespace', namespace: text };
 }
 
 /** @param service `namespace/name` */

@@ -5,7 +5,8 @@ import { keys } from '../../controller/clouds/openstack/load-balancers/annotatio
 import { floatingIpDescription } from '../../controller/clouds/openstack/load-balancers/names.ts';
 import { tag } from '../../controller/clouds/openstack/load-balancers/tags.ts';
 import { floatingIpFor } from '../../controller/clouds/openstack/testing/fake-floating-ips.ts';
-import { memberOf, port } from '../clouds/desired.ts';
+import { desiredFor, memberOf, newOwner, port } from '../clouds/desired.ts';
+import { ensure, remove } from '../clouds/drive.ts';
 import { type OctaviaHarness, octaviaHarness, reasons, steps } from './octavia-harness.ts';
 
 describe('the life of an Octavia load balancer', () => {
@@ -194,6 +195,33 @@ describe('the life of an Octavia load balancer', () => {
     const { balancers } = await harness.driving();
     assert.deepEqual(await harness.world.during(balancers.observeAll(harness.world.cluster)), []);
   });
+
+  for (const [service, whom, expected] of [
+    ['default/next', 'a Service of its namespace', []],
+    ['evil/grab', 'a Service of another namespace', ['ForeignLoadBalancer']],
+  ] as const) {
+    it(`a floating IP that was kept is ${expected.length > 0 ? 'not given' : 'given'} to ${whom} that names it`, async () => {
+      const { edge, world } = await open();
+      await harness.ensure({ annotations: { [keys.keepFloatingIp]: 'true' } });
+      await harness.remove();
+      const [kept] = edge.floatingIps.values();
+      assert.match(kept!.description, /\[mooring \S+ retained default\/web-\w+\]$/);
+      // As earlier versions have marked it.
+      const old = kept!.description.replace(/ default\/web-\w+\]$/, ']');
+      for (const description of [kept!.description, old]) {
+        kept!.description = description;
+        const another = { ...desiredFor(newOwner(world.cluster), harness.vms), service, address: kept!.address };
+        const driving = await harness.driving({ desired: another, record: { id: undefined } });
+        const driven = await ensure(driving);
+        assert.deepEqual(
+          [driven.refusals.map(({ reason }) => reason), driven.calls > 0],
+          [expected, expected.length === 0],
+        );
+        await remove(driving);
+        assert.equal(kept!.portId, null);
+      }
+    });
+  }
 
   it('what is said of the floating IP while Octavia is at work is written, and mistaken for nothing else', async () => {
     const { octavia, world, edge } = await open('[LoadBalancer]\ncreate-monitor = true\n');

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ownerTags } from '../../load-balancers.ts';
+import { type DesiredLoadBalancer, ownerTags } from '../../load-balancers.ts';
 import { tagsFor } from '../load-balancer-tags.ts';
 import { leftTag } from './left.ts';
 import { assemble, type LoadBalancer, type NlbObserved, type Pieces } from './observed.ts';
+import { planNlb } from './plan.ts';
 import { planNlbRemoval } from './removal.ts';
 import { ensure, managed, plain } from './testing/driven.ts';
 import { desired, port } from './testing/example.ts';
@@ -33,6 +34,61 @@ const steps = (observed: NlbObserved | undefined, retain = false) =>
   planNlbRemoval(observed!, retain).steps.map(({ summary }) => summary.replaceAll(/ ?(arn:|k8s-|a0a1)\S+/g, ''));
 
 const detached = ['delete listener TCP 8443 of', 'delete target group'];
+
+const { cluster } = guest.owner;
+
+describe('the consent tag of a network load balancer', () => {
+  /** What is planned for the guest on a load balancer with this tag, on which it has a listener or not. */
+  async function planned(consent: string, wish: Partial<DesiredLoadBalancer>, has: boolean) {
+    const { pieces, own, theirs } = await shared();
+    const { owner, name, service } = guest;
+    const tags = { [ownerTags.consent]: consent };
+    const host: LoadBalancer = { ...own, tags, listeners: has ? [theirs] : [] };
+    const group = { ...pieces.groups[0]!, arn: 'arn:guest', tags: theirs.tags };
+    const observed = assemble({
+      ...{ ...pieces, subject: { owner, name, service, attachTo: own.arn }, own: undefined, hosts: [host] },
+      ...{ groups: has ? [group] : [], network: nobodys(pieces) },
+    });
+    const plan = planNlb({ ...guest, attach: { id: own.arn, allowed: false }, ...wish }, observed, plain);
+    return {
+      created: plan.steps.filter(({ resource, action }) => action === 'create' && resource === 'listener').length,
+      deleted: plan.steps.filter(({ resource, action }) => action === 'delete' && resource === 'listener').length,
+      refusals: plan.refusals.map(({ reason }) => reason),
+    };
+  }
+
+  for (const [consent, created, refusals] of [
+    [`${cluster}/default`, 1, []],
+    [`${cluster}/team-a ${cluster}/default/guest`, 1, []],
+    [`${cluster}/team-a`, 0, ['ForeignLoadBalancer']],
+    [`${cluster}/default/web`, 0, ['ForeignLoadBalancer']],
+    [cluster, 0, ['ForeignLoadBalancer']],
+  ] as const) {
+    it(`with ${consent.replaceAll(cluster, 'UID')} ${created > 0 ? 'lets' : 'does not let'} default/guest in`, async () => {
+      assert.deepEqual(await planned(consent, {}, false), { created, deleted: 0, refusals });
+    });
+  }
+
+  it('for the whole cluster is enough with the operator’s flag', async () => {
+    const plan = await planned(cluster, { clusterWideConsent: true }, false);
+    assert.deepEqual(plan, { created: 1, deleted: 0, refusals: [] });
+  });
+
+  it('for the whole cluster leaves a listener that stands, and adds none', async () => {
+    assert.deepEqual(await planned(cluster, {}, true), { created: 0, deleted: 0, refusals: ['ClusterWideConsent'] });
+    const ports = [...guest.ports, port(9443, 30444)];
+    assert.deepEqual(await planned(cluster, { ports }, true), {
+      ...{ created: 0, deleted: 0, refusals: ['ForeignLoadBalancer'] },
+    });
+  });
+
+  it('taken away leaves a listener that stands, and adds none', async () => {
+    const ports = [...guest.ports, port(9443, 30444)];
+    assert.deepEqual(await planned('', { ports }, true), {
+      ...{ created: 0, deleted: 0, refusals: ['ForeignLoadBalancer'] },
+    });
+  });
+});
 
 describe('a network load balancer that Services share', () => {
   it('is marked as left, last of all, and not as retained', async () => {

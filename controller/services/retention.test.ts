@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { annotations } from '../../common/well-known.ts';
+import type { ObservedLoadBalancer } from '../clouds/load-balancers.ts';
+import { type OperatorPolicy, strictPolicy } from './operator-policy.ts';
+import { createRetentions } from './retention.ts';
+import { exampleService } from './testing/example-service.ts';
+
+const scope = 'x/1';
+const allowing: OperatorPolicy = { ...strictPolicy, retain: [{ to: 'namespace', namespace: 'shop' }], retainLimit: 2 };
+
+function serviceOf(number: number, namespace = 'shop', asked = 'true') {
+  const metadata = {
+    namespace,
+    name: 'web',
+    uid: `uid-${number}`,
+    annotations: { [annotations.loadBalancerRetain]: asked },
+  };
+  return exampleService({ metadata });
+}
+
+function loadBalancer(number: number, changes: Partial<ObservedLoadBalancer> = {}): ObservedLoadBalancer {
+  return {
+    ...{
+      id: `lb-${number}`,
+      name: 'x',
+      owner: { cluster: 'c', service: `uid-${number}` },
+      state: 'active',
+      ingress: [],
+    },
+    ...{ members: [], attached: false, retained: false, createdAtMs: undefined, service: 'shop/web' },
+    ...changes,
+  } as ObservedLoadBalancer;
+}
+
+const keptOne = (number: number, service = 'shop/old') =>
+  loadBalancer(number, { owner: undefined, retained: true, service });
+
+/** What a cloud shows as kept, and the clock, can be set. */
+function stage(policy = allowing) {
+  let listed: { all: readonly ObservedLoadBalancer[]; atMs: number } = { all: [], atMs: 0 };
+  let nowMs = 0;
+  const retentions = createRetentions(policy, { retained: () => listed }, () => nowMs);
+  return {
+    retentions,
+    list(atMs: number, ...all: ObservedLoadBalancer[]) {
+      nowMs = atMs;
+      listed = { all, atMs };
+    },
+    remove: (number: number, gone = false) =>
+      retentions.of(serviceOf(number), scope, { going: loadBalancer(number), gone }).kind,
+  };
+}
+
+describe('retention', () => {
+  it('is no matter where it is not asked for', () => {
+    assert.equal(stage().retentions.of(serviceOf(1, 'shop', 'false'), scope).kind, 'none');
+  });
+
+  it('is refused where the operator names neither namespace nor class, and says which flag decides', () => {
+    const told = stage().retentions.of(serviceOf(1, 'evil'), scope);
+    assert.equal(told.kind, 'refused');
+    assert.match('message' in told ? told.message : '', /--allow-retain.*evil.*goes when the Service goes/);
+  });
+
+  it('is granted up to the limit, however fast Services come and go between two reads of the cloud', () => {
+    const { remove, retentions } = stage();
+    assert.deepEqual(
+      [1, 2, 3].map((number) => remove(number)),
+      ['granted', 'granted', 'full'],
+    );
+    retentions.ended(serviceOf(1));
+    assert.equal(remove(3), 'full');
+    assert.equal(retentions.counts(scope).get('shop'), 2);
+  });
+
+  it('keeps the place of a Service whose removal has begun', () => {
+    const { remove, list } = stage();
+    assert.equal(remove(1), 'granted');
+    list(1000, keptOne(8), keptOne(9));
+    assert.equal(remove(1), 'granted');
+    assert.equal(remove(2), 'full');
+  });
+
+  it('counts what the cloud shows once, and forgets what a later read does not show any more', () => {
+    const { remove, list, retentions } = stage();
+    assert.equal(remove(1), 'granted');
+    retentions.ended(serviceOf(1));
+    list(30_000, keptOne(1));
+    assert.equal(retentions.counts(scope).get('shop'), 1);
+    // A list may lag behind for a while.
+    list(50_000);
+    assert.equal(retentions.counts(scope).get('shop'), 1);
+    list(90_000);
+    assert.equal(retentions.counts(scope).get('shop'), undefined);
+  });
+
+  it('of other namespaces takes no place', () => {
+    const { remove, list } = stage();
+    list(1, keptOne(7, 'team-b/a'), keptOne(8, 'team-b/b'), keptOne(9, 'unknown'));
+    assert.deepEqual([remove(1), remove(2), remove(3)], ['granted', 'granted', 'full']);
+  });
+
+  it('of a Service that nobody could wait for is refused at the limit', () => {
+    const { remove, list } = stage();
+    list(1, keptOne(8), keptOne(9));
+    assert.deepEqual([remove(1, true), remove(1)], ['refused', 'full']);
+  });
+
+  it('takes no place for a load balancer that somebody else made, which stays anyway', () => {
+    const { list, retentions } = stage();
+    list(1, keptOne(8), keptOne(9));
+    const going = loadBalancer(1, { attached: true });
+    assert.equal(retentions.of(serviceOf(1), scope, { going }).kind, 'granted');
+  });
+
+  it('of a living Service takes no place and tells what would happen', () => {
+    const { list, retentions } = stage();
+    for (const number of [1, 2, 3]) assert.equal(retentions.of(serviceOf(number), scope).kind, 'granted');
+    list(1, keptOne(8), keptOne(9));
+    const told = retentions.of(serviceOf(1), scope);
+    assert.equal(told.kind, 'full');
+    assert.match('message' in told ? told.message : '', /keeps 2 .*--retained-load-balancers-limit is 2/);
+  });
+});
