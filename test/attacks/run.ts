@@ -5,6 +5,7 @@ import { attestationSuite } from './attestation.suite.ts';
 import { connectionsSuite } from './connections.suite.ts';
 import { httpSuite } from './http.suite.ts';
 import { metadataSuite } from './metadata.suite.ts';
+import { namespaceUserSuite } from './namespace-user.suite.ts';
 import { rightsSuite } from './rights.suite.ts';
 import { routesSuite } from './routes.suite.ts';
 import { tokensSuite } from './tokens.suite.ts';
@@ -24,6 +25,7 @@ const suites: readonly ApiSuite[] = [
   httpSuite,
   metadataSuite,
   tokensSuite,
+  namespaceUserSuite,
 ];
 const counts = { passed: 0, failed: 0 };
 

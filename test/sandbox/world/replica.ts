@@ -31,6 +31,8 @@ export interface ReplicaConfig {
   readonly requireAttestation?: boolean;
   /** Whether it keeps Services, routes and pod ranges. */
   readonly network: boolean;
+  /** Beside those of every world. */
+  readonly flags?: readonly string[];
 }
 
 export async function startReplica(name: string, config: ReplicaConfig): Promise<Replica> {
@@ -57,6 +59,7 @@ export async function startReplica(name: string, config: ReplicaConfig): Promise
     `--leader-elect-retry-period=${shortened.retryPeriod}`,
     `--node-monitor-period=${shortened.nodeMonitorPeriod}`,
     ...(config.network ? networkFlags : []),
+    ...(config.flags ?? []),
   ];
   const start = () => startChild(args, join(logs, `${name}.log`));
   let child = start();

@@ -36,6 +36,8 @@ export interface WorldOptions {
   readonly reportOnly?: boolean;
   /** The controllers initialise no Node without a signed document of its VM. */
   readonly requireAttestation?: boolean;
+  /** Of the controllers, beside those of every world. */
+  readonly controllerFlags?: readonly string[];
   /** Says what is being done; lines for people. */
   say(line: string): void;
 }
@@ -92,6 +94,7 @@ export async function startWorld(options: WorldOptions): Promise<World> {
       identityKey,
       requireAttestation: options.requireAttestation === true,
       network: options.reportOnly !== true,
+      ...(options.controllerFlags && { flags: options.controllerFlags }),
       ...(options.reportOnly ? {} : { cloudConfig }),
     };
     for (const name of ['controller-1', 'controller-2']) replicas.push(await startReplica(name, config));
