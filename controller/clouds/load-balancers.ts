@@ -73,6 +73,8 @@ export interface DesiredLoadBalancer {
   readonly mayChangeAddress: boolean;
   /** When the Service goes, the load balancer stays. */
   readonly retain: boolean;
+  /** The operator lets an annotation of the cloud's classic controller keep the address alone. */
+  readonly mayKeepAddress: boolean;
 }
 
 /** One entry of `status.loadBalancer.ingress`. */
@@ -133,9 +135,16 @@ export interface Refusal {
    * - `AddressWouldChange`: without consent, the address stays
    * - `Unsupported`: this cloud cannot do it; `message` names the field or annotation, the value and what is possible
    * - `Conflict`: two Services want the same port of one load balancer
+   * - `RetentionNotAllowed`: it asks that its address stays when it goes, which the operator does not allow; the rest is done
    * - `ClusterWideConsent`: nothing is refused; it uses something whose consent is no longer enough for a Service that comes new
    */
-  readonly reason: 'ForeignLoadBalancer' | 'AddressWouldChange' | 'Unsupported' | 'Conflict' | 'ClusterWideConsent';
+  readonly reason:
+    | 'ForeignLoadBalancer'
+    | 'AddressWouldChange'
+    | 'Unsupported'
+    | 'Conflict'
+    | 'RetentionNotAllowed'
+    | 'ClusterWideConsent';
   readonly message: string;
   /** The ports that are not served for it; they show it in the Service's status. */
   readonly ports?: readonly { readonly port: number; readonly protocol: Protocol }[];

@@ -39,6 +39,8 @@ export const ofAttachGrants: Expectation = (text) =>
 export const ofRetainGrant: Expectation = (text) =>
   parseRetainGrant(text) === undefined ? 'the name of a namespace, class:NAME of a loadBalancerClass, or *' : undefined;
 
+export const ofKeepGrant: Expectation = (text) => (text === '' ? undefined : ofRetainGrant(text));
+
 /** One range, or one of each family; an empty text is none. */
 export const ofRanges: Expectation = (text) => {
   const ranges = parseClusterCidrs(text);

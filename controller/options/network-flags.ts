@@ -1,5 +1,13 @@
 import { defineFlags } from '../../common/process/flags.ts';
-import { ofAttachGrants, ofBudget, ofClass, ofClusterName, ofRanges, ofRetainGrant } from './expectations.ts';
+import {
+  ofAttachGrants,
+  ofBudget,
+  ofClass,
+  ofClusterName,
+  ofKeepGrant,
+  ofRanges,
+  ofRetainGrant,
+} from './expectations.ts';
 
 /** Of the commands that compare Services with their clouds. */
 export const adoptFlags = defineFlags({
@@ -40,6 +48,11 @@ export const clusterFlags = defineFlags({
     kind: 'repeat',
     help: 'Whose Services may keep their load balancer beyond their own end with mooring.dev/load-balancer-retain: NAMESPACE, class:NAME for those with that loadBalancerClass, or * for all. Repeatable; none: the annotation is refused, visibly.',
     check: ofRetainGrant,
+  },
+  'allow-keep-address': {
+    kind: 'repeat',
+    help: "Whose Services may keep their address beyond their own end with an annotation of the cloud's classic controller (openstack: keep-floatingip): NAMESPACE, class:NAME or *. Repeatable. Not given: everybody's, as with that controller; empty: nobody's.",
+    check: ofKeepGrant,
   },
   'retained-load-balancers-limit': {
     kind: 'int',

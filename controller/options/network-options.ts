@@ -74,6 +74,9 @@ function policyOf(values: FlagValues<typeof clusterFlags>): OperatorPolicy {
     attachable: values.attachableLoadBalancers.flatMap((text) => parseAttachGrant(text) ?? []),
     clusterWideAttach: values.allowClusterWideAttach,
     retain: values.allowRetain.flatMap((text) => parseRetainGrant(text) ?? []),
+    ...(values.allowKeepAddress.length > 0 && {
+      keepAddress: values.allowKeepAddress.flatMap((text) => parseRetainGrant(text) ?? []),
+    }),
     retainLimit: values.retainedLoadBalancersLimit,
   };
 }

@@ -53,6 +53,7 @@ describe('what a Service asks of its load balancer', () => {
       members,
       attach: undefined,
       clusterWideConsent: false,
+      mayKeepAddress: true,
       mayChangeAddress: false,
       retain: false,
     });

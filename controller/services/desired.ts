@@ -1,6 +1,6 @@
 import { annotations as annotationKeys } from '../../common/well-known.ts';
 import type { DesiredLoadBalancer, DesiredMember, IpFamily, LoadBalancerRef, Owner } from '../clouds/load-balancers.ts';
-import { mayAttach, type OperatorPolicy } from './operator-policy.ts';
+import { mayAttach, mayKeepAddress, type OperatorPolicy } from './operator-policy.ts';
 import { parseRecord } from './record.ts';
 import { allowsAddressChange, attachTo, hasFinalizer, type ServiceView } from './service-view.ts';
 import { sourceRangesOf } from './source-ranges.ts';
@@ -134,6 +134,7 @@ export function desiredOf(
       clusterWideConsent: policy.clusterWideAttach,
       mayChangeAddress: allowsAddressChange(service),
       retain,
+      mayKeepAddress: mayKeepAddress(policy, service),
     },
   };
 }

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { mayAttach, mayRetain, parseAttachGrant, parseRetainGrant, strictPolicy } from './operator-policy.ts';
+import {
+  mayAttach,
+  mayKeepAddress,
+  mayRetain,
+  type OperatorPolicy,
+  parseAttachGrant,
+  parseRetainGrant,
+  strictPolicy,
+} from './operator-policy.ts';
 
 const arn = 'arn:aws:elasticloadbalancing:eu-west-1:1:loadbalancer/net/a/b';
 
@@ -59,5 +67,15 @@ describe('what the operator lets namespaces do', () => {
     assert.equal(may(['class:example.com/a'], 'shop'), false);
     assert.equal(may(['class:example.com/a'], 'example.com'), false);
     assert.equal(may(['*'], 'any'), true);
+  });
+
+  it('an address may be kept as with the classic controller, until the operator says whose', () => {
+    const service = { namespace: 'shop', loadBalancerClass: '' };
+    const may = (keepAddress: OperatorPolicy['keepAddress']) =>
+      mayKeepAddress({ ...strictPolicy, keepAddress }, service);
+    assert.equal(may(undefined), true);
+    assert.equal(may([]), false);
+    assert.equal(may([{ to: 'namespace', namespace: 'shop' }]), true);
+    assert.equal(may([{ to: 'namespace', namespace: 'other' }]), false);
   });
 });

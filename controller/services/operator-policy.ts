@@ -9,6 +9,8 @@ export interface OperatorPolicy {
   readonly clusterWideAttach: boolean;
   /** `--allow-retain`. */
   readonly retain: readonly RetainGrant[];
+  /** `--allow-keep-address`; undefined = everybody's Services, as with the classic controllers. */
+  readonly keepAddress?: readonly RetainGrant[] | undefined;
   /** `--retained-load-balancers-limit`: of one namespace. */
   readonly retainLimit: number;
 }
@@ -20,13 +22,13 @@ export interface AttachGrant {
   readonly holder: Holder | undefined;
 }
 
-/** Whose Services may ask that their load balancer stays. */
+/** Whose Services may ask that something of theirs stays. */
 export type RetainGrant =
   | { readonly to: 'all' }
   | { readonly to: 'namespace'; readonly namespace: string }
   | { readonly to: 'class'; readonly name: string };
 
-/** Nothing is allowed. */
+/** Nothing is allowed but what every classic controller does. */
 export const strictPolicy: OperatorPolicy = { attachable: [], clusterWideAttach: false, retain: [], retainLimit: 5 };
 
 /** Reads `ID` or `ID=NAMESPACE[/NAME]`; undefined when it is neither. Ids hold no `=`. */
@@ -53,11 +55,19 @@ export function mayAttach({ attachable }: OperatorPolicy, id: string, service: s
   return attachable.some((grant) => grant.id === id && (!grant.holder || includes(grant.holder, claimant)));
 }
 
-export function mayRetain(
-  { retain }: OperatorPolicy,
-  { namespace, loadBalancerClass }: Pick<ServiceView, 'namespace' | 'loadBalancerClass'>,
-): boolean {
-  return retain.some((grant) => {
+type Asking = Pick<ServiceView, 'namespace' | 'loadBalancerClass'>;
+
+export function mayRetain({ retain }: OperatorPolicy, service: Asking): boolean {
+  return isGranted(retain, service);
+}
+
+/** Whether an annotation of the classic controller may keep its address. */
+export function mayKeepAddress({ keepAddress }: OperatorPolicy, service: Asking): boolean {
+  return keepAddress === undefined || isGranted(keepAddress, service);
+}
+
+function isGranted(grants: readonly RetainGrant[], { namespace, loadBalancerClass }: Asking): boolean {
+  return grants.some((grant) => {
     if (grant.to === 'namespace') return grant.namespace === namespace;
     return grant.to === 'all' || (loadBalancerClass !== '' && grant.name === loadBalancerClass);
   });

@@ -37,6 +37,7 @@ export function desiredFor(
     attach: undefined,
     mayChangeAddress: false,
     clusterWideConsent: false,
+    mayKeepAddress: true,
     retain: false,
     ...fields,
   };

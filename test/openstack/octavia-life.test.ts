@@ -193,7 +193,32 @@ describe('the life of an Octavia load balancer', () => {
     );
     assert.equal(await harness.observe(), undefined);
     const { balancers } = await harness.driving();
-    assert.deepEqual(await harness.world.during(balancers.observeAll(harness.world.cluster)), []);
+    const listed = await harness.world.during(balancers.observeAll(harness.world.cluster));
+    assert.deepEqual(
+      listed.map(({ id, name, owner, retained, service }) => ({ id, name, owner, retained, service })),
+      [
+        {
+          id: undefined,
+          name: observed?.ingress[0]?.ip,
+          owner: undefined,
+          retained: true,
+          service: harness.desired.service,
+        },
+      ],
+    );
+  });
+
+  it('a floating IP goes with its Service where the operator does not let it stay, which is told while it lives', async () => {
+    const { edge } = await open();
+    const annotations = { [keys.keepFloatingIp]: 'true' };
+    await harness.ensure({ annotations });
+    const now = await harness.ensure({ annotations, mayKeepAddress: false });
+    assert.deepEqual(reasons(now), ['RetentionNotAllowed']);
+    assert.match(now.refusals[0]?.message ?? '', /--allow-keep-address/);
+    assert.deepEqual(now.observed?.ingress[0]?.ip, [...edge.floatingIps.values()][0]?.address);
+    assert.equal((await harness.ensure()).calls, 0);
+    await harness.remove();
+    assert.equal(edge.floatingIps.size, 0);
   });
 
   for (const [service, whom, expected] of [

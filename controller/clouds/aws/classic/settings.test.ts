@@ -26,7 +26,7 @@ function desired(
     ...{ service: 'default/web', clusterName: 'kubernetes', name: 'a1', ports: [port(80), port(443)] },
     ...{ families: ['IPv4'], sourceRanges: [], sessionAffinity: undefined, trafficPolicy: 'Cluster' },
     ...{ healthCheck: { port: 10256, path: '/healthz' }, address: undefined, members: [], attach: undefined },
-    ...{ mayChangeAddress: false, clusterWideConsent: false, retain: false, annotations },
+    ...{ mayChangeAddress: false, clusterWideConsent: false, mayKeepAddress: true, retain: false, annotations },
     ...fields,
   };
 }

@@ -160,12 +160,17 @@ export function assemble(subject: Subject, found: Found, options: AssembleOption
   };
 }
 
-/** What was given up, as a list of the whole cluster shows it. */
+/**
+ * What was given up, as a list of the whole cluster shows it.
+ *
+ * @param kept the load balancer, or the floating IP that alone was kept
+ */
 export function givenUp(
-  loadBalancer: LoadBalancer,
+  kept: LoadBalancer | FloatingIp,
   cluster: string,
   rest: Omit<Found, 'loadBalancers'>,
 ): OctaviaObserved {
+  const loadBalancer = 'vipPortId' in kept ? kept : undefined;
   const subject: Subject = {
     owner: { cluster, service: '' },
     service: '',
@@ -186,16 +191,16 @@ export function givenUp(
       kept: loadBalancer,
       floatingIps: [],
     },
-    id: loadBalancer.id,
-    name: loadBalancer.name,
+    id: loadBalancer?.id,
+    name: 'address' in kept ? kept.address : kept.name,
     owner: undefined,
-    state: stateOf(loadBalancer.status),
+    state: loadBalancer ? stateOf(loadBalancer.status) : 'active',
     ingress: [],
     members: [],
     attached: false,
     retained: true,
-    createdAtMs: loadBalancer.createdAtMs,
-    service: tagValue(loadBalancer.tags, ownerTags.retained),
+    createdAtMs: loadBalancer?.createdAtMs,
+    service: 'address' in kept ? markIn(kept.description)?.keptFor : tagValue(kept.tags, ownerTags.retained),
   };
 }
 

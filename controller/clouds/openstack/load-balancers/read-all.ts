@@ -94,9 +94,14 @@ export function readAll({ list, pools: inside, memory, config, network, knowMino
       const marks = groups.map(({ description }) => markIn(description));
       memory.sawGroups(marks.flatMap((mark) => (mark?.cluster === cluster ? (mark.service ?? []) : [])));
     }
-    const kept = loadBalancers
-      .filter(({ tags }) => isKept(tags, cluster))
-      .map((one) => givenUp(one, cluster, { ...common, restMs: 0, floatingIps: [], group: undefined }));
+    const keptOnes = loadBalancers.filter(({ tags }) => isKept(tags, cluster));
+    const vips = new Set(loadBalancers.map(({ vipPortId }) => vipPortId));
+    const keptAlone = floating.filter(
+      ({ description, portId }) => isRetained(description, cluster) && (portId === undefined || !vips.has(portId)),
+    );
+    const kept = [...keptOnes, ...keptAlone].map((one) =>
+      givenUp(one, cluster, { ...common, restMs: 0, floatingIps: [], group: undefined }),
+    );
     return [...observed, ...kept];
   };
 }
@@ -107,6 +112,12 @@ export function subjectOf({ owner, service, name, attachTo, address, adopt, id }
 
 export function ofServers(ports: readonly NodePort[] | undefined): readonly NodePort[] {
   return (ports ?? []).filter(({ serverId }) => serverId !== '');
+}
+
+/** Whether the description of a floating IP says that it was kept when its Service went. */
+function isRetained(description: string, cluster: string): boolean {
+  const mark = markIn(description);
+  return mark?.cluster === cluster && mark.service === undefined && mark.keptFor !== undefined;
 }
 
 function isKept(tags: readonly string[], cluster: string): boolean {

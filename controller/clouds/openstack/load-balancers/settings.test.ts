@@ -37,6 +37,7 @@ function read({ annotations = {}, config = '', minor = 26, desired = {} }: Given
       attach: undefined,
       mayChangeAddress: false,
       clusterWideConsent: false,
+      mayKeepAddress: true,
       retain: false,
     },
     ...desired,

@@ -162,7 +162,7 @@ export function readSettings(desired: DesiredLoadBalancer, { config, features }:
     hostname: read<string>(keys.hostname, values.hostname, '', (value) =>
       value === '' || dnsName.test(value) ? value : undefined,
     ),
-    keepFloatingIp: read<boolean>(keys.keepFloatingIp, values.flag, false, flag),
+    keepFloatingIp: keepsFloatingIp(),
     placement: placementOf(),
     portId: id(keys.portId),
     method,
@@ -181,6 +181,14 @@ export function readSettings(desired: DesiredLoadBalancer, { config, features }:
     remarks,
   };
   return settings;
+
+  function keepsFloatingIp(): boolean | undefined {
+    const keeps = read<boolean>(keys.keepFloatingIp, values.flag, false, flag);
+    if (keeps !== true || desired.mayKeepAddress) return keeps;
+    const message = `${keys.keepFloatingIp}: "true": --allow-keep-address names neither the namespace nor the class of ${desired.service}; the floating IP goes when the Service goes`;
+    remarks.push({ reason: 'RetentionNotAllowed', message });
+    return false;
+  }
 
   function timeoutsOf(): Settings['timeouts'] {
     const wanted = [keys.timeoutClientData, keys.timeoutMemberConnect, keys.timeoutMemberData, keys.timeoutTcpInspect];

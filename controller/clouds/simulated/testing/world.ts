@@ -102,6 +102,7 @@ export function desiredWith(changes: Partial<DesiredLoadBalancer> = {}): Desired
     attach: undefined,
     mayChangeAddress: false,
     clusterWideConsent: false,
+    mayKeepAddress: true,
     retain: false,
     ...changes,
   };

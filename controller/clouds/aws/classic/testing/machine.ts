@@ -38,7 +38,7 @@ export function desired(fields: Partial<DesiredLoadBalancer> = {}): DesiredLoadB
     ...{ owner, service: 'default/web', clusterName: 'kubernetes', name: 'a1', ports: [port(80)], families: ['IPv4'] },
     ...{ sourceRanges: [], sessionAffinity: undefined, trafficPolicy: 'Cluster', members: [member(1), member(2)] },
     ...{ healthCheck: { port: 10256, path: '/healthz' }, address: undefined, attach: undefined, annotations: {} },
-    ...{ mayChangeAddress: false, clusterWideConsent: false, retain: false },
+    ...{ mayChangeAddress: false, clusterWideConsent: false, mayKeepAddress: true, retain: false },
     ...fields,
   };
 }

@@ -38,6 +38,7 @@ export function desired(fields: Partial<DesiredLoadBalancer> = {}): DesiredLoadB
     attach: undefined,
     mayChangeAddress: false,
     clusterWideConsent: false,
+    mayKeepAddress: true,
     retain: false,
     ...fields,
   };
