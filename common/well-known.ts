@@ -196,14 +196,15 @@ export const ownKeys: readonly OwnKey[] = [
     kind: 'annotation',
     written: 'person',
     meaning:
-      'Use this load balancer, which somebody else made, instead of making one. It must carry the consent tag `mooring.dev/attachable-by` with the UID of the cluster (of the namespace kube-system), or stand in --attachable-load-balancers. It is never deleted.',
+      'Use this load balancer, which somebody else made, instead of making one. It must carry the consent tag `mooring.dev/attachable-by` with `UID/namespace` or `UID/namespace/name` (UID: of the namespace kube-system), or stand in --attachable-load-balancers. It is never deleted.',
   },
   {
     key: annotations.loadBalancerRetain,
     on: 'Service',
     kind: 'annotation',
     written: 'person',
-    meaning: 'Set to `true`: when the Service goes, its load balancer and address stay.',
+    meaning:
+      'Set to `true`: when the Service goes, its load balancer and address stay. Only where --allow-retain names the namespace or the class; otherwise the condition says so, and both go.',
   },
   {
     key: annotations.allowAddressChange,
