@@ -13,7 +13,7 @@ const desired = {
 const on = (...numbers: number[]) => numbers.map((number) => ({ port: number, protocol: 'TCP' as const }));
 const asked = { what: 'load balancer lb-1', allowed: false };
 
-describe('the use of what somebody else made', () => {
+describe('the use of what others made', () => {
   it('needs a tag that names the Service or its namespace, the list, or the flag', () => {
     assert.equal(accessTo({ ...asked, consent: undefined }, desired).may, 'nothing');
     assert.equal(accessTo({ ...asked, consent: 'uid/shop' }, desired).may, 'use');
@@ -45,8 +45,8 @@ describe('the use of what somebody else made', () => {
   it('tells the holder in full within the namespace, and otherwise its namespace alone', () => {
     assert.equal(nameHolder('shop/api', desired), 'Service shop/api');
     assert.equal(nameHolder('team-a/secret-project', desired), 'a Service of namespace team-a');
-    assert.equal(nameHolder(undefined, desired), 'somebody else');
-    assert.equal(nameHolder('unknown', desired), 'somebody else');
+    assert.equal(nameHolder(undefined, desired), 'another owner');
+    assert.equal(nameHolder('unknown', desired), 'another owner');
   });
 
   it('what was kept goes to Services of its namespace alone', () => {

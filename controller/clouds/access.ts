@@ -8,10 +8,11 @@ import {
 } from './load-balancers.ts';
 
 /**
- * What a Service may do with a resource that somebody else made.
+ * What a Service may do with a resource that others made.
  *
  * - `use`: everything
- * - `keep`: what it has there stays and is kept up to date, and nothing is added: it came there when a tag that names the whole cluster was enough
+ * - `keep`: what it has there stays and is kept up to date, and nothing is added: it came there when a tag that names
+ *   the whole cluster was enough
  * - `nothing`
  */
 export type Access = { readonly may: 'use' } | { readonly may: 'keep' | 'nothing'; readonly refusal: Refusal };
@@ -42,7 +43,8 @@ export function accessTo({ what, consent, allowed, served = [] }: AskedFor, desi
     const message = `${what} has no tag ${ownerTags.consent} with ${whole} or ${printConsent(claimant)}${unlisted}`;
     return { may: 'nothing', refusal: { reason: 'ForeignLoadBalancer', message } };
   }
-  const message = `${what}: its tag ${ownerTags.consent} names the whole cluster; make it ${whole}, or run the controller with --allow-cluster-wide-attach`;
+  const remedy = `make it ${whole}, or run the controller with --allow-cluster-wide-attach`;
+  const message = `${what}: its tag ${ownerTags.consent} names the whole cluster; ${remedy}`;
   const isServed = ({ port, protocol }: DesiredPort) =>
     served.some((one) => one.port === port && one.protocol === protocol);
   const ports = desired.ports.filter((port) => !isServed(port));
@@ -62,7 +64,7 @@ export function accessTo({ what, consent, allowed, served = [] }: AskedFor, desi
  * @param holder `namespace/name` as tagged; undefined where the tags do not say
  */
 export function nameHolder(holder: string | undefined, { service }: Pick<DesiredLoadBalancer, 'service'>): string {
-  if (holder === undefined || !holder.includes('/')) return 'somebody else';
+  if (holder === undefined || !holder.includes('/')) return 'another owner';
   const [namespace = ''] = holder.split('/');
   return namespace === service.split('/')[0] ? `Service ${holder}` : `a Service of namespace ${namespace}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Who may use a resource that somebody else made, as its owner wrote it into a tag:
- * `<cluster UID>/<namespace>/<name>` for one Service, `<cluster UID>/<namespace>` for a namespace, `<cluster UID>` for every namespace of the cluster.
+ * Who may use a resource that others made, as its owner wrote it into a tag: `<cluster UID>/<namespace>/<name>`
+ * for one Service, `<cluster UID>/<namespace>` for a namespace, `<cluster UID>` for every namespace of the cluster.
  * Several are separated by commas or white space, as far as the cloud's tags can hold them.
  */
 export interface Consent {
@@ -23,11 +23,11 @@ export interface Claimant {
   readonly name: string;
 }
 
-/** `cluster-wide`: only an entry without a namespace covers the Service, which counts with `--allow-cluster-wide-attach` alone. */
+/**
+ * `cluster-wide`: only an entry without a namespace covers the Service, which counts with `--allow-cluster-wide-attach`
+ * alone.
+ */
 export type ConsentKind = 'named' | 'cluster-wide' | 'none';
-
-/** For messages. */
-export const consentForm = '<cluster UID>/<namespace> or <cluster UID>/<namespace>/<Service>';
 
 const separators = /[\s,]+/;
 const label = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
@@ -61,15 +61,16 @@ export function printConsent({ cluster, namespace, name }: Consent): string {
 }
 
 /**
- * What the tag of a resource gives to a Service. An entry that names it or its namespace goes before one for the whole cluster.
+ * What the tag of a resource gives to a Service. An entry that names it or its namespace goes before one for the whole
+ * cluster.
  *
  * @param values of the tag; several where the cloud allows a key more than once
  */
 export function consentFor(values: string | readonly string[] | undefined, claimant: Claimant): ConsentKind {
   const all = [values ?? []].flat().flatMap((value) => parseConsent(value).consents);
   const here = all.filter(({ cluster }) => cluster === claimant.cluster);
-  if (here.some((one) => one.namespace !== undefined && includes({ ...one, namespace: one.namespace }, claimant)))
-    return 'named';
+  const isNamed = ({ namespace, name }: Consent) => namespace !== undefined && includes({ namespace, name }, claimant);
+  if (here.some(isNamed)) return 'named';
   return here.some(({ namespace }) => namespace === undefined) ? 'cluster-wide' : 'none';
 }
 

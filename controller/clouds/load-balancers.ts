@@ -63,8 +63,8 @@ export interface DesiredLoadBalancer {
   /** The complete set; planned for as it stands. */
   readonly members: readonly DesiredMember[];
   /**
-   * Use this one, which somebody else made, instead of making one. `allowed`: the operator's allow-list has it for this Service; otherwise its consent tag must name the
-   * Service or its namespace (`accessTo`).
+   * Use this one, which somebody else made, instead of making one. `allowed`: the operator's allow-list has it for this
+   * Service; otherwise its consent tag must name the Service or its namespace (`accessTo`).
    */
   readonly attach: { readonly id: string; readonly allowed: boolean } | undefined;
   /** `--allow-cluster-wide-attach`: a consent tag with the cluster alone is enough. */
@@ -135,8 +135,8 @@ export interface Refusal {
    * - `AddressWouldChange`: without consent, the address stays
    * - `Unsupported`: this cloud cannot do it; `message` names the field or annotation, the value and what is possible
    * - `Conflict`: two Services want the same port of one load balancer
-   * - `RetentionNotAllowed`: it asks that its address stays when it goes, which the operator does not allow; the rest is done
-   * - `ClusterWideConsent`: nothing is refused; it uses something whose consent is no longer enough for a Service that comes new
+   * - `RetentionNotAllowed`: it asks that its address outlives it, which the operator does not allow; the rest is done
+   * - `ClusterWideConsent`: nothing is refused; it uses something whose consent is no longer enough for a new Service
    */
   readonly reason:
     | 'ForeignLoadBalancer'
@@ -254,7 +254,7 @@ export const ownerTags = {
   service: 'mooring.dev/service-uid',
   /** `namespace/name`, for people. */
   serviceName: 'mooring.dev/service',
-  /** On what stays after its Service: `namespace/name` that it was of. Only a Service of that namespace gets it back. */
+  /** On what stays after its Service: `namespace/name` of that. Only a Service of that namespace gets it back. */
   retained: 'mooring.dev/retained',
   /** Set by a person on what may be attached to: who may, as `consent.ts` reads it. */
   consent: 'mooring.dev/attachable-by',

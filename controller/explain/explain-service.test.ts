@@ -107,6 +107,15 @@ describe('explain service', () => {
     assert.match(pending['load balancer'] ?? '', /^pending/);
   });
 
+  it('says that a load balancer stays only where the operator lets it', () => {
+    const { annotations } = ours;
+    const metadata = { ...ours, annotations: { ...annotations, 'mooring.dev/load-balancer-retain': 'true' } };
+    const end = (reason: string) =>
+      explainService(facts({ metadata, ...stands(reason, 'True') })).facts['when the Service goes'] ?? '';
+    assert.match(end('RetentionNotAllowed'), /goes: the operator does not let it stay/);
+    assert.match(end('Ensured'), /stays, if the operator lets it/);
+  });
+
   it('says of a Service of another type no more than bears on it', () => {
     const { facts: told } = explainService(facts({ spec: { type: 'ClusterIP' } }));
     assert.deepEqual(Object.keys(told), ['type', 'being deleted', 'leader', 'leader renewed']);

@@ -122,11 +122,19 @@ function listFacts(facts: ServiceFacts): Record<string, string> {
       service.healthCheckNodePort === 0 ? 'kube-proxy, 10256/healthz' : `${service.healthCheckNodePort}/healthz`,
     'cleanup finalizer': hasFinalizer(service) ? 'on' : 'off',
     attached: attachTo(service) ?? 'no',
-    'when the Service goes':
-      isRetained(service) || attachTo(service) !== undefined ? 'the load balancer stays' : 'the load balancer goes',
+    'when the Service goes': endText(service),
     'nodes left out': `those labelled ${labels.excludeFromLoadBalancers}`,
     ...around,
   };
+}
+
+/** What the operator allows stands in the condition alone. */
+function endText(service: ServiceView): string {
+  if (attachTo(service) !== undefined) return 'the load balancer stays';
+  if (!isRetained(service)) return 'the load balancer goes';
+  return service.condition?.reason === 'RetentionNotAllowed'
+    ? 'the load balancer goes: the operator does not let it stay'
+    : 'the load balancer stays, if the operator lets it';
 }
 
 function balancerText({ condition }: ServiceView, record: LoadBalancerRecord | undefined): string {

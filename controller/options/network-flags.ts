@@ -51,7 +51,7 @@ export const clusterFlags = defineFlags({
   },
   'allow-keep-address': {
     kind: 'repeat',
-    help: "Whose Services may keep their address beyond their own end with an annotation of the cloud's classic controller (openstack: keep-floatingip): NAMESPACE, class:NAME or *. Repeatable. Not given: everybody's, as with that controller; empty: nobody's.",
+    help: "Whose Services may keep their address beyond their own end with an annotation of the cloud's classic controller (openstack: keep-floatingip): NAMESPACE, class:NAME or *. Repeatable. Not given: Services of every namespace, as with that controller; empty: none.",
     check: ofKeepGrant,
   },
   'retained-load-balancers-limit': {

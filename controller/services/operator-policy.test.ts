@@ -39,7 +39,7 @@ describe('what the operator lets namespaces do', () => {
     ['Shop', undefined],
     ['sho*', undefined],
   ] as const) {
-    it(`${JSON.stringify(text)} is ${expected ? 'somebody who may retain' : 'refused as somebody who may retain'}`, () =>
+    it(`${JSON.stringify(text)} is ${expected ? 'a grant to retain' : 'refused as a grant to retain'}`, () =>
       assert.deepEqual(parseRetainGrant(text), expected));
   }
 
@@ -54,7 +54,7 @@ describe('what the operator lets namespaces do', () => {
     assert.deepEqual(who('lb-4'), []);
   });
 
-  it('retention is for nobody unless the operator names the namespace or the class', () => {
+  it('retention is for no Service unless the operator names the namespace or the class', () => {
     const may = (texts: readonly string[], namespace: string, loadBalancerClass = '') =>
       mayRetain(
         { ...strictPolicy, retain: texts.map((text) => parseRetainGrant(text)!) },

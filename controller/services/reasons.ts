@@ -17,9 +17,9 @@ export const loadBalancerReasons = {
   },
   RetentionNotAllowed: {
     meaning:
-      'The load balancer is as the Service asks, but for mooring.dev/load-balancer-retain: the operator does not allow it here, so that the load balancer goes when the Service goes; or the namespace keeps as many as it may.',
+      'The load balancer is as the Service asks, but for an annotation that lets it or its address outlive the Service: the operator does not allow it here, so that both go when the Service goes; or the namespace keeps as many as it may.',
     remedy:
-      'Have the operator name the namespace in --allow-retain, or take the annotation away; the message says what is missing.',
+      'Have the operator name the namespace in --allow-retain (an address alone: --allow-keep-address), or take the annotation away; the message says what is missing.',
   },
   RetentionLimitReached: {
     meaning:
@@ -29,7 +29,7 @@ export const loadBalancerReasons = {
   },
   ClusterWideConsent: {
     meaning:
-      'The load balancer is as the Service asks. It is one that somebody else made, and its consent tag names the whole cluster, which is no longer enough for a Service that comes new; what is there stays.',
+      'The load balancer is as the Service asks. Others made it, and its consent tag names the whole cluster, which is no longer enough for a new Service; what is there stays.',
     remedy:
       'Write UID/namespace or UID/namespace/name into the tag mooring.dev/attachable-by, or run with --allow-cluster-wide-attach.',
   },
@@ -142,7 +142,7 @@ export const serviceEventReasons = {
   LoadBalancerMembersRefused: 'The cloud refuses some members; the rest goes on.',
   LoadBalancerMembersWithheld: 'Members whose Nodes vanished stay until the removal budget has room for them.',
   RetentionNotAllowed:
-    'mooring.dev/load-balancer-retain is set and not allowed: the load balancer goes when the Service goes.',
+    'An annotation asks that the load balancer or its address outlive the Service, which the operator does not allow: they go when the Service goes.',
   ClusterWideConsent: 'The load balancer is used by a consent tag that names the whole cluster.',
   AdoptedLoadBalancer:
     'With --adopt: the load balancer that the classic controller of this cloud made for the Service is ours from now on; nothing of it was changed.',

@@ -101,13 +101,13 @@ describe('retention', () => {
     assert.deepEqual([remove(1), remove(2), remove(3)], ['granted', 'granted', 'full']);
   });
 
-  it('of a Service that nobody could wait for is refused at the limit', () => {
+  it('of a Service that is gone, so that nothing could wait, is refused at the limit', () => {
     const { remove, list } = stage();
     list(1, keptOne(8), keptOne(9));
     assert.deepEqual([remove(1, true), remove(1)], ['refused', 'full']);
   });
 
-  it('takes no place for a load balancer that somebody else made, which stays anyway', () => {
+  it('takes no place for a load balancer that others made, which stays anyway', () => {
     const { list, retentions } = stage();
     list(1, keptOne(8), keptOne(9));
     const going = loadBalancer(1, { attached: true });

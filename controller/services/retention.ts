@@ -43,7 +43,10 @@ interface Place {
   endedMs: number | undefined;
 }
 
-/** Decides by the operator's policy and by what the last read of a cloud showed as kept, together with what has been granted since. */
+/**
+ * Decides by the operator's policy and by what the last read of a cloud showed as kept, together with what has been
+ * granted since.
+ */
 export function createRetentions(
   policy: OperatorPolicy,
   observations: Pick<Observations, 'retained'>,
@@ -74,10 +77,10 @@ export function createRetentions(
       const { namespace, uid } = service;
       const asked = annotationKeys.loadBalancerRetain;
       if (!mayRetain(policy, service)) {
-        const message = `${asked}: --allow-retain names neither namespace ${namespace} nor the class of the Service; the load balancer goes when the Service goes`;
-        return { kind: 'refused', message };
+        const unnamed = `--allow-retain names neither namespace ${namespace} nor the class of the Service`;
+        return { kind: 'refused', message: `${asked}: ${unnamed}; the load balancer goes when the Service goes` };
       }
-      // What somebody else made stays in any case.
+      // What others made stays in any case.
       if (going?.attached === true) return { kind: 'granted' };
       const id = going?.owner?.service === uid ? (going.id ?? uid) : undefined;
       if (id !== undefined && places.has(id)) return { kind: 'granted' };
@@ -86,7 +89,8 @@ export function createRetentions(
         if (id !== undefined) places.set(id, { scope, uid, namespace, endedMs: undefined });
         return { kind: 'granted' };
       }
-      const full = `${asked}: namespace ${namespace} keeps ${count} load balancers without a Service in ${scope}, and --retained-load-balancers-limit is ${policy.retainLimit}`;
+      const keeps = `namespace ${namespace} keeps ${count} load balancers without a Service in ${scope}`;
+      const full = `${asked}: ${keeps}, and --retained-load-balancers-limit is ${policy.retainLimit}`;
       if (gone) return { kind: 'refused', message: `${full}; the load balancer goes with its Service` };
       const remedy = 'remove one that is kept, raise the limit, or take the annotation away';
       return { kind: 'full', message: `${full}; a deletion waits: ${remedy}` };

@@ -11,8 +11,8 @@ import type { World } from '../sandbox/world/world.ts';
 const limit = 2;
 
 /**
- * A user of one namespace, with the rights that such users have there and none elsewhere, reaches for what others lend, keep and pay for. `team-a` is the owner,
- * `evil` the attacker, `keeper` a namespace that may keep load balancers.
+ * A user of one namespace, with the rights that such users have there and none elsewhere, reaches for what others lend,
+ * keep and pay for. `team-a` is the owner, `evil` the attacker, `keeper` a namespace that may keep load balancers.
  */
 export const namespaceUserSuite: ApiSuite = {
   name: 'namespace-user',

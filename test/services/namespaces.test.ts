@@ -51,7 +51,7 @@ describe('what a Service asks for that the operator decides', () => {
     assert.deepEqual([world.services.get('web'), world.loadBalancers()], [undefined, []]);
   });
 
-  it('six rounds of create, retain and delete leave as many as the limit, and the next deletion waits for a place', async () => {
+  it('rounds of create, retain and delete leave as many as the limit, and the next deletion waits for a place', async () => {
     await lead(allowed(3));
     for (let round = 1; round <= 6; round += 1) {
       const name = `web-${round}`;

@@ -12,7 +12,7 @@ export function classicName({ service, clusterName }: Named): string {
 
 export const classicPrefix = 'kube_service_';
 
-/** `namespace/name` of a Service, by the name that the classic controller gives its load balancer; undefined for any other text. */
+/** `namespace/name` by the name that the classic controller gives a load balancer; undefined for any other text. */
 export function serviceOfClassicName(name: string): string | undefined {
   const match = /^kube_service_.*_([a-z0-9-]+)_([a-z0-9-]+)$/.exec(name);
   return match ? `${match[1]}/${match[2]}` : undefined;
