@@ -110,7 +110,7 @@ describe('what is told although everything is done', () => {
       cluster: { uid: 'c', name: 'blue' },
       known: known({ observed: observed() }),
       members: [{ node: 'n0', providerID: 'x:///0', addresses: [], zone: '', draining: false }],
-      ...{ refused: [], attachable: new Set<string>() },
+      ...{ refused: [], policy: strictPolicy, retention: { kind: 'none' } },
     });
     return action.do === 'settle' ? `${action.standing.reason}: ${action.standing.message}` : action.do;
   };
@@ -245,46 +245,6 @@ describe('the next thing to do for a Service that wants a load balancer', () => 
       assert.equal(next(given), expected);
     });
   }
-});
-
-describe('what is told although everything is done', () => {
-  const annotationsOf = (annotations: Record<string, string>) => ({
-    ...ours,
-    annotations: { ...recorded(`${scope} lb-1`).annotations, ...annotations },
-  });
-  const message = (annotations: Record<string, string>, plan: LoadBalancerPlan) => {
-    const loadBalancers = {
-      annotations: [{ key: 'x.io/lb-known', values: '', meaning: '' }],
-      annotationPrefixes: ['x.io/lb-'],
-      settleMs: 5000,
-      plan: () => plan,
-    } as unknown as LoadBalancers;
-    const cloud = { name: 'x', scope, loadBalancers };
-    const raw = { metadata: annotationsOf(annotations) };
-    const action = nextAction({
-      ...{ service: exampleService(raw, readsAnnotation([cloud])), demand: 'ensure', cloud, nowMs: 0 },
-      cluster: { uid: 'c', name: 'blue' },
-      known: known({ observed: observed() }),
-      members: [{ node: 'n0', providerID: 'x:///0', addresses: [], zone: '', draining: false }],
-      ...{ refused: [], attachable: new Set<string>() },
-    });
-    return action.do === 'settle' ? `${action.standing.reason}: ${action.standing.message}` : action.do;
-  };
-  const ensured = 'Ensured: the load balancer is as the Service asks';
-
-  it('is one remark in the message of a condition that stays good', () => {
-    const plan = { ...nothing, remarks: ['port 8443 is none', 'used once'] };
-    assert.equal(message({}, plan), `${ensured}; port 8443 is none; used once`);
-    assert.equal(message({}, nothing), ensured);
-  });
-
-  it('names annotations that are meant for the cloud and that it does not know', () => {
-    const given = { 'x.io/lb-scheme': 'internal', 'x.io/lb-known': '1', 'y.io/lb': '1', 'x.io/lb-attributes': 'a' };
-    assert.equal(
-      message(given, nothing),
-      `${ensured}; annotations without a meaning here: x.io/lb-attributes, x.io/lb-scheme`,
-    );
-  });
 });
 
 describe('the next thing to do for a Service that wants none any more', () => {
