@@ -46,6 +46,12 @@ async function attack(world: World, check: Check): Promise<void> {
         [tags[ownerTags.serviceName], tags[ownerTags.retained]].some((of) => of?.startsWith(`${namespace}/`)),
       );
 
+  // Before it, what a Service names and does not show could be the credential's fault: that is waited for.
+  await until('a Node is initialised', 60_000, async () => {
+    const { items } = await world.rest.must('GET', '/api/v1/nodes');
+    return items.some(({ spec }: { spec: { taints?: readonly object[] } }) => (spec.taints ?? []).length === 0);
+  });
+
   await check('a user of one namespace has no rights in another', async () => {
     const answer = await evil.ask('GET', 'team-a');
     assertThat(answer === 403, `listing the Services of team-a answered ${answer}`);
