@@ -159,8 +159,9 @@ export function createCloudCalls(context: ServiceContext, parts: CloudCallParts)
       });
     } catch (error) {
       observations.spoil(scope, service.uid, { mayHaveMade: mayHaveMade(error) });
-      const subjects = isCloudError(error) ? error.subjects : [];
-      if (subjects.length === 0 || !refused.note(service.uid, subjects, situation.members)) throw error;
+      if (!isCloudError(error) || error.subjects.length === 0) throw error;
+      const { subjects, message } = error;
+      if (!refused.note(service.uid, subjects, situation.members, message)) throw error;
       log.warn('the cloud refuses members', { service: service.key, subjects, ...errorFields(error) });
     }
   }

@@ -11,6 +11,7 @@ import type { Known } from './observations.ts';
 import type { OperatorPolicy } from './operator-policy.ts';
 import { type LoadBalancerReason, statusOf } from './reasons.ts';
 import { type LoadBalancerRecord, parseRecord, printRecord } from './record.ts';
+import type { RefusedMember } from './refused-members.ts';
 import type { Retention } from './retention.ts';
 import { ingressOf, type ServiceChange, type Standing } from './service-patches.ts';
 import { attachTo, hasFinalizer, type ServiceView, wishOf } from './service-view.ts';
@@ -26,7 +27,7 @@ export interface Situation {
   readonly known: Known | undefined;
   readonly members: readonly DesiredMember[];
   /** Nodes that the cloud refuses as members; they are not in `members`. */
-  readonly refused: readonly string[];
+  readonly refused: readonly RefusedMember[];
   /** How many of `members` stay although their Nodes vanished. */
   readonly withheld?: number | undefined;
   readonly policy: OperatorPolicy;
@@ -259,10 +260,7 @@ function settled(situation: Situation, plan: LoadBalancerPlan, change: ServiceCh
   if (members.length === 0 && refused.length === 0)
     return settle('NoMembers', ['no Node may serve this Service', ...remarks].join('; '), { change: all });
   if (refused.length > 0) {
-    const names = [...refused].sort();
-    const more = names.length > 5 ? ` and ${names.length - 5} more` : '';
-    const message = `the cloud refuses as members: ${names.slice(0, 5).join(', ')}${more}`;
-    return settle('MembersRefused', [message, ...remarks].join('; '), { change: all });
+    return settle('MembersRefused', [refusedText(refused), ...remarks].join('; '), { change: all });
   }
   if (withheld > 0) return settle('MemberRemovalWithheld', [withheldMembers, ...remarks].join('; '), { change: all });
   const [note] = notes;
@@ -275,6 +273,14 @@ function remarksOf({ service, cloud }: Situation, { remarks = [] }: LoadBalancer
   const unknown = unknownAnnotations(service, cloud);
   if (unknown.length === 0) return remarks;
   return [...remarks, `annotations without a meaning here: ${unknown.join(', ')}`];
+}
+
+/** Names and reasons, each reason once. */
+function refusedText(refused: readonly RefusedMember[]): string {
+  const names = refused.map(({ node }) => node).sort();
+  const more = names.length > 5 ? ` and ${names.length - 5} more` : '';
+  const reasons = [...new Set(refused.map(({ why }) => why))].slice(0, 2).map((why) => why.slice(0, 300));
+  return `the cloud refuses as members: ${names.slice(0, 5).join(', ')}${more}; ${reasons.join('; ')}`;
 }
 
 /** Ports that are not served, for the status; a refusal that names none concerns no port alone. */

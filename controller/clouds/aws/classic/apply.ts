@@ -24,6 +24,7 @@ import { codeOf } from '../errors.ts';
 import { type Tags, tagsFor } from '../load-balancer-tags.ts';
 import type { AwsParts } from '../parts.ts';
 import { findGroup, type NetworkFacts } from '../security-groups/network-facts.ts';
+import { refuseClosedNodes } from '../security-groups/node-group.ts';
 import type { SdkCommand } from '../service-calls.ts';
 import { chooseSubnets } from '../subnets.ts';
 import type { ClassicLoadBalancer, Listener } from './classic-load-balancer.ts';
@@ -151,6 +152,14 @@ export function createClassicApply(
 
     async function register(instances: readonly Registered[]): Promise<ClassicObserved | undefined> {
       const balancer = balancerOf(pieces);
+      const ids = [...new Set([...balancer.instances, ...instances.map(({ id }) => id)])];
+      // Their security groups tell what is to be let in, and whether it may be.
+      const known = await network.reads.instances(ids, { urgency: 'change', signal });
+      const after = { ...facts, instances: known };
+      if (!parts.config.disableSecurityGroupIngress) {
+        const joining = new Map(instances.map(({ id, providerID }) => [id, providerID]));
+        refuseClosedNodes(joining, after, 'RegisterInstancesWithLoadBalancer');
+      }
       for (const { id, providerID } of instances) reads.providerIds.set(id, providerID);
       const Instances = instances.map(({ id }) => ({ InstanceId: id }));
       const command = new RegisterInstancesWithLoadBalancerCommand({ ...name, Instances });
@@ -159,10 +168,7 @@ export function createClassicApply(
       } catch (error) {
         throw namingMembers(error, instances);
       }
-      const ids = [...new Set([...balancer.instances, ...instances.map(({ id }) => id)])];
-      // Their security groups tell what is to be let in.
-      const known = await network.reads.instances(ids, { urgency: 'change', signal });
-      return assemble({ ...withChange(pieces, { instances: ids }), facts: { ...facts, instances: known } });
+      return assemble({ ...withChange(pieces, { instances: ids }), facts: after });
     }
 
     async function changeOf(other: Exclude<ClassicCall, Handled>, balancer: ClassicLoadBalancer): Promise<Change> {

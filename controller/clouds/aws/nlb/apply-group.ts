@@ -11,6 +11,7 @@ import { aws } from '../../../../common/provider-id/aws.ts';
 import type { ApplyOptions } from '../../permit.ts';
 import { codeOf } from '../errors.ts';
 import { ownedBy } from '../load-balancer-tags.ts';
+import { refuseClosedNodes } from '../security-groups/node-group.ts';
 import { targetGroupOf } from './answers.ts';
 import type { ApplyParts } from './apply.ts';
 import { groupOf, withGroup } from './edit-pieces.ts';
@@ -118,6 +119,14 @@ export function createGroupApply({ parts, reads, network }: Omit<ApplyParts, 'se
     options: ApplyOptions,
   ): Promise<Pieces> {
     const group = groupOf(pieces, name);
+    const members = new Map(targets.map(({ providerID }) => [instanceOf(providerID), providerID]));
+    // Their security groups tell what is to be let in, and whether it may be.
+    const seen = await network.instances([...members.keys()], { urgency: 'change', signal: options.signal });
+    const instances = new Map([...pieces.network.instances, ...seen]);
+    const facts = { ...pieces.network, instances };
+    // A member of this Service is one for its other ports, too.
+    for (const one of pieces.groups) for (const { providerID } of one.targets) members.delete(instanceOf(providerID));
+    if (!parts.config.disableSecurityGroupIngress) refuseClosedNodes(members, facts, 'RegisterTargets');
     const Targets = targets.map(({ id }) => ({ Id: id }));
     const command = new RegisterTargetsCommand({ TargetGroupArn: group.arn, Targets });
     try {
@@ -125,15 +134,15 @@ export function createGroupApply({ parts, reads, network }: Omit<ApplyParts, 'se
     } catch (error) {
       throw refusedTargets(error, targets);
     }
-    // So that the plan that follows knows in which security groups they are.
-    const ids = targets.flatMap(({ providerID }) => aws.parse(providerID)?.instanceId ?? []);
-    const seen = await network.instances(ids, { urgency: 'change', signal: options.signal });
-    const instances = new Map([...pieces.network.instances, ...seen]);
     const known = new Set(group.targets.map(({ id }) => id));
     const fresh = targets.filter(({ id }) => !known.has(id)).map((target) => ({ ...target, healthy: undefined }));
-    const after = { ...pieces, network: { ...pieces.network, instances } };
+    const after = { ...pieces, network: facts };
     return withGroup(after, { ...group, targets: [...group.targets, ...fresh] });
   }
+}
+
+function instanceOf(providerID: string): string {
+  return aws.parse(providerID)?.instanceId ?? providerID;
 }
 
 /** Says which members AWS does not take: it names them in its message. */

@@ -4,7 +4,7 @@ import type { ApplyOptions } from '../../permit.ts';
 import type { ClusterTags } from '../cluster-tags.ts';
 import { ownedBy, type Tags } from '../load-balancer-tags.ts';
 import type { AwsParts } from '../parts.ts';
-import type { NetworkFacts } from '../security-groups/network-facts.ts';
+import { markedBy, type NetworkFacts } from '../security-groups/network-facts.ts';
 import type { NetworkReads } from '../security-groups/network-reads.ts';
 import type { SecurityGroupCalls } from '../security-groups/security-group-calls.ts';
 import { createBalancerApply } from './apply-balancer.ts';
@@ -63,9 +63,8 @@ export function createNlbApply(given: ApplyParts) {
 
   /** Security groups are read when it is made. */
   async function noFacts(cluster: ClusterTags, signal: AbortSignal | undefined): Promise<NetworkFacts> {
-    const isCluster = (tags: Tags) => cluster.id !== undefined && cluster.has(tags);
     const vpcId = await network.vpc({ urgency: 'change', signal });
-    return { vpcId, groups: new Map(), instances: new Map(), isCluster, users: undefined, busy: new Set() };
+    return { vpcId, groups: new Map(), instances: new Map(), ...markedBy(cluster), users: undefined, busy: new Set() };
   }
 
   async function perform({ call, on, subject }: NlbStep, pieces: Pieces, options: ApplyOptions): Promise<Pieces> {

@@ -1,3 +1,4 @@
+import type { ClusterTags } from '../cluster-tags.ts';
 import type { Tags } from '../load-balancer-tags.ts';
 import type { IngressRule } from './ingress-rule.ts';
 
@@ -13,6 +14,7 @@ export interface InstanceFacts {
   readonly zone: string;
   /** Ids of its security groups. */
   readonly groups: readonly string[];
+  readonly tags: Tags;
 }
 
 /** The security groups of the VPC, and who uses them, at one moment. Never changed: what a call changes makes new facts. */
@@ -24,12 +26,22 @@ export interface NetworkFacts {
   readonly instances: ReadonlyMap<string, InstanceFacts>;
   /** Whether tags are of this cluster, as the cloud's controllers mark them. */
   isCluster(tags: Tags): boolean;
+  /** Whether an instance with these tags may be a node of this cluster: it carries the cluster's tag, or the cluster has none (`--allow-untagged-cloud`). */
+  mayBeNode(tags: Tags): boolean;
   /** Names of the load balancers that carry a group; undefined = not read. */
   readonly users: GroupUsers | undefined;
   /** Ids of groups that could not be deleted a moment ago, since something still used them. */
   readonly busy: ReadonlySet<string>;
   /** After how many milliseconds to try these again. */
   readonly busyMs?: number | undefined;
+}
+
+/** How facts tell what is of the cluster. Without a cluster id any instance may be a node, and no group is one of the cluster. */
+export function markedBy(cluster: ClusterTags): Pick<NetworkFacts, 'isCluster' | 'mayBeNode'> {
+  return {
+    isCluster: (tags) => cluster.id !== undefined && cluster.has(tags),
+    mayBeNode: (tags) => cluster.has(tags),
+  };
 }
 
 /** Which load balancers carry which security group: names, classic and network ones alike, by the group's id. */

@@ -16,7 +16,7 @@ import type { AwsParts } from '../parts.ts';
 import type { ReadOptions } from '../service-calls.ts';
 import type { Subnet } from '../subnets.ts';
 import { rulesOf } from './ingress-rule.ts';
-import type { InstanceFacts, NetworkFacts, ObservedSecurityGroup } from './network-facts.ts';
+import { type InstanceFacts, markedBy, type NetworkFacts, type ObservedSecurityGroup } from './network-facts.ts';
 import { createTogether } from './together.ts';
 
 /** What load balancers have to know of the VPC. All throw a CloudError. */
@@ -135,10 +135,12 @@ export function createNetworkReads(
         const { Reservations, NextToken: next } = await ec2.read('DescribeInstances', command, options);
         return { items: Reservations ?? [], next };
       });
-      for (const { InstanceId = '', Placement, SecurityGroups } of reservations.flatMap((one) => one.Instances ?? [])) {
+      const described = reservations.flatMap((one) => one.Instances ?? []);
+      for (const { InstanceId = '', Placement, SecurityGroups, Tags } of described) {
         const facts = {
           zone: Placement?.AvailabilityZone ?? '',
           groups: (SecurityGroups ?? []).flatMap(({ GroupId }) => GroupId ?? []),
+          tags: tagMap(Tags),
         };
         instancesSeen.set(InstanceId, { atMs: now, facts });
         found.set(InstanceId, facts);
@@ -158,8 +160,7 @@ export function createNetworkReads(
         parts.cluster(options.signal),
         vpc(options),
       ]);
-      const isCluster = (tags: Readonly<Record<string, string>>) => cluster.id !== undefined && cluster.has(tags);
-      return { vpcId: id, groups, instances: known, isCluster, users: undefined, busy: new Set() };
+      return { vpcId: id, groups, instances: known, ...markedBy(cluster), users: undefined, busy: new Set() };
     },
   };
 }

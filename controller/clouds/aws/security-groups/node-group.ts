@@ -1,4 +1,5 @@
-import type { NetworkFacts } from './network-facts.ts';
+import { CloudError } from '../../../../common/cloud-error.ts';
+import type { InstanceFacts, NetworkFacts } from './network-facts.ts';
 
 /** Groups that let load balancers in to the members, and what is to be said of members that have no such group. */
 export interface NodeGroups {
@@ -7,34 +8,70 @@ export interface NodeGroups {
   readonly problems: readonly string[];
 }
 
-/** The groups of all these instances, each once. Instances that nothing is known of are left out: they are gone, or are looked up when they are registered. */
+/** The groups of all these instances, each once. Instances that nothing is known of are left out: they are gone, or are looked up before they are registered. */
 export function nodeGroupsOf(instances: readonly string[], facts: NetworkFacts): NodeGroups {
   const groups = new Set<string>();
   const problems = new Map<string, string>();
   for (const id of instances) {
     const known = facts.instances.get(id);
     if (known === undefined) continue;
-    const kind = [...known.groups].sort().join(' ');
-    const chosen = nodeGroupOf(known.groups, facts);
+    const kind = [facts.mayBeNode(known.tags), ...[...known.groups].sort()].join(' ');
+    const chosen = nodeGroupOf(known, facts);
     if (chosen.group !== undefined) groups.add(chosen.group);
     else if (!problems.has(kind)) problems.set(kind, `instance ${id}: ${chosen.problem}`);
   }
   return { groups: [...groups].sort(), problems: [...problems.values()] };
 }
 
-/** The one that carries the cluster's tag; where none does, the only one. */
+/**
+ * Why load balancers may not let in some of these instances, by their ids: no group of theirs may be opened. Of instances that nothing is known of AWS itself says whether they
+ * are there.
+ */
+function closedNodes(instances: Iterable<string>, facts: NetworkFacts): ReadonlyMap<string, string> {
+  const closed = new Map<string, string>();
+  for (const id of instances) {
+    const known = facts.instances.get(id);
+    const chosen = known && nodeGroupOf(known, facts);
+    if (chosen && chosen.group === undefined) closed.set(id, chosen.problem);
+  }
+  return closed;
+}
+
+/**
+ * Before instances become members.
+ *
+ * @param members by instance id: their providerIDs
+ * @throws CloudError that names those that no group of theirs may be opened for; the others can be sent again without them
+ */
+export function refuseClosedNodes(members: ReadonlyMap<string, string>, facts: NetworkFacts, operation: string): void {
+  const closed = closedNodes(members.keys(), facts);
+  if (closed.size === 0) return;
+  const message = [...closed].map(([id, problem]) => `instance ${id}: ${problem}`).join('; ');
+  const subjects = [...closed.keys()].map((id) => members.get(id) ?? id);
+  throw new CloudError({ kind: 'Invalid', cloud: 'aws', operation, message, subjects });
+}
+
+/**
+ * The one that carries the cluster's tag. Where none does, the only one of an instance that carries that tag itself: the classic controller sees no other instances. What a
+ * kubelet says of its Node proves nothing here, since it may name any instance of the account.
+ */
 function nodeGroupOf(
-  ids: readonly string[],
+  { groups: ids, tags }: InstanceFacts,
   facts: NetworkFacts,
 ): { readonly group: string } | { readonly group?: never; readonly problem: string } {
   const tagged = ids.filter((id) => facts.isCluster(facts.groups.get(id)?.tags ?? {}));
   const candidates = tagged.length > 0 ? tagged : ids;
   const [only, second] = candidates;
-  if (only !== undefined && second === undefined) return { group: only };
   const names = candidates.map((id) => `${id} (${facts.groups.get(id)?.name ?? 'of another VPC'})`).join(', ');
+  if (only === undefined) return { problem: 'it has no security group' };
+  if (second === undefined) {
+    if (tagged.length > 0 || facts.mayBeNode(tags)) return { group: only };
+    return {
+      problem: `neither it nor its security group ${names} carries the tag of the cluster; expected it on one of them`,
+    };
+  }
   if (tagged.length > 1) {
     return { problem: `the security groups ${names} all carry the tag of the cluster; expected it on one of them` };
   }
-  if (only === undefined) return { problem: 'it has no security group' };
   return { problem: `it has the security groups ${names}; expected the tag of the cluster on one of them` };
 }

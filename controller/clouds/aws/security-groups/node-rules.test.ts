@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { clusterTagsOf } from '../cluster-tags.ts';
 import { afterCall, clusterTag, factsOf, group, rule, settled } from '../testing/network-facts.ts';
 import { type IngressRule, ruleKey } from './ingress-rule.ts';
-import type { NetworkFacts } from './network-facts.ts';
+import { markedBy, type NetworkFacts } from './network-facts.ts';
 import { type NodeRuleWish, planNodeRuleRemoval, planNodeRules } from './node-rules.ts';
 
 const owner = { cluster: 'uid-c', service: 'uid-s' };
@@ -28,7 +29,7 @@ const byAddress = (fields: Partial<NodeRuleWish> = {}) =>
 function nodes(ingress: readonly IngressRule[] = [], more: Partial<NetworkFacts> = {}): NetworkFacts {
   const groups = [group('sg-nodes', { tags: clusterTag, ingress }), group('sg-other'), group('sg-third')];
   return factsOf(groups, {
-    instances: new Map([['i-1', { zone: 'eu-west-1a', groups: ['sg-nodes', 'sg-other'] }]]),
+    instances: new Map([['i-1', { zone: 'eu-west-1a', groups: ['sg-nodes', 'sg-other'], tags: clusterTag }]]),
     ...more,
   });
 }
@@ -57,12 +58,18 @@ describe("rules on the nodes' groups", () => {
     assert.deepEqual(planNodeRules(wish({ disabled: true }), nodes()), { calls: [], refusals: [] });
   });
 
-  for (const [what, ids, expected] of [
-    ['the only group, where none is tagged', ['sg-other'], 'sg-other'],
-    ['the tagged one of several', ['sg-other', 'sg-nodes'], 'sg-nodes'],
+  for (const [what, ids, tags, expected] of [
+    [
+      'the only group of an instance with the tag of the cluster, where no group is tagged',
+      ['sg-other'],
+      clusterTag,
+      'sg-other',
+    ],
+    ['the tagged one of several', ['sg-other', 'sg-nodes'], clusterTag, 'sg-nodes'],
+    ['the tagged one, of an instance without the tag', ['sg-other', 'sg-nodes'], {}, 'sg-nodes'],
   ] as const) {
     it(`the group of a node is ${what}`, () => {
-      const facts = nodes([], { instances: new Map([['i-1', { zone: 'eu-west-1a', groups: ids }]]) });
+      const facts = nodes([], { instances: new Map([['i-1', { zone: 'eu-west-1a', groups: ids, tags }]]) });
       const plan = planNodeRules(wish(), facts);
       assert.deepEqual(
         plan.calls.map(({ target }) => target),
@@ -82,8 +89,8 @@ describe("rules on the nodes' groups", () => {
   ] as const) {
     it(`a node with ${what} is named, and the others get their rule`, () => {
       const instances = new Map([
-        ['i-1', { zone: 'eu-west-1a', groups: ids }],
-        ['i-2', { zone: 'eu-west-1a', groups: ['sg-nodes'] }],
+        ['i-1', { zone: 'eu-west-1a', groups: ids, tags: clusterTag }],
+        ['i-2', { zone: 'eu-west-1a', groups: ['sg-nodes'], tags: clusterTag }],
       ]);
       const facts = nodes([], { instances });
       const twin = group('sg-twin', { tags: clusterTag });
@@ -98,6 +105,39 @@ describe("rules on the nodes' groups", () => {
       );
     });
   }
+
+  it("opens no group of an instance when neither carries the cluster's tag, as of a database that a rogue Node names", () => {
+    const database = group('sg-database');
+    const facts = nodes([], {
+      instances: new Map([
+        ['i-1', { zone: 'eu-west-1a', groups: ['sg-nodes'], tags: {} }],
+        ['i-db', { zone: 'eu-west-1a', groups: ['sg-database'], tags: { 'kubernetes.io/cluster/another': 'owned' } }],
+      ]),
+    });
+    const withDatabase = { ...facts, groups: new Map(facts.groups).set(database.id, database) };
+    for (const wanted of [wish({ instances: ['i-1', 'i-db'] }), byAddress({ instances: ['i-1', 'i-db'] })]) {
+      const plan = planNodeRules(wanted, withDatabase);
+      assert.deepEqual(
+        plan.calls.map(({ target }) => target),
+        ['sg-nodes'],
+      );
+      assert.match(
+        plan.refusals.map(({ message }) => message).join(),
+        /^instance i-db: neither it nor its security group sg-database .* carries the tag of the cluster/,
+      );
+    }
+  });
+
+  it('opens the only group of any instance where the operator runs without a cluster id', () => {
+    const facts = nodes([], {
+      ...markedBy(clusterTagsOf(undefined, false)),
+      instances: new Map([['i-1', { zone: 'eu-west-1a', groups: ['sg-other'], tags: {} }]]),
+    });
+    assert.deepEqual(
+      planNodeRules(wish(), facts).calls.map(({ target }) => target),
+      ['sg-other'],
+    );
+  });
 
   it('without groups: clients to the node port, health checks from the subnets unless clients reach that port, and packet sizes', () => {
     assert.deepEqual(shown(ensured(nodes(), byAddress())), [
@@ -139,7 +179,10 @@ describe("rules on the nodes' groups", () => {
 
   it('where members were and are no more, its own rules go; not while an answer has left out a member', () => {
     const before = ensured(nodes(), byAddress());
-    const moved = { ...before, instances: new Map([['i-2', { zone: 'eu-west-1a', groups: ['sg-other'] }]]) };
+    const moved = {
+      ...before,
+      instances: new Map([['i-2', { zone: 'eu-west-1a', groups: ['sg-other'], tags: clusterTag }]]),
+    };
     const wanted = byAddress({ instances: ['i-2'] });
     assert.deepEqual(shown(ensured(moved, wanted)), []);
     const unseen = byAddress({ instances: ['i-1', 'i-2'] });

@@ -1,6 +1,7 @@
+import { clusterTagsOf } from '../cluster-tags.ts';
 import type { IngressRule } from '../security-groups/ingress-rule.ts';
 import { ruleKey } from '../security-groups/ingress-rule.ts';
-import type { NetworkFacts, ObservedSecurityGroup } from '../security-groups/network-facts.ts';
+import { markedBy, type NetworkFacts, type ObservedSecurityGroup } from '../security-groups/network-facts.ts';
 import type { PlannedSecurityGroupCall, SecurityGroupCall } from '../security-groups/security-group-call.ts';
 
 export const clusterTag = { 'kubernetes.io/cluster/c1': 'owned' };
@@ -21,7 +22,7 @@ export function factsOf(groups: readonly ObservedSecurityGroup[], fields: Partia
     vpcId: 'vpc-1',
     groups: new Map(groups.map((one) => [one.id, one])),
     instances: new Map(),
-    isCluster: (tags) => 'kubernetes.io/cluster/c1' in tags,
+    ...markedBy(clusterTagsOf('c1', false)),
     users: new Map(),
     busy: new Set(),
     ...fields,

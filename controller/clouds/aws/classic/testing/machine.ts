@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { DesiredLoadBalancer, DesiredMember, DesiredPort } from '../../../load-balancers.ts';
 import { clusterTagsOf } from '../../cluster-tags.ts';
 import { createGroupUsers } from '../../security-groups/group-users.ts';
-import type { NetworkFacts } from '../../security-groups/network-facts.ts';
+import type { InstanceFacts, NetworkFacts } from '../../security-groups/network-facts.ts';
 import { afterCall, clusterTag, factsOf, group, rule } from '../../testing/network-facts.ts';
 import { createClassicApply } from '../apply.ts';
 import type { ClassicObserved } from '../observed.ts';
@@ -43,10 +43,20 @@ export function desired(fields: Partial<DesiredLoadBalancer> = {}): DesiredLoadB
   };
 }
 
-/** The code that ships, over calls that all succeed: what it takes them to have done is what it sees next. */
-export function machine(persons: readonly string[] = [], config = plainConfig) {
+const node: InstanceFacts = { zone: 'eu-west-1a', groups: ['sg-nodes'], tags: clusterTag };
+
+/**
+ * The code that ships, over calls that all succeed: what it takes them to have done is what it sees next.
+ *
+ * @param persons rules on the nodes' group
+ * @param instance what EC2 shows of an instance
+ */
+export function machine(
+  persons: readonly string[] = [],
+  config = plainConfig,
+  instance: (id: string) => InstanceFacts = () => node,
+) {
   const sent: string[] = [];
-  const node = { zone: 'eu-west-1a', groups: ['sg-nodes'] };
   let facts: NetworkFacts = factsOf([
     group('sg-nodes', { tags: clusterTag, ingress: persons.map((text) => rule(text)) }),
     group('sg-persons'),
@@ -66,7 +76,7 @@ export function machine(persons: readonly string[] = [], config = plainConfig) {
     users,
     reads: {
       facts: async () => facts,
-      instances: async (ids: readonly string[]) => new Map(ids.map((id) => [id, node])),
+      instances: async (ids: readonly string[]) => new Map(ids.map((id) => [id, instance(id)])),
       subnets: async () => subnets,
       vpc: async () => 'vpc-1',
     },
@@ -111,11 +121,7 @@ export function machine(persons: readonly string[] = [], config = plainConfig) {
     ...{ get: async () => undefined, observe: async () => undefined, observeAll: async () => [] },
     ...{ providerIds: new Map<string, string>(), noteAttributes: () => {} },
   };
-  const apply = createClassicApply(
-    { config: { subnetId: undefined } as never, elb: () => calls as never, cluster },
-    network,
-    reads,
-  );
+  const apply = createClassicApply({ config: config as never, elb: () => calls as never, cluster }, network, reads);
   const rulesOfNodes = () =>
     (facts.groups.get('sg-nodes')?.ingress ?? []).map(
       ({ source, protocol, fromPort }) => `${protocol} ${fromPort} ${source}`,
@@ -141,6 +147,7 @@ export function machine(persons: readonly string[] = [], config = plainConfig) {
 
   return {
     ...{ sent, rulesOfNodes },
+    ingressOf: (id: string) => facts.groups.get(id)?.ingress ?? [],
     groups: () => [...facts.groups.keys()].sort(),
     plan: (wanted: DesiredLoadBalancer, observed: ClassicObserved | undefined) =>
       planClassic(wanted, observed, { config, idOf }),

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { fakeClock } from '../../../../../common/testing/fake-clock.ts';
 import { clusterTagsOf, tagMap } from '../../cluster-tags.ts';
+import type { Tags } from '../../load-balancer-tags.ts';
 import type { AwsParts } from '../../parts.ts';
 import { createGroupUsers } from '../../security-groups/group-users.ts';
 import { missingRules, permissionsOf, rulesOf } from '../../security-groups/ingress-rule.ts';
-import type { InstanceFacts, ObservedSecurityGroup } from '../../security-groups/network-facts.ts';
+import { type InstanceFacts, markedBy, type ObservedSecurityGroup } from '../../security-groups/network-facts.ts';
 import type { NetworkReads } from '../../security-groups/network-reads.ts';
 import { createSecurityGroupCalls } from '../../security-groups/security-group-calls.ts';
 import type { ServiceCalls } from '../../service-calls.ts';
@@ -15,6 +16,7 @@ import type { NlbStep } from '../step.ts';
 
 export const clusterId = 'cluster-a';
 export const nodeGroup = 'sg-nodes';
+const cluster = clusterTagsOf(clusterId, false);
 const vpcId = 'vpc-1';
 
 /** What was sent, with the SDK's own words. */
@@ -33,9 +35,9 @@ export interface RecordingCalls {
 /** Steps are applied by the code that ships; AWS takes every call, and answers as it does when all goes well. */
 export function createRecordingCalls(
   groupsOf: (instance: string) => readonly string[] = () => [nodeGroup],
+  tagsOf: (instance: string) => Tags = () => cluster.owned,
 ): RecordingCalls {
   const sent: SentCall[] = [];
-  const cluster = clusterTagsOf(clusterId, false);
   let made = 0;
   const arn = (kind: string, name: string) => {
     made += 1;
@@ -108,14 +110,16 @@ export function createRecordingCalls(
     close: () => {},
   };
   const instances = async (ids: readonly string[]) =>
-    new Map(ids.map((id): [string, InstanceFacts] => [id, { zone: 'eu-west-1a', groups: groupsOf(id) }]));
+    new Map(
+      ids.map((id): [string, InstanceFacts] => [id, { zone: 'eu-west-1a', groups: groupsOf(id), tags: tagsOf(id) }]),
+    );
   const subnets = ['a', 'b'].map((letter, at) => ({
     ...{ id: `subnet-${letter}`, zone: `eu-west-1${letter}`, cidrs: [`10.0.${at}.0/24`] },
     ...{ ipv6Cidrs: [`2001:db8:${at}::/64`], public: true, tags: cluster.owned },
   }));
   const network: NetworkReads = {
     async facts(ids) {
-      const known = { vpcId, groups: new Map(groups), instances: await instances(ids), isCluster: cluster.has };
+      const known = { vpcId, groups: new Map(groups), instances: await instances(ids), ...markedBy(cluster) };
       return { ...known, users: undefined, busy: new Set() };
     },
     instances,

@@ -1,0 +1,87 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { isCloudError } from '../../../common/cloud-error.ts';
+import { member as classicMember, desired as classicWish, machine, plainConfig } from './classic/testing/machine.ts';
+import { ensure, managed, plain } from './nlb/testing/driven.ts';
+import { desired, member } from './nlb/testing/example.ts';
+import { createRecordingCalls, nodeGroup } from './nlb/testing/recording-calls.ts';
+import { clusterTag } from './testing/network-facts.ts';
+
+/** A Node may register with the providerID of any instance of the account: here one that is no node of the cluster, with a security group of its own. */
+const database = { zone: 'eu-west-1a', groups: ['sg-persons'], tags: {} };
+const node = { zone: 'eu-west-1a', groups: ['sg-nodes'], tags: clusterTag };
+
+const refusalOf = (providerID: string) => (error: unknown) => {
+  assert.ok(isCloudError(error));
+  assert.deepEqual([error.kind, error.subjects], ['Invalid', [providerID]]);
+  assert.match(error.message, /neither it nor its security group .* carries the tag of the cluster/);
+  return true;
+};
+
+describe('a Node that names an instance which is no node of the cluster', () => {
+  it('is refused as a member of a classic load balancer before anything is sent for it', async () => {
+    const { ensure: ensureClassic, sent } = machine([], plainConfig, (id) => (id === 'i-9' ? database : node));
+    const members = [classicMember(1), classicMember(9)];
+    await assert.rejects(ensureClassic(classicWish({ members }), undefined), refusalOf(classicMember(9).providerID));
+    assert.ok(!sent.includes('RegisterInstancesWithLoadBalancer'));
+  });
+
+  it('leaves the members that are there where they are, and its group closed', async () => {
+    const {
+      ensure: ensureClassic,
+      sent,
+      ingressOf,
+    } = machine([], plainConfig, (id) => (id === 'i-9' ? database : node));
+    const observed = await ensureClassic(classicWish({ members: [classicMember(1)] }), undefined);
+    await assert.rejects(ensureClassic(classicWish({ members: [classicMember(1), classicMember(9)] }), observed));
+    // What the controller does then: it leaves out the one that is named.
+    await ensureClassic(classicWish({ members: [classicMember(1), classicMember(2)] }), observed);
+    assert.ok(!sent.includes('DeregisterInstancesFromLoadBalancer'));
+    assert.deepEqual(ingressOf('sg-persons'), []);
+  });
+
+  it('is a member where the operator looks after the groups of the nodes', async () => {
+    const config = { ...plainConfig, disableSecurityGroupIngress: true };
+    const { ensure: ensureClassic, sent } = machine([], config, () => database);
+    await ensureClassic(classicWish(), undefined);
+    assert.ok(sent.includes('RegisterInstancesWithLoadBalancer'));
+  });
+
+  for (const [title, context] of [
+    ['with security groups', managed],
+    ['without security groups', plain],
+  ] as const) {
+    it(`is refused as a target of a network load balancer ${title}, and its group stays closed`, async () => {
+      const rogue = member(9);
+      const isRogue = (id: string) => rogue.providerID.endsWith(id);
+      const calls = createRecordingCalls(
+        (id) => (isRogue(id) ? ['sg-database'] : [nodeGroup]),
+        (id) => (isRogue(id) ? {} : { 'kubernetes.io/cluster/cluster-a': 'owned' }),
+      );
+      await assert.rejects(
+        ensure(calls, desired({ members: [member(1), rogue] }), undefined, context),
+        refusalOf(rogue.providerID),
+      );
+      const targets = calls.sent.filter(({ operation }) => operation === 'RegisterTargets');
+      assert.deepEqual(targets, []);
+      const opened = calls.sent.flatMap(({ operation, input }) =>
+        operation === 'AuthorizeSecurityGroupIngress' ? [input['GroupId']] : [],
+      );
+      assert.ok(!opened.includes('sg-database'), String(opened));
+      const { steps } = await ensure(calls, desired(), undefined, context);
+      assert.ok(steps.some(({ call }) => call.does === 'register targets'));
+    });
+  }
+
+  it('stays a target for other ports where an earlier version has taken it in', async () => {
+    const legacy = member(9);
+    let tags: Readonly<Record<string, string>> = { 'kubernetes.io/cluster/cluster-a': 'owned' };
+    const calls = createRecordingCalls(undefined, () => tags);
+    const before = await ensure(calls, desired({ members: [legacy] }), undefined, managed);
+    tags = {};
+    const wish = desired({ members: [legacy] });
+    const ports = [...wish.ports, { ...wish.ports[0]!, name: 'more', port: 81, nodePort: 30081 }];
+    await ensure(calls, { ...wish, ports }, before.observed, managed);
+    assert.ok(!calls.sent.some(({ operation }) => operation === 'DeregisterTargets'));
+  });
+});
