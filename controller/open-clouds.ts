@@ -41,11 +41,11 @@ function assertApart(opened: readonly ConfiguredCloud[]): void {
 }
 
 async function openCloud(
-  { name, config, selector, requireAttestation, allowUntagged = false }: CloudRequest,
+  { name, config, selector, requireAttestation, allowUntagged = false, allowedSecurityGroups = [] }: CloudRequest,
   common: CloudContext,
   reload: CloudReload | undefined,
 ): Promise<ConfiguredCloud> {
-  const context = { ...common, allowUntagged };
+  const context = { ...common, allowUntagged, allowedSecurityGroups };
   const module = await cloudModules.get(name)?.();
   const opened = module ? await module.open(config, context) : { reportOnly: 'there is no controller half for it' };
   if (module && !('reportOnly' in opened)) {

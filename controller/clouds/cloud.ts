@@ -121,6 +121,8 @@ export interface CloudContext {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** `--allow-untagged-cloud`: where this cloud wants to be told which cluster's things it sees, it may do without. Default: no. */
   readonly allowUntagged?: boolean | undefined;
+  /** `--allowed-security-groups`: ids of security groups that every Service may name. Default: none. */
+  readonly allowedSecurityGroups?: readonly string[] | undefined;
   /** How long one mutating call may take at the most, so that the lease outlives it. Default 10 s. */
   readonly mutationTimeoutMs?: number;
   /** Called once per call, after it ended. */

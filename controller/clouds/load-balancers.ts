@@ -154,7 +154,7 @@ export interface LoadBalancerPlan<S extends LoadBalancerStep = LoadBalancerStep>
   /** In the order of application. Only the first is certain: after it has been applied, the plan is made anew from what came of it. */
   readonly steps: readonly S[];
   readonly refusals: readonly Refusal[];
-  /** Told in the condition, although everything is done as the cloud's classic controller would do it. */
+  /** Told in the condition, although everything that is asked for is done. */
   readonly remarks?: readonly string[];
   /** The cloud is at work: observe again after this many milliseconds. Steps, if any, are possible meanwhile. */
   readonly waitMs: number | undefined;

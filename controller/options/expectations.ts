@@ -41,6 +41,12 @@ export const ofRetainGrant: Expectation = (text) =>
 
 export const ofKeepGrant: Expectation = (text) => (text === '' ? undefined : ofRetainGrant(text));
 
+/** An empty text is an empty list. */
+export const ofSecurityGroups: Expectation = (text) =>
+  text === '' || words(',', text).every((id) => /^sg-[0-9a-z]+$/.test(id))
+    ? undefined
+    : 'ids sg-… separated by commas, without blanks and none of them empty';
+
 /** One range, or one of each family; an empty text is none. */
 export const ofRanges: Expectation = (text) => {
   const ranges = parseClusterCidrs(text);

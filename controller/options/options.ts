@@ -22,6 +22,8 @@ export interface CloudRequest {
   readonly requireAttestation?: boolean;
   /** `--allow-untagged-cloud`. Default: no. */
   readonly allowUntagged?: boolean;
+  /** `--allowed-security-groups`. Default: none. */
+  readonly allowedSecurityGroups?: readonly string[];
 }
 
 /**
@@ -47,6 +49,7 @@ export async function readCloudRequests(values: FlagValues<typeof commonFlags>):
       selector: selectors[index] === undefined ? undefined : readSelector(selectors[index]),
       requireAttestation: required.has(name),
       allowUntagged: values.allowUntaggedCloud,
+      allowedSecurityGroups: values.allowedSecurityGroups,
     })),
   );
 }

@@ -7,6 +7,7 @@ import {
   ofIpAddress,
   ofObjectName,
   ofReachableHost,
+  ofSecurityGroups,
   ofSelector,
   ofTrust,
 } from './expectations.ts';
@@ -40,6 +41,11 @@ export const commonFlags = defineFlags({
     bare: allClouds,
     choices: [allClouds, ...Object.keys(evidenceKinds)],
     help: 'A node of this cloud is initialised, and joins load balancers, only once a signed document of its VM proves which instance it is. Without a value or with `all`: every cloud served that signs such documents. Repeatable. Nodes that are initialised already stay so.',
+  },
+  'allowed-security-groups': {
+    kind: 'list',
+    help: 'Ids of security groups that Services may name in their annotations without a consent tag on the group (aws). Separated by commas.',
+    check: ofSecurityGroups,
   },
   'log-level': {
     kind: 'string',

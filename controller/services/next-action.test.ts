@@ -52,6 +52,9 @@ interface Given {
   readonly removal?: LoadBalancerPlan;
   readonly nowMs?: number;
   readonly retention?: Retention;
+  readonly refused?: Situation['refused'];
+  /** Answers what the condition says. */
+  readonly told?: true;
 }
 
 function next({
@@ -77,11 +80,12 @@ function next({
     cluster: { uid: 'c', name: 'blue' },
     known: given.known,
     members: [{ node: 'n0', providerID: 'x:///0', addresses: [], zone: '', draining: false }],
-    refused: [],
+    refused: given.refused ?? [],
     policy: strictPolicy,
     retention,
     nowMs,
   });
+  if (given.told && action.do === 'settle') return `${action.standing.reason}: ${action.standing.message}`;
   if (action.do === 'settle') return `settle ${action.standing.reason} ${action.againInMs ?? ''}`.trim();
   if (action.do === 'write') return `write ${action.what}${action.first ? ', first' : ''}`;
   return action.do === 'apply' ? `apply ${action.step.action}` : action.do;
@@ -312,4 +316,21 @@ describe('the next thing to do for a Service that wants none any more', () => {
       assert.equal(next(given), expected);
     });
   }
+});
+
+describe('the condition of a load balancer that stands', () => {
+  const stands = { metadata: ours, known: known({ observed: observed(), askedId: 'lb-1' }), told: true } as const;
+
+  it('names the members that the cloud refuses, and each reason once', () => {
+    const refused = ['n3', 'n1'].map((node) => ({ node, why: 'its security group is closed' }));
+    assert.equal(
+      next({ ...stands, refused }),
+      'MembersRefused: the cloud refuses as members: n1, n3; its security group is closed',
+    );
+  });
+
+  it('tells what people shall know although everything is as asked', () => {
+    const told = next({ ...stands, plan: { ...nothing, remarks: ['security group sg-1 stays'] } });
+    assert.match(told, /^Ensured: .*; security group sg-1 stays$/);
+  });
 });

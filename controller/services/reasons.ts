@@ -6,8 +6,9 @@ export const loadBalancerReasons = {
   Ensured: { meaning: 'The load balancer is as the Service asks.', remedy: '' },
   MembersRefused: {
     meaning:
-      'The load balancer is as the Service asks, but for members that the cloud refuses; the message names their Nodes. They are tried again every five minutes.',
-    remedy: 'Look at those instances: most often they are in another network than the load balancer.',
+      'The load balancer is as the Service asks, but for members that the cloud refuses; the message names their Nodes and the reasons. They are tried again every five minutes.',
+    remedy:
+      'Look at those instances: most often they are in another network than the load balancer, or (aws) neither they nor their security group carry the tag of the cluster.',
   },
   MemberRemovalWithheld: {
     meaning:
@@ -63,9 +64,10 @@ export const loadBalancerReasons = {
     remedy: 'Correct that field.',
   },
   ForeignLoadBalancer: {
-    meaning: 'A load balancer that is not provably ours is in the way, or is asked for without consent.',
+    meaning:
+      'A load balancer that is not provably ours is in the way, or it or a security group is asked for without consent.',
     remedy:
-      'Give it a consent tag that names the namespace, list it in --attachable-load-balancers, or rename or remove it.',
+      'Give it a consent tag that names the namespace, list it in --attachable-load-balancers or --allowed-security-groups, or rename or remove it.',
   },
   AddressWouldChange: {
     meaning: 'What is asked for would give the load balancer another address.',

@@ -62,7 +62,9 @@ async function open(
   const elbv2 = once(() => createElbV2(client('Elastic Load Balancing v2'), { context, gates: gates.elbv2 }));
   const self = createSelf(ec2, context);
   const cluster = createCluster(config, context.allowUntagged === true, self);
-  const parts: AwsParts = { context, config, region: region.name, ec2, elb, elbv2, cluster, self };
+  const allowed = [...(context.allowedSecurityGroups ?? []), config.elbSecurityGroup ?? []].flat();
+  const allowedGroups = new Set(allowed);
+  const parts: AwsParts = { context, config, region: region.name, allowedGroups, ec2, elb, elbv2, cluster, self };
   const reader = createReader({
     ec2,
     zoneIds: createZoneIds(ec2, clock, log),

@@ -11,6 +11,8 @@ export interface AwsParts {
   readonly config: AwsConfig;
   readonly region: string;
   readonly ec2: Ec2;
+  /** Ids of security groups that every Service may name. */
+  readonly allowedGroups: ReadonlySet<string>;
   /** Classic load balancers; the client is made at the first need. */
   readonly elb: () => ServiceCalls;
   /** Network load balancers; the client is made at the first need. */

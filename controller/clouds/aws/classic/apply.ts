@@ -23,6 +23,7 @@ import type { ApplyOptions } from '../../permit.ts';
 import { codeOf } from '../errors.ts';
 import { type Tags, tagsFor } from '../load-balancer-tags.ts';
 import type { AwsParts } from '../parts.ts';
+import { demandAllowed } from '../security-groups/allowed-groups.ts';
 import { findGroup, type NetworkFacts } from '../security-groups/network-facts.ts';
 import { refuseClosedNodes } from '../security-groups/node-group.ts';
 import type { SdkCommand } from '../service-calls.ts';
@@ -44,7 +45,7 @@ type Change = Partial<ClassicLoadBalancer>;
 
 /** The one call of each step, and what there is after it. */
 export function createClassicApply(
-  parts: Pick<AwsParts, 'config' | 'elb' | 'cluster'>,
+  parts: Pick<AwsParts, 'config' | 'allowedGroups' | 'elb' | 'cluster'>,
   network: SharedNetwork,
   reads: ClassicReads,
 ): Apply {
@@ -77,6 +78,7 @@ export function createClassicApply(
         });
       case 'apply security groups': {
         const SecurityGroups = call.securityGroups.map((ref) => groupId(facts, ref));
+        demandGroups(SecurityGroups, facts, balancerOf(pieces).securityGroups, 'ApplySecurityGroupsToLoadBalancer');
         const command = new ApplySecurityGroupsToLoadBalancerCommand({ ...name, SecurityGroups });
         const carrier = { name: subject.name, groups: SecurityGroups };
         const make = () => change('ApplySecurityGroupsToLoadBalancer', command);
@@ -106,6 +108,7 @@ export function createClassicApply(
       if ('problem' in choice) throw invalid('CreateLoadBalancer', choice.problem);
       const subnets = choice.subnets.map(({ id }) => id);
       const groups = securityGroups.map((ref) => groupId(facts, ref));
+      demandGroups(groups, facts, [], 'CreateLoadBalancer');
       const tags = tagsFor(subject, cluster, wish.tags);
       const command = new CreateLoadBalancerCommand({
         ...name,
@@ -128,6 +131,15 @@ export function createClassicApply(
       // A new one has the defaults.
       reads.noteAttributes(hostname, {});
       return assemble({ ...common, balancer });
+    }
+
+    function demandGroups(
+      ids: readonly string[],
+      { groups }: NetworkFacts,
+      carried: readonly string[],
+      operation: string,
+    ) {
+      demandAllowed(ids, subject, { allowed: parts.allowedGroups, groups }, carried, operation);
     }
 
     /** Without a name of the host where an earlier call has made it. */

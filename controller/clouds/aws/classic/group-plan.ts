@@ -1,7 +1,8 @@
 import type { Refusal } from '../../load-balancers.ts';
+import { keys } from '../load-balancer-annotations.ts';
 import { planGroupRemoval } from '../security-groups/group-removal.ts';
 import { nodeGroupsOf } from '../security-groups/node-group.ts';
-import { planNodeRules } from '../security-groups/node-rules.ts';
+import { type NodeRuleWish, planNodeRules } from '../security-groups/node-rules.ts';
 import { frontRules, planOwnGroup } from '../security-groups/own-group.ts';
 import { planTrafficGroup, trafficGroupOf } from '../security-groups/traffic-group.ts';
 import type { ClassicLoadBalancer } from './classic-load-balancer.ts';
@@ -49,7 +50,7 @@ export function planFrontGroups(wanted: Wanted, pieces: ClassicPieces | undefine
   );
   const calls = [...plan.calls];
   const groups = [own?.id ?? name];
-  if (!config.disableSecurityGroupIngress && needsTrafficGroup(pieces)) {
+  if (!config.disableSecurityGroupIngress && needsTrafficGroup(pieces, own?.id)) {
     const traffic = planTrafficGroup({ owner: desired.owner, clusterName: desired.clusterName }, pieces?.facts);
     calls.push(...traffic.calls);
     groups.push(traffic.group);
@@ -67,54 +68,75 @@ function personsGroups({ settings, config }: Wanted): readonly string[] | undefi
   return config.elbSecurityGroup === undefined ? undefined : [config.elbSecurityGroup];
 }
 
-/** Where it stands already and every node's group lets in everything from one of its groups, it needs none. */
-function needsTrafficGroup(pieces: ClassicPieces | undefined): boolean {
+/** Where it stands already and every node's group lets in everything from its own group, it needs none. */
+function needsTrafficGroup(pieces: ClassicPieces | undefined, own: string | undefined): boolean {
   if (pieces?.balancer === undefined) return true;
   const { balancer, facts, subject } = pieces;
   const traffic = trafficGroupOf(facts, subject.owner.cluster);
   if (traffic !== undefined && balancer.securityGroups.includes(traffic.id)) return true;
   const { groups } = nodeGroupsOf(balancer.instances, facts);
-  return !(groups.length > 0 && groups.every((id) => isOpen(pieces, id)));
+  const isOpen = (nodeGroup: string) =>
+    facts.groups.get(nodeGroup)?.ingress.some(({ protocol, source }) => protocol === '-1' && source === own);
+  return !(own !== undefined && groups.length > 0 && groups.every(isOpen));
 }
 
-function isOpen({ balancer, facts }: ClassicPieces, nodeGroup: string): boolean {
-  const rules = facts.groups.get(nodeGroup)?.ingress ?? [];
-  return rules.some(({ protocol, source }) => protocol === '-1' && balancer?.securityGroups.includes(source));
-}
-
-/** What the nodes' groups let in. */
+/** What the nodes' groups let in: what they are to let in besides, before the load balancer carries other groups, and what they need not any more, afterwards. */
 export function planNodes(
   wanted: Wanted,
   pieces: ClassicPieces,
   balancer: ClassicLoadBalancer,
+  carries: readonly string[],
   members: { readonly all: readonly Registered[] },
-): { readonly steps: readonly ClassicStep[]; readonly refusals: readonly Refusal[] } {
+): {
+  readonly opening: readonly ClassicStep[];
+  readonly closing: readonly ClassicStep[];
+  readonly refusals: readonly Refusal[];
+} {
   const { desired, subject, config } = wanted;
-  const traffic = trafficGroupOf(pieces.facts, desired.owner.cluster);
+  const traffic = trafficGroupOf(pieces.facts, desired.owner.cluster)?.id;
+  const source = traffic !== undefined && carries.includes(traffic) ? traffic : undefined;
+  const own = ownGroupIn(pieces);
+  const isOwn = source !== undefined || (own !== undefined && carries.includes(own.id));
+  // A group of a person is let in to the ports of this Service alone.
+  const [persons] = isOwn ? [] : (personsGroups(wanted)?.filter((id) => carries.includes(id)) ?? carries);
   const plan = planNodeRules(
     {
       owner: desired.owner,
       loadBalancer: desired.name,
-      groups: balancer.securityGroups,
-      source: sourceOf(wanted, balancer, traffic?.id),
+      groups: persons === undefined ? carries : [],
+      source,
       instances: [...new Set([...members.all.map(({ id }) => id), ...balancer.instances])],
-      ...{ clients: [], ports: [], subnetCidrs: [], healthPorts: [] },
+      clients: persons === undefined ? [] : [persons],
+      subnetCidrs: persons === undefined ? [] : [persons],
+      ...portsOf(wanted, balancer),
+      adopted: pieces.adopted,
       disabled: config.disableSecurityGroupIngress,
     },
     pieces.facts,
   );
-  return { steps: plan.calls.map((call) => groupStep(subject, call)), refusals: plan.refusals };
+  const opens = (call: (typeof plan.calls)[number]) => call.call.does === 'authorize ingress';
+  return {
+    opening: plan.calls.filter(opens).map((call) => groupStep(subject, call)),
+    closing: plan.calls.filter((call) => !opens(call)).map((call) => groupStep(subject, call)),
+    refusals: plan.refusals,
+  };
 }
 
-/** By which of its groups a new rule lets it in; undefined while it does not carry that group yet. */
-function sourceOf(
-  wanted: Wanted,
-  { securityGroups }: ClassicLoadBalancer,
-  traffic: string | undefined,
-): string | undefined {
-  const given = personsGroups(wanted);
-  const source = given === undefined ? traffic : given[0];
-  return source !== undefined && securityGroups.includes(source) ? source : undefined;
+/** Where the load balancer reaches members, as it is and as it is to be. */
+function portsOf(
+  { desired, settings }: Wanted,
+  { listeners, health }: ClassicLoadBalancer,
+): Pick<NodeRuleWish, 'ports' | 'healthPorts'> {
+  const all = new Set([...(settings.listeners ?? []), ...listeners].map(({ instancePort }) => instancePort));
+  const probed = [settings.health, health].flatMap((check) => /:(\d+)/.exec(check?.target ?? '')?.[1] ?? []);
+  const isShared = (port: number) =>
+    desired.trafficPolicy === 'Cluster' && !all.has(port) && desired.annotations[keys.healthPort] === undefined;
+  return {
+    ports: [...all].map((port) => ({ protocol: 'tcp', port })),
+    healthPorts: [...new Set(probed.map(Number))]
+      .filter((port) => !all.has(port))
+      .map((port) => ({ port, shared: isShared(port) })),
+  };
 }
 
 /** A group of its own that it does not carry any more, since a person has named others. */
@@ -128,7 +150,7 @@ export function planUnusedGroups(
     return { steps: [], waitMs: undefined };
   }
   const { subject, facts } = pieces;
-  const removal = { owner: subject.owner, loadBalancer: subject.name, ownGroup: own.id, groups: [] };
+  const removal = { owner: subject.owner, loadBalancer: subject.name, ownGroup: own.id, groups: [], stays: true };
   const { steps, waitMs } = planGroupRemoval(removal, facts);
   return { steps: steps.map((call) => groupStep(subject, call)), waitMs };
 }

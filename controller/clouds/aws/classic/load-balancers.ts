@@ -9,7 +9,8 @@ import { createClassicReads, type SharedNetwork } from './reads.ts';
 import { planClassicRemoval } from './removal.ts';
 import type { ClassicStep } from './step.ts';
 
-export interface ClassicParts extends Pick<AwsParts, 'context' | 'config' | 'region' | 'elb' | 'cluster'> {
+export interface ClassicParts
+  extends Pick<AwsParts, 'context' | 'config' | 'region' | 'allowedGroups' | 'elb' | 'cluster'> {
   /** Shared with network load balancers. */
   readonly network: SharedNetwork;
 }
@@ -37,7 +38,10 @@ export function createClassicLoadBalancers(parts: ClassicParts): LoadBalancers<C
     settleMs,
     observeAll: reads.observeAll,
     observe: reads.observe,
-    plan: (desired, observed) => planClassic(desired, observed, { config, idOf }),
+    plan(desired, observed) {
+      const permissions = { allowed: parts.allowedGroups, groups: network.reads.lastGroups() };
+      return planClassic(desired, observed, { config, idOf, permissions });
+    },
     planRemoval: (observed, { retain }) => planClassicRemoval(observed, retain),
     apply: createClassicApply(parts, network, reads),
   };

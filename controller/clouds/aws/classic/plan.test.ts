@@ -101,14 +101,19 @@ describe('the plan of a classic load balancer', () => {
     );
   });
 
-  it('with a shared group of the cloud config: makes none, and lets the nodes in from it', async () => {
+  it('with a shared group of the cloud config: makes none, and lets it in to the ports of the Service alone', async () => {
     const { ensure, groups, rulesOfNodes, remove } = machine(['tcp 22 192.0.2.0/24'], {
       ...plainConfig,
       elbSecurityGroup: 'sg-persons',
     });
     const observed = await ensure(desired(), undefined);
     assert.deepEqual(groups(), ['sg-nodes', 'sg-persons']);
-    assert.deepEqual(rulesOfNodes(), ['tcp 22 192.0.2.0/24', '-1 -1 sg-persons']);
+    assert.deepEqual(rulesOfNodes(), [
+      'tcp 22 192.0.2.0/24',
+      'tcp 30080 sg-persons',
+      'tcp 10256 sg-persons',
+      'icmp 3 sg-persons',
+    ]);
     assert.equal(await remove(observed), undefined);
     assert.deepEqual(rulesOfNodes(), ['tcp 22 192.0.2.0/24']);
   });

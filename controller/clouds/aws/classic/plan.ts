@@ -1,5 +1,7 @@
 import { type DesiredLoadBalancer, type LoadBalancerPlan, ownerTags, type Refusal } from '../../load-balancers.ts';
+import { keys } from '../load-balancer-annotations.ts';
 import type { Tags } from '../load-balancer-tags.ts';
+import { type GroupPermissions, judgeGroups } from '../security-groups/allowed-groups.ts';
 import type { ClassicLoadBalancer } from './classic-load-balancer.ts';
 import { type FrontGroups, planFrontGroups, planNodes, planUnusedGroups } from './group-plan.ts';
 import { planListeners } from './listener-plan.ts';
@@ -17,6 +19,8 @@ export interface PlanOptions {
   readonly config: ClassicConfig;
   /** The instance id, when this scope could hold it. */
   readonly idOf: (providerID: string) => string | undefined;
+  /** `groups` as last read, for a load balancer that is still to be made. */
+  readonly permissions: GroupPermissions;
 }
 
 /** What one Service wants. */
@@ -33,7 +37,9 @@ export function planClassic(
   observed: ClassicObserved | undefined,
   options: PlanOptions,
 ): ClassicPlan {
-  const settings = readClassicSettings(desired, options.config);
+  const subject: Subject = { owner: desired.owner, name: desired.name, service: desired.service };
+  const read = readClassicSettings(desired, options.config);
+  const settings = permitted(read, subject, options.permissions, observed?.pieces);
   return { ...planSettings(settings, desired, observed, options), remarks: settings.remarks };
 }
 
@@ -45,9 +51,9 @@ function planSettings(
 ): ClassicPlan {
   const subject: Subject = { owner: desired.owner, name: desired.name, service: desired.service };
   const wanted: Wanted = { desired, settings, subject, config };
+  const pieces = observed?.pieces;
   const { members, strangers } = memberSorter(idOf)(desired.members);
   const refusals: Refusal[] = [...settings.refusals, ...settings.notes, ...strangers, ...attachRefusals(desired)];
-  const pieces = observed?.pieces;
   const { balancer } = pieces ?? {};
   if (pieces === undefined || balancer === undefined) {
     // Something else than what was meant is not made.
@@ -77,6 +83,28 @@ function planSettings(
   const steps =
     changes.steps.length > 0 && pieces.adopted ? [...takeOver(wanted, pieces), ...changes.steps] : changes.steps;
   return { steps, refusals: [...refusals, ...changes.refusals], waitMs: changes.waitMs };
+}
+
+/** Groups that the Service may not name count as not understood: what stands stays. */
+function permitted(
+  settings: ClassicSettings,
+  subject: Subject,
+  permissions: GroupPermissions,
+  pieces: ClassicPieces | undefined,
+): ClassicSettings {
+  const carried = (pieces?.isOurs ? pieces.balancer?.securityGroups : undefined) ?? [];
+  const known = { ...permissions, groups: pieces?.facts.groups ?? permissions.groups };
+  const judge = (key: string, ids: readonly string[] | undefined) =>
+    judgeGroups(key, ids ?? [], subject, known, carried);
+  const instead = judge(keys.securityGroups, settings.securityGroups);
+  const extra = judge(keys.extraSecurityGroups, settings.extraSecurityGroups);
+  return {
+    ...settings,
+    securityGroups: instead.refusals.length > 0 ? undefined : settings.securityGroups,
+    extraSecurityGroups: extra.refusals.length > 0 ? undefined : settings.extraSecurityGroups,
+    refusals: [...settings.refusals, ...instead.refusals, ...extra.refusals],
+    remarks: [...settings.remarks, ...instead.remarks, ...extra.remarks],
+  };
 }
 
 const nothing: ClassicPlan = { steps: [], refusals: [], waitMs: undefined };
@@ -115,6 +143,8 @@ function planExisting(
   const front: FrontGroups = planFrontGroups(wanted, pieces);
   const steps: ClassicStep[] = [...front.steps];
   const refusals: Refusal[] = [...front.refusals];
+  const nodes = planNodes(wanted, pieces, balancer, front.groups, members);
+  steps.push(...nodes.opening);
   if (front.refusals.length === 0 && !sameSet(front.groups, balancer.securityGroups)) {
     const summary = `security groups of ${balancer.name} from ${balancer.securityGroups.join(', ')} to ${front.groups.join(', ')}`;
     steps.push(stepOf(subject, summary, { does: 'apply security groups', securityGroups: front.groups }));
@@ -123,8 +153,7 @@ function planExisting(
   steps.push(...subnets.steps, ...planListeners(wanted, balancer), ...planAttributes(wanted, balancer));
   refusals.push(...subnets.refusals);
   steps.push(...planHealth(wanted, balancer, pieces.adopted));
-  const nodes = planNodes(wanted, pieces, balancer, members);
-  steps.push(...nodes.steps, ...planMembers(subject, balancer, members));
+  steps.push(...nodes.closing, ...planMembers(subject, balancer, members));
   refusals.push(...nodes.refusals);
   const tags = missingTags(settings.tags, wanted, balancer.tags);
   if (Object.keys(tags).length > 0 && !pieces.adopted) {

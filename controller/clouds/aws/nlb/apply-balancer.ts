@@ -16,6 +16,7 @@ import type { ApplyOptions } from '../../permit.ts';
 import { codeOf } from '../errors.ts';
 import { keys } from '../load-balancer-annotations.ts';
 import { ownedBy, ownerIn, type Tags } from '../load-balancer-tags.ts';
+import { demandAllowed } from '../security-groups/allowed-groups.ts';
 import { chooseSubnets } from '../subnets.ts';
 import { listenerOf, loadBalancerOf } from './answers.ts';
 import type { ApplyParts } from './apply.ts';
@@ -101,6 +102,7 @@ export function createBalancerApply({ parts, reads, network, securityGroups }: A
       }
       case 'set security groups': {
         const SecurityGroups = call.securityGroups.map((ref) => securityGroupId(pieces.network, ref));
+        demandGroups(SecurityGroups, pieces, one.securityGroups, 'SetSecurityGroups');
         const command = new SetSecurityGroupsCommand({ LoadBalancerArn, SecurityGroups });
         const { facts } = await securityGroups.joining(
           { name: one.name, groups: SecurityGroups },
@@ -187,6 +189,7 @@ export function createBalancerApply({ parts, reads, network, securityGroups }: A
   ): Promise<Pieces> {
     const { scheme, addressType, place, tags } = call;
     const groups = call.securityGroups.map((ref) => securityGroupId(pieces.network, ref));
+    demandGroups(groups, { ...pieces, subject }, [], 'CreateLoadBalancer');
     const SubnetMappings = await mappings(place, scheme === 'internal', addressType, options);
     const command = new CreateLoadBalancerCommand({
       ...{ Name: subject.name, Type: 'network', Scheme: scheme, IpAddressType: addressType, SubnetMappings },
@@ -214,6 +217,15 @@ export function createBalancerApply({ parts, reads, network, securityGroups }: A
     const network = { ...facts, instances: pieces.network.instances };
     const subnets = groups.length === 0 ? await subnetsOf(options) : [];
     return { ...pieces, own: made, foreign: undefined, network, subnets };
+  }
+
+  function demandGroups(
+    ids: readonly string[],
+    { subject, network: { groups } }: Pieces,
+    carried: readonly string[],
+    operation: string,
+  ): void {
+    if (subject) demandAllowed(ids, subject, { allowed: parts.allowedGroups, groups }, carried, operation);
   }
 
   async function subnetsOf({ signal }: ApplyOptions) {

@@ -6,7 +6,7 @@ import type { NetworkFacts } from '../security-groups/network-facts.ts';
 import { planNodeRules } from '../security-groups/node-rules.ts';
 import { frontRules, planOwnGroup, type SecurityGroupPlan } from '../security-groups/own-group.ts';
 import type { PlannedSecurityGroupCall } from '../security-groups/security-group-call.ts';
-import { planTrafficGroup } from '../security-groups/traffic-group.ts';
+import { planTrafficGroup, trafficGroupOf } from '../security-groups/traffic-group.ts';
 import type { Subnet } from '../subnets.ts';
 import { securityGroupName } from './names.ts';
 import { frontGroupOf, type LoadBalancer, type Subject } from './observed.ts';
@@ -69,15 +69,13 @@ export function planFirewall(
   const hiding = wish.listeners.filter(({ group }) => group.attributes['preserve_client_ip.enabled'] === 'false');
   let carried: readonly string[] | undefined;
   let source: string | undefined;
-  // Its groups are other Services', too: each lets it in by rules of its own, which go with it.
-  const from = attached ? existing?.securityGroups[0] : undefined;
+  // Groups of persons, and of other Services: each Service is let in from there to ports of its own, by rules that go with it.
+  let from = attached ? existing?.securityGroups[0] : undefined;
   if (attached) carried = [];
   else if (existing && has && settings.unclear.has(keys.securityGroups)) {
     carried = existing.securityGroups;
-    source = existing.securityGroups[0];
   } else if (has && given.length > 0) {
     carried = given;
-    source = given[0];
   } else if (has && (managed || ownsGroup(subject, facts))) {
     const own = planFront(subject, wish, facts);
     const traffic = planTrafficGroup({ owner: subject.owner, clusterName: desired.clusterName }, facts);
@@ -96,7 +94,12 @@ export function planFirewall(
   } else if (has) {
     // Not ours: groups that somebody gave it, and nothing is said about them.
     carried = existing?.securityGroups;
-    source = existing?.securityGroups[0];
+  }
+  if (!attached && source === undefined && carried !== undefined) {
+    const traffic = trafficGroupOf(facts, subject.owner.cluster)?.id;
+    const own = facts && frontGroupOf(facts, subject.owner)?.id;
+    if (traffic !== undefined && carried.includes(traffic)) source = traffic;
+    else if (own === undefined || !carried.includes(own)) from = carried[0];
   }
   const isBare = existing ? existing.securityGroups.length === 0 : !has;
   if (isBare && desired.sourceRanges.length > 0 && (hiding.length > 0 || desired.families.includes('IPv6'))) {
@@ -128,7 +131,7 @@ export function planFirewall(
       {
         owner: subject.owner,
         loadBalancer: subject.name,
-        groups: carriedGroups,
+        groups: from === undefined ? carriedGroups : [],
         source: trusted,
         instances: wish.instances,
         clients: from === undefined ? clientsOf(desired) : [from],
@@ -140,6 +143,7 @@ export function planFirewall(
           port,
           shared: desired.trafficPolicy === 'Cluster' && !named.has(port),
         })),
+        adopted: wish.adopting,
         disabled: wish.nodesLeftAlone,
       },
       facts,

@@ -33,7 +33,10 @@ export function createNetworkLoadBalancers(parts: NlbParts): NetworkLoadBalancer
     const parsed = aws.parse(providerID);
     return parsed !== undefined && (parsed.zone === undefined || parsed.zone.startsWith(region));
   };
-  const context = (): PlanContext => ({ config, cluster: reads.cluster(), accepts });
+  const context = (): PlanContext => ({
+    ...{ config, cluster: reads.cluster(), accepts },
+    permissions: { allowed: parts.allowedGroups, groups: network.reads.lastGroups() },
+  });
   return {
     // AWS's default quota of targets in one target group. That of a zone depends on where the Nodes are, and AWS says when it is reached.
     maxMembers: 1000,

@@ -3,7 +3,9 @@ import { accessTo } from '../../access.ts';
 import { type DesiredLoadBalancer, type LoadBalancerPlan, ownerTags, type Refusal } from '../../load-balancers.ts';
 import type { ClusterTags } from '../cluster-tags.ts';
 import type { AwsConfig } from '../config.ts';
+import { keys } from '../load-balancer-annotations.ts';
 import { type Tags, tagsFor } from '../load-balancer-tags.ts';
+import { type GroupPermissions, judgeGroups } from '../security-groups/allowed-groups.ts';
 import { plannedCall } from '../security-groups/security-group-call.ts';
 import { addressChange, addressTypeOf, placeOf, planAttributes, planSubnets, planTags } from './balancer-plan.ts';
 import { type Firewall, planFirewall } from './firewall.ts';
@@ -35,6 +37,8 @@ export interface PlanContext {
   readonly cluster: ClusterTags | undefined;
   /** Whether this scope could hold the instance. */
   readonly accepts: (providerID: string) => boolean;
+  /** `groups` as last read, for a load balancer that is still to be made. */
+  readonly permissions: GroupPermissions;
 }
 
 /** What one Service asks for, worked out. */
@@ -59,7 +63,8 @@ export function planNlb(
 ): NlbPlan {
   const { owner, name, service, attach } = desired;
   const subject: Subject = { owner, name, service, attachTo: attach?.id };
-  const settings = readNlbSettings(desired, { managed: context.config.managedNlbSecurityGroups });
+  const read = readNlbSettings(desired, { managed: context.config.managedNlbSecurityGroups });
+  const settings = permitted(read, subject, context, observed?.pieces);
   const cluster = observed?.pieces.cluster ?? context.cluster ?? unknownCluster;
   const adopting = observed?.pieces.adopted ?? false;
   // What the classic controller made is judged by its own defaults, until it is changed anyway.
@@ -78,6 +83,22 @@ export function planNlb(
   const told = [...settings.refusals, ...settings.notes, ...strangers(desired, context.accepts), ...refusals];
   const plan = attach ? planAttached(wanted, pieces, observed) : planOfItsOwn(wanted, pieces);
   return { ...plan, refusals: [...told, ...plan.refusals], remarks: settings.remarks };
+}
+
+/** Groups that the Service may not name count as unclear: what stands stays. */
+function permitted(
+  settings: NlbSettings,
+  subject: Subject,
+  { permissions }: PlanContext,
+  pieces: Pieces | undefined,
+): NlbSettings {
+  const known = { ...permissions, groups: pieces?.network.groups ?? permissions.groups };
+  const carried = pieces?.own?.securityGroups ?? [];
+  const key = keys.securityGroups;
+  const judged = judgeGroups(key, settings.securityGroups, subject, known, carried);
+  const unclear = judged.refusals.length === 0 ? settings.unclear : new Set([...settings.unclear, key]);
+  const refusals = [...settings.refusals, ...judged.refusals];
+  return { ...settings, unclear, refusals, remarks: [...settings.remarks, ...judged.remarks] };
 }
 
 function planOfItsOwn(wanted: Wanted, pieces: Pieces | undefined): NlbPlan {
@@ -178,7 +199,9 @@ function planTakingBack(subject: Subject, { network }: Pieces, own: LoadBalancer
 function planInside(wanted: Wanted, pieces: Pieces, on: LoadBalancer, attached: boolean): NlbPlan {
   const firewall = firewallOf(wanted, pieces, on, attached);
   const parts = planParts(wanted, pieces, on);
-  const steps: NlbStep[] = [...firewall.groups];
+  // Nodes let in what comes by other groups before it does, and what came by the old ones until it does not.
+  const opens = ({ call }: NlbStep) => call.does === 'security group' && call.call.does === 'authorize ingress';
+  const steps: NlbStep[] = [...firewall.groups, ...firewall.nodes.filter(opens)];
   const { carried } = firewall;
   const resolved =
     carried?.every((group) => on.securityGroups.includes(group)) && carried.length === on.securityGroups.length;
@@ -187,7 +210,7 @@ function planInside(wanted: Wanted, pieces: Pieces, on: LoadBalancer, attached: 
     steps.push(stepOf(wanted.subject, on.arn, summary, { does: 'set security groups', securityGroups: carried }));
   }
   return {
-    steps: [...steps, ...firewall.nodes, ...parts.steps],
+    steps: [...steps, ...firewall.nodes.filter((step) => !opens(step)), ...parts.steps],
     refusals: [...firewall.refusals, ...parts.refusals],
     waitMs: parts.waitMs,
   };

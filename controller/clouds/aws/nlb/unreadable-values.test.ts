@@ -23,7 +23,7 @@ describe('a value that cannot be read changes nothing that stands', () => {
     },
     ...{ [keys.targetGroupAttributes]: 'proxy_protocol_v2.enabled=true', [keys.additionalTags]: 'a=b' },
     ...{ [keys.subnets]: 'subnet-a,subnet-b', [keys.eipAllocations]: 'eipalloc-1,eipalloc-2' },
-    ...{ [keys.accessLogEnabled]: 'true', [keys.accessLogBucket]: 'logs', [keys.securityGroups]: 'sg-1' },
+    ...{ [keys.accessLogEnabled]: 'true', [keys.accessLogBucket]: 'logs', [keys.securityGroups]: 'sg-allowed' },
     ...{ [keys.unhealthyThreshold]: '4', [keys.healthTimeout]: '8', [keys.scheme]: 'internet-facing' },
   };
   const bad: Readonly<Record<string, string>> = {
@@ -45,7 +45,7 @@ describe('a value that cannot be read changes nothing that stands', () => {
       [keys.additionalTags]: 'aws:a=b',
     },
     ...{ [keys.targetGroupAttributes]: 'proxy', [keys.subnets]: 'subnet-a,subnet-a', [keys.eipAllocations]: 'eip-1' },
-    ...{ [keys.accessLogEnabled]: 'on', [keys.accessLogBucket]: '', [keys.securityGroups]: 'sg-1,sg_2' },
+    ...{ [keys.accessLogEnabled]: 'on', [keys.accessLogBucket]: '', [keys.securityGroups]: 'sg-allowed,sg_2' },
     ...{ [keys.unhealthyThreshold]: '0', [keys.healthTimeout]: '1', [keys.scheme]: 'private' },
   };
   for (const key of Object.keys(good)) {

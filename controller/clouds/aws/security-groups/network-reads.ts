@@ -23,6 +23,8 @@ import { createTogether } from './together.ts';
 export interface NetworkReads {
   /** Security groups as they are now, in one call for each thousand; instances as remembered. `users` is left out. */
   facts(instanceIds: readonly string[], options?: ReadOptions): Promise<NetworkFacts>;
+  /** Security groups as last read, by id; undefined before the first read. */
+  lastGroups(): ReadonlyMap<string, ObservedSecurityGroup> | undefined;
   /** Zones and security groups of instances, remembered for ten minutes, and beyond where they are not shown any more. Those that were never seen are left out. */
   instances(ids: readonly string[], options?: ReadOptions): Promise<ReadonlyMap<string, InstanceFacts>>;
   /** Every subnet of the VPC, remembered for a minute. */
@@ -45,6 +47,7 @@ export function createNetworkReads(
   let vpcId: string | undefined;
   let subnetsSeen: { readonly atMs: number; readonly subnets: readonly Subnet[] } | undefined;
   const instancesSeen = new Map<string, { readonly atMs: number; readonly facts: InstanceFacts }>();
+  let groupsSeen: ReadonlyMap<string, ObservedSecurityGroup> | undefined;
   // Services that are looked at together share one read that begins after the last of them asked.
   const groupsTogether = createTogether(readGroups);
 
@@ -114,7 +117,8 @@ export function createNetworkReads(
       const { SecurityGroups, NextToken: next } = await ec2.read('DescribeSecurityGroups', command, options);
       return { items: SecurityGroups ?? [], next };
     });
-    return new Map(groups.map((group) => [group.GroupId ?? '', observed(group)]));
+    groupsSeen = new Map(groups.map((group) => [group.GroupId ?? '', observed(group)]));
+    return groupsSeen;
   }
 
   async function instances(ids: readonly string[], options: ReadOptions = {}) {
@@ -153,6 +157,7 @@ export function createNetworkReads(
     vpc,
     subnets,
     instances,
+    lastGroups: () => groupsSeen,
     async facts(instanceIds, options = {}) {
       const [groups, known, cluster, id] = await Promise.all([
         groupsTogether(options),

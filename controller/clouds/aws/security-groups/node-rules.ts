@@ -3,7 +3,7 @@ import { type IngressRule, ruleKey } from './ingress-rule.ts';
 import type { NetworkFacts, ObservedSecurityGroup } from './network-facts.ts';
 import { nodeGroupsOf } from './node-group.ts';
 import { mtuRule, type SecurityGroupPlan } from './own-group.ts';
-import { clientOf, descriptions, isOf, isOfAnother } from './rule-descriptions.ts';
+import { clientOf, descriptions, hasOwnRules, isOf, isOfAnother } from './rule-descriptions.ts';
 import { type Needed, type PlannedSecurityGroupCall, plannedCall } from './security-group-call.ts';
 
 /** What the nodes have to let in for one load balancer. */
@@ -11,18 +11,23 @@ export interface NodeRuleWish {
   readonly owner: Owner;
   /** Its name. */
   readonly loadBalancer: string;
-  /** Ids of its security groups: a rule that lets everything in from one of them is enough. Empty = it has none, and comes from its clients' and its subnets' addresses. */
+  /**
+   * Ids of its security groups, where one of them is the controller's own: a rule that lets everything in from one of them is enough. Empty = it has none or a person's alone,
+   * and comes from `clients` and `subnetCidrs`.
+   */
   readonly groups: readonly string[];
-  /** Of these the one that a new rule names: the traffic group, or a person's own. */
+  /** The traffic group, once it is among them: a new rule names it. A group of a person is never let in for everything. */
   readonly source: string | undefined;
   /** Instance ids of the members. */
   readonly instances: readonly string[];
-  /** Without groups: who connects, to which node ports. */
+  /** Without groups: who connects (ranges, or a person's group that the load balancer carries), to which node ports. */
   readonly clients: readonly string[];
   readonly ports: readonly { readonly protocol: 'tcp' | 'udp'; readonly port: number }[];
   /** Without groups: where health checks come from, and go to. `shared`: the port is the same for several load balancers (that of kube-proxy), so their rule is, too. */
   readonly subnetCidrs: readonly string[];
   readonly healthPorts: readonly { readonly port: number; readonly shared: boolean }[];
+  /** What was taken over is left untouched as long as it works: a person's rule that lets in everything from a client is enough. */
+  readonly adopted?: boolean;
   /** `DisableSecurityGroupIngress`: a person looks after the nodes' groups. */
   readonly disabled: boolean;
 }
@@ -36,6 +41,11 @@ export function planNodeRules(wish: NodeRuleWish, facts: NetworkFacts): Security
   const { groups, problems } = nodeGroupsOf(wish.instances, facts);
   const refusals = problems.map((message): Refusal => ({ reason: 'Unsupported', message }));
   const calls: PlannedSecurityGroupCall[] = [];
+  const ownPorts = wish.groups.length > 0 ? [] : wish.healthPorts.filter(({ port }) => hostPorts.has(port));
+  for (const { port } of ownPorts) {
+    const message = `health check port ${port} is one of the nodes themselves, and is not opened to load balancers`;
+    refusals.push({ reason: 'Unsupported', message });
+  }
   for (const id of groups) {
     const group = facts.groups.get(id);
     // Of another VPC, which this controller does not look into.
@@ -52,12 +62,18 @@ export function planNodeRules(wish: NodeRuleWish, facts: NetworkFacts): Security
   return { calls, refusals };
 }
 
+/** Of SSH, etcd, the API server and kubelets: an annotation that names one as the port of a health check opens it to nobody. */
+const hostPorts: ReadonlySet<number> = new Set([22, 2379, 2380, 6443, 10250, 10255, 10257, 10258, 10259]);
+
 function bySource(
   { owner, groups, source, loadBalancer }: NodeRuleWish,
   group: ObservedSecurityGroup,
 ): PlannedSecurityGroupCall[] {
   const calls: PlannedSecurityGroupCall[] = [];
-  const open = group.ingress.some((rule) => rule.protocol === '-1' && groups.includes(rule.source));
+  const open = group.ingress.some(
+    (rule) =>
+      rule.protocol === '-1' && groups.includes(rule.source) && (rule.source === source || !isShared(rule, owner)),
+  );
   if (!open && source !== undefined) {
     const rule = { protocol: '-1', fromPort: -1, toPort: -1, source, description: descriptions.traffic(owner.cluster) };
     calls.push(plannedCall({ does: 'authorize ingress', group: group.id, rules: [rule], shared: true }, group.name));
@@ -65,26 +81,38 @@ function bySource(
   return [...calls, ...addressRulesOff(owner.cluster, loadBalancer, group)];
 }
 
-/** Rules of ours from groups that no load balancer carries any more. */
+/**
+ * Rules of ours that let in everything from a group which no load balancer carries any more, or which is a person's: earlier versions let such groups in so. They go when every
+ * load balancer that carries the group has rules of its own.
+ */
 function unusedSources(
-  { owner, groups, loadBalancer }: NodeRuleWish,
+  { owner, groups, source: traffic, loadBalancer }: NodeRuleWish,
   group: ObservedSecurityGroup,
   { users }: NetworkFacts,
 ): PlannedSecurityGroupCall[] {
   if (users === undefined) return [];
-  const unused = group.ingress.filter(
-    ({ description, source }) =>
-      description === descriptions.traffic(owner.cluster) &&
-      !groups.includes(source) &&
-      !users.get(source)?.some((name) => name !== loadBalancer),
-  );
+  const shared = group.ingress.filter((rule) => isShared(rule, owner));
+  const isIn = shared.some(({ source }) => source === traffic);
+  const unused = shared.filter(({ source }) => {
+    if (groups.includes(source) && (source === traffic || !isIn)) return false;
+    const others = (users.get(source) ?? []).filter((name) => name !== loadBalancer);
+    return others.every((name) => hasOwnRules(group, source, name));
+  });
   return unused.flatMap((rule) =>
-    revoke(group, [rule], { by: 'users of a group', group: rule.source, but: loadBalancer }),
+    revoke(group, [rule], { by: 'users of a group', group: rule.source, but: loadBalancer, unlessAdmitted: true }),
   );
+}
+
+/** Lets in everything from a group of load balancers of this cluster. */
+function isShared({ protocol, description }: IngressRule, { cluster }: Owner): boolean {
+  return protocol === '-1' && description === descriptions.traffic(cluster);
 }
 
 function byAddress(wish: NodeRuleWish, group: ObservedSecurityGroup): PlannedSecurityGroupCall[] {
   const { owner, loadBalancer, clients, ports, subnetCidrs, healthPorts } = wish;
+  const isOpen = (client: string) =>
+    group.ingress.some((rule) => rule.protocol === '-1' && rule.source === client && !isShared(rule, owner));
+  if (wish.adopted && clients.every(isOpen)) return [];
   const client = ports.flatMap(({ protocol, port }) =>
     clients.map((source): IngressRule => {
       return { protocol, fromPort: port, toPort: port, source, description: descriptions.client(loadBalancer) };
@@ -101,11 +129,13 @@ function byAddress(wish: NodeRuleWish, group: ObservedSecurityGroup): PlannedSec
   const lasting = group.ingress.filter((rule) => !isOfAnother(rule, loadBalancer));
   const isMissing = (rule: IngressRule, others: readonly IngressRule[]) =>
     !keys.has(ruleKey(rule)) && !others.some((other) => covers(other, rule));
-  const anybodys = lasting.filter((rule) => !isOf(rule, loadBalancer) && rule.description !== descriptions.mtu);
+  const anybodys = lasting.filter(
+    (rule) => !isOf(rule, loadBalancer) && rule.description !== descriptions.mtu && !isShared(rule, owner),
+  );
   const missing = [
     // Also where a wider one lets them in: by these others see that the shared rules are needed.
     ...client.filter((rule) => isMissing(rule, [])),
-    ...health.filter((rule) => isMissing(rule, [...anybodys, ...client])),
+    ...health.filter((rule) => !hostPorts.has(rule.fromPort) && isMissing(rule, [...anybodys, ...client])),
     ...mtu.filter((rule) => isMissing(rule, anybodys)),
   ];
   const wanted = new Set([...client, ...health].map(ruleKey));
@@ -156,7 +186,7 @@ function addressRulesOff(
   ];
 }
 
-/** The load balancer goes. */
+/** The load balancer goes, or its own group alone. */
 export interface NodeRuleRemoval {
   readonly owner: Owner;
   readonly loadBalancer: string;
@@ -164,6 +194,8 @@ export interface NodeRuleRemoval {
   readonly groups: readonly string[];
   /** Of these the one that goes with it. The classic controller lets it in to the nodes by a rule without a description. */
   readonly ownGroup: string | undefined;
+  /** The load balancer stays, and has other groups. */
+  readonly stays?: boolean;
 }
 
 /** Takes away the rules that only this load balancer needed; of shared ones those that nobody else needs. Rules of persons stay. Pure. */
@@ -175,9 +207,9 @@ export function planNodeRuleRemoval(
   const calls: PlannedSecurityGroupCall[] = [];
   const nodes = new Set([...facts.instances.values()].flatMap((instance) => instance.groups));
   for (const group of facts.groups.values()) {
-    calls.push(...addressRulesOff(owner.cluster, loadBalancer, group));
+    if (!removal.stays) calls.push(...addressRulesOff(owner.cluster, loadBalancer, group));
     // Two that went at the same time may each have seen the other's rules; the later one sees none.
-    if (!group.ingress.some((rule) => isOf(rule, loadBalancer))) {
+    if (!removal.stays && !group.ingress.some((rule) => isOf(rule, loadBalancer))) {
       calls.push(
         ...sharedHealthOff(group, owner.cluster, loadBalancer),
         ...revokeOf(group, mtuUnneeded(group, loadBalancer), loadBalancer),

@@ -1,4 +1,5 @@
 import type { IngressRule } from './ingress-rule.ts';
+import type { ObservedSecurityGroup } from './network-facts.ts';
 
 /**
  * A rule on a group of the nodes says in its description whose it is, since rules themselves cannot be told by tags in one read of their groups. Those of one network load
@@ -21,6 +22,11 @@ export const descriptions = {
 /** The load balancer whose clients a rule lets in. */
 export function clientOf({ description }: IngressRule): string | undefined {
   return description?.startsWith(clientPrefix) ? description.slice(clientPrefix.length) : undefined;
+}
+
+/** Whether a load balancer is let in from a source by rules of its own. */
+export function hasOwnRules({ ingress }: Pick<ObservedSecurityGroup, 'ingress'>, source: string, loadBalancer: string) {
+  return ingress.some((rule) => rule.source === source && clientOf(rule) === loadBalancer);
 }
 
 /** Whether a rule serves this one load balancer alone. */

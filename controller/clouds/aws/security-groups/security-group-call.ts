@@ -30,7 +30,13 @@ export type SecurityGroupCall =
 
 /** What makes a shared rule or group needed. */
 export type Needed =
-  | { readonly by: 'users of a group'; readonly group: string; readonly but: string }
+  /** `unlessAdmitted`: those do not need it that rules of their own let in from that group. */
+  | {
+      readonly by: 'users of a group';
+      readonly group: string;
+      readonly but: string;
+      readonly unlessAdmitted?: boolean;
+    }
   /** `sources`: of these clients alone; undefined = whoever they are. */
   | { readonly by: 'client rules'; readonly but: string; readonly sources?: readonly string[] };
 

@@ -18,7 +18,7 @@ import type { Carrier, UsersOfGroups } from './group-users.ts';
 import { missingRules, permissionsOf, ruleKey, rulesOf } from './ingress-rule.ts';
 import { findGroup, type NetworkFacts, type ObservedSecurityGroup, withGroup, withoutGroup } from './network-facts.ts';
 import type { NetworkReads } from './network-reads.ts';
-import { clientOf } from './rule-descriptions.ts';
+import { clientOf, hasOwnRules } from './rule-descriptions.ts';
 import type { Needed, SecurityGroupCall } from './security-group-call.ts';
 
 /** How long the network interfaces of a load balancer that was deleted hold its groups; the cloud says no better than by refusing. */
@@ -93,7 +93,11 @@ export function createSecurityGroupCalls(
   ): Promise<{ readonly facts: NetworkFacts; readonly isNeeded: boolean; readonly reread: boolean }> {
     if (needed.by === 'users of a group') {
       const fresh = { ...facts, users: await users.read({ urgency: 'change', signal }) };
-      const isNeeded = fresh.users.get(needed.group)?.some((name) => name !== needed.but) ?? false;
+      const there = facts.groups.get(group);
+      const isAdmitted = (name: string) =>
+        needed.unlessAdmitted === true && there !== undefined && hasOwnRules(there, needed.group, name);
+      const others = (fresh.users.get(needed.group) ?? []).filter((name) => name !== needed.but);
+      const isNeeded = others.some((name) => !isAdmitted(name));
       return { facts: fresh, isNeeded, reread: false };
     }
     const fresh = await refreshed(facts, group, signal);

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import type { DesiredLoadBalancer, DesiredMember, DesiredPort } from '../../../load-balancers.ts';
 import { clusterTagsOf } from '../../cluster-tags.ts';
 import { createGroupUsers } from '../../security-groups/group-users.ts';
-import type { InstanceFacts, NetworkFacts } from '../../security-groups/network-facts.ts';
+import type { IngressRule } from '../../security-groups/ingress-rule.ts';
+import type { InstanceFacts, NetworkFacts, ObservedSecurityGroup } from '../../security-groups/network-facts.ts';
 import { afterCall, clusterTag, factsOf, group, rule } from '../../testing/network-facts.ts';
 import { createClassicApply } from '../apply.ts';
 import type { ClassicObserved } from '../observed.ts';
@@ -22,6 +23,8 @@ export const plainConfig: ClassicConfig = {
   disableSecurityGroupIngress: false,
   subnetId: undefined,
 };
+/** Groups that the operator allows. */
+const permissions = { allowed: new Set(['sg-persons', 'sg-allowed']), groups: undefined };
 export const idOf = (providerID: string) => /i-[0-9]+$/.exec(providerID)?.[0];
 
 export function member(number: number, fields: Partial<DesiredMember> = {}): DesiredMember {
@@ -50,16 +53,19 @@ const node: InstanceFacts = { zone: 'eu-west-1a', groups: ['sg-nodes'], tags: cl
  *
  * @param persons rules on the nodes' group
  * @param instance what EC2 shows of an instance
+ * @param more groups of the VPC
  */
 export function machine(
   persons: readonly string[] = [],
   config = plainConfig,
   instance: (id: string) => InstanceFacts = () => node,
+  more: readonly ObservedSecurityGroup[] = [],
 ) {
   const sent: string[] = [];
   let facts: NetworkFacts = factsOf([
     group('sg-nodes', { tags: clusterTag, ingress: persons.map((text) => rule(text)) }),
     group('sg-persons'),
+    ...more,
   ]);
   let made = 0;
   const calls = {
@@ -77,6 +83,7 @@ export function machine(
     reads: {
       facts: async () => facts,
       instances: async (ids: readonly string[]) => new Map(ids.map((id) => [id, instance(id)])),
+      lastGroups: () => facts.groups,
       subnets: async () => subnets,
       vpc: async () => 'vpc-1',
     },
@@ -121,7 +128,11 @@ export function machine(
     ...{ get: async () => undefined, observe: async () => undefined, observeAll: async () => [] },
     ...{ providerIds: new Map<string, string>(), noteAttributes: () => {} },
   };
-  const apply = createClassicApply({ config: config as never, elb: () => calls as never, cluster }, network, reads);
+  const apply = createClassicApply(
+    { config: config as never, allowedGroups: permissions.allowed, elb: () => calls as never, cluster },
+    network,
+    reads,
+  );
   const rulesOfNodes = () =>
     (facts.groups.get('sg-nodes')?.ingress ?? []).map(
       ({ source, protocol, fromPort }) => `${protocol} ${fromPort} ${source}`,
@@ -147,12 +158,26 @@ export function machine(
 
   return {
     ...{ sent, rulesOfNodes },
+    apply: (step: ClassicStep, observed: ClassicObserved | undefined) => apply(step, observed, { permit: () => {} }),
+    /** What was observed, with one rule more on the group of the nodes. */
+    addRule(observed: ClassicObserved | undefined, one: IngressRule): ClassicObserved {
+      assert.ok(observed);
+      const nodes = facts.groups.get('sg-nodes')!;
+      const groups = new Map(facts.groups).set(nodes.id, { ...nodes, ingress: [...nodes.ingress, one] });
+      facts = { ...facts, groups };
+      return { ...observed, pieces: { ...observed.pieces, facts: { ...observed.pieces.facts, groups } } };
+    },
     ingressOf: (id: string) => facts.groups.get(id)?.ingress ?? [],
     groups: () => [...facts.groups.keys()].sort(),
     plan: (wanted: DesiredLoadBalancer, observed: ClassicObserved | undefined) =>
-      planClassic(wanted, observed, { config, idOf }),
+      planClassic(wanted, observed, { config, idOf, permissions: { ...permissions, groups: facts.groups } }),
     ensure: (wanted: DesiredLoadBalancer, observed: ClassicObserved | undefined, onStep?: Parameters<typeof run>[2]) =>
-      run(observed, (now) => planClassic(wanted, now, { config, idOf }).steps, onStep),
+      run(
+        observed,
+        (now) =>
+          planClassic(wanted, now, { config, idOf, permissions: { ...permissions, groups: facts.groups } }).steps,
+        onStep,
+      ),
     remove: (observed: ClassicObserved | undefined, retain = false) =>
       run(observed, (now) => (now === undefined ? [] : planClassicRemoval(now, retain).steps)),
   };

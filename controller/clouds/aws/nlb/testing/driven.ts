@@ -5,11 +5,12 @@ import { clusterTagsOf } from '../../cluster-tags.ts';
 import type { NlbObserved } from '../observed.ts';
 import { type PlanContext, planNlb } from '../plan.ts';
 import type { NlbStep } from '../step.ts';
-import { clusterId, type RecordingCalls } from './recording-calls.ts';
+import { clusterId, permissions, type RecordingCalls } from './recording-calls.ts';
 
 export const managed: PlanContext = {
   config: { managedNlbSecurityGroups: true, disableSecurityGroupIngress: false, healthProbe: undefined },
   cluster: clusterTagsOf(clusterId, false),
+  permissions,
   accepts: (providerID) => aws.parse(providerID) !== undefined,
 };
 export const plain: PlanContext = { ...managed, config: { ...managed.config, managedNlbSecurityGroups: false } };

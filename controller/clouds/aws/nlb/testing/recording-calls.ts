@@ -25,6 +25,9 @@ export interface SentCall {
   readonly input: Readonly<Record<string, unknown>>;
 }
 
+/** Groups that the operator allows. */
+export const permissions = { allowed: new Set(['sg-allowed']), groups: undefined };
+
 export interface RecordingCalls {
   readonly sent: SentCall[];
   apply(step: NlbStep, observed: NlbObserved | undefined): Promise<NlbObserved | undefined>;
@@ -36,6 +39,7 @@ export interface RecordingCalls {
 export function createRecordingCalls(
   groupsOf: (instance: string) => readonly string[] = () => [nodeGroup],
   tagsOf: (instance: string) => Tags = () => cluster.owned,
+  more: readonly ObservedSecurityGroup[] = [],
 ): RecordingCalls {
   const sent: SentCall[] = [];
   let made = 0;
@@ -70,6 +74,7 @@ export function createRecordingCalls(
   const carriers = new Map<string, { readonly LoadBalancerName: string; readonly SecurityGroups: readonly string[] }>();
   const groups = new Map<string, ObservedSecurityGroup>([
     [nodeGroup, { id: nodeGroup, name: 'nodes', tags: cluster.owned, ingress: [] }],
+    ...more.map((one) => [one.id, one] as const),
   ]);
   const keep = (operation: string, input: Readonly<Record<string, unknown>>, made: unknown) => {
     const id = String(input['GroupId']);
@@ -123,6 +128,7 @@ export function createRecordingCalls(
       return { ...known, users: undefined, busy: new Set() };
     },
     instances,
+    lastGroups: () => new Map(groups),
     subnets: async () => subnets,
     vpc: async () => vpcId,
   };
@@ -140,8 +146,10 @@ export function createRecordingCalls(
     },
   } as unknown as AwsParts['ec2'];
   const config = { subnetId: undefined };
+  const { allowed: allowedGroups } = permissions;
   const context = { clock: fakeClock() };
   const parts = {
+    allowedGroups,
     ec2,
     config,
     context,

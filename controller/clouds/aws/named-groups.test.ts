@@ -1,0 +1,202 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { ownerTags } from '../load-balancers.ts';
+import { planClassic } from './classic/plan.ts';
+import * as classic from './classic/testing/machine.ts';
+import { keys } from './load-balancer-annotations.ts';
+import { planNlb } from './nlb/plan.ts';
+import { ensure, managed } from './nlb/testing/driven.ts';
+import { desired } from './nlb/testing/example.ts';
+import { createRecordingCalls, nodeGroup } from './nlb/testing/recording-calls.ts';
+import { type IngressRule, rulesOf } from './security-groups/ingress-rule.ts';
+import { descriptions } from './security-groups/rule-descriptions.ts';
+import { clusterTag, group, rule } from './testing/network-facts.ts';
+
+const database = group('sg-database');
+const uid = desired().owner.cluster;
+/** In the tests of classic load balancers the UID is another one. */
+const tagged = (value: string) => group('sg-tagged', { tags: { [ownerTags.consent]: value } });
+
+describe('a Service of a network load balancer that names a security group', () => {
+  const naming = (ids: string) => desired({ annotations: { [keys.securityGroups]: ids } });
+  const world = (more = [database]) => createRecordingCalls(undefined, undefined, more);
+  const plan = (ids: string, groups: readonly ReturnType<typeof group>[]) =>
+    planNlb(naming(ids), undefined, {
+      ...managed,
+      permissions: { ...managed.permissions, groups: new Map(groups.map((one) => [one.id, one])) },
+    });
+
+  it('gets no load balancer where the operator has not allowed the group, and is told by whom it is allowed', () => {
+    const { steps, refusals } = plan('sg-allowed,sg-database', [database]);
+    assert.deepEqual(steps, []);
+    assert.deepEqual(
+      refusals.map(({ message }) => message),
+      [
+        `${keys.securityGroups}: security group sg-database is not for default/web; an operator allows it with ` +
+          `--allowed-security-groups=sg-database, or by the tag mooring.dev/attachable-by=${uid}/default on that group`,
+      ],
+    );
+  });
+
+  for (const [value, isAllowed] of [
+    [uid, true],
+    [`${uid}/default`, true],
+    [`${uid}/default/web`, true],
+    [`${uid}/default/api`, false],
+    [`${uid}/evil`, false],
+    ['another/default', false],
+  ] as const) {
+    it(`${isAllowed ? 'may' : 'may not'} use a group with the tag ${value}`, () => {
+      assert.equal(plan('sg-tagged', [tagged(value)]).refusals.length === 0, isAllowed);
+    });
+  }
+
+  it('gets none either where the groups were not read before its load balancer is made', async () => {
+    const calls = world();
+    await assert.rejects(ensure(calls, naming('sg-database')), {
+      kind: 'Invalid',
+      message: /security group sg-database is not for default\/web/,
+    });
+    assert.deepEqual(calls.sent, []);
+  });
+
+  it('keeps the load balancer that stands as it is', async () => {
+    const calls = world();
+    const first = await ensure(calls, desired());
+    const sent = calls.sent.length;
+    const { refusals } = await ensure(calls, naming('sg-database'), calls.later(first.observed));
+    assert.match(refusals[0]?.message ?? '', /sg-database is not for default\/web/);
+    assert.equal(calls.sent.length, sent);
+  });
+
+  it('keeps a group that its own load balancer carries already, with a remark', async () => {
+    const calls = world();
+    const first = await ensure(calls, naming('sg-allowed'));
+    const forbidden = { ...managed, permissions: { allowed: new Set<string>(), groups: undefined } };
+    const { steps, refusals, remarks } = planNlb(naming('sg-allowed'), calls.later(first.observed), forbidden);
+    assert.deepEqual([steps, refusals], [[], []]);
+    assert.match(remarks?.join() ?? '', /security group sg-allowed stays, since the load balancer carries it/);
+    const other = planNlb(naming('sg-allowed,sg-database'), calls.later(first.observed), forbidden);
+    assert.deepEqual(other.steps, []);
+    assert.match(other.refusals[0]?.message ?? '', /sg-database is not for/);
+  });
+
+  it("is let in to the nodes from that group by the Service's own ports alone", async () => {
+    const calls = world();
+    await ensure(calls, naming('sg-allowed'));
+    assert.deepEqual(
+      calls.sent.flatMap(({ operation, input }) =>
+        operation === 'AuthorizeSecurityGroupIngress' && input['GroupId'] === nodeGroup
+          ? rulesOf(input['IpPermissions'] as Parameters<typeof rulesOf>[0]).map(
+              ({ protocol, fromPort, source }) => `${protocol} ${fromPort} ${source}`,
+            )
+          : [],
+      ),
+      ['tcp 30080 sg-allowed', 'tcp 10256 sg-allowed', 'icmp 3 sg-allowed'],
+    );
+  });
+
+  it('opens no port of the nodes themselves for its health check', async () => {
+    const calls = world();
+    const annotations = { [keys.securityGroups]: 'sg-allowed', [keys.healthPort]: '10250' };
+    const { refusals } = await ensure(calls, desired({ annotations }));
+    assert.match(refusals[0]?.message ?? '', /health check port 10250 is one of the nodes themselves/);
+    assert.ok(!JSON.stringify(calls.sent).includes('"FromPort":10250'));
+  });
+});
+
+describe('a Service of a classic load balancer that names a security group', () => {
+  const naming = (ids: string, key: string = keys.securityGroups) => classic.desired({ annotations: { [key]: ids } });
+  const machine = (persons: readonly string[] = []) => classic.machine(persons, undefined, undefined, [database]);
+
+  for (const key of [keys.securityGroups, keys.extraSecurityGroups]) {
+    it(`gets none where the operator has not allowed the group of ${key}`, () => {
+      const { steps, refusals } = machine().plan(naming('sg-database', key), undefined);
+      assert.deepEqual(steps, []);
+      assert.match(
+        refusals[0]?.message ?? '',
+        new RegExp(`^${key}: security group sg-database is not for default/web`),
+      );
+    });
+
+    it(`keeps the load balancer that stands as it is, asked for the group by ${key}`, async () => {
+      const { ensure: make, plan } = machine();
+      const observed = await make(classic.desired(), undefined);
+      const { steps, refusals } = plan(naming('sg-database', key), observed);
+      assert.deepEqual(steps, []);
+      assert.equal(refusals.length, 1);
+    });
+  }
+
+  it('gets none either where the groups were not read before its load balancer is made', async () => {
+    const { apply, sent } = machine();
+    const { steps } = planClassic(naming('sg-database'), undefined, {
+      ...{ config: classic.plainConfig, idOf: classic.idOf },
+      permissions: { allowed: new Set(), groups: undefined },
+    });
+    await assert.rejects(apply(steps.at(-1)!, undefined), /security group sg-database is not for default\/web/);
+    assert.ok(!sent.includes('CreateLoadBalancer'));
+  });
+
+  it('keeps a group that its own load balancer carries already, with a remark', async () => {
+    const { ensure: make } = machine();
+    const wish = naming('sg-allowed', keys.extraSecurityGroups);
+    const observed = await make(wish, undefined);
+    const { steps, refusals, remarks } = planClassic(wish, observed, {
+      ...{ config: classic.plainConfig, idOf: classic.idOf },
+      permissions: { allowed: new Set(), groups: undefined },
+    });
+    assert.deepEqual([steps, refusals], [[], []]);
+    assert.match(remarks?.join() ?? '', /security group sg-allowed stays/);
+  });
+
+  it("narrows what an earlier version let in from such a group: the Service's own ports first", async () => {
+    const { ensure: make, remove, rulesOfNodes, addRule } = machine(['tcp 22 192.0.2.0/24']);
+    const observed = await make(naming('sg-persons'), undefined);
+    const narrow = rulesOfNodes();
+    const broad = { ...rule('-1 * sg-persons'), description: descriptions.traffic('uid-c') };
+    const upgraded = addRule(observed, broad);
+    const steps: string[] = [];
+    const after = await make(naming('sg-persons'), upgraded, ({ summary }) => steps.push(summary));
+    assert.deepEqual(rulesOfNodes(), narrow);
+    assert.deepEqual(steps, ['security group name-of-sg-nodes: do not let in everything from sg-persons any more']);
+    await remove(after);
+    assert.deepEqual(rulesOfNodes(), ['tcp 22 192.0.2.0/24']);
+  });
+
+  it('leaves what the classic controller or a person let in from such a group: no mark says whose it is', async () => {
+    const { ensure: make, rulesOfNodes } = machine(['-1 * sg-persons']);
+    await make(naming('sg-persons'), undefined);
+    assert.equal(rulesOfNodes()[0], '-1 -1 sg-persons');
+  });
+
+  it('never lets in everything from a group of a person, whatever group it had before', async () => {
+    const named = ['sg-persons', 'sg-allowed', 'sg-persons,sg-allowed', ''];
+    for (const from of named) {
+      for (const to of named) {
+        const { ensure: make, ingressOf } = machine();
+        const check = () => {
+          const everything = (one: IngressRule) => one.protocol === '-1' && /persons|allowed/.test(one.source);
+          assert.deepEqual(ingressOf('sg-nodes').filter(everything), []);
+        };
+        const observed = await make(from === '' ? classic.desired() : naming(from), undefined, check);
+        const serves = () => {
+          check();
+          // At every moment some rule lets in the load balancer to the port of the Service.
+          assert.ok(ingressOf('sg-nodes').some(({ protocol, fromPort }) => protocol === '-1' || fromPort === 30_080));
+        };
+        await make(to === '' ? classic.desired() : naming(to), observed, serves);
+        check();
+      }
+    }
+  });
+});
+
+it('the tag of the cluster on a group is no consent to carry it', () => {
+  const nodes = group('sg-nodes-of-cluster', { tags: clusterTag });
+  const { refusals } = planNlb(desired({ annotations: { [keys.securityGroups]: nodes.id } }), undefined, {
+    ...managed,
+    permissions: { ...managed.permissions, groups: new Map([[nodes.id, nodes]]) },
+  });
+  assert.equal(refusals.length, 1);
+});

@@ -1,0 +1,91 @@
+import { CloudError } from '../../../../common/cloud-error.ts';
+import { claimantOf, consentFor } from '../../consent.ts';
+import { type Owner, ownerTags, type Refusal } from '../../load-balancers.ts';
+import { ownedBy } from '../load-balancer-tags.ts';
+import type { ObservedSecurityGroup } from './network-facts.ts';
+import { isTrafficGroup } from './traffic-group.ts';
+
+/** Whose load balancer is to carry security groups. */
+export interface GroupUser {
+  readonly owner: Owner;
+  /** `namespace/name` */
+  readonly service: string;
+}
+
+/** What decides who may use which group. */
+export interface GroupPermissions {
+  /** Ids that the operator allows every Service: `--allowed-security-groups`, and that of the cloud config. */
+  readonly allowed: ReadonlySet<string>;
+  /** By id, as last read; undefined = not read yet, and then it is decided when the load balancer is made. */
+  readonly groups: ReadonlyMap<string, ObservedSecurityGroup> | undefined;
+}
+
+/**
+ * Whether a load balancer of this Service may carry a group: it is the controller's own, the operator allows it, or its consent tag names the cluster, the namespace or the
+ * Service. Whoever may write Services would otherwise put a load balancer into any group of the VPC, and reach whatever that group is let in to.
+ */
+function mayCarry(id: string, { owner, service }: GroupUser, { allowed, groups }: GroupPermissions): boolean {
+  if (allowed.has(id) || groups === undefined) return true;
+  const tags = groups.get(id)?.tags ?? {};
+  if (ownedBy(tags, owner) || isTrafficGroup(tags, owner.cluster)) return true;
+  return consentFor(tags[ownerTags.consent], claimantOf(owner.cluster, service)) !== 'none';
+}
+
+/** What an annotation that names groups comes to. */
+export interface GroupVerdict {
+  /** Groups that may not be used; the annotation counts as unreadable. */
+  readonly refusals: readonly Refusal[];
+  /** Groups without permission that its load balancer carries already: they stay. */
+  readonly remarks: readonly string[];
+}
+
+/**
+ * @param key of the annotation
+ * @param carried ids that the Service's own load balancer carries
+ */
+export function judgeGroups(
+  key: string,
+  ids: readonly string[],
+  user: GroupUser,
+  permissions: GroupPermissions,
+  carried: readonly string[],
+): GroupVerdict {
+  const refusals: Refusal[] = [];
+  const remarks: string[] = [];
+  for (const id of ids) {
+    if (mayCarry(id, user, permissions)) continue;
+    if (carried.includes(id)) {
+      remarks.push(`${key}: security group ${id} stays, since the load balancer carries it; ${howToAllow(id, user)}`);
+    } else {
+      const message = `${key}: security group ${id} is not for ${user.service}; ${howToAllow(id, user)}`;
+      refusals.push({ reason: 'ForeignLoadBalancer', message });
+    }
+  }
+  return { refusals, remarks };
+}
+
+/**
+ * Right before a load balancer gets these groups, by what was read since.
+ *
+ * @param carried ids that it carries
+ * @throws CloudError that names those that it may not carry
+ */
+export function demandAllowed(
+  ids: readonly string[],
+  user: GroupUser,
+  permissions: GroupPermissions,
+  carried: readonly string[],
+  operation: string,
+): void {
+  const forbidden = ids.filter((id) => !carried.includes(id) && !mayCarry(id, user, permissions));
+  if (forbidden.length === 0) return;
+  const message = forbidden
+    .map((id) => `security group ${id} is not for ${user.service}; ${howToAllow(id, user)}`)
+    .join('; ');
+  throw new CloudError({ kind: 'Invalid', cloud: 'aws', operation, message });
+}
+
+function howToAllow(id: string, { owner, service }: GroupUser): string {
+  const tag = `${ownerTags.consent}=${owner.cluster}/${claimantOf(owner.cluster, service).namespace}`;
+  return `an operator allows it with --allowed-security-groups=${id}, or by the tag ${tag} on that group`;
+}
