@@ -1,48 +1,98 @@
 import * as ec2 from '@aws-sdk/client-ec2';
 import * as elbv2 from '@aws-sdk/client-elastic-load-balancing-v2';
+import type { IamSamples } from './iam-samples.ts';
 import type { AwsParts } from './parts.ts';
+import { type IngressRule, permissionsOf } from './security-groups/ingress-rule.ts';
 import type { SdkCommand, ServiceCalls } from './service-calls.ts';
 
-/** A call that shows whether an action is allowed and changes nothing, whoever answers it: dry runs, about resources that cannot exist. */
+/**
+ * A call that shows whether an action is allowed and changes nothing, whoever answers it: dry runs, about resources that cannot exist, or about what is there in words that would
+ * leave it as it is.
+ */
 export interface IamProof {
   readonly calls: ServiceCalls;
   readonly command: SdkCommand<unknown>;
+  /** It is about nothing that exists: a policy with conditions on tags denies that, and the denial proves nothing. */
+  readonly isVague: boolean;
 }
 
 const DryRun = true;
 const none = '00000000000000000';
-const [RouteTableId, GroupId, InstanceId] = [`rtb-${none}`, `sg-${none}`, `i-${none}`];
+const InstanceId = `i-${none}`;
 /** Of the range for documentation. */
 const DestinationCidrBlock = '192.0.2.0/24';
-const IpPermissions = [{ IpProtocol: 'tcp', FromPort: 9, ToPort: 9, IpRanges: [{ CidrIp: DestinationCidrBlock }] }];
-const SourceDestCheck = { Value: true };
-const tags = { DryRun, Resources: [GroupId], Tags: [{ Key: 'mooring.dev/check', Value: '' }] };
+/** As the controller sends it: a policy may allow no other value. */
+const SourceDestCheck = { Value: false };
 
-const dryRuns: Readonly<Record<string, () => SdkCommand<unknown>>> = {
+type Command = SdkCommand<unknown>;
+
+/** Of actions that a policy may allow for whatever is tagged: about the sample, where there is one. */
+const aboutSamples: Readonly<Record<string, (samples: IamSamples) => { command: Command; isVague: boolean }>> = {
+  CreateRoute: ({ routeTable: id }) => {
+    const request = { DryRun, RouteTableId: id ?? `rtb-${none}`, DestinationCidrBlock, InstanceId };
+    return { command: new ec2.CreateRouteCommand(request), isVague: id === undefined };
+  },
+  DeleteRoute: ({ routeTable: id }) => {
+    const request = { DryRun, RouteTableId: id ?? `rtb-${none}`, DestinationCidrBlock };
+    return { command: new ec2.DeleteRouteCommand(request), isVague: id === undefined };
+  },
+  // No node is asked for: where a dry run were none, its check would be off.
+  ModifyInstanceAttribute: () => {
+    const command = new ec2.ModifyInstanceAttributeCommand({ DryRun, InstanceId, SourceDestCheck });
+    return { command, isVague: true };
+  },
+  DeleteSecurityGroup: () => {
+    const command = new ec2.DeleteSecurityGroupCommand({ DryRun, GroupId: `sg-${none}` });
+    return { command, isVague: true };
+  },
+  // A rule that is there already.
+  AuthorizeSecurityGroupIngress: ({ group }) => {
+    const { id, rule } = group?.rule ? group : { id: `sg-${none}`, rule: undefined };
+    const request = { DryRun, GroupId: id, IpPermissions: permissionsOf([rule ?? noRule]) };
+    return { command: new ec2.AuthorizeSecurityGroupIngressCommand(request), isVague: rule === undefined };
+  },
+  // One that is not.
+  RevokeSecurityGroupIngress: ({ group }) => {
+    const request = { DryRun, GroupId: group?.id ?? `sg-${none}`, IpPermissions: permissionsOf([noRule]) };
+    return { command: new ec2.RevokeSecurityGroupIngressCommand(request), isVague: group === undefined };
+  },
+  // A tag that it has, and one that it has not. A policy may allow this for what is the cluster's alone.
+  CreateTags: (samples) => {
+    const { id, isVague, tag } = ownGroup(samples);
+    return { command: new ec2.CreateTagsCommand({ DryRun, Resources: [id], Tags: [tag] }), isVague };
+  },
+  DeleteTags: (samples) => {
+    const { id, isVague } = ownGroup(samples);
+    const Tags = [{ Key: 'mooring.dev/check' }];
+    return { command: new ec2.DeleteTagsCommand({ DryRun, Resources: [id], Tags }), isVague };
+  },
+};
+
+const noRule: IngressRule = { protocol: 'tcp', fromPort: 9, toPort: 9, source: DestinationCidrBlock };
+
+function ownGroup({ group, owned }: IamSamples) {
+  const [key = 'mooring.dev/check', value = ''] = Object.entries(owned)[0] ?? [];
+  const isVague = group === undefined || group.tags[key] !== value;
+  return { id: isVague ? `sg-${none}` : group.id, isVague, tag: { Key: key, Value: value } };
+}
+
+const dryRuns: Readonly<Record<string, (samples: IamSamples) => Command>> = {
   DescribeInstances: () => new ec2.DescribeInstancesCommand({ DryRun }),
   DescribeAvailabilityZones: () => new ec2.DescribeAvailabilityZonesCommand({ DryRun }),
   DescribeInstanceTopology: () => new ec2.DescribeInstanceTopologyCommand({ DryRun }),
   DescribeRouteTables: () => new ec2.DescribeRouteTablesCommand({ DryRun }),
-  CreateRoute: () => new ec2.CreateRouteCommand({ DryRun, RouteTableId, DestinationCidrBlock, InstanceId }),
-  DeleteRoute: () => new ec2.DeleteRouteCommand({ DryRun, RouteTableId, DestinationCidrBlock }),
-  ModifyInstanceAttribute: () => new ec2.ModifyInstanceAttributeCommand({ DryRun, InstanceId, SourceDestCheck }),
   ModifyNetworkInterfaceAttribute: () =>
     new ec2.ModifyNetworkInterfaceAttributeCommand({ DryRun, NetworkInterfaceId: `eni-${none}`, SourceDestCheck }),
   DescribeSubnets: () => new ec2.DescribeSubnetsCommand({ DryRun }),
   DescribeVpcs: () => new ec2.DescribeVpcsCommand({ DryRun }),
   DescribeSecurityGroups: () => new ec2.DescribeSecurityGroupsCommand({ DryRun }),
-  CreateSecurityGroup: () =>
-    new ec2.CreateSecurityGroupCommand({
-      DryRun,
-      VpcId: `vpc-${none}`,
-      GroupName: 'mooring-check',
-      Description: 'check',
-    }),
-  DeleteSecurityGroup: () => new ec2.DeleteSecurityGroupCommand({ DryRun, GroupId }),
-  AuthorizeSecurityGroupIngress: () => new ec2.AuthorizeSecurityGroupIngressCommand({ DryRun, GroupId, IpPermissions }),
-  RevokeSecurityGroupIngress: () => new ec2.RevokeSecurityGroupIngressCommand({ DryRun, GroupId, IpPermissions }),
-  CreateTags: () => new ec2.CreateTagsCommand(tags),
-  DeleteTags: () => new ec2.DeleteTagsCommand(tags),
+  CreateSecurityGroup: ({ owned }) => {
+    const Tags = Object.entries(owned).map(([Key, Value]) => ({ Key, Value }));
+    return new ec2.CreateSecurityGroupCommand({
+      ...{ DryRun, VpcId: `vpc-${none}`, GroupName: 'mooring-check', Description: 'check' },
+      ...(Tags.length > 0 && { TagSpecifications: [{ ResourceType: 'security-group', Tags }] }),
+    });
+  },
 };
 
 /**
@@ -54,11 +104,14 @@ export function iamProof(
   action: string,
   parts: Pick<AwsParts, 'ec2' | 'elbv2' | 'region'>,
   caller: string,
+  samples: IamSamples,
 ): IamProof | undefined {
   const [service, name = ''] = action.split(':');
   if (service === 'ec2') {
-    const dryRun = dryRuns[name];
-    return dryRun && { calls: parts.ec2, command: dryRun() };
+    const sampled = aboutSamples[name]?.(samples);
+    if (sampled) return { calls: parts.ec2, ...sampled };
+    const command = dryRuns[name]?.(samples);
+    return command && { calls: parts.ec2, command, isVague: false };
   }
   const [, partition = 'aws', , , account = ''] = caller.split(':');
   const arn = (resource: string) => `arn:${partition}:elasticloadbalancing:${parts.region}:${account}:${resource}`;
@@ -73,6 +126,6 @@ export function iamProof(
     DescribeTargetGroupAttributes: () => v2(new elbv2.DescribeTargetGroupAttributesCommand({ TargetGroupArn })),
     DescribeTargetHealth: () => v2(new elbv2.DescribeTargetHealthCommand({ TargetGroupArn })),
   };
-  const v2 = (command: SdkCommand<unknown>): IamProof => ({ calls: parts.elbv2(), command });
+  const v2 = (command: SdkCommand<unknown>): IamProof => ({ calls: parts.elbv2(), command, isVague: false });
   return reads[name]?.();
 }

@@ -297,6 +297,7 @@ describe('opening AWS', () => {
     });
 
     it('says what to grant, and what it is for', async () => {
+      ec2.tables.set('rtb-1', { id: 'rtb-1', tags: { 'kubernetes.io/cluster/one': 'shared' }, routes: new Map() });
       const cloud = await openCloud(env(), text);
       ec2.fault = ({ action, form }, response) => {
         if (action === 'CreateRoute') return answerError(response, 403, 'UnauthorizedOperation', 'no');
@@ -321,6 +322,21 @@ describe('opening AWS', () => {
             "denied (for load balancers); load balancers are not seen. Grant elasticloadbalancing:DescribeListeners to the controller's role",
         },
       ]);
+    });
+
+    it('says that a permission is not proved where nothing carries the tag of the cluster to ask about', async () => {
+      ec2.tables.clear();
+      const cloud = await openCloud(env(), text);
+      ec2.fault = ({ action }, response) =>
+        /^(CreateRoute|DeleteSecurityGroup)$/.test(action)
+          ? answerError(response, 403, 'UnauthorizedOperation', 'no')
+          : undefined;
+      const results = await cloud.check();
+      for (const name of ['ec2:CreateRoute', 'ec2:DeleteSecurityGroup']) {
+        const result = results.find((one) => one.name === name);
+        assert.equal(result?.ok, true, name);
+        assert.match(result.message, /^not proved: denied about something that does not exist/);
+      }
     });
 
     it('an action that is refused for its parameters was let through', async () => {

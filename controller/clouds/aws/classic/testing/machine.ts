@@ -23,6 +23,12 @@ export const plainConfig: ClassicConfig = {
   disableSecurityGroupIngress: false,
   subnetId: undefined,
 };
+/** A call to Elastic Load Balancing, with the SDK's own words. */
+interface SentCall {
+  readonly operation: string;
+  readonly input: Readonly<Record<string, unknown>>;
+}
+
 /** Groups that the operator allows. */
 const permissions = { allowed: new Set(['sg-persons', 'sg-allowed']), groups: undefined };
 export const idOf = (providerID: string) => /i-[0-9]+$/.exec(providerID)?.[0];
@@ -62,6 +68,7 @@ export function machine(
   more: readonly ObservedSecurityGroup[] = [],
 ) {
   const sent: string[] = [];
+  const calledWith: SentCall[] = [];
   let facts: NetworkFacts = factsOf([
     group('sg-nodes', { tags: clusterTag, ingress: persons.map((text) => rule(text)) }),
     group('sg-persons'),
@@ -69,8 +76,9 @@ export function machine(
   ]);
   let made = 0;
   const calls = {
-    async change(operation: string) {
+    async change(operation: string, { input }: { readonly input: SentCall['input'] }) {
       sent.push(operation);
+      calledWith.push({ operation, input });
       return operation === 'CreateLoadBalancer' ? { DNSName: 'a1-1.eu-west-1.elb.amazonaws.com' } : {};
     },
     read: async () => ({}),
@@ -157,7 +165,7 @@ export function machine(
   }
 
   return {
-    ...{ sent, rulesOfNodes },
+    ...{ sent, calledWith, rulesOfNodes },
     apply: (step: ClassicStep, observed: ClassicObserved | undefined) => apply(step, observed, { permit: () => {} }),
     /** What was observed, with one rule more on the group of the nodes. */
     addRule(observed: ClassicObserved | undefined, one: IngressRule): ClassicObserved {

@@ -23,6 +23,7 @@ const vpcId = 'vpc-1';
 export interface SentCall {
   readonly operation: string;
   readonly input: Readonly<Record<string, unknown>>;
+  readonly output: unknown;
 }
 
 /** Groups that the operator allows. */
@@ -106,8 +107,8 @@ export function createRecordingCalls(
     async change(operation, command, { permit }) {
       permit(1000);
       const { input } = command as unknown as { readonly input: Readonly<Record<string, unknown>> };
-      sent.push({ operation, input });
       const made = answer(operation, input);
+      sent.push({ operation, input, output: made });
       keep(operation, input, made);
       return made as never;
     },
