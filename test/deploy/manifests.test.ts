@@ -165,7 +165,7 @@ describe('the manifests', () => {
         const added = [...patch.matchAll(/value: (--\S+)/g)].map((match) => match[1] ?? '');
         const flags = target.kind === 'DaemonSet' ? agentFlags : controllerFlags;
         assertArguments(flags, ['run', ...added]);
-        assert.ok(added.length > 0, name);
+        if (target.kind !== 'ServiceAccount') assert.ok(added.length > 0, name);
       }
     }
   });

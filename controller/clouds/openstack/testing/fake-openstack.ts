@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { Http } from '../../../../common/process/http.ts';
 import { HttpFailure } from '../../../../common/process/http.ts';
+import { type AccessRule, lets, shippedRules } from './access-rules.ts';
 import { answerJson, answerText } from './answers.ts';
 import { type FakePort, type FakeRouter, type FakeSubnet, neutron } from './fake-neutron.ts';
 import { nova } from './fake-nova.ts';
@@ -61,6 +62,8 @@ export interface FakeOpenStack {
   /** How many tokens were issued. */
   tokens: number;
   fault: Fault | undefined;
+  /** Of the application credential that every token is of: those that are shipped. */
+  accessRules: readonly AccessRule[];
   /** Further parts of Neutron and further services, asked before the fake's own once the token is good. */
   readonly more: Fault[];
   close(): Promise<void>;
@@ -109,6 +112,7 @@ export function createFakeOpenStack(base = 'http://openstack.test', close = asyn
     tokenLifeMs: 3_600_000,
     tokens: 0,
     fault: undefined,
+    accessRules: shippedRules(),
     more: [],
     close,
   };
@@ -198,6 +202,12 @@ function handle(
     answerJson(response, 401, {
       error: { code: 401, title: 'Unauthorized', message: 'The request you have made requires authentication.' },
     });
+    return;
+  }
+  // Octavia tells its versions to everybody.
+  const isOpen = service === 'load-balancer' && call.path === '/';
+  if (!isOpen && !fake.accessRules.some((rule) => lets(rule, service, call.method, url.pathname))) {
+    answerJson(response, 401, { error: { code: 401, title: 'Unauthorized', message: 'Token authorization failed' } });
     return;
   }
   if (fake.more.some((answer) => answer(call, response) === 'answered')) return;
