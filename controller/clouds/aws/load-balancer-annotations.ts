@@ -73,12 +73,12 @@ export const annotationDefinitions: readonly AnnotationDefinition[] = [
     key: keys.securityGroups,
     values: 'security group ids, separated by commas',
     meaning:
-      'Used instead of a group of its own, and left as they are. Of a network one only with NLBSecurityGroupMode.',
+      'Used instead of a group of its own, and left as they are. Of a network one only with NLBSecurityGroupMode. Groups that the operator allows: --allowed-security-groups, or a consent tag on the group.',
   },
   {
     key: keys.extraSecurityGroups,
     values: 'security group ids, separated by commas',
-    meaning: 'Classic: added to its own.',
+    meaning: 'Classic: added to its own. Groups that the operator allows, as above.',
   },
   { key: keys.sslCertificate, values: 'ARN of a certificate in ACM or IAM', meaning: 'Ends TLS.' },
   {

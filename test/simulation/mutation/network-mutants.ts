@@ -88,8 +88,8 @@ export const networkMutants: readonly Mutant[] = [
     edits: [
       [
         'controller/services/refused-members.ts',
-        'if (until === undefined) return { members, refused: [], againInMs: undefined };',
-        'if (members.length > 0 || until === undefined) return { members, refused: [], againInMs: undefined };',
+        'if (those === undefined) return { members, refused: [], againInMs: undefined };',
+        'if (members.length > 0 || those === undefined) return { members, refused: [], againInMs: undefined };',
       ],
     ],
   },

@@ -263,6 +263,35 @@ describe("rules on the nodes' groups", () => {
     assert.deepEqual(shown(ensured(before, wish())), ['-1 -1--1 sg-traffic mooring.dev/traffic cluster=uid-c']);
   });
 
+  it("what an earlier version let in from a person's group stays until every load balancer with that group has rules of its own", () => {
+    const broad = rule('-1 * sg-persons', 'mooring.dev/traffic cluster=uid-c');
+    const users = new Map([['sg-persons', ['a1', 'a2']]]);
+    const from = (loadBalancer: string, port: number) =>
+      byAddress({
+        loadBalancer,
+        clients: ['sg-persons'],
+        subnetCidrs: ['sg-persons'],
+        ports: [{ protocol: 'tcp', port }],
+      });
+    const one = ensured(nodes([broad], { users }), from('a1', 30080));
+    assert.ok(shown(one).some((line) => line.startsWith('-1')));
+    assert.ok(shown(one).some((line) => line.startsWith('tcp 30080-30080 sg-persons')));
+    const both = ensured(one, from('a2', 30081));
+    assert.deepEqual(shown(both), [
+      'icmp 3-4 sg-persons kubernetes.io/rule/nlb/mtu',
+      'tcp 10256-10256 sg-persons mooring.dev/health cluster=uid-c',
+      'tcp 30080-30080 sg-persons kubernetes.io/rule/nlb/client=a1',
+      'tcp 30081-30081 sg-persons kubernetes.io/rule/nlb/client=a2',
+    ]);
+  });
+
+  it('what was taken over goes on by the rule that the classic controller made, and nothing is added', () => {
+    const facts = nodes([rule('-1 * sg-persons')]);
+    const wanted = byAddress({ clients: ['sg-persons'], subnetCidrs: ['sg-persons'], adopted: true });
+    assert.deepEqual(planNodeRules(wanted, facts).calls, []);
+    assert.equal(planNodeRules({ ...wanted, adopted: false }, facts).calls.length, 1);
+  });
+
   it('of the rules that let in the group that goes, those of the classic controller and ours go: none that a person described, none in groups that are not of the cluster', () => {
     const before = nodes([rule('-1 * sg-front'), rule('-1 * sg-traffic', 'by hand')]);
     const other = group('sg-db', { ingress: [rule('-1 * sg-front')] });

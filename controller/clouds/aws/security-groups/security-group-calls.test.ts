@@ -191,6 +191,19 @@ describe('calls about security groups', () => {
       assert.deepEqual(after.users?.get('sg-traffic'), ['a2']);
     });
 
+    it('but one that rules of its own let in from that group needs it no more', async () => {
+      const own = rule('tcp 30080 sg-traffic', 'kubernetes.io/rule/nlb/client=a2');
+      const admitted = factsOf([group('sg-nodes', { ingress: [fromTraffic, own] }), group('sg-traffic')]);
+      for (const [carrier, expected] of [
+        ['a2', ['RevokeSecurityGroupIngress']],
+        ['a3', []],
+      ] as const) {
+        const { calls, sent } = callsOf({ carriers: [{ name: carrier, groups: ['sg-traffic'] }] });
+        await calls.apply({ ...revoke, unless: { ...unless, unlessAdmitted: true } }, admitted, options);
+        assert.deepEqual(sent, expected);
+      }
+    });
+
     it('one that is being made, and no list shows yet', async () => {
       const { calls, sent } = callsOf({});
       const made = Promise.withResolvers<void>();
