@@ -61,7 +61,7 @@ async function balancerLife(config: string, mayFailOver: boolean): Promise<FakeO
   await harness.ensure();
   await harness.ensure({ annotations: { [keys.internal]: 'true' }, mayChangeAddress: true });
   await harness.ensure({ annotations: {} });
-  const id = await harness.world.createForeignLoadBalancer('shared', true);
+  const id = await harness.world.createForeignLoadBalancer('shared', undefined);
   await harness.ensure({ attach: { id, allowed: true }, ports: [port(8443, 30443)], members: [memberOf(first!)] });
   await harness.ensure({ members: [memberOf(vms[1]!)] });
   await harness.remove();
@@ -73,9 +73,9 @@ async function routesLife(atomic: boolean): Promise<FakeOpenStack> {
   let fake: FakeOpenStack | undefined;
   const world: CloudWorld = fakeOpenStackWorld({
     atomic,
-    octavia(given, cluster) {
+    octavia(given) {
       fake = given;
-      return fakeOctaviaWorld(given, cluster);
+      return fakeOctaviaWorld(given);
     },
   });
   const vm = await world.createVm();
