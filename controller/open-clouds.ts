@@ -41,10 +41,12 @@ function assertApart(opened: readonly ConfiguredCloud[]): void {
 }
 
 async function openCloud(
-  { name, config, selector, requireAttestation, allowUntagged = false, allowedSecurityGroups = [] }: CloudRequest,
+  request: CloudRequest,
   common: CloudContext,
   reload: CloudReload | undefined,
 ): Promise<ConfiguredCloud> {
+  const { name, config, selector, requireAttestation, bindsByName } = request;
+  const { allowUntagged = false, allowedSecurityGroups = [] } = request;
   const context = { ...common, allowUntagged, allowedSecurityGroups };
   const module = await cloudModules.get(name)?.();
   const opened = module ? await module.open(config, context) : { reportOnly: 'there is no controller half for it' };
@@ -57,14 +59,9 @@ async function openCloud(
         )
       : opened;
     context.log.info('cloud configured', { cloud: name, scope: cloud.scope });
-    return {
-      name,
-      scope: cloud.scope,
-      accepts: (providerID) => cloud.accepts(providerID),
-      selector,
-      requireAttestation,
-      api: cloud,
-    };
+    const accepts = (providerID: string) => cloud.accepts(providerID);
+    const byName = bindsByName ?? module.namesOnly ?? false;
+    return { name, scope: cloud.scope, accepts, selector, requireAttestation, bindsByName: byName, api: cloud };
   }
   context.log.warn('cloud is report-only: nothing is looked up and nothing is deleted', {
     cloud: name,

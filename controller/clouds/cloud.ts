@@ -148,6 +148,8 @@ export class CloudConfigError extends Error {
 /** What a cloud's folder exports as `cloudModule` from its `index.ts`. */
 export interface CloudModule {
   readonly name: string;
+  /** The classic controller of this cloud knows Nodes by their names alone: then `--bind-by-name` is on for it by default. */
+  readonly namesOnly?: boolean;
   /**
    * Opens one configured cloud. Makes no call. `reportOnly` with a reason when there is nothing to authenticate with: then only proved
    * reports are written and nothing is deleted. Throws a CloudConfigError.

@@ -13,6 +13,8 @@ export interface ConfiguredCloud {
    * Default: no.
    */
   readonly requireAttestation?: boolean | undefined;
+  /** A Node without providerID and report may be bound to the only instance of its name. Default: no. */
+  readonly bindsByName?: boolean;
   /** Undefined = report-only. */
   readonly api: Cloud | undefined;
 }

@@ -18,11 +18,21 @@ const placeholderUuids: ReadonlySet<string> = new Set([
 ]);
 const uuidShape = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
+/** Undefined when either says nothing. */
+function sameMachine(one: string | undefined, other: string | undefined): boolean | undefined {
+  const [a, b] = [(one ?? '').toLowerCase(), (other ?? '').toLowerCase()];
+  if (!uuidShape.test(a) || !uuidShape.test(b) || placeholderUuids.has(a) || placeholderUuids.has(b)) return undefined;
+  return a === b || swapped(a) === b;
+}
+
 /** Whether two SMBIOS UUIDs name different machines. False when either says nothing. */
 export function uuidsContradict(one: string | undefined, other: string | undefined): boolean {
-  const [a, b] = [(one ?? '').toLowerCase(), (other ?? '').toLowerCase()];
-  if (!uuidShape.test(a) || !uuidShape.test(b) || placeholderUuids.has(a) || placeholderUuids.has(b)) return false;
-  return a !== b && swapped(a) !== b;
+  return sameMachine(one, other) === false;
+}
+
+/** Whether two SMBIOS UUIDs name the same machine. False when either says nothing. */
+export function uuidsAgree(one: string | undefined, other: string | undefined): boolean {
+  return sameMachine(one, other) === true;
 }
 
 /** Whether a providerID means this instance, in whichever of its cloud's forms it is written. */

@@ -16,8 +16,10 @@ export const initializedReasons = {
     remedy: 'Drain the Node and let it register again, or accept the old labels.',
   },
   AwaitingReport: {
-    meaning: 'The cloud has no configured API here, and the agent on this Node has not reported yet.',
-    remedy: 'Look at the agent pod on the Node: its log and /readyz say what it lacks.',
+    meaning:
+      'The agent on this Node has not reported yet, and nothing else tells its instance: the cloud has no API here, did not tell its account yet, or knows an instance by the name of the Node alone.',
+    remedy:
+      'Look at the agent pod on the Node: its log and /readyz say what it lacks. Or give the kubelet --provider-id.',
   },
   AwaitingCloud: {
     meaning: "The cloud's API did not answer usefully; the message says how. Tried again with back-off.",

@@ -3,6 +3,7 @@ import type { Report, ReportedInstance } from '../../common/report.ts';
 import type { InstanceRef, Lookup } from '../clouds/cloud.ts';
 import type { Lookups } from '../instances/lookups.ts';
 import type { ConfiguredCloud } from './configured-cloud.ts';
+import { uuidsAgree, uuidsContradict } from './identity.ts';
 import type { NodeView } from './node-view.ts';
 import { ownershipOf } from './ownership.ts';
 import type { InitializedReason } from './reasons.ts';
@@ -109,8 +110,28 @@ async function resolveByName(
   const silent = clouds.filter((cloud) => cloud.api === undefined);
   if (answers.length === 0) return awaitingReport(silent);
   const resolution = judge(answers, `an instance named ${node.name}`);
-  // Exactly one lookup is a claim, and needs no agent. Where none claims it, a cloud that only reports can speak for still may.
-  return silent.length > 0 && resolution.kind !== 'found' ? awaitingReport(silent) : resolution;
+  if (resolution.kind === 'found') return confirmName(node, resolution, clouds);
+  // Where no lookup claims the Node, a cloud that only reports can speak for still may.
+  return silent.length > 0 ? awaitingReport(silent) : resolution;
+}
+
+/**
+ * Two VMs may have one name, and the end of one would take the Node of the other: a second fact has to agree. The machine's own UUID
+ * needs no agent; without one the Node waits, unless the operator has the name alone suffice. A UUID that contradicts is refused later.
+ */
+function confirmName(
+  node: NodeView,
+  found: Resolution & { readonly kind: 'found' },
+  clouds: readonly ConfiguredCloud[],
+): Resolution {
+  const { id, smbiosUuid } = found.instance;
+  const compared = uuidsAgree(smbiosUuid, node.systemUuid) || uuidsContradict(smbiosUuid, node.systemUuid);
+  const cloud = clouds.find(({ scope }) => scope === found.scope);
+  if (compared || cloud?.bindsByName === true) return found;
+  const message =
+    `instance ${id} has the name of this Node, which alone proves nothing: no SMBIOS UUID to compare; ` +
+    `expected a report of the agent, --provider-id at the kubelet, or --bind-by-name=${cloud?.name} at the controller`;
+  return { kind: 'waiting', reason: 'AwaitingReport', message, claimed: true };
 }
 
 function awaitingReport(clouds: readonly ConfiguredCloud[]): Resolution {

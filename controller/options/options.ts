@@ -24,6 +24,8 @@ export interface CloudRequest {
   readonly allowUntagged?: boolean;
   /** `--allowed-security-groups`. Default: none. */
   readonly allowedSecurityGroups?: readonly string[];
+  /** `--bind-by-name`. Undefined: as the cloud's module has it. */
+  readonly bindsByName?: boolean | undefined;
 }
 
 /**
@@ -40,6 +42,12 @@ export async function readCloudRequests(values: FlagValues<typeof commonFlags>):
     }
   }
   const required = requiredClouds(values.requireAttestation, providers);
+  const { bindByName = [] } = values;
+  const unserved = bindByName.find((name) => name !== allClouds && !providers.includes(name));
+  if (unserved !== undefined) {
+    const expected = `one of ${providers.join(', ')}, or no value for all of them`;
+    throw new OptionError(`--bind-by-name: ${JSON.stringify(unserved)}, expected ${expected}`);
+  }
   const configs = assign('cloud-config', values.cloudConfig, providers);
   const selectors = assign('node-selector', values.nodeSelector, providers);
   return Promise.all(
@@ -50,6 +58,7 @@ export async function readCloudRequests(values: FlagValues<typeof commonFlags>):
       requireAttestation: required.has(name),
       allowUntagged: values.allowUntaggedCloud,
       allowedSecurityGroups: values.allowedSecurityGroups,
+      bindsByName: bindByName.includes(allClouds) || bindByName.includes(name) || undefined,
     })),
   );
 }

@@ -31,6 +31,11 @@ export const commonFlags = defineFlags({
     help: 'Label selector of the nodes without providerID that belong to a cloud: SELECTOR with one cloud, NAME=SELECTOR with several. Repeatable.',
     check: ofSelector,
   },
+  'bind-by-name': {
+    kind: 'list',
+    bare: allClouds,
+    help: 'Clouds whose Nodes without providerID and report are bound to the only instance of their name, although no SMBIOS UUID confirms it; without a value: all clouds. A UUID that contradicts is refused all the same.',
+  },
   'allow-untagged-cloud': {
     kind: 'bool',
     default: false,

@@ -5,6 +5,9 @@ import { fleet } from './harness/fleet.ts';
 import { type Replica, reportedOf, type World } from './harness/world.ts';
 import { worldStage } from './harness/world-stage.ts';
 
+/** Of the one machine that such a test is about, as its cloud and its kubelet tell it. */
+const systemUuid = '3e1b8d60-7c53-4a8e-8a5c-0f6c0e1f9d21';
+
 const minutes = (count: number) => count * 60_000;
 
 describe('the addresses of a Node', () => {
@@ -44,8 +47,11 @@ describe('the addresses of a Node', () => {
 
   it('follow provided-node-ip: those first, in its order, and no others of their type; IPv6 in any spelling', async () => {
     const interfaces = [{ internal: ['10.0.0.5', '10.0.0.6', 'fd00::5'], external: ['198.51.100.7'] }];
-    world.cloud.model.create({ name: 'a', interfaces, smbiosUuid: null });
-    world.cluster.register('a', { annotations: { [annotations.providedNodeIP]: 'fd00:0:0::0005,10.0.0.6' } });
+    world.cloud.model.create({ name: 'a', interfaces, smbiosUuid: systemUuid });
+    world.cluster.register('a', {
+      systemUuid,
+      annotations: { [annotations.providedNodeIP]: 'fd00:0:0::0005,10.0.0.6' },
+    });
     await world.clock.advance(1000);
     assert.equal(world.cluster.hasTaint('a', taints.uninitialized), false);
     assert.deepEqual(

@@ -78,7 +78,6 @@ describe('an initialised Node is kept current', () => {
   it('additional labels of the cloud are added, reserved namespaces dropped, values that differ left alone', async () => {
     const vm = world.cloud.model.create({
       name: 'a',
-      smbiosUuid: null,
       tags: {
         'label:my.custom.label/foo': 'bar',
         'label:app.k8snio/x': 'kept',
@@ -88,7 +87,7 @@ describe('an initialised Node is kept current', () => {
         other: 'no label',
       },
     });
-    world.cluster.register('a', { labels: { 'example.com/held': 'person' } });
+    world.cluster.register('a', { systemUuid: vm.smbiosUuid ?? '', labels: { 'example.com/held': 'person' } });
     await world.clock.advance(1000);
     assert.equal(label('a', 'my.custom.label/foo'), 'bar');
     assert.equal(label('a', 'app.k8snio/x'), 'kept');

@@ -5,6 +5,9 @@ import { fleet } from './harness/fleet.ts';
 import { providerID, type Replica, reportedOf, type World, type WorldOptions } from './harness/world.ts';
 import { worldStage } from './harness/world-stage.ts';
 
+/** Of the one machine that such a test is about, as its cloud and its kubelet tell it. */
+const systemUuid = '3e1b8d60-7c53-4a8e-8a5c-0f6c0e1f9d21';
+
 describe('with several clouds in one cluster', () => {
   const begin = worldStage();
   let world: World;
@@ -74,8 +77,8 @@ describe('with several clouds in one cluster', () => {
     ];
     await setUp({ geography, clouds });
     world.cloud.faults.add({ operation: '*', project: 'q', effect: { kind: 'error', status: 503 } });
-    world.cloud.model.create({ name: 'a', project: 'p', region: 'sim-1', smbiosUuid: null });
-    world.cluster.register('a');
+    world.cloud.model.create({ name: 'a', project: 'p', region: 'sim-1', smbiosUuid: systemUuid });
+    world.cluster.register('a', { systemUuid });
     await world.clock.advance(60_000);
     assert.equal(tainted('a'), true);
     assert.deepEqual(written(), []);
@@ -102,10 +105,10 @@ describe('with several clouds in one cluster', () => {
         { region: 'sim-2', selector: 'site in (two)' },
       ],
     });
-    for (const region of ['sim-1', 'sim-2']) world.cloud.model.create({ name: 'a', region, smbiosUuid: null });
-    world.cloud.model.create({ name: 'b', region: 'sim-1', smbiosUuid: null });
-    world.cluster.register('a', { labels: { site: 'two' } });
-    world.cluster.register('b');
+    for (const region of ['sim-1', 'sim-2']) world.cloud.model.create({ name: 'a', region, smbiosUuid: systemUuid });
+    world.cloud.model.create({ name: 'b', region: 'sim-1', smbiosUuid: systemUuid });
+    world.cluster.register('a', { systemUuid, labels: { site: 'two' } });
+    world.cluster.register('b', { systemUuid });
     await world.clock.advance(5000);
     assert.match(world.cluster.mustNode('a').spec.providerID ?? '', /^simulated:\/\/sim-2\//);
     assert.equal(tainted('b'), true);

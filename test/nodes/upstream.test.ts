@@ -4,6 +4,9 @@ import { annotations, conditions, labels, taints } from '../../common/well-known
 import { fleet } from './harness/fleet.ts';
 import { createWorld, providerID, type Replica, reportedOf, type World } from './harness/world.ts';
 
+/** Of the one machine that such a test is about, as its cloud and its kubelet tell it. */
+const systemUuid = '3e1b8d60-7c53-4a8e-8a5c-0f6c0e1f9d21';
+
 /**
  * The cases of upstream's own tests (k8s.io/cloud-provider: controllers/node and controllers/nodelifecycle), through the code that ships. Where ours answer otherwise, the case
  * says what upstream does and why not.
@@ -26,8 +29,8 @@ describe('upstream’s cases of syncNode', () => {
 
   it('hostname from the cloud is kept', async () => {
     await setUp();
-    world.cloud.model.create({ name: 'a', hostname: 'from-cloud', smbiosUuid: null });
-    world.cluster.register('a', { addresses: [{ type: 'Hostname', address: 'from-kubelet' }] });
+    world.cloud.model.create({ name: 'a', hostname: 'from-cloud', smbiosUuid: systemUuid });
+    world.cluster.register('a', { systemUuid, addresses: [{ type: 'Hostname', address: 'from-kubelet' }] });
     await world.clock.advance(1000);
     assert.ok(addresses('a').includes('Hostname from-cloud'));
     assert.ok(!addresses('a').includes('Hostname from-kubelet'));
@@ -43,8 +46,9 @@ describe('upstream’s cases of syncNode', () => {
 
   it('the taint is known by its key alone: another effect, another value', async () => {
     await setUp();
-    world.cloud.model.create({ name: 'a', smbiosUuid: null });
+    world.cloud.model.create({ name: 'a', smbiosUuid: systemUuid });
     world.cluster.register('a', {
+      systemUuid,
       tainted: false,
       taints: [{ key: taints.uninitialized, effect: 'PreferNoSchedule', value: 'x' }],
     });
@@ -91,8 +95,8 @@ describe('upstream’s cases of syncNode', () => {
   it('a provided IP is honoured and first', async () => {
     await setUp();
     const interfaces = [{ internal: ['10.0.0.1', '10.0.0.2'], external: ['198.51.100.1'] }];
-    world.cloud.model.create({ name: 'a', interfaces, smbiosUuid: null });
-    world.cluster.register('a', { annotations: { [annotations.providedNodeIP]: '10.0.0.2' } });
+    world.cloud.model.create({ name: 'a', interfaces, smbiosUuid: systemUuid });
+    world.cluster.register('a', { systemUuid, annotations: { [annotations.providedNodeIP]: '10.0.0.2' } });
     await world.clock.advance(1000);
     assert.equal(addresses('a')[0], 'InternalIP 10.0.0.2');
     assert.ok(!addresses('a').includes('InternalIP 10.0.0.1'));
@@ -104,8 +108,8 @@ describe('upstream’s cases of syncNode', () => {
   ] as const) {
     it(`a provided IP that is ${what}: the taint stays`, async () => {
       await setUp();
-      world.cloud.model.create({ name: 'a', smbiosUuid: null });
-      world.cluster.register('a', { annotations: { [annotations.providedNodeIP]: ip } });
+      world.cloud.model.create({ name: 'a', smbiosUuid: systemUuid });
+      world.cluster.register('a', { systemUuid, annotations: { [annotations.providedNodeIP]: ip } });
       await world.clock.advance(5000);
       assert.equal(tainted('a'), true);
       assert.equal(reason('a'), why);
@@ -125,12 +129,12 @@ describe('upstream’s cases of syncNode', () => {
 
   it('other taints are always preserved', async () => {
     await setUp();
-    world.cloud.model.create({ name: 'a', smbiosUuid: null });
+    world.cloud.model.create({ name: 'a', smbiosUuid: systemUuid });
     const others = [
       { key: 'a.b/c', effect: 'NoExecute', value: 'v' },
       { key: 'a.b/c', effect: 'NoSchedule', value: 'v' },
     ];
-    world.cluster.register('a', { taints: others });
+    world.cluster.register('a', { systemUuid, taints: others });
     await world.clock.advance(1000);
     const left = world.cluster.mustNode('a').spec.taints ?? [];
     for (const taint of others) assert.ok(left.some(({ key, effect }) => key === taint.key && effect === taint.effect));

@@ -4,6 +4,9 @@ import { annotations, conditions, taints } from '../../common/well-known.ts';
 import { providerID, type Replica, reportedOf, type World, type WorldOptions } from './harness/world.ts';
 import { worldStage } from './harness/world-stage.ts';
 
+/** Of the one machine that such a test is about, as its cloud and its kubelet tell it. */
+const systemUuid = '3e1b8d60-7c53-4a8e-8a5c-0f6c0e1f9d21';
+
 describe('a Node that waits for initialisation says why', () => {
   const begin = worldStage();
   let world: World;
@@ -50,9 +53,9 @@ describe('a Node that waits for initialisation says why', () => {
   }
 
   it('InstanceNotFound while no VM has its name, and goes on when one has', async () => {
-    world.cluster.register('a');
+    world.cluster.register('a', { systemUuid });
     await waitsFor('a', 'InstanceNotFound');
-    world.cloud.model.create({ name: 'a' });
+    world.cloud.model.create({ name: 'a', smbiosUuid: systemUuid });
     await goesOn('a', 'InstanceNotFound');
   });
 
@@ -64,9 +67,9 @@ describe('a Node that waits for initialisation says why', () => {
   });
 
   it('AmbiguousInstance while two VMs have its name', async () => {
-    world.cloud.model.create({ name: 'a' });
+    world.cloud.model.create({ name: 'a', smbiosUuid: systemUuid });
     const other = world.cloud.model.create({ name: 'a' });
-    world.cluster.register('a');
+    world.cluster.register('a', { systemUuid });
     await waitsFor('a', 'AmbiguousInstance');
     world.cloud.model.rename(other.id, 'b');
     await goesOn('a', 'AmbiguousInstance');
@@ -99,9 +102,9 @@ describe('a Node that waits for initialisation says why', () => {
   });
 
   it('InvalidNodeIP while the annotation does not parse, and goes on at once when it does', async () => {
-    const vm = world.cloud.model.create({ name: 'a' });
+    const vm = world.cloud.model.create({ name: 'a', smbiosUuid: systemUuid });
     const ip = vm.interfaces[0]!.internal[0]!;
-    world.cluster.register('a', { annotations: { [annotations.providedNodeIP]: `${ip}, ${ip}` } });
+    world.cluster.register('a', { systemUuid, annotations: { [annotations.providedNodeIP]: `${ip}, ${ip}` } });
     await waitsFor('a', 'InvalidNodeIP');
     world.cluster.mergePatch('a', { metadata: { annotations: { [annotations.providedNodeIP]: ip } } });
     await world.clock.advance(1000);
@@ -109,8 +112,8 @@ describe('a Node that waits for initialisation says why', () => {
   });
 
   it('IdentityConflict for a node IP that its instance does not have', async () => {
-    world.cloud.model.create({ name: 'a' });
-    world.cluster.register('a', { annotations: { [annotations.providedNodeIP]: '192.0.2.77' } });
+    world.cloud.model.create({ name: 'a', smbiosUuid: systemUuid });
+    world.cluster.register('a', { systemUuid, annotations: { [annotations.providedNodeIP]: '192.0.2.77' } });
     await waitsFor('a', 'IdentityConflict');
   });
 

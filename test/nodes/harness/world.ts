@@ -35,6 +35,8 @@ export interface CloudSpec {
   /** A cloud without an API of its own here: its name. */
   readonly reportOnly?: string;
   readonly requireAttestation?: boolean;
+  /** As `--bind-by-name`. Default: no. */
+  readonly bindsByName?: boolean;
   /** A cloud that the test has opened itself. */
   readonly opened?: ConfiguredCloud;
 }
@@ -149,7 +151,7 @@ export function createWorld(options: WorldOptions = {}): World {
   }
 
   function open(spec: CloudSpec): ConfiguredCloud {
-    const { region = 'sim-1', project = 'demo', selector, reportOnly, requireAttestation, opened } = spec;
+    const { region = 'sim-1', project = 'demo', selector, reportOnly, requireAttestation, bindsByName = false, opened } = spec;
     if (opened !== undefined) return opened;
     const credential = project === firstProject ? cloud.credential : `credential-${project}`;
     if (project !== firstProject) cloud.credentials.set(credential, project);
@@ -172,7 +174,8 @@ export function createWorld(options: WorldOptions = {}): World {
       credential: async () => credential,
     });
     const accepts = (id: string) => api.accepts(id);
-    return { name: 'simulated', scope: api.scope, accepts, selector: chosen, requireAttestation, api };
+    const claim = { requireAttestation, bindsByName };
+    return { name: 'simulated', scope: api.scope, accepts, selector: chosen, ...claim, api };
   }
 
   function replica(): Replica {
