@@ -40,6 +40,12 @@ const accept = {
 const uninitialized = { key: 'node.cloudprovider.kubernetes.io/uninitialized', value: 'true', effect: 'NoSchedule' };
 const notReady = { key: 'node.kubernetes.io/not-ready', effect: 'NoSchedule' };
 
+/** Of which a kubelet makes a Node. */
+export interface Machine {
+  readonly name: string;
+  readonly smbiosUuid?: string;
+}
+
 export interface FreshNode {
   readonly metadata: object;
   readonly spec: object;
@@ -47,7 +53,10 @@ export interface FreshNode {
 }
 
 /** A Node as a kubelet with an external cloud provider registers it: of about 12 KB, most of it its image list. */
-export function freshNode(name: string, { images = 44 }: { readonly images?: number } = {}): FreshNode {
+export function freshNode(
+  { name, smbiosUuid = '' }: Machine,
+  { images = 44 }: { readonly images?: number } = {},
+): FreshNode {
   const image = (i: number) => ({
     names: [
       `registry.example.internal:5000/team-${i}/service-with-a-name-${i}@sha256:${'0123456789abcdef'.repeat(4)}`,
@@ -77,6 +86,7 @@ export function freshNode(name: string, { images = 44 }: { readonly images?: num
         .concat(condition('Ready', 'True')),
       addresses: [{ type: 'Hostname', address: name }],
       nodeInfo: {
+        systemUUID: smbiosUuid,
         kubeletVersion: 'v1.36.2',
         osImage: 'Linux',
         kernelVersion: '6.1.0',
@@ -88,20 +98,24 @@ export function freshNode(name: string, { images = 44 }: { readonly images?: num
 }
 
 /** Makes Nodes as kubelets register them; answers how long it took. */
-export async function createNodes(api: BenchApi['api'], names: readonly string[], sockets: number): Promise<number> {
+export async function createNodes(
+  api: BenchApi['api'],
+  machines: readonly Machine[],
+  sockets: number,
+): Promise<number> {
   const agent = new Agent({ ca: api.caPem, keepAlive: true, maxSockets: sockets });
   try {
-    return await registerNodes(overHttps(api, agent, accept.metadata), names, sockets);
+    return await registerNodes(overHttps(api, agent, accept.metadata), machines, sockets);
   } finally {
     agent.destroy();
   }
 }
 
-async function registerNodes(send: Send, names: readonly string[], sockets: number): Promise<number> {
+async function registerNodes(send: Send, machines: readonly Machine[], sockets: number): Promise<number> {
   const started = performance.now();
-  await eachOf([...names], sockets, async (name) => {
-    const { status } = await send('POST', '/api/v1/nodes', freshNode(name), 'application/json');
-    if (status !== 201) throw new Error(`creating ${name}: ${status}`);
+  await eachOf([...machines], sockets, async (machine) => {
+    const { status } = await send('POST', '/api/v1/nodes', freshNode(machine), 'application/json');
+    if (status !== 201) throw new Error(`creating ${machine.name}: ${status}`);
   });
   return performance.now() - started;
 }
@@ -123,7 +137,11 @@ export async function measureBarePatches(
   const make = overHttps(api, agent, accept.metadata);
   const send = sender(api, agent, accept[way.answer]);
   try {
-    const createMs = await registerNodes(make, names, way.sockets);
+    const createMs = await registerNodes(
+      make,
+      names.map((name) => ({ name })),
+      way.sockets,
+    );
     let bytesReceived = 0;
     const serverBefore = await serverCpu(api, agent);
     const cpu = process.cpuUsage();

@@ -12,11 +12,11 @@ import { names } from '../common/well-known.ts';
 import type { RunningCloud } from '../test/sandbox/cloud/start-cloud.ts';
 import { type KubeRest, strategicPatch } from '../test/sandbox/world/kube-rest.ts';
 import { serviceAccountToken } from '../test/sandbox/world/manifests.ts';
-import { freshNode } from './bare-patches.ts';
+import { freshNode, type Machine } from './bare-patches.ts';
 
 /** VMs of the simulated cloud, and what kubelets and agents on them would do. */
 export interface Fleet {
-  readonly names: readonly string[];
+  readonly machines: readonly Machine[];
   /** Registers the Nodes, uninitialized, of 12 KB each. */
   register(): Promise<void>;
   /** Makes the agents' pods and reads each one's metadata and bound token, once. */
@@ -42,7 +42,7 @@ interface Agent extends PreparedAgent {
 const width = 16;
 
 export function createFleet(rest: KubeRest, cloud: RunningCloud, size: number): Fleet {
-  const machines = cloud.model.createMany(size, { name: 'bench', smbiosUuid: null });
+  const machines = cloud.model.createMany(size, { name: 'bench' });
   const agents = new Map<string, Agent>();
 
   async function prepare({ id, name }: { readonly id: string; readonly name: string }): Promise<void> {
@@ -85,8 +85,8 @@ export function createFleet(rest: KubeRest, cloud: RunningCloud, size: number): 
   }
 
   return {
-    names: machines.map(({ name }) => name),
-    register: () => eachOf(machines, width, ({ name }) => rest.must('POST', '/api/v1/nodes', freshNode(name))),
+    machines,
+    register: () => eachOf(machines, width, (machine) => rest.must('POST', '/api/v1/nodes', freshNode(machine))),
     async prepareAgents() {
       const accounts = `/api/v1/namespaces/${names.namespace}/serviceaccounts`;
       await rest.call('POST', accounts, { metadata: { name: names.agent } });

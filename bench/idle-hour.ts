@@ -160,14 +160,14 @@ function createObjects(
   cloud: RunningCloud,
   { nodes, services }: Pick<IdleHourOptions, 'nodes' | 'services'>,
 ): readonly string[] {
-  const names = cloud.model.createMany(nodes, { name: 'bench', smbiosUuid: null }).map(({ name }) => name);
-  names.forEach((name, at) => {
+  const machines = cloud.model.createMany(nodes, { name: 'bench' });
+  machines.forEach((machine, at) => {
     const range = `10.${64 + (at >> 8)}.${at & 255}.0/24`;
-    const node = freshNode(name, { images: 1 });
+    const node = freshNode(machine, { images: 1 });
     ask(api, 'POST', '/api/v1/nodes', { ...node, spec: { ...node.spec, podCIDR: range, podCIDRs: [range] } });
   });
   for (let at = 0; at < services; at += 1) ask(api, 'POST', servicesPath, loadBalancerService(`bench-${at}`));
-  return names;
+  return machines.map(({ name }) => name);
 }
 
 function settled(

@@ -79,7 +79,7 @@ export async function measureJoin(api: BenchApi['api'], dist: string, options: J
     await sleep(2000);
     if (way === 'created') {
       const since = Date.now();
-      await createNodes(api, fleet.names, sockets);
+      await createNodes(api, fleet.machines, sockets);
       return await finish(leader, since, bare.createMs + bare.wallMs);
     }
     await fleet.register();

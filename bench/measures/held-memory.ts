@@ -14,16 +14,12 @@ export interface HeldMemoryOptions {
 
 /** A leader that starts on a large cluster where nothing is to be done, after its first look at everything. */
 export async function measureHeldMemory(stage: Stage, { nodes, preparer }: HeldMemoryOptions): Promise<MemoryFigures> {
-  const machines = stage.cloud.model.createMany(nodes, { name: 'bench', smbiosUuid: null });
+  const machines = stage.cloud.model.createMany(nodes, { name: 'bench' });
   const noRoutes = ['--configure-cloud-routes=false'];
   const before = await stage.lead(noRoutes, preparer);
   const initialised = await watchFor(stage.client, '/api/v1/nodes', isInitialised);
   try {
-    await createNodes(
-      stage.api,
-      machines.map(({ name }) => name),
-      32,
-    );
+    await createNodes(stage.api, machines, 32);
     await initialised.reached(nodes, 600_000);
   } finally {
     initialised.stop();

@@ -25,17 +25,13 @@ export function isInitialised(object: KubeObject): boolean {
 
 /** Nodes that are created all at once while the contender leads already. */
 export async function measureNodeJoins(stage: Stage, nodes: number): Promise<NodeJoinsResult> {
-  const machines = stage.cloud.model.createMany(nodes, { name: 'bench', smbiosUuid: null });
+  const machines = stage.cloud.model.createMany(nodes, { name: 'bench' });
   await stage.lead(['--configure-cloud-routes=false']);
   const initialised = await watchFor(stage.client, '/api/v1/nodes', isInitialised);
   try {
     const calls = countCalls(stage.cloud.calls);
     const since = Date.now();
-    await createNodes(
-      stage.api,
-      machines.map(({ name }) => name),
-      32,
-    );
+    await createNodes(stage.api, machines, 32);
     const done = await initialised.reached(nodes, 600_000);
     return { wallMs: done - since, calls: calls() };
   } finally {

@@ -39,13 +39,13 @@ export async function measureRoutes(
   { routes, preparer, idleSeconds }: RoutesOptions,
 ): Promise<RoutesResult> {
   const { cloud, client, rest, api } = stage;
-  const machines = cloud.model.createMany(routes, { name: 'bench', smbiosUuid: null });
+  const machines = cloud.model.createMany(routes, { name: 'bench' });
   const names = machines.map(({ name }) => name);
   const initialised = await watchFor(client, '/api/v1/nodes', isInitialised);
   const told = await watchFor(client, '/api/v1/nodes', isRouted);
   try {
     const before = await stage.lead(['--configure-cloud-routes=false'], preparer);
-    await createNodes(api, names, 32);
+    await createNodes(api, machines, 32);
     await initialised.reached(routes, patienceMs);
     await giveRanges(rest, names);
     await before.retire();

@@ -55,16 +55,12 @@ const restMs = 4000;
 /** Services of type LoadBalancer on some nodes: all made at once, then a node that joins and leaves, then a restart that finds everything in place. */
 export async function measureServices(stage: Stage, { services, nodes }: ServicesOptions): Promise<ServicesResult> {
   const { cloud, client, rest, api } = stage;
-  const machines = cloud.model.createMany(nodes, { name: 'bench', smbiosUuid: null });
+  const machines = cloud.model.createMany(nodes, { name: 'bench' });
   const leader = await stage.lead(noRoutes);
   const initialised = await watchFor(client, '/api/v1/nodes', isInitialised);
   const addressed = await watchFor(client, servicesPath, hasAddress);
   try {
-    await createNodes(
-      api,
-      machines.map(({ name }) => name),
-      16,
-    );
+    await createNodes(api, machines, 16);
     await initialised.reached(nodes, patienceMs);
     await quiet(cloud, restMs);
 
@@ -73,7 +69,7 @@ export async function measureServices(stage: Stage, { services, nodes }: Service
       return addressed.reached(services, patienceMs);
     });
 
-    const [joiner] = cloud.model.createMany(1, { name: 'joiner', smbiosUuid: null });
+    const [joiner] = cloud.model.createMany(1, { name: 'joiner' });
     const having = (counts: (weight: number) => boolean) =>
       cloud.network.loadBalancers.store
         .all()
@@ -83,7 +79,7 @@ export async function measureServices(stage: Stage, { services, nodes }: Service
           ),
         ).length;
     const join = await effort(cloud, async () => {
-      await createNodes(api, [joiner!.name], 1);
+      await createNodes(api, [joiner!], 1);
       return until(() => having((weight) => weight > 0) === services);
     });
     let goneMs = 0;

@@ -63,7 +63,7 @@ export async function prepareController(
     ],
     ...[`--report-address=127.0.0.1:${await freePort()}`, '--report-advertise-address=127.0.0.1', '--secure-port=0'],
     ...['--leader-elect-lease-duration=5s', '--leader-elect-renew-deadline=3s', '--leader-elect-retry-period=1s'],
-    ...['--node-monitor-period=1s', '--load-balancer-audit-period=4s', '--member-drain-time=2s'],
+    ...['--node-monitor-period=1s', '--bind-by-name=aws', '--load-balancer-audit-period=4s', '--member-drain-time=2s'],
   ];
   const env = { ...process.env, ...world.env };
   return {

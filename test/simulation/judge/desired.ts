@@ -40,6 +40,13 @@ export function unmetNodes(truth: Truth, machines: Machines, scenario: Scenario)
       if (vm.power === 'running') say('its VM runs, and there is no Node');
       continue;
     }
+    if (machine.agentless && vm.smbiosUuid === undefined && !machine.knowsProviderID) {
+      // Its name alone says which VM it runs on, and that is no proof.
+      const reason = conditionOf(node, 'cloudInitialized')?.reason;
+      if (!node.uninitialized) say('bound to a VM by its name alone');
+      else if (scenario.clouds.length === 1 && reason !== 'AwaitingReport') say(`waits, and says ${reason}`);
+      continue;
+    }
     if (node.uninitialized) say(`not initialised (${shown(node)})`);
     else {
       if (node.podCIDR === '') say('no pod range');
