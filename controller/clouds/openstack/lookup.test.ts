@@ -55,8 +55,17 @@ describe('looking up servers on OpenStack', () => {
         { type: 'InternalIP', address: '2001:db8::9' },
         { type: 'InternalIP', address: '10.20.0.1' },
       ],
+      smbiosUuid: uuid(1),
       labels: { 'topology.openstack.org/host-id': '2091634baaccdc4c5a1d57069c833e402921df696b7f970791b12ec6' },
     });
+  });
+
+  it('tells no SMBIOS UUID of bare metal, which has the UUID of its hardware', async () => {
+    const extraSpecs = { 'resources:VCPU': '0', 'resources:CUSTOM_BAREMETAL_GOLD': '1' };
+    world.fake.servers.set(uuid(1), active(1, { flavor: { id: 'f9', name: 'gold', extraSpecs } }));
+    const lookup = (await (await world.open()).instances.lookup([ref(1)])).get(providerID(1));
+    assert.ok(lookup?.state === 'found');
+    assert.equal(lookup.instance.smbiosUuid, undefined);
   });
 
   it('prints regional providerIDs when OS_CCM_REGIONAL says so', async () => {

@@ -123,6 +123,7 @@ export function createReader({ client, flavors, region, providerIDOf, networking
         ...(region === undefined ? {} : { region }),
         ...(type === undefined ? {} : { type }),
         addresses: addressesOf(server, ports, networking),
+        ...(server.smbiosUuid === undefined ? {} : { smbiosUuid: server.smbiosUuid }),
         ...(hostId === undefined ? {} : { labels: { [hostIdLabel]: hostId } }),
       },
     };

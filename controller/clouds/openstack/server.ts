@@ -1,5 +1,5 @@
 import type { PowerState } from '../../../common/instance.ts';
-import { listOf, objectOf, textOf } from './json.ts';
+import { type JsonObject, listOf, objectOf, textOf } from './json.ts';
 
 export interface ServerAddress {
   readonly address: string;
@@ -20,6 +20,8 @@ export interface Server {
   readonly hostname: string | undefined;
   readonly addresses: ReadonlyMap<string, readonly ServerAddress[]>;
   readonly flavor: { readonly id: string | undefined; readonly originalName: string | undefined };
+  /** Nova gives a VM its server id as SMBIOS UUID. Undefined for bare metal, whose UUID is the hardware's own. */
+  readonly smbiosUuid: string | undefined;
 }
 
 /** A server of Nova's answer; where it is not one, which field is missing, and whose it was if that can be read. */
@@ -44,7 +46,13 @@ export function readServer(json: unknown): Server | { readonly id: string | unde
     hostname: textOf(objectOf(server['metadata'])?.['hostname']),
     addresses: readAddresses(server['addresses']),
     flavor: { id: textOf(flavor?.['id']), originalName: textOf(flavor?.['original_name']) },
+    smbiosUuid: isBareMetal(flavor) ? undefined : id,
   };
+}
+
+/** Its flavour takes a whole machine of a class of hardware, and no virtual CPU. */
+function isBareMetal(flavor: JsonObject | undefined): boolean {
+  return textOf(objectOf(flavor?.['extra_specs'])?.['resources:VCPU']) === '0';
 }
 
 function readAddresses(json: unknown): ReadonlyMap<string, readonly ServerAddress[]> {

@@ -80,7 +80,15 @@ function serverJson(server: FakeServer, minor: number): Record<string, unknown> 
       : {
           flavor:
             minor >= 47
-              ? { original_name: flavor.name, vcpus: 1, ram: 2048, disk: 20, ephemeral: 0, swap: 0, extra_specs: {} }
+              ? {
+                  original_name: flavor.name,
+                  vcpus: 1,
+                  ram: 2048,
+                  disk: 20,
+                  ephemeral: 0,
+                  swap: 0,
+                  extra_specs: flavor.extraSpecs ?? {},
+                }
               : { id: flavor.id, links: [{ rel: 'bookmark', href: `http://nova/flavors/${flavor.id}` }] },
         }),
   };

@@ -14,7 +14,11 @@ export interface FakeServer {
   readonly status?: string | undefined;
   readonly taskState?: string | null;
   readonly zone?: string;
-  readonly flavor?: { readonly id: string; readonly name: string };
+  readonly flavor?: {
+    readonly id: string;
+    readonly name: string;
+    readonly extraSpecs?: Readonly<Record<string, string>>;
+  };
   readonly accessIPv4?: string;
   readonly accessIPv6?: string;
   readonly metadata?: Readonly<Record<string, string>>;
