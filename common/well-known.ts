@@ -69,6 +69,8 @@ export const names = {
   controllerUrlsKey: 'controller-urls',
   /** In the ConfigMap: `true` stops every mutation of the cluster. */
   pausedKey: 'paused',
+  /** In the ConfigMap: names of Nodes that are not deleted. */
+  pausedNodesKey: 'paused-nodes',
   audience: 'mooring',
   serverName: 'mooring-controller.kube-system.svc',
   lease: 'cloud-controller-manager',
@@ -81,6 +83,11 @@ export const names = {
 /** Whether a person's pause holds: any value but an empty one, `false`, `no`, `off` and `0`, in any case. Who writes "yes" means it. */
 export function isPauseValue(value: string | undefined): boolean {
   return value !== undefined && !['', 'false', 'no', 'off', '0'].includes(value.trim().toLowerCase());
+}
+
+/** The Nodes that a person keeps from deletion: names, separated by commas or white space. */
+export function pausedNodesOf(text: string | undefined): ReadonlySet<string> {
+  return new Set((text ?? '').split(/[\s,]+/).filter((name) => name !== ''));
 }
 
 export interface OwnKey {
@@ -114,7 +121,8 @@ export const ownKeys: readonly OwnKey[] = [
     on: 'Node, Service',
     kind: 'annotation',
     written: 'person',
-    meaning: 'Set to `true`: nothing about this object is changed, in the cluster or in the cloud.',
+    meaning:
+      'Set to `true`: nothing about this object is changed, in the cluster or in the cloud. A Node whose instance is proved gone is deleted all the same, since its kubelet can write this annotation: `paused-nodes` keeps it.',
   },
   {
     key: annotations.releaseDeletion,
@@ -234,5 +242,13 @@ export const ownKeys: readonly OwnKey[] = [
     written: 'person',
     meaning:
       'Set to `true`: every change of Nodes and of the clouds stops. The election and the certificates of the report API go on.',
+  },
+  {
+    key: names.pausedNodesKey,
+    on: 'ConfigMap mooring-ca',
+    kind: 'data key',
+    written: 'person',
+    meaning:
+      'Names of Nodes, separated by commas or white space, that are not deleted although their instances are gone.',
   },
 ];

@@ -193,6 +193,7 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
     events,
     metrics: registry.define(nodeMetrics),
     paused: pause.paused,
+    pausedNode: pause.pausedNode,
     routesRun: network.routesRun,
   };
   const half = createNodeHalf(context, {

@@ -34,6 +34,7 @@ function facts(
     nodeRenewTime: at(3),
     leader: { identity: 'one', renewTime: at(2), annotations: {} },
     pausedForAll: false,
+    pausedNodes: new Set(),
     hidden: [],
     events: [],
     nowMs,
@@ -152,6 +153,10 @@ describe('explain', () => {
 
   it('promises deletion only where an API once found the instance in the scope that answers', () => {
     const told = (given: NodeFacts) => explainNode(given).facts['deleted with its VM'] ?? '';
+    assert.match(
+      told(facts({ annotations: recorded }, { pausedNodes: new Set(['n0']) })),
+      /not while ConfigMap mooring-ca has its name in paused-nodes/,
+    );
     assert.match(told(facts({})), /^never/);
     assert.match(told(facts({ annotations: { [annotations.instance]: 'report:aws' } })), /^never/);
     assert.match(told(facts({ annotations: recorded })), /^yes/);

@@ -31,6 +31,8 @@ export interface NodeFacts {
     | { readonly identity: string; readonly renewTime: string; readonly annotations: Readonly<Record<string, string>> }
     | undefined;
   readonly pausedForAll: boolean;
+  /** Names of the Nodes that a person keeps from deletion. */
+  readonly pausedNodes: ReadonlySet<string>;
   /** What may not be read, so that its absence above says nothing. */
   readonly hidden: readonly Hidden[];
   readonly events: readonly {
@@ -77,7 +79,7 @@ function verdict(facts: NodeFacts): Verdict {
     return {
       state: 'paused',
       reason: 'Paused',
-      why: `the Node carries ${annotations.paused}=${node.annotations[annotations.paused]}`,
+      why: `the Node carries ${annotations.paused}=${node.annotations[annotations.paused]}: nothing but its deletion goes on`,
       remedy: 'Remove the annotation to go on.',
     };
   }
@@ -139,7 +141,9 @@ function whyUnseen(facts: NodeFacts): Pick<Verdict, 'why' | 'remedy'> {
 }
 
 /** Whether the Node goes when its VM does; a promise only where an API of its cloud once found it. */
-function deletion(node: NodeView, record: ScopeRecord | undefined): string {
+function deletion(node: NodeView, record: ScopeRecord | undefined, pausedNodes: ReadonlySet<string>): string {
+  if (pausedNodes.has(node.name))
+    return `not while ConfigMap ${names.certificates} has its name in ${names.pausedNodesKey}`;
   if (record === undefined) return 'never: its instance was not found by an API';
   const cloud = cloudOfReportScope(record.scope);
   if (cloud !== undefined) return `never: ${cloud} is report-only here, and an agent's word deletes nothing`;
@@ -173,7 +177,7 @@ function listFacts(facts: NodeFacts): Record<string, string> {
     addresses: node.addresses.map(({ type, address }) => `${type} ${address}`).join(', ') || 'none',
     registered: ago(new Date(node.createdAtMs).toISOString(), nowMs),
     'lease renewed': hidden.includes('node lease') ? unreadable : ago(nodeRenewTime, nowMs),
-    'deleted with its VM': deletion(node, record),
+    'deleted with its VM': deletion(node, record, facts.pausedNodes),
     ...leaderFacts(facts),
     ...hiddenFacts(facts),
   };

@@ -16,6 +16,7 @@ function facts(changes: Parameters<typeof exampleService>[0], more: Partial<Serv
     loadBalancerClasses: [],
     leader: { identity: 'one', renewTime: at(2), annotations: {} },
     pausedForAll: false,
+    pausedNodes: new Set(),
     hidden: [],
     events: [],
     nowMs,

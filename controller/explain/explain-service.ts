@@ -8,7 +8,8 @@ import type { NodeFacts } from './explain-node.ts';
 import { hiddenFacts, leaderFacts, leaderFault } from './leader.ts';
 
 /** What the API server says that bears on a Service. */
-export interface ServiceFacts extends Pick<NodeFacts, 'leader' | 'pausedForAll' | 'events' | 'hidden' | 'nowMs'> {
+export interface ServiceFacts
+  extends Pick<NodeFacts, 'leader' | 'pausedForAll' | 'pausedNodes' | 'events' | 'hidden' | 'nowMs'> {
   readonly service: ServiceView;
   /** As `--load-balancer-class` has it where this is asked; a Service of a class with our record counts as ours anyway. */
   readonly loadBalancerClasses: readonly string[];

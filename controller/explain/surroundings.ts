@@ -1,4 +1,4 @@
-import { isPauseValue, names } from '../../common/well-known.ts';
+import { isPauseValue, names, pausedNodesOf } from '../../common/well-known.ts';
 import { isKubeError, isNotFound, type KubeApi, type KubeObject } from '../kube/api.ts';
 import type { NodeFacts } from './explain-node.ts';
 
@@ -22,7 +22,7 @@ interface EventObject {
 }
 
 /** What is so around any object that is explained. */
-export type Surroundings = Pick<NodeFacts, 'leader' | 'pausedForAll' | 'events' | 'hidden' | 'nowMs'>;
+export type Surroundings = Pick<NodeFacts, 'leader' | 'pausedForAll' | 'pausedNodes' | 'events' | 'hidden' | 'nowMs'>;
 
 /** What an explanation reads beside the object itself, each of which a credential may be denied. */
 export type Hidden = 'leader' | 'pause' | 'events' | 'node lease';
@@ -77,6 +77,7 @@ export async function readSurroundings(
       annotations: leader.metadata.annotations ?? {},
     },
     pausedForAll: isPauseValue(config?.data?.[names.pausedKey]),
+    pausedNodes: pausedNodesOf(config?.data?.[names.pausedNodesKey]),
     events: (events?.items ?? [])
       .map(({ type = '', reason = '', message = '', lastTimestamp, eventTime }) => ({
         time: lastTimestamp ?? eventTime ?? '',

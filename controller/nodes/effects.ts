@@ -6,7 +6,7 @@ import { deleteNode } from './delete-node.ts';
 import type { BudgetKind } from './deletion-budget.ts';
 import type { Finding } from './examine.ts';
 import { eventTarget, type NodeContext, reportOf } from './node-context.ts';
-import { conditionOf, instanceMissing, isUninitialized, type NodeView } from './node-view.ts';
+import { conditionOf, instanceMissing, isPaused, isUninitialized, type NodeView } from './node-view.ts';
 import { answeringCloud } from './ownership.ts';
 import { type PowerTaints, planPowerTaints, powerTaintsOf } from './power-taints.ts';
 import { type MissingReason, missingReasons } from './reasons.ts';
@@ -46,6 +46,8 @@ export interface Effects {
 
 /** Evidence older than this is read again rather than acted on: writes may have had to wait for each other. */
 const maxEvidenceAgeMs = 10_000;
+/** How soon a Node is looked at again that a person keeps from deletion. */
+const pausedRetryMs = 15_000;
 
 export function createEffects(
   context: NodeContext,
@@ -61,9 +63,13 @@ export function createEffects(
       else if (finding.kind === 'powering-off' && finding.alive) suspects.retry(suspect, finding.checkInMs);
       else if (finding.kind === 'powering-off') lookAgainAt(suspect, clock.monotonic() + finding.checkInMs);
       else if (finding.kind === 'wait') await hold(suspect, finding.node ?? node, finding);
+      else if (finding.kind === 'delete' && context.pausedNode(node.name))
+        await hold(suspect, finding.node, { reason: 'DeletionPaused', checkInMs: pausedRetryMs });
     });
     await Promise.all(waits);
-    await settleDeletions(examined.filter(({ finding }) => finding.kind === 'delete'));
+    await settleDeletions(
+      examined.filter(({ node, finding }) => finding.kind === 'delete' && !context.pausedNode(node.name)),
+    );
     await settlePowerOff(examined.filter(({ finding }) => finding.kind === 'powered-off'));
   }
 
@@ -112,7 +118,9 @@ export function createEffects(
     events.emit(target, { type: 'Normal', reason: 'DeletingNode', message: `Deleting Node ${node.name}: ${evidence}` });
     try {
       const outcome = await options.writes.run(async () =>
-        clock.monotonic() - finding.readAtMs > maxEvidenceAgeMs ? 'changed' : send(node),
+        clock.monotonic() - finding.readAtMs > maxEvidenceAgeMs || context.pausedNode(node.name)
+          ? 'changed'
+          : send(node),
       );
       if (outcome === 'changed') return suspects.retry(suspect);
       if (outcome === 'deleted') metrics.deletions.add({ evidence: state });
@@ -171,6 +179,7 @@ export function createEffects(
   async function taint(node: NodeView, wanted: PowerTaints): Promise<NodeView | undefined> {
     const taints = planPowerTaints(node, wanted);
     if (taints === undefined) return node;
+    if (isPaused(node)) return undefined;
     const body = { metadata: { resourceVersion: node.resourceVersion }, spec: { taints } };
     let resourceVersion: string;
     try {
@@ -209,6 +218,7 @@ export function createEffects(
   }
 
   async function condition(node: NodeView, reason: MissingReason, message: string): Promise<boolean> {
+    if (isPaused(node)) return false;
     const status = reason === 'Found' ? ('False' as const) : ('True' as const);
     const wanted = { type: instanceMissing, status, reason, message };
     try {

@@ -13,7 +13,7 @@ import type { Series, Suspect } from './suspects.ts';
 
 /** What one look at a suspect came to. */
 export type Finding =
-  /** The Node went, was re-created, or is paused: nothing to do. */
+  /** The Node went, was re-created, or is paused and only powered off: nothing to do. */
   | { readonly kind: 'over' }
   | {
       readonly kind: 'wait';
@@ -69,7 +69,9 @@ export async function examine(
     return { kind: 'wait', node: undefined, reason: 'LifeUnknown', message, checkInMs: 5000 };
   }
   const { node, silence, serverNowMs } = live;
-  if (node === undefined || node.uid !== suspect.uid || node.deleting || isPaused(node)) return { kind: 'over' };
+  if (node === undefined || node.uid !== suspect.uid || node.deleting) return { kind: 'over' };
+  // Its own kubelet can write the annotation, so that it holds back a taint, but no deletion.
+  if (state === 'stopped' && isPaused(node)) return { kind: 'over' };
 
   const nowMs = clock.monotonic();
   const stored = reportOf(context, node);

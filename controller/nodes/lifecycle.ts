@@ -93,7 +93,6 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
       const node = nodes.get(suspect.name);
       const cloud = node && answeringCloud(node, resolver.configured);
       if (node === undefined || node.deleting || node.uid !== suspect.uid || cloud === undefined) drop(suspect.name);
-      else if (isPaused(node)) retry(taken(suspect));
       else if (!busy.has(cloud.scope)) append(byScope, cloud.scope, { suspect: taken(suspect), node });
     }
     await Promise.all([...byScope].map(([scope, due]) => begin(scope, due)));

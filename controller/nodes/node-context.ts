@@ -24,6 +24,8 @@ export interface NodeContext {
   readonly metrics: MetricsOf<typeof nodeMetrics>;
   /** True while everything is paused. */
   paused(): boolean;
+  /** True while a person keeps this Node from deletion. */
+  pausedNode(name: string): boolean;
   /** Whether pod routes are kept for this Node, whose instance is in this scope: then it opens with NetworkUnavailable=True. Undefined = no routes at all. */
   readonly routesRun?: ((scope: string, node: NodeView) => boolean) | undefined;
 }

@@ -61,6 +61,7 @@ describe('the memory of the node reconciler', () => {
         events: { emit: () => {} },
         metrics: createMetricRegistry().define(nodeMetrics),
         paused: () => false,
+        pausedNode: () => false,
       },
       createSemaphore(1),
     );

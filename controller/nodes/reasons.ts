@@ -91,6 +91,11 @@ export const missingReasons = {
     remedy:
       'Find out why they vanish. To let one go now, annotate the Node with mooring.dev/release-deletion=<its uid>.',
   },
+  DeletionPaused: {
+    meaning:
+      'All the evidence says that the instance is gone. The key paused-nodes of the ConfigMap mooring-ca keeps the Node.',
+    remedy: 'Take the name of the Node out of paused-nodes to let it go.',
+  },
   CloudUnknown: {
     meaning: "The cloud's API did not answer the confirming question; unknown is never absent.",
     remedy: '',

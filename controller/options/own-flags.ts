@@ -12,7 +12,7 @@ import {
   ofTrust,
 } from './expectations.ts';
 
-/** Of `--require-attestation`. */
+/** Of `--require-attestation` and `--bind-by-name`: every cloud served. */
 export const allClouds = 'all';
 
 /** Flags that every command of the controller takes: which cluster, which clouds, how to log. */

@@ -62,7 +62,14 @@ export async function planNodes(context: NodeContext, budget: BudgetKeeper): Pro
     const object = `node ${node.name}`;
     const waiting = reconciler.waiting.get(node.name);
     if (isPaused(node) && ownershipOf(node, context.resolver.configured).kind !== 'foreign')
-      return [{ of: 'kubernetes', object, action: 'hold', what: 'it is paused' }];
+      return [
+        {
+          of: 'kubernetes',
+          object,
+          action: 'hold',
+          what: 'it is paused: nothing but its deletion, when that is proved',
+        },
+      ];
     if (waiting === undefined) return [];
     if (waiting.reason === 'AwaitingCloud') problems.push(`${object}: ${waiting.message}`);
     return [{ of: 'kubernetes', object, action: 'hold', what: `${waiting.reason}: ${waiting.message}` }];

@@ -94,6 +94,7 @@ export async function makePlan(parts: PlanParts): Promise<Plan> {
           events: { emit: () => {} },
           metrics: registry.define(nodeMetrics),
           paused: () => false,
+          pausedNode: () => false,
           routesRun: (scope) =>
             routed && clouds.some((cloud) => cloud.scope === scope && cloud.api?.routes !== undefined),
         },

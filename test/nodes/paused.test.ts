@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
-import { annotations, taints } from '../../common/well-known.ts';
+import { annotations, conditions, taints } from '../../common/well-known.ts';
 import { deletions, type Member } from './harness/fleet.ts';
 import { fleetStage } from './harness/fleet-stage.ts';
 import type { Replica, World } from './harness/world.ts';
@@ -17,14 +17,50 @@ describe('paused', () => {
   const pause = (name: string, value: string | null) =>
     world.cluster.mergePatch(name, { metadata: { annotations: { [annotations.paused]: value } } });
 
-  it('on a Node: it is neither kept current, tainted nor deleted; all that is caught up afterwards', async () => {
+  const patches = () => replica.kube.writes().filter((write) => write.startsWith('patch /api/v1/nodes/n0'));
+
+  it('on a Node: it is neither kept current nor tainted; all that is caught up afterwards', async () => {
     pause('n0', 'true');
     members[0]!.kubelet.die();
-    world.cloud.model.terminate(members[0]!.vm.id);
+    world.cloud.model.stop(members[0]!.vm.id);
     world.cluster.mergePatch('n0', { metadata: { labels: { 'topology.kubernetes.io/zone': null } } });
     await world.clock.advance(900_000);
     assert.deepEqual(replica.kube.writes(), []);
     pause('n0', null);
+    await world.clock.advance(90_000);
+    assert.equal(world.cluster.hasTaint('n0', taints.shutdown), true);
+    assert.notEqual(world.cluster.mustNode('n0').metadata.labels?.['topology.kubernetes.io/zone'], undefined);
+  });
+
+  it('on a Node, as its own kubelet may write it: does not hold its deletion, and nothing else is written', async () => {
+    pause('n0', 'true');
+    members[0]!.kubelet.die();
+    world.cloud.model.terminate(members[0]!.vm.id);
+    await world.clock.advance(120_000);
+    assert.deepEqual(deletions(replica), ['n0']);
+    assert.deepEqual(patches(), []);
+  });
+
+  it('on a Node: its instance that does not exist any more is proved so before the Node goes', async () => {
+    pause('n0', 'true');
+    members[0]!.kubelet.die();
+    world.cloud.model.forget(members[0]!.vm.id);
+    await world.clock.advance(60_000);
+    assert.deepEqual(deletions(replica), []);
+    await world.clock.advance(240_000);
+    assert.deepEqual(deletions(replica), ['n0']);
+    assert.deepEqual(patches(), []);
+  });
+
+  it('by a person, out of reach of kubelets: the Node is not deleted, says why, and goes afterwards', async () => {
+    replica.pausedNodes.add('n0');
+    members[0]!.kubelet.die();
+    world.cloud.model.terminate(members[0]!.vm.id);
+    await world.clock.advance(900_000);
+    assert.deepEqual(deletions(replica), []);
+    assert.equal(world.cluster.condition('n0', conditions.instanceMissing)?.reason, 'DeletionPaused');
+    assert.equal(await replica.gauge('mooring_node_deletions_withheld', '{reason="DeletionPaused"}'), 1);
+    replica.pausedNodes.delete('n0');
     await world.clock.advance(30_000);
     assert.deepEqual(deletions(replica), ['n0']);
   });
@@ -44,27 +80,14 @@ describe('paused', () => {
     assert.equal(world.cluster.hasTaint('n0', taints.shutdown), false);
   });
 
-  it('on a Node, between decision and delete: the Node stays', async () => {
+  it('by a person, between decision and delete: the Node stays', async () => {
     members[0]!.kubelet.die();
     world.cloud.model.terminate(members[0]!.vm.id);
     replica.kube.intercept = (call) => {
-      if (call.verb !== 'delete') return;
-      replica.kube.intercept = undefined;
-      pause('n0', 'true');
+      if (call.verb === 'get') replica.pausedNodes.add('n0');
     };
     await world.clock.advance(600_000);
     assert.notEqual(world.cluster.node('n0'), undefined);
-  });
-
-  it('on a Node, seen live before a delete although the cache does not know it yet', async () => {
-    members[0]!.kubelet.die();
-    await world.clock.advance(51_000);
-    replica.kube.hold();
-    pause('n0', 'true');
-    world.cloud.model.terminate(members[0]!.vm.id);
-    await world.clock.advance(120_000);
-    assert.deepEqual(deletions(replica), []);
-    replica.kube.release();
   });
 
   it('only with the value true', async () => {

@@ -72,6 +72,8 @@ export interface Replica {
   paused: boolean;
   /** How far its own wall clock is ahead of everybody else's. */
   wallAheadMs: number;
+  /** Kept from deletion by a person. */
+  readonly pausedNodes: Set<string>;
   /** Begins to lead. Resolves when synced and the first work is under way. */
   start(): Promise<void>;
   /** Ends the term, the process stays. */
@@ -227,6 +229,7 @@ export function createWorld(options: WorldOptions = {}): World {
       },
       metrics: registry.define(nodeMetrics),
       paused: () => self.paused,
+      pausedNode: (name: string) => self.pausedNodes.has(name),
       routesRun: options.routesRun,
     };
     const half = createNodeHalf(context, {
@@ -251,6 +254,7 @@ export function createWorld(options: WorldOptions = {}): World {
       registry,
       paused: false,
       wallAheadMs: 0,
+      pausedNodes: new Set(),
       async start() {
         nodes.start();
         const stop = new AbortController();

@@ -93,7 +93,6 @@ export function judgeDeletions(truth: Truth, evidence: Evidence, scenario: Scena
     if (instance === undefined || truth.foreign.has(node.uid)) return 'it is not ours';
     if (node.scope !== `http://cloud/demo/${instance.split('/')[0]}`)
       return 'no record says that its instance was found in this scope';
-    if (truth.pausedSince.has(node.uid)) return 'it is paused';
     const life = lifeProblem(effect, node);
     if (life !== undefined) return life;
     const readAt = evidence.lastLifeRead(identity, node.name, effect.sentAt)!;

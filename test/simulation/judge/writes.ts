@@ -36,7 +36,8 @@ export function judgeWrites(truth: Truth, evidence: Evidence, breaks: Break): Ob
     }
     const before = nodeOf(effect.before);
     if (truth.foreign.has(before.uid)) breaks(3, `${what}, which is foreign`);
-    const pausedAt = truth.pausedSince.get(before.uid);
+    // Its kubelet could have written that annotation: it holds everything but the deletion.
+    const pausedAt = call.verb === 'delete' ? undefined : truth.pausedSince.get(before.uid);
     if (pausedAt !== undefined && at > pausedAt + pauseMs)
       breaks(14, `${what} ${Math.round(at - pausedAt)} ms after a person had paused ${name}`);
     const { metadata } = (call.body ?? {}) as { metadata?: { resourceVersion?: string } };

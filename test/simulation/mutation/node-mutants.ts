@@ -248,7 +248,9 @@ export const nodeMutants: readonly Mutant[] = [
   },
   {
     name: 'pause of everything ignored',
-    edits: [['controller/pause.ts', 'const paused = () => informer.get(key) === true;', 'const paused = () => false;']],
+    edits: [
+      ['controller/pause.ts', 'const paused = () => informer.get(key)?.all === true;', 'const paused = () => false;'],
+    ],
   },
   {
     name: 'pause of a Node ignored',
