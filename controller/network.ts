@@ -138,7 +138,7 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
     halves.push(withMembers(half, members, nodes));
     const sweep = createOrphanSweep(
       {
-        ...{ api, clock, log, services, clouds, events, paused },
+        ...{ api, clock, random, log, services, clouds, events, paused },
         metrics: registry.define(orphanMetrics),
         permit: createPermit({ fence, paused, dryRun }),
       },

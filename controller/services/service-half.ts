@@ -2,6 +2,7 @@ import { isCloudError } from '../../common/cloud-error.ts';
 import { backoffMs } from '../../common/process/backoff.ts';
 import { errorFields } from '../../common/process/log.ts';
 import { restOrAbort, untilAborted } from '../../common/process/until.ts';
+import { firstRead } from '../first-read.ts';
 import type { Half } from '../half.ts';
 import type { InformerEvent } from '../kube/informer.ts';
 import { createReconciler, type QueueMetrics, type Reconciler } from '../reconciler.ts';
@@ -89,8 +90,7 @@ export function createServiceHalf(context: ServiceContext, options: ServiceHalfO
     if (concerns(object) || concerns(old)) queue.enqueue(event.key, { priority: 'high' });
   }
 
-  async function startTerm(): Promise<Term> {
-    const cluster = { uid: await options.clusterUid(), name: options.clusterName };
+  function startTerm(cluster: ClusterIdentity): Term {
     const observations = createObservations(cluster.uid, () => clock.monotonic());
     const reconciler = createServiceReconciler(context, {
       cluster,
@@ -172,8 +172,9 @@ export function createServiceHalf(context: ServiceContext, options: ServiceHalfO
     }
     await Promise.race([services.whenSynced(), untilAborted(signal)]);
     if (signal.aborted) return;
-    const current = await startTerm();
-    if (signal.aborted) return;
+    const uid = await firstRead('namespace kube-system', options.clusterUid, context, signal);
+    if (uid === undefined || signal.aborted) return;
+    const current = startTerm({ uid, name: options.clusterName });
     term = current;
     for (const service of services.values())
       if (concerns(service)) current.queue.enqueue(service.key, { priority: 'low' });

@@ -39,6 +39,22 @@ describe('who may change anything', () => {
     assertConverged(world, 'resumed');
   });
 
+  it('a new leader whose first reads are dropped, as while the API server restarts, leads on and serves', async () => {
+    await replica.stop();
+    let dropped = 0;
+    const clusterUid = async () => {
+      dropped += 1;
+      if (dropped <= 3) throw new Error('socket hang up');
+      return world.clusterUid;
+    };
+    const next = world.replica({ half: { clusterUid } });
+    await next.start();
+    world.services.create('other');
+    await world.clock.advance(30_000);
+    assert.equal(dropped, 4);
+    assertConverged(world, 'after dropped reads');
+  });
+
   it('nobody while everything is paused; afterwards it goes on by itself', async () => {
     replica.paused = true;
     const before = world.mutationCount();

@@ -50,6 +50,7 @@ function sweeper(world: World, lease: MemoryLease, options: { deleteOrphans?: bo
     {
       api,
       clock,
+      random: () => 0.5,
       log: silentLog,
       services,
       clouds: [serving],

@@ -2,9 +2,11 @@ import { isCloudError } from '../../../common/cloud-error.ts';
 import { type Clock, sleep } from '../../../common/process/clock.ts';
 import { errorFields, type Log } from '../../../common/process/log.ts';
 import type { MetricsOf } from '../../../common/process/metrics.ts';
+import type { Random } from '../../../common/process/random.ts';
 import { names } from '../../../common/well-known.ts';
 import type { ObservedLoadBalancer } from '../../clouds/load-balancers.ts';
 import { type Permit, WithheldError } from '../../clouds/permit.ts';
+import { firstRead } from '../../first-read.ts';
 import type { Half } from '../../half.ts';
 import type { KubeApi } from '../../kube/api.ts';
 import type { EventSink } from '../../kube/event-sink.ts';
@@ -22,6 +24,7 @@ import { removeLoadBalancer } from './remove-load-balancer.ts';
 export interface OrphanSweepContext {
   readonly api: KubeApi;
   readonly clock: Clock;
+  readonly random: Random;
   readonly log: Log;
   readonly services: Informer<ServiceView>;
   readonly clouds: readonly ServingCloud[];
@@ -248,7 +251,8 @@ export function createOrphanSweep(context: OrphanSweepContext, options: OrphanSw
     sweep,
     orphans: () => [...found.values()].flat(),
     async lead(signal) {
-      const cluster = await options.cluster();
+      const cluster = await firstRead('namespace kube-system', options.cluster, context, signal);
+      if (cluster === undefined || signal.aborted) return;
       progressMs = clock.monotonic();
       try {
         for (let restMs = Math.min(firstSweepMs, periodMs); !signal.aborted; restMs = periodMs) {
