@@ -79,7 +79,11 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
   const { readApi, api, fence, clock, random, log, nodes, resolver, events, registry, dryRun, queueMetrics } = context;
   const { paused, budget, loops } = context;
   const clusterUid = () => readClusterUid(readApi);
-  const clouds = loops.service ? servingClouds(resolver.configured) : [];
+  // Without them nobody knows which cloud a Service belongs to, and what it has in one that is not there yet.
+  const unidentified = resolver.configured.filter((cloud) => cloud.unidentified !== undefined);
+  const clouds = loops.service && unidentified.length === 0 ? servingClouds(resolver.configured) : [];
+  if (loops.service && unidentified.length > 0)
+    log.warn('Services wait until every cloud has told its account', { clouds: unidentified.map(({ name }) => name) });
   const halves: Half[] = [];
 
   const services =

@@ -4,16 +4,17 @@ import { hostname } from 'node:os';
 import type { Clock } from '../common/process/clock.ts';
 import type { HealthCheck } from '../common/process/health.ts';
 import type { Log } from '../common/process/log.ts';
-import { createMetricRegistry } from '../common/process/metrics.ts';
+import { createMetricRegistry, type MetricRegistry } from '../common/process/metrics.ts';
 import type { Random } from '../common/process/random.ts';
 import { version } from '../common/version.ts';
 import { openAttestor } from './attestation/open-attestor.ts';
 import { connectTo } from './connect.ts';
 import { createKubeClient } from './kube/client.ts';
-import { openClouds } from './open-clouds.ts';
+import type { ConfiguredCloud } from './nodes/configured-cloud.ts';
+import { type CloudSet, createCloudSet } from './open-clouds.ts';
 import { type Loops, loopNames } from './options/loops.ts';
 import type { RunOptions } from './options/run-options.ts';
-import { createProcessMetrics } from './process-metrics.ts';
+import { createProcessMetrics, type ProcessMetrics } from './process-metrics.ts';
 import { createReplica } from './replica.ts';
 import { serveReports } from './serve-reports.ts';
 import { serveSecurely } from './serve-securely.ts';
@@ -34,18 +35,62 @@ const stuckMs = 120_000;
 /**
  * Runs one replica until `stop` aborts. Resolves when everything has drained and the lease is free. Throws an OptionError or CloudConfigError for a configuration it cannot work with, and what the kubeconfig's
  * reader throws.
+ *
+ * A cloud that did not tell its account at the start is report-only. When it does, everything drains and begins again with it, in this process.
  */
-export async function runController(options: RunOptions, { clock, random, log, env, stop }: RunDeps): Promise<void> {
-  const registry = createMetricRegistry();
-  const metrics = createProcessMetrics(registry);
+export async function runController(options: RunOptions, deps: RunDeps): Promise<void> {
+  const { clock, random, log, env, stop } = deps;
+  let metrics: ProcessMetrics | undefined;
+  const clouds = await createCloudSet(
+    options.clouds,
+    {
+      ...{ clock, random, log, env },
+      mutationTimeoutMs: writeTimeoutMs(options.lease.durationMs),
+      onCall: (call) => metrics?.onCloudCall(call),
+      onWait: (wait) => metrics?.onCloudWait(wait),
+    },
+    { readFile: (path) => readFile(path), onReload: (cloud, result) => metrics?.onReload(cloud, result) },
+  );
+  try {
+    while (!stop.aborted) {
+      const registry = createMetricRegistry();
+      metrics = createProcessMetrics(registry);
+      const parts = { registry, metrics, clouds: clouds.current() };
+      await untilChanged(clouds, stop, (ended) => runReplica(options, { ...deps, stop: ended }, parts));
+      if (!stop.aborted) log.info('another cloud has told its account: beginning again with it');
+    }
+  } finally {
+    clouds.close();
+  }
+}
+
+/** Runs until the clouds change, or `stop` aborts. Throws what running throws, or why the clouds cannot be worked with any more. */
+async function untilChanged(
+  clouds: CloudSet,
+  stop: AbortSignal,
+  run: (ended: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const ending = new AbortController();
+  const ended = AbortSignal.any([stop, ending.signal]);
+  const changing = clouds.untilKnown(ended).finally(() => ending.abort());
+  const running = run(ended).finally(() => ending.abort());
+  const failed = (await Promise.allSettled([running, changing])).find((one) => one.status === 'rejected');
+  if (failed) throw failed.reason;
+}
+
+interface ReplicaRun {
+  readonly registry: MetricRegistry;
+  readonly metrics: ProcessMetrics;
+  readonly clouds: readonly ConfiguredCloud[];
+}
+
+async function runReplica(
+  options: RunOptions,
+  { clock, random, log, env, stop }: RunDeps,
+  { registry, metrics, clouds }: ReplicaRun,
+): Promise<void> {
   metrics.buildInfo.set({ version }, 1);
   const connection = await connectTo(options.kubeconfig, { clock, log, env });
-  const mutationTimeoutMs = writeTimeoutMs(options.lease.durationMs);
-  const clouds = await openClouds(
-    options.clouds,
-    { clock, random, log, env, mutationTimeoutMs, onCall: metrics.onCloudCall, onWait: metrics.onCloudWait },
-    { readFile: (path) => readFile(path), onReload: metrics.onReload },
-  );
   const client = createKubeClient({ config: connection, clock, log, onCall: metrics.onApiCall });
   const host = hostname();
   const identity = `${host}_${randomUUID()}`;
@@ -127,7 +172,6 @@ export async function runController(options: RunOptions, { clock, random, log, e
     await replica.run(stop);
   } finally {
     await Promise.all([service?.stop(), secure?.close()]);
-    for (const { api } of clouds) api?.close();
     client.close();
     log.info('stopped');
   }

@@ -79,7 +79,11 @@ export async function countOperations({ world, calls }: CountedWorld, size: Size
 }
 
 /** Tokens, clusters, subnets and what else a process learns once. */
-async function warmUp(cloud: Cloud, world: CloudWorld, [vm]: readonly CloudVm[]): Promise<void> {
+async function warmUp(
+  cloud: Pick<Cloud, 'instances' | 'loadBalancers' | 'routes'>,
+  world: CloudWorld,
+  [vm]: readonly CloudVm[],
+): Promise<void> {
   const { cluster } = world;
   if (vm) await world.during(cloud.instances.lookup([{ by: 'providerID', providerID: vm.providerID }]));
   if (cloud.loadBalancers) await world.during(cloud.loadBalancers.observeAll(cluster));

@@ -28,6 +28,7 @@ function cloudWith(lookup: (providerID: string) => Lookup): ConfiguredCloud {
   const api: Cloud = {
     name: 'simulated',
     scope: 'http://cloud/demo/sim-1',
+    account: 'demo',
     accepts: (providerID) => providerID.startsWith('simulated://'),
     instances: {
       batchSize: 10,

@@ -169,6 +169,7 @@ async function mayI(api: KubeApi, permission: Permission, verb: string): Promise
 }
 
 async function checkCloud(cloud: ConfiguredCloud, signal: AbortSignal): Promise<CheckLine[]> {
+  if (cloud.unidentified?.opened !== undefined) return checkUnidentified(cloud, cloud.unidentified, signal);
   if (cloud.api === undefined) {
     const message = 'report-only: nodes are initialised from proved reports, and none is ever deleted';
     return [{ of: cloud.scope, name: 'credential', ok: true, message }];
@@ -178,4 +179,15 @@ async function checkCloud(cloud: ConfiguredCloud, signal: AbortSignal): Promise<
   } catch (error) {
     return [{ of: cloud.scope, name: 'check', ok: false, message: String(errorFields(error)['error']) }];
   }
+}
+
+/** What its own checks say of the credential, and that a run would be report-only with it. */
+async function checkUnidentified(
+  { scope }: ConfiguredCloud,
+  { why, opened }: NonNullable<ConfiguredCloud['unidentified']>,
+  signal: AbortSignal,
+): Promise<CheckLine[]> {
+  const results = opened === undefined ? [] : await opened.check(signal).catch(() => []);
+  const message = `${why}; report-only until the cloud tells the account of the credential`;
+  return [...results, { name: 'account', ok: false, message }].map((result) => ({ of: scope, ...result }));
 }

@@ -73,15 +73,23 @@ export interface CheckResult {
   readonly message: string;
 }
 
+/** Whose cloud a configuration reaches, as the cloud itself says. */
+export interface CloudIdentity {
+  /** Endpoint + account / project + region, free of credentials and spaces; equal for equal reach, stable across restarts. */
+  readonly scope: string;
+  /** The account, project or subscription: one whole segment of the scope between slashes. */
+  readonly account: string;
+  /** What versions before this one recorded as the scope of the very same configuration, without asking the cloud for the account. */
+  readonly formerScopes?: readonly string[] | undefined;
+}
+
 /**
  * One configured cloud: where one cloud configuration reaches. Volumes and reconcilers of a cloud's own join this contract with the
  * controllers that drive them.
  */
-export interface Cloud {
+export interface Cloud extends CloudIdentity {
   /** Name in `--cloud-provider`. */
   readonly name: string;
-  /** Endpoint + account / project + region, free of credentials and spaces; equal for equal reach, stable across restarts. */
-  readonly scope: string;
   /** Whether this scope could hold the providerID: its cloud's form, and no part (region) that contradicts the scope. */
   accepts(providerID: string): boolean;
   readonly instances: Instances;
@@ -101,6 +109,33 @@ export interface Cloud {
   check(signal?: AbortSignal): Promise<readonly CheckResult[]>;
   /** Closes connections. The cloud is not used afterwards. */
   close(): void;
+}
+
+/** A cloud as its configuration has it; which account its credential is of has yet to be asked. */
+export interface OpenedCloud extends Omit<Cloud, keyof CloudIdentity> {
+  /**
+   * Asks the cloud which account the credential is of: a wrong credential is as good as the right one, and finds nothing. Needs no right. From
+   * then on no call is made with the credential of another account. Throws a CloudError. Safe to repeat.
+   */
+  identify(signal?: AbortSignal): Promise<CloudIdentity>;
+}
+
+/** The cloud with the scope that it names. Closes it and throws the CloudError where it does not answer. */
+export async function identified(opened: OpenedCloud, signal?: AbortSignal): Promise<Cloud> {
+  try {
+    return { ...opened, ...(await opened.identify(signal)) };
+  } catch (error) {
+    opened.close();
+    throw error;
+  }
+}
+
+/** No API of the cloud can be used: nothing is looked up there, and nothing deleted. */
+export interface ReportOnlyCloud {
+  /** Why. */
+  readonly reportOnly: string;
+  /** The source of the credential may answer later: the cloud is opened again, with back-off. Default: no. */
+  readonly mayCome?: boolean;
 }
 
 /** One call to a cloud, for the metrics `mooring_cloud_calls_total{cloud,operation,code}` and its duration. */
@@ -154,5 +189,5 @@ export interface CloudModule {
    * Opens one configured cloud. Makes no call. `reportOnly` with a reason when there is nothing to authenticate with: then only proved
    * reports are written and nothing is deleted. Throws a CloudConfigError.
    */
-  open(config: CloudConfigFile | undefined, context: CloudContext): Promise<Cloud | { readonly reportOnly: string }>;
+  open(config: CloudConfigFile | undefined, context: CloudContext): Promise<OpenedCloud | ReportOnlyCloud>;
 }

@@ -9,7 +9,7 @@ import { connectTo } from '../connect.ts';
 import type { KubeApi } from '../kube/api.ts';
 import { createKubeClient } from '../kube/client.ts';
 import type { ConfiguredCloud } from '../nodes/configured-cloud.ts';
-import { openClouds } from '../open-clouds.ts';
+import { closeCloud, openClouds } from '../open-clouds.ts';
 import { OptionError, readCloudRequests } from '../options/options.ts';
 import { type commonFlags, runFlags } from '../options/own-flags.ts';
 
@@ -104,6 +104,6 @@ export async function withClouds<T>(
   try {
     return await withApi(values.kubeconfig, { clock, log, env: io.env }, (api) => work(api, clouds, log));
   } finally {
-    for (const { api } of clouds) api?.close();
+    for (const cloud of clouds) closeCloud(cloud);
   }
 }

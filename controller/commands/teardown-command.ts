@@ -12,6 +12,7 @@ import { createElector, type Elector } from '../kube/elector.ts';
 import { createListWatch } from '../kube/list-watch.ts';
 import type { ConfiguredCloud } from '../nodes/configured-cloud.ts';
 import { unreadOfNode, viewNode } from '../nodes/node-view.ts';
+import { accountProblems } from '../open-clouds.ts';
 import { clusterFlags } from '../options/network-flags.ts';
 import { readClusterOptions } from '../options/network-options.ts';
 import { OptionError } from '../options/options.ts';
@@ -52,7 +53,10 @@ export function teardownCommand(world: ControllerWorld): CommandDefinition {
         const options = readClusterOptions(values);
         return withClouds(values, world, io, async (api, clouds, log) => {
           const records = createRouteRecords(api);
-          for (const { scope, api: cloud } of clouds) if (cloud?.routes) await records.load(scope);
+          const [unknown] = accountProblems(clouds);
+          if (unknown !== undefined) throw new Error(unknown);
+          for (const { scope, formerScopes, api: cloud } of clouds)
+            if (cloud?.routes) await records.load(scope, formerScopes);
           const context: TeardownContext = {
             ...{ api, clock, log, clouds },
             cluster: { uid: await readClusterUid(api), name: options.clusterName },

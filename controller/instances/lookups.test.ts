@@ -30,6 +30,7 @@ describe('lookups', () => {
     const cloud: Cloud = {
       name: 'c',
       scope: 's',
+      account: 'demo',
       accepts: () => true,
       get credential() {
         return credential;

@@ -1,17 +1,19 @@
 import { annotations } from '../../common/well-known.ts';
 import { type InstanceRef, type Lookup, refKey } from '../clouds/cloud.ts';
 import type { Canary } from './absence.ts';
+import type { ConfiguredCloud } from './configured-cloud.ts';
 import { type NodeView, readiness } from './node-view.ts';
-import { parseRecord } from './scope-record.ts';
+import { isScopeIn, parseRecord } from './scope-record.ts';
 
 const enough = 3;
 
 /** What the last look at a Node under suspicion came to; undefined where there was none. */
 export type LastAnswers = (nodeName: string) => { readonly answer: Lookup['state'] | undefined } | undefined;
 
-/** Whether the Node's instance was once found in this scope. */
-export function isRecordedIn(node: NodeView, scope: string): boolean {
-  return node.providerID !== '' && parseRecord(node.annotations[annotations.instance])?.scope === scope;
+/** Whether the Node's instance was once found in this scope, perhaps by a version that called it otherwise. */
+export function isRecordedIn(node: NodeView, scope: string, configured: readonly ConfiguredCloud[]): boolean {
+  const recorded = parseRecord(node.annotations[annotations.instance])?.scope;
+  return node.providerID !== '' && recorded !== undefined && isScopeIn(configured, recorded, scope);
 }
 
 /**
@@ -22,13 +24,14 @@ export function isRecordedIn(node: NodeView, scope: string): boolean {
 export function pickCanaries(
   nodes: Iterable<NodeView>,
   scope: string,
+  configured: readonly ConfiguredCloud[],
   suspected: LastAnswers = () => undefined,
 ): InstanceRef[] {
   const ranks: NodeView[][] = [[], [], [], [], []];
   for (const node of nodes) {
     const rank = rankOf(node, suspected);
     const held = ranks[rank]!;
-    if (held.length === enough || node.deleting || !isRecordedIn(node, scope)) continue;
+    if (held.length === enough || node.deleting || !isRecordedIn(node, scope, configured)) continue;
     held.push(node);
     if (rank === 0 && held.length === enough) break;
   }

@@ -1,4 +1,4 @@
-import type { Cloud } from '../clouds/cloud.ts';
+import type { Cloud, OpenedCloud } from '../clouds/cloud.ts';
 import type { LabelSelector } from './selector.ts';
 
 /** One cloud the process was asked to serve: with its API, or report-only. */
@@ -13,6 +13,11 @@ export interface ConfiguredCloud {
    * Default: no.
    */
   readonly requireAttestation?: boolean | undefined;
+  /** As in CloudIdentity; undefined where no API told it. */
+  readonly account?: string | undefined;
+  readonly formerScopes?: readonly string[] | undefined;
+  /** Its API did not tell its account yet, or there is no credential yet: report-only until it does. It is asked again. */
+  readonly unidentified?: { readonly why: string; readonly opened?: OpenedCloud } | undefined;
   /** A Node without providerID and report may be bound to the only instance of its name. Default: no. */
   readonly bindsByName?: boolean;
   /** Undefined = report-only. */

@@ -5,7 +5,7 @@ import type { VerifiedInstance } from '../attestation/verdict.ts';
 import { parseProvidedNodeIP, preferProvided, withHostnames } from './addresses.ts';
 import { type AddressView, isUninitialized, type NodeView } from './node-view.ts';
 import type { InitializedReason } from './reasons.ts';
-import { cloudOfReportScope, printRecord } from './scope-record.ts';
+import { cloudOfReportScope, parseRecord, printRecord } from './scope-record.ts';
 
 /** What a Node should carry, as far as it is ours to write. */
 export interface DesiredNode {
@@ -72,7 +72,7 @@ export function desiredNode(
     node: {
       providerID: node.providerID === '' ? instance.providerID : undefined,
       labels: { ...labels, ...proofLabel(node, proof) },
-      record: printRecord(scope, instance),
+      record: recordOf(node, scope, instance),
       addresses,
       reason: drift.length > 0 ? 'TopologyDrift' : 'Initialized',
       message: parts.join('; '),
@@ -83,6 +83,14 @@ export function desiredNode(
 function proofLabel(node: NodeView, proof: VerifiedInstance['assurance'] | undefined): Record<string, string> {
   const value = proof?.replace('psat+', '');
   return value === undefined || node.labels[labelKeys.attested] === value ? {} : { [labelKeys.attested]: value };
+}
+
+/** A report proves less than an API: it does not take the place of what an API found. */
+function recordOf(node: NodeView, scope: string, instance: Instance): string {
+  const held = node.annotations[annotations.instance];
+  const recorded = parseRecord(held)?.scope;
+  const byApi = recorded !== undefined && cloudOfReportScope(recorded) === undefined;
+  return held !== undefined && byApi && cloudOfReportScope(scope) !== undefined ? held : printRecord(scope, instance);
 }
 
 const labelKey = /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;

@@ -8,6 +8,7 @@ import { namesInstance } from './identity.ts';
 import { type NodeContext, reportOf } from './node-context.ts';
 import { isPaused, type NodeView, readiness } from './node-view.ts';
 import { type MissingReason, missingReasons } from './reasons.ts';
+import { parseRecord } from './scope-record.ts';
 import { type LiveNode, readLife } from './signs-of-life.ts';
 import type { Series, Suspect } from './suspects.ts';
 
@@ -38,7 +39,7 @@ export type Finding =
   | { readonly kind: 'powering-off'; readonly alive: boolean; readonly checkInMs: number }
   | { readonly kind: 'powered-off'; readonly node: NodeView };
 
-type Context = Pick<NodeContext, 'api' | 'clock' | 'reports'>;
+type Context = Pick<NodeContext, 'api' | 'clock' | 'reports' | 'resolver'>;
 type Stored = ReturnType<typeof reportOf>;
 
 /**
@@ -101,7 +102,7 @@ export async function examine(
     firstMs: series.firstMs,
     firstWithCanaryMs: series.firstWithCanaryMs,
     ...sight,
-    recorded: isRecordedIn(node, scope),
+    recorded: isOnRecord(context, node, scope, state === 'gone' || sight.canary === 'found'),
     nodeAgeMs: ageMs(node, serverNowMs, nowMs - suspect.sinceMs),
     silence,
     sinceLifeMs,
@@ -123,6 +124,12 @@ export async function examine(
     Number.isFinite(sinceLifeMs) ? `${Math.round(sinceLifeMs / 1000)} s` : 'ever since it joined'
   }${lookup.state === 'absent' ? `; canary ${sight.canary}` : ''}`;
   return { kind: 'delete', node, budget: verdict.budget, evidence, state, readAtMs };
+}
+
+/** A record without the account, as older versions wrote it, is a proof only where something else shows that the account is the same. */
+function isOnRecord({ resolver }: Context, node: NodeView, scope: string, accountShown: boolean): boolean {
+  const isExact = parseRecord(node.annotations[annotations.instance])?.scope === scope;
+  return (isExact || accountShown) && isRecordedIn(node, scope, resolver.configured);
 }
 
 /** By the API server's clock: our own wall clock may be wrong by hours. */

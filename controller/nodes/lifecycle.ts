@@ -138,14 +138,16 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
     const lookups = resolver.lookupsOf(scope);
     if (lookups === undefined) return;
     const ref = (node: NodeView): InstanceRef => ({ by: 'providerID', providerID: node.providerID });
-    const canaries = pickCanaries(nodes.values(), scope, suspects.get);
+    const canaries = pickCanaries(nodes.values(), scope, resolver.configured, suspects.get);
     const askedMs = clock.monotonic();
     const answers = await lookups.lookupAll(
       due.map(({ node }) => ref(node)),
       { canaries },
     );
     const shown = lookups.hasShown;
-    const recorded = due.filter(({ node }) => isRecordedIn(node, scope)).map(({ node }) => ref(node));
+    const recorded = due
+      .filter(({ node }) => isRecordedIn(node, scope, resolver.configured))
+      .map(({ node }) => ref(node));
     const others = [...canaries, ...recorded];
     const examined: Examined[] = [];
     await Promise.all(

@@ -120,6 +120,7 @@ describe('a Node that only a report describes', () => {
         events: { emit: () => {} },
         metrics: createMetricRegistry().define(nodeMetrics),
         paused: () => false,
+        pausedNode: () => false,
       },
       createSemaphore(1),
     );

@@ -1,5 +1,5 @@
 import { providerIdCodecs } from '../../common/provider-id/registry.ts';
-import { conditions } from '../../common/well-known.ts';
+import { annotations, conditions } from '../../common/well-known.ts';
 import { isKubeError, isNotFound } from '../kube/api.ts';
 import type { InformerEvent } from '../kube/informer.ts';
 import type { Semaphore } from '../semaphore.ts';
@@ -18,7 +18,7 @@ import type { InitializedReason } from './reasons.ts';
 import { type Resolution, resolveInstance } from './resolve.ts';
 import { isOlder } from './resource-version.ts';
 import { createRetryGate, fingerprint } from './retry-gate.ts';
-import { cloudOfReportScope } from './scope-record.ts';
+import { cloudOfReportScope, mayBecome, parseRecord } from './scope-record.ts';
 import { createWait, heldRetryMs } from './wait.ts';
 import { createWaitingNodes, type WaitingNodes } from './waiting.ts';
 import { type WriteOutcome, writeNode } from './write-node.ts';
@@ -202,6 +202,8 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
       readonly readAtMs: number;
     },
   ) {
+    const elsewhere = recordedElsewhere(node, found.scope);
+    if (elsewhere !== undefined) return wait(node, 'IdentityConflict', elsewhere);
     const { cloud } = found.instance;
     // Where proof is required, a Node without it neither holds an instance nor takes one from others.
     const holds = (name: string) => alive(name) && !lacksProof(nodes.get(name)!, cloud);
@@ -273,6 +275,14 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     if (!pending) return undefined;
     again.add(node.name);
     return { requeueAfterMs: secondReadMs };
+  }
+
+  /** Why what was found in this scope cannot be what the Node has on record; undefined when it can. */
+  function recordedElsewhere(node: NodeView, scope: string): string | undefined {
+    const recorded = parseRecord(node.annotations[annotations.instance])?.scope;
+    const cloud = resolver.configured.find((each) => each.scope === scope);
+    if (recorded === undefined || cloud?.api === undefined || mayBecome(recorded, cloud)) return undefined;
+    return `its instance is on record in ${recorded}, this credential is of ${scope}: another account is never adopted; if it is right, remove the annotation ${annotations.instance}`;
   }
 
   /** What it was not given it shall not keep from others: a contradicted claim must not lock the instance's own Node out. */

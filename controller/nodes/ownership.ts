@@ -2,7 +2,7 @@ import { schemeOf } from '../../common/provider-id/codec.ts';
 import { annotations } from '../../common/well-known.ts';
 import type { ConfiguredCloud } from './configured-cloud.ts';
 import { isUninitialized, type NodeView } from './node-view.ts';
-import { parseRecord } from './scope-record.ts';
+import { isScopeOf, parseRecord } from './scope-record.ts';
 
 /**
  * Whose a node is. `owned`: its instance lives in one of these scopes. `claimable`: it has no providerID, waits for initialisation and may
@@ -38,7 +38,7 @@ function ownershipByProviderID(node: NodeView, configured: readonly ConfiguredCl
     };
   }
   const recorded = parseRecord(node.annotations[annotations.instance])?.scope;
-  const there = accepting.filter((cloud) => cloud.scope === recorded);
+  const there = accepting.filter((cloud) => recorded !== undefined && isScopeOf(recorded, cloud));
   return { kind: 'owned', clouds: there.length > 0 ? there : accepting };
 }
 

@@ -4,7 +4,7 @@ import type { InstanceRef, Lookup } from '../clouds/cloud.ts';
 import type { Lookups } from '../instances/lookups.ts';
 import type { ConfiguredCloud } from './configured-cloud.ts';
 import { uuidsAgree, uuidsContradict } from './identity.ts';
-import type { NodeView } from './node-view.ts';
+import { isUninitialized, type NodeView } from './node-view.ts';
 import { ownershipOf } from './ownership.ts';
 import type { InitializedReason } from './reasons.ts';
 import { reportScope } from './scope-record.ts';
@@ -86,6 +86,8 @@ async function resolveOwned(
   const answers = await ask(clouds, { by: 'providerID', providerID: node.providerID }, resolver);
   if (answers.length > 0) return judge(answers, `instance ${node.providerID}`);
   const cloud = clouds[0];
+  const unidentified = clouds.find((each) => each.unidentified !== undefined);
+  if (unidentified !== undefined && !isUninitialized(node)) return awaitingAccount(unidentified);
   if (cloud && reported && clouds.some((each) => claims(each, reported))) return believe(cloud, reported);
   return awaitingReport(clouds);
 }
@@ -136,12 +138,21 @@ function confirmName(
 
 function awaitingReport(clouds: readonly ConfiguredCloud[]): Resolution {
   const names = [...new Set(clouds.map((cloud) => cloud.name))].join(', ');
+  const whys = clouds.flatMap(({ unidentified }) => unidentified?.why ?? []);
+  const why =
+    whys.length === 0 ? `no API of ${names} is configured` : `${names} did not tell its account (${whys.join('; ')})`;
   return {
     kind: 'waiting',
     reason: 'AwaitingReport',
-    message: `no API of ${names} is configured, and no report names an instance yet`,
+    message: `${why}, and no report names an instance yet`,
     claimed: true,
   };
+}
+
+/** What its API wrote on an initialised Node is not overwritten by reports meanwhile. */
+function awaitingAccount({ name, unidentified }: ConfiguredCloud): Resolution {
+  const message = `${name} did not tell its account: ${unidentified?.why}`;
+  return { kind: 'waiting', reason: 'AwaitingCloud', message, claimed: true };
 }
 
 /** Takes what a report says as the instance, where nothing better is configured. */

@@ -1,4 +1,5 @@
 import type { Instance } from '../../common/instance.ts';
+import type { ConfiguredCloud } from './configured-cloud.ts';
 
 /** What the annotation mooring.dev/instance says: in which scope the Node's instance was found, and which incarnation it was. */
 export interface ScopeRecord {
@@ -26,4 +27,29 @@ export function parseRecord(text: string | undefined): ScopeRecord | undefined {
   if (text === undefined) return undefined;
   const [scope, incarnation = '', ...more] = text.split(' ');
   return scope && more.length === 0 ? { scope, incarnation } : undefined;
+}
+
+type ScopeOfCloud = Pick<ConfiguredCloud, 'name' | 'scope' | 'account' | 'formerScopes'>;
+
+/** Whether this is the scope of the cloud, as it is now or as versions before this one recorded it. */
+export function isScopeOf(scope: string, cloud: Pick<ScopeOfCloud, 'scope' | 'formerScopes'>): boolean {
+  return scope === cloud.scope || cloud.formerScopes?.includes(scope) === true;
+}
+
+/** Whether what is recorded is this scope, perhaps as versions before this one recorded it. */
+export function isScopeIn(
+  configured: readonly Pick<ConfiguredCloud, 'scope' | 'formerScopes'>[],
+  recorded: string,
+  scope: string,
+): boolean {
+  return recorded === scope || configured.some((cloud) => cloud.scope === scope && isScopeOf(recorded, cloud));
+}
+
+/**
+ * Whether what is recorded may become a record of this cloud once the instance is found there: it is of the same configuration, of another
+ * endpoint of the same account, or of a report. A record of another account may not: there the same words mean other things.
+ */
+export function mayBecome(recorded: string, cloud: ScopeOfCloud): boolean {
+  if (isScopeOf(recorded, cloud) || recorded === reportScope(cloud.name)) return true;
+  return cloud.account !== undefined && recorded.split('/').includes(cloud.account);
 }

@@ -37,11 +37,14 @@ export async function planRouteTables(parts: RoutePlanParts): Promise<Plan> {
   return { changes, problems };
 }
 
-async function planScope(parts: RoutePlanParts, { name, scope, api }: ConfiguredCloud): Promise<PlannedChange[]> {
+async function planScope(
+  parts: RoutePlanParts,
+  { name, scope, formerScopes, api }: ConfiguredCloud,
+): Promise<PlannedChange[]> {
   const { cluster, bounds, clouds, records } = parts;
   const table = await api?.routes?.observe(cluster);
   if (table === undefined) return [];
-  await records.load(scope);
+  await records.load(scope, formerScopes);
   const { nodes, others, undecided } = nodesOfScope(parts.nodes.values(), clouds, scope);
   const vmAddresses = createVmAddresses({ ...parts, clusterCidrs: bounds.clusterCidrs, parse: parseCidr });
   await vmAddresses.refresh();

@@ -13,6 +13,7 @@ import type { ConfiguredCloud } from '../nodes/configured-cloud.ts';
 import { parseBudget } from '../nodes/deletion-budget.ts';
 import { nodeMetrics } from '../nodes/metrics.ts';
 import { unreadOfNode, viewNode } from '../nodes/node-view.ts';
+import { accountProblems } from '../open-clouds.ts';
 import type { ClusterOptions } from '../options/network-options.ts';
 import { createReportStore } from '../reports/store.ts';
 import { createRouteRecords } from '../routes/route-records.ts';
@@ -122,7 +123,7 @@ export async function makePlan(parts: PlanParts): Promise<Plan> {
     ]);
     return {
       changes: plans.flatMap(({ changes }) => changes),
-      problems: plans.flatMap(({ problems }) => problems),
+      problems: [...accountProblems(clouds), ...plans.flatMap(({ problems }) => problems)],
     };
   } finally {
     members.stop();

@@ -58,6 +58,8 @@ export function createCloudHolder(first: Cloud, onClose: () => void): CloudHolde
   const cloud: Required<Cloud> = {
     name: first.name,
     scope: first.scope,
+    account: first.account,
+    formerScopes: first.formerScopes,
     accepts: (providerID) => held.cloud.accepts(providerID),
     instances: {
       get batchSize() {

@@ -60,6 +60,7 @@ async function setUp(changes: { readonly prove?: false } = {}): Promise<World> {
     return {
       name: 'aws',
       scope: text.split('\n')[0] ?? '',
+      account: 'one',
       accepts: () => true,
       files: [secretFile],
       instances: {

@@ -9,8 +9,10 @@ export interface RouteRecords {
    * Reads what is recorded for the scope, once; without the ConfigMap that is nothing. Called again it puts back what
    * the ConfigMap has lost since, because it was deleted or emptied. Throws a KubeError. Nothing else may be called
    * before it resolved once.
+   *
+   * @param former scopes under which older versions recorded the same: what they have is taken over
    */
-  load(scope: string): Promise<void>;
+  load(scope: string, former?: readonly string[]): Promise<void>;
   /** @param instance undefined = any */
   has(scope: string, destination: string, instance: string | undefined): boolean;
   all(scope: string): readonly RouteRecord[];
@@ -46,6 +48,7 @@ type Records = Map<string, ReadonlySet<string>>;
 
 export function createRouteRecords(api: KubeApi, shipped: ShippedObjects = createShippedObjects()): RouteRecords {
   const held = new Map<string, Records>();
+  const formerOf = new Map<string, readonly string[]>();
   let queue: Promise<unknown> = Promise.resolve();
 
   const read = () => shipped.use(shippedObjects.routeRecords, () => api.call<ConfigMap>({ verb: 'get', path }));
@@ -54,12 +57,16 @@ export function createRouteRecords(api: KubeApi, shipped: ShippedObjects = creat
   async function write(scope: string, changes: RecordChanges): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       const stored = await read();
-      const text = stored.data?.[keyOf(scope)];
-      const records = text === undefined ? new Map(held.get(scope)) : parse(text);
+      const records = recordsIn(stored, scope);
+      const former = formerKeys(stored, scope);
+      const lost = stored.data?.[keyOf(scope)] === undefined && records.size > 0;
       const changed = alter(records, changes);
       try {
-        if (changed || (text === undefined && records.size > 0))
-          await store(stored, { [keyOf(scope)]: print(scope, records) });
+        if (changed || lost || former.length > 0)
+          await store(stored, {
+            ...{ [keyOf(scope)]: print(scope, records) },
+            ...Object.fromEntries(former.map((key) => [key, null])),
+          });
         held.set(scope, records);
         return;
       } catch (error) {
@@ -68,14 +75,26 @@ export function createRouteRecords(api: KubeApi, shipped: ShippedObjects = creat
     }
   }
 
-  async function store({ metadata }: ConfigMap, data: Readonly<Record<string, string>>): Promise<void> {
+  function formerKeys(stored: ConfigMap, scope: string): string[] {
+    return (formerOf.get(scope) ?? []).map(keyOf).filter((key) => stored.data?.[key] !== undefined);
+  }
+
+  function recordsIn(stored: ConfigMap, scope: string): Records {
+    const text = stored.data?.[keyOf(scope)];
+    const records = text === undefined ? new Map(held.get(scope)) : parse(text);
+    for (const key of formerKeys(stored, scope)) alter(records, { note: recordsOf(parse(stored.data?.[key])) });
+    return records;
+  }
+
+  /** @param data `null` = the key goes */
+  async function store({ metadata }: ConfigMap, data: Readonly<Record<string, string | null>>): Promise<void> {
     const body = { metadata: { resourceVersion: metadata.resourceVersion }, data };
     await api.call({ verb: 'patch', path, patch: 'merge', body, answer: 'metadata' });
   }
 
   async function readFirst(scope: string): Promise<Records> {
     try {
-      return parse((await read()).data?.[keyOf(scope)]);
+      return recordsIn(await read(), scope);
     } catch (error) {
       if (isNotFound(error)) return new Map();
       throw error;
@@ -90,7 +109,8 @@ export function createRouteRecords(api: KubeApi, shipped: ShippedObjects = creat
   }
 
   return {
-    async load(scope) {
+    async load(scope, former = []) {
+      formerOf.set(scope, former);
       const known = held.get(scope);
       if (known === undefined) held.set(scope, await readFirst(scope));
       else await queued(() => write(scope, {}));
@@ -99,16 +119,19 @@ export function createRouteRecords(api: KubeApi, shipped: ShippedObjects = creat
       const recorded = held.get(scope)?.get(destination);
       return recorded !== undefined && (instance === undefined || recorded.has(instance));
     },
-    all: (scope) =>
-      [...(held.get(scope) ?? [])].flatMap(([destination, instances]) =>
-        [...instances].map((instance) => ({ destination, instance })),
-      ),
+    all: (scope) => recordsOf(held.get(scope) ?? new Map()),
     change: (scope, changes) =>
       queued(() => {
         const known = held.get(scope);
         return known && !alter(new Map(known), changes) ? undefined : write(scope, changes);
       }),
   };
+}
+
+function recordsOf(records: Records): RouteRecord[] {
+  return [...records].flatMap(([destination, instances]) =>
+    [...instances].map((instance) => ({ destination, instance })),
+  );
 }
 
 function parse(text: string | undefined): Records {

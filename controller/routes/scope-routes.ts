@@ -74,7 +74,7 @@ const mendMs = 3_600_000;
 
 export function createScopeRoutes<R extends ObservedRoute>(
   context: RouteContext,
-  { name, scope }: Pick<Cloud, 'name' | 'scope'>,
+  { name, scope, formerScopes }: Pick<Cloud, 'name' | 'scope' | 'formerScopes'>,
   routes: Routes<R>,
   records: RouteRecords,
   options: ScopeOptions,
@@ -155,7 +155,7 @@ export function createScopeRoutes<R extends ObservedRoute>(
   async function loadRecords(): Promise<void> {
     if (routes.tagged) return;
     try {
-      await records.load(scope);
+      await records.load(scope, formerScopes);
     } catch (error) {
       if (!recordsLoaded) throw error;
       log.warn('the records of routes are not kept', errorFields(error));

@@ -149,7 +149,7 @@ export function createVanished<R extends ObservedRoute>(
     }
     const lookups = resolver.lookupsOf(scope);
     if (asked.size === 0 || lookups === undefined) return free;
-    const canaries = pickCanaries(nodes.values(), scope);
+    const canaries = pickCanaries(nodes.values(), scope, resolver.configured);
     const refs = [...asked.keys()].map((providerID): InstanceRef => ({ by: 'providerID', providerID }));
     const answers = await lookups.lookupAll(refs, { canaries });
     // As for Nodes: an absence is believed where the same request, in the same pass, finds an instance that is there.

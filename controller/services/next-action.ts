@@ -144,7 +144,8 @@ function recordChange(situation: Situation, record: LoadBalancerRecord): Service
   const { known } = situation;
   if (!isOurs(situation, known?.observed) || known?.observed?.id === undefined) return {};
   const { id, adopted = false } = known.observed;
-  if (id === record.id && adopted === (record.adopted !== undefined)) return {};
+  if (record.scope === situation.cloud.scope && id === record.id && adopted === (record.adopted !== undefined))
+    return {};
   return { record: recordOf(situation) };
 }
 

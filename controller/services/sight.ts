@@ -31,7 +31,7 @@ export function createSight({
   const last = new Map<string, { readonly startedMs: number; readonly answer: Promise<Sight> }>();
 
   async function look(scope: string): Promise<Sight> {
-    const canaries = pickCanaries(nodes.values(), scope);
+    const canaries = pickCanaries(nodes.values(), scope, resolver.configured);
     const lookups = resolver.lookupsOf(scope);
     if (canaries.length === 0 || lookups === undefined) return 'unproved';
     const answers = await lookups.lookupAll(canaries);

@@ -1,6 +1,7 @@
 import { annotations as annotationKeys } from '../../common/well-known.ts';
 import type { LoadBalancers } from '../clouds/load-balancers.ts';
 import type { ConfiguredCloud } from '../nodes/configured-cloud.ts';
+import { isScopeOf } from '../nodes/scope-record.ts';
 import { parseRecord } from './record.ts';
 import { hasFinalizer, type ServiceView } from './service-view.ts';
 
@@ -8,12 +9,13 @@ import { hasFinalizer, type ServiceView } from './service-view.ts';
 export interface ServingCloud {
   readonly name: string;
   readonly scope: string;
+  readonly formerScopes?: readonly string[] | undefined;
   readonly loadBalancers: LoadBalancers;
 }
 
 export function servingClouds(configured: readonly ConfiguredCloud[]): readonly ServingCloud[] {
-  return configured.flatMap(({ name, scope, api }) =>
-    api?.loadBalancers === undefined ? [] : [{ name, scope, loadBalancers: api.loadBalancers }],
+  return configured.flatMap(({ name, scope, formerScopes, api }) =>
+    api?.loadBalancers === undefined ? [] : [{ name, scope, formerScopes, loadBalancers: api.loadBalancers }],
   );
 }
 
@@ -45,7 +47,7 @@ export type Choice =
 export function chooseCloud(service: ServiceView, clouds: readonly ServingCloud[]): Choice {
   const record = parseRecord(service.annotations[annotationKeys.loadBalancer]);
   if (record !== undefined) {
-    const recorded = clouds.find(({ scope }) => scope === record.scope);
+    const recorded = clouds.find((cloud) => isScopeOf(record.scope, cloud));
     if (recorded !== undefined) return { cloud: recorded };
     const message = `its load balancer was made in ${record.scope}, which no configured cloud reaches`;
     return { reason: 'ScopeNotServed', message };

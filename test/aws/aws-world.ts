@@ -12,7 +12,7 @@ import { ElasticLoadBalancingV2Client } from '@aws-sdk/client-elastic-load-balan
 import { sleep, systemClock } from '../../common/process/clock.ts';
 import { silentLog } from '../../common/process/log.ts';
 import { cloudModule } from '../../controller/clouds/aws/index.ts';
-import type { Cloud, CloudCall } from '../../controller/clouds/cloud.ts';
+import type { CloudCall, OpenedCloud } from '../../controller/clouds/cloud.ts';
 import { type LoadBalancers, ownerTags } from '../../controller/clouds/load-balancers.ts';
 import type { CloudWorld } from '../clouds/world.ts';
 import { classicBalancers, networkBalancers } from './aws-balancers.ts';
@@ -59,7 +59,7 @@ export async function startAwsWorld({ moto, kind, rules = [], config = [] }: Aws
   const proxy = await startMotoProxy(moto, [quota.rule, ...rules]);
   const cluster = randomUUID();
   const clock = systemClock();
-  const opened: Cloud[] = [];
+  const opened: OpenedCloud[] = [];
   const reported: CloudCall[] = [];
   const foreign = kind === 'nlb' ? networkBalancers(clients, network) : classicBalancers(clients, network);
   const text = [
@@ -83,7 +83,7 @@ export async function startAwsWorld({ moto, kind, rules = [], config = [] }: Aws
         { path: 'aws.conf', text },
         { clock, random: Math.random, log: silentLog, env, onCall: (call) => reported.push(call) },
       );
-      if (!('scope' in cloud)) throw new Error(cloud.reportOnly);
+      if ('reportOnly' in cloud) throw new Error(cloud.reportOnly);
       opened.push(cloud);
       const { loadBalancers } = cloud;
       return kind === 'nlb' && loadBalancers ? { ...cloud, loadBalancers: asking(loadBalancers, kind) } : cloud;

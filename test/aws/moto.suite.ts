@@ -13,7 +13,7 @@ import {
 import { systemClock } from '../../common/process/clock.ts';
 import { silentLog } from '../../common/process/log.ts';
 import { cloudModule } from '../../controller/clouds/aws/index.ts';
-import type { Cloud, CloudCall, InstanceRef, Lookup } from '../../controller/clouds/cloud.ts';
+import type { CloudCall, InstanceRef, Lookup, OpenedCloud } from '../../controller/clouds/cloud.ts';
 
 const url = process.env['MOTO_URL'];
 const region = 'eu-west-1';
@@ -23,11 +23,11 @@ const absentId = 'i-0123456789abcdef0';
 
 describe('AWS against moto', () => {
   let ec2: EC2Client;
-  let cloud: Cloud;
+  let cloud: OpenedCloud;
   let calls: CloudCall[] = [];
   let ids: string[] = [];
 
-  async function open(text?: string): Promise<Cloud> {
+  async function open(text?: string): Promise<OpenedCloud> {
     const opened = await cloudModule.open(text === undefined ? undefined : { path: 'aws.conf', text }, {
       clock: systemClock(),
       random: Math.random,
@@ -40,7 +40,7 @@ describe('AWS against moto', () => {
       },
       onCall: (call) => calls.push(call),
     });
-    assert.ok('scope' in opened, JSON.stringify(opened));
+    assert.ok('identify' in opened, JSON.stringify(opened));
     return opened;
   }
 

@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { systemClock } from '../../common/process/clock.ts';
 import { silentLog } from '../../common/process/log.ts';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
+import { type CloudConfigFile, identified } from '../../controller/clouds/cloud.ts';
 import { cloudModule } from '../../controller/clouds/openstack/index.ts';
 import {
   active,
@@ -41,14 +42,18 @@ test('OpenStack goes on with a password that was changed in clouds.yaml, once Ke
     ...{ clock: systemClock(), random: Math.random, log: silentLog, onCall: () => {} },
     env: { OS_CLOUD: 'mine', OS_CLIENT_CONFIG_FILE: file },
   };
-  const opened = await cloudModule.open(undefined, context);
+  const open = async (config?: CloudConfigFile) => {
+    const one = await cloudModule.open(config, context);
+    return 'reportOnly' in one ? one : identified(one);
+  };
+  const opened = await open();
   assert.ok('scope' in opened);
   assert.deepEqual(opened.files, [file]);
   const clock = fakeClock();
   const results: ReloadResult[] = [];
   let answered = () => {};
   const cloud = await createReloadingCloud(
-    { cloud: opened, config: undefined, open: (config) => cloudModule.open(config, context) },
+    { cloud: opened, config: undefined, open },
     {
       ...{ clock, random: () => 0.5, log: silentLog, readFile: (path: string) => readFile(path) },
       onReload(_, result) {

@@ -1,4 +1,4 @@
-import type { Cloud } from '../../controller/clouds/cloud.ts';
+import type { Cloud, CloudIdentity } from '../../controller/clouds/cloud.ts';
 import type { Protocol } from '../../controller/clouds/load-balancers.ts';
 
 /** A VM of the cloud under test, as its Node would tell of it. */
@@ -53,7 +53,7 @@ export interface CloudWorld {
   /** UID of the cluster that is ours. */
   readonly cluster: string;
   /** A client as a fresh process has it: nothing remembered. The world closes it. */
-  open(): Promise<Cloud>;
+  open(): Promise<Omit<Cloud, keyof CloudIdentity>>;
   createVm(): Promise<CloudVm>;
   /** Returns when the cloud shows it as deleted. */
   deleteVm(providerID: string): Promise<void>;

@@ -4,7 +4,7 @@ import { after, before, describe, it } from 'node:test';
 import { systemClock } from '../../common/process/clock.ts';
 import { createHttp } from '../../common/process/http.ts';
 import { silentLog } from '../../common/process/log.ts';
-import type { Cloud, CloudCall, InstanceRef, Lookup } from '../../controller/clouds/cloud.ts';
+import type { CloudCall, InstanceRef, Lookup, OpenedCloud } from '../../controller/clouds/cloud.ts';
 import { createClient } from '../../controller/clouds/openstack/client.ts';
 import { createGates } from '../../controller/clouds/openstack/gates.ts';
 import { cloudModule } from '../../controller/clouds/openstack/index.ts';
@@ -17,11 +17,11 @@ const prefix = `mooring-test-${randomUUID().slice(0, 8)}`;
 describe(`OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
   let connection: Connection;
   let servers: Servers;
-  let cloud: Cloud;
+  let cloud: OpenedCloud;
   let calls: CloudCall[] = [];
   const ids: string[] = [];
 
-  async function open(text?: string): Promise<Cloud> {
+  async function open(text?: string): Promise<OpenedCloud> {
     const opened = await cloudModule.open(text === undefined ? undefined : { path: 'cloud.conf', text }, {
       clock: systemClock(),
       random: Math.random,
@@ -29,7 +29,7 @@ describe(`OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
       env: process.env,
       onCall: (call) => calls.push(call),
     });
-    assert.ok('scope' in opened, JSON.stringify(opened));
+    assert.ok('identify' in opened, JSON.stringify(opened));
     return opened;
   }
 

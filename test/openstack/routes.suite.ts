@@ -5,7 +5,7 @@ import { isCloudError } from '../../common/cloud-error.ts';
 import { systemClock } from '../../common/process/clock.ts';
 import type { Http } from '../../common/process/http.ts';
 import { silentLog } from '../../common/process/log.ts';
-import type { Cloud } from '../../controller/clouds/cloud.ts';
+import type { OpenedCloud } from '../../controller/clouds/cloud.ts';
 import { readConfig } from '../../controller/clouds/openstack/config.ts';
 import { openOpenStack } from '../../controller/clouds/openstack/index.ts';
 import type { DesiredRoute, Routes } from '../../controller/clouds/routes.ts';
@@ -23,7 +23,7 @@ describe(`routes of OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
   let router: string;
   let routerPort: string;
   const serverIds: string[] = [];
-  const clouds: Cloud[] = [];
+  const clouds: OpenedCloud[] = [];
 
   before(async () => {
     connection = await connectTo(process.env);

@@ -1,6 +1,14 @@
 import { aws } from '../../../common/provider-id/aws.ts';
-import { type Cloud, CloudConfigError, type CloudConfigFile, type CloudContext, type CloudModule } from '../cloud.ts';
+import {
+  CloudConfigError,
+  type CloudConfigFile,
+  type CloudContext,
+  type CloudModule,
+  type OpenedCloud,
+  type ReportOnlyCloud,
+} from '../cloud.ts';
 import { lookupPass, type Target } from '../lookup-pass.ts';
+import { createAccount } from './account.ts';
 import { checkAws, proveCredential } from './check.ts';
 import { createCluster } from './cluster-tags.ts';
 import { type AwsConfig, accountOfRole, parseAwsConfig } from './config.ts';
@@ -27,10 +35,7 @@ const surroundingsTimeoutMs = 5_000;
  */
 export const cloudModule: CloudModule = { name: 'aws', open };
 
-async function open(
-  file: CloudConfigFile | undefined,
-  context: CloudContext,
-): Promise<Cloud | { readonly reportOnly: string }> {
+async function open(file: CloudConfigFile | undefined, context: CloudContext): Promise<OpenedCloud | ReportOnlyCloud> {
   const { clock, env } = context;
   const log = context.log.with({ cloud: 'aws' });
   const config = parseAwsConfig(file);
@@ -39,7 +44,7 @@ async function open(
 
   const region = await findRegion(config, context);
   const source = await findCredentials(env, region?.name ?? 'us-east-1', clock, surroundingsTimeoutMs);
-  if (source.state === 'none') return { reportOnly: `no AWS credential: tried ${source.tried}` };
+  if (source.state === 'none') return { reportOnly: `no AWS credential: tried ${source.tried}`, mayCome: true };
   if (source.problem !== undefined) log.warn('no AWS credential yet', { from: source.from, error: source.problem });
   if (region === undefined) {
     const expected =
@@ -52,10 +57,23 @@ async function open(
   const sts = (credentials: CredentialProvider) => ({ region: region.name, credentials, ...endpoint('STS') });
   const stsCalls = { context, gates: gates.sts };
   const { roleArn, sourceArn } = config;
-  const credentials =
+  const account = createAccount(
     roleArn === undefined
       ? source.provider
-      : (await import('./sts.ts')).assumeRole({ roleArn, sourceArn, client: sts(source.provider), calls: stsCalls });
+      : (await import('./sts.ts')).assumeRole({ roleArn, sourceArn, client: sts(source.provider), calls: stsCalls }),
+    async (credential, signal) => {
+      const asking = (await import('./sts.ts')).createSts(
+        sts(async () => credential),
+        stsCalls,
+      );
+      try {
+        return await asking.account(signal);
+      } finally {
+        asking.close();
+      }
+    },
+  );
+  const { credentials } = account;
   const client = (service: ServiceId) => ({ region: region.name, credentials, ...endpoint(service) });
   const ec2 = createEc2(client('EC2'), { context, gates: gates.ec2 });
   const elb = once(() => createElb(client('Elastic Load Balancing'), { context, gates: gates.elb }));
@@ -78,9 +96,17 @@ async function open(
     return parts !== undefined && (parts.zone === undefined || parts.zone.startsWith(region.name));
   };
 
+  const host = await ec2.host();
   return {
     name: 'aws',
-    scope: scopeOf(await ec2.host(), region.name, config.roleArn ?? env['AWS_ROLE_ARN']),
+    async identify(signal) {
+      const number = await account.number(signal);
+      const place = `${host}/${region.name}`;
+      const scope = `${place}/${number}`;
+      // As versions before this one had it, which asked nobody: with the account where a role told it.
+      const told = accountOfRole(config.roleArn ?? env['AWS_ROLE_ARN'] ?? '');
+      return { scope, account: number, formerScopes: told === undefined ? [place] : [] };
+    },
     accepts,
     instances: {
       batchSize: 1000,
@@ -136,15 +162,6 @@ async function findRegion(
   }
   const name = await regionOfSurroundings(clock, surroundingsTimeoutMs);
   return name === undefined ? undefined : { name, from: 'the shared config or the instance metadata service' };
-}
-
-/**
- * Endpoint, region and, where the configuration tells it without a call, the account. A wrong account makes every id unknown to EC2, which
- * a canary finds out; the account here only makes that a different scope from the start.
- */
-function scopeOf(host: string, region: string, roleArn: string | undefined): string {
-  const account = roleArn === undefined ? undefined : accountOfRole(roleArn);
-  return [host, region, ...(account === undefined ? [] : [account])].join('/');
 }
 
 /** A Node named `i-…` carries its id (resource-based naming; what follows a dot is domain); any other name is the private DNS name. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { silentLog } from '../../../common/process/log.ts';
 import { fakeClock } from '../../../common/testing/fake-clock.ts';
-import type { Cloud } from '../cloud.ts';
+import type { OpenedCloud } from '../cloud.ts';
 import { cloudModule } from './index.ts';
 import { answerError, type FakeEc2, running, startFakeEc2 } from './testing/fake-ec2.ts';
 
@@ -12,7 +12,7 @@ const layer = (n: number) => `topology.k8s.aws/network-node-layer-${n}`;
 describe('network layers of instances, at a fake EC2', () => {
   let ec2: FakeEc2;
   const clock = fakeClock();
-  const opened: Cloud[] = [];
+  const opened: OpenedCloud[] = [];
   before(async () => {
     ec2 = await startFakeEc2();
   });
@@ -31,7 +31,7 @@ describe('network layers of instances, at a fake EC2', () => {
       { path: 'aws.conf', text: `[Global]\nRegion = eu-west-1\n${config}` },
       { clock, random: () => 0.5, log: silentLog, env, onCall: () => {} },
     );
-    assert.ok('scope' in cloud);
+    assert.ok('identify' in cloud);
     opened.push(cloud);
     return async (n) => {
       const providerID = `aws:///eu-west-1a/${id(n)}`;

@@ -8,7 +8,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { systemClock } from '../../../common/process/clock.ts';
 import { createLog, silentLog } from '../../../common/process/log.ts';
 import { fakeClock } from '../../../common/testing/fake-clock.ts';
-import { type Cloud, CloudConfigError, type CloudContext } from '../cloud.ts';
+import { CloudConfigError, type CloudContext, type OpenedCloud } from '../cloud.ts';
 import { iamActions } from './iam-actions.ts';
 import { cloudModule } from './index.ts';
 import { answerError, answerXml, type FakeEc2, fakeCaller, running, startFakeEc2 } from './testing/fake-ec2.ts';
@@ -30,7 +30,7 @@ const hermetic = {
 };
 
 let ec2: FakeEc2;
-const opened: Cloud[] = [];
+const opened: OpenedCloud[] = [];
 const saved = new Map<string, string | undefined>();
 
 function setEnv(values: Readonly<Record<string, string | undefined>>): void {
@@ -51,14 +51,19 @@ async function open(env: CloudContext['env'], text?: string, more: Partial<Cloud
     ...more,
   };
   const cloud = await cloudModule.open(text === undefined ? undefined : { path: 'aws.conf', text }, context);
-  if ('scope' in cloud) opened.push(cloud);
+  if ('identify' in cloud) opened.push(cloud);
   return cloud;
 }
 
-async function openCloud(env: CloudContext['env'], text?: string, more?: Partial<CloudContext>): Promise<Cloud> {
+async function openCloud(env: CloudContext['env'], text?: string, more?: Partial<CloudContext>): Promise<OpenedCloud> {
   const cloud = await open(env, text, more);
-  assert.ok('scope' in cloud, JSON.stringify(cloud));
+  assert.ok('identify' in cloud, JSON.stringify(cloud));
   return cloud;
+}
+
+async function scopeOf(env: CloudContext['env'], text?: string): Promise<string> {
+  const cloud = await openCloud({ AWS_ENDPOINT_URL_STS: ec2.url, ...env }, text);
+  return (await cloud.identify()).scope;
 }
 
 describe('opening AWS', () => {
@@ -78,26 +83,45 @@ describe('opening AWS', () => {
     ec2.fault = undefined;
   });
 
-  it('calls nothing, and its scope is endpoint and region', async () => {
-    const cloud = await openCloud({ ...keys, AWS_REGION: 'eu-west-1' });
-    assert.equal(cloud.scope, 'ec2.eu-west-1.amazonaws.com/eu-west-1');
-    assert.equal(
-      (await openCloud({ ...keys, AWS_REGION: 'cn-north-1' })).scope,
-      'ec2.cn-north-1.amazonaws.com.cn/cn-north-1',
-    );
+  it('calls nothing; its scope is endpoint, region and the account that STS tells', async () => {
+    const cloud = await openCloud({ ...keys, AWS_REGION: 'eu-west-1', AWS_ENDPOINT_URL_STS: ec2.url });
     assert.deepEqual(ec2.calls, []);
+    assert.deepEqual(await cloud.identify(), {
+      scope: 'ec2.eu-west-1.amazonaws.com/eu-west-1/123456789012',
+      account: '123456789012',
+      formerScopes: ['ec2.eu-west-1.amazonaws.com/eu-west-1'],
+    });
+    assert.deepEqual(
+      ec2.calls.map(({ action }) => action),
+      ['GetCallerIdentity'],
+    );
+    assert.match(
+      await scopeOf({ ...keys, AWS_REGION: 'cn-north-1' }),
+      /^ec2\.cn-north-1\.amazonaws\.com\.cn\/cn-north-1\//,
+    );
   });
 
-  it('takes the account into the scope where the role tells it', async () => {
+  it('has the scope that versions before told where a role named the account', async () => {
     const text = '[Global]\nRegion=eu-west-1\nRoleARN=arn:aws:iam::123456789012:role/ccm\n';
-    assert.equal((await openCloud(keys, text)).scope, 'ec2.eu-west-1.amazonaws.com/eu-west-1/123456789012');
+    const cloud = await openCloud({ ...keys, AWS_ENDPOINT_URL_STS: ec2.url }, text);
+    const { scope, formerScopes } = await cloud.identify();
+    assert.equal(scope, 'ec2.eu-west-1.amazonaws.com/eu-west-1/123456789012');
+    assert.deepEqual(formerScopes, []);
+  });
+
+  it('does not tell a scope while STS does not answer, and does so afterwards', async () => {
+    const cloud = await openCloud({ ...keys, AWS_REGION: 'eu-west-1', AWS_ENDPOINT_URL_STS: ec2.url });
+    ec2.fault = (_, response) => answerError(response, 503, 'ServiceUnavailable', 'later');
+    await assert.rejects(cloud.identify(), { kind: 'Unavailable' });
+    ec2.fault = undefined;
+    assert.equal((await cloud.identify()).account, '123456789012');
   });
 
   it('takes the region from the cloud config, then from the environment', async () => {
     const env = { ...keys, AWS_REGION: 'eu-west-1', AWS_DEFAULT_REGION: 'eu-west-2' };
-    assert.match((await openCloud(env, '[Global]\nZone=us-west-2a\n')).scope, /\/us-west-2$/);
-    assert.match((await openCloud(env)).scope, /\/eu-west-1$/);
-    assert.match((await openCloud({ ...env, AWS_REGION: undefined })).scope, /\/eu-west-2$/);
+    assert.match(await scopeOf(env, '[Global]\nZone=us-west-2a\n'), /\/us-west-2\//);
+    assert.match(await scopeOf(env), /\/eu-west-1\//);
+    assert.match(await scopeOf({ ...env, AWS_REGION: undefined }), /\/eu-west-2\//);
   });
 
   it('refuses a region of the environment that is none', async () => {
@@ -111,13 +135,16 @@ describe('opening AWS', () => {
   it('prefers the service override of its region, then AWS_ENDPOINT_URL_EC2, then AWS_ENDPOINT_URL', async () => {
     const { host } = new URL(ec2.url);
     const env = { ...keys, AWS_REGION: 'eu-west-1', AWS_ENDPOINT_URL: 'http://127.0.0.1:1' };
-    assert.equal((await openCloud(env)).scope, '127.0.0.1:1/eu-west-1');
-    assert.equal((await openCloud({ ...env, AWS_ENDPOINT_URL_EC2: ec2.url })).scope, `${host}/eu-west-1`);
+    const account = ec2.account;
+    assert.equal(await scopeOf(env), `127.0.0.1:1/eu-west-1/${account}`);
+    assert.equal(await scopeOf({ ...env, AWS_ENDPOINT_URL_EC2: ec2.url }), `${host}/eu-west-1/${account}`);
     const ignoring = { ...env, AWS_IGNORE_CONFIGURED_ENDPOINT_URLS: 'true' };
-    assert.equal((await openCloud(ignoring)).scope, 'ec2.eu-west-1.amazonaws.com/eu-west-1');
+    const sts = `[ServiceOverride "1"]\nService=STS\nRegion=eu-west-1\nURL=${ec2.url}\nSigningRegion=eu-west-1\n`;
+    assert.equal(await scopeOf(ignoring, sts), `ec2.eu-west-1.amazonaws.com/eu-west-1/${account}`);
     const override = (region: string) =>
       `[ServiceOverride "1"]\nService=EC2\nRegion=${region}\nURL=${ec2.url}\nSigningRegion=mars-1\nSigningName=ec2x\n`;
-    assert.equal((await openCloud(env, override('us-east-1'))).scope, '127.0.0.1:1/eu-west-1');
+    assert.equal(await scopeOf(env, override('us-east-1')), `127.0.0.1:1/eu-west-1/${account}`);
+    ec2.calls.length = 0;
     const cloud = await openCloud(env, override('eu-west-1'));
     ec2.instances.set(id, running(id));
     assert.equal((await cloud.instances.lookup([ref])).get(ref.providerID)?.state, 'found');
@@ -128,6 +155,7 @@ describe('opening AWS', () => {
     for (const env of [{}, { AWS_REGION: 'eu-west-1' }]) {
       const cloud = await open(env);
       assert.ok('reportOnly' in cloud);
+      assert.equal(cloud.mayCome, true);
       assert.match(cloud.reportOnly, /no AWS credential: tried AWS_ACCESS_KEY_ID, AWS_PROFILE.*instance role/);
     }
   });
@@ -170,7 +198,7 @@ describe('opening AWS', () => {
     const url = `http://127.0.0.1:${(imds.address() as AddressInfo).port}`;
     setEnv({ AWS_EC2_METADATA_DISABLED: undefined, AWS_EC2_METADATA_SERVICE_ENDPOINT: url });
     const cloud = await openCloud({ AWS_ENDPOINT_URL: ec2.url });
-    assert.match(cloud.scope, /\/eu-west-1$/);
+    assert.match((await cloud.identify()).scope, /\/eu-west-1\//);
     await cloud.instances.lookup([ref]);
     assert.match(ec2.calls[0]!.authorization, /Credential=ASIAROLE\//);
     imds.closeAllConnections();

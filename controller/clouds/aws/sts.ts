@@ -7,15 +7,22 @@ import { clientDefaults, createServiceCalls, type ServiceCallsOptions } from './
 export interface Sts {
   /** ARN of whoever the credential is of. Needs no permission. Throws a CloudError. */
   identity(signal?: AbortSignal): Promise<string>;
+  /** Number of the account that the credential is of. Needs no permission. Throws a CloudError. */
+  account(signal?: AbortSignal): Promise<string>;
   close(): void;
 }
 
 export function createSts(config: STSClientConfig, options: ServiceCallsOptions): Sts {
   const calls = createServiceCalls(new STSClient({ ...config, ...clientDefaults }), options);
+  const ask = (signal: AbortSignal | undefined) =>
+    calls.read('GetCallerIdentity', new GetCallerIdentityCommand({}), { signal });
   return {
-    async identity(signal) {
-      const { Arn } = await calls.read('GetCallerIdentity', new GetCallerIdentityCommand({}), { signal });
-      return Arn ?? 'nobody';
+    identity: async (signal) => (await ask(signal)).Arn ?? 'nobody',
+    async account(signal) {
+      const { Account: account = '' } = await ask(signal);
+      if (/^\d{12}$/.test(account)) return account;
+      const message = `the answer has no account of twelve digits, but ${JSON.stringify(account)}`;
+      throw new CloudError({ kind: 'Invalid', cloud: 'aws', operation: 'GetCallerIdentity', message });
     },
     close: calls.close,
   };

@@ -56,6 +56,8 @@ export interface OpenStackClient {
   ): Promise<{ items: readonly unknown[]; failure: CloudError | undefined }>;
   /** A token and its catalog, from Keystone if need be. */
   session(): Promise<Session>;
+  /** Id of the project that the tokens are of. Once it is known, a token of another project is refused. */
+  project(signal?: AbortSignal): Promise<string>;
   endpoint(service: ServiceType): Promise<string>;
   /** The ids of the versions a service lists at its root (`v2.0` ... `v2.27`), read once. */
   versions(service: ServiceType, signal?: AbortSignal): Promise<readonly string[]>;
@@ -92,6 +94,7 @@ export function createClient(options: ClientOptions): OpenStackClient {
   let asking: Promise<Session> | undefined;
   let refused: { readonly until: number; readonly error: CloudError } | undefined;
   let microversions = true;
+  let project: string | undefined;
 
   const listed = new Map<ServiceType, Promise<readonly string[]>>();
 
@@ -149,6 +152,10 @@ export function createClient(options: ClientOptions): OpenStackClient {
     if (named !== told && named !== undefined) {
       const message = `the credential is of project ${told}, the configuration names ${named}`;
       throw new CloudError({ kind: 'Invalid', cloud: 'openstack', operation, message });
+    }
+    if (project !== undefined && fresh.projectId !== project) {
+      const message = `the token is of project ${fresh.projectId}, this process serves project ${project}: a restart serves the new one`;
+      throw new CloudError({ kind: 'Unauthorized', cloud: 'openstack', operation, message });
     }
     return fresh;
   }
@@ -285,6 +292,16 @@ export function createClient(options: ClientOptions): OpenStackClient {
     list,
     versions,
     session,
+    async project(signal) {
+      const operation = 'POST /auth/tokens';
+      const { projectId } = await orAborted(session(), { operation, signal });
+      if (projectId === undefined) {
+        const message = 'the token is of no project; expected a credential scoped to a project';
+        throw new CloudError({ kind: 'Invalid', cloud: 'openstack', operation, message });
+      }
+      project = projectId;
+      return projectId;
+    },
     endpoint: async (service) => endpointOf(await session(), service, options),
   };
 }

@@ -4,7 +4,7 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { systemClock } from '../../../common/process/clock.ts';
 import { createLog } from '../../../common/process/log.ts';
 import { fakeClock } from '../../../common/testing/fake-clock.ts';
-import type { Cloud } from '../cloud.ts';
+import type { OpenedCloud } from '../cloud.ts';
 import { answerJson, answerNovaFault, answerText } from './testing/answers.ts';
 import { type Fault, password, uuid } from './testing/fake-openstack.ts';
 import { named, providerID, range, ref, startWorld, states, type World } from './testing/world.ts';
@@ -226,11 +226,12 @@ describe('an OpenStack that fails', () => {
   it('no log line, error or metric carries the password or a token', async () => {
     const lines: string[] = [];
     const log = createLog({ clock: systemClock(), level: 'debug', format: 'json', write: (line) => lines.push(line) });
-    const everything = async (cloud: Cloud) => {
+    const everything = async (cloud: OpenedCloud) => {
       const lookups = await cloud.instances.lookup([ref(1), ...range(9).map(ref)]);
       for (const lookup of lookups.values())
         if (lookup.state === 'unknown') lines.push(JSON.stringify([lookup.error.message, lookup.error]));
-      lines.push(JSON.stringify(await cloud.check()), JSON.stringify(world.calls), cloud.scope);
+      lines.push(JSON.stringify(await cloud.check()), JSON.stringify(world.calls));
+      lines.push(JSON.stringify(await cloud.identify().catch(String)));
     };
     world.fake.fault = ({ service }, response) =>
       service === 'compute' ? answerText(response, 500, 'oops') : undefined;

@@ -3,12 +3,13 @@ import type { AgentOptions } from 'node:https';
 import { createHttp, type Http } from '../../../common/process/http.ts';
 import { openstack } from '../../../common/provider-id/openstack.ts';
 import {
-  type Cloud,
   CloudConfigError,
   type CloudConfigFile,
   type CloudContext,
   type CloudModule,
   type InstanceRef,
+  type OpenedCloud,
+  type ReportOnlyCloud,
 } from '../cloud.ts';
 import { lookupPass, type Target } from '../lookup-pass.ts';
 import { checkOpenStack } from './check.ts';
@@ -38,10 +39,7 @@ export interface OpenStackParts {
   readonly wrapHttp?: (http: Http) => Http;
 }
 
-async function open(
-  file: CloudConfigFile | undefined,
-  context: CloudContext,
-): Promise<Cloud | { readonly reportOnly: string }> {
+async function open(file: CloudConfigFile | undefined, context: CloudContext): Promise<OpenedCloud | ReportOnlyCloud> {
   const config = await readConfig(file, context.env, readText);
   if ('reportOnly' in config) return config;
   const log = context.log.with({ cloud: 'openstack' });
@@ -50,7 +48,11 @@ async function open(
 }
 
 /** One project and region. Makes no call. @throws CloudConfigError for TLS files that cannot be read */
-export async function openOpenStack({ config, context, wrapHttp = (http) => http }: OpenStackParts): Promise<Cloud> {
+export async function openOpenStack({
+  config,
+  context,
+  wrapHttp = (http) => http,
+}: OpenStackParts): Promise<OpenedCloud> {
   const { clock, env, onCall, mutationTimeoutMs = 10_000 } = context;
   const pool = { keepAlive: true, maxSockets };
   const { http: bare, close } = createHttp({ clock, plain: pool, tls: { ...pool, ...(await tlsOptions(config)) } });
@@ -73,9 +75,13 @@ export async function openOpenStack({ config, context, wrapHttp = (http) => http
   const parts = { client, config: loadBalancer, clock, serverIdOf, providerIDOf };
   return {
     name: 'openstack',
-    scope: [new URL(config.authUrl).host, reachOf(config.credential), encodeURIComponent(region ?? '')]
-      .join('/')
-      .replace(/\/$/, ''),
+    async identify(signal) {
+      const project = encodeURIComponent(await client.project(signal));
+      const scopeWith = (reach: string) =>
+        [new URL(config.authUrl).host, reach, encodeURIComponent(region ?? '')].join('/').replace(/\/$/, '');
+      const [scope, former] = [scopeWith(project), scopeWith(reachOf(config.credential))];
+      return { scope, account: project, formerScopes: former === scope ? [] : [former] };
+    },
     accepts: (providerID) => serverIdOf(providerID) !== undefined,
     instances: {
       batchSize: 1000,

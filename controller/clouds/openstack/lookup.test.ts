@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import fc from 'fast-check';
-import { type Cloud, maxAbsenceProofs } from '../cloud.ts';
+import { maxAbsenceProofs, type OpenedCloud } from '../cloud.ts';
 import { answerJson, answerText } from './testing/answers.ts';
 import { active, uuid } from './testing/fake-openstack.ts';
 import { named, providerID, range, ref, startWorld, states, summary, type World } from './testing/world.ts';
@@ -228,7 +228,7 @@ describe('looking up servers on OpenStack', () => {
     world.fake.flavors.set('f2', 'm1 small (old)');
     world.fake.servers.set(uuid(1), active(1, { flavor: { id: 'f2', name: 'm1 small (old)' } }));
     world.fake.servers.set(uuid(2), active(2, { flavor: { id: 'f3', name: 'gone (old)' } }));
-    const types = async (cloud: Cloud) =>
+    const types = async (cloud: OpenedCloud) =>
       [...(await cloud.instances.lookup([ref(1), ref(2)])).values()].map((lookup) =>
         lookup.state === 'found' ? lookup.instance.type : summary(lookup),
       );

@@ -9,7 +9,7 @@ import 'reflect-metadata';
 import { cryptoProvider, SubjectAlternativeNameExtension, X509CertificateGenerator } from '@peculiar/x509';
 import { systemClock } from '../../../common/process/clock.ts';
 import { silentLog } from '../../../common/process/log.ts';
-import { type Cloud, CloudConfigError, type CloudContext } from '../cloud.ts';
+import { CloudConfigError, type CloudContext, type OpenedCloud } from '../cloud.ts';
 import { cloudModule } from './index.ts';
 import { answerJson } from './testing/answers.ts';
 import { active, catalogOf, type FakeOpenStack, password, startFakeOpenStack, uuid } from './testing/fake-openstack.ts';
@@ -18,11 +18,11 @@ const context: CloudContext = { clock: systemClock(), random: () => 0.5, log: si
 const ref = { by: 'providerID', providerID: `openstack:///${uuid(1)}` } as const;
 
 let fake: FakeOpenStack;
-const opened: Cloud[] = [];
+const opened: OpenedCloud[] = [];
 
-async function open(text: string): Promise<Cloud> {
+async function open(text: string): Promise<OpenedCloud> {
   const cloud = await cloudModule.open({ path: 'cloud.conf', text }, context);
-  assert.ok('scope' in cloud);
+  assert.ok('identify' in cloud);
   opened.push(cloud);
   return cloud;
 }
@@ -41,15 +41,17 @@ describe('opening OpenStack', () => {
     fake.fault = undefined;
     fake.catalog = catalogOf(new URL(fake.authUrl).origin, ['RegionOne']);
   });
-  const problemOf = async (cloud: Cloud) => {
+  const problemOf = async (cloud: OpenedCloud) => {
     const lookup = (await cloud.instances.lookup([ref])).get(ref.providerID);
     return lookup?.state === 'unknown' ? `${lookup.error.kind}: ${lookup.error.message}` : lookup?.state;
   };
 
   it('calls nothing, and its scope is host, project and region', async () => {
     const cloud = await open(conf());
-    assert.equal(cloud.scope, `${new URL(fake.authUrl).host}/p1/RegionOne`);
     assert.deepEqual(fake.calls, []);
+    const { scope, account } = await cloud.identify();
+    assert.equal(scope, `${new URL(fake.authUrl).host}/p1/RegionOne`);
+    assert.equal(account, 'p1');
   });
 
   it('takes the only region when none is configured, and asks for one when there are several', async () => {

@@ -18,7 +18,12 @@ export const cloudModule: CloudModule = {
     // As many as Services and routes are worked on at once: a call that waits here was permitted too early.
     const pool = { keepAlive: true, maxSockets: 64 };
     const { http, close } = createHttp({ clock: context.clock, plain: pool, tls: pool });
-    return createSimulatedCloud({ config, context, http, credential: async () => credential, files, close });
+    const { scope, account, ...cloud } = createSimulatedCloud({
+      ...{ config, context, http, files, close },
+      credential: async () => credential,
+    });
+    // The configuration names the project, and so does the path of every call.
+    return { ...cloud, identify: async () => ({ scope, account }) };
   },
 };
 

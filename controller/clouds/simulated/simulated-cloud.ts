@@ -58,6 +58,7 @@ export function createSimulatedCloud(parts: SimulatedCloudParts): Cloud {
   return {
     name: simulated.cloud,
     scope: `${config.endpoint}/${config.project}/${config.region}`,
+    account: config.project,
     accepts: (providerID) => heldId(providerID) !== undefined,
     instances: {
       batchSize: maxPerCall,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { systemClock } from '../../../../common/process/clock.ts';
 import { silentLog } from '../../../../common/process/log.ts';
-import type { Cloud, CloudContext } from '../../cloud.ts';
+import type { CloudContext, OpenedCloud } from '../../cloud.ts';
 import { WithheldError } from '../../permit.ts';
 import type { DesiredRoute, Routes } from '../../routes.ts';
 import { cloudModule } from '../index.ts';
@@ -20,7 +20,7 @@ function desired(n: number, destination = `10.244.${n}.0/24`): DesiredRoute {
 }
 
 let ec2: FakeEc2;
-const opened: Cloud[] = [];
+const opened: OpenedCloud[] = [];
 
 async function open(config: readonly string[] = [], more: Partial<CloudContext> = {}): Promise<Routes> {
   const lines = ['[Global]', 'Region = eu-west-1', 'KubernetesClusterID = one', ...config];
@@ -37,7 +37,7 @@ async function open(config: readonly string[] = [], more: Partial<CloudContext> 
       ...more,
     },
   );
-  assert.ok('scope' in cloud);
+  assert.ok('identify' in cloud);
   opened.push(cloud);
   assert.ok(cloud.routes);
   return cloud.routes;

@@ -48,6 +48,8 @@ export interface FakeEc2 {
   readonly tables: Map<string, FakeRouteTable>;
   /** Of an instance: its place in the network, the widest layer first. */
   readonly topologies: Map<string, readonly string[]>;
+  /** Of every credential. */
+  account: string;
   /** How many routes a table takes. */
   routeLimit: number;
   zones: ReadonlyMap<string, string>;
@@ -70,6 +72,7 @@ export async function startFakeEc2(): Promise<FakeEc2> {
     instances: new Map(),
     tables: new Map(),
     topologies: new Map(),
+    account: '123456789012',
     routeLimit: 50,
     zones: new Map([['eu-west-1a', 'euw1-az1']]),
     pageSize: 1000,
@@ -130,8 +133,16 @@ function handle(fake: FakeEc2, body: string, authorization: string, response: Se
   };
   fake.calls.push(call);
   if (fake.fault?.(call, response) === 'answered') return;
+  if (call.action === 'AssumeRole') {
+    const credential =
+      '<AccessKeyId>ASIAASSUMED</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken>';
+    const life = '<Expiration>2099-01-01T00:00:00Z</Expiration>';
+    const result = `<AssumeRoleResult><Credentials>${credential}${life}</Credentials></AssumeRoleResult>`;
+    answerXml(response, 200, `<AssumeRoleResponse>${result}</AssumeRoleResponse>`);
+    return;
+  }
   if (form.get('Version') === '2011-06-15') {
-    const identity = `<GetCallerIdentityResult><Arn>${fakeCaller}</Arn></GetCallerIdentityResult>`;
+    const identity = `<GetCallerIdentityResult><Arn>${fakeCaller}</Arn><Account>${fake.account}</Account></GetCallerIdentityResult>`;
     answerXml(response, 200, `<GetCallerIdentityResponse>${identity}</GetCallerIdentityResponse>`);
     return;
   }

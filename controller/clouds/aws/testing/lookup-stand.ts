@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { after, afterEach, before } from 'node:test';
 import { systemClock } from '../../../../common/process/clock.ts';
 import { silentLog } from '../../../../common/process/log.ts';
-import type { Cloud, CloudCall, CloudContext, InstanceRef, Lookup } from '../../cloud.ts';
+import type { CloudCall, CloudContext, InstanceRef, Lookup, OpenedCloud } from '../../cloud.ts';
 import { cloudModule } from '../index.ts';
 import { type FakeEc2, running, startFakeEc2 } from './fake-ec2.ts';
 
@@ -28,9 +28,9 @@ export function summary(lookup: Lookup): string {
 export function lookupStand() {
   let ec2: FakeEc2;
   let calls: CloudCall[] = [];
-  const opened: Cloud[] = [];
+  const opened: OpenedCloud[] = [];
 
-  async function openCloud(more: Partial<CloudContext> = {}, text?: string): Promise<Cloud> {
+  async function openCloud(more: Partial<CloudContext> = {}, text?: string): Promise<OpenedCloud> {
     const file = text === undefined ? undefined : { path: 'aws.conf', text };
     const cloud = await cloudModule.open(file, {
       clock: systemClock(),
@@ -46,7 +46,7 @@ export function lookupStand() {
       onCall: (call) => calls.push(call),
       ...more,
     });
-    assert.ok('scope' in cloud);
+    assert.ok('identify' in cloud);
     opened.push(cloud);
     return cloud;
   }

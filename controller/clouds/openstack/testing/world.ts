@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { systemClock } from '../../../../common/process/clock.ts';
 import { silentLog } from '../../../../common/process/log.ts';
-import type { Cloud, CloudCall, CloudContext, InstanceRef, Lookup } from '../../cloud.ts';
+import type { CloudCall, CloudContext, InstanceRef, Lookup, OpenedCloud } from '../../cloud.ts';
 import { cloudModule } from '../index.ts';
 import { active, type FakeOpenStack, password, startFakeOpenStack, uuid } from './fake-openstack.ts';
 
@@ -23,7 +23,7 @@ export interface World {
   /** What the clouds reported of their calls. */
   readonly calls: CloudCall[];
   /** Opens the cloud with a password; `extra` follows [Global]. */
-  open(more?: Partial<CloudContext>, extra?: string, secret?: string): Promise<Cloud>;
+  open(more?: Partial<CloudContext>, extra?: string, secret?: string): Promise<OpenedCloud>;
   /** Puts servers `node-n` with a port each into the cloud. */
   add(...numbers: number[]): void;
   /** Paths asked of a service. */
@@ -38,7 +38,7 @@ export interface World {
 export async function startWorld(): Promise<World> {
   const fake = await startFakeOpenStack();
   const calls: CloudCall[] = [];
-  const opened: Cloud[] = [];
+  const opened: OpenedCloud[] = [];
   return {
     fake,
     calls,
@@ -60,7 +60,7 @@ ${extra}`;
         ...more,
       };
       const cloud = await cloudModule.open({ path: 'cloud.conf', text }, context);
-      assert.ok('scope' in cloud);
+      assert.ok('identify' in cloud);
       opened.push(cloud);
       return cloud;
     },

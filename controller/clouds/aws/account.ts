@@ -1,0 +1,46 @@
+import { CloudError } from '../../../common/cloud-error.ts';
+import type { CredentialProvider } from './credentials.ts';
+
+type Credential = Awaited<ReturnType<CredentialProvider>>;
+
+/** The one account that a scope reaches, whatever the credential source hands out later. */
+export interface Account {
+  /** The credentials of the source; once the account is known, none of another account comes through. */
+  readonly credentials: CredentialProvider;
+  /** The account's number. Asks once; a failure is asked again at the next call. Throws a CloudError. */
+  number(signal?: AbortSignal): Promise<string>;
+}
+
+/**
+ * A source may change its account while the process runs: a profile whose file was replaced is read again when its credential expires.
+ * Then every instance of the first account would seem to be absent, so each new credential is asked for its account before it is used.
+ *
+ * @param ask which account this very credential is of, as STS says
+ */
+export function createAccount(
+  source: CredentialProvider,
+  ask: (credential: Credential, signal: AbortSignal | undefined) => Promise<string>,
+): Account {
+  let known: string | undefined;
+  let provedKey: string | undefined;
+
+  async function prove(credential: Credential, signal?: AbortSignal): Promise<string> {
+    const account = known !== undefined && credential.accessKeyId === provedKey ? known : await ask(credential, signal);
+    if (known !== undefined && account !== known) {
+      const message = `the credential is of account ${account}, this process serves account ${known}: a restart serves the new one`;
+      throw new CloudError({ kind: 'Unauthorized', cloud: 'aws', operation: 'GetCallerIdentity', message });
+    }
+    known = account;
+    provedKey = credential.accessKeyId;
+    return account;
+  }
+
+  return {
+    async credentials(properties) {
+      const credential = await source(properties);
+      if (known !== undefined) await prove(credential);
+      return credential;
+    },
+    number: async (signal) => prove(await source(), signal),
+  };
+}
