@@ -81,6 +81,13 @@ describe('the cloud that serves a Service', () => {
     assert.equal(chosen(annotated('os/2'), two, twin), 'os/2');
   });
 
+  it('is the one of which an older version recorded the scope without the account', () => {
+    const service = exampleService({ metadata: recorded('host/region lb-1') });
+    const upgraded = { ...cloud('aws', 'host/region/123456789012'), formerScopes: ['host/region'] };
+    assert.equal(chosen(service, upgraded, two), 'host/region/123456789012');
+    assert.equal(chosen(exampleService({ metadata: recorded('host/region/999 lb-1') }), upgraded), 'ScopeNotServed');
+  });
+
   it('is the recorded one for ever, and nobody else where that is not configured', () => {
     const service = exampleService({ metadata: recorded('os/1 lb-1') });
     assert.equal(chosen(service, one, two), 'os/1');

@@ -127,10 +127,10 @@ describe('an initialised Node is kept current', () => {
     assert.equal(world.cluster.condition('adopted', 'CloudInstanceMissing')?.reason, 'NeverFound');
   });
 
-  it('the record of a Node whose scope is called otherwise now is written anew, once its VM is found there', async () => {
+  it('the record of another endpoint of the same account is rewritten once the VM is found', async () => {
     const [member] = await fleet(world, 1);
     world.cluster.mergePatch('n0', {
-      metadata: { annotations: { [annotations.instance]: `old-name ${member!.vm.incarnation}` } },
+      metadata: { annotations: { [annotations.instance]: `http://old-name/demo/sim-1 ${member!.vm.incarnation}` } },
     });
     await world.clock.advance(minutes(6));
     assert.equal(

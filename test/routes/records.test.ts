@@ -55,6 +55,21 @@ describe('records of routes', () => {
     assert.deepEqual(records.all('s'), [moved]);
   });
 
+  it('of an older form of the scope are taken over, and brought together at the next change', async () => {
+    const kube = server();
+    const before = createRouteRecords(kube());
+    await before.load('host/region');
+    await before.change('host/region', { note: [a, b] });
+    const upgraded = createRouteRecords(kube());
+    await upgraded.load('host/region/account', ['host/region']);
+    assert.deepEqual(upgraded.all('host/region/account'), [a, b]);
+    await upgraded.change('host/region/account', { drop: [b] });
+    const next = createRouteRecords(kube());
+    await next.load('host/region/account', ['host/region']);
+    await next.load('host/region');
+    assert.deepEqual([next.all('host/region/account'), next.all('host/region')], [[a], []]);
+  });
+
   it('cost no call where nothing changes', async () => {
     const kube = server()();
     const records = createRouteRecords(kube);

@@ -35,6 +35,10 @@ export interface CloudSpec {
   /** A cloud without an API of its own here: its name. */
   readonly reportOnly?: string;
   readonly requireAttestation?: boolean;
+  /** As older versions recorded it. Default: none. */
+  readonly formerScopes?: readonly string[];
+  /** It does not tell its account: why. Default: it does. */
+  readonly unidentified?: string;
   /** As `--bind-by-name`. Default: no. */
   readonly bindsByName?: boolean;
   /** A cloud that the test has opened itself. */
@@ -153,10 +157,16 @@ export function createWorld(options: WorldOptions = {}): World {
   }
 
   function open(spec: CloudSpec): ConfiguredCloud {
-    const { region = 'sim-1', project = 'demo', selector, reportOnly, requireAttestation, bindsByName = false, opened } = spec;
+    const { region = 'sim-1', project = 'demo', selector, reportOnly, requireAttestation, bindsByName = false } = spec;
+    const { formerScopes, unidentified, opened } = spec;
     if (opened !== undefined) return opened;
     const credential = project === firstProject ? cloud.credential : `credential-${project}`;
     if (project !== firstProject) cloud.credentials.set(credential, project);
+    if (unidentified !== undefined) {
+      const accepts = (id: string) => id.startsWith('simulated://');
+      const unknown = { scope: reportScope('simulated'), accepts, unidentified: { why: unidentified } };
+      return { name: 'simulated', ...unknown, selector: undefined, api: undefined };
+    }
     const chosen = selector === undefined ? undefined : parseSelector(selector);
     if (reportOnly !== undefined) {
       const accepts = (id: string) => id.startsWith(`${reportOnly}://`);
@@ -176,8 +186,9 @@ export function createWorld(options: WorldOptions = {}): World {
       credential: async () => credential,
     });
     const accepts = (id: string) => api.accepts(id);
-    const claim = { requireAttestation, bindsByName };
-    return { name: 'simulated', scope: api.scope, accepts, selector: chosen, ...claim, api };
+    const claim = { selector: chosen, requireAttestation, bindsByName };
+    const { scope, account } = api;
+    return { name: 'simulated', scope, account, formerScopes, accepts, ...claim, api };
   }
 
   function replica(): Replica {

@@ -90,6 +90,7 @@ export function startProcess(wire: Wire, cloud: SimulatedCloud, scenario: Scenar
     return {
       name: 'simulated',
       scope: opened.scope,
+      account: opened.account,
       accepts: (id) => opened.accepts(id),
       selector: undefined,
       api: opened,
