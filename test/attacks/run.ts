@@ -4,6 +4,7 @@ import { startEmbeddedApi } from '../conformance/embedded-api.ts';
 import { attestationSuite } from './attestation.suite.ts';
 import { connectionsSuite } from './connections.suite.ts';
 import { httpSuite } from './http.suite.ts';
+import { kubeletIdentitySuite } from './kubelet-identity.suite.ts';
 import { metadataSuite } from './metadata.suite.ts';
 import { namespaceUserSuite } from './namespace-user.suite.ts';
 import { rightsSuite } from './rights.suite.ts';
@@ -26,6 +27,7 @@ const suites: readonly ApiSuite[] = [
   metadataSuite,
   tokensSuite,
   namespaceUserSuite,
+  kubeletIdentitySuite,
 ];
 const counts = { passed: 0, failed: 0 };
 
