@@ -5,6 +5,7 @@ import { attestationSuite } from './attestation.suite.ts';
 import { connectionsSuite } from './connections.suite.ts';
 import { httpSuite } from './http.suite.ts';
 import { kubeletIdentitySuite } from './kubelet-identity.suite.ts';
+import { lateAccountSuite } from './late-account.suite.ts';
 import { metadataSuite } from './metadata.suite.ts';
 import { namespaceUserSuite } from './namespace-user.suite.ts';
 import { rightsSuite } from './rights.suite.ts';
@@ -28,6 +29,7 @@ const suites: readonly ApiSuite[] = [
   tokensSuite,
   namespaceUserSuite,
   kubeletIdentitySuite,
+  lateAccountSuite,
 ];
 const counts = { passed: 0, failed: 0 };
 
