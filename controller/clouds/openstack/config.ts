@@ -47,18 +47,6 @@ export interface OpenStackConfig {
   readonly warnings: readonly string[];
 }
 
-/** What was found and made is recorded under the scope, so it should outlive the credential. */
-function noProject({ name }: Wording): string {
-  return `${name('project_id')} is missing beside the application credential or trust: another one will be another scope`;
-}
-
-function isBare(credential: Credential): boolean {
-  const bare =
-    credential.method === 'application_credential' ||
-    (credential.method === 'password' && !('project' in credential.scope));
-  return bare && !('destination' in credential);
-}
-
 const knownKeys: ReadonlyMap<string, ReadonlySet<string> | 'any'> = new Map<string, ReadonlySet<string> | 'any'>([
   ['global', new Set([...globalKeys.keys(), 'tls-insecure', 'use-clouds', 'clouds-file', 'cloud'])],
   [
@@ -130,7 +118,6 @@ export async function readConfig(
       ...(unknown.length > 0 ? [`unknown in the cloud config: ${unknown.join(', ')}`] : []),
       ...warnings,
       ...loadBalancer.warnings,
-      ...(isBare(credential) ? [noProject(wording)] : []),
     ],
   };
 }

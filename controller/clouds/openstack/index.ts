@@ -64,6 +64,7 @@ export async function openOpenStack({
   const flavors = createFlavors(client, clock);
   const { region, networking } = config;
   const regionalIds = env['OS_CCM_REGIONAL'] === 'true';
+  const tellsUuid = env['MOORING_OPENSTACK_SMBIOS_UUID'] !== 'false';
   const targetOf = (ref: InstanceRef) => targetIn(region, ref);
   const serverIdOf = (providerID: string) => {
     const target = targetOf({ by: 'providerID', providerID });
@@ -86,7 +87,7 @@ export async function openOpenStack({
     instances: {
       batchSize: 1000,
       lookup: (refs, options) => {
-        const reader = createReader({ client, flavors, region, providerIDOf, networking });
+        const reader = createReader({ client, flavors, region, providerIDOf, networking, tellsUuid });
         return lookupPass({ ...options, cloud: 'openstack', refs, reader, listAbove, targetOf });
       },
     },

@@ -68,6 +68,14 @@ describe('looking up servers on OpenStack', () => {
     assert.equal(lookup.instance.smbiosUuid, undefined);
   });
 
+  it('tells no SMBIOS UUID where the operator says that the hypervisor chooses its own', async () => {
+    world.add(1);
+    const cloud = await world.open({ env: { MOORING_OPENSTACK_SMBIOS_UUID: 'false' } });
+    const lookup = (await cloud.instances.lookup([ref(1)])).get(providerID(1));
+    assert.ok(lookup?.state === 'found');
+    assert.equal(lookup.instance.smbiosUuid, undefined);
+  });
+
   it('prints regional providerIDs when OS_CCM_REGIONAL says so', async () => {
     world.add(1);
     const cloud = await world.open({ env: { OS_CCM_REGIONAL: 'true' } });

@@ -18,6 +18,8 @@ export interface ReaderOptions {
   /** With the region where this cloud writes it. */
   providerIDOf(serverId: string): string;
   readonly networking: NetworkingOptions;
+  /** Whether the machines of this cloud boot with the server id as SMBIOS UUID. */
+  readonly tellsUuid: boolean;
 }
 
 export const hostIdLabel = 'topology.openstack.org/host-id';
@@ -40,7 +42,14 @@ interface ServerList {
  * only nominates. Addresses and type belong to the answer: where Neutron or the flavour cannot be read, the server is `unknown` rather
  * than found with less than it has.
  */
-export function createReader({ client, flavors, region, providerIDOf, networking }: ReaderOptions): InstanceReader {
+export function createReader({
+  client,
+  flavors,
+  region,
+  providerIDOf,
+  networking,
+  tellsUuid,
+}: ReaderOptions): InstanceReader {
   let everything: Promise<ServerList> | undefined;
 
   async function listServers(query: Query, urgency: Urgency, signal: AbortSignal | undefined): Promise<ServerList> {
@@ -123,7 +132,7 @@ export function createReader({ client, flavors, region, providerIDOf, networking
         ...(region === undefined ? {} : { region }),
         ...(type === undefined ? {} : { type }),
         addresses: addressesOf(server, ports, networking),
-        ...(server.smbiosUuid === undefined ? {} : { smbiosUuid: server.smbiosUuid }),
+        ...(tellsUuid && server.smbiosUuid !== undefined ? { smbiosUuid: server.smbiosUuid } : {}),
         ...(hostId === undefined ? {} : { labels: { [hostIdLabel]: hostId } }),
       },
     };
