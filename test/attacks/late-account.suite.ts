@@ -46,7 +46,7 @@ export const lateAccountSuite: ApiSuite = {
     const folder = await mkdtemp(join(tmpdir(), 'mooring-late-'));
     const rest = createKubeRest(api);
     const fake = await startFakeOpenStack();
-    await applyManifests(rest, join(import.meta.dirname, '../../deploy/base'));
+    await applyManifests(rest);
     fake.servers.set(uuid(1), active(1));
     fake.fault = (_, response) => answerText(response, 503, 'later');
     const { child, logged } = await startController(api, rest, fake, folder);

@@ -70,7 +70,10 @@ describe('the recorded scope of a Node', () => {
     record('n0', foreign);
     await world.clock.advance(minutes(6));
     assert.equal(reason('n0'), 'IdentityConflict');
-    assert.match(world.cluster.condition('n0', conditions.cloudInitialized)?.message ?? '', /http:\/\/cloud\/other\/sim-1/);
+    assert.match(
+      world.cluster.condition('n0', conditions.cloudInitialized)?.message ?? '',
+      /http:\/\/cloud\/other\/sim-1/,
+    );
     assert.equal(recordOf('n0'), foreign);
     member!.kubelet.die();
     world.cloud.model.terminate(member!.vm.id);
