@@ -15,7 +15,7 @@ import { drive, ensure, managed, plain } from '../../controller/clouds/aws/nlb/t
 import { desired, member, port } from '../../controller/clouds/aws/nlb/testing/example.ts';
 import { createRecordingCalls, type RecordingCalls } from '../../controller/clouds/aws/nlb/testing/recording-calls.ts';
 import { answerError, running, startFakeEc2 } from '../../controller/clouds/aws/testing/fake-ec2.ts';
-import type { Cloud } from '../../controller/clouds/cloud.ts';
+import type { OpenedCloud } from '../../controller/clouds/cloud.ts';
 import { type AwsCall, noteTags, requestsOf, type TagLedger } from './aws-requests.ts';
 import { type AccessRequest, allows, type Policy } from './policy.ts';
 
@@ -43,7 +43,7 @@ function holdCalls(calls: readonly AwsCall[], outputs: readonly unknown[], clust
   }
 }
 
-async function open(url: string): Promise<Cloud> {
+async function open(url: string): Promise<OpenedCloud> {
   const cloud = await cloudModule.open(
     { path: 'aws.conf', text: '[Global]\nRegion = eu-west-1\nKubernetesClusterID = one' },
     {
@@ -54,7 +54,7 @@ async function open(url: string): Promise<Cloud> {
       },
     },
   );
-  assert.ok('scope' in cloud);
+  assert.ok('instances' in cloud);
   return cloud;
 }
 
