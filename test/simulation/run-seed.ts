@@ -31,6 +31,8 @@ const youngMs = 750_000;
 const dayMs = 86_400_000;
 /** A leader's own ten minutes of sight, and a budget that lets one go at a time. */
 const sweepMs = 1_800_000;
+/** Longer than two absences without a canary, and than a Node takes to be called unreachable. */
+const blackoutMs = 720_000;
 /** How often the world does what makes the call that a seed aims at. */
 const provokeMs = 12_000;
 
@@ -48,6 +50,8 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
   watchLoops(world);
   if (!scenario.earlyFaults) await pass(world, settleMs);
 
+  const ends = world.rogues.endNamesakes;
+  clock.setTimer(scenario.chaosMs / 2, () => say?.(`world  ${ends()}`));
   say?.('faults begin');
   beginFaults(world, dice);
   await pass(world, scenario.chaosMs);
@@ -56,6 +60,7 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
 
   const convergedIn = await converge(world);
   await pass(world, checkMs);
+  if (world.broken === undefined && scenario.blackout) await blackout(world, dice);
   if (world.broken === undefined && scenario.deleteOrphans && orphans(truth).length > 0) await sweep(world);
 
   say?.('a change of leader, with nothing changed');
@@ -175,6 +180,25 @@ async function converge(world: World): Promise<number> {
 function unmet({ truth, machines, scenario, services }: World, noOrphans: boolean): string[] {
   const left = noOrphans ? { stripped: new Set<string>(), kept: services.kept } : services;
   return [...unmetNodes(truth, machines, scenario), ...unmetNetwork(truth, scenario, left)];
+}
+
+/** A credential of another project, while no kubelet and no agent is heard: not one Node goes. Afterwards all is as before. */
+async function blackout(world: World, dice: ReturnType<typeof createDice>): Promise<void> {
+  const { cloud, machines, fleet, truth, say } = world;
+  const silenced = machines.all.filter(({ kubeletHangs }) => !kubeletHangs);
+  const silence = (on: boolean) => {
+    truth.blackout = on;
+    cloud.credentials.setMode(cloud.credential, on ? 'sees-nothing' : 'ok');
+    for (const machine of silenced) Object.assign(machine, { kubeletHangs: on, agentSilent: on });
+  };
+  say?.('the credential sees nothing, and no kubelet is heard');
+  silence(true);
+  // One that has seen nothing with this credential, or one that has.
+  if (dice.chance(0.5)) for (const place of fleet.places) fleet.crash(place);
+  await pass(world, blackoutMs);
+  say?.('the credential is right again, and the kubelets are heard');
+  silence(false);
+  if (world.broken === undefined) await converge(world);
 }
 
 /** What no Service accounts for is seen, and is still there a day later: it goes. */

@@ -3,9 +3,11 @@ import { createKubeApiCore } from '../sandbox/kube/kube-api-core.ts';
 import { createAgentTokens } from './actors/agent-tokens.ts';
 import { createAgents } from './actors/agents.ts';
 import { createCluster } from './actors/cluster.ts';
+import { install } from './actors/installation.ts';
 import { createMachines } from './actors/machines.ts';
 import { createPeople } from './actors/people.ts';
 import { createReportDelivery } from './actors/report-delivery.ts';
+import { createRogues } from './actors/rogues.ts';
 import { createServices } from './actors/services.ts';
 import { simulatedSigner } from './actors/token-signer.ts';
 import { createTroubles } from './actors/troubles.ts';
@@ -20,13 +22,16 @@ import { createTimeline } from './engine/timeline.ts';
 import { createActJudge } from './judge/cloud-acts.ts';
 import { judgeDeletions } from './judge/deletions.ts';
 import { collectEvidence } from './judge/evidence.ts';
+import { judgeIdentities } from './judge/identities.ts';
 import { judgeLoadBalancers } from './judge/load-balancers.ts';
 import { nodeOf } from './judge/node-object.ts';
 import type { Broken, Observer } from './judge/observer.ts';
 import { judgeQuiet } from './judge/quiet.ts';
 import { judgeRanges } from './judge/ranges.ts';
 import { judgeReports } from './judge/reports.ts';
+import { judgeRights } from './judge/rights.ts';
 import { judgeRoutes } from './judge/routes.ts';
+import { judgeTotalAbsence } from './judge/total-absence.ts';
 import { collectViews } from './judge/views.ts';
 import { judgeWrites } from './judge/writes.ts';
 import type { Acting } from './wires/wire.ts';
@@ -74,6 +79,7 @@ export function createWorld(seed: number, trace?: (line: string) => void) {
   });
   const truth = createTruth(clock, cloud, core);
   const cluster = createCluster(core, clock);
+  const user = install(cluster);
   const tokens = createAgentTokens(truth, cluster, createDice(seed, 'tokens'));
   const machines = createMachines(truth, cluster, tokens, createDice(seed, 'machines'), scenario);
   const rates = { kube: 0, watch: 0, cloud: 0, report: 0 };
@@ -86,6 +92,7 @@ export function createWorld(seed: number, trace?: (line: string) => void) {
   const fleet = createFleet({
     timeline,
     core,
+    user,
     cloud,
     scenario,
     observers,
@@ -104,6 +111,9 @@ export function createWorld(seed: number, trace?: (line: string) => void) {
   observers.push(
     judgeDeletions(truth, evidence, scenario, breaks),
     judgeReports(breaks),
+    judgeRights(breaks),
+    judgeIdentities(truth, breaks),
+    judgeTotalAbsence(truth, breaks),
     judgeWrites(truth, evidence, breaks),
     judgeRanges(truth, breaks),
     views,
@@ -137,6 +147,8 @@ export function createWorld(seed: number, trace?: (line: string) => void) {
     count: (site, kind) => counts.set(`${site}\t${kind}`, (counts.get(`${site}\t${kind}`) ?? 0) + 1),
   });
 
+  const rogues = createRogues(truth, cluster, machines, createDice(seed, 'rogues'), scenario);
+
   const otherDice = createDice(seed, 'other node');
   /** Its agent is no more to be believed than a liar's. */
   function otherNode(name: string) {
@@ -163,6 +175,7 @@ export function createWorld(seed: number, trace?: (line: string) => void) {
       });
       truth.foreign.add(uid);
     }
+    rogues.register();
   }
 
   return {
@@ -177,6 +190,7 @@ export function createWorld(seed: number, trace?: (line: string) => void) {
     services,
     vms,
     troubles,
+    rogues,
     agents,
     quiet,
     rates,

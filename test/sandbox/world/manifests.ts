@@ -1,4 +1,4 @@
-import { readdir, readFile } from 'node:fs/promises';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import type { KubeRest } from './kube-rest.ts';
@@ -22,29 +22,43 @@ const collections: Readonly<Record<string, { readonly path: string; readonly nam
 
 const folder = join(import.meta.dirname, '../../../deploy/base');
 
+/** One object of the manifests and the collection that it is created in. */
+export interface ShippedObject {
+  readonly path: string;
+  readonly body: object;
+  /** `Role/mooring-controller`. */
+  readonly title: string;
+}
+
+/** The accounts, rights and data objects of the shipped manifests, in the order of their files. */
+export function readShippedObjects(): ShippedObject[] {
+  const files = readdirSync(folder)
+    .filter((file) => file.endsWith('.yaml') && file !== 'kustomization.yaml')
+    .sort();
+  return files
+    .flatMap((file) => parseAllDocuments(readFileSync(join(folder, file), 'utf8')))
+    .flatMap((document) => {
+      const manifest = document.toJS() as Manifest | null;
+      const collection = manifest && collections[manifest.kind];
+      if (!manifest || !collection) return [];
+      const namespace = manifest.metadata.namespace ?? 'kube-system';
+      const path = `${collection.path}${collection.namespaced ? `/namespaces/${namespace}` : ''}/${manifest.kind.toLowerCase()}s`;
+      const body = collection.namespaced ? { ...manifest, metadata: { ...manifest.metadata, namespace } } : manifest;
+      return [{ path, body, title: `${manifest.kind}/${manifest.metadata.name}` }];
+    });
+}
+
 /**
  * Creates the accounts, rights, Secret and ConfigMaps of the shipped manifests where they are missing, so that the
  * controllers run with exactly the rights of a real installation.
  */
 export async function applyManifests(rest: KubeRest): Promise<string[]> {
-  const applied: string[] = [];
-  for (const file of (await readdir(folder)).sort()) {
-    if (!file.endsWith('.yaml') || file === 'kustomization.yaml') continue;
-    for (const document of parseAllDocuments(await readFile(join(folder, file), 'utf8'))) {
-      const manifest = document.toJS() as Manifest | null;
-      const collection = manifest && collections[manifest.kind];
-      if (!manifest || !collection) continue;
-      const namespace = manifest.metadata.namespace ?? 'kube-system';
-      const path = `${collection.path}${collection.namespaced ? `/namespaces/${namespace}` : ''}/${manifest.kind.toLowerCase()}s`;
-      const body = collection.namespaced ? { ...manifest, metadata: { ...manifest.metadata, namespace } } : manifest;
-      const made = await rest.call('POST', path, body);
-      if (made.status !== 201 && made.status !== 409) {
-        throw new Error(`${file}: ${manifest.kind} ${manifest.metadata.name}: ${made.status} ${made.body?.message}`);
-      }
-      applied.push(`${manifest.kind}/${manifest.metadata.name}`);
-    }
+  const shipped = readShippedObjects();
+  for (const { path, body, title } of shipped) {
+    const made = await rest.call('POST', path, body);
+    if (made.status !== 201 && made.status !== 409) throw new Error(`${title}: ${made.status} ${made.body?.message}`);
   }
-  return applied;
+  return shipped.map(({ title }) => title);
 }
 
 /** A token of a ServiceAccount, as the kubelet would project it into a pod. */

@@ -26,6 +26,8 @@ export interface Machine {
   readonly otherCloud: string;
   /** `kubelet --provider-id`. */
   readonly knowsProviderID: boolean;
+  /** The pod range that its kubelet claims instead of the one it is given. */
+  readonly rogueRange: string | undefined;
   /** How far its clock is ahead. */
   readonly skewMs: number;
   /** `nodeLeaseDurationSeconds` of its kubelet. */
@@ -36,7 +38,12 @@ export interface Machine {
 
 export interface Machines {
   readonly all: Machine[];
-  add(spec: { readonly name: string; readonly region: string; readonly otherCloud?: string }): Machine;
+  add(spec: {
+    readonly name: string;
+    readonly region: string;
+    readonly otherCloud?: string;
+    readonly rogueRange?: string;
+  }): Machine;
   /** Its kubelet is started again: it registers where there is no Node. */
   restartKubelet(machine: Machine): void;
   running(machine: Machine): boolean;
@@ -80,7 +87,7 @@ export function createMachines(
         systemUuid: vm.smbiosUuid ?? '',
         addresses: [{ type: 'Hostname', address: machine.name }],
         ...(machine.knowsProviderID ? { providerID } : {}),
-        ...(scenario.ipam ? {} : { podCIDR: freeRange() }),
+        ...podCIDROf(machine),
       });
     } else {
       machine.nodeUid = node.uid;
@@ -97,6 +104,11 @@ export function createMachines(
     };
     if (!machine.agentless) tokens.mount(machine.name, node === undefined);
     renew(machine);
+  }
+
+  function podCIDROf({ rogueRange }: Machine): { readonly podCIDR?: string } {
+    if (rogueRange !== undefined) return { podCIDR: rogueRange };
+    return scenario.ipam ? {} : { podCIDR: freeRange() };
   }
 
   /** The lowest that no Node has: one that a Node had before comes round again soon. */
@@ -160,7 +172,7 @@ export function createMachines(
     restartKubelet(machine) {
       if (running(machine)) start(machine);
     },
-    add({ name, region, otherCloud = '' }) {
+    add({ name, region, otherCloud = '', rogueRange }) {
       const told = dice.chance(0.85);
       const vm = cloud.model.create({
         name,
@@ -181,6 +193,7 @@ export function createMachines(
         agentless: otherCloud === '' && dice.chance(0.2),
         otherCloud,
         knowsProviderID: dice.chance(0.3),
+        rogueRange,
         skewMs: dice.pick([0, 0, 0, 2000, -3000]),
         leaseSeconds: leaseDice.pick([40, 40, 40, 100, 600]),
         agent: { id: '', sequence: 0, processes: 0 },

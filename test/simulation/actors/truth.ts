@@ -25,10 +25,16 @@ export interface Truth {
   readonly addressesOf: Map<string, Set<string>>;
   /** Node objects that belong to nobody's cloud here, by uid. */
   readonly foreign: Set<string>;
+  /** Nodes that stand for no VM although one has their name, by uid. */
+  readonly namesakes: Set<string>;
+  /** Names of Nodes whose kubelet claims a pod range that is not its own. */
+  readonly rogueRanges: Set<string>;
   /** Uids of Nodes whose agent has lied. */
   readonly liars: Set<string>;
   /** Since when a person has this object paused, by uid. */
   readonly pausedSince: Map<string, number>;
+  /** The cloud shows nothing of what is there, and no kubelet is heard. */
+  blackout: boolean;
   /** Since when everything is. */
   allPausedSince: number | undefined;
   node(name: string): JsonObject | undefined;
@@ -60,9 +66,12 @@ export function createTruth(clock: Clock, cloud: SimulatedCloud, core: KubeApiCo
     renewals: (name) => renewals.get(name) ?? [],
     addressesOf,
     foreign: new Set(),
+    namesakes: new Set(),
+    rogueRanges: new Set(),
     liars: new Set(),
     pausedSince: new Map(),
     allPausedSince: undefined,
+    blackout: false,
     node: (name) => nodes.items.get(name)?.value,
     nodes: () => [...nodes.items.values()].map(({ value }) => value),
     vm: (id) => cloud.model.get(id),

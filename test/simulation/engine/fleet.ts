@@ -2,7 +2,7 @@ import { silentLog } from '../../../common/process/log.ts';
 import { names } from '../../../common/well-known.ts';
 import { createReportReader } from '../../../controller/reports/read-report.ts';
 import type { SimulatedCloud } from '../../sandbox/cloud/cloud.ts';
-import { admin } from '../../sandbox/kube/auth/user.ts';
+import { admin, type User } from '../../sandbox/kube/auth/user.ts';
 import type { KubeApiCore } from '../../sandbox/kube/kube-api-core.ts';
 import { largestStepMs } from '../judge/deletions.ts';
 import type { Observer } from '../judge/observer.ts';
@@ -57,6 +57,8 @@ export interface Fleet {
 export interface FleetParts {
   readonly timeline: Timeline;
   readonly core: KubeApiCore;
+  /** The account of the controller. */
+  readonly user: User;
   readonly cloud: SimulatedCloud;
   readonly scenario: Scenario;
   readonly observers: readonly Observer[];
@@ -149,6 +151,7 @@ export function createFleet(parts: FleetParts): Fleet {
     owners.set(clock, place);
     const wire: Wire = {
       core,
+      user: parts.user,
       faults: place.faults,
       dice: createDice(scenario.seed, `process ${identity}`),
       clock,

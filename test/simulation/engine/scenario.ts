@@ -41,6 +41,8 @@ export interface Scenario {
   readonly chaosMs: number;
   /** Faults strike from the first moment, rather than after the first minute. */
   readonly earlyFaults: boolean;
+  /** At the end, for minutes, the cloud shows nothing and no kubelet is heard. */
+  readonly blackout: boolean;
   /** Wall clocks jump by minutes rather than seconds. */
   readonly wildClocks: boolean;
   /** How long VMs take on their way from one state to the next. */
@@ -96,6 +98,8 @@ export function drawScenario(seed: number): Scenario {
     actionMeanMs: dice.pick([3000, 6000, 12_000]),
     chaosMs: dice.whole(deletes ? 170_000 : deaf ? 120_000 : 60_000, 180_000),
     earlyFaults: dice.chance(0.3),
+    // Of a stream of its own, so that what earlier seeds found stays what they find.
+    blackout: createDice(seed, 'blackout').chance(0.12),
     wildClocks: dice.chance(0.1),
     powerMs: dice.pick(deletes ? [2000] : [2000, 4000, 40_000]),
     forgetAfterMs: dice.pick([5000, 30_000, 3_600_000]),

@@ -125,6 +125,12 @@ function unmetRoutes(truth: Truth, scenario: Scenario): string[] {
     const nodes = nodesIn(truth, region).filter(({ node }) => !node.uninitialized && !node.deleting);
     const wanted = new Map(nodes.map(({ node, instance }) => [node.podCIDR, instance]));
     for (const { node, instance } of nodes) {
+      if (truth.rogueRanges.has(node.name)) {
+        const said = node.conditions.get(conditions.networkUnavailable);
+        if (said?.status !== 'True' || said.reason !== 'CIDRNotAllowed')
+          unmet.push(`Node ${node.name} claims ${node.podCIDR}: NetworkUnavailable is ${said?.status} ${said?.reason}`);
+        continue;
+      }
       const route = table.find(({ destination }) => destination === node.podCIDR);
       if (route?.instanceId !== instance) {
         unmet.push(`Node ${node.name}: the route to ${node.podCIDR} leads to ${route?.instanceId ?? 'nowhere'}`);

@@ -2,6 +2,7 @@ import { conditions } from '../../../common/well-known.ts';
 import type { ResourceEvent } from '../../sandbox/cloud/resource-store.ts';
 import type { SimulatedRoute } from '../../sandbox/cloud/route-model.ts';
 import type { Truth } from '../actors/truth.ts';
+import { clusterCidr } from '../engine/process.ts';
 import type { Acting } from '../wires/wire.ts';
 import type { JudgeAct } from './cloud-acts.ts';
 import { clusterUid, isOurRoute, nodesIn } from './network-truth.ts';
@@ -13,7 +14,7 @@ const reactMs = 20_000;
 /** Two looks at the route table and what lies between them. */
 const lookMs = 75_000;
 
-/** What routes have to hold, and what is said of them on Nodes: promises 2 and 3. */
+/** What routes have to hold, and what is said of them on Nodes: promises 2, 3 and 15. */
 export function judgeRoutes(truth: Truth, acting: Acting, judgeAct: JudgeAct, breaks: Break): Observer {
   const { clock, cloud, core } = truth;
   const { routes } = cloud.network;
@@ -49,6 +50,8 @@ export function judgeRoutes(truth: Truth, acting: Acting, judgeAct: JudgeAct, br
       breaks(3, `${what}: it is not ours`);
       return;
     }
+    if (before === undefined && !withinBounds(one.destination))
+      breaks(15, `${what}: it leaves ${clusterCidr} or is no /24 of it`);
     if (after !== undefined || one.broken || routes.blackhole(one)) return;
     const since = claims.get(key);
     if (since !== undefined && now - since > reactMs)
@@ -89,6 +92,11 @@ export function judgeRoutes(truth: Truth, acting: Acting, judgeAct: JudgeAct, br
       if (operation === 'GET routes' && whole) looks.set(process.identity, sentAt);
     },
   };
+}
+
+function withinBounds(destination: string): boolean {
+  const [first, second] = clusterCidr.split('.');
+  return destination.startsWith(`${first}.${second}.`) && destination.endsWith('.0/24');
 }
 
 function claimOf({ podCIDR, providerID }: NodeObject): string {

@@ -9,7 +9,6 @@ import {
 import { resourceOf } from '../../../controller/kube/client.ts';
 import { isMutating } from '../../../controller/kube/fence.ts';
 import type { ApiAnswer } from '../../sandbox/kube/api/answer.ts';
-import { admin } from '../../sandbox/kube/auth/user.ts';
 import { faultAnswer } from '../../sandbox/kube/fault-answer.ts';
 import type { JsonObject } from '../../sandbox/kube/json.ts';
 import type { KubeApiCore } from '../../sandbox/kube/kube-api-core.ts';
@@ -50,7 +49,7 @@ export function kubeWire(wire: Wire): KubeApi {
         ...(call.body === undefined ? {} : { 'content-type': contentType }),
       },
       body: call.body === undefined ? undefined : JSON.stringify(call.body),
-      user: admin,
+      user: wire.user,
     });
     if (answer.watch !== undefined) throw new Error('a watch where none was asked for');
     return answer;

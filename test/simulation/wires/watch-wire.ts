@@ -1,7 +1,6 @@
 import { errorOfAnswer } from '../../../controller/kube/answer.ts';
 import { KubeError, type WatchCall, type WatchEvent } from '../../../controller/kube/api.ts';
 import { resourceOf } from '../../../controller/kube/client.ts';
-import { admin } from '../../sandbox/kube/auth/user.ts';
 import type { JsonObject } from '../../sandbox/kube/json.ts';
 import { keyIn, type Wire } from './wire.ts';
 
@@ -148,7 +147,7 @@ export function openWatch(wire: Wire, request: WatchCall): Promise<void> {
         path: request.path,
         query: new URLSearchParams({ ...request.query, watch: '1' }),
         headers: { accept: 'application/json', 'user-agent': 'mooring-controller' },
-        user: admin,
+        user: wire.user,
       });
       if (result.watch === undefined) {
         const { status, headers, body } = result;

@@ -1,5 +1,6 @@
 import type { Clock } from '../../../common/process/clock.ts';
 import type { ReadReport } from '../../../controller/reports/read-report.ts';
+import type { User } from '../../sandbox/kube/auth/user.ts';
 import type { KubeApiCore } from '../../sandbox/kube/kube-api-core.ts';
 import type { Dice } from '../engine/dice.ts';
 import type { Faults } from '../engine/faults.ts';
@@ -15,6 +16,8 @@ export interface Acting {
 /** What connects one process to the world. */
 export interface Wire {
   readonly core: KubeApiCore;
+  /** The account that the process runs as. */
+  readonly user: User;
   readonly faults: Faults;
   readonly dice: Dice;
   /** Of the process. */

@@ -1,0 +1,10 @@
+import { names } from '../../../common/well-known.ts';
+import { serviceAccountUser, type User } from '../../sandbox/kube/auth/user.ts';
+import { readShippedObjects } from '../../sandbox/world/manifests.ts';
+import type { Cluster } from './cluster.ts';
+
+/** Applies the shipped manifests. @returns the account of the controller, which has their rights and no others */
+export function install(cluster: Cluster): User {
+  for (const { path, body } of readShippedObjects()) cluster.ask('POST', path, body);
+  return serviceAccountUser(names.namespace, names.controller, 'controller-uid');
+}
