@@ -1,3 +1,4 @@
+import { annotations } from '../../../common/well-known.ts';
 import type { Truth } from '../actors/truth.ts';
 import { nodeOf } from './node-object.ts';
 import type { Break, Observer } from './observer.ts';
@@ -8,7 +9,8 @@ export function judgeTotalAbsence(truth: Truth, breaks: Break): Observer {
     kubeEffect({ process, call, resource, status, before }) {
       if (!truth.blackout || resource !== 'nodes' || call.verb !== 'delete' || status > 299) return;
       const node = nodeOf(before);
-      if (node === undefined) return;
+      // A person may know better.
+      if (node === undefined || node.annotations[annotations.releaseDeletion] === node.uid) return;
       const others = truth.nodes().filter((value) => nodeOf(value).scope === node.scope);
       // A scope of one Node that this credential has shown before may lose it.
       if (others.length > 0)
