@@ -50,8 +50,10 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
   watchLoops(world);
   if (!scenario.earlyFaults) await pass(world, settleMs);
 
-  const ends = world.rogues.endNamesakes;
-  clock.setTimer(scenario.chaosMs / 2, () => say?.(`world  ${ends()}`));
+  clock.setTimer(scenario.chaosMs / 2, () => {
+    const what = world.rogues.go();
+    say?.(`world  ${what}`);
+  });
   say?.('faults begin');
   beginFaults(world, dice);
   await pass(world, scenario.chaosMs);

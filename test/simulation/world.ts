@@ -24,6 +24,7 @@ import { judgeDeletions } from './judge/deletions.ts';
 import { collectEvidence } from './judge/evidence.ts';
 import { judgeIdentities } from './judge/identities.ts';
 import { judgeLoadBalancers } from './judge/load-balancers.ts';
+import { judgeNamespaces } from './judge/namespaces.ts';
 import { nodeOf } from './judge/node-object.ts';
 import type { Broken, Observer } from './judge/observer.ts';
 import { judgeQuiet } from './judge/quiet.ts';
@@ -114,6 +115,7 @@ export function createWorld(seed: number, trace?: (line: string) => void) {
     judgeRights(breaks),
     judgeIdentities(truth, breaks),
     judgeTotalAbsence(truth, breaks),
+    judgeNamespaces(truth, acting, breaks),
     judgeWrites(truth, evidence, breaks),
     judgeRanges(truth, breaks),
     views,
@@ -175,7 +177,7 @@ export function createWorld(seed: number, trace?: (line: string) => void) {
       });
       truth.foreign.add(uid);
     }
-    rogues.register();
+    rogues.begin();
   }
 
   return {

@@ -1,20 +1,20 @@
+import { annotations } from '../../../common/well-known.ts';
 import type { Dice } from '../engine/dice.ts';
-import { clusterCidr } from '../engine/process.ts';
-import type { Scenario } from '../engine/scenario.ts';
-import { nodeOf } from '../judge/node-object.ts';
+import { clusterCidr, endpoint } from '../engine/process.ts';
+import { rogueNamespace, type Scenario } from '../engine/scenario.ts';
 import type { Cluster } from './cluster.ts';
 import type { Machines } from './machines.ts';
 import type { Truth } from './truth.ts';
 
-/** Kubelets that claim what is not theirs, in some seeds. */
+/** Kubelets and users of a namespace that reach for what is not theirs, in some seeds. */
 export interface Rogues {
-  /** They register beside the honest ones. */
-  register(): void;
-  /** The VMs whose names were claimed end. Answers what happened, for the trace. */
-  endNamesakes(): string;
+  /** They come beside the honest ones. */
+  begin(): void;
+  /** Halfway: the VMs whose names were claimed end, and what was hoarded is let go of. Answers what happened. */
+  go(): string;
 }
 
-/** Nobody but the network's owner may route these: everything, metadata, Services, the VMs, all pods, parts of others. */
+/** Ranges that lead elsewhere: everything, metadata, Services, the VMs, all pods, parts of other Nodes' ranges. */
 const ranges = [
   '0.0.0.0/1',
   '169.254.169.254/32',
@@ -34,7 +34,9 @@ export function createRogues(
   scenario: Pick<Scenario, 'clouds'>,
 ): Rogues {
   const regions = scenario.clouds.flatMap(({ region, reportOnly }) => (reportOnly === undefined ? [region] : []));
+  const services = `/api/v1/namespaces/${rogueNamespace}/services`;
   const claimed: string[] = [];
+  let hoards = false;
 
   function claimRange(): void {
     const name = 'rogue-0';
@@ -49,15 +51,36 @@ export function createRogues(
     truth.namesakes.add(cluster.register(name, { systemUuid: '' }));
   }
 
+  /** One takes the load balancer that is lent to another namespace; one would leave a load balancer behind. */
+  function claimLoadBalancers(): void {
+    const metadata = { name: rogueNamespace };
+    cluster.ask('POST', '/api/v1/namespaces', { apiVersion: 'v1', kind: 'Namespace', metadata });
+    const shared = truth.cloud.network.loadBalancers.store.all().find(({ name }) => name === 'shared');
+    create('grab', { [annotations.loadBalancerId]: shared!.id }, 6000);
+    create('hoard', { [annotations.loadBalancerRetain]: 'true' }, 80);
+    hoards = true;
+  }
+
+  function create(name: string, asks: Readonly<Record<string, string>>, port: number): void {
+    const cloud = regions.length > 1 ? { [annotations.cloud]: `${endpoint}/demo/sim-1` } : {};
+    cluster.ask('POST', services, {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name, namespace: rogueNamespace, annotations: { ...cloud, ...asks } },
+      spec: { type: 'LoadBalancer', selector: { app: name }, ports: [{ name: 'p0', protocol: 'TCP', port }] },
+    });
+  }
+
   return {
-    register() {
+    begin() {
       if (dice.chance(0.25)) claimRange();
       if (dice.chance(0.25)) claimName();
+      if (dice.chance(0.25)) claimLoadBalancers();
     },
-    endNamesakes() {
+    go() {
       for (const id of claimed) truth.cloud.model.terminate(id);
-      const nodes = truth.nodes().map((value) => nodeOf(value));
-      return `VMs end whose names ${nodes.filter(({ uid }) => truth.namesakes.has(uid)).length} Nodes claim`;
+      if (hoards) cluster.ask('DELETE', `${services}/hoard`);
+      return `${claimed.length} VMs end whose names others claim${hoards ? ', and Service rogue/hoard is deleted' : ''}`;
     },
   };
 }

@@ -154,7 +154,7 @@ function networkOptions(scenario: Scenario): NetworkOptions {
   return {
     clusterName: 'simulated',
     loadBalancerClasses: [],
-    policy: { ...strictPolicy, retain: [{ to: 'all' }], retainLimit: 10_000 },
+    policy: { ...strictPolicy, retain: [{ to: 'namespace', namespace: 'default' }], retainLimit: 10_000 },
     bounds: { clusterCidrs, serviceCidrs: [], masks: scenario.ipam ? { 4: 24 } : {} },
     routes: true,
     concurrentServiceSyncs: 10,

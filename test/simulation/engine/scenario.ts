@@ -2,6 +2,9 @@ import { aimOf } from '../call-sites.ts';
 import { createDice } from './dice.ts';
 import type { FaultRates } from './faults.ts';
 
+/** A namespace to which nothing is lent, and whose Services may leave nothing behind. */
+export const rogueNamespace = 'rogue';
+
 /** What one seed makes of the world, before anything happens in it. */
 export interface Scenario {
   readonly seed: number;

@@ -1,5 +1,6 @@
 import { annotations, conditions, finalizers } from '../../../common/well-known.ts';
 import type { JsonObject } from '../../sandbox/kube/json.ts';
+import { rogueNamespace } from '../engine/scenario.ts';
 
 /** A Service as it stands in the API server, read by the judges' own eyes. */
 export interface ServiceObject {
@@ -15,6 +16,7 @@ export interface ServiceObject {
   readonly record: string;
   /** Id of the load balancer that it asks for; empty for one of its own. */
   readonly attachTo: string;
+  /** It asks that its load balancer stays, and its namespace may. */
   readonly retain: boolean;
   readonly ports: readonly { readonly protocol: string; readonly port: number; readonly nodePort: number }[];
   readonly sourceRanges: readonly string[];
@@ -61,7 +63,7 @@ export function serviceOf(value: JsonObject | undefined): ServiceObject | undefi
     type: spec.type,
     paused: metadata.annotations?.[annotations.paused] !== undefined,
     attachTo: metadata.annotations?.[annotations.loadBalancerId] ?? '',
-    retain: metadata.annotations?.[annotations.loadBalancerRetain] === 'true',
+    retain: metadata.annotations?.[annotations.loadBalancerRetain] === 'true' && metadata.namespace !== rogueNamespace,
     record: metadata.annotations?.[annotations.loadBalancer] ?? '',
     ports: (spec.ports ?? []).map(({ protocol, port, nodePort = 0 }) => ({ protocol, port, nodePort })),
     sourceRanges: spec.loadBalancerSourceRanges ?? [],
