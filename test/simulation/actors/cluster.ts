@@ -15,6 +15,8 @@ export interface Cluster {
   patchNode(name: string, body: object): JsonObject | undefined;
   removeNode(name: string): void;
   pauseAll(paused: boolean): void;
+  /** Names of Nodes that are not to be deleted. */
+  keepNodes(names: Iterable<string>): void;
   ask(method: string, path: string, body?: unknown, contentType?: string): JsonObject | undefined;
 }
 
@@ -101,11 +103,13 @@ export function createCluster(core: KubeApiCore, clock: Clock): Cluster {
     },
     patchNode: (name, body) => ask('PATCH', `${nodesPath}/${name}`, body, merge),
     removeNode: (name) => void ask('DELETE', `${nodesPath}/${name}`),
-    pauseAll(paused) {
-      const data = { [names.pausedKey]: String(paused) };
-      if (ask('PATCH', `${configMapsPath}/${names.certificates}`, { data }, merge) !== undefined) return;
-      const metadata = { name: names.certificates, namespace: names.namespace };
-      ask('POST', configMapsPath, { apiVersion: 'v1', kind: 'ConfigMap', metadata, data });
-    },
+    pauseAll: (paused) => setPause({ [names.pausedKey]: String(paused) }),
+    keepNodes: (kept) => setPause({ [names.pausedNodesKey]: [...kept].join(',') }),
   };
+
+  function setPause(data: Readonly<Record<string, string>>): void {
+    if (ask('PATCH', `${configMapsPath}/${names.certificates}`, { data }, merge) !== undefined) return;
+    const metadata = { name: names.certificates, namespace: names.namespace };
+    ask('POST', configMapsPath, { apiVersion: 'v1', kind: 'ConfigMap', metadata, data });
+  }
 }

@@ -39,6 +39,14 @@ export function createPeople(truth: Truth, cluster: Cluster, machines: Machines,
     return `pauses Node ${name}`;
   }
 
+  function keepNode(name: string): string {
+    const on = !truth.keptNodes.has(name);
+    if (on) truth.keptNodes.add(name);
+    else truth.keptNodes.delete(name);
+    cluster.keepNodes(truth.keptNodes);
+    return `${on ? 'keeps' : 'no longer keeps'} Node ${name} from deletion`;
+  }
+
   function pauseAll(): string {
     const on = truth.allPausedSince === undefined;
     cluster.pauseAll(on);
@@ -84,7 +92,7 @@ export function createPeople(truth: Truth, cluster: Cluster, machines: Machines,
       const machine = machines.all.find(({ name }) => name === node?.name);
       const drawn = dice.random();
       if (node === undefined || drawn < 0.12) return pauseAll();
-      if (drawn < 0.34) return pauseNode(node.name, node.uid);
+      if (drawn < 0.34) return dice.chance(0.3) ? keepNode(node.name) : pauseNode(node.name, node.uid);
       if (drawn < 0.44) return taint(node.name, 'example.com/maintenance');
       if (drawn < 0.54) return taint(node.name, taintKeys.toBeDeletedByAutoscaler);
       if (drawn < 0.6) return taint(node.name, taintKeys.disruptedByKarpenter);
@@ -114,6 +122,7 @@ export function createPeople(truth: Truth, cluster: Cluster, machines: Machines,
       return 'deletes all Nodes, and they register anew at once';
     },
     unpause() {
+      for (const name of [...truth.keptNodes]) keepNode(name);
       if (truth.allPausedSince !== undefined) pauseAll();
       for (const { name, uid } of truth.nodes().map((value) => nodeOf(value)))
         if (truth.pausedSince.has(uid)) pauseNode(name, uid);
@@ -133,9 +142,8 @@ export function createPeople(truth: Truth, cluster: Cluster, machines: Machines,
             annotate(machine.name, annotations.releaseDeletion, node.uid);
           continue;
         }
-        // Its agent named the VM that was there before this one, and says nothing while this one is off.
-        if (vm.power === 'stopped' && node.uninitialized && (truth.vmsOfNode.get(node.uid)?.length ?? 0) > 1)
-          truth.cloud.model.start(vm.id);
+        // Nothing tells its instance while it is off: its agent named the VM before this one, or never reported.
+        if (vm.power === 'stopped' && node.uninitialized) truth.cloud.model.start(vm.id);
         const otherVm = node.providerID !== '' && node.providerID !== providerIdOf(machine, vm);
         const rebuilt = node.incarnation !== '' && node.incarnation !== vm.incarnation;
         const doubted = conditionOf(node, 'cloudInitialized')?.status !== 'True';

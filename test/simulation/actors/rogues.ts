@@ -71,6 +71,18 @@ export function createRogues(
     });
   }
 
+  /** A kubelet whose VM is about to end would keep its own Node. */
+  function pauseOwn(): string {
+    const own = machines.all.filter(
+      (machine) => machine.otherCloud === '' && machines.running(machine) && truth.node(machine.name) !== undefined,
+    );
+    if (own.length === 0) return 'no kubelet pauses its Node';
+    const { name, vmId } = dice.pick(own);
+    cluster.patchNode(name, { metadata: { annotations: { [annotations.paused]: 'true' } } });
+    truth.cloud.model.terminate(vmId);
+    return `the kubelet of ${name} pauses its own Node, and VM ${vmId} ends`;
+  }
+
   return {
     begin() {
       if (dice.chance(0.25)) claimRange();
@@ -80,7 +92,11 @@ export function createRogues(
     go() {
       for (const id of claimed) truth.cloud.model.terminate(id);
       if (hoards) cluster.ask('DELETE', `${services}/hoard`);
-      return `${claimed.length} VMs end whose names others claim${hoards ? ', and Service rogue/hoard is deleted' : ''}`;
+      return [
+        ...(claimed.length > 0 ? [`VM ${claimed.join()} ends, whose name a Node claims`] : []),
+        ...(hoards ? ['Service rogue/hoard is deleted'] : []),
+        ...(dice.chance(0.25) ? [pauseOwn()] : []),
+      ].join('; ');
     },
   };
 }

@@ -33,6 +33,8 @@ export interface Truth {
   readonly liars: Set<string>;
   /** Since when a person has this object paused, by uid. */
   readonly pausedSince: Map<string, number>;
+  /** Names of the Nodes that a person keeps from deletion. */
+  readonly keptNodes: Set<string>;
   /** The cloud shows nothing of what is there, and no kubelet is heard. */
   blackout: boolean;
   /** Since when everything is. */
@@ -71,6 +73,7 @@ export function createTruth(clock: Clock, cloud: SimulatedCloud, core: KubeApiCo
     liars: new Set(),
     pausedSince: new Map(),
     allPausedSince: undefined,
+    keptNodes: new Set(),
     blackout: false,
     node: (name) => nodes.items.get(name)?.value,
     nodes: () => [...nodes.items.values()].map(({ value }) => value),

@@ -14,6 +14,8 @@ export function judgeWrites(truth: Truth, evidence: Evidence, breaks: Break): Ob
   const synced = new Map<string, Set<string>>();
   /** Since when each process knows that everything is paused. */
   const knowsPause = new Map<string, number>();
+  /** Since when each process knows of a Node, by name, that it is kept from deletion. */
+  const knowsKept = new Map<string, Map<string, number>>();
   const configMap = `${names.namespace}/${names.certificates}`;
 
   function kubeEffect(effect: KubeEffect): void {
@@ -40,6 +42,9 @@ export function judgeWrites(truth: Truth, evidence: Evidence, breaks: Break): Ob
     const pausedAt = call.verb === 'delete' ? undefined : truth.pausedSince.get(before.uid);
     if (pausedAt !== undefined && at > pausedAt + pauseMs)
       breaks(14, `${what} ${Math.round(at - pausedAt)} ms after a person had paused ${name}`);
+    const keptSince = call.verb === 'delete' ? knowsKept.get(process.identity)?.get(name) : undefined;
+    if (keptSince !== undefined && sentAt > keptSince + pauseMs)
+      breaks(14, `${what} ${Math.round(sentAt - keptSince)} ms after it knew that a person keeps ${name}`);
     const { metadata } = (call.body ?? {}) as { metadata?: { resourceVersion?: string } };
     if (call.verb !== 'delete' && metadata?.resourceVersion === undefined)
       breaks(6, `${what} without a resourceVersion`);
@@ -157,6 +162,9 @@ export function judgeWrites(truth: Truth, evidence: Evidence, breaks: Break): Ob
     told({ process, resource, key, object, at }) {
       if (resource !== 'configmaps' || key !== configMap) return;
       const data = (object as { data?: Record<string, string> } | undefined)?.data;
+      const before = knowsKept.get(process.identity);
+      const kept = (data?.[names.pausedNodesKey] ?? '').split(',').filter((name) => name !== '');
+      knowsKept.set(process.identity, new Map(kept.map((name) => [name, before?.get(name) ?? at])));
       if (data?.[names.pausedKey] !== 'true') knowsPause.delete(process.identity);
       else if (!knowsPause.has(process.identity)) knowsPause.set(process.identity, at);
     },
