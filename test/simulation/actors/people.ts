@@ -137,8 +137,8 @@ export function createPeople(truth: Truth, cluster: Cluster, machines: Machines,
           const own = truth.vmsOfNode.get(node.uid) ?? [];
           const astray = node.providerID !== '' && !own.some((id) => node.providerID.endsWith(`/${id}`));
           if ((astray || node.uninitialized) && truth.liars.has(node.uid)) cluster.removeNode(machine.name);
-          // Nothing but a person can tell that all VMs of a scope are gone.
-          else if (conditionOf(node, 'instanceMissing')?.reason === 'CanaryNotFound')
+          // Nothing but a person can tell that all VMs of a scope are gone; a paused Node does not show that it waits.
+          else if (conditionOf(node, 'instanceMissing')?.reason === 'CanaryNotFound' || isPaused(node.annotations))
             annotate(machine.name, annotations.releaseDeletion, node.uid);
           continue;
         }
@@ -155,4 +155,8 @@ export function createPeople(truth: Truth, cluster: Cluster, machines: Machines,
       }
     },
   };
+}
+
+function isPaused(of: Readonly<Record<string, string>>): boolean {
+  return of[annotations.paused] !== undefined;
 }

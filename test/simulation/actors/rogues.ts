@@ -2,6 +2,7 @@ import { annotations } from '../../../common/well-known.ts';
 import type { Dice } from '../engine/dice.ts';
 import { clusterCidr, endpoint } from '../engine/process.ts';
 import { rogueNamespace, type Scenario } from '../engine/scenario.ts';
+import { nodeOf } from '../judge/node-object.ts';
 import type { Cluster } from './cluster.ts';
 import type { Machines } from './machines.ts';
 import type { Truth } from './truth.ts';
@@ -73,8 +74,10 @@ export function createRogues(
 
   /** A kubelet whose VM is about to end would keep its own Node. */
   function pauseOwn(): string {
+    // One that was never found is not deleted, and says nothing while it is paused.
+    const isFound = (name: string) => nodeOf(truth.node(name))?.scope !== '' && truth.node(name) !== undefined;
     const own = machines.all.filter(
-      (machine) => machine.otherCloud === '' && machines.running(machine) && truth.node(machine.name) !== undefined,
+      (machine) => machine.otherCloud === '' && machines.running(machine) && isFound(machine.name),
     );
     if (own.length === 0) return 'no kubelet pauses its Node';
     const { name, vmId } = dice.pick(own);

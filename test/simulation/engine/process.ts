@@ -155,7 +155,7 @@ function networkOptions(scenario: Scenario): NetworkOptions {
     clusterName: 'simulated',
     loadBalancerClasses: [],
     policy: { ...strictPolicy, retain: [{ to: 'namespace', namespace: 'default' }], retainLimit: 10_000 },
-    bounds: { clusterCidrs, serviceCidrs: [], masks: scenario.ipam ? { 4: 24 } : {} },
+    bounds: { clusterCidrs, serviceCidrs: [], masks: { 4: 24 } },
     routes: true,
     concurrentServiceSyncs: 10,
     drainMs: scenario.drainMs,
