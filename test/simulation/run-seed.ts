@@ -3,6 +3,7 @@ import type { Machine } from './actors/machines.ts';
 import { createDice } from './engine/dice.ts';
 import { inMotion, silentWaits, unmetNodes } from './judge/desired.ts';
 import { orphans, silentServices, unmetNetwork } from './judge/desired-network.ts';
+import { nodeOf } from './judge/node-object.ts';
 import type { Broken } from './judge/observer.ts';
 import { createWorld, type World } from './world.ts';
 
@@ -20,8 +21,8 @@ export interface SeedResult {
 
 const registeringMs = 15_000;
 const settleMs = 45_000;
-/** Every agent has reported since. */
-const leastCalmMs = 45_000;
+/** Every agent has reported since, and a list that got no answer has run out. */
+const leastCalmMs = 65_000;
 /** Longest back-offs, a lease that has to run out, five minutes between two absences, and a budget that lets one Node go at a time. */
 const convergenceMs = 1_800_000;
 const checkMs = 5000;
@@ -229,7 +230,9 @@ async function changeLeader(world: World, crashes: boolean): Promise<void> {
   const place = fleet.places.find(({ process }) => process === fleet.leaders()[0]) ?? fleet.places[0]!;
   if (crashes) fleet.crash(place);
   else fleet.stop(place);
-  quiet.begin({ deadMembers: machines.all.some(({ vmId }) => !isServing(truth.vm(vmId)?.power)) });
+  const stoodFor = truth.nodes().flatMap((value) => /^simulated:.*\/(.+)$/.exec(nodeOf(value).providerID)?.[1] ?? []);
+  const vmIds = [...stoodFor, ...machines.all.map(({ vmId }) => vmId)];
+  quiet.begin({ deadMembers: vmIds.some((id) => !isServing(truth.vm(id)?.power)) });
   await pass(world, restartMs);
 }
 

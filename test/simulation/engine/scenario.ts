@@ -102,7 +102,7 @@ export function drawScenario(seed: number): Scenario {
     chaosMs: dice.whole(deletes ? 170_000 : deaf ? 120_000 : 60_000, 180_000),
     earlyFaults: dice.chance(0.3),
     // Of a stream of its own, so that what earlier seeds found stays what they find.
-    blackout: createDice(seed, 'blackout').chance(0.12),
+    blackout: createDice(seed, 'blackout').chance(0.06),
     wildClocks: dice.chance(0.1),
     powerMs: dice.pick(deletes ? [2000] : [2000, 4000, 40_000]),
     forgetAfterMs: dice.pick([5000, 30_000, 3_600_000]),

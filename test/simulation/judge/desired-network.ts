@@ -54,11 +54,12 @@ function unmetServices(truth: Truth, { stripped, kept }: Left): string[] {
     if (service.attachTo !== '') {
       const host = everything.find(({ id }) => id === service.attachTo)!;
       const say = (what: string) => unmet.push(`Service ${service.name}: ${what}`);
+      const living = nodesIn(truth, host.place.split('/')[1]!).filter(({ node }) => node.ready === 'True').length;
       if (mine.length > 0) say('it asked for another load balancer than its own');
       if (host.tags[ownerTags.consent] === `${cluster}/${service.key.split('/')[0]}`)
         for (const what of unmetLoadBalancer(truth, service, host)) say(what);
       // Where no living Node is left, nothing proves for five minutes that the cloud shows us anything.
-      else if (service.reason !== 'ForeignLoadBalancer' && service.reason !== 'AwaitingCloud')
+      else if (service.reason !== 'ForeignLoadBalancer' && (service.reason !== 'AwaitingCloud' || living > 0))
         say(`condition ${service.reason}, expected ForeignLoadBalancer`);
       continue;
     }

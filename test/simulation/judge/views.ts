@@ -5,6 +5,8 @@ import { type NodeObject, nodeOf } from './node-object.ts';
 import type { Observer, ProcessRef } from './observer.ts';
 import { type ServiceObject, serviceOf } from './service-object.ts';
 
+const briefMs = 3000;
+
 /** What one process was told of the cluster, as it stands for it now. */
 export interface View {
   readonly nodes: Map<string, { readonly node: NodeObject; readonly plainSince: number | undefined }>;
@@ -47,7 +49,11 @@ export function collectViews(clock: Clock): Views {
     view.nodes.delete(key);
     if (held === undefined) return;
     const foretold = held.plainSince === undefined;
-    view.gone.set(held.node.providerID.split('/').at(-1) ?? '', { foretold, at: clock.monotonic() });
+    const instance = held.node.providerID.split('/').at(-1) ?? '';
+    const now = clock.monotonic();
+    // A Node that shows up for a moment may be missed: what is told together is looked at once.
+    const wasBrief = held.plainSince !== undefined && now - held.plainSince < briefMs;
+    if (!wasBrief) view.gone.set(instance, { foretold, at: now });
   }
 
   return {
