@@ -105,8 +105,8 @@ export function createElector(options: ElectorOptions): Elector {
   /** Whether the Lease that somebody deleted may have a holder who still leads. */
   function mayBeLed(): boolean {
     if (observed === undefined || observed.holder === '') return false;
-    // Its own is its own while its term lasts; after that, somebody it never heard of may have taken it.
-    if (observed.holder === identity && term !== undefined) return false;
+    // Its own is its own while its term lasts by every clock; after that, another replica may have taken it unseen.
+    if (observed.holder === identity && timeLeftMs() > 0) return false;
     missedAt ??= clock.monotonic();
     return clock.monotonic() - missedAt < observed.durationMs;
   }

@@ -4,8 +4,11 @@ import type { FakeClock } from '../../../common/testing/fake-clock.ts';
 /** The clocks of one machine in a world of several: at its own rate, with a wall clock of its own, and stopped now and then. */
 export interface ReplicaClock extends Clock {
   readonly stopped: boolean;
-  /** Nothing of this process runs until `resume`: SIGSTOP (its clocks go on) or the sleep of the machine (the monotonic clock stands still). */
-  stop(how: 'pause' | 'sleep'): void;
+  /**
+   * Nothing of this process runs until `resume`: SIGSTOP (its clocks go on), the sleep of the machine (the monotonic clock
+   * stands still), or a hold by the hypervisor (uptime stands still, too).
+   */
+  stop(how: 'pause' | 'sleep' | 'hold'): void;
   resume(): void;
   stepWall(ms: number): void;
 }
@@ -14,22 +17,27 @@ export function replicaClock(world: FakeClock, { rate = 1, wallOffsetMs = 0 } = 
   let offset = wallOffsetMs;
   let slept = 0;
   let sleptFrom: number | undefined;
+  let held = 0;
+  let heldFrom: number | undefined;
   let stopped = false;
   let late: (() => void)[] = [];
   const own = () => world.monotonic() * rate;
   return {
     now: () => world.now() + own() - world.monotonic() + offset,
     monotonic: () => (sleptFrom ?? own()) - slept,
-    uptime: () => own(),
+    uptime: () => (heldFrom ?? own()) - held,
     setTimer(ms, run): Timer {
       let cancelled = false;
-      const timer = world.setTimer(ms / rate, () => {
+      const dueAt = own() - held + ms;
+      let timer = world.setTimer(ms / rate, fire);
+      function fire(): void {
         if (cancelled) return;
-        if (!stopped) return run();
-        late.push(() => {
-          if (!cancelled) run();
-        });
-      });
+        if (stopped) return void late.push(fire);
+        // What the hypervisor held has this much of its time still before it.
+        const left = dueAt - (own() - held);
+        if (left > 0.001) timer = world.setTimer(left / rate, fire);
+        else run();
+      }
       return {
         cancel() {
           cancelled = true;
@@ -43,13 +51,16 @@ export function replicaClock(world: FakeClock, { rate = 1, wallOffsetMs = 0 } = 
     stop(how) {
       if (stopped) return;
       stopped = true;
-      if (how === 'sleep') sleptFrom = own();
+      if (how !== 'pause') sleptFrom = own();
+      if (how === 'hold') heldFrom = own();
     },
     resume() {
       if (!stopped) return;
       stopped = false;
       if (sleptFrom !== undefined) slept += own() - sleptFrom;
+      if (heldFrom !== undefined) held += own() - heldFrom;
       sleptFrom = undefined;
+      heldFrom = undefined;
       const due = late;
       late = [];
       for (const run of due) run();
