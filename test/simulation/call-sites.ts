@@ -52,7 +52,6 @@ const seldomCalled = [
   'cloud POST load-balancers/*/listeners',
   'cloud POST load-balancers/*/pools',
   'cloud PUT load-balancers/*/pools/*/members',
-  'kube create leases',
   'kube delete nodes',
   // Few Nodes are deleted in a seed: as often again.
   'kube delete nodes',

@@ -9,6 +9,7 @@ import type { Mutant } from './mutation/mutant.ts';
 import { networkMutants } from './mutation/network-mutants.ts';
 import { nodeMutants } from './mutation/node-mutants.ts';
 import { reportMutants } from './mutation/report-mutants.ts';
+import { trustMutants } from './mutation/trust-mutants.ts';
 
 const usage = `usage: node test/simulation/mutants.ts [--seeds N] [--only TEXT]
   --seeds N     how many seeds a mutant may survive before it counts as not found (600)
@@ -16,7 +17,7 @@ const usage = `usage: node test/simulation/mutants.ts [--seeds N] [--only TEXT]
 `;
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
-const all: readonly Mutant[] = [...nodeMutants, ...reportMutants, ...networkMutants];
+const all: readonly Mutant[] = [...nodeMutants, ...reportMutants, ...networkMutants, ...trustMutants];
 
 interface Outcome {
   readonly mutant: Mutant;

@@ -51,7 +51,7 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
   watchLoops(world);
   if (!scenario.earlyFaults) await pass(world, settleMs);
 
-  clock.setTimer(scenario.chaosMs / 2, () => {
+  clock.setTimer(scenario.chaosMs * 0.3, () => {
     const what = world.rogues.go();
     say?.(`world  ${what}`);
   });

@@ -11,7 +11,7 @@ import type { Truth } from './truth.ts';
 export interface Rogues {
   /** They come beside the honest ones. */
   begin(): void;
-  /** Halfway: the VMs whose names were claimed end, and what was hoarded is let go of. Answers what happened. */
+  /** Amid the faults: the VMs whose names were claimed end, and what was hoarded is let go of. Answers what happened. */
   go(): string;
 }
 
@@ -75,7 +75,7 @@ export function createRogues(
   /** A kubelet whose VM is about to end would keep its own Node. */
   function pauseOwn(): string {
     // One that was never found is not deleted, and says nothing while it is paused.
-    const isFound = (name: string) => nodeOf(truth.node(name))?.scope !== '' && truth.node(name) !== undefined;
+    const isFound = (name: string) => (nodeOf(truth.node(name))?.scope ?? '') !== '';
     const own = machines.all.filter(
       (machine) => machine.otherCloud === '' && machines.running(machine) && isFound(machine.name),
     );
@@ -86,6 +86,21 @@ export function createRogues(
     return `the kubelet of ${name} pauses its own Node, and VM ${vmId} ends`;
   }
 
+  /** A person keeps a Node from deletion, and its VM ends. */
+  function keepOne(): string {
+    const found = machines.all.filter(
+      ({ name, otherCloud, vmId }) =>
+        otherCloud === '' && truth.vm(vmId) !== undefined && (nodeOf(truth.node(name))?.scope ?? '') !== '',
+    );
+    // The shortest leases let their Nodes go first.
+    const [one] = found.sort((a, b) => a.leaseSeconds - b.leaseSeconds);
+    if (one === undefined) return 'no Node is kept';
+    truth.keptNodes.add(one.name);
+    cluster.keepNodes(truth.keptNodes);
+    truth.cloud.model.terminate(one.vmId);
+    return `a person keeps Node ${one.name}, and VM ${one.vmId} ends`;
+  }
+
   return {
     begin() {
       if (dice.chance(0.25)) claimRange();
@@ -93,12 +108,13 @@ export function createRogues(
       if (dice.chance(0.25)) claimLoadBalancers();
     },
     go() {
-      for (const id of claimed) truth.cloud.model.terminate(id);
+      for (const id of claimed) if (truth.vm(id) !== undefined) truth.cloud.model.terminate(id);
       if (hoards) cluster.ask('DELETE', `${services}/hoard`);
       return [
         ...(claimed.length > 0 ? [`VM ${claimed.join()} ends, whose name a Node claims`] : []),
         ...(hoards ? ['Service rogue/hoard is deleted'] : []),
         ...(dice.chance(0.25) ? [pauseOwn()] : []),
+        ...(dice.chance(0.25) ? [keepOne()] : []),
       ].join('; ');
     },
   };
