@@ -24,10 +24,12 @@ export function createInterruptions(
 
   async function reconcile(nodeName: string): Promise<{ readonly requeueAfterMs: number } | undefined> {
     const node = nodes.get(nodeName);
-    const report = node && reportOf(context, node)?.report;
-    if (node === undefined || report === undefined || node.deleting || isUninitialized(node)) return undefined;
+    const stored = node && reportOf(context, node);
+    // Of a report of an earlier term no notice is known: its sender may have announced or withdrawn some since.
+    if (node === undefined || stored === undefined || stored.outdated) return undefined;
+    if (node.deleting || isUninitialized(node)) return undefined;
     if (context.paused() || isPaused(node) || ownershipOf(node, resolver.configured).kind !== 'owned') return undefined;
-    const notices = report.notices ?? [];
+    const notices = stored.report.notices ?? [];
     const end = nearEnd(notices, clock.now());
     const change = planInterruption(node, notices, clock.now());
     const taints = planInterruptionTaint(node, options.taint && end.near);

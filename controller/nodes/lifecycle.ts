@@ -127,7 +127,9 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
   }
 
   async function passOfScope(scope: string, all: readonly Due[]): Promise<void> {
-    const isOver = ({ suspect, node }: Due) => readiness(node) === 'True' && !suspect.hinted;
+    // A Node that is called missing waits for the cloud's word: a kubelet that died may be called Ready for long.
+    const isOver = ({ suspect, node }: Due) =>
+      readiness(node) === 'True' && !suspect.hinted && conditionOf(node, instanceMissing)?.status !== 'True';
     // Few absences can be proved in one pass: those that wait for their second proof come first.
     const waits = ({ suspect }: Due) => (suspect.series?.state === 'absent' ? 0 : 1);
     const due = all.filter((each) => !isOver(each)).sort((a, b) => waits(a) - waits(b));

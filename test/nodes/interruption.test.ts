@@ -45,6 +45,16 @@ describe('an interruption that the cloud announces', () => {
     assert.equal(shown('n1'), undefined);
   });
 
+  it('stays through the terms of leaders that hear no new report', async () => {
+    await announce('n0', [preemption]);
+    await replica.stopLeading();
+    await replica.start();
+    await world.clock.advance(60_000);
+    assert.equal(shown('n0')?.status, 'True');
+    await announce('n0', []);
+    assert.equal(shown('n0')?.status, 'False');
+  });
+
   it('that an earlier term heard of is forgotten: another leader has heard it taken back since', async () => {
     await announce('n0', [preemption]);
     await replica.stopLeading();

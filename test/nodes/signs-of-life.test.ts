@@ -32,6 +32,24 @@ describe('a Node whose VM the cloud does not know, and that shows life', () => {
     });
   }
 
+  it('goes on being called missing through a change of leader, until the cloud says otherwise', async () => {
+    const { world, replica, first, exists, reason } = await start();
+    world.cloud.model.forget(first.vm.id);
+    world.cluster.setReady('n0', 'Unknown');
+    await secondsUntil(world, () => reason('n0') !== undefined);
+    world.cluster.setReady('n0', 'True');
+    await secondsUntil(world, () => reason('n0') === 'SignOfLife');
+    await replica.stopLeading();
+    replica.kube.forgetCalls();
+    await replica.start();
+    await world.clock.advance(3000);
+    assert.deepEqual(
+      replica.kube.writes().filter((write) => write.includes('/nodes/n0')),
+      [],
+    );
+    assert.deepEqual([exists('n0'), reason('n0')], [true, 'SignOfLife']);
+  });
+
   it('reads leases live: one that the cluster renewed a moment before the decision is seen', async () => {
     const { world, replica, first, exists, reason, doubt } = await start();
     await doubt(first);
