@@ -8,6 +8,9 @@
  * | Throttled | too many calls (429 and its kin) | yes, after retryAfterMs |
  * | NotFound | the thing asked for is not there; for an instance this is no proof of absence by itself | no |
  * | Conflict | somebody else changed it, or the answer is ambiguous | yes |
+ * | Busy | another operation holds a lock on it; the same call can be sent again later | yes |
+ * | Stale | the version that the call was sent with is old; read, and send a new one | yes |
+ * | Taken | another resource holds the name, the port or the address range | yes, after a look at whose it is |
  * | QuotaExceeded | the account is full | yes, slowly |
  * | Invalid | we asked wrongly, or the answer is not what the cloud documents | no |
  * | Unavailable | 5xx, connection refused or cut, partial answer | yes |
@@ -19,6 +22,9 @@ export const cloudErrorKinds = [
   'Throttled',
   'NotFound',
   'Conflict',
+  'Busy',
+  'Stale',
+  'Taken',
   'QuotaExceeded',
   'Invalid',
   'Unavailable',

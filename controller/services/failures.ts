@@ -1,4 +1,4 @@
-import { isCloudError } from '../../common/cloud-error.ts';
+import { type CloudErrorKind, isCloudError } from '../../common/cloud-error.ts';
 import { WithheldError } from '../clouds/permit.ts';
 import { isKubeError } from '../kube/api.ts';
 import { reasonOfKind } from './reasons.ts';
@@ -17,6 +17,9 @@ export type Failure =
       /** Shown only when it lasts. */
       readonly patient: boolean;
     };
+
+/** Shown only when they last: a repetition mostly helps. */
+const patientKinds: ReadonlySet<CloudErrorKind> = new Set(['Throttled', 'Conflict', 'Busy', 'Stale', 'Taken']);
 
 /** How soon paused or fenced work is looked at again. */
 const pausedAgainMs = 2000;
@@ -38,7 +41,7 @@ export function failureOf(error: unknown): Failure {
       kind: 'failed',
       standing: { reason: reasonOfKind[kind], message: `${kind}: ${message}` },
       event: kind !== 'Throttled' && kind !== 'Unauthorized',
-      patient: kind === 'Throttled' || kind === 'Conflict',
+      patient: patientKinds.has(kind),
     };
   }
   if (isKubeError(error)) {
