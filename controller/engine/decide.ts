@@ -1,0 +1,254 @@
+import { type EffectSubject, subjectOf, subjectOfEdit } from './effects.ts';
+import type { Match } from './match.ts';
+import { inOrder } from './order.ts';
+import {
+  type Change,
+  type Comparison,
+  type Found,
+  identityOf,
+  type Kind,
+  nameOf,
+  type PointsAt,
+  type Refusal,
+  type ResourceName,
+  type Want,
+} from './resource.ts';
+import type { Wait } from './step.ts';
+
+/** What becomes of one resource that is wanted. */
+export type Decision =
+  | { readonly is: 'blocked' }
+  /** Of others, and used as it is. */
+  | { readonly is: 'used'; readonly id: string }
+  /** `freeing`: ours, and in its slot. */
+  | { readonly is: 'create'; readonly freeing: Found | undefined }
+  | { readonly is: 'keep'; readonly found: Found; readonly changes: readonly Change[]; readonly isMarked: boolean }
+  | {
+      readonly is: 'replace';
+      readonly found: Found;
+      readonly why: string;
+      readonly first: 'make' | 'break';
+      readonly freeing: Found | undefined;
+    };
+
+export interface DecideInput {
+  readonly kinds: ReadonlyMap<string, Kind>;
+  readonly match: Match;
+  readonly wants: readonly Want[];
+  readonly mayChangeAddress: boolean;
+  /** For how long what an earlier create made may not show yet. */
+  unseenMs(name: ResourceName, kind: Kind): number;
+  /** As it is to be, with what all Services want of it. */
+  specOf(want: Want, standing: Found | undefined): unknown;
+  /** Accepted several times without effect. */
+  isWithoutEffect(subject: EffectSubject): boolean;
+}
+
+export interface Decisions {
+  readonly of: ReadonlyMap<ResourceName, Decision>;
+  /** In the order of needs. */
+  readonly wants: readonly Want[];
+  /** Found resources that a want is matched with. */
+  readonly used: ReadonlySet<Found>;
+  readonly bound: ReadonlyMap<ResourceName, string>;
+  readonly refusals: readonly Refusal[];
+  readonly waits: readonly Wait[];
+}
+
+/** How soon a resource is looked at again that the cloud works on and names no operation for. */
+const pendingAgainMs = 1000;
+
+/** Compares what is wanted with what is found, one resource after the other. Pure. */
+export function decide(input: DecideInput): Decisions {
+  const wants = inOrder(input.wants, nameOf, needsOf);
+  /** What may not be replaced, because something that refers to it may not. */
+  const frozen = new Map<ResourceName, string>();
+  for (;;) {
+    const decisions = decideOnce(input, wants, frozen);
+    if (!('freeze' in decisions)) return decisions;
+    frozen.set(decisions.freeze, decisions.why);
+  }
+}
+
+export function needsOf(want: Want): readonly ResourceName[] {
+  return [...(want.within === undefined ? [] : [want.within]), ...(want.needs ?? [])];
+}
+
+function decideOnce(
+  input: DecideInput,
+  wants: readonly Want[],
+  frozen: ReadonlyMap<ResourceName, string>,
+): Decisions | { readonly freeze: ResourceName; readonly why: string } {
+  const { kinds, match } = input;
+  const decided = new Map<ResourceName, Decision>();
+  const bound = new Map<ResourceName, string>();
+  const nameOfId = new Map<string, ResourceName>();
+  const used = new Set<Found>();
+  const refusals: Refusal[] = [];
+  const waits: Wait[] = [];
+  /** Replaced before what comes in its place is there, by identity. */
+  const broken = new Map<string, ResourceName>();
+
+  const blocked: Decision = { is: 'blocked' };
+  function refuse(reason: Refusal['reason'], name: ResourceName, message: string): Decision {
+    refusals.push({ reason, name, message: `${name}: ${message}` });
+    return blocked;
+  }
+  function wait(name: ResourceName, why: string, ms: number, operation?: string): Decision {
+    waits.push({ name, why, ms, operation });
+    return blocked;
+  }
+  function bind(name: ResourceName, kind: string, id: string): void {
+    bound.set(name, id);
+    nameOfId.set(identityOf({ kind, id }), name);
+  }
+  function pointsAtOf(found: Found): PointsAt {
+    return (role) =>
+      (found.refs ?? []).flatMap((ref) => (ref.role === role ? (nameOfId.get(identityOf(ref)) ?? []) : []));
+  }
+
+  function use(want: Want & { use: NonNullable<Want['use']> }): Decision {
+    const { id, allowed } = want.use;
+    const name = nameOf(want);
+    const target = [...match.all].find((one) => one.kind === want.kind && one.id === id);
+    if (target === undefined) return refuse('Unsupported', name, `${id} does not exist`);
+    if (!target.consent && !allowed && !match.isOurs(target)) return refuse('Foreign', name, `${id} gives no consent`);
+    if (target.status === 'pending' && kinds.get(want.kind)?.locks)
+      return wait(name, 'the cloud is at work on it', pendingAgainMs, target.operation);
+    used.add(target);
+    bind(name, want.kind, id);
+    return { is: 'used', id };
+  }
+
+  /** What of ours is it now: of several the one that needs no replacement; none in another container. */
+  function currentOf(want: Want, kind: Kind): Found | undefined {
+    const isInPlace = (one: Found) =>
+      kind.within === undefined || want.within === undefined || one.within === bound.get(want.within);
+    const candidates = match.candidates(nameOf(want)).filter(isInPlace);
+    const isGood = (one: Found) =>
+      one.status !== 'deleting' && one.status !== 'failed' && !('replace' in comparedWith(one, want, kind));
+    return candidates.length < 2 ? candidates[0] : (candidates.find(isGood) ?? candidates[0]);
+  }
+
+  /** Whether it can be made now: not while an earlier try may show up; `free` = one of ours goes first. */
+  function claim(want: Want, kind: Kind, current?: Found): Decision | { readonly free: Found | undefined } {
+    const name = nameOf(want);
+    const unseenMs = kind.again === 'look' ? input.unseenMs(name, kind) : 0;
+    if (unseenMs > 0) return wait(name, 'what an earlier try may have made does not show yet', unseenMs);
+    const within = want.within === undefined ? undefined : bound.get(want.within);
+    const slot = want.slot?.replace('{within}', within ?? '?');
+    const holder = slot === undefined ? undefined : match.holderOf(slot);
+    if (holder === undefined || holder === current) return { free: undefined };
+    if (holder.status === 'deleting') return wait(name, `${holder.id} is going`, pendingAgainMs);
+    if (match.isOurs(holder)) {
+      if (used.has(holder))
+        return refuse('Unsupported', name, `${slot} is taken by ${holder.kind} ${holder.id} of ours`);
+      if (holder.address !== undefined && !input.mayChangeAddress)
+        return refuse('AddressWouldChange', name, `${holder.id} would go`);
+      const why = frozen.get(name);
+      if (why !== undefined) return refuse('AddressWouldChange', name, why);
+      broken.set(identityOf(holder), name);
+      return { free: holder };
+    }
+    // What all Services share may be anybody's.
+    if (kind.merge !== undefined && 'same' in kind.compare(holder, input.specOf(want, undefined), pointsAtOf(holder))) {
+      bind(name, want.kind, holder.id);
+      return { is: 'used', id: holder.id };
+    }
+    return refuse('Foreign', name, `${slot} is taken by ${holder.kind} ${holder.id}`);
+  }
+
+  function make(want: Want, kind: Kind): Decision {
+    const name = nameOf(want);
+    if (match.estranged.some((one) => match.recordedNames(one).includes(name)))
+      return refuse('Foreign', name, 'it is recorded and carries no mark of this Service any more');
+    const claimed = claim(want, kind);
+    if ('is' in claimed) return claimed;
+    const subject = kind.document === undefined ? subjectOf({ do: 'create', name }) : subjectOfEdit({ put: want });
+    if (input.isWithoutEffect(subject)) return refuse('NoEffect', name, 'was made three times and is not there');
+    return { is: 'create', freeing: claimed.free };
+  }
+
+  function comparedWith(current: Found, want: Want, kind: Kind): Comparison {
+    const pointsAt = pointsAtOf(current);
+    for (const spec of match.unmarked.has(current) ? (want.asGood ?? []) : [])
+      if ('same' in kind.compare(current, spec, pointsAt)) return { same: true };
+    const compared = kind.compare(current, input.specOf(want, current), pointsAt);
+    if (current.status === 'failed' && 'same' in compared)
+      return { replace: 'it has failed', first: want.slot === undefined ? 'make' : 'break' };
+    return compared;
+  }
+
+  function keep(
+    want: Want,
+    kind: Kind,
+    current: Found,
+  ): Decision | { readonly freeze: ResourceName; readonly why: string } {
+    const name = nameOf(want);
+    const isMarked = !match.unmarked.has(current);
+    used.add(current);
+    bind(name, want.kind, current.id);
+    if (current.status === 'deleting') return wait(name, 'it is being deleted', pendingAgainMs);
+    if (current.status === 'pending')
+      return wait(name, 'the cloud is at work on it', pendingAgainMs, current.operation);
+    const cause = (current.refs ?? []).find((ref) => !ref.loose && broken.has(identityOf(ref)));
+    const causeName = cause && broken.get(identityOf(cause));
+    const compared: Comparison =
+      causeName === undefined
+        ? comparedWith(current, want, kind)
+        : { replace: `${causeName} is replaced`, first: 'break' };
+    if ('same' in compared) return { is: 'keep', found: current, changes: [], isMarked };
+    if ('replace' in compared) {
+      const why = frozen.get(name) ?? compared.replace;
+      if (frozen.has(name) || ((want.carriesAddress || current.address !== undefined) && !input.mayChangeAddress)) {
+        if (causeName !== undefined) return { freeze: causeName, why: `${causeName} cannot go before ${name}` };
+        refuse('AddressWouldChange', name, why);
+        return current.status === 'failed' ? blocked : { is: 'keep', found: current, changes: [], isMarked };
+      }
+      const claimed = claim(want, kind, current);
+      if ('is' in claimed) return claimed;
+      bound.delete(name);
+      nameOfId.delete(identityOf(current));
+      // What holds its place goes first, and this one may refer to it.
+      const first = claimed.free === undefined ? compared.first : 'break';
+      if (first === 'break') broken.set(identityOf(current), name);
+      return { is: 'replace', found: current, why: compared.replace, first, freeing: claimed.free };
+    }
+    const changes = compared.changes.filter((change) => {
+      const subject =
+        kind.document === undefined
+          ? subjectOf({ do: 'update', name, found: current, change })
+          : subjectOfEdit({ put: { ...want, spec: input.specOf(want, current) } });
+      if (input.isWithoutEffect(subject))
+        refuse('NoEffect', name, `${change.summary} was accepted three times and is not done`);
+      else if (change.changesAddress && !input.mayChangeAddress) refuse('AddressWouldChange', name, change.summary);
+      else return true;
+      return false;
+    });
+    return { is: 'keep', found: current, changes, isMarked };
+  }
+
+  for (const want of wants) {
+    const name = nameOf(want);
+    const kind = kinds.get(want.kind);
+    if (kind === undefined) throw new Error(`${name}: there is no kind ${want.kind}`);
+    const current = currentOf(want, kind);
+    if (needsOf(want).some((need) => decided.get(need)?.is === 'blocked')) {
+      for (const there of match.candidates(name)) used.add(there);
+      decided.set(name, blocked);
+    } else if (want.use !== undefined) decided.set(name, use({ ...want, use: want.use }));
+    else if (current === undefined) decided.set(name, make(want, kind));
+    else {
+      const decision = keep(want, kind, current);
+      if ('freeze' in decision) return decision;
+      decided.set(name, decision);
+    }
+  }
+  // A slot cannot be freed of what another want keeps.
+  for (const [name, decision] of decided) {
+    const freeing = decision.is === 'create' || decision.is === 'replace' ? decision.freeing : undefined;
+    if (freeing === undefined || !used.has(freeing)) continue;
+    decided.set(name, refuse('Unsupported', name, `its place is taken by ${identityOf(freeing)} of ours`));
+  }
+  return { of: decided, wants, used, bound, refusals, waits };
+}

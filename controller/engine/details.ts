@@ -1,0 +1,57 @@
+import { type Found, identityOf, type Reader, type ReadIo } from './resource.ts';
+
+export interface DetailReading {
+  /** Identity of the container. */
+  readonly container: string;
+  readonly found: readonly Found[];
+}
+
+/** When the parts were read that no list shows: by version, or by age. */
+export interface Details {
+  /** Reads those of `containers` whose turn it is, or `all`: a call for each. */
+  read(
+    reader: Reader,
+    containers: readonly Found[],
+    when: { readonly nowMs: number; readonly all: boolean },
+    io: ReadIo,
+  ): Promise<readonly DetailReading[]>;
+  /** Whether lists never show that kind. */
+  isDetail(kind: string): boolean;
+}
+
+export function createDetails(readers: readonly Reader[]): Details {
+  const kinds = new Set(readers.flatMap(({ detail }) => detail?.parts ?? []));
+  const read = new Map<string, { readonly atMs: number; readonly version: string | undefined }>();
+
+  function isDue({ detail }: Reader, container: Found, nowMs: number): boolean {
+    const identity = identityOf(container);
+    const last = read.get(identity);
+    if (last === undefined || last.version !== container.version) return true;
+    if (container.version !== undefined) return false;
+    return nowMs - last.atMs >= detail!.maxAgeMs * (0.5 + 0.5 * shareOf(identity));
+  }
+
+  return {
+    async read(reader, containers, { nowMs, all }, io) {
+      const { detail } = reader;
+      if (detail === undefined) return [];
+      const due = containers.filter((one) => one.kind === detail.kind && (all || isDue(reader, one, nowMs)));
+      return Promise.all(
+        due.map(async (one) => {
+          const container = identityOf(one);
+          const found = await detail.read(one, io);
+          read.set(container, { atMs: nowMs, version: one.version });
+          return { container, found };
+        }),
+      );
+    },
+    isDetail: (kind) => kinds.has(kind),
+  };
+}
+
+/** A number from 0 to 1 that stays with an id: what is read by age is not read all at once. */
+function shareOf(identity: string): number {
+  let hash = 0;
+  for (let at = 0; at < identity.length; at += 1) hash = (Math.imul(hash, 31) + identity.charCodeAt(at)) >>> 0;
+  return (hash % 1000) / 1000;
+}

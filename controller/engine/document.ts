@@ -1,0 +1,217 @@
+import { isDeepStrictEqual } from 'node:util';
+import { type CloudErrorKind, isCloudError } from '../../common/cloud-error.ts';
+import { type Clock, sleep } from '../../common/process/clock.ts';
+import type { Permit } from '../clouds/permit.ts';
+import type { DocumentType, Edit, Found, ReadIo, Version } from './resource.ts';
+
+export interface DocumentsParts {
+  readonly types: readonly DocumentType[];
+  readonly cluster: string;
+  readonly clock: Clock;
+  /** Resolves when that operation has ended. */
+  end(operation: string): Promise<void>;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The documents of a scope: what they hold, and one write at a time for each. */
+export interface Documents {
+  audit(): Promise<void>;
+  /** Reads again those of which an earlier write left the state unknown, and those wanted that were never read. */
+  refresh(wanted: readonly { readonly type: DocumentType; readonly name: string }[]): Promise<void>;
+  found(): readonly Found[];
+  /** Resolves when the edits are in the document; throws where they are refused, or their permit is. */
+  submit(type: DocumentType, name: string, edits: readonly Edit[], permit: Permit, service: string): Promise<void>;
+}
+
+interface Job {
+  readonly edits: readonly Edit[];
+  readonly service: string;
+  readonly permit: Permit;
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+/** Read, fold and send again. A lost answer, too: what has happened folds to no change. */
+const repeated: ReadonlySet<CloudErrorKind> = new Set(['Stale', 'Busy', 'Timeout', 'Taken', 'Conflict', 'NotFound']);
+/** One edit may be to blame. */
+const refusing: ReadonlySet<CloudErrorKind> = new Set(['Invalid', 'QuotaExceeded', 'Forbidden']);
+const maxTries = 6;
+const firstDelayMs = 500;
+/** Longer than any write takes to be sent: asked again by the write itself. */
+const askingMs = 0;
+
+export function createDocuments(parts: DocumentsParts): Documents {
+  const { types } = parts;
+  const documents = new Map<string, DocumentWriter>();
+  /** All of these types were read: one that is not among them does not exist. */
+  let isAudited = false;
+
+  function writerOf(type: DocumentType, name: string): DocumentWriter {
+    const id = `${type.document} ${name}`;
+    let writer = documents.get(id);
+    if (writer === undefined) {
+      writer = createWriter(type, name, parts);
+      if (isAudited) writer.know(undefined, 0);
+      documents.set(id, writer);
+    }
+    return writer;
+  }
+
+  return {
+    async audit() {
+      await Promise.all(
+        types.map(async (type) => {
+          const began = new Map([...documents].map(([id, writer]) => [id, writer.writes]));
+          const all = await type.all(parts.cluster, { signal: parts.signal });
+          const shown = new Map(all.map((one) => [`${type.document} ${one.name}`, one]));
+          for (const { name } of all) writerOf(type, name);
+          for (const [id, writer] of documents)
+            if (id.startsWith(`${type.document} `)) writer.know(shown.get(id), began.get(id) ?? 0);
+        }),
+      );
+      isAudited = true;
+    },
+    async refresh(wanted) {
+      for (const { type, name } of wanted) writerOf(type, name);
+      await Promise.all([...documents.values()].map((writer) => writer.refresh()));
+    },
+    found: () => [...documents.values()].flatMap((writer) => writer.found()),
+    submit: (type, name, edits, permit, service) => writerOf(type, name).submit(edits, permit, service),
+  };
+}
+
+interface DocumentWriter {
+  /** How many writes have begun or ended: a read that began before is old. */
+  readonly writes: number;
+  know(state: Version | undefined, writes: number): void;
+  refresh(): Promise<void>;
+  found(): readonly Found[];
+  submit(edits: readonly Edit[], permit: Permit, service: string): Promise<void>;
+}
+
+/** What gathers while a write is under way goes out as one; the version guards it. */
+function createWriter(type: DocumentType, name: string, parts: DocumentsParts): DocumentWriter {
+  const { clock, signal } = parts;
+  const io: ReadIo = { signal };
+  let state: { readonly now: Version | undefined } | undefined;
+  let last: Version | undefined;
+  const queue: Job[] = [];
+  let isBusy = false;
+  let writes = 0;
+  /** Their edits were refused: they go alone until one has passed. */
+  const offenders = new Set<string>();
+
+  function know(now: Version | undefined): Version | undefined {
+    state = { now };
+    last = now;
+    return now;
+  }
+  const read = async () => know(await type.read(name, io));
+
+  async function write(before: Version | undefined, after: unknown, permit: Permit): Promise<void> {
+    // Unknown until the operation has ended: it may fail.
+    state = undefined;
+    writes += 1;
+    try {
+      if (after === undefined) {
+        const { operation } = await type.remove(name, before!.version, permit);
+        if (operation !== undefined) await parts.end(operation);
+        know(undefined);
+      } else {
+        const { doc, version, operation } = await type.write(name, after, before?.version, permit);
+        if (operation !== undefined) await parts.end(operation);
+        know({ doc, version });
+      }
+    } finally {
+      writes += 1;
+    }
+  }
+
+  async function send(jobs: readonly Job[]): Promise<void> {
+    const edits = jobs.flatMap((job) => job.edits);
+    const permit: Permit = (timeoutMs) => {
+      for (const job of jobs) job.permit(timeoutMs);
+    };
+    for (let tries = 1; ; tries += 1) {
+      const before = state === undefined ? await read() : state.now;
+      const after = type.fold(before?.doc, edits);
+      if (isDeepStrictEqual(after, before?.doc)) return;
+      try {
+        return await write(before, after, permit);
+      } catch (error) {
+        if (!isCloudError(error) || !repeated.has(error.kind) || tries >= maxTries) throw error;
+        if (error.kind !== 'Stale') await sleep(clock, error.retryAfterMs ?? firstDelayMs * 2 ** tries, signal);
+      }
+    }
+  }
+
+  async function settle(jobs: readonly Job[]): Promise<void> {
+    try {
+      await send(jobs);
+      for (const job of jobs) {
+        offenders.delete(job.service);
+        job.resolve();
+      }
+    } catch (error) {
+      if (jobs.length === 1 || !isCloudError(error) || !refusing.has(error.kind)) {
+        for (const job of jobs) {
+          if (isCloudError(error) && refusing.has(error.kind)) offenders.add(job.service);
+          job.reject(error);
+        }
+        return;
+      }
+      // Whose edit is refused? By halves.
+      const half = jobs.length >> 1;
+      await settle(jobs.slice(0, half));
+      await settle(jobs.slice(half));
+    }
+  }
+
+  /** Those that are not permitted hold up no other. */
+  function permitted(jobs: readonly Job[]): readonly Job[] {
+    return jobs.filter((job) => {
+      try {
+        job.permit(askingMs);
+        return true;
+      } catch (error) {
+        job.reject(error);
+        return false;
+      }
+    });
+  }
+
+  async function drain(): Promise<void> {
+    isBusy = true;
+    // What is ready at this very moment joins.
+    await sleep(clock, 0);
+    while (queue.length > 0) {
+      const jobs = permitted(queue.splice(0));
+      const together = jobs.filter(({ service }) => !offenders.has(service));
+      if (together.length > 0) await settle(together);
+      for (const job of jobs) if (!together.includes(job)) await settle([job]);
+    }
+    isBusy = false;
+  }
+
+  return {
+    get writes() {
+      return writes;
+    },
+    know(now, writesThen) {
+      if (writes === writesThen && !isBusy) know(now);
+    },
+    async refresh() {
+      if (state === undefined && !isBusy) {
+        const writesThen = writes;
+        const now = await type.read(name, io);
+        if (writes === writesThen) know(now);
+      }
+    },
+    found: () => (last === undefined ? [] : type.parse(name, last.doc, parts.cluster)),
+    submit: (edits, permit, service) =>
+      new Promise<void>((resolve, reject) => {
+        queue.push({ edits, permit, service, resolve, reject });
+        if (!isBusy) void drain();
+      }),
+  };
+}

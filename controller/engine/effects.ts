@@ -1,0 +1,57 @@
+import type { PlannedEdit, Step } from './step.ts';
+
+/** Calls that the cloud accepted, by what they were to change. */
+export interface Effects {
+  /** The cloud accepted it. */
+  accepted(service: string, step: Step): void;
+  /** Accepted three times, and still planned: the cloud does not do it, or another hand keeps undoing it. */
+  isWithout(service: string, subject: EffectSubject): boolean;
+  forget(service: string): void;
+}
+
+/** What a call is to change, and into what. */
+export interface EffectSubject {
+  readonly about: string;
+  readonly change: string;
+}
+
+const maxTimes = 3;
+/** After this long it is tried again. */
+const forgetMs = 1_800_000;
+
+export function createEffects(nowMs: () => number): Effects {
+  const seen = new Map<
+    string,
+    Map<string, { readonly change: string; readonly times: number; readonly atMs: number }>
+  >();
+  return {
+    accepted(service, step) {
+      const mine = seen.get(service) ?? new Map();
+      seen.set(service, mine);
+      for (const { about, change } of subjectsOf(step)) {
+        const last = mine.get(about);
+        mine.set(about, { change, times: last?.change === change ? last.times + 1 : 1, atMs: nowMs() });
+      }
+    },
+    isWithout(service, { about, change }) {
+      const last = seen.get(service)?.get(about);
+      return last?.change === change && last.times >= maxTimes && nowMs() - last.atMs < forgetMs;
+    },
+    forget: (service) => void seen.delete(service),
+  };
+}
+
+export function subjectOf(step: Pick<Step, 'do' | 'name' | 'found' | 'change'>): EffectSubject {
+  const what = step.change === undefined ? '' : ` ${step.change.what}`;
+  const id = step.do === 'create' ? '' : ` ${step.found?.id}`;
+  return { about: `${step.name}${what}`, change: `${step.do}${id} ${JSON.stringify(step.change?.body) ?? ''}` };
+}
+
+export function subjectOfEdit(edit: PlannedEdit): EffectSubject {
+  if ('drop' in edit) return { about: `${edit.drop.kind}/${edit.drop.key}`, change: 'drop' };
+  return { about: `${edit.put.kind}/${edit.put.key}`, change: `put ${JSON.stringify(edit.put.spec)}` };
+}
+
+function subjectsOf(step: Step): readonly EffectSubject[] {
+  return step.do === 'edit' ? (step.edits ?? []).map(subjectOfEdit) : [subjectOf(step)];
+}

@@ -1,0 +1,145 @@
+import type { Clock } from '../../common/process/clock.ts';
+import type { Permit } from '../clouds/permit.ts';
+import { createBatches } from './batch.ts';
+import { createDocuments } from './document.ts';
+import { createEffects } from './effects.ts';
+import { createInventory } from './inventory.ts';
+import { createJournals, type JournalStore } from './journal.ts';
+import { createKnowledge } from './knowledge.ts';
+import { createLocks } from './locks.ts';
+import { createOperations } from './operations.ts';
+import { createPlanning } from './planning.ts';
+import { createReconciler } from './reconcile.ts';
+import { createRecords } from './records.ts';
+import type { Request, Result } from './request.ts';
+import { type Driver, type Found, identityOf, nameOf, type Owner } from './resource.ts';
+import type { Outcome, RunParts } from './sender.ts';
+import { createShared } from './shared.ts';
+import type { Plan, Step } from './step.ts';
+
+export interface EngineParts<D> {
+  readonly driver: Driver<D>;
+  readonly cluster: string;
+  readonly clock: Clock;
+  permit(owner: Owner): Permit;
+  readonly journal: JournalStore;
+  /** Every live Service was declared, and understood, since this process leads. */
+  everyoneDeclared(): boolean;
+  /** How old a complete read may be. Default 5 minutes. */
+  readonly auditMs?: number;
+  /** For how long one call of `reconcile` may wait for the cloud. Default 15 s. */
+  readonly budgetMs?: number;
+  readonly onStep?: (owner: Owner, step: Step, outcome: Outcome) => void;
+  readonly signal?: AbortSignal;
+}
+
+export interface Engine<D> {
+  /**
+   * Makes the cloud match what one Service asks for. Safe to repeat at any moment; calls for one owner share one run,
+   * which goes on with the latest request. Throws the CloudError of a read.
+   */
+  reconcile(request: Request<D>): Promise<Result>;
+  /** Takes note of what a Service asks for, so that nothing that it shares with others goes. */
+  declare(request: Request<D>): void;
+  /** What `reconcile` would do. Reads only. */
+  plan(request: Request<D>): Promise<Plan>;
+  /** Reads everything now. */
+  audit(): Promise<void>;
+}
+
+export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
+  const { driver, cluster, clock, signal, auditMs = 300_000, budgetMs = 15_000 } = engine;
+  const kinds = new Map(driver.kinds.map((kind) => [kind.kind, kind]));
+  const documentTypes = new Map(driver.documents.map((type) => [type.document, type]));
+  const nowMs = () => clock.monotonic();
+  const inventory = createInventory({ readers: driver.readers, kinds, cluster, clock, signal });
+  const operations = createOperations({ clock, poll: (ids, io) => driver.poll(ids, io), signal });
+  const end = (operation: string) => operations.end(operation);
+  const documents = createDocuments({ types: driver.documents, cluster, clock, end, signal });
+  const shared = createShared({ kinds, everyoneDeclared: () => engine.everyoneDeclared() });
+  const effects = createEffects(nowMs);
+  const journals = createJournals(engine.journal, nowMs);
+  /** Removals that are sent: who wants one of them waits. */
+  const going = new Set<string>();
+  const batches = createBatches({
+    clock,
+    mustStay: (found) =>
+      inventory.get(identityOf(found)) === undefined ||
+      (kinds.get(found.kind)?.merge !== undefined &&
+        shared.isWanted(nameOf(found)) &&
+        live().filter((one) => nameOf(one) === nameOf(found)).length < 2),
+    isThere: (want, kind) =>
+      kind.merge === undefined
+        ? undefined
+        : live().find((one) => nameOf(one) === nameOf(want) && one.owner !== undefined),
+    setGoing: (found, is) => void (is ? going.add(identityOf(found)) : going.delete(identityOf(found))),
+    note(answer, removed) {
+      for (const found of removed) {
+        inventory.noteGone(found);
+        going.delete(identityOf(found));
+      }
+      inventory.note(answer.found ?? []);
+    },
+    spoil: (kind) => inventory.spoil({ kind }),
+    end,
+    signal,
+  });
+  const knowledge = createKnowledge({ inventory, documents, documentTypes, kinds, auditMs, nowMs });
+  const runParts: RunParts = {
+    ...{ kinds, documentTypes, inventory, documents, batches, locks: createLocks(), operations, shared, effects },
+    ...{ clock, permit: (owner) => engine.permit(owner), onStep: engine.onStep, signal },
+  };
+
+  const live = () => inventory.all().filter((one) => !going.has(identityOf(one)) && one.status !== 'deleting');
+  function found(): readonly Found[] {
+    const things = inventory.all();
+    const marked = things.map((one) => (going.has(identityOf(one)) ? { ...one, status: 'deleting' as const } : one));
+    return [...marked, ...documents.found()];
+  }
+
+  const base = { driver, kinds, documentTypes, inventory, documents, knowledge, shared, effects, found };
+  const planning = createPlanning(base);
+  const records = createRecords(base);
+  const requests = new Map<string, Request<D>>();
+  const working = new Map<string, Promise<Result>>();
+  const latest = ({ service }: Owner) => requests.get(service)!;
+  const work = createReconciler({ run: runParts, planning, knowledge, records, journals, latest, found, budgetMs });
+
+  function forget(owner: Owner): void {
+    requests.delete(owner.service);
+    journals.forget(owner);
+    inventory.forget(owner);
+    effects.forget(owner.service);
+  }
+
+  async function serve(owner: Owner): Promise<Result> {
+    try {
+      for (;;) {
+        const request = latest(owner);
+        const result = await work(owner);
+        if (result.againInMs === undefined && latest(owner) !== request) continue;
+        if (request.desired === undefined && result.state === 'settled') forget(owner);
+        return result;
+      }
+    } finally {
+      working.delete(owner.service);
+    }
+  }
+
+  return {
+    reconcile(request) {
+      const { service } = request.owner;
+      requests.set(service, request);
+      const result = working.get(service) ?? serve(request.owner);
+      working.set(service, result);
+      return result;
+    },
+    declare: planning.declare,
+    async plan(request) {
+      const journal = await journals.of(request.owner);
+      await planning.know(request, journal);
+      return planning.planOf(request, journal);
+    },
+    audit: knowledge.audit,
+  };
+}

@@ -1,0 +1,248 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { fakeClock } from '../../common/testing/fake-clock.ts';
+import { createInventory } from './inventory.ts';
+import { createJournals } from './journal.ts';
+import { createLocks } from './locks.ts';
+import { createOperations } from './operations.ts';
+import type { Found, Kind, Reader } from './resource.ts';
+
+const owner = { cluster: 'c1', service: 'u1' };
+const kind = (name: string, more: Partial<Kind> = {}): [string, Kind] => [
+  name,
+  { kind: name, again: 'safe', compare: () => ({ same: true }), ...more },
+];
+const lb = (id: string, more: Partial<Found> = {}): Found => ({
+  kind: 'lb',
+  id,
+  owner,
+  key: id,
+  status: 'ready',
+  body: 'old',
+  ...more,
+});
+
+function stand(details = false) {
+  const clock = fakeClock();
+  const state = { list: [] as Found[], read: [] as string[], fails: false };
+  const reader: Reader = {
+    kinds: ['lb'],
+    async all() {
+      if (state.fails) throw new Error('no');
+      return state.list;
+    },
+    of: async () => ({ found: state.list }),
+    ...(details && {
+      detail: {
+        kind: 'lb',
+        parts: ['part'],
+        maxAgeMs: 100_000,
+        async read({ id }: Found) {
+          state.read.push(id);
+          return [{ kind: 'part', id: `part of ${id}`, within: id, status: 'ready' as const, body: '' }];
+        },
+      },
+    }),
+  };
+  const kinds = new Map([
+    kind('lb', { settleMs: 1000 }),
+    kind('part', { within: 'lb' }),
+    kind('slow', { gone: 'later' }),
+  ]);
+  return { clock, state, inventory: createInventory({ readers: [reader], kinds, cluster: 'c1', clock }) };
+}
+const query = (ids: readonly string[]) => ({
+  owner,
+  ids: ids.map((id) => ({ kind: 'lb', id })),
+  slots: [],
+  search: false,
+  removing: false,
+});
+
+describe('the inventory', () => {
+  it('reads details again when their version moved or with age, each at a time of its own', async () => {
+    const { clock, state, inventory } = stand(true);
+    const ids = Array.from({ length: 20 }, (_, at) => `lb-${at}`);
+    state.list = [lb('v', { version: '1' }), ...ids.map((id) => lb(id))];
+    await inventory.audit();
+    assert.equal(state.read.splice(0).length, 21);
+    await inventory.audit();
+    assert.deepEqual(state.read, []);
+    assert.equal(
+      inventory.all().filter((one) => one.kind === 'part').length,
+      21,
+      'what was not read again is still known',
+    );
+    state.list = [lb('v', { version: '2' }), ...ids.map((id) => lb(id))];
+    await inventory.audit();
+    assert.deepEqual(state.read.splice(0), ['v']);
+    await clock.advance(75_000);
+    await inventory.audit();
+    const some = state.read.splice(0).length;
+    assert.ok(some > 2 && some < 18, `${some} of 20 at once`);
+    await clock.advance(100_000);
+    await inventory.audit();
+    assert.ok(state.read.length >= 18);
+    state.list = [];
+    await inventory.audit();
+    assert.deepEqual(inventory.all(), []);
+  });
+
+  it('takes an answer for newer than a list that began before, or that may not show it yet', async () => {
+    const { clock, state, inventory } = stand();
+    state.list = [lb('a'), lb('b')];
+    await inventory.audit();
+    inventory.note([lb('a', { body: 'new' }), lb('c')]);
+    inventory.noteGone(lb('b'));
+    await clock.advance(500);
+    await inventory.audit();
+    const known = () =>
+      inventory
+        .all()
+        .map(({ id, body }) => `${id} ${body}`)
+        .sort();
+    assert.deepEqual(known(), ['a new', 'c old']);
+    await clock.advance(600);
+    await inventory.audit();
+    assert.deepEqual(known(), ['a old', 'b old'], 'the list is right in the end');
+  });
+
+  it('stays stale until a read that began later has succeeded', async () => {
+    const { state, inventory } = stand();
+    await inventory.audit();
+    inventory.spoil(owner);
+    state.fails = true;
+    await assert.rejects(inventory.audit());
+    assert.equal(inventory.isStale(owner, new Set()), true);
+    await inventory.look(query([]));
+    assert.equal(inventory.isStale(owner, new Set()), false);
+  });
+
+  it('takes for gone what a read by its id does not show, and no more than that', async () => {
+    const { state, inventory } = stand();
+    state.list = [lb('a'), lb('b')];
+    await inventory.audit();
+    state.list = [];
+    await inventory.look(query(['a']));
+    assert.deepEqual(
+      inventory.all().map(({ id }) => id),
+      ['b'],
+    );
+  });
+});
+
+describe('a removal', () => {
+  it('that lasts longer than its answer is over when a read no longer shows the resource', async () => {
+    const { state, inventory } = stand();
+    const slow: Found = { kind: 'slow', id: 's', owner, key: 's', status: 'ready', body: '' };
+    state.list = [slow];
+    await inventory.audit();
+    inventory.noteGone(slow);
+    assert.deepEqual(
+      inventory.all().map(({ status }) => status),
+      ['deleting'],
+    );
+    state.list = [];
+    await inventory.look({ ...query([]), ids: [{ kind: 'slow', id: 's' }] });
+    assert.deepEqual(inventory.all(), []);
+  });
+
+  it('takes the parts along at once, and a list that is late brings them back no more', async () => {
+    const { clock, state, inventory } = stand();
+    const part: Found = { kind: 'part', id: 'p', within: 'a', status: 'ready', body: '' };
+    state.list = [lb('a'), part];
+    await inventory.audit();
+    inventory.noteGone(lb('a'));
+    assert.deepEqual(inventory.all(), []);
+    await clock.advance(500);
+    await inventory.audit();
+    assert.deepEqual(inventory.all(), []);
+  });
+
+  it('that an operation goes on with leaves what our answer said alone until it has ended', async () => {
+    const { clock, state, inventory } = stand();
+    state.list = [lb('a')];
+    await inventory.audit();
+    inventory.note([lb('a', { body: 'new', status: 'pending' })]);
+    inventory.hold('lb a', 'op');
+    await clock.advance(5000);
+    await inventory.audit();
+    const told = () => inventory.all().map(({ status, operation, body }) => [status, operation, body]);
+    assert.deepEqual(told(), [['pending', 'op', 'new']]);
+    inventory.release('lb a');
+    assert.deepEqual(told(), [['ready', undefined, 'new']]);
+    await clock.advance(5000);
+    await inventory.audit();
+    assert.deepEqual(told(), [['ready', undefined, 'old']]);
+  });
+});
+
+describe('a journal', () => {
+  it('counts the time in which a create may show from the start of the search', async () => {
+    let nowMs = 0;
+    const journals = createJournals({ load: async () => undefined, save: async () => undefined }, () => nowMs);
+    const journal = await journals.of(owner);
+    journal.intend(['lb/k']);
+    assert.equal(journal.unseenMs('lb/k', 4000, 0), 0, 'sent by none yet');
+    nowMs = 1000;
+    journal.unknown('lb/k');
+    nowMs = 9000;
+    assert.ok(journal.unseenMs('lb/k', 4000, 4999) > 0);
+    assert.equal(journal.unseenMs('lb/k', 4000, 5000), 0);
+  });
+
+  it('distrusts searches after a restart where an earlier process may have sent something', async () => {
+    const stored = { claimed: true, ids: {}, tried: ['lb/k'] };
+    const journals = createJournals({ load: async () => stored, save: async () => undefined }, () => 100);
+    const journal = await journals.of(owner);
+    assert.ok(journal.unseenMs('lb/k', 4000, 100) > 0);
+    assert.ok(journal.inheritedMs(4000, 100) > 0);
+    assert.equal(journal.isFirstClaim, false);
+  });
+});
+
+describe('operations', () => {
+  it('are asked for together, end with their own error, and survive a poll that fails', async () => {
+    const clock = fakeClock();
+    const polls: (readonly string[])[] = [];
+    const operations = createOperations({
+      clock,
+      async poll(ids) {
+        polls.push(ids);
+        const { CloudError } = await import('../../common/cloud-error.ts');
+        const about = { cloud: 'fake', operation: 'poll', message: 'no' };
+        if (polls.length === 1) throw new CloudError({ ...about, kind: 'Unavailable' });
+        return new Map(ids.map((id) => [id, id === 'bad' ? new CloudError({ ...about, kind: 'Invalid' }) : 'done']));
+      },
+    });
+    const all = Promise.allSettled([operations.end('good'), operations.end('bad'), operations.end('good')]);
+    await clock.advance(2000);
+    assert.deepEqual(
+      (await all).map(({ status }) => status),
+      ['fulfilled', 'rejected', 'fulfilled'],
+    );
+    assert.deepEqual(polls, [
+      ['good', 'bad'],
+      ['good', 'bad'],
+    ]);
+    assert.equal(clock.pending, 0);
+  });
+});
+
+describe('locks', () => {
+  it('are taken in turn', async () => {
+    const locks = createLocks();
+    const order: string[] = [];
+    const first = await locks.take('a');
+    const second = locks.take('a').then((release) => {
+      order.push('second');
+      release();
+    });
+    (await locks.take('b'))();
+    order.push('first lets go');
+    first();
+    await second;
+    (await locks.take('a'))();
+    assert.deepEqual(order, ['first lets go', 'second']);
+  });
+});

@@ -1,0 +1,139 @@
+import { kindOf, type Owner, type ResourceName } from './resource.ts';
+
+/** What has to survive a crash, kept with the Service. */
+export interface JournalState {
+  /** Something may have been made for this owner. */
+  readonly claimed: boolean;
+  readonly ids: Readonly<Record<ResourceName, string>>;
+  /** Creates that may have been sent and whose id is not known. */
+  readonly tried: readonly ResourceName[];
+}
+
+export interface JournalStore {
+  load(owner: Owner): Promise<JournalState | undefined>;
+  save(owner: Owner, state: JournalState): Promise<void>;
+}
+
+/** The journal of one owner. Changes are kept in memory until `save`, which writes only what is news. */
+export interface Journal {
+  readonly state: JournalState;
+  /** The first claim of this process: nothing can have been made before it. */
+  readonly isFirstClaim: boolean;
+  /** Before creates whose repetition is not safe. Rides on the claim where there is none yet. */
+  intend(names: readonly ResourceName[]): void;
+  made(name: ResourceName, id: string): void;
+  /** Certain: it was never sent, or refused. */
+  notMade(name: ResourceName): void;
+  /** The answer was lost: it may show from now on. */
+  unknown(name: ResourceName): void;
+  gone(kind: string, id: string): void;
+  /** What was tried shows by now, or never will. */
+  seen(): void;
+  /** Nothing is left and nothing can show any more. */
+  clear(): void;
+  /** Creates that may show only later. */
+  readonly unseen: readonly ResourceName[];
+  /** For how long a search may still miss what a create made; `lookedAtMs`: when the latest search began. */
+  unseenMs(name: ResourceName, settleMs: number, lookedAtMs: number): number;
+  /** For how long a search may still miss what an earlier process made, or has removed. */
+  inheritedMs(settleMs: number, lookedAtMs: number): number;
+  save(): Promise<void>;
+}
+
+const empty: JournalState = { claimed: false, ids: {}, tried: [] };
+
+/** One journal for each owner, loaded once. */
+export interface Journals {
+  of(owner: Owner): Promise<Journal>;
+  forget(owner: Owner): void;
+}
+
+/** `nowMs` counts since any start. */
+export function createJournals(store: JournalStore, nowMs: () => number): Journals {
+  const startedAtMs = nowMs();
+  const journals = new Map<string, Promise<Journal>>();
+
+  async function open(owner: Owner): Promise<Journal> {
+    const stored = await store.load(owner);
+    return createJournal(store, owner, stored, startedAtMs, nowMs);
+  }
+
+  return {
+    of(owner) {
+      const known = journals.get(owner.service);
+      if (known !== undefined) return known;
+      const opening = open(owner);
+      journals.set(owner.service, opening);
+      opening.catch(() => journals.delete(owner.service));
+      return opening;
+    },
+    forget: ({ service }) => void journals.delete(service),
+  };
+}
+
+function createJournal(
+  store: JournalStore,
+  owner: Owner,
+  stored: JournalState | undefined,
+  startedAtMs: number,
+  nowMs: () => number,
+): Journal {
+  let state = stored ?? empty;
+  let saved = JSON.stringify(state);
+  let everClaimed = state.claimed;
+  /** Since when what a create made may not show yet. */
+  const unseenSince = new Map(state.tried.map((name) => [name, startedAtMs]));
+
+  /** The search must have begun late enough, not the decision. */
+  function leftMs(since: number | undefined, settleMs: number, lookedAtMs: number): number {
+    if (since === undefined || lookedAtMs >= since + settleMs) return 0;
+    return Math.max(1, since + settleMs - nowMs());
+  }
+  const without = (name: ResourceName) => state.tried.filter((one) => one !== name);
+
+  return {
+    get state() {
+      return state;
+    },
+    get isFirstClaim() {
+      return !everClaimed;
+    },
+    intend(names) {
+      state = { ...state, claimed: true, tried: [...new Set([...state.tried, ...names])] };
+    },
+    made(name, id) {
+      state = { claimed: true, ids: { ...state.ids, [name]: id }, tried: without(name) };
+    },
+    notMade(name) {
+      if (unseenSince.has(name)) return;
+      state = { ...state, tried: without(name) };
+    },
+    unknown(name) {
+      unseenSince.set(name, nowMs());
+    },
+    gone(kind, id) {
+      const left = Object.entries(state.ids).filter(([name, one]) => one !== id || kindOf(name) !== kind);
+      if (left.length < Object.keys(state.ids).length) state = { ...state, ids: Object.fromEntries(left) };
+    },
+    seen() {
+      unseenSince.clear();
+      if (state.tried.length > 0) state = { ...state, tried: [] };
+    },
+    clear() {
+      unseenSince.clear();
+      state = empty;
+    },
+    get unseen() {
+      return [...unseenSince.keys()];
+    },
+    unseenMs: (name, settleMs, lookedAtMs) => leftMs(unseenSince.get(name), settleMs, lookedAtMs),
+    inheritedMs: (settleMs, lookedAtMs) => leftMs(stored?.claimed ? startedAtMs : undefined, settleMs, lookedAtMs),
+    async save() {
+      const text = JSON.stringify(state);
+      if (text === saved) return;
+      await store.save(owner, state);
+      saved = text;
+      everClaimed ||= state.claimed;
+    },
+  };
+}

@@ -1,0 +1,116 @@
+import type { Documents } from './document.ts';
+import type { Inventory } from './inventory.ts';
+import type { Journal } from './journal.ts';
+import {
+  type DocumentType,
+  identityOf,
+  isOwnedBy,
+  type Kind,
+  kindOf,
+  type Owner,
+  type Query,
+  type Want,
+} from './resource.ts';
+
+export interface KnowledgeParts {
+  readonly inventory: Inventory;
+  readonly documents: Documents;
+  readonly documentTypes: ReadonlyMap<string, DocumentType>;
+  readonly kinds: ReadonlyMap<string, Kind>;
+  readonly auditMs: number;
+  nowMs(): number;
+}
+
+/** Whom to plan for. */
+export interface Subject {
+  readonly owner: Owner;
+  readonly wants: readonly Want[];
+  readonly journal: Journal;
+  readonly removing: boolean;
+  readonly adopting: boolean;
+}
+
+/** Reads what has to be read before an owner can be planned for, and no more. Throws the CloudError of a read. */
+export interface Knowledge {
+  audit(): Promise<void>;
+  refresh(subject: Subject): Promise<void>;
+  /** Reads by all known ids and by marks, so that their absence is proved. */
+  prove(owner: Owner, journal: Journal): Promise<void>;
+  /** The next read of this owner searches by marks. */
+  searchNext(owner: Owner): void;
+}
+
+/** By ids, and then by marks. */
+const maxLooks = 2;
+
+export function createKnowledge(parts: KnowledgeParts): Knowledge {
+  const { inventory, documents, documentTypes, kinds } = parts;
+  const searches = new Set<string>();
+
+  const audit = async () => {
+    await Promise.all([inventory.audit(), documents.audit()]);
+  };
+
+  /** All ids that are known of an owner, but for parts. */
+  function idsOf({ owner, wants, journal }: Pick<Subject, 'owner' | 'wants' | 'journal'>): Query['ids'] {
+    const ids = new Map<string, { readonly kind: string; readonly id: string }>();
+    const add = (kind: string, id: string) => void ids.set(identityOf({ kind, id }), { kind, id });
+    for (const one of inventory.all()) if (isOwnedBy(one, owner)) add(one.kind, one.id);
+    for (const [name, id] of Object.entries(journal.state.ids)) add(kindOf(name), id);
+    for (const { kind, use } of wants) if (use !== undefined) add(kind, use.id);
+    return [...ids.values()];
+  }
+
+  /** A listing of everything does not show what is not marked, and proves nothing about what is recorded. */
+  function missing({ owner, wants, journal, adopting }: Subject): 'nothing' | 'ids' | 'all' {
+    const look = inventory.lookOf(owner);
+    const used = wants.flatMap(({ kind, use }) => (use === undefined ? [] : [{ kind, id: use.id }]));
+    const recorded = Object.entries(journal.state.ids).map(([name, id]) => ({ kind: kindOf(name), id }));
+    const isUnknown = (one: { readonly kind: string; readonly id: string }) =>
+      inventory.get(identityOf(one)) === undefined;
+    const hasNone = !inventory.all().some((one) => isOwnedBy(one, owner));
+    const inOwnKinds = wants.some(({ kind }) => kinds.get(kind)?.document === undefined);
+    const isUnrecorded = recorded.length === 0 && !journal.isFirstClaim;
+    if (!look?.searched) {
+      if (hasNone && inOwnKinds && (adopting || isUnrecorded)) return 'all';
+      // Its id shows nothing: what came in its place has its marks.
+      if (recorded.some((one) => isUnknown(one) && look?.ids.has(identityOf(one)))) return 'all';
+    }
+    return [...recorded, ...used].some((one) => isUnknown(one) && !look?.ids.has(identityOf(one))) ? 'ids' : 'nothing';
+  }
+
+  async function look(subject: Subject, search: boolean): Promise<void> {
+    const { owner, wants, removing } = subject;
+    const slots = wants.flatMap(({ slot }) => slot ?? []);
+    await inventory.look({ owner, ids: idsOf(subject), slots, search, removing });
+    searches.delete(owner.service);
+  }
+
+  return {
+    audit,
+    async refresh(subject) {
+      const { owner, wants, journal } = subject;
+      const { auditedAtMs } = inventory;
+      if (auditedAtMs === undefined || parts.nowMs() - auditedAtMs >= parts.auditMs) await audit();
+      const shared = new Set([...kinds.values()].filter(({ merge }) => merge !== undefined).map(({ kind }) => kind));
+      const wanted = new Set([...wants.map(({ kind }) => kind), ...shared]);
+      for (let tries = 0; tries < maxLooks; tries += 1) {
+        const what = missing(subject);
+        if (what === 'nothing' && !inventory.isStale(owner, wanted)) break;
+        const isUnanswered = journal.state.tried.some((name) => journal.state.ids[name] === undefined);
+        const isLost = isUnanswered || journal.unseen.length > 0 || searches.has(owner.service);
+        await look(subject, what === 'all' || isLost || subject.adopting);
+      }
+      await documents.refresh(
+        wants.flatMap((want) => {
+          const type = documentTypes.get(kinds.get(want.kind)?.document ?? '');
+          return type === undefined ? [] : [{ type, name: type.name({ want }) }];
+        }),
+      );
+    },
+    prove: (owner, journal) => look({ owner, journal, wants: [], removing: true, adopting: false }, true),
+    searchNext: ({ service }) => {
+      searches.add(service);
+    },
+  };
+}

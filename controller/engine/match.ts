@@ -1,0 +1,121 @@
+import type { JournalState } from './journal.ts';
+import { type Ownership, ownershipOf } from './owner.ts';
+import { type Found, identityOf, type Kind, nameOf, type Owner, type ResourceName } from './resource.ts';
+
+export interface MatchInput {
+  readonly kinds: ReadonlyMap<string, Kind>;
+  readonly owner: Owner;
+  readonly found: readonly Found[];
+  readonly journal: JournalState;
+  /** The key of what the classic controller made for this owner. */
+  readonly adopts?: ((found: Found) => string | undefined) | undefined;
+}
+
+/** Which found resource is which of ours. */
+export interface Match extends Ownership {
+  /** Ours of that name, the one that serves best first: several where the answer of a create was lost. */
+  candidates(name: ResourceName): readonly Found[];
+  /** Ours, and known by a name. */
+  readonly ours: readonly Found[];
+  /** Ours, and without our marks: adopted, or stripped by hand. */
+  readonly unmarked: ReadonlySet<Found>;
+  /** Recorded, unmarked, and nothing proves it ours. */
+  readonly estranged: readonly Found[];
+  /** Everything found. */
+  readonly all: readonly Found[];
+  /** Under which names the journal keeps it. */
+  recordedNames(found: Found): readonly ResourceName[];
+  /** What holds that slot. */
+  holderOf(slot: string): Found | undefined;
+  /** Ours, and refers to that one; loose references are left out unless they prove whose it is. */
+  referrers(target: Found): readonly Found[];
+}
+
+/** Pure. */
+export function matchFound(input: MatchInput): Match {
+  const { kinds, found, journal } = input;
+  const ownership = ownershipOf(input);
+  const unmarked = new Set<Found>();
+  const byName = new Map<ResourceName, Found[]>();
+  const slots = new Map<string, Found>();
+
+  /** The key under which it is ours. */
+  function keyOf(one: Found): string | undefined {
+    if (one.retained === true) return undefined;
+    const stripped = ownership.isStripped(one);
+    if (stripped) unmarked.add(one);
+    if (ownership.isOurs(one)) return stripped ? (one.key ?? recordedKey(one, journal)) : one.key;
+    if (one.owner !== undefined || ownership.containerOf(one) !== undefined) return undefined;
+    const key = input.adopts?.(one);
+    if (key !== undefined) unmarked.add(one);
+    return key;
+  }
+  function add(one: Found, key: string): void {
+    const name = nameOf({ kind: one.kind, key });
+    const same = byName.get(name);
+    if (same === undefined) byName.set(name, [one]);
+    else if (!same.includes(one)) same.push(one);
+  }
+  for (const one of found) {
+    const key = keyOf(one);
+    if (key !== undefined) add(one, key);
+    for (const slot of one.slots ?? []) {
+      const holder = slots.get(slot);
+      if (holder === undefined || holder.status === 'deleting') slots.set(slot, one);
+    }
+  }
+  // Parts of what is adopted are ours with it.
+  for (const one of found) {
+    const container = ownership.containerOf(one);
+    if (container !== undefined && unmarked.has(container) && one.key !== undefined && one.owner === undefined)
+      add(one, one.key);
+  }
+
+  for (const [name, same] of byName)
+    same.sort((a, b) => rankOf(name, a, journal) - rankOf(name, b, journal) || byId(a, b));
+  const isOurs = (one: Found) => ownership.isOurs(one) || isAdopted(one);
+  const isAdopted = (one: Found): boolean => {
+    if (unmarked.has(one)) return true;
+    const container = ownership.containerOf(one);
+    return one.owner === undefined && container !== undefined && unmarked.has(container);
+  };
+
+  const referrers = new Map<string, Found[]>();
+  for (const one of found) {
+    if (!isOurs(one)) continue;
+    for (const ref of one.refs ?? []) {
+      if (ref.loose && !ref.proof) continue;
+      const list = referrers.get(identityOf(ref));
+      if (list === undefined) referrers.set(identityOf(ref), [one]);
+      else list.push(one);
+    }
+  }
+  return {
+    ...ownership,
+    isOurs,
+    candidates: (name) => byName.get(name) ?? [],
+    ours: [...byName.values()].flat(),
+    unmarked,
+    estranged: found.filter((one) => ownership.isEstranged(one) && !unmarked.has(one) && kinds.has(one.kind)),
+    all: found,
+    recordedNames: ({ kind, id }) =>
+      Object.keys(journal.ids).filter((name) => journal.ids[name] === id && name.startsWith(`${kind}/`)),
+    holderOf: (slot) => slots.get(slot),
+    referrers: (target) => referrers.get(identityOf(target)) ?? [],
+  };
+}
+
+function recordedKey({ kind, id }: Found, { ids }: JournalState): string | undefined {
+  const name = Object.keys(ids).find((one) => ids[one] === id && one.startsWith(`${kind}/`));
+  return name?.slice(kind.length + 1);
+}
+
+/** The recorded one serves; one that goes or has failed serves worst. */
+function rankOf(name: ResourceName, one: Found, { ids }: JournalState): number {
+  const worst = one.status === 'deleting' ? 8 : one.status === 'failed' ? 4 : 0;
+  return worst + (ids[name] === one.id ? 0 : 2) + (one.address === undefined ? 1 : 0);
+}
+
+function byId(a: Found, b: Found): number {
+  return a.id.localeCompare(b.id, 'en', { numeric: true });
+}

@@ -1,0 +1,84 @@
+import type { Step } from './step.ts';
+
+/** Names in an order in which each comes after what it needs. Throws where they need each other in a circle. Pure. */
+export function inOrder<T>(items: readonly T[], nameOf: (item: T) => string, needsOf: (item: T) => readonly string[]) {
+  const byName = new Map(items.map((item) => [nameOf(item), item]));
+  const ordered: T[] = [];
+  const state = new Map<string, 'open' | 'done'>();
+  function visit(item: T, path: readonly string[]): void {
+    const name = nameOf(item);
+    if (state.get(name) === 'done') return;
+    if (state.get(name) === 'open') throw new Error(`a circle: ${[...path, name].join(' needs ')}`);
+    state.set(name, 'open');
+    for (const need of needsOf(item)) {
+      const needed = byName.get(need);
+      if (needed !== undefined) visit(needed, [...path, name]);
+    }
+    state.set(name, 'done');
+    ordered.push(item);
+  }
+  for (const item of items) visit(item, []);
+  return ordered;
+}
+
+/** Which step waits for which, while a plan is made. */
+export interface StepGraph {
+  /** `step` starts only after the success of `before`. */
+  require(step: string, before: string): void;
+  /** `step` starts after the end of `before`, however that ends. Left out where it would close a circle. */
+  prefer(step: string, before: string): void;
+  /** Whether `step` waits for `before`, directly or not. */
+  waitsFor(step: string, before: string): boolean;
+  after(step: string): readonly string[];
+  follows(step: string): readonly string[];
+}
+
+export function createStepGraph(): StepGraph {
+  const required = new Map<string, Set<string>>();
+  const preferred: (readonly [step: string, before: string])[] = [];
+  const kept = new Map<string, Set<string>>();
+
+  function add(edges: Map<string, Set<string>>, step: string, before: string): void {
+    const set = edges.get(step);
+    if (set === undefined) edges.set(step, new Set([before]));
+    else set.add(before);
+  }
+  function waitsFor(step: string, before: string, seen = new Set<string>()): boolean {
+    if (step === before) return true;
+    if (seen.has(step)) return false;
+    seen.add(step);
+    for (const edges of [required, kept])
+      for (const one of edges.get(step) ?? []) if (waitsFor(one, before, seen)) return true;
+    return false;
+  }
+  /** Preferences come last: what must be is known by then. */
+  function decide(): void {
+    for (const [step, before] of preferred.splice(0)) {
+      if (!required.get(step)?.has(before) && !waitsFor(before, step)) add(kept, step, before);
+    }
+  }
+  return {
+    require(step, before) {
+      if (step !== before) add(required, step, before);
+    },
+    prefer(step, before) {
+      if (step !== before) preferred.push([step, before]);
+    },
+    waitsFor: (step, before) => step !== before && waitsFor(step, before),
+    after: (step) => [...(required.get(step) ?? [])],
+    follows(step) {
+      decide();
+      return [...(kept.get(step) ?? [])];
+    },
+  };
+}
+
+/** A plan is run only when each of its steps can be reached. Throws otherwise, and names the circle. Pure. */
+export function proveAcyclic(steps: readonly Step[]): void {
+  const early = steps.filter((step) => !step.last).map(({ id }) => id);
+  inOrder(
+    steps,
+    ({ id }) => id,
+    ({ after, follows, last }) => [...after, ...follows, ...(last ? early : [])],
+  );
+}

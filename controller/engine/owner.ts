@@ -1,0 +1,100 @@
+import type { JournalState } from './journal.ts';
+import {
+  everyService,
+  type Found,
+  identityOf,
+  isOwnedBy,
+  type Kind,
+  kindOf,
+  nameOf,
+  type Owner,
+  type ResourceName,
+} from './resource.ts';
+
+export interface OwnershipInput {
+  readonly kinds: ReadonlyMap<string, Kind>;
+  readonly owner: Owner;
+  readonly found: readonly Found[];
+  readonly journal: JournalState;
+}
+
+/** Whose the found resources are. */
+export interface Ownership {
+  /** Provably of this owner, or of all Services of its cluster. */
+  isOurs(found: Found): boolean;
+  /** Recorded and unmarked, and something that is marked refers to it, or is in it: its marks were stripped. */
+  isStripped(found: Found): boolean;
+  /** Recorded, unmarked, and nothing proves it. */
+  isEstranged(found: Found): boolean;
+  containerOf(found: Found): Found | undefined;
+}
+
+/** Ownership is proved by marks, by the marks of the container, or by the journal together with marks nearby. Pure. */
+export function ownershipOf({ kinds, owner, found, journal }: OwnershipInput): Ownership {
+  const byIdentity = new Map(found.map((one) => [identityOf(one), one]));
+  const recorded = new Set(
+    Object.entries(journal.ids).flatMap(([name, id]) =>
+      isUseName(name) ? [] : identityOf({ kind: kindOf(name), id }),
+    ),
+  );
+  const marked = (one: Found): boolean =>
+    one.owner !== undefined &&
+    one.owner.cluster === owner.cluster &&
+    (one.owner.service === owner.service || one.owner.service === everyService);
+
+  function containerOf(one: Found): Found | undefined {
+    const kind = kinds.get(one.kind)?.within;
+    return kind === undefined || one.within === undefined
+      ? undefined
+      : byIdentity.get(identityOf({ kind, id: one.within }));
+  }
+
+  /** Identities of what marked resources of this owner refer to or are in. */
+  const nearMarked = new Set<string>();
+  for (const one of found) {
+    if (!isOwnedBy(one, owner)) continue;
+    for (const ref of one.refs ?? []) nearMarked.add(identityOf(ref));
+    const container = containerOf(one);
+    if (container !== undefined) nearMarked.add(identityOf(container));
+  }
+  const refersToMarked = (one: Found): boolean =>
+    (one.refs ?? []).some((ref) => {
+      const target = byIdentity.get(identityOf(ref));
+      return target !== undefined && isOwnedBy(target, owner);
+    });
+
+  function isUnmarkedRecord(one: Found): boolean {
+    return one.owner === undefined && one.retained !== true && recorded.has(identityOf(one));
+  }
+
+  function isStripped(one: Found): boolean {
+    if (!isUnmarkedRecord(one) || containerOf(one) !== undefined) return false;
+    return nearMarked.has(identityOf(one)) || refersToMarked(one);
+  }
+
+  function isOurs(one: Found): boolean {
+    if (one.retained === true) return false;
+    if (one.owner !== undefined) return marked(one);
+    const container = containerOf(one);
+    if (container === undefined) return isStripped(one);
+    if (isOurs(container) || recorded.has(identityOf(one))) return true;
+    // Its place was free when its create was sent, and the answer was lost.
+    return journal.ids[useName(container)] !== undefined && journal.tried.includes(nameOf(one));
+  }
+
+  return {
+    isOurs,
+    isStripped,
+    isEstranged: (one) => isUnmarkedRecord(one) && containerOf(one) === undefined && !isStripped(one),
+    containerOf,
+  };
+}
+
+/** Under which name the journal keeps a container that others made and that parts of ours are in. */
+export function useName(container: { readonly kind: string; readonly id: string }): string {
+  return `${container.kind}/use:${container.id}`;
+}
+
+export function isUseName(name: ResourceName): boolean {
+  return name.includes('/use:');
+}

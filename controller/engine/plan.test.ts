@@ -1,0 +1,212 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import { matchFound } from './match.ts';
+import { inOrder } from './order.ts';
+import { makePlan, type PlanInput } from './plan.ts';
+import { type Found, type Kind, nameOf, type Want } from './resource.ts';
+import type { Step } from './step.ts';
+
+const owner = { cluster: 'c1', service: 'u1' };
+const kindNamed = (kind: string, more: Partial<Kind> = {}): Kind => ({
+  kind,
+  again: 'safe',
+  compare(found, spec) {
+    const { value, first } = spec as { value: string; first: 'make' | 'break' | undefined };
+    if (found.body === value) return { same: true };
+    return first === undefined
+      ? { changes: [{ what: 'value', summary: value, phase: 'set' }] }
+      : { replace: `${found.body} to ${value}`, first };
+  },
+  ...more,
+});
+const want = (kind: string, value: string, more: Partial<Want> & { first?: 'make' | 'break' } = {}): Want => {
+  const { first, ...rest } = more;
+  return { kind, key: 'k', summary: kind, spec: { value, first }, ...rest };
+};
+const found = (kind: string, body: string, more: Partial<Found> = {}): Found => {
+  return { kind, id: `${kind}-1`, owner, key: 'k', status: 'ready', body, ...more };
+};
+const refTo = (kind: string, more: object = {}) => ({ role: kind, kind, id: `${kind}-1`, ...more });
+
+function planOf(kinds: readonly Kind[], wants: readonly Want[], all: readonly Found[], more: Partial<PlanInput> = {}) {
+  const byName = new Map(kinds.map((kind) => [kind.kind, kind]));
+  const journal = { claimed: true, ids: {}, tried: [] };
+  return makePlan({
+    kinds: byName,
+    documents: new Map(),
+    match: matchFound({ kinds: byName, owner, found: all, journal }),
+    wants,
+    refusals: [],
+    removing: false,
+    retain: false,
+    mayChangeAddress: true,
+    unseenMs: () => 0,
+    specOf: (one) => one.spec,
+    mayDrop: () => 'yes',
+    isWanted: () => false,
+    isWithoutEffect: () => false,
+    ...more,
+  });
+}
+/** Steps in an order in which they can be sent. */
+function orderOf({ steps }: { readonly steps: readonly Step[] }): readonly string[] {
+  const early = steps.filter(({ last }) => !last).map(({ id }) => id);
+  const ordered = inOrder(
+    steps,
+    ({ id }) => id,
+    ({ after, follows, last }) => [...after, ...follows, ...(last ? early : [])],
+  );
+  return ordered.map(({ id }) => id);
+}
+
+describe('a plan', () => {
+  it('breaks what refers to a resource that is replaced before its replacement is there', () => {
+    const kinds = [kindNamed('pool'), kindNamed('listener')];
+    const wants = [want('pool', 'b', { first: 'break' }), want('listener', 'x', { needs: ['pool/k'] })];
+    const plan = planOf(kinds, wants, [found('pool', 'a'), found('listener', 'x', { refs: [refTo('pool')] })]);
+    assert.deepEqual(orderOf(plan), [
+      'delete listener listener-1',
+      'delete pool pool-1',
+      'create pool/k',
+      'create listener/k',
+    ]);
+  });
+
+  it('replaces nothing that something with an address refers to, without consent', () => {
+    const kinds = [kindNamed('pool'), kindNamed('listener')];
+    const wants = [want('pool', 'b', { first: 'break' }), want('listener', 'x', { needs: ['pool/k'] })];
+    const all = [found('pool', 'a'), found('listener', 'x', { refs: [refTo('pool')], address: '1.1.1.1' })];
+    const plan = planOf(kinds, wants, all, { mayChangeAddress: false });
+    assert.deepEqual(
+      [plan.steps, plan.refusals.map(({ reason, name }) => [reason, name])],
+      [[], [['AddressWouldChange', 'pool/k']]],
+    );
+  });
+
+  it('leaves alone what refers loosely to a resource that is replaced', () => {
+    const kinds = [kindNamed('pool'), kindNamed('address')];
+    const wants = [want('pool', 'b', { first: 'break' }), want('address', 'x', { needs: ['pool/k'] })];
+    const all = [found('pool', 'a'), found('address', 'x', { refs: [refTo('pool', { loose: true })] })];
+    assert.deepEqual(orderOf(planOf(kinds, wants, all)), ['delete pool pool-1', 'create pool/k']);
+  });
+
+  it('fails loudly where resources need each other in a circle', () => {
+    const wants = [want('a', '1', { needs: ['b/k'] }), want('b', '1', { needs: ['a/k'] })];
+    assert.throws(() => planOf([kindNamed('a'), kindNamed('b')], wants, []), /a circle: a\/k needs b\/k needs a\/k/);
+  });
+
+  it('takes away what proves ownership after what it proves, even where the reference is loose', () => {
+    const kinds = [kindNamed('group'), kindNamed('rule')];
+    const all = [found('group', 'g'), found('rule', 'r', { refs: [refTo('group', { loose: true, proof: true })] })];
+    const plan = planOf(kinds, [], all, { removing: true });
+    assert.deepEqual(orderOf(plan), ['delete rule rule-1', 'delete group group-1']);
+    assert.deepEqual(plan.steps.find(({ id }) => id === 'delete group group-1')?.after, ['delete rule rule-1']);
+  });
+
+  it('needs no step for parts that go with their container, and refuses to take parts of others along', () => {
+    const kinds = [kindNamed('lb'), kindNamed('part', { within: 'lb' })];
+    const { owner: _, ...unmarked } = found('part', 'p', { within: 'lb-1' });
+    assert.deepEqual(orderOf(planOf(kinds, [], [found('lb', 'x'), unmarked], { removing: true })), ['delete lb lb-1']);
+    const guest = found('part', 'p', { within: 'lb-1', id: 'guest', owner: { cluster: 'c1', service: 'u2' } });
+    const plan = planOf(kinds, [], [found('lb', 'x'), guest], { removing: true });
+    assert.deepEqual([plan.steps, plan.refusals.map(({ reason }) => reason)], [[], ['InUse']]);
+  });
+
+  it('waits for what the cloud works on, and for what is going', () => {
+    const kinds = [kindNamed('lb', { locks: true }), kindNamed('part', { within: 'lb' })];
+    const pending = found('lb', 'x', { status: 'pending', operation: 'op' });
+    const wants = [want('lb', 'y'), want('part', 'p', { within: 'lb/k' })];
+    const plan = planOf(kinds, wants, [pending]);
+    assert.deepEqual([plan.steps, plan.waits.map(({ name, operation }) => [name, operation])], [[], [['lb/k', 'op']]]);
+    const going = planOf(kinds, wants, [found('lb', 'x', { status: 'deleting' })]);
+    assert.deepEqual([going.steps, going.waits.length], [[], 1]);
+  });
+
+  it('prints what follows a create, from what a create leaves', () => {
+    const kinds = [kindNamed('lb', { fresh: () => ({ body: 'default' }) })];
+    assert.deepEqual(orderOf(planOf(kinds, [want('lb', 'special')], [])), ['create lb/k', 'update lb/k  value']);
+  });
+
+  it('takes as good what was adopted, as long as it carries no mark', () => {
+    const kinds = [kindNamed('lb', { mark: async () => ({}) })];
+    const { owner: _, ...classic } = found('lb', 'theirs');
+    const match = matchFound({
+      kinds: new Map([['lb', kinds[0]!]]),
+      owner,
+      found: [classic],
+      journal: { claimed: false, ids: {}, tried: [] },
+      adopts: () => 'k',
+    });
+    const wants = [want('lb', 'ours', { asGood: [{ value: 'theirs' }] })];
+    assert.deepEqual(orderOf(planOf(kinds, wants, [classic], { match })), ['mark lb lb-1']);
+  });
+
+  it('marks what was adopted before it changes it, and leaves alone what is retained', () => {
+    const kinds = [kindNamed('lb', { mark: async () => ({}) })];
+    const { owner: _, ...classic } = found('lb', 'theirs');
+    const journal = { claimed: false, ids: {}, tried: [] };
+    const byName = new Map([['lb', kinds[0]!]]);
+    const match = matchFound({ kinds: byName, owner, found: [classic], journal, adopts: () => 'k' });
+    const plan = planOf(kinds, [want('lb', 'ours')], [classic], { match });
+    assert.deepEqual(plan.steps.find((step) => step.do === 'update')?.after, ['mark lb lb-1']);
+    const retained = found('lb', 'x', { retained: true });
+    assert.deepEqual(planOf(kinds, [], [retained], { removing: true }).steps, []);
+    assert.deepEqual(orderOf(planOf(kinds, [want('lb', 'x')], [retained])), ['create lb/k']);
+  });
+
+  it('is plain data without circles, says the same when made again, and names only what is ours', () => {
+    const names = ['a', 'b', 'c', 'd'];
+    const resource = fc.record({
+      kind: fc.constantFrom(...names),
+      value: fc.constantFrom('x', 'y'),
+      first: fc.constantFrom('make', 'break', undefined),
+      slot: fc.option(fc.constantFrom('s', 't'), { nil: undefined }),
+      isThere: fc.boolean(),
+      body: fc.constantFrom('x', 'y'),
+      status: fc.constantFrom('ready', 'ready', 'failed', 'pending', 'deleting'),
+      isWanted: fc.boolean(),
+      isOurs: fc.constantFrom(true, true, false),
+      address: fc.option(fc.constant('1.1.1.1'), { nil: undefined }),
+      needs: fc.subarray(names),
+      refs: fc.subarray(names),
+    });
+    fc.assert(
+      fc.property(fc.uniqueArray(resource, { selector: ({ kind }) => kind }), fc.boolean(), (all, mayChangeAddress) => {
+        const earlier = (kind: string, list: readonly string[]) => list.filter((one) => one < kind);
+        const there = all
+          .filter(({ isThere }) => isThere)
+          .map((one) =>
+            found(one.kind, one.body, {
+              status: one.status as 'ready',
+              refs: earlier(one.kind, one.refs).map((kind) => refTo(kind)),
+              ...(one.slot !== undefined && { slots: [one.slot] }),
+              ...(one.address !== undefined && { address: one.address }),
+              ...(!one.isOurs && { owner: { cluster: 'c2', service: 'u1' } }),
+            }),
+          );
+        const wants = all
+          .filter(({ isWanted }) => isWanted)
+          .map(({ kind, value, first, slot, needs }) =>
+            want(kind, value, {
+              needs: earlier(kind, needs).map((one) => `${one}/k`),
+              ...(first !== undefined && { first: first as 'make' }),
+              ...(slot !== undefined && { slot }),
+            }),
+          );
+        const kinds = names.map((kind) => kindNamed(kind));
+        const plan = planOf(kinds, wants, there, { mayChangeAddress });
+        assert.equal(orderOf(plan).length, plan.steps.length);
+        assert.deepEqual(JSON.parse(JSON.stringify(plan.steps)).length, plan.steps.length);
+        assert.deepEqual(planOf(kinds, wants, there, { mayChangeAddress }), plan);
+        for (const { found: one, do: what } of plan.steps) {
+          if (one !== undefined && one.id !== '') assert.deepEqual(one.owner, owner);
+          if (what === 'delete' && !mayChangeAddress) assert.equal(one!.address, undefined);
+        }
+        const created = plan.steps.filter((step) => step.do === 'create').map(({ want: one }) => nameOf(one!));
+        assert.equal(new Set(created).size, created.length);
+      }),
+      { numRuns: 1000 },
+    );
+  });
+});

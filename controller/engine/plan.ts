@@ -1,0 +1,199 @@
+import { type DecideInput, type Decisions, decide, needsOf } from './decide.ts';
+import { createDrafts, finish } from './drafts.ts';
+import { proveAcyclic } from './order.ts';
+import { planRemovals, type Removal } from './removals.ts';
+import {
+  type Change,
+  type DocumentType,
+  type Found,
+  type Kind,
+  nameOf,
+  type Refusal,
+  type ResourceName,
+  type Want,
+} from './resource.ts';
+import type { Plan, Wait } from './step.ts';
+
+export interface PlanInput extends DecideInput {
+  readonly documents: ReadonlyMap<string, DocumentType>;
+  /** What the cloud cannot do of what is asked for. */
+  readonly refusals: readonly Refusal[];
+  /** Everything goes. */
+  readonly removing: boolean;
+  /** With `removing`: what can be marked stays, without our marks. */
+  readonly retain: boolean;
+  /** Whether something that all Services share may go: `later` = not every Service is declared yet. */
+  mayDrop(found: Found): 'yes' | 'no' | 'later';
+  /** Whether any Service wants that shared one. */
+  isWanted(name: ResourceName): boolean;
+}
+
+const phases = ['grow', 'set', 'shrink'] as const;
+
+/** Makes steps of the difference between what is wanted and what is found. Pure; throws where they need a circle. */
+export function makePlan(input: PlanInput): Plan {
+  const { kinds, match } = input;
+  const decisions = decide(input);
+  const drafts = createDrafts(input);
+  const { graph } = drafts;
+  /** The step that makes a resource. */
+  const makers = new Map<ResourceName, string>();
+  const insides = new Map<string, Want[]>();
+  /** Steps that change a resource which is there. */
+  const changers = new Map<ResourceName, string[]>();
+  const unavailable = new Set<ResourceName>();
+  const replaced: Removal[] = [];
+
+  function afterNeeds(step: string, want: Want): void {
+    for (const need of needsOf(want)) {
+      const maker = makers.get(need);
+      if (maker !== undefined) graph.require(step, maker);
+      if (need !== want.within) for (const changer of changers.get(need) ?? []) graph.prefer(step, changer);
+    }
+  }
+
+  function specified(want: Want, standing: Found | undefined): Want {
+    return kinds.get(want.kind)?.merge === undefined ? want : { ...want, spec: input.specOf(want, standing) };
+  }
+
+  /** The create of the container takes it along, unless it needs something that has to wait for that create. */
+  function inlined(want: Want, kind: Kind): string | undefined {
+    const composite = want.within === undefined ? undefined : makers.get(want.within);
+    if (!kind.inline || composite === undefined || !composite.startsWith('create ')) return undefined;
+    const needed = needsOf(want).flatMap((need) => makers.get(need) ?? []);
+    if (needed.some((step) => step !== composite && graph.waitsFor(step, composite))) return undefined;
+    for (const step of needed) graph.require(composite, step);
+    insides.set(composite, [...(insides.get(composite) ?? []), want]);
+    return composite;
+  }
+
+  function create(want: Want, kind: Kind, why: string | undefined): string {
+    const name = nameOf(want);
+    const summary = why === undefined ? `create ${want.summary}` : `create ${want.summary} again: ${why}`;
+    if (kind.document !== undefined) {
+      const step = drafts.edit({ want }, { put: specified(want, undefined) }, name, summary);
+      afterNeeds(step, want);
+      return step;
+    }
+    const composite = inlined(want, kind);
+    if (composite !== undefined) return composite;
+    const container = want.within === undefined ? undefined : decisions.bound.get(want.within);
+    const host =
+      container === undefined ? undefined : match.all.find((one) => one.kind === kind.within && one.id === container);
+    const unmarked = host !== undefined && !match.isOurs(host);
+    const step = drafts.add({
+      id: `create ${name}`,
+      do: 'create',
+      kind: want.kind,
+      name,
+      want: specified(want, undefined),
+      ...(unmarked && { unmarked }),
+      summary,
+    });
+    afterNeeds(step, want);
+    followFresh(want, kind, step);
+    return step;
+  }
+
+  /** Changes that a create leaves to be done. */
+  function followFresh(want: Want, kind: Kind, maker: string): void {
+    const left = kind.fresh?.(want);
+    if (left === undefined) return;
+    const found: Found = { kind: want.kind, id: '', key: want.key, status: 'ready', body: left.body };
+    const compared = kind.compare(found, want.spec, (role) => left.points?.[role] ?? []);
+    if (!('changes' in compared)) return;
+    const steps = change(want, found, compared.changes);
+    for (const step of steps) graph.require(step, maker);
+    // What needs it waits for them, too: no traffic for a group without members.
+    changers.set(nameOf(want), steps);
+  }
+
+  function change(want: Want, found: Found, changes: readonly Change[]): string[] {
+    const name = nameOf(want);
+    const ordered = phases.flatMap((phase) => changes.filter((one) => one.phase === phase));
+    const ids = new Map<string, string>();
+    for (const one of ordered) {
+      const step = drafts.add({
+        id: `update ${name} ${found.id} ${one.what}`,
+        do: 'update',
+        kind: want.kind,
+        name,
+        want,
+        found,
+        change: one,
+        summary: one.summary,
+      });
+      for (const other of ordered) {
+        const before = ids.get(other.what);
+        if (before === undefined || other === one) continue;
+        const isNeeded = one.after?.includes(other.what) || (one.phase === 'shrink' && other.phase === 'grow');
+        if (isNeeded) graph.require(step, before);
+        else graph.prefer(step, before);
+      }
+      afterNeeds(step, want);
+      ids.set(one.what, step);
+    }
+    return [...ids.values()];
+  }
+
+  for (const want of decisions.wants) {
+    const name = nameOf(want);
+    const kind = kinds.get(want.kind)!;
+    const decision = decisions.of.get(name)!;
+    if (decision.is === 'blocked' || needsOf(want).some((need) => unavailable.has(need))) {
+      unavailable.add(name);
+      continue;
+    }
+    if (decision.is === 'used') continue;
+    if (decision.is === 'create') {
+      const step = create(want, kind, undefined);
+      makers.set(name, step);
+      if (decision.freeing !== undefined) replaced.push({ found: decision.freeing, for: step, first: 'break' });
+    } else if (decision.is === 'replace') {
+      const { found, why, first, freeing } = decision;
+      const step = create(want, kind, why);
+      makers.set(name, step);
+      if (freeing !== undefined) replaced.push({ found: freeing, for: step, first: 'break' });
+      if (kind.document === undefined) replaced.push({ found, for: step, first, why });
+    } else {
+      const { found, changes, isMarked } = decision;
+      const steps: string[] = [];
+      if (!isMarked && kind.mark !== undefined) {
+        const mark = { id: `mark ${found.kind} ${found.id}`, do: 'mark', as: 'ours', kind: want.kind, name } as const;
+        const step = drafts.add({ ...mark, want, found, summary: `take over ${want.summary}` });
+        // It is ours first of all: a crash must not leave changes on what looks foreign.
+        makers.set(name, step);
+        afterNeeds(step, want);
+      }
+      if (changes.length > 0 && kind.document !== undefined) {
+        const summary = changes.map((one) => one.summary).join(', ');
+        const step = drafts.edit({ found }, { put: specified(want, found) }, name, summary);
+        afterNeeds(step, want);
+        steps.push(step);
+      } else steps.push(...change(want, found, changes));
+      const marker = makers.get(name);
+      if (marker !== undefined) for (const step of steps) graph.require(step, marker);
+      changers.set(name, steps);
+    }
+  }
+  const removals = planRemovals(input, decisions, drafts, replaced);
+  const steps = finish(drafts, insides);
+  proveAcyclic(steps);
+  return {
+    steps,
+    refusals: [...input.refusals, ...decisions.refusals, ...removals.refusals, ...estrangedOf(input, decisions)],
+    waits: [...decisions.waits, ...removals.waits] satisfies readonly Wait[],
+    bound: Object.fromEntries(decisions.bound),
+  };
+}
+
+/** What was recorded and cannot be proved ours stays, and is named. */
+function estrangedOf({ match }: PlanInput, { refusals }: Decisions): readonly Refusal[] {
+  const named = new Set(refusals.map(({ name }) => name));
+  return match.estranged.flatMap((one): Refusal[] => {
+    const [name] = match.recordedNames(one);
+    if (name === undefined || named.has(name)) return [];
+    const message = `${one.kind} ${one.id} is recorded and carries no mark of this Service any more; it stays`;
+    return [{ reason: 'Foreign', name, message }];
+  });
+}

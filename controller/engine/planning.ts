@@ -1,0 +1,87 @@
+import type { Effects } from './effects.ts';
+import type { Inventory } from './inventory.ts';
+import type { Journal } from './journal.ts';
+import type { Knowledge } from './knowledge.ts';
+import { matchFound } from './match.ts';
+import { makePlan } from './plan.ts';
+import type { Request } from './request.ts';
+import { type DocumentType, type Driver, type Found, type Kind, kindOf, type Refusal, type Want } from './resource.ts';
+import type { Shared } from './shared.ts';
+import type { Plan, Wait } from './step.ts';
+
+export interface PlanningParts<D> {
+  readonly driver: Driver<D>;
+  readonly kinds: ReadonlyMap<string, Kind>;
+  readonly documentTypes: ReadonlyMap<string, DocumentType>;
+  readonly inventory: Inventory;
+  readonly knowledge: Knowledge;
+  readonly shared: Shared;
+  readonly effects: Effects;
+  /** Everything that is there. */
+  found(): readonly Found[];
+}
+
+/** Plans for one owner, from what is known. */
+export interface Planning<D> {
+  declare(request: Request<D>): void;
+  /** Reads what has to be read first. Throws the CloudError of a read. */
+  know(request: Request<D>, journal: Journal): Promise<void>;
+  planOf(request: Request<D>, journal: Journal): Plan;
+}
+
+export function createPlanning<D>(parts: PlanningParts<D>): Planning<D> {
+  const { driver, kinds, documentTypes, inventory, knowledge, shared, effects } = parts;
+
+  function desireOf({ desired }: Request<D>): {
+    readonly wants: readonly Want[];
+    readonly refusals: readonly Refusal[];
+  } {
+    return desired === undefined ? { wants: [], refusals: [] } : driver.desire(desired);
+  }
+  function adoptsOf({ adopt, desired }: Request<D>): ((found: Found) => string | undefined) | undefined {
+    if (adopt !== true || desired === undefined || driver.adopts === undefined) return undefined;
+    return (found) => driver.adopts!(found, desired);
+  }
+
+  function planOf(request: Request<D>, journal: Journal): Plan {
+    const { owner, desired } = request;
+    const { wants, refusals } = desireOf(request);
+    const match = matchFound({ kinds, owner, found: parts.found(), journal: journal.state, adopts: adoptsOf(request) });
+    const unseenMs = (name: string) =>
+      journal.unseenMs(name, kinds.get(kindOf(name))?.settleMs ?? 0, inventory.lookedAtMs(owner));
+    const plan = makePlan({
+      ...{ kinds, documents: documentTypes, match, wants, refusals, unseenMs },
+      removing: desired === undefined,
+      retain: request.retain === true,
+      mayChangeAddress: request.mayChangeAddress === true,
+      specOf: shared.specOf,
+      mayDrop: shared.mayDrop,
+      isWanted: shared.isWanted,
+      isWithoutEffect: (subject) => effects.isWithout(owner.service, subject),
+    });
+    // What is not wanted any more, or differs by now, may have been made, and not show yet.
+    const late = journal.unseen.map((name) => ({ name, ms: unseenMs(name) }));
+    if (desired === undefined) {
+      const settleMs = Math.max(0, ...driver.kinds.map((kind) => kind.settleMs ?? 0));
+      late.push({ name: '*', ms: journal.inheritedMs(settleMs, inventory.lookedAtMs(owner)) });
+    }
+    const unseen = late.flatMap(({ name, ms }): Wait[] =>
+      ms > 0 ? [{ name, why: 'what an earlier try may have made does not show yet', ms }] : [],
+    );
+    return { ...plan, waits: [...plan.waits, ...unseen] };
+  }
+
+  async function know(request: Request<D>, journal: Journal): Promise<void> {
+    const { wants } = desireOf(request);
+    await knowledge.refresh({
+      owner: request.owner,
+      wants,
+      journal,
+      removing: request.desired === undefined,
+      adopting: adoptsOf(request) !== undefined && journal.isFirstClaim,
+    });
+  }
+
+  const declare = (request: Request<D>) => shared.declare(request.owner, desireOf(request).wants);
+  return { declare, know, planOf };
+}

@@ -1,0 +1,157 @@
+import { isCloudError } from '../../common/cloud-error.ts';
+import type { Clock } from '../../common/process/clock.ts';
+import { WithheldError } from '../clouds/permit.ts';
+import type { Journals } from './journal.ts';
+import type { Knowledge } from './knowledge.ts';
+import type { Planning } from './planning.ts';
+import { isLeft, type Records } from './records.ts';
+import type { Request, Result } from './request.ts';
+import { type Found, isOwnedBy, type Owner } from './resource.ts';
+import { runPlan } from './run.ts';
+import type { RunParts } from './sender.ts';
+import type { Plan, Step } from './step.ts';
+
+export interface ReconcilerParts<D> {
+  readonly run: RunParts;
+  readonly planning: Planning<D>;
+  readonly knowledge: Knowledge;
+  readonly records: Records;
+  readonly journals: Journals;
+  /** What an owner asks for now. */
+  latest(owner: Owner): Request<D>;
+  found(): readonly Found[];
+  readonly budgetMs: number;
+}
+
+type Answering = (state: Result['state'], againInMs: number | undefined) => Result;
+
+const maxRounds = 12;
+const nextTurnMs = 1000;
+const failedAgainMs = 5000;
+const refusedAgainMs = 300_000;
+/** Nothing is deleted by what was read longer ago. */
+const maxProofAgeMs = 60_000;
+
+/** Plans and runs for one owner, and reads only when needed, until all is done or has to wait. */
+export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) => Promise<Result> {
+  const { planning, knowledge, records, budgetMs } = parts;
+  const { clock, signal, inventory, operations, shared } = parts.run;
+  const nowMs = () => clock.monotonic();
+
+  /** The latest request of an owner, until all of it is done or has to wait. */
+  async function work(owner: Owner): Promise<Result> {
+    const journal = await parts.journals.of(owner);
+    const failures = new Map<string, number>();
+    const refused = new Set<string>();
+    const { promise: deadline, cancel } = deadlineOf(clock, budgetMs);
+    let errors: readonly { readonly step: Step; readonly error: unknown }[] = [];
+    let plan: Plan | undefined;
+    let isReadForDeletes = false;
+    let provedGone = false;
+    const answer: Answering = (state, againInMs) => ({
+      ...{ state, againInMs, refusals: plan?.refusals ?? [], waits: plan?.waits ?? [], refused: [...refused] },
+      errors: errors.map(({ error }) => error),
+      found: parts.found().filter((one) => isOwnedBy(one, owner)),
+    });
+    try {
+      await journal.save();
+      for (let round = 0; round < maxRounds && !signal?.aborted; round += 1) {
+        const request = parts.latest(owner);
+        const isCurrent = () => parts.latest(owner) === request;
+        planning.declare(request);
+        await planning.know(request, journal);
+        if (!isCurrent()) continue;
+        plan = planning.planOf(request, journal);
+        if (plan.steps.length === 0) {
+          const [operation] = plan.waits.flatMap((wait) => wait.operation ?? []);
+          if (operation !== undefined) {
+            if ((await ended(operation, deadline)) === 'late') return answer('waiting', nextTurnMs);
+            inventory.spoil(owner);
+            continue;
+          }
+          if (request.desired === undefined && plan.waits.length === 0 && journal.state.claimed && !provedGone) {
+            provedGone = true;
+            await knowledge.prove(owner, journal);
+            continue;
+          }
+          await records.conclude(owner, journal, plan, request.desired === undefined);
+          if (!isCurrent()) continue;
+          if (plan.waits.length > 0) {
+            if (plan.waits.some((wait) => !wait.isOurs)) inventory.spoil(owner);
+            return answer('waiting', Math.min(...plan.waits.map(({ ms }) => ms)));
+          }
+          // What was held for it by another controller may go now.
+          if (shared.settled(owner)) continue;
+          return concluded(request, plan, answer);
+        }
+        const deletes = plan.steps.some((step) => step.do === 'delete');
+        if (deletes && !isReadForDeletes && nowMs() - inventory.lookedAtMs(owner) > maxProofAgeMs) {
+          isReadForDeletes = true;
+          inventory.spoil(owner);
+          continue;
+        }
+        records.intend(plan, journal);
+        await journal.save();
+        const mayStart = (step: Step) => isCurrent() && (failures.get(step.id) ?? 0) < 2;
+        const result = await runPlan(parts.run, { owner, plan, journal, deadline, mayStart });
+        if (result.sent > 0) errors = result.errors;
+        for (const { step, error } of result.errors)
+          failures.set(step.id, (failures.get(step.id) ?? 0) + (isRepeatable(error) ? 1 : 2));
+        for (const id of result.refused) refused.add(id);
+        // Before any read that could fail.
+        await journal.save();
+        if (errors.some(({ error }) => error instanceof WithheldError)) return answer('withheld', failedAgainMs);
+        if (errors.length > 0) knowledge.searchNext(owner);
+        if (result.isParked) return answer('waiting', nextTurnMs);
+        if (result.sent === 0 && isCurrent()) return failedAnswer(answer);
+        if (errors.length > 0 && errors.every(({ error }) => isBusy(error))) return failedAnswer(answer);
+      }
+      return answer('waiting', nextTurnMs);
+    } finally {
+      cancel();
+    }
+  }
+
+  function failedAnswer(answer: Answering): Result {
+    const { errors } = answer('failed', undefined);
+    const askedMs = errors.map((error) => (isCloudError(error) ? (error.retryAfterMs ?? 0) : 0));
+    return answer(errors.every(isBusy) ? 'waiting' : 'failed', Math.max(failedAgainMs, ...askedMs));
+  }
+
+  function concluded({ owner, desired }: Request<D>, plan: Plan, answer: Answering): Result {
+    if (plan.refusals.some(({ reason }) => reason === 'Foreign')) {
+      // Others may take away what stands in the way without a word to us.
+      inventory.spoil(owner);
+      knowledge.searchNext(owner);
+    }
+    const isRefused = desired === undefined ? isLeft(plan) : plan.refusals.length > 0;
+    return isRefused ? answer('refused', refusedAgainMs) : answer('settled', undefined);
+  }
+
+  async function ended(operation: string, deadline: Promise<'late'>): Promise<'late' | 'ended'> {
+    const over = operations.end(operation).then(
+      () => 'ended' as const,
+      () => 'ended' as const,
+    );
+    return Promise.race([over, deadline]);
+  }
+
+  return work;
+}
+
+/** Another try in the same run may help, after a read. */
+function isRepeatable(error: unknown): boolean {
+  return (
+    !isCloudError(error) || ['Timeout', 'Unavailable', 'Conflict', 'Stale', 'NotFound', 'Taken'].includes(error.kind)
+  );
+}
+
+function isBusy(error: unknown): boolean {
+  return isCloudError(error) && error.kind === 'Busy';
+}
+
+function deadlineOf(clock: Clock, ms: number): { readonly promise: Promise<'late'>; cancel(): void } {
+  const { promise, resolve } = Promise.withResolvers<'late'>();
+  const timer = clock.setTimer(ms, () => resolve('late'));
+  return { promise, cancel: () => timer.cancel() };
+}

@@ -1,0 +1,66 @@
+import type { Inventory } from './inventory.ts';
+import type { Journal } from './journal.ts';
+import { isUseName, useName } from './owner.ts';
+import { type Found, identityOf, isOwnedBy, type Kind, kindOf, type Owner } from './resource.ts';
+import { isRecorded } from './sender.ts';
+import type { Plan } from './step.ts';
+
+export interface RecordsParts {
+  readonly kinds: ReadonlyMap<string, Kind>;
+  readonly inventory: Inventory;
+  /** Everything that is there. */
+  found(): readonly Found[];
+}
+
+/** What becomes of the journal of an owner before a plan is run, and when nothing more is to be done. */
+export interface Records {
+  intend(plan: Plan, journal: Journal): void;
+  /** The journal becomes what is there. */
+  conclude(owner: Owner, journal: Journal, plan: Plan, removing: boolean): Promise<void>;
+}
+
+/** Whether something of ours is left that cannot go. */
+export function isLeft({ refusals }: Plan): boolean {
+  return refusals.some(({ reason }) => reason === 'InUse' || reason === 'NoEffect');
+}
+
+export function createRecords({ kinds, inventory, found }: RecordsParts): Records {
+  /** What must be on record before it is sent. */
+  function intend({ steps, bound }: Plan, journal: Journal): void {
+    const creates = steps.filter(
+      (step) => step.do === 'create' && (step.unmarked || kinds.get(step.kind)?.again === 'look'),
+    );
+    if (!journal.state.claimed || creates.length > 0) journal.intend(creates.map(({ name }) => name));
+    for (const { unmarked, want } of steps) {
+      const id = want?.within === undefined ? undefined : bound[want.within];
+      if (unmarked && id !== undefined) journal.made(useName({ kind: kindOf(want!.within!), id }), id);
+    }
+  }
+
+  /** No recorded part is in it any more. */
+  function isUseOver(name: string, id: string, journal: Journal): boolean {
+    return !Object.entries(journal.state.ids).some(([other, part]) => {
+      const found = inventory.get(identityOf({ kind: kindOf(other), id: part }));
+      return found?.within === id && kinds.get(found.kind)?.within === kindOf(name);
+    });
+  }
+
+  return {
+    intend,
+    async conclude(owner, journal, plan, removing) {
+      const there = new Map(found().map((one) => [identityOf(one), one]));
+      for (const [name, id] of Object.entries(plan.bound)) {
+        const one = there.get(identityOf({ kind: kindOf(name), id }));
+        const isOwn = one !== undefined && isRecorded(kinds.get(one.kind)!) && isOwnedBy(one, owner);
+        if (isOwn ? journal.state.ids[name] !== id : journal.state.tried.includes(name)) journal.made(name, id);
+      }
+      for (const [name, id] of Object.entries(journal.state.ids)) {
+        const isUsed = isUseName(name) && isUseOver(name, id, journal);
+        if (isUsed || !there.has(identityOf({ kind: kindOf(name), id }))) journal.gone(kindOf(name), id);
+      }
+      if (plan.waits.length === 0 && removing && !isLeft(plan)) journal.clear();
+      else if (plan.waits.length === 0) journal.seen();
+      await journal.save();
+    },
+  };
+}

@@ -1,0 +1,126 @@
+import { type CloudErrorKind, isCloudError } from '../../common/cloud-error.ts';
+import { sleep } from '../../common/process/clock.ts';
+import { WithheldError } from '../clouds/permit.ts';
+import { createSender, type Outcome, type Run, type RunParts } from './sender.ts';
+import type { Step } from './step.ts';
+
+export interface RunResult {
+  readonly errors: readonly { readonly step: Step; readonly error: unknown }[];
+  readonly sent: number;
+  readonly isParked: boolean;
+  /** What the cloud refused of what was sent together. */
+  readonly refused: readonly string[];
+}
+
+/** After these a call may have had its effect, or what it was planned from is old: others may have changed it. */
+const uncertain: ReadonlySet<CloudErrorKind> = new Set([
+  'Timeout',
+  'Unavailable',
+  'Conflict',
+  'Stale',
+  'NotFound',
+  'Taken',
+  'Invalid',
+]);
+/** After these a create may have been made. */
+const lost: ReadonlySet<CloudErrorKind> = new Set(['Timeout', 'Unavailable', 'Conflict']);
+const busyTries = 2;
+const busyDelayMs = 500;
+
+/** Sends the steps of a plan, independent ones side by side. Errors end up in the result. */
+export async function runPlan(parts: RunParts, run: Run): Promise<RunResult> {
+  const { inventory, clock, signal } = parts;
+  const { owner, plan, journal, deadline } = run;
+  const { send, lockOf, settleGone, refused } = createSender(parts, run);
+  const steps = new Map(plan.steps.map((step) => [step.id, step]));
+  const started = new Map<string, Promise<Outcome>>();
+  const outcomes = new Map<string, Outcome>();
+  const errors: { step: Step; error: unknown }[] = [];
+  let sent = 0;
+  let isLate = false;
+  void deadline.then(() => {
+    isLate = true;
+  });
+
+  function start(step: Step): Promise<Outcome> {
+    let outcome = started.get(step.id);
+    if (outcome === undefined) {
+      outcome = perform(step).then((one) => {
+        outcomes.set(step.id, one);
+        parts.onStep?.(owner, step, one);
+        return one;
+      });
+      started.set(step.id, outcome);
+    }
+    return outcome;
+  }
+
+  async function perform(step: Step): Promise<Outcome> {
+    const others = step.last ? plan.steps.filter((other) => !other.last) : [];
+    const before = await Promise.all(step.after.flatMap((id) => steps.get(id) ?? []).map(start));
+    if (before.some((one) => one !== 'done')) return 'skipped';
+    await Promise.all([...others, ...step.follows.flatMap((id) => steps.get(id) ?? [])].map(start));
+    return locked(step);
+  }
+
+  /** In a container that locks itself, each change until its operation has ended. */
+  async function locked(step: Step): Promise<Outcome> {
+    const lock = lockOf(step);
+    if (lock === undefined) return attempt(step, () => undefined);
+    const taking = parts.locks.take(lock);
+    const release = await Promise.race([taking, deadline]);
+    if (release === 'late') {
+      void taking.then((free) => free());
+      return 'parked';
+    }
+    let end: Promise<unknown> = Promise.resolve();
+    try {
+      return await attempt(step, (operation) => {
+        end = operation;
+      });
+    } finally {
+      end.then(release, release);
+    }
+  }
+
+  async function attempt(step: Step, holdUntil: (operation: Promise<unknown>) => void): Promise<Outcome> {
+    for (let tries = 0; ; tries += 1) {
+      if (isLate || signal?.aborted) return 'parked';
+      if (!run.mayStart(step)) return 'skipped';
+      try {
+        sent += 1;
+        const outcome = await send(step, holdUntil);
+        if (outcome === 'done') parts.effects.accepted(owner.service, step);
+        return outcome;
+      } catch (error) {
+        if (isCloudError(error) && error.kind === 'Busy' && tries < busyTries) {
+          await sleep(clock, error.retryAfterMs ?? busyDelayMs * 2 ** tries, signal);
+          continue;
+        }
+        return failed(step, error);
+      }
+    }
+  }
+
+  function failed(step: Step, error: unknown): Outcome {
+    const kind = isCloudError(error) ? error.kind : undefined;
+    if (step.do === 'delete' && kind === 'NotFound') {
+      settleGone(step.found!);
+      return 'done';
+    }
+    errors.push({ step, error });
+    if (error instanceof WithheldError) {
+      journal.notMade(step.name);
+      return { error };
+    }
+    if (step.do === 'create' && (kind === undefined || lost.has(kind))) journal.unknown(step.name);
+    else if (step.do === 'create') journal.notMade(step.name);
+    if (kind === undefined || uncertain.has(kind)) inventory.spoil(owner);
+    if (isCloudError(error)) refused.push(...error.subjects);
+    return { error };
+  }
+
+  await Promise.all(plan.steps.map(start));
+  const isParked = [...outcomes.values()].includes('parked');
+  return { errors, sent, isParked, refused };
+}

@@ -1,0 +1,219 @@
+import type { Clock } from '../../common/process/clock.ts';
+import type { Permit } from '../clouds/permit.ts';
+import type { Batches } from './batch.ts';
+import type { Documents } from './document.ts';
+import type { Effects } from './effects.ts';
+import type { Inventory } from './inventory.ts';
+import type { Journal } from './journal.ts';
+import type { Locks } from './locks.ts';
+import type { Operations } from './operations.ts';
+import {
+  type Answer,
+  type DocumentType,
+  type Edit,
+  type Found,
+  identityOf,
+  type Kind,
+  nameOf,
+  type Owner,
+  type ResourceName,
+  type Want,
+  type WriteIo,
+} from './resource.ts';
+import type { Shared } from './shared.ts';
+import type { Plan, Step } from './step.ts';
+
+export interface RunParts {
+  readonly kinds: ReadonlyMap<string, Kind>;
+  readonly documentTypes: ReadonlyMap<string, DocumentType>;
+  readonly inventory: Inventory;
+  readonly documents: Documents;
+  readonly batches: Batches;
+  readonly locks: Locks;
+  readonly operations: Operations;
+  readonly shared: Shared;
+  readonly effects: Effects;
+  readonly clock: Clock;
+  permit(owner: Owner): Permit;
+  /** For logs, events and metrics. */
+  readonly onStep?: ((owner: Owner, step: Step, outcome: Outcome) => void) | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** `parked`: the cloud goes on with it, and this run does not wait for the end. */
+export type Outcome = 'done' | 'skipped' | 'parked' | { readonly error: unknown };
+
+export interface Run {
+  readonly owner: Owner;
+  readonly plan: Plan;
+  readonly journal: Journal;
+  /** Resolves when the worker is to be given back. */
+  readonly deadline: Promise<'late'>;
+  /** Asked before each step: false once something else is desired, or the step has failed too often. */
+  mayStart(step: Step): boolean;
+}
+
+/** Sends one step, and takes note of its answer. */
+export interface Sender {
+  /** `holdUntil` is called where an operation goes on after the answer. Throws what the call throws. */
+  send(step: Step, holdUntil: (operation: Promise<unknown>) => void): Promise<Outcome>;
+  /** Identity of the container that takes one change at a time. */
+  lockOf(step: Step): string | undefined;
+  settleGone(found: Found): void;
+  /** What the cloud refused of what was sent together. */
+  readonly refused: string[];
+}
+
+export function createSender(parts: RunParts, run: Run): Sender {
+  const { kinds, inventory, documents, batches, shared, operations, signal } = parts;
+  const { owner, plan, journal, deadline } = run;
+  const ids = new Map(Object.entries(plan.bound));
+  const refused: string[] = [];
+
+  const permit = parts.permit(owner);
+  function idOf(name: ResourceName): string {
+    const id = ids.get(name);
+    if (id === undefined) throw new Error(`${name} has no id yet`);
+    return id;
+  }
+
+  function withinOf(step: Step): string | undefined {
+    if (step.found !== undefined && step.found.id !== '') return step.found.within;
+    return step.want?.within === undefined ? undefined : ids.get(step.want.within);
+  }
+
+  function lockOf(step: Step): string | undefined {
+    const kind = kinds.get(step.kind);
+    if (kind === undefined || step.do === 'edit') return undefined;
+    const id = step.found?.id || ids.get(step.name);
+    if (kind.locks) return id === undefined ? undefined : identityOf({ kind: step.kind, id });
+    const within = withinOf(step);
+    if (kind.within === undefined || !kinds.get(kind.within)?.locks || within === undefined) return undefined;
+    return identityOf({ kind: kind.within, id: within });
+  }
+
+  function settleGone(found: Found): void {
+    inventory.noteGone(found);
+    journal.gone(found.kind, found.id);
+  }
+
+  async function send(step: Step, holdUntil: (operation: Promise<unknown>) => void): Promise<Outcome> {
+    if (step.do === 'edit') return edit(step);
+    const kind = kinds.get(step.kind)!;
+    const within = withinOf(step);
+    const io: WriteIo = { owner, permit, idOf, within, signal };
+    const item = step.do === 'create' ? { want: step.want! } : { found: step.found! };
+    const lane = step.do === 'create' || step.do === 'delete' ? kind.lane?.(item, within) : undefined;
+    if (lane !== undefined) return batched(step, kind, lane, io);
+    const answer = await call(step, kind, io);
+    refused.push(...(answer.refused ?? []));
+    if (step.do === 'create') made(step, answer);
+    const ended = settled(step, answer);
+    if (ended === undefined) return 'done';
+    holdUntil(ended);
+    const end = await Promise.race([ended, deadline]);
+    return end === 'late' ? 'parked' : 'done';
+  }
+
+  function call(step: Step, kind: Kind, io: WriteIo): Promise<Answer> {
+    switch (step.do) {
+      case 'create':
+        return kind.create!(currentWant(step.want!), (step.inside ?? []).map(currentWant), io);
+      case 'update':
+        return kind.update!(currentFound(step), step.change!, io);
+      case 'mark':
+        return kind.mark!(currentFound(step), step.as!, step.want, io);
+      default:
+        return kind.remove!(step.found!, io);
+    }
+  }
+
+  /** What everybody wants of it is merged when it is sent: others may have come meanwhile. */
+  function currentWant(want: Want): Want {
+    return kinds.get(want.kind)?.merge === undefined ? want : { ...want, spec: shared.specOf(want, undefined) };
+  }
+
+  /** Of two changes of one resource the second starts from what the first has answered. */
+  function currentFound({ found, name }: Step): Found {
+    const id = found!.id === '' ? idOf(name) : found!.id;
+    return inventory.get(identityOf({ kind: found!.kind, id })) ?? { ...found!, id };
+  }
+
+  function made(step: Step, answer: Answer): void {
+    const id = answer.id ?? answer.found?.find((one) => nameOf(one) === step.name)?.id;
+    if (id === undefined) return;
+    ids.set(step.name, id);
+    for (const part of step.inside ?? []) {
+      const found = answer.found?.find((one) => nameOf(one) === nameOf(part));
+      if (found !== undefined) ids.set(nameOf(part), found.id);
+    }
+    if (isRecorded(kinds.get(step.kind)!) || step.unmarked) journal.made(step.name, id);
+  }
+
+  /** Takes note of the answer, at once or when its operation has ended. */
+  function settled(step: Step, answer: Answer): Promise<unknown> | undefined {
+    const note = () => {
+      if (step.do === 'delete') settleGone(step.found!);
+      else if (answer.found === undefined) inventory.spoil(owner);
+    };
+    if (answer.found !== undefined) inventory.note(answer.found);
+    if (answer.operation === undefined) {
+      note();
+      return undefined;
+    }
+    const id = step.found?.id || ids.get(step.name);
+    const held = lockOf(step) ?? (id === undefined ? undefined : identityOf({ kind: step.kind, id }));
+    if (held !== undefined) inventory.hold(held, answer.operation);
+    const ended = operations.end(answer.operation).finally(() => {
+      if (held !== undefined) inventory.release(held);
+    });
+    const noted = ended.then(note, (error: unknown) => {
+      inventory.spoil(owner);
+      throw error;
+    });
+    noted.catch(() => undefined);
+    return noted;
+  }
+
+  async function batched(step: Step, kind: Kind, lane: string, io: WriteIo): Promise<Outcome> {
+    if (step.do === 'delete') {
+      await batches.remove(lane, kind, step.found!, io);
+      return 'done';
+    }
+    const answer = await batches.create(lane, kind, currentWant(step.want!), io);
+    const found = answer.found?.find((one) => one.kind === step.kind && one.key === step.want!.key);
+    if (found !== undefined) ids.set(step.name, found.id);
+    return 'done';
+  }
+
+  async function edit(step: Step): Promise<Outcome> {
+    const edits = step.edits!.map((one): Edit => {
+      if ('drop' in one) return { drop: one.drop, owner };
+      const { put } = one;
+      // Read when it is folded: others may have come meanwhile.
+      const live = {
+        ...put,
+        get spec() {
+          return shared.specOf(put, kinds.get(put.kind)?.merge === undefined ? undefined : standingOf(put));
+        },
+      };
+      return { put: live, owner, idOf };
+    });
+    const type = parts.documentTypes.get(step.kind)!;
+    const submitted = documents.submit(type, step.document!, edits, permit, owner.service);
+    submitted.catch(() => undefined);
+    const end = await Promise.race([submitted, deadline]);
+    return end === 'late' ? 'parked' : 'done';
+  }
+
+  function standingOf(put: Want): Found | undefined {
+    return documents.found().find((one) => one.kind === put.kind && one.key === put.key);
+  }
+
+  return { send, lockOf, settleGone, refused };
+}
+
+/** What the journal keeps by id: what stands alone. */
+export function isRecorded(kind: Kind): boolean {
+  return kind.document === undefined && kind.lane === undefined && kind.within === undefined;
+}

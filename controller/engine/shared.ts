@@ -1,0 +1,63 @@
+import { everyService, type Found, type Kind, nameOf, type Owner, type ResourceName, type Want } from './resource.ts';
+
+export interface SharedParts {
+  readonly kinds: ReadonlyMap<string, Kind>;
+  /** Every live Service was declared, and understood, in this process. */
+  everyoneDeclared(): boolean;
+}
+
+/** What all Services want of what they share. */
+export interface Shared {
+  /** All that an owner wants now; none = it goes. */
+  declare(owner: Owner, wants: readonly Want[]): void;
+  /** The union of what everybody wants of it; nothing of `standing` is left out while not everybody is known. */
+  specOf(want: Want, standing: Found | undefined): unknown;
+  isWanted(name: ResourceName): boolean;
+  mayDrop(found: Found): 'yes' | 'no' | 'later';
+  /** What another controller kept for that Service is ours. Answers whether that is news. */
+  settled(owner: Owner): boolean;
+}
+
+export function createShared({ kinds, everyoneDeclared }: SharedParts): Shared {
+  const specs = new Map<ResourceName, Map<string, unknown>>();
+  const settled = new Set<string>();
+  const isEverHeld = [...kinds.values()].some(({ heldBy }) => heldBy !== undefined);
+
+  const isWanted = (name: ResourceName) => (specs.get(name)?.size ?? 0) > 0;
+  function isHeld(found: Found): boolean {
+    const service = kinds.get(found.kind)?.heldBy?.(found);
+    return service !== undefined && !settled.has(service);
+  }
+
+  return {
+    declare({ service }, wants) {
+      const mine = wants.filter(({ kind }) => kinds.get(kind)?.merge !== undefined);
+      const names = new Set(mine.map(nameOf));
+      for (const [name, of] of specs) {
+        if (!names.has(name) && of.delete(service) && of.size === 0) specs.delete(name);
+      }
+      for (const want of mine) {
+        const of = specs.get(nameOf(want)) ?? new Map<string, unknown>();
+        specs.set(nameOf(want), of.set(service, want.spec));
+      }
+    },
+    specOf(want, standing) {
+      const { merge } = kinds.get(want.kind) ?? {};
+      if (merge === undefined) return want.spec;
+      const all = [...(specs.get(nameOf(want))?.values() ?? [want.spec])];
+      const mustStay = standing !== undefined && (!everyoneDeclared() || isHeld(standing));
+      return merge(all, mustStay ? standing : undefined);
+    },
+    isWanted,
+    mayDrop(found) {
+      if (found.owner !== undefined && found.owner.service !== everyService) return 'yes';
+      if (isWanted(nameOf(found)) || isHeld(found)) return 'no';
+      return everyoneDeclared() ? 'yes' : 'later';
+    },
+    settled({ service }) {
+      if (!isEverHeld || settled.has(service)) return false;
+      settled.add(service);
+      return true;
+    },
+  };
+}

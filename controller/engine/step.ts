@@ -1,0 +1,51 @@
+import type { Change, Found, Refusal, ResourceName, Want } from './resource.ts';
+
+/** One change of one part of a document, as it is planned. */
+export type PlannedEdit = { readonly put: Want } | { readonly drop: Found };
+
+/** One call to the cloud, as plain data. */
+export interface Step {
+  /** Unique in a plan, and the same in every plan that has the same step. */
+  readonly id: string;
+  readonly do: 'create' | 'update' | 'delete' | 'mark' | 'edit';
+  /** Of a document: its type. */
+  readonly kind: string;
+  readonly name: ResourceName;
+  /** Starts after the success of these, */
+  readonly after: readonly string[];
+  /** and after the end of those. */
+  readonly follows: readonly string[];
+  /** Starts when all other steps have ended: what is added goes before what is taken away. */
+  readonly last?: true;
+  readonly want?: Want;
+  /** What the same create makes, too. */
+  readonly inside?: readonly Want[];
+  /** What it changes, marks or deletes. */
+  readonly found?: Found;
+  readonly change?: Change;
+  readonly as?: 'ours' | 'retained';
+  readonly document?: string;
+  readonly edits?: readonly PlannedEdit[];
+  /** It is made where nothing but the journal tells that it is ours. */
+  readonly unmarked?: true;
+  readonly summary: string;
+}
+
+export interface Wait {
+  readonly name: ResourceName;
+  readonly why: string;
+  readonly ms: number;
+  /** It ends with this operation. */
+  readonly operation?: string | undefined;
+  /** Another read would not tell more. */
+  readonly isOurs?: true;
+}
+
+/** What makes what is found into what is desired, as plain data. */
+export interface Plan {
+  readonly steps: readonly Step[];
+  readonly refusals: readonly Refusal[];
+  readonly waits: readonly Wait[];
+  /** Ids of what is there, by name. */
+  readonly bound: Readonly<Record<ResourceName, string>>;
+}
