@@ -303,7 +303,7 @@ function keysPage(): string {
     '## Taints of Kubernetes and its autoscalers',
     upstream(Object.fromEntries(Object.entries(taints).filter(([name]) => name in upstreamTaints)), upstreamTaints),
     '## Labels of Kubernetes',
-    upstream(labels, upstreamLabels),
+    upstream(Object.fromEntries(Object.entries(labels).filter(([name]) => name in upstreamLabels)), upstreamLabels),
     '## Annotations of others',
     table(
       ['key', 'what is done with it'],
