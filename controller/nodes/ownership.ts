@@ -5,7 +5,7 @@ import { isUninitialized, type NodeView } from './node-view.ts';
 import { isScopeOf, parseRecord } from './scope-record.ts';
 
 /**
- * Whose a node is. `owned`: its instance lives in one of these scopes. `claimable`: it has no providerID, waits for initialisation and may
+ * Node ownership. `owned`: its instance lives in one of these scopes. `claimable`: it has no providerID, waits for initialisation and may
  * belong to one of these clouds, if a report or exactly one lookup claims it. `foreign`: never modified, routed, balanced or deleted.
  */
 export type Ownership =
