@@ -54,6 +54,39 @@ describe('pod ranges that may be routed', () => {
     ]);
   });
 
+  describe('make no new route over a standing one', () => {
+    const within = { ...anyMask, serviceCidrs: [cidr('100.96.3.0/26')] };
+    const vms = [{ node: 'honest', address: cidr('100.64.5.1/32') }];
+    const standing: readonly (readonly [what: string, range: string, inside: string])[] = [
+      ['with the address of a VM', '100.64.5.0/24', '100.64.5.128/25'],
+      ['outside the cluster ranges', '100.0.0.0/8', '100.64.7.0/24'],
+      ['over the range of the Services', '100.96.3.0/24', '100.96.3.128/25'],
+    ];
+    for (const [what, range, inside] of standing)
+      it(`${what}, though it would not be made today`, () => {
+        const [honest, rogue] = [claim('honest', range, 5, true), claim('rogue', inside, 0)];
+        const refused = refusedClaims([rogue, honest], within, vms);
+        assert.deepEqual([...refused.keys()], [honest, rogue]);
+        assert.equal(refused.get(rogue)?.message, `pod range ${inside} overlaps ${range} of Node honest`);
+      });
+
+    it('that loses to another standing one', () => {
+      const inner = claim('inner', '100.64.2.0/24', 1, true);
+      const outer = claim('outer', '100.64.2.0/23', 2, true);
+      assert.deepEqual(refusals([inner, outer, claim('rogue', '100.64.3.0/24', 0)], anyMask), [
+        'outer: CIDRNotAllowed pod range 100.64.2.0/23 overlaps 100.64.2.0/24 of Node inner',
+        'rogue: CIDRNotAllowed pod range 100.64.3.0/24 overlaps 100.64.2.0/23 of Node outer',
+      ]);
+    });
+  });
+
+  it('keeps a standing range before an older standing one around it that would not be made today', () => {
+    const claims = [claim('rogue', '100.0.0.0/8', 0, true), claim('honest', '100.64.1.0/24', 5, true)];
+    assert.deepEqual(refusals(claims), [
+      'rogue: CIDRNotAllowed pod range 100.0.0.0/8 is not inside --cluster-cidr 100.64.0.0/10,fd00:10::/48',
+    ]);
+  });
+
   it('gives one range to the Node with the route, then to the older one, then to the first by name', () => {
     const [range, told] = ['100.64.1.0/24', 'DuplicatePodCIDR 100.64.1.0/24 is the pod range of Node'];
     assert.deepEqual(refusals([claim('a', range, 1), claim('b', range, 2, true)]), [`a: ${told} b too`]);
@@ -123,6 +156,23 @@ describe('any pod ranges', () => {
         });
       }),
       { seed: 15, numRuns: 500 },
+    );
+  });
+
+  it('get no new route over the range of a standing one, unless that holds the standing ones of several', () => {
+    fc.assert(
+      fc.property(someClaims, someMasks, someVms, (claims, masks, vms) => {
+        const refused = refusedClaims(claims, { ...bounds, masks }, vms);
+        const made = claims.filter((each) => !refused.has(each) && !each.hasRoute);
+        const standing = claims.filter(({ hasRoute }) => hasRoute);
+        const inside = (outer: Cidr) =>
+          standing.filter(({ range }) => range.prefix > outer.prefix && overlap(range, outer)).length;
+        for (const { node, range } of made)
+          for (const other of standing)
+            if (other.node !== node && inside(other.range) < 2)
+              assert.ok(!overlap(range, other.range), `${range.text} ${other.range.text}`);
+      }),
+      { seed: 15, numRuns: 2000 },
     );
   });
 

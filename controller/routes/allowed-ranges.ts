@@ -29,10 +29,11 @@ export interface Refusal {
 const crowd = 2;
 
 /**
- * The claims for which no route may be made, and why; all others get theirs. A range outside the bounds counts for
- * nothing, so it is in the way of no other Node. Of two that overlap, the one with a route wins, then the one that was
- * shown first, then the older Node, then the first by name. But a range that holds those of several other Nodes loses
- * to all of them; if it has a route, only those with a route count. Pure; linear in the number of claims.
+ * The claims for which no route may be made, and why; all others get theirs. A range that is refused for itself is in
+ * the way of no other Node, unless it has a route: no new route is made over a standing one. Of two that overlap, the
+ * one with a route wins, then the one that is not refused for itself, then the one that was shown first, then the older
+ * Node, then the first by name. But a range that holds those of several other Nodes loses to all of them; if it has a
+ * route, only those with a route count. Pure; linear in the number of claims.
  */
 export function refusedClaims<C extends RangeClaim>(
   claims: readonly C[],
@@ -40,8 +41,10 @@ export function refusedClaims<C extends RangeClaim>(
   vmAddresses: readonly VmAddress[] = [],
 ): ReadonlyMap<C, Refusal> {
   const refused = new Map<C, Refusal>();
-  const refuse = (claim: C, message: string) =>
+  const refuse = (claim: C, message: string) => {
+    if (refused.has(claim)) return;
     refused.set(claim, { reason: 'CIDRNotAllowed', message: `pod range ${claim.range.text} ${message}` });
+  };
   const lengths = lengthsOf(claims);
   const addresses = new Map<string, VmAddress>();
   for (const each of vmAddresses)
@@ -54,8 +57,8 @@ export function refusedClaims<C extends RangeClaim>(
     const vm = addresses.size === 0 ? undefined : addresses.get(ownKey(claim.range));
     if (fault) refuse(claim, fault.message);
     else if (vm) refuse(claim, `contains ${vm.address.text.replace(/\/.*/, '')}, the address of Node ${vm.node}`);
-    // What was made under another mask goes on being the range of its Node.
-    if (!vm && (!fault || (fault.kind === 'mask' && claim.hasRoute))) contenders.push(claim);
+    // Where a route stands, traffic follows it: a longer one inside would take a part of it.
+    if (claim.hasRoute || !refused.has(claim)) contenders.push(claim);
   }
   contest(contenders, lengthsOf(contenders), refused, refuse);
   return refused;
@@ -76,31 +79,31 @@ function contest<C extends RangeClaim>(
       for (const count of hasRoute ? [inside, routedInside] : [inside]) count.set(key, (count.get(key) ?? 0) + 1);
   const held = new Map<string, C>();
   const heldInside = new Map<string, C>();
+  const byRank = (a: C, b: C) =>
+    Number(b.hasRoute) - Number(a.hasRoute) || Number(refused.has(a)) - Number(refused.has(b)) || byAge(a, b);
   for (const claim of [...claims].sort(byRank)) {
     const key = ownKey(claim.range);
     const others = (claim.hasRoute ? routedInside : inside).get(key) ?? 0;
     const same = held.get(key);
     const outer = shorter(claim.range).find((each) => held.has(each));
     const other = heldInside.get(key) ?? (outer === undefined ? undefined : held.get(outer));
-    if (others >= crowd) refuse(claim, `holds the pod ranges of ${others} other Nodes`);
-    else if (other) refuse(claim, `overlaps ${other.range.text} of Node ${other.node}`);
+    if (others >= crowd) {
+      refuse(claim, `holds the pod ranges of ${others} other Nodes`);
+      continue;
+    }
+    if (other) refuse(claim, `overlaps ${other.range.text} of Node ${other.node}`);
     else if (same) {
       const message = `${claim.range.text} is the pod range of Node ${same.node} too`;
       if (!refused.has(claim)) refused.set(claim, { reason: 'DuplicatePodCIDR', message });
-    } else {
-      held.set(key, claim);
-      for (const each of shorter(claim.range)) heldInside.set(each, claim);
     }
+    if ((other || same) && !claim.hasRoute) continue;
+    held.set(key, same ?? claim);
+    for (const each of shorter(claim.range)) heldInside.set(each, claim);
   }
 }
 
-function byRank(a: RangeClaim, b: RangeClaim): number {
-  return (
-    Number(b.hasRoute) - Number(a.hasRoute) ||
-    a.claimedAt - b.claimedAt ||
-    a.createdAtMs - b.createdAtMs ||
-    (a.node < b.node ? -1 : a.node > b.node ? 1 : 0)
-  );
+function byAge(a: RangeClaim, b: RangeClaim): number {
+  return a.claimedAt - b.claimedAt || a.createdAtMs - b.createdAtMs || (a.node < b.node ? -1 : a.node > b.node ? 1 : 0);
 }
 
 function ownKey({ family, first, prefix }: Cidr): string {

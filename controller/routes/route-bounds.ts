@@ -10,7 +10,7 @@ export interface RouteBounds {
   readonly masks: Readonly<Partial<Record<Family, number>>>;
 }
 
-/** A fault that no other Node has a part in. `mask` is the only one that leaves a standing route a rightful one. */
+/** A fault that no other Node has a part in. */
 export interface BoundsFault {
   readonly kind: 'outside' | 'service' | 'mask';
   /** Continues "pod range X". */

@@ -15,7 +15,7 @@ import { holds } from './route-bounds.ts';
 export interface VmAddresses {
   /** Asks the clouds about addresses that are new or were asked about long ago. Never throws. */
   refresh(): Promise<void>;
-  /** As last asked. An address counts too while its cloud does not answer. */
+  /** As last answered. An address counts for nothing until its cloud has confirmed it once. */
   counted(): readonly VmAddress[];
 }
 
@@ -78,7 +78,7 @@ export function createVmAddresses(parts: VmAddressesParts): VmAddresses {
       const lookup = lookups?.get(refKey(refOf(node)));
       const unanswered = lookup === undefined || lookup.state === 'unknown';
       answers.set(key, {
-        counts: unanswered || hasAddress(lookup, address),
+        counts: unanswered ? (answers.get(key)?.counts ?? false) : hasAddress(lookup, address),
         askAgainAtMs: now + (unanswered ? unansweredMs : answeredMs),
       });
     }

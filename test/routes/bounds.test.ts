@@ -103,4 +103,16 @@ describe('pod ranges over the addresses of VMs', () => {
     await world.clock.advance(5000);
     assert.equal(world.network('a'), 'False RouteCreated');
   });
+
+  it('are routed although a Node whose instance the cloud does not tell shows such an address', async () => {
+    const { world, replica } = begin({ clusterCidr: '10.0.0.0/8' });
+    world.add('rogue', ['10.244.0.0/24']);
+    world.cloud.faults.add({ operation: 'instances.*', effect: { kind: 'error', status: 500 } });
+    await replica.start();
+    await world.clock.advance(1000);
+    world.cluster.setAddresses('rogue', [{ type: 'InternalIP', address: '10.244.7.9' }]);
+    world.add('a', ['10.244.7.0/24']);
+    await world.clock.advance(60_000);
+    assert.equal(world.network('a'), 'False RouteCreated');
+  });
 });

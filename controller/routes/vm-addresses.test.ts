@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { CloudError } from '../../common/cloud-error.ts';
+import { fakeClock } from '../../common/testing/fake-clock.ts';
+import type { Cloud, Lookup } from '../clouds/cloud.ts';
+import type { ConfiguredCloud } from '../nodes/configured-cloud.ts';
+import { exampleInstance } from '../nodes/testing/example-instance.ts';
+import { exampleNode } from '../nodes/testing/example-node.ts';
+import { parseCidr } from './cidr.ts';
+import { createVmAddresses } from './vm-addresses.ts';
+
+const scope = 'here';
+const address = { type: 'InternalIP', address: '10.244.7.9' } as const;
+const node = exampleNode({ name: 'n', providerID: 'simulated://sim-1/i-1', addresses: [address] });
+const api = { name: 'simulated', scope } as Cloud;
+const cloud: ConfiguredCloud = { name: 'simulated', scope, accepts: () => true, selector: undefined, api };
+
+const answers = {
+  has: { state: 'found', instance: exampleInstance({ addresses: [address] }), power: 'running', request: 'id' },
+  'has not': { state: 'found', instance: exampleInstance(), power: 'running', request: 'id' },
+  unknown: {
+    state: 'unknown',
+    error: new CloudError({ kind: 'Invalid', cloud: 'simulated', operation: 'get', message: 'malformed' }),
+  },
+} satisfies Record<string, Lookup>;
+
+describe('the address that a Node shows inside the pod ranges', () => {
+  const cases: readonly (readonly [told: readonly (keyof typeof answers)[], counts: boolean])[] = [
+    [['has'], true],
+    [['has not'], false],
+    [['unknown'], false],
+    [['unknown', 'has'], true],
+    [['has', 'unknown'], true],
+    [['has not', 'unknown'], false],
+    [['has', 'unknown', 'has not'], false],
+  ];
+  for (const [told, counts] of cases)
+    it(`${counts ? 'counts' : 'does not count'} once the cloud answered: ${told.join(', ')}`, async () => {
+      const clock = fakeClock();
+      let answer: Lookup = answers.unknown;
+      const vmAddresses = createVmAddresses({
+        clock,
+        nodes: { values: () => [node] },
+        resolver: {
+          configured: [cloud],
+          lookupsOf: () => ({
+            hasShown: true,
+            lookup: async () => answer,
+            lookupAll: async () => new Map([[node.providerID, answer]]),
+          }),
+        },
+        clusterCidrs: [parseCidr('10.244.0.0/16')!],
+        parse: parseCidr,
+      });
+      for (const each of told) {
+        answer = answers[each];
+        await vmAddresses.refresh();
+        await clock.advance(3_600_000);
+      }
+      assert.deepEqual(
+        vmAddresses.counted().map(({ address: { text } }) => text),
+        counts ? ['10.244.7.9/32'] : [],
+      );
+    });
+});
