@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { type RangeClaim, refusedClaims, type VmAddress } from './allowed-ranges.ts';
 import { type Cidr, cidrAt, overlap, parseCidr } from './cidr.ts';
-import type { RouteBounds } from './route-bounds.ts';
+import { holds, type RouteBounds } from './route-bounds.ts';
 
 const cidr = (text: string): Cidr => parseCidr(text)!;
 const bounds: RouteBounds = {
@@ -59,7 +59,6 @@ describe('pod ranges that may be routed', () => {
     const vms = [{ node: 'honest', address: cidr('100.64.5.1/32') }];
     const standing: readonly (readonly [what: string, range: string, inside: string])[] = [
       ['with the address of a VM', '100.64.5.0/24', '100.64.5.128/25'],
-      ['outside the cluster ranges', '100.0.0.0/8', '100.64.7.0/24'],
       ['over the range of the Services', '100.96.3.0/24', '100.96.3.128/25'],
     ];
     for (const [what, range, inside] of standing)
@@ -69,6 +68,11 @@ describe('pod ranges that may be routed', () => {
         assert.deepEqual([...refused.keys()], [honest, rogue]);
         assert.equal(refused.get(rogue)?.message, `pod range ${inside} overlaps ${range} of Node honest`);
       });
+
+    it('but over one that holds all pods, as the way out by a NAT instance does', () => {
+      const [nat, honest] = [claim('nat', '0.0.0.0/0', 0, true), claim('honest', '100.64.7.0/24', 5)];
+      assert.deepEqual([...refusedClaims([nat, honest], within).keys()], [nat]);
+    });
 
     it('that loses to another standing one', () => {
       const inner = claim('inner', '100.64.2.0/24', 1, true);
@@ -164,7 +168,9 @@ describe('any pod ranges', () => {
       fc.property(someClaims, someMasks, someVms, (claims, masks, vms) => {
         const refused = refusedClaims(claims, { ...bounds, masks }, vms);
         const made = claims.filter((each) => !refused.has(each) && !each.hasRoute);
-        const standing = claims.filter(({ hasRoute }) => hasRoute);
+        // What is not inside the cluster's ranges is the range of no Node.
+        const isWithin = ({ range }: RangeClaim) => bounds.clusterCidrs.some((cluster) => holds(cluster, range));
+        const standing = claims.filter((each) => each.hasRoute && isWithin(each));
         const inside = (outer: Cidr) =>
           standing.filter(({ range }) => range.prefix > outer.prefix && overlap(range, outer)).length;
         for (const { node, range } of made)

@@ -57,8 +57,9 @@ export function refusedClaims<C extends RangeClaim>(
     const vm = addresses.size === 0 ? undefined : addresses.get(ownKey(claim.range));
     if (fault) refuse(claim, fault.message);
     else if (vm) refuse(claim, `contains ${vm.address.text.replace(/\/.*/, '')}, the address of Node ${vm.node}`);
-    // Where a route stands, traffic follows it: a longer one inside would take a part of it.
-    if (claim.hasRoute || !refused.has(claim)) contenders.push(claim);
+    // Where a route stands, traffic follows it: a longer one inside would take a part of it. What is not inside the
+    // cluster's ranges meets none of them or holds them all, as the way out by a NAT instance does.
+    if (!refused.has(claim) || (claim.hasRoute && fault?.kind !== 'outside')) contenders.push(claim);
   }
   contest(contenders, lengthsOf(contenders), refused, refuse);
   return refused;
