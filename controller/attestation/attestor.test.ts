@@ -31,6 +31,7 @@ describe('the attestor', () => {
   function setUp() {
     const clock = fakeClock();
     const dead = new Set<string>();
+    const providerIDs = new Map<string, string>();
     const judged: string[] = [];
     const attestor = createAttestor({
       clock,
@@ -38,6 +39,7 @@ describe('the attestor', () => {
       challenges: createChallenges(clock, Buffer.alloc(32, 3)),
       verifiers: [verifier],
       alive: (name) => !dead.has(name),
+      providerIDOf: (name) => providerIDs.get(name) ?? '',
       onJudged: (cloud, outcome) => judged.push(`${cloud} ${outcome}`),
     });
     const instance = { cloud: 'simulated', id: 'i-1', providerID: 'simulated://sim-1/i-1', addresses: [] };
@@ -52,7 +54,7 @@ describe('the attestor', () => {
       );
       return judgement?.refused?.code ?? judgement?.attestation?.instance.id;
     }
-    return { clock, dead, judged, attestor, reportOf, evidenceOf, challengeFor, judge };
+    return { clock, dead, providerIDs, judged, attestor, reportOf, evidenceOf, challengeFor, judge };
   }
 
   it('verifies evidence that answers a challenge of this Node and this token', async () => {
@@ -72,6 +74,25 @@ describe('the attestor', () => {
     assert.equal(await judge('b', `${challengeFor('b')} i-1`), 'i-1');
     attestor.release('b');
     assert.equal(await judge('c', `${challengeFor('c')} i-1`), 'i-1');
+  });
+
+  it('keeps no instance for a Node whose providerID names another one or is of another cloud', async () => {
+    for (const providerID of ['simulated://sim-1/i-2', 'hcloud://1']) {
+      const { judge, challengeFor, providerIDs } = setUp();
+      providerIDs.set('rogue', providerID).set('owner', 'simulated://sim-1/i-1');
+      // The contradiction is for the reconciler to tell.
+      assert.equal(await judge('rogue', `${challengeFor('rogue')} i-1`), 'i-1');
+      assert.equal(await judge('owner', `${challengeFor('owner')} i-1`), 'i-1');
+      assert.equal(await judge('other', `${challengeFor('other')} i-1`), 'UsedElsewhere');
+    }
+  });
+
+  it('takes an instance from a Node that has got the providerID of another one since', async () => {
+    const { judge, challengeFor, providerIDs } = setUp();
+    assert.equal(await judge('rogue', `${challengeFor('rogue')} i-1`), 'i-1');
+    assert.equal(await judge('owner', `${challengeFor('owner')} i-1`), 'UsedElsewhere');
+    providerIDs.set('rogue', 'simulated://sim-1/i-2');
+    assert.equal(await judge('owner', `${challengeFor('owner')} i-1`), 'i-1');
   });
 
   it('refuses evidence of an unknown kind or cloud, counts it as one, and survives a fault of its own', async () => {

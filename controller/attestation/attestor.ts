@@ -1,6 +1,7 @@
 import type { Clock } from '../../common/process/clock.ts';
 import { errorFields, type Log } from '../../common/process/log.ts';
 import type { Report } from '../../common/report.ts';
+import { documentContradictsProviderID } from '../nodes/attested.ts';
 import { createClaims } from '../nodes/claims.ts';
 import type { Sender } from '../reports/store.ts';
 import type { Challenges } from './challenges.ts';
@@ -38,6 +39,8 @@ export interface AttestorParts {
   readonly verifiers: readonly EvidenceVerifier[];
   /** Whether the Node of this name exists and its kubelet is heard. */
   alive(nodeName: string): boolean;
+  /** Empty while the Node has none, or is not in the cache yet. */
+  providerIDOf(nodeName: string): string;
   /** @param outcome `verified` or an EvidenceFault */
   onJudged(cloud: string, outcome: string): void;
 }
@@ -47,7 +50,8 @@ const renewAfterMs = 12 * 3_600_000;
 /** Nodes that are initialised already attest one after the other: after a change of leader all of them have to. */
 const betweenRenewalsMs = 50;
 
-export function createAttestor({ clock, log, challenges, verifiers, alive, onJudged }: AttestorParts): Attestor {
+export function createAttestor(parts: AttestorParts): Attestor {
+  const { clock, log, challenges, verifiers, alive, providerIDOf, onJudged } = parts;
   const byCloud = new Map(verifiers.map((verifier) => [verifier.cloud, verifier]));
   /** Which Node gave evidence of which instance first. */
   const pairs = createClaims();
@@ -57,11 +61,16 @@ export function createAttestor({ clock, log, challenges, verifiers, alive, onJud
     const verifier = evidence && byCloud.get(evidence.cloud);
     if (evidence === undefined || verifier?.kind !== evidence.kind) throw new EvidenceRefusal('UnknownKind');
     const instance = await verifier.verify(evidence.document, challenges.accepted(sender));
-    const holder = pairs.take(pairKey(instance), sender.nodeName, alive);
+    const attestation = { instance, agentId, atMs: clock.monotonic() };
+    // It proves that the Node is not what it says, which the reconciler tells; the instance stays free for its own Node.
+    const contradicts = (name: string) => documentContradictsProviderID(instance, providerIDOf(name));
+    if (contradicts(sender.nodeName)) return attestation;
+    const holds = (name: string) => alive(name) && !contradicts(name);
+    const holder = pairs.take(pairKey(instance), sender.nodeName, holds);
     if (holder !== undefined) {
       throw new EvidenceRefusal('UsedElsewhere', `living Node ${holder} has given evidence of the same instance`);
     }
-    return { instance, agentId, atMs: clock.monotonic() };
+    return attestation;
   }
 
   return {

@@ -58,6 +58,7 @@ export function openAttestor(parts: OpenAttestorParts): Attestor | undefined {
       const node = nodes.get(name);
       return node !== undefined && !node.deleting && readiness(node) !== 'Unknown';
     },
+    providerIDOf: (name) => nodes.get(name)?.providerID ?? '',
     onJudged: metrics.judged,
   });
   nodes.subscribe((event) => {

@@ -1,5 +1,6 @@
 import type { Instance } from '../../common/instance.ts';
 import { comparableId } from '../../common/provider-id/comparable-id.ts';
+import { providerIdCodecs } from '../../common/provider-id/registry.ts';
 import { labels } from '../../common/well-known.ts';
 import type { VerifiedInstance } from '../attestation/verdict.ts';
 import type { StoredReport } from '../reports/store.ts';
@@ -38,8 +39,16 @@ export function documentContradicts(attested: VerifiedInstance, instance: Instan
   return undefined;
 }
 
-/** Whether the document names this instance, beyond contradicting nothing. */
-function documentNames({ id, incarnation }: VerifiedInstance, instance: Instance): boolean {
+/** Whether the document contradicts a Node's providerID; never while the Node has none. Pure. */
+export function documentContradictsProviderID(attested: VerifiedInstance, providerID: string): boolean {
+  if (providerID === '') return false;
+  const { cloud } = attested;
+  const id = providerIdCodecs.get(cloud)?.parse(providerID)?.instanceId;
+  return id === undefined || documentContradicts(attested, { cloud, id, providerID, addresses: [] }) !== undefined;
+}
+
+/** Whether the document names this instance, beyond contradicting nothing. Pure. */
+export function documentNames({ id, incarnation }: VerifiedInstance, instance: Instance): boolean {
   return id !== undefined || (incarnation !== undefined && incarnation === instance.incarnation);
 }
 
