@@ -5,7 +5,7 @@ import type { Report } from '../../common/report.ts';
 import { swapped } from '../../common/smbios-uuid.ts';
 import { annotations } from '../../common/well-known.ts';
 import type { VerifiedInstance } from '../attestation/verdict.ts';
-import { documentContradicts } from './attested.ts';
+import { documentContradicts, documentNames, isAttested } from './attested.ts';
 import type { NodeView } from './node-view.ts';
 import { parseRecord } from './scope-record.ts';
 
@@ -40,6 +40,13 @@ export function namesInstance(providerID: string, instance: Pick<Instance, 'clou
   if (providerID === instance.providerID) return true;
   const id = providerIdCodecs.get(instance.cloud)?.parse(providerID)?.instanceId;
   return id !== undefined && comparableId({ cloud: instance.cloud, id }) === comparableId(instance);
+}
+
+/** Whether this very instance is proved of the Node. The label was set for the one that the providerID names. Pure. */
+export function isProved(node: NodeView, instance: Instance, attested: VerifiedInstance | undefined): boolean {
+  if (attested !== undefined && documentContradicts(attested, instance) !== undefined) return false;
+  if (isAttested(node) && namesInstance(node.providerID, instance)) return true;
+  return attested !== undefined && documentNames(attested, instance);
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { Instance } from '../../common/instance.ts';
 import { providerIdCodecs } from '../../common/provider-id/registry.ts';
 import { annotations, conditions } from '../../common/well-known.ts';
 import { isKubeError, isNotFound } from '../kube/api.ts';
@@ -5,9 +6,10 @@ import type { InformerEvent } from '../kube/informer.ts';
 import type { Semaphore } from '../semaphore.ts';
 import { createAddressHolders } from './address-holders.ts';
 import { sameAddresses } from './addresses.ts';
-import { isAttested, missingProof, requiresAttestation, withSignedPlace } from './attested.ts';
+import { documentContradicts, missingProof, requiresAttestation, withSignedPlace } from './attested.ts';
 import { createClaims, instanceKey } from './claims.ts';
 import type { DesiredNode } from './desired.ts';
+import { isProved } from './identity.ts';
 import { createKnownInstances, type KnownInstances } from './known-instances.ts';
 import { eventTarget, type NodeContext, reportOf } from './node-context.ts';
 import { conditionOf, isPaused, isUninitialized, type NodeView, readiness } from './node-view.ts';
@@ -77,11 +79,18 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
 
   function noteHolder(node: NodeView): void {
     if (isUninitialized(node)) return;
+    const instance = instanceOf(node);
+    if (instance && mayHold(node, instance)) claims.note(instanceKey(instance), node.name);
+  }
+
+  /** What was found for the Node; before that, no more than its providerID says. */
+  function instanceOf(node: NodeView): Instance | undefined {
+    const found = known.get(node.name, node.uid)?.instance;
+    if (found !== undefined) return found;
     const ownership = ownershipOf(node, resolver.configured);
     const cloud = ownership.kind === 'owned' ? ownership.clouds[0]?.name : undefined;
-    if (cloud && lacksProof(node, cloud)) return;
     const id = cloud && providerIdCodecs.get(cloud)?.parse(node.providerID)?.instanceId;
-    if (cloud && id) claims.note(instanceKey({ cloud, id }), node.name);
+    return cloud && id ? { cloud, id, providerID: node.providerID, addresses: [] } : undefined;
   }
 
   /** A kubelet that says it is not ready lives; only one that stopped saying anything may have lost its VM to another Node. */
@@ -91,13 +100,29 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
   }
 
   /**
-   * A kubelet may register a Node with any providerID and without the taint: where proof is required, that holds no
-   * instance against a Node that has it.
+   * A kubelet may register a Node with any providerID and without the taint. Such a Node holds no instance that its
+   * signed document contradicts, and where proof is required, none that is not proved of it. A report that contradicts
+   * is not enough: an agent that errs would give the instance of its Node away.
    */
-  function lacksProof(node: NodeView, cloud: string): boolean {
-    return (
-      requiresAttestation(cloud, resolver.configured) && !isAttested(node) && !reportOf(context, node)?.attestation
-    );
+  function mayHold(node: NodeView, instance: Instance): boolean {
+    const attested = reportOf(context, node)?.attestation?.instance;
+    if (requiresAttestation(instance.cloud, resolver.configured)) return isProved(node, instance, attested);
+    return attested === undefined || documentContradicts(attested, instance) === undefined;
+  }
+
+  /** A holder is judged by what is known of itself, never by what the Node that asks says of the instance. */
+  function holds(name: string): boolean {
+    const node = nodes.get(name);
+    if (node === undefined || !alive(name)) return false;
+    const instance = instanceOf(node);
+    return instance !== undefined && mayHold(node, instance);
+  }
+
+  /** Takes the instance for the Node, if it may hold it; answers the Node that holds it against this one. */
+  function claim(node: NodeView, instance: Instance): string | undefined {
+    if (mayHold(node, instance)) return claims.take(instanceKey(instance), node.name, holds);
+    claims.release(node.name);
+    return undefined;
   }
 
   async function reconcile(name: string): Promise<{ readonly requeueAfterMs?: number } | undefined> {
@@ -205,9 +230,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     const elsewhere = recordedElsewhere(node, found.scope);
     if (elsewhere !== undefined) return wait(node, 'IdentityConflict', elsewhere);
     const { cloud } = found.instance;
-    // Where proof is required, a Node without it neither holds an instance nor takes one from others.
-    const holds = (name: string) => alive(name) && !lacksProof(nodes.get(name)!, cloud);
-    const holder = lacksProof(node, cloud) ? undefined : claims.take(instanceKey(found.instance), node.name, holds);
+    const holder = claim(node, found.instance);
     if (holder !== undefined) {
       return wait(node, 'IdentityConflict', `instance ${found.instance.id} is held by live Node ${holder}`);
     }

@@ -95,6 +95,29 @@ describe('a Node of a cloud that signs identity', () => {
     assert.deepEqual([tainted('victim'), label('victim'), label('rogue')], [false, 'fresh', undefined]);
   });
 
+  for (const requireAttestation of [true, false]) {
+    it(`holds no instance against that VM's own Node when its document names another VM, ${requireAttestation ? 'with' : 'without'} the flag`, async () => {
+      await setUp({ clouds: [{ requireAttestation }] });
+      const victim = world.cloud.model.create({ name: 'victim' });
+      const own = world.cloud.model.create({ name: 'rogue' });
+      world.cluster.register('rogue', { providerID: providerID(victim), tainted: false });
+      const { id, incarnation } = own;
+      const instance = { assurance: 'psat+fresh', cloud: 'simulated', id, incarnation } as const;
+      const attestation = { instance, agentId: 'agent-rogue', atMs: 0 };
+      replica.report('rogue', { instance: reportedOf(victim) }, { attestation });
+      await world.clock.advance(310_000);
+      // A change of the Node in the cache is no way back to the instance.
+      world.cluster.heartbeat('rogue');
+      await world.clock.advance(310_000);
+      assert.deepEqual([shown('rogue')?.reason, label('rogue')], ['IdentityConflict', undefined]);
+      world.cluster.register('victim', { systemUuid: victim.smbiosUuid ?? '' });
+      replica.attest('victim', victim);
+      await world.clock.advance(5000);
+      assert.deepEqual([tainted('victim'), shown('victim')?.reason], [false, 'Initialized']);
+      assert.deepEqual([shown('rogue')?.reason, label('rogue')], ['IdentityConflict', undefined]);
+    });
+  }
+
   it('stays initialised when the flag comes later, keeps its addresses current, and is marked with its next evidence', async () => {
     await setUp({});
     const vm = world.join('a');
