@@ -1,9 +1,9 @@
 import { providerIdCodecs } from '../../../common/provider-id/registry.ts';
-import { annotations, labels, taints as taintKeys } from '../../../common/well-known.ts';
+import { annotations, conditions, labels, taints as taintKeys } from '../../../common/well-known.ts';
 import { isAttested } from '../../nodes/attested.ts';
 import { instanceKey } from '../../nodes/claims.ts';
 import type { ConfiguredCloud } from '../../nodes/configured-cloud.ts';
-import { isUninitialized, type NodeView } from '../../nodes/node-view.ts';
+import { conditionOf, isUninitialized, type NodeView } from '../../nodes/node-view.ts';
 import { answeringCloud, ownershipOf } from '../../nodes/ownership.ts';
 
 /** What load balancers need to know about a Node. */
@@ -21,6 +21,18 @@ export interface MemberFacts {
   readonly labels: Readonly<Record<string, string>>;
   /** Cluster API has picked its machine for deletion: the Node may vanish without another mark. */
   readonly doomed: boolean;
+  /** What decides where several Nodes claim one instance; see `speaksBefore`. */
+  readonly claim: Claim;
+}
+
+/** What a Node has to say for its claim to its instance. */
+export interface Claim {
+  /** This very Node object once gave evidence of its VM. */
+  readonly isProved: boolean;
+  /** It waits for its initialisation, which was refused because of its identity. */
+  readonly isRefused: boolean;
+  /** When the Node was created, milliseconds since 1970. */
+  readonly createdAtMs: number;
 }
 
 /** Why a Node stops being a member after a drain. */
@@ -45,7 +57,8 @@ export type Standing =
 
 /**
  * Decides by durable facts on the Node alone. Readiness, `unschedulable`, conditions, reports and lookups are no inputs: whether a member can serve is for the load
- * balancer's health check to say, and none of them may empty a set. Pure.
+ * balancer's health check to say, and none of them may empty a set.
+ * (A refused identity only weighs where several Nodes claim one instance.) Pure.
  *
  * @param chosenBy labels that some Service chooses members by
  */
@@ -83,6 +96,28 @@ function leavingReason(node: NodeView): LeavingReason | undefined {
   return isExcluded(node.labels[labels.excludeFromLoadBalancers]) ? 'Excluded' : undefined;
 }
 
+/**
+ * Of two Nodes that claim one instance, whether the first is heard before the second: the proved one, the one whose
+ * identity was not refused, then the older one. A kubelet chooses the name, the taints and the providerID that it
+ * registers with, so none of these may let a new Node displace one that serves. Pure.
+ */
+export function speaksBefore(one: MemberFacts, other: MemberFacts): boolean {
+  const [a, b] = [one.claim, other.claim];
+  if (a.isProved !== b.isProved) return a.isProved;
+  if (a.isRefused !== b.isRefused) return b.isRefused;
+  if (a.createdAtMs !== b.createdAtMs) return a.createdAtMs < b.createdAtMs;
+  return one.node < other.node;
+}
+
+/**
+ * Only of a Node that waits: on an initialised one the condition does not tell which of two came first, since after a
+ * restart the controller hears of both in the order of their names.
+ */
+function isRefused(node: NodeView): boolean {
+  const shown = conditionOf(node, conditions.cloudInitialized);
+  return isUninitialized(node) && shown?.status === 'False' && shown.reason === 'IdentityConflict';
+}
+
 /** What Go's strconv.ParseBool takes for false. */
 const goFalse: ReadonlySet<string> = new Set(['0', 'f', 'F', 'false', 'FALSE', 'False']);
 
@@ -117,6 +152,7 @@ function factsOf(node: NodeView, cloud: string, chosenBy: ReadonlySet<string>): 
     zone: node.labels[labels.zone] ?? node.labels[labels.zoneBeta] ?? '',
     labels: labelsOf(node, chosenBy),
     doomed: node.annotations[annotations.clusterApiDelete] !== undefined,
+    claim: { isProved: isAttested(node), isRefused: isRefused(node), createdAtMs: node.createdAtMs },
   };
 }
 
@@ -126,10 +162,15 @@ export function sameFacts(one: MemberFacts, other: MemberFacts): boolean {
     one.providerID === other.providerID &&
     one.zone === other.zone &&
     one.doomed === other.doomed &&
+    sameClaim(one.claim, other.claim) &&
     sameLabels(one.labels, other.labels) &&
     one.addresses.length === other.addresses.length &&
     one.addresses.every((address, index) => address === other.addresses[index])
   );
+}
+
+function sameClaim(one: Claim, other: Claim): boolean {
+  return one.isProved === other.isProved && one.isRefused === other.isRefused && one.createdAtMs === other.createdAtMs;
 }
 
 function sameLabels(one: MemberFacts['labels'], other: MemberFacts['labels']): boolean {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { taints } from '../../../common/well-known.ts';
+import { conditions, labels, taints } from '../../../common/well-known.ts';
+import type { NodeView } from '../../nodes/node-view.ts';
 import { uninitializedTaint } from '../../nodes/testing/example-node.ts';
 import { excluded, held, marked, memberSetsOf, memberWorld, named, scope } from './testing/member-world.ts';
 import { idOf, memberNode } from './testing/node-list.ts';
@@ -112,16 +113,60 @@ describe('the shared member sets', () => {
     assert.deepEqual(await step(() => nodes.put(memberNode('c'))), [5, 'a b~ c']);
   });
 
-  it('have one member for an instance that two Nodes claim: that of the first by name, whoever came first', () => {
-    for (const names of [
-      ['a', 'b'],
-      ['b', 'a'],
-    ]) {
-      const { lead } = memberWorld(names.map((name) => memberNode(name, { providerID: idOf('one') })));
-      const { ask, print } = lead();
-      assert.equal(print(undefined), 'one');
-      assert.equal(ask(undefined)?.members[0]?.node, 'a');
-    }
+  describe('of an instance that two Nodes claim', () => {
+    const first = Date.parse('2026-01-01T00:00:00Z');
+    const refused = { type: conditions.cloudInitialized, status: 'False', reason: 'IdentityConflict', message: '' };
+    const claims = (name: string, address: string, changes: Partial<NodeView> = {}) =>
+      memberNode(name, { providerID: idOf('one'), addresses: [{ type: 'InternalIP', address }], ...changes });
+    const victim = (changes: Partial<NodeView> = {}) =>
+      claims('victim', '10.0.0.1', { createdAtMs: first, ...changes });
+    const rogue = (changes: Partial<NodeView> = {}) =>
+      claims('aaa', '10.0.0.66', { createdAtMs: first + 60_000, ...changes });
+
+    it('keep the older Node and its address when a new one registers with the same providerID', async () => {
+      for (const standing of [{}, excluded, { taints: [uninitializedTaint] }]) {
+        const { clock, nodes, lead } = memberWorld([victim()]);
+        const { changes, ask } = lead();
+        nodes.put(victim(standing));
+        await clock.advance(1000);
+        const before = [...changes];
+        const members = () => ask(held(['one']))?.members.map(({ node, addresses }) => [node, ...addresses]);
+        assert.deepEqual(members(), [['victim', '10.0.0.1']]);
+        nodes.put(rogue());
+        await clock.advance(1000);
+        assert.deepEqual(members(), [['victim', '10.0.0.1']]);
+        assert.deepEqual(changes, before);
+      }
+    });
+
+    const chosen = (...nodes: readonly NodeView[]) => {
+      const both = [nodes, nodes.toReversed()].map(
+        (order) =>
+          memberWorld(order)
+            .lead()
+            .ask(held(['one']))?.members,
+      );
+      assert.deepEqual(both[0], both[1], 'whichever is heard of first');
+      return both[0]?.map(({ node }) => node);
+    };
+
+    it('keep the proved Node, however old the other is', () => {
+      const proved = victim({ createdAtMs: first + 120_000, labels: { [labels.attested]: 'signed' } });
+      assert.deepEqual(chosen(proved, rogue()), ['victim']);
+    });
+
+    it('take no Node whose identity was refused at its initialisation while there is another', () => {
+      const waits = rogue({ createdAtMs: first - 1000, taints: [uninitializedTaint], conditions: [refused] });
+      assert.deepEqual(chosen(victim(), waits), ['victim']);
+    });
+
+    it('keep an older initialised Node although its identity is disputed', () => {
+      assert.deepEqual(chosen(victim({ conditions: [refused] }), rogue()), ['victim']);
+    });
+
+    it('take the first by name of two that were created in one second', () => {
+      assert.deepEqual(chosen(claims('b', '10.0.0.2'), claims('a', '10.0.0.1')), ['a']);
+    });
   });
 
   it('are counted: who is active, who leaves, and who stays though the Node vanished', async () => {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { DesiredMember } from '../../clouds/load-balancers.ts';
-import { instanceOf, type LeavingReason, type MemberFacts, type Standing } from './facts.ts';
+import { instanceOf, type LeavingReason, type MemberFacts, type Standing, speaksBefore } from './facts.ts';
 
 /**
  * One that was a member and whose Node is no longer there (or no longer of this scope).
@@ -63,9 +63,6 @@ export interface Scope {
   readonly name: string;
 }
 
-/** Of two Nodes that claim one instance, the one that speaks for keeping it is heard. */
-const rank = { member: 0, waiting: 1, leaving: 2, off: 3 } as const;
-
 /**
  * The next memberships of these scopes. A member whose Node is not there any more becomes `departed`, never simply absent: absence of a Node alone empties nothing.
  * Pure.
@@ -82,10 +79,8 @@ export function nextMemberships(
   for (const standing of news.standings) {
     if (standing.kind === 'none') continue;
     const held = byScope.get(standing.scope);
-    const { instance, node } = standing.facts;
-    const other = held?.get(instance);
-    const order = other && (rank[standing.kind] - rank[other.kind] || (node < other.facts.node ? -1 : 1));
-    if (order === undefined || order < 0) held?.set(instance, standing);
+    const other = held?.get(standing.facts.instance);
+    if (other === undefined || speaksBefore(standing.facts, other.facts)) held?.set(standing.facts.instance, standing);
   }
   return new Map(
     scopes.map((place) => [
@@ -151,7 +146,7 @@ export function withDeparted(set: Membership, departed: ReadonlyMap<string, Depa
 }
 
 export function desiredMember(
-  facts: Omit<MemberFacts, 'doomed' | 'instance' | 'labels'>,
+  facts: Pick<MemberFacts, 'node' | 'providerID' | 'addresses' | 'zone'>,
   draining: boolean,
 ): DesiredMember {
   const { node, providerID, addresses, zone } = facts;

@@ -20,6 +20,7 @@ function facts(node: string, zone = '') {
     zone,
     labels: {},
     doomed: false,
+    claim: { isProved: false, isRefused: false, createdAtMs: 0 },
   };
 }
 
@@ -134,6 +135,7 @@ describe('the members of one Service', () => {
       zone: '',
       labels: {},
       doomed: false,
+      claim: { isProved: false, isRefused: false, createdAtMs: 0 },
     };
     const news = { standings: [{ kind: 'member' as const, scope, facts }], last: new Map(), deletedByUs: () => false };
     const set = nextMemberships([{ scope, name: 'openstack' }], new Map(), news, 0).get(scope)!;
