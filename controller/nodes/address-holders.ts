@@ -1,19 +1,41 @@
 import type { InformerEvent } from '../kube/informer.ts';
 import { canonicalAddress } from './addresses.ts';
-import type { AddressView, NodeView } from './node-view.ts';
+import { type AddressView, isUninitialized, type NodeView } from './node-view.ts';
 
 /** Which Nodes hold which IP address, including addresses that are being written and have not come back through the cache yet. */
 export interface AddressHolders {
   /** Takes note of a change in the cache. */
   observe(event: InformerEvent<NodeView>): void;
-  /** Takes the IP addresses for the node, all of them or none; answers the first that another Node holds for which `alive` says yes. */
+  /**
+   * Takes the IP addresses for the node, all of them or none; answers the first that another Node, for which `alive`
+   * says yes, held before this one.
+   */
   take(
-    nodeName: string,
+    node: Pick<NodeView, 'name' | 'createdAtMs'>,
     addresses: readonly AddressView[],
     alive: (nodeName: string) => boolean,
   ): { readonly address: string; readonly holder: string } | undefined;
   /** The node is gone. */
   release(nodeName: string): void;
+}
+
+/** What one Node has to say for its claim to one address. */
+interface Holding {
+  readonly nodeName: string;
+  readonly createdAtMs: number;
+  /** Counts up: when the Node took it, or was first seen to have it, initialised. Undefined while it only shows it. */
+  readonly since: number | undefined;
+  /** It had the address when we first saw it: since when is not known. */
+  readonly atFirstSight: boolean;
+}
+
+/** A kubelet may show any address: the Node that was first initialised with it comes first, then the older Node. */
+function precedes(one: Holding, other: Holding): boolean {
+  if (one.since === undefined || other.since === undefined) {
+    if (one.since !== other.since) return one.since !== undefined;
+  } else if (!(one.atFirstSight && other.atFirstSight)) return one.since < other.since;
+  if (one.createdAtMs !== other.createdAtMs) return one.createdAtMs < other.createdAtMs;
+  return one.nodeName < other.nodeName;
 }
 
 function ips(addresses: readonly AddressView[]): string[] {
@@ -23,41 +45,55 @@ function ips(addresses: readonly AddressView[]): string[] {
 }
 
 export function createAddressHolders(): AddressHolders {
-  const holdersOf = new Map<string, ReadonlySet<string>>();
+  /** By address and by name of the Node. */
+  const holdersOf = new Map<string, Map<string, Holding>>();
   const heldBy = new Map<string, readonly string[]>();
+  let count = 0;
 
   function release(nodeName: string): void {
     for (const address of heldBy.get(nodeName) ?? []) {
-      const left = new Set(holdersOf.get(address));
-      left.delete(nodeName);
-      if (left.size === 0) holdersOf.delete(address);
-      else holdersOf.set(address, left);
+      const holders = holdersOf.get(address);
+      holders?.delete(nodeName);
+      if (holders?.size === 0) holdersOf.delete(address);
     }
     heldBy.delete(nodeName);
   }
 
-  function hold(nodeName: string, addresses: readonly string[]): void {
+  /** The Node holds these and no others; what it held before, it has held since then. */
+  function hold(holding: Holding, addresses: readonly string[]): void {
+    const { nodeName } = holding;
+    const held = new Map(addresses.map((address) => [address, holdersOf.get(address)?.get(nodeName)]));
     release(nodeName);
     if (addresses.length > 0) heldBy.set(nodeName, addresses);
-    for (const address of addresses) holdersOf.set(address, new Set(holdersOf.get(address)).add(nodeName));
+    for (const [address, before] of held) {
+      const holders = holdersOf.get(address) ?? new Map<string, Holding>();
+      holdersOf.set(address, holders.set(nodeName, before?.since === undefined ? holding : before));
+    }
   }
 
   return {
     release,
     observe(event) {
       if (event.type === 'deleted') return release(event.key);
-      const shown = ips(event.object.addresses);
+      const node = event.object;
+      const shown = ips(node.addresses);
       // A Node that shows none may be older than what is being written on it.
-      if (shown.length > 0) hold(event.key, shown);
+      if (shown.length === 0) return;
+      const since = isUninitialized(node) ? undefined : ++count;
+      const atFirstSight = event.type === 'added';
+      hold({ nodeName: event.key, createdAtMs: node.createdAtMs, since, atFirstSight }, shown);
     },
-    take(nodeName, addresses, alive) {
+    take({ name, createdAtMs }, addresses, alive) {
       const wanted = ips(addresses);
+      const asking = { nodeName: name, createdAtMs, since: undefined, atFirstSight: false };
       for (const address of wanted) {
-        for (const holder of holdersOf.get(address) ?? []) {
-          if (holder !== nodeName && alive(holder)) return { address, holder };
+        const holders = holdersOf.get(address);
+        const own = holders?.get(name) ?? asking;
+        for (const [holder, holding] of holders ?? []) {
+          if (holder !== name && precedes(holding, own) && alive(holder)) return { address, holder };
         }
       }
-      hold(nodeName, wanted);
+      hold({ ...asking, since: ++count }, wanted);
       return undefined;
     },
   };

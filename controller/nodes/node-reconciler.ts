@@ -235,7 +235,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
       return wait(node, 'IdentityConflict', `instance ${found.instance.id} is held by live Node ${holder}`);
     }
     if (cloudOfReportScope(found.scope) !== undefined) {
-      const taken = addressHolders?.take(node.name, found.instance.addresses, alive);
+      const taken = addressHolders?.take(node, found.instance.addresses, alive);
       if (taken !== undefined) {
         unclaim(node);
         return wait(node, 'IdentityConflict', `address ${taken.address} is held by live Node ${taken.holder}`);
