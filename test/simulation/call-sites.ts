@@ -13,7 +13,6 @@ const oftenCalled = [
   'cloud POST routes',
   'kube create events',
   'kube create tokenreviews',
-  'kube get configmaps',
   'kube get leases',
   'kube get leases (node)',
   'kube get namespaces',
