@@ -9,7 +9,7 @@ import { EvidenceRefusal } from './verdict.ts';
  */
 export type FetchBytes = (url: string) => Promise<Uint8Array | undefined>;
 
-/** The one host that is asked: else whoever sends a document would choose where the controller connects to. */
+/** No other host is asked: otherwise the sender of a document would choose where the controller connects to. */
 const issuerHost = 'www.microsoft.com';
 const remembered = 32;
 

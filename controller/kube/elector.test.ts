@@ -135,45 +135,29 @@ describe('the elector', () => {
     await b.elector.release();
   });
 
-  it('does not take a deleted Lease that another may have taken while this replica slept', async () => {
-    const world = electorWorld();
-    const a = world.replica('a');
-    await world.time.advance(2_000);
-    const b = world.replica('b');
-    await world.time.advance(2_000);
-    a.clock.stop('sleep');
-    await world.time.advance(20_000);
-    assert.equal(b.elector.leading, true);
-    b.weather = () => ({ lost: 'request' });
-    world.leases.lease = undefined;
-    a.clock.resume();
-    await world.time.advance(8_000);
-    assert.deepEqual([a.elector.leading, b.elector.leading], [false, true]);
-    b.kill();
-    await world.time.advance(20_000);
-    assert.equal(a.elector.leading, true);
-    await a.elector.release();
-  });
-
-  it('does not take a deleted Lease when the wall clock alone tells that its own term has run out', async () => {
-    const world = electorWorld();
-    const a = world.replica('a');
-    await world.time.advance(2_000);
-    const b = world.replica('b');
-    await world.time.advance(2_000);
-    a.clock.stop('hold');
-    await world.time.advance(20_000);
-    assert.equal(b.elector.leading, true);
-    b.weather = () => ({ lost: 'request' });
-    world.leases.lease = undefined;
-    a.clock.resume();
-    await world.time.advance(8_000);
-    assert.deepEqual([a.elector.leading, b.elector.leading], [false, true]);
-    b.kill();
-    await world.time.advance(20_000);
-    assert.equal(a.elector.leading, true);
-    await a.elector.release();
-  });
+  for (const [how, when] of [
+    ['sleep', 'while this replica slept'],
+    ['hold', 'while a hypervisor held this replica, of which its wall clock alone tells'],
+  ] as const)
+    it(`does not take a deleted Lease that another may have taken ${when}`, async () => {
+      const world = electorWorld();
+      const a = world.replica('a');
+      await world.time.advance(2_000);
+      const b = world.replica('b');
+      await world.time.advance(2_000);
+      a.clock.stop(how);
+      await world.time.advance(20_000);
+      assert.equal(b.elector.leading, true);
+      b.weather = () => ({ lost: 'request' });
+      world.leases.lease = undefined;
+      a.clock.resume();
+      await world.time.advance(8_000);
+      assert.deepEqual([a.elector.leading, b.elector.leading], [false, true]);
+      b.kill();
+      await world.time.advance(20_000);
+      assert.equal(a.elector.leading, true);
+      await a.elector.release();
+    });
 
   it('makes its own Lease again at once when somebody deletes it', async () => {
     const world = electorWorld();
