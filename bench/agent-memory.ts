@@ -13,7 +13,7 @@ import { seededRandom } from '../common/process/random.ts';
 import { testCa } from '../common/testing/certificates.ts';
 import { names } from '../common/well-known.ts';
 import { bundleAgent } from '../scripts/bundle.ts';
-import { startCloud } from '../test/sandbox/cloud/start-cloud.ts';
+import { startCloud } from '../test/kit/cloud/start-cloud.ts';
 
 export const agentNodeFlags = ['--lite-mode', '--max-old-space-size=24', '--max-semi-space-size=1'];
 

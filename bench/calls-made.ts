@@ -1,4 +1,4 @@
-import type { CallCounter } from '../test/sandbox/cloud/calls.ts';
+import type { CallCounter } from '../test/kit/cloud/calls.ts';
 
 /** Calls of the cloud since some moment, by operation; most first. */
 export interface CallsMade {

@@ -1,4 +1,4 @@
-import { startKubeApi } from '../test/sandbox/kube/start-kube-api.ts';
+import { startKubeApi } from '../test/kit/kube-api/start-kube-api.ts';
 
 /** The embedded API server as a process: tells its parent where it is and, when asked, how many requests the controller has sent; ends when the parent lets go. */
 const api = await startKubeApi();

@@ -9,7 +9,7 @@ import { systemClock } from '../common/process/clock.ts';
 import { reportPath } from '../common/report.ts';
 import { version } from '../common/version.ts';
 import { names } from '../common/well-known.ts';
-import type { RunningCloud } from '../test/sandbox/cloud/start-cloud.ts';
+import type { RunningCloud } from '../test/kit/cloud/start-cloud.ts';
 import { type KubeRest, strategicPatch } from '../test/sandbox/world/kube-rest.ts';
 import { serviceAccountToken } from '../test/sandbox/world/manifests.ts';
 import { freshNode, type Machine } from './bare-patches.ts';

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../common/process/clock.ts';
 import { seededRandom } from '../common/process/random.ts';
 import { nextReportSeconds } from '../controller/reports/pace.ts';
-import { startCloud } from '../test/sandbox/cloud/start-cloud.ts';
+import { startCloud } from '../test/kit/cloud/start-cloud.ts';
 import { createKubeRest } from '../test/sandbox/world/kube-rest.ts';
 import { createFleet } from './fleet.ts';
 import { reportCa } from './join.ts';

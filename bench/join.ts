@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../common/process/clock.ts';
 import { seededRandom } from '../common/process/random.ts';
 import { names } from '../common/well-known.ts';
-import { startCloud } from '../test/sandbox/cloud/start-cloud.ts';
+import { startCloud } from '../test/kit/cloud/start-cloud.ts';
 import { createKubeRest, type KubeRest } from '../test/sandbox/world/kube-rest.ts';
 import { createNodes, measureBarePatches } from './bare-patches.ts';
 import { createFleet } from './fleet.ts';

@@ -6,7 +6,7 @@ import { systemClock } from '../common/process/clock.ts';
 import { seededRandom } from '../common/process/random.ts';
 import { names } from '../common/well-known.ts';
 import { type Client, type KubeObject, makeClient } from '../test/conformance/client.ts';
-import { type RunningCloud, startCloud } from '../test/sandbox/cloud/start-cloud.ts';
+import { type RunningCloud, startCloud } from '../test/kit/cloud/start-cloud.ts';
 import { createKubeRest, type KubeRest, mergePatch } from '../test/sandbox/world/kube-rest.ts';
 import { type Contender, newLeader, type RunningContender } from './contender.ts';
 import { eachOf } from './fleet.ts';

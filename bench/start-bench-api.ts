@@ -1,9 +1,9 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import type { ApiUnderTest } from '../test/conformance/api-under-test.ts';
+import type { RequestCount } from '../test/kit/kube-api/request-counts.ts';
 import { findBinaries } from '../test/real/binaries.ts';
 import { startRealApi } from '../test/real/start-real-api.ts';
-import type { RequestCount } from '../test/sandbox/kube/request-counts.ts';
 
 /** An API server in a process of its own, so that its work does not count as the client's. */
 export interface BenchApi {

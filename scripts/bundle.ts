@@ -38,13 +38,13 @@ export async function bundleAgent(outfile: string): Promise<Metafile> {
 
 /** What the controller and its clouds must have one copy of: the classes of errors that one throws and the other recognises. */
 const contractModules: ReadonlySet<string> = new Set(
-  ['common/cloud-error.ts', 'controller/clouds/cloud.ts', 'controller/attestation/verdict.ts'].map((file) =>
+  ['common/cloud-error.ts', 'controller/clouds/cloud.ts', 'controller/reports/attestation/verdict.ts'].map((file) =>
     join(root, file),
   ),
 );
 
 /** With the libraries for PKCS#7 and JWT: most controllers never load it. */
-const signatures = 'controller/attestation/signatures.ts';
+const signatures = 'controller/reports/attestation/signatures.ts';
 
 /** Builds that copy. */
 export async function bundleContract(outfile: string): Promise<Metafile> {

@@ -9,8 +9,10 @@ import { describeFlags, type FlagDescription } from '../common/process/flags.ts'
 import type { MetricDefinition } from '../common/process/metrics.ts';
 import type { CommandDefinition, ProgramDefinition } from '../common/process/program.ts';
 import { annotations, labels, ownKeys, taints } from '../common/well-known.ts';
-import { attestationMetrics } from '../controller/attestation/metrics.ts';
-import { evidenceFaults } from '../controller/attestation/verdict.ts';
+import { loopNames } from '../controller/app/options/loops.ts';
+import { type Permission, permissions } from '../controller/app/permissions.ts';
+import { processMetrics } from '../controller/app/process-metrics.ts';
+import { controllerProgram } from '../controller/app/program.ts';
 import type { AnnotationDefinition } from '../controller/clouds/load-balancers.ts';
 import { cloudModules } from '../controller/clouds/registry.ts';
 import { ipamMetrics } from '../controller/ipam/metrics.ts';
@@ -23,10 +25,8 @@ import {
   missingReasons,
   type ReasonInfo,
 } from '../controller/nodes/reasons.ts';
-import { loopNames } from '../controller/options/loops.ts';
-import { type Permission, permissions } from '../controller/permissions.ts';
-import { processMetrics } from '../controller/process-metrics.ts';
-import { controllerProgram } from '../controller/program.ts';
+import { attestationMetrics } from '../controller/reports/attestation/metrics.ts';
+import { evidenceFaults } from '../controller/reports/attestation/verdict.ts';
 import { reportMetrics } from '../controller/reports/metrics.ts';
 import { type RefusalRule, refusals } from '../controller/reports/refusal.ts';
 import { reportJsonSchema } from '../controller/reports/report-schema.ts';

@@ -5,11 +5,11 @@ import { systemClock } from '../../common/process/clock.ts';
 import { silentLog } from '../../common/process/log.ts';
 import { seededRandom } from '../../common/process/random.ts';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
-import { simulatedVerifier } from '../../controller/attestation/simulated.ts';
-import { createSimulatedCloud } from '../../test/sandbox/cloud/cloud.ts';
-import type { Effect } from '../../test/sandbox/cloud/faults.ts';
-import { inProcessHttp } from '../../test/sandbox/cloud/in-process.ts';
-import { startCloud } from '../../test/sandbox/cloud/start-cloud.ts';
+import { simulatedVerifier } from '../../controller/reports/attestation/simulated.ts';
+import { createSimulatedCloud } from '../../test/kit/cloud/cloud.ts';
+import type { Effect } from '../../test/kit/cloud/faults.ts';
+import { inProcessHttp } from '../../test/kit/cloud/in-process.ts';
+import { startCloud } from '../../test/kit/cloud/start-cloud.ts';
 import { simulated, simulatedSource } from './simulated.ts';
 
 const never = new AbortController().signal;

@@ -1,7 +1,7 @@
-import { startAwsWorld } from '../../test/aws/aws-world.ts';
-import { classicRules } from '../../test/aws/classic-rules.ts';
-import { loadBalancerRules } from '../../test/aws/load-balancer-rules.ts';
-import { startMoto } from '../../test/aws/start-moto.ts';
+import { startAwsWorld } from '../../test/clouds/aws/aws-world.ts';
+import { classicRules } from '../../test/clouds/aws/classic-rules.ts';
+import { loadBalancerRules } from '../../test/clouds/aws/load-balancer-rules.ts';
+import { startMoto } from '../../test/clouds/aws/start-moto.ts';
 import type { CountedWorld } from './count-operations.ts';
 
 /** A moto server of its own, where there is one to be had. */

@@ -6,8 +6,8 @@ import type {
   LoadBalancers,
   ObservedLoadBalancer,
 } from '../../controller/clouds/load-balancers.ts';
-import { desiredFor, memberOf, newOwner, port } from '../../test/clouds/desired.ts';
-import type { CloudVm, CloudWorld } from '../../test/clouds/world.ts';
+import { desiredFor, memberOf, newOwner, port } from '../../test/clouds/suite/desired.ts';
+import type { CloudVm, CloudWorld } from '../../test/clouds/suite/world.ts';
 
 /** A cloud under test that tells of every call of its clients. */
 export interface CountedWorld {

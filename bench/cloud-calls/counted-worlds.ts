@@ -1,9 +1,9 @@
 import { seededRandom } from '../../common/process/random.ts';
 import { advanceDuring, fakeClock } from '../../common/testing/fake-clock.ts';
 import type { CloudCall } from '../../controller/clouds/cloud.ts';
-import { simulatedWorld } from '../../test/clouds/simulated-world.ts';
-import { createSimulatedCloud } from '../../test/sandbox/cloud/cloud.ts';
-import { inProcessHttp } from '../../test/sandbox/cloud/in-process.ts';
+import { simulatedWorld } from '../../test/clouds/simulated/suite-world.ts';
+import { createSimulatedCloud } from '../../test/kit/cloud/cloud.ts';
+import { inProcessHttp } from '../../test/kit/cloud/in-process.ts';
 import type { CountedWorld } from './count-operations.ts';
 import { awsClassicUpstream, awsNetworkUpstream, openstackUpstream, type UpstreamCounts } from './upstream-counts.ts';
 

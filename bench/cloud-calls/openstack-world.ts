@@ -1,6 +1,6 @@
 import type { CloudCall } from '../../controller/clouds/cloud.ts';
-import { type FakeWorldOptions, fakeOpenStackWorld } from '../../test/openstack/fake-world.ts';
-import { fakeOctaviaWorld, octaviaConfig } from '../../test/openstack/octavia-world.ts';
+import { type FakeWorldOptions, fakeOpenStackWorld } from '../../test/clouds/openstack/fake-world.ts';
+import { fakeOctaviaWorld, octaviaConfig } from '../../test/clouds/openstack/octavia-world.ts';
 import type { CountedWorld } from './count-operations.ts';
 
 /** What Octavia takes with amphorae, roughly: the start of a VM, a reload, the end of a VM. */

@@ -1,13 +1,13 @@
 import { defineFlags } from '../../common/process/flags.ts';
 import { type CommandDefinition, defineCommand } from '../../common/process/program.ts';
-import { halvesIn, isNeeded } from '../check/needed.ts';
-import { runChecks } from '../check/run-checks.ts';
-import { table } from '../explain/table.ts';
-import { clusterFlags } from '../options/network-flags.ts';
-import { commonFlags, runFlags } from '../options/own-flags.ts';
-import { readLoops } from '../options/run-options.ts';
-import { permissionsFor } from '../permissions.ts';
+import { clusterFlags } from '../app/options/network-flags.ts';
+import { commonFlags, runFlags } from '../app/options/own-flags.ts';
+import { readLoops } from '../app/options/run-options.ts';
+import { permissionsFor } from '../app/permissions.ts';
+import { halvesIn, isNeeded } from './check/needed.ts';
+import { runChecks } from './check/run-checks.ts';
 import { type ControllerWorld, exitCode, orInterrupted, outputFlags, printJson, withClouds } from './command.ts';
+import { table } from './explain/table.ts';
 
 const checkFlags = defineFlags({
   controllers: runFlags.controllers,

@@ -4,14 +4,14 @@ import { createLog, errorFields, type Log } from '../../common/process/log.ts';
 import type { ProgramIo } from '../../common/process/program.ts';
 import type { Random } from '../../common/process/random.ts';
 import { untilAborted } from '../../common/process/until.ts';
+import { connectTo } from '../app/connect.ts';
+import { closeCloud, openClouds } from '../app/open-clouds.ts';
+import { OptionError, readCloudRequests } from '../app/options/options.ts';
+import { type commonFlags, runFlags } from '../app/options/own-flags.ts';
 import { CloudConfigError } from '../clouds/cloud.ts';
-import { connectTo } from '../connect.ts';
 import type { KubeApi } from '../kube/api.ts';
 import { createKubeClient } from '../kube/client.ts';
-import type { ConfiguredCloud } from '../nodes/configured-cloud.ts';
-import { closeCloud, openClouds } from '../open-clouds.ts';
-import { OptionError, readCloudRequests } from '../options/options.ts';
-import { type commonFlags, runFlags } from '../options/own-flags.ts';
+import type { ConfiguredCloud } from '../model/configured-cloud.ts';
 
 /** What a command works in. */
 export interface ControllerWorld {

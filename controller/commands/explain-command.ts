@@ -1,15 +1,10 @@
 import { defineFlags } from '../../common/process/flags.ts';
 import { type CommandDefinition, defineCommand } from '../../common/process/program.ts';
 import { names } from '../../common/well-known.ts';
-import { explainNode } from '../explain/explain-node.ts';
-import { explainService } from '../explain/explain-service.ts';
-import { printExplanation } from '../explain/print-explanation.ts';
-import { readNodeFacts } from '../explain/read-node-facts.ts';
-import { readServiceFacts } from '../explain/read-service-facts.ts';
+import { clusterFlags } from '../app/options/network-flags.ts';
+import { OptionError } from '../app/options/options.ts';
+import { commonFlags } from '../app/options/own-flags.ts';
 import { isNotFound } from '../kube/api.ts';
-import { clusterFlags } from '../options/network-flags.ts';
-import { OptionError } from '../options/options.ts';
-import { commonFlags } from '../options/own-flags.ts';
 import {
   type ControllerWorld,
   exitCode,
@@ -20,6 +15,11 @@ import {
   printJson,
   withApi,
 } from './command.ts';
+import { explainNode } from './explain/explain-node.ts';
+import { explainService } from './explain/explain-service.ts';
+import { printExplanation } from './explain/print-explanation.ts';
+import { readNodeFacts } from './explain/read-node-facts.ts';
+import { readServiceFacts } from './explain/read-service-facts.ts';
 
 const explainFlags = defineFlags({ 'load-balancer-class': clusterFlags['load-balancer-class'] });
 

@@ -1,11 +1,8 @@
 import { defineFlags } from '../../common/process/flags.ts';
 import { type CommandDefinition, defineCommand } from '../../common/process/program.ts';
-import { adoptFlags, clusterFlags } from '../options/network-flags.ts';
-import { readClusterOptions } from '../options/network-options.ts';
-import { commonFlags, runFlags } from '../options/own-flags.ts';
-import { isEmptyPlan } from '../plan/planned-change.ts';
-import { printPlan } from '../plan/print-plan.ts';
-import { makePlan } from '../plan/run-plan.ts';
+import { adoptFlags, clusterFlags } from '../app/options/network-flags.ts';
+import { readClusterOptions } from '../app/options/network-options.ts';
+import { commonFlags, runFlags } from '../app/options/own-flags.ts';
 import {
   type ControllerWorld,
   exitCode,
@@ -16,6 +13,9 @@ import {
   printJson,
   withClouds,
 } from './command.ts';
+import { isEmptyPlan } from './plan/planned-change.ts';
+import { printPlan } from './plan/print-plan.ts';
+import { makePlan } from './plan/run-plan.ts';
 
 /** Apart from 1 (in doubt) and 2 (bad flag), so that a pipeline can tell them apart. */
 const changesExitCode = 3;

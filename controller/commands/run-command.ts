@@ -1,10 +1,10 @@
 import { type CommandDefinition, defineCommand } from '../../common/process/program.ts';
-import { clusterFlags, networkFlags } from '../options/network-flags.ts';
-import { commonFlags, runFlags } from '../options/own-flags.ts';
-import { readRunOptions } from '../options/run-options.ts';
-import { servingFlags } from '../options/serving-flags.ts';
-import { upstreamFlags } from '../options/upstream-flags.ts';
-import { runController } from '../run.ts';
+import { clusterFlags, networkFlags } from '../app/options/network-flags.ts';
+import { commonFlags, runFlags } from '../app/options/own-flags.ts';
+import { readRunOptions } from '../app/options/run-options.ts';
+import { servingFlags } from '../app/options/serving-flags.ts';
+import { upstreamFlags } from '../app/options/upstream-flags.ts';
+import { runController } from '../app/run.ts';
 import { type ControllerWorld, exitCode, openLog } from './command.ts';
 
 export const runCommandFlags = {

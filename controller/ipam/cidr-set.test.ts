@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { type Cidr, cidrAt, overlap, parseCidr } from '../routes/cidr.ts';
+import { type Cidr, cidrAt, overlap, parseCidr } from '../model/cidr.ts';
 import { createCidrSet } from './cidr-set.ts';
 
 function must(text: string): Cidr {

@@ -1,4 +1,4 @@
-import { bitsOf, type Cidr, cidrAt, overlap } from '../routes/cidr.ts';
+import { bitsOf, type Cidr, cidrAt, overlap } from '../model/cidr.ts';
 
 /** A range cut into equal parts, some of which are taken. */
 export interface CidrSet {

@@ -1,5 +1,5 @@
-import { bitsOf, type Cidr } from '../routes/cidr.ts';
-import { overlapsAny, parseClusterCidrs } from '../routes/cluster-cidrs.ts';
+import { bitsOf, type Cidr } from '../model/cidr.ts';
+import { overlapsAny, parseClusterCidrs } from '../model/cluster-cidrs.ts';
 
 /** A range that pods get their addresses from, and how large a part of it a Node gets. */
 export interface NodeRange {

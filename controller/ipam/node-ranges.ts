@@ -1,10 +1,10 @@
 import { errorFields } from '../../common/process/log.ts';
 import { isConflict, isKubeError, isNotFound, type KubeObject } from '../kube/api.ts';
+import type { Cidr } from '../model/cidr.ts';
+import { isPaused, type NodeView } from '../model/node-view.ts';
+import { ownershipOf } from '../model/ownership.ts';
 import { eventTarget } from '../nodes/node-context.ts';
-import { isPaused, type NodeView } from '../nodes/node-view.ts';
-import { ownershipOf } from '../nodes/ownership.ts';
 import { nodePath, readNode } from '../nodes/write-node.ts';
-import type { Cidr } from '../routes/cidr.ts';
 import type { IpamContext } from './ipam-half.ts';
 import type { Owner, RangeAllocator } from './range-allocator.ts';
 import type { IpamEventReason } from './reasons.ts';

@@ -1,6 +1,6 @@
 import type { MetricsOf } from '../../common/process/metrics.ts';
-import { type Cidr, parseCidr } from '../routes/cidr.ts';
-import { boundsFault, type RouteBounds } from '../routes/route-bounds.ts';
+import { type Cidr, parseCidr } from '../model/cidr.ts';
+import { boundsFault, type RouteBounds } from '../model/route-bounds.ts';
 import { type CidrSet, createCidrSet } from './cidr-set.ts';
 import type { IpamOptions } from './ipam-options.ts';
 import type { ipamMetrics } from './metrics.ts';

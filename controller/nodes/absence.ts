@@ -1,4 +1,4 @@
-import type { BudgetKind } from './deletion-budget.ts';
+import type { BudgetKind } from '../model/deletion-budget.ts';
 import type { MissingReason } from './reasons.ts';
 import type { Silence } from './silence.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import type { NodeView } from '../model/node-view.ts';
+import { exampleNode, uninitializedTaint } from '../model/testing/example-node.ts';
 import { createAddressHolders } from './address-holders.ts';
-import type { NodeView } from './node-view.ts';
-import { exampleNode, uninitializedTaint } from './testing/example-node.ts';
 
 const internal = (address: string) => ({ type: 'InternalIP', address });
 const external = (address: string) => ({ type: 'ExternalIP', address });

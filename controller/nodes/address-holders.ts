@@ -1,6 +1,6 @@
 import type { InformerEvent } from '../kube/informer.ts';
+import { type AddressView, isUninitialized, type NodeView } from '../model/node-view.ts';
 import { canonicalAddress } from './addresses.ts';
-import { type AddressView, isUninitialized, type NodeView } from './node-view.ts';
 
 /** Which Nodes hold which IP address, including addresses that are being written and have not come back through the cache yet. */
 export interface AddressHolders {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import type { AddressView } from '../model/node-view.ts';
 import {
   canonicalAddress,
   dedupe,
@@ -10,7 +11,6 @@ import {
   sameAddresses,
   withHostnames,
 } from './addresses.ts';
-import type { AddressView } from './node-view.ts';
 
 function list(text: string): AddressView[] {
   return text

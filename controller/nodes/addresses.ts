@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import type { AddressView } from './node-view.ts';
+import type { AddressView } from '../model/node-view.ts';
 
 /** One spelling per address (RFC 5952 for IPv6; IPv4 as the API server takes it has but one); text that is no address is returned as it is. */
 export function canonicalAddress(text: string): string {

@@ -1,5 +1,5 @@
 import { isConflict, isNotFound, type KubeApi } from '../kube/api.ts';
-import type { NodeView } from './node-view.ts';
+import type { NodeView } from '../model/node-view.ts';
 import { nodePath } from './write-node.ts';
 
 export type DeleteOutcome = 'deleted' | 'already-gone' | 'changed';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { annotations, labels } from '../../common/well-known.ts';
+import { exampleInstance } from '../model/testing/example-instance.ts';
+import { exampleNode, uninitializedTaint } from '../model/testing/example-node.ts';
 import { desiredNode } from './desired.ts';
-import { exampleInstance } from './testing/example-instance.ts';
-import { exampleNode, uninitializedTaint } from './testing/example-node.ts';
 
 const joining = { taints: [uninitializedTaint] };
 const joined = { providerID: 'simulated://sim-1/i-1' };

@@ -1,11 +1,11 @@
 import type { Instance } from '../../common/instance.ts';
 import { reportedLabels } from '../../common/report.ts';
 import { annotations, labels as labelKeys } from '../../common/well-known.ts';
-import type { VerifiedInstance } from '../attestation/verdict.ts';
+import { type AddressView, isUninitialized, type NodeView } from '../model/node-view.ts';
+import { cloudOfReportScope, parseRecord, printRecord } from '../model/scope-record.ts';
+import type { VerifiedInstance } from '../reports/attestation/verdict.ts';
 import { parseProvidedNodeIP, preferProvided, withHostnames } from './addresses.ts';
-import { type AddressView, isUninitialized, type NodeView } from './node-view.ts';
 import type { InitializedReason } from './reasons.ts';
-import { cloudOfReportScope, parseRecord, printRecord } from './scope-record.ts';
 
 /** What a Node should carry, as far as it is ours to write. */
 export interface DesiredNode {

@@ -1,17 +1,17 @@
 import { errorFields } from '../../common/process/log.ts';
 import { isConflict, isNotFound, type KubeObject } from '../kube/api.ts';
-import type { Semaphore } from '../semaphore.ts';
-import type { BudgetKeeper } from './budget-keeper.ts';
+import type { BudgetKeeper } from '../model/budget-keeper.ts';
+import type { BudgetKind } from '../model/deletion-budget.ts';
+import { conditionOf, instanceMissing, isPaused, isUninitialized, type NodeView } from '../model/node-view.ts';
+import { answeringCloud } from '../model/ownership.ts';
+import { createWaitingNodes } from '../model/waiting.ts';
+import type { Semaphore } from '../runtime/semaphore.ts';
 import { deleteNode } from './delete-node.ts';
-import type { BudgetKind } from './deletion-budget.ts';
 import type { Finding } from './examine.ts';
 import { eventTarget, type NodeContext, reportOf } from './node-context.ts';
-import { conditionOf, instanceMissing, isPaused, isUninitialized, type NodeView } from './node-view.ts';
-import { answeringCloud } from './ownership.ts';
 import { type PowerTaints, planPowerTaints, powerTaintsOf } from './power-taints.ts';
 import { type MissingReason, missingReasons } from './reasons.ts';
 import { lookAgainAt, type Suspect } from './suspects.ts';
-import { createWaitingNodes } from './waiting.ts';
 import { nodePath, writeCondition } from './write-node.ts';
 
 export interface EffectsOptions {

@@ -1,14 +1,14 @@
 import { annotations } from '../../common/well-known.ts';
 import type { Lookup } from '../clouds/cloud.ts';
+import { isRecordedIn } from '../model/canaries.ts';
+import type { BudgetKind } from '../model/deletion-budget.ts';
+import { isPaused, type NodeView, readiness } from '../model/node-view.ts';
+import { parseRecord } from '../model/scope-record.ts';
 import { type Canary, judgeMissing, type ScopeSight, type Verdict } from './absence.ts';
-import { isRecordedIn } from './canaries.ts';
-import type { BudgetKind } from './deletion-budget.ts';
 import { expectedEnd } from './expected-end.ts';
 import { namesInstance } from './identity.ts';
 import { type NodeContext, reportOf } from './node-context.ts';
-import { isPaused, type NodeView, readiness } from './node-view.ts';
 import { type MissingReason, missingReasons } from './reasons.ts';
-import { parseRecord } from './scope-record.ts';
 import { type LiveNode, readLife } from './signs-of-life.ts';
 import type { Series, Suspect } from './suspects.ts';
 

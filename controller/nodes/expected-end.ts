@@ -1,7 +1,7 @@
 import type { Notice } from '../../common/instance.ts';
 import type { Report } from '../../common/report.ts';
 import { annotations, conditions, taints as taintKeys } from '../../common/well-known.ts';
-import { conditionOf, type NodeView } from './node-view.ts';
+import { conditionOf, type NodeView } from '../model/node-view.ts';
 
 /** An announced end counts from this long before its deadline on: an instance's retirement may be told weeks ahead. */
 export const nearMs = 3_600_000;

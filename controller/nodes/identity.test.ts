@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import type { Report } from '../../common/report.ts';
 import { swapped } from '../../common/smbios-uuid.ts';
 import { annotations } from '../../common/well-known.ts';
+import { exampleInstance } from '../model/testing/example-instance.ts';
+import { exampleNode } from '../model/testing/example-node.ts';
 import { contradiction, namesInstance, uuidsContradict } from './identity.ts';
-import { exampleInstance } from './testing/example-instance.ts';
-import { exampleNode } from './testing/example-node.ts';
 
 const one = '11223344-5566-7788-99aa-bbccddeeff00';
 const other = '99999999-5566-7788-99aa-bbccddeeff00';

@@ -4,10 +4,10 @@ import { providerIdCodecs } from '../../common/provider-id/registry.ts';
 import type { Report } from '../../common/report.ts';
 import { swapped } from '../../common/smbios-uuid.ts';
 import { annotations } from '../../common/well-known.ts';
-import type { VerifiedInstance } from '../attestation/verdict.ts';
-import { documentContradicts, documentNames, isAttested } from './attested.ts';
-import type { NodeView } from './node-view.ts';
-import { parseRecord } from './scope-record.ts';
+import { documentContradicts, documentNames, isAttested } from '../model/attested.ts';
+import type { NodeView } from '../model/node-view.ts';
+import { parseRecord } from '../model/scope-record.ts';
+import type { VerifiedInstance } from '../reports/attestation/verdict.ts';
 
 /** Values that firmware vendors leave in place of a UUID; they identify nothing. */
 const placeholderUuids: ReadonlySet<string> = new Set([

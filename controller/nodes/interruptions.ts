@@ -1,9 +1,9 @@
 import { isConflict, isNotFound } from '../kube/api.ts';
-import type { Semaphore } from '../semaphore.ts';
+import { isPaused, isUninitialized } from '../model/node-view.ts';
+import { ownershipOf } from '../model/ownership.ts';
+import type { Semaphore } from '../runtime/semaphore.ts';
 import { nearEnd, planInterruption, planInterruptionTaint } from './interruption.ts';
 import { eventTarget, type NodeContext, reportOf } from './node-context.ts';
-import { isPaused, isUninitialized } from './node-view.ts';
-import { ownershipOf } from './ownership.ts';
 import { statusPatch } from './patches.ts';
 import { nodePath } from './write-node.ts';
 

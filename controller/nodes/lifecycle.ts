@@ -1,15 +1,15 @@
 import type { CloudError } from '../../common/cloud-error.ts';
 import type { Timer } from '../../common/process/clock.ts';
 import { errorFields } from '../../common/process/log.ts';
-import { append } from '../append.ts';
 import { type InstanceRef, type Lookup, refKey } from '../clouds/cloud.ts';
 import type { InformerEvent } from '../kube/informer.ts';
-import { canaryOf, isRecordedIn, pickCanaries } from './canaries.ts';
+import { canaryOf, isRecordedIn, pickCanaries } from '../model/canaries.ts';
+import { conditionOf, instanceMissing, isPaused, type NodeView, readiness } from '../model/node-view.ts';
+import { answeringCloud } from '../model/ownership.ts';
+import { append } from '../runtime/append.ts';
 import { createEffects, type EffectsOptions, type Examined } from './effects.ts';
 import { examine } from './examine.ts';
 import { type NodeContext, reportOf } from './node-context.ts';
-import { conditionOf, instanceMissing, isPaused, type NodeView, readiness } from './node-view.ts';
-import { answeringCloud } from './ownership.ts';
 import { planPowerTaints, powerTaintsOf } from './power-taints.ts';
 import { createSuspects, lookAgainAt, type Suspect } from './suspects.ts';
 

@@ -5,9 +5,9 @@ import type { Random } from '../../common/process/random.ts';
 import type { KubeApi } from '../kube/api.ts';
 import type { EventSink, EventTarget } from '../kube/event-sink.ts';
 import type { Informer } from '../kube/informer.ts';
+import type { NodeView } from '../model/node-view.ts';
 import type { ReportStore } from '../reports/store.ts';
 import type { nodeMetrics } from './metrics.ts';
-import type { NodeView } from './node-view.ts';
 import type { Resolver } from './resolve.ts';
 
 /** What every part of the node half works with. */

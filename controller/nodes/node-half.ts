@@ -3,17 +3,17 @@ import { restOrAbort, untilAborted } from '../../common/process/until.ts';
 import { comparableId } from '../../common/provider-id/comparable-id.ts';
 import type { ReportReason } from '../../common/report.ts';
 import { conditions } from '../../common/well-known.ts';
-import type { Half } from '../half.ts';
 import type { Informer, InformerEvent } from '../kube/informer.ts';
-import { createReconciler, type QueueMetrics, type Reconciler } from '../reconciler.ts';
+import type { BudgetKeeper } from '../model/budget-keeper.ts';
+import { conditionOf, isUninitialized, type NodeView } from '../model/node-view.ts';
 import type { ReportArrival } from '../reports/store.ts';
-import { createSemaphore } from '../semaphore.ts';
-import type { BudgetKeeper } from './budget-keeper.ts';
+import type { Half } from '../runtime/half.ts';
+import { createReconciler, type QueueMetrics, type Reconciler } from '../runtime/reconciler.ts';
+import { createSemaphore } from '../runtime/semaphore.ts';
 import { createInterruptions } from './interruptions.ts';
 import { createLifecycle, type Lifecycle } from './lifecycle.ts';
 import { type NodeContext, reportOf } from './node-context.ts';
 import { createNodeReconciler, type NodeReconciler } from './node-reconciler.ts';
-import { conditionOf, isUninitialized, type NodeView } from './node-view.ts';
 import { refreshInstances } from './refresh.ts';
 
 export interface NodeHalfOptions {

@@ -6,14 +6,14 @@ import { fakeClock } from '../../common/testing/fake-clock.ts';
 import type { Lookup } from '../clouds/cloud.ts';
 import { type KubeApi, type KubeCall, KubeError } from '../kube/api.ts';
 import type { Informer } from '../kube/informer.ts';
+import type { NodeView } from '../model/node-view.ts';
+import { exampleInstance } from '../model/testing/example-instance.ts';
+import { exampleNode, uninitializedTaint } from '../model/testing/example-node.ts';
 import { createReportStore } from '../reports/store.ts';
 import { exampleReport } from '../reports/testing/example-report.ts';
-import { createSemaphore } from '../semaphore.ts';
+import { createSemaphore } from '../runtime/semaphore.ts';
 import { nodeMetrics } from './metrics.ts';
 import { createNodeReconciler } from './node-reconciler.ts';
-import type { NodeView } from './node-view.ts';
-import { exampleInstance } from './testing/example-instance.ts';
-import { exampleNode, uninitializedTaint } from './testing/example-node.ts';
 
 /** The end-to-end behaviour is told in test/nodes; here is what cannot be seen from outside: what is kept in memory. */
 describe('the memory of the node reconciler', () => {

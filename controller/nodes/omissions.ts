@@ -1,6 +1,6 @@
 import type { Report } from '../../common/report.ts';
+import type { AddressView } from '../model/node-view.ts';
 import { canonicalAddress, omitted } from './addresses.ts';
-import type { AddressView } from './node-view.ts';
 
 /** How far apart two reads of the cloud must be to count as two. */
 export const secondReadMs = 10_000;

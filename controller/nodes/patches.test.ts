@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { annotations, conditions, taints as taintKeys } from '../../common/well-known.ts';
+import type { AddressView, NodeView, Taint } from '../model/node-view.ts';
+import { exampleInstance } from '../model/testing/example-instance.ts';
+import { exampleNode, uninitializedTaint } from '../model/testing/example-node.ts';
 import { dedupe } from './addresses.ts';
 import { desiredNode } from './desired.ts';
-import type { AddressView, NodeView, Taint } from './node-view.ts';
 import { conditionChange, planMain, planStatus, statusPatch } from './patches.ts';
 import { outOfServiceValue, planPowerTaints, powerTaintsOf } from './power-taints.ts';
-import { exampleInstance } from './testing/example-instance.ts';
-import { exampleNode, uninitializedTaint } from './testing/example-node.ts';
 
 const now = Date.parse('2026-01-02T03:04:05.678Z');
 

@@ -1,5 +1,5 @@
 import { taints as taintKeys } from '../../common/well-known.ts';
-import type { NodeView, Taint } from './node-view.ts';
+import type { NodeView, Taint } from '../model/node-view.ts';
 
 /** Our out-of-service taints carry this value; one set by a person is left alone. */
 export const outOfServiceValue = 'mooring';

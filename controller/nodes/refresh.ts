@@ -1,10 +1,10 @@
 import type { CloudError } from '../../common/cloud-error.ts';
-import { append } from '../append.ts';
 import type { Lookup } from '../clouds/cloud.ts';
 import { type InstanceRef, refKey } from '../clouds/cloud.ts';
+import { isUninitialized, type NodeView } from '../model/node-view.ts';
+import { ownershipOf } from '../model/ownership.ts';
+import { append } from '../runtime/append.ts';
 import type { NodeContext } from './node-context.ts';
-import { isUninitialized, type NodeView } from './node-view.ts';
-import { ownershipOf } from './ownership.ts';
 
 export interface RefreshOptions {
   /** Called for every answer but `unknown`. */

@@ -1,13 +1,13 @@
 import type { Instance, PowerState } from '../../common/instance.ts';
 import type { Report, ReportedInstance } from '../../common/report.ts';
 import type { InstanceRef, Lookup } from '../clouds/cloud.ts';
-import type { Lookups } from '../instances/lookups.ts';
-import type { ConfiguredCloud } from './configured-cloud.ts';
+import type { ConfiguredCloud } from '../model/configured-cloud.ts';
+import { isUninitialized, type NodeView } from '../model/node-view.ts';
+import { ownershipOf } from '../model/ownership.ts';
+import { reportScope } from '../model/scope-record.ts';
 import { uuidsAgree, uuidsContradict } from './identity.ts';
-import { isUninitialized, type NodeView } from './node-view.ts';
-import { ownershipOf } from './ownership.ts';
+import type { Lookups } from './lookups.ts';
 import type { InitializedReason } from './reasons.ts';
-import { reportScope } from './scope-record.ts';
 
 /** Which instance a node runs on, as far as it can be told now. */
 export type Resolution =

@@ -1,6 +1,6 @@
 import type { Clock } from '../../common/process/clock.ts';
 import type { Report } from '../../common/report.ts';
-import type { NodeView } from './node-view.ts';
+import type { NodeView } from '../model/node-view.ts';
 
 /**
  * Keeps the back-off of a waiting node from being undone by events: its kubelet's heartbeats, and the conditions that we write ourselves, bring it into the queue again

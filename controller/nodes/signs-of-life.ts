@@ -1,6 +1,6 @@
 import { names } from '../../common/well-known.ts';
 import { isNotFound, type KubeApi } from '../kube/api.ts';
-import { type NodeView, viewNode } from './node-view.ts';
+import { type NodeView, viewNode } from '../model/node-view.ts';
 import { type Silence, silenceOf } from './silence.ts';
 import { nodePath } from './write-node.ts';
 

@@ -1,11 +1,11 @@
 import type { Instance } from '../../common/instance.ts';
 import type { Clock } from '../../common/process/clock.ts';
 import type { Report } from '../../common/report.ts';
-import type { VerifiedInstance } from '../attestation/verdict.ts';
 import { isConflict, type KubeApi } from '../kube/api.ts';
+import { isPaused, isUninitialized, type NodeView, viewNode } from '../model/node-view.ts';
+import type { VerifiedInstance } from '../reports/attestation/verdict.ts';
 import { type DesiredNode, desiredNode } from './desired.ts';
 import { contradiction } from './identity.ts';
-import { isPaused, isUninitialized, type NodeView, viewNode } from './node-view.ts';
 import { type ConditionChange, conditionChange, planMain, planStatus, statusPatch } from './patches.ts';
 import type { InitializedReason } from './reasons.ts';
 

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { ReportAnswer } from '../../common/report.ts';
-import type { Judgement } from '../attestation/attestor.ts';
-import { EvidenceRefusal } from '../attestation/verdict.ts';
 import { KubeError } from '../kube/api.ts';
+import type { Judgement } from './attestation/attestor.ts';
+import { EvidenceRefusal } from './attestation/verdict.ts';
 import { exampleReport } from './testing/example-report.ts';
 import { codeOf, type ErrorBody, issuePair, reportServerStand, wholeReport } from './testing/report-server-stand.ts';
 

@@ -1,7 +1,7 @@
 import type { Clock } from '../../common/process/clock.ts';
 import type { Report } from '../../common/report.ts';
-import type { Judgement } from '../attestation/attestor.ts';
-import type { Assurance, Attestation } from '../attestation/verdict.ts';
+import type { Judgement } from './attestation/attestor.ts';
+import type { Assurance, Attestation } from './attestation/verdict.ts';
 
 /** Whom a token's review proved the sender to be. */
 export interface Sender {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { type Cidr, cidrAt, overlap, parseCidr } from '../model/cidr.ts';
+import { holds, type RouteBounds } from '../model/route-bounds.ts';
 import { type RangeClaim, refusedClaims, type VmAddress } from './allowed-ranges.ts';
-import { type Cidr, cidrAt, overlap, parseCidr } from './cidr.ts';
-import { holds, type RouteBounds } from './route-bounds.ts';
 
 const cidr = (text: string): Cidr => parseCidr(text)!;
 const bounds: RouteBounds = {

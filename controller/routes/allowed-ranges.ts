@@ -1,6 +1,6 @@
-import type { Cidr, Family } from './cidr.ts';
+import type { Cidr, Family } from '../model/cidr.ts';
+import { blockKey, boundsFault, type RouteBounds } from '../model/route-bounds.ts';
 import type { RouteReason } from './reasons.ts';
-import { blockKey, boundsFault, type RouteBounds } from './route-bounds.ts';
 
 /** A pod range that a Node says is its own. A kubelet may write what it likes there while it registers. */
 export interface RangeClaim {

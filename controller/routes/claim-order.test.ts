@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { InformerEvent } from '../kube/informer.ts';
-import type { NodeView } from '../nodes/node-view.ts';
-import { exampleNode } from '../nodes/testing/example-node.ts';
+import type { NodeView } from '../model/node-view.ts';
+import { exampleNode } from '../model/testing/example-node.ts';
 import { createClaimOrder } from './claim-order.ts';
 
 it('counts the Nodes that show their pod ranges after the cache was filled, each range once', () => {

@@ -1,5 +1,5 @@
 import type { Informer } from '../kube/informer.ts';
-import type { NodeView } from '../nodes/node-view.ts';
+import type { NodeView } from '../model/node-view.ts';
 
 /** Which Node showed its pod ranges first. */
 export interface ClaimOrder {

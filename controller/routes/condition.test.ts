@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { conditions } from '../../common/well-known.ts';
-import type { ConditionView } from '../nodes/node-view.ts';
+import type { ConditionView } from '../model/node-view.ts';
+import { exampleNode } from '../model/testing/example-node.ts';
 import { waitsForRoutes } from '../nodes/patches.ts';
-import { exampleNode } from '../nodes/testing/example-node.ts';
 import { networkChange, type Standing } from './condition.ts';
 
 const type = conditions.networkUnavailable;

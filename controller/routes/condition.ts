@@ -1,5 +1,5 @@
 import { conditions } from '../../common/well-known.ts';
-import { conditionOf, type NodeView } from '../nodes/node-view.ts';
+import { conditionOf, type NodeView } from '../model/node-view.ts';
 import { type ConditionChange, waitsForRoutes } from '../nodes/patches.ts';
 import { isRouteReason, type RouteReason } from './reasons.ts';
 

@@ -1,7 +1,7 @@
 import { errorFields } from '../../common/process/log.ts';
 import { isConflict, isNotFound } from '../kube/api.ts';
-import { isPaused, isUninitialized, type NodeView } from '../nodes/node-view.ts';
-import { isOlder } from '../nodes/resource-version.ts';
+import { isOlder } from '../kube/resource-version.ts';
+import { isPaused, isUninitialized, type NodeView } from '../model/node-view.ts';
 import { readNode, writeCondition } from '../nodes/write-node.ts';
 import { networkChange, type Standing } from './condition.ts';
 import type { RouteContext } from './route-context.ts';

@@ -1,9 +1,9 @@
-import { append } from '../append.ts';
 import type { DesiredRoute, ObservedRoute, RouteTable } from '../clouds/routes.ts';
+import { type Cidr, parseCidr, reaches } from '../model/cidr.ts';
+import type { RouteBounds } from '../model/route-bounds.ts';
+import { append } from '../runtime/append.ts';
 import { type RangeClaim, refusedClaims, type VmAddress } from './allowed-ranges.ts';
-import { type Cidr, parseCidr, reaches } from './cidr.ts';
 import type { RouteReason } from './reasons.ts';
-import type { RouteBounds } from './route-bounds.ts';
 import { withinQuota } from './table-quota.ts';
 
 /** A Node whose pods are to be routed in one scope. */

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { annotations } from '../../common/well-known.ts';
 import type { Cloud } from '../clouds/cloud.ts';
-import type { ConfiguredCloud } from '../nodes/configured-cloud.ts';
-import { exampleNode, uninitializedTaint } from '../nodes/testing/example-node.ts';
+import type { ConfiguredCloud } from '../model/configured-cloud.ts';
+import { exampleNode, uninitializedTaint } from '../model/testing/example-node.ts';
 import { nodesOfScope } from './route-context.ts';
 
 function cloud(scope: string, prefix: string, reportOnly = false): ConfiguredCloud {

@@ -1,6 +1,6 @@
 import { conditions } from '../../common/well-known.ts';
+import { conditionOf, type NodeView } from '../model/node-view.ts';
 import { eventTarget } from '../nodes/node-context.ts';
-import { conditionOf, type NodeView } from '../nodes/node-view.ts';
 import { waitsForRoutes } from '../nodes/patches.ts';
 import type { Standing } from './condition.ts';
 import type { RouteEventReason, RouteReason } from './reasons.ts';

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { annotations, conditions } from '../../common/well-known.ts';
-import type { NodeView } from '../nodes/node-view.ts';
-import { exampleNode, uninitializedTaint } from '../nodes/testing/example-node.ts';
+import type { NodeView } from '../model/node-view.ts';
+import { exampleNode, uninitializedTaint } from '../model/testing/example-node.ts';
 import { concernsRoutes } from './route-half.ts';
 
 const addresses = [{ type: 'InternalIP', address: '10.0.0.1' }];

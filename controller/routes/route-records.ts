@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { names } from '../../common/well-known.ts';
 import { isConflict, isNotFound, type KubeApi, type KubeObject } from '../kube/api.ts';
-import { createShippedObjects, type ShippedObjects, shippedObjects } from '../shipped-objects.ts';
+import { createShippedObjects, type ShippedObjects, shippedObjects } from '../kube/shipped-objects.ts';
 
 /** Routes that were ours while their Node lived, for clouds that cannot tag routes. Kept in a ConfigMap, so that a change of leader forgets none. */
 export interface RouteRecords {

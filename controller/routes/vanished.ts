@@ -3,13 +3,13 @@ import { type InstanceRef, type Lookup, refKey } from '../clouds/cloud.ts';
 import type { ObservedRoute } from '../clouds/routes.ts';
 import { isNotFound } from '../kube/api.ts';
 
-import type { BudgetKeeper } from '../nodes/budget-keeper.ts';
-import { pickCanaries } from '../nodes/canaries.ts';
+import type { BudgetKeeper } from '../model/budget-keeper.ts';
+import { pickCanaries } from '../model/canaries.ts';
+import { parseCidr } from '../model/cidr.ts';
+import { eachLiveNode } from '../model/live-nodes.ts';
+import type { NodeView } from '../model/node-view.ts';
 import { markOn } from '../nodes/expected-end.ts';
-import { eachLiveNode } from '../nodes/live-nodes.ts';
-import type { NodeView } from '../nodes/node-view.ts';
 import { readNode } from '../nodes/write-node.ts';
-import { parseCidr } from './cidr.ts';
 import type { RouteRemoval } from './plan.ts';
 import type { RemovalReason } from './reasons.ts';
 import type { RouteContext } from './route-context.ts';

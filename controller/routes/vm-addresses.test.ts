@@ -3,10 +3,10 @@ import { describe, it } from 'node:test';
 import { CloudError } from '../../common/cloud-error.ts';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
 import type { Cloud, Lookup } from '../clouds/cloud.ts';
-import type { ConfiguredCloud } from '../nodes/configured-cloud.ts';
-import { exampleInstance } from '../nodes/testing/example-instance.ts';
-import { exampleNode } from '../nodes/testing/example-node.ts';
-import { parseCidr } from './cidr.ts';
+import { parseCidr } from '../model/cidr.ts';
+import type { ConfiguredCloud } from '../model/configured-cloud.ts';
+import { exampleInstance } from '../model/testing/example-instance.ts';
+import { exampleNode } from '../model/testing/example-node.ts';
 import { createVmAddresses } from './vm-addresses.ts';
 
 const scope = 'here';

@@ -1,11 +1,11 @@
 import type { Clock } from '../../common/process/clock.ts';
 import { type InstanceRef, type Lookup, refKey } from '../clouds/cloud.ts';
-import type { NodeView } from '../nodes/node-view.ts';
-import { answeringCloud } from '../nodes/ownership.ts';
+import type { Cidr } from '../model/cidr.ts';
+import type { NodeView } from '../model/node-view.ts';
+import { answeringCloud } from '../model/ownership.ts';
+import { holds } from '../model/route-bounds.ts';
 import type { Resolver } from '../nodes/resolve.ts';
 import type { VmAddress } from './allowed-ranges.ts';
-import type { Cidr } from './cidr.ts';
-import { holds } from './route-bounds.ts';
 
 /**
  * Addresses of VMs that lie inside the pod ranges of the cluster; in most clusters there are none. A kubelet writes the

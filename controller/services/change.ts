@@ -1,4 +1,4 @@
-import type { ServiceView } from './service-view.ts';
+import type { ServiceView } from '../model/service-view.ts';
 
 /** Fields whose change never matters by itself. */
 const identity = new Set<keyof ServiceView>(['key', 'name', 'namespace', 'resourceVersion']);

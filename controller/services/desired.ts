@@ -1,8 +1,8 @@
 import { annotations as annotationKeys } from '../../common/well-known.ts';
 import type { DesiredLoadBalancer, DesiredMember, IpFamily, LoadBalancerRef, Owner } from '../clouds/load-balancers.ts';
+import { allowsAddressChange, attachTo, hasFinalizer, type ServiceView } from '../model/service-view.ts';
 import { mayAttach, mayKeepAddress, type OperatorPolicy } from './operator-policy.ts';
 import { parseRecord } from './record.ts';
-import { allowsAddressChange, attachTo, hasFinalizer, type ServiceView } from './service-view.ts';
 import { sourceRangesOf } from './source-ranges.ts';
 import { chooseCloud, type ServingCloud } from './wants.ts';
 

@@ -1,8 +1,8 @@
 import { annotations as annotationKeys } from '../../common/well-known.ts';
-import { append } from '../append.ts';
 import type { ObservedLoadBalancer } from '../clouds/load-balancers.ts';
+import type { ServiceView } from '../model/service-view.ts';
+import { append } from '../runtime/append.ts';
 import { parseRecord, printRecord } from './record.ts';
-import type { ServiceView } from './service-view.ts';
 
 /** Services that are no longer there and whose load balancers may be. */
 export interface GoneServices {

@@ -1,10 +1,10 @@
 import { annotations as annotationKeys } from '../../common/well-known.ts';
+import { isPaused, type ServiceView } from '../model/service-view.ts';
 import type { LatestServices } from './latest-services.ts';
 import type { Situation } from './next-action.ts';
 import { parseRecord } from './record.ts';
 import { readsAnnotation, type ServiceContext } from './service-context.ts';
 import type { ServiceChange } from './service-patches.ts';
-import { isPaused, type ServiceView } from './service-view.ts';
 import type { Standings } from './standings.ts';
 import { type Demand, demandOf } from './wants.ts';
 import { readService, type WriteOutcome, writeService } from './write-service.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '../../common/process/clock.ts';
 import type { Informer } from '../kube/informer.ts';
-import { isOlder } from '../nodes/resource-version.ts';
-import type { ServiceView } from './service-view.ts';
+import { isOlder } from '../kube/resource-version.ts';
+import type { ServiceView } from '../model/service-view.ts';
 
 /** Services as they are now: what we wrote ourselves counts before the cache shows it. */
 export interface LatestServices {

@@ -1,5 +1,5 @@
 import type { DesiredMember, NodeLabel, ObservedMember } from '../clouds/load-balancers.ts';
-import type { ServiceView } from './service-view.ts';
+import type { ServiceView } from '../model/service-view.ts';
 
 export interface MemberOptions {
   /** Of the cloud that serves it. */

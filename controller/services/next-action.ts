@@ -6,6 +6,7 @@ import type {
   ObservedLoadBalancer,
   Refusal,
 } from '../clouds/load-balancers.ts';
+import { attachTo, hasFinalizer, type ServiceView, wishOf } from '../model/service-view.ts';
 import { addressesOf, type ClusterIdentity, desiredOf, unknownAnnotations } from './desired.ts';
 import type { Known } from './observations.ts';
 import type { OperatorPolicy } from './operator-policy.ts';
@@ -14,7 +15,6 @@ import { type LoadBalancerRecord, parseRecord, printRecord } from './record.ts';
 import type { RefusedMember } from './refused-members.ts';
 import type { Retention } from './retention.ts';
 import { ingressOf, type ServiceChange, type Standing } from './service-patches.ts';
-import { attachTo, hasFinalizer, type ServiceView, wishOf } from './service-view.ts';
 import type { Demand, ServingCloud } from './wants.ts';
 
 /** Everything that the next action depends on. */

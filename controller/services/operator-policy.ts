@@ -1,5 +1,5 @@
 import { claimantOf, type Holder, includes, parseHolder } from '../clouds/consent.ts';
-import type { ServiceView } from './service-view.ts';
+import type { ServiceView } from '../model/service-view.ts';
 
 /** What the operator lets the users of namespaces do beyond what their own Services need. */
 export interface OperatorPolicy {

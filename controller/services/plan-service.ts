@@ -1,10 +1,10 @@
 import { annotations as annotationKeys, finalizers } from '../../common/well-known.ts';
 import type { LoadBalancerStep } from '../clouds/load-balancers.ts';
+import { hasFinalizer, type ServiceView } from '../model/service-view.ts';
 import { type Action, nextAction, type Situation } from './next-action.ts';
 import type { Known } from './observations.ts';
 import { parseRecord } from './record.ts';
 import { type ServiceChange, type Standing, sameIngress, servicePatch } from './service-patches.ts';
-import { hasFinalizer, type ServiceView } from './service-view.ts';
 
 /** What would be done for one Service from where it stands now. */
 export interface ServicePlan {

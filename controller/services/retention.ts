@@ -1,8 +1,8 @@
 import { annotations as annotationKeys } from '../../common/well-known.ts';
 import type { ObservedLoadBalancer } from '../clouds/load-balancers.ts';
+import { isRetained, type ServiceView } from '../model/service-view.ts';
 import type { Observations } from './observations.ts';
 import { mayRetain, type OperatorPolicy } from './operator-policy.ts';
-import { isRetained, type ServiceView } from './service-view.ts';
 
 /**
  * What becomes of `mooring.dev/load-balancer-retain` on a Service.

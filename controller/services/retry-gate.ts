@@ -1,5 +1,5 @@
 import type { Clock } from '../../common/process/clock.ts';
-import type { ServiceView } from './service-view.ts';
+import type { ServiceView } from '../model/service-view.ts';
 import { asks } from './service-work.ts';
 
 /**

@@ -5,9 +5,9 @@ import type { Random } from '../../common/process/random.ts';
 import type { Fence, KubeApi } from '../kube/api.ts';
 import type { EventSink } from '../kube/event-sink.ts';
 import type { Informer } from '../kube/informer.ts';
+import type { ServiceView } from '../model/service-view.ts';
 import type { MemberSource } from './member-source.ts';
 import type { serviceMetrics } from './metrics.ts';
-import type { ServiceView } from './service-view.ts';
 import type { ProveSight } from './sight.ts';
 import type { ServingCloud } from './wants.ts';
 

@@ -2,17 +2,17 @@ import { isCloudError } from '../../common/cloud-error.ts';
 import { backoffMs } from '../../common/process/backoff.ts';
 import { errorFields } from '../../common/process/log.ts';
 import { restOrAbort, untilAborted } from '../../common/process/until.ts';
-import { firstRead } from '../first-read.ts';
-import type { Half } from '../half.ts';
 import type { InformerEvent } from '../kube/informer.ts';
-import { createReconciler, type QueueMetrics, type Reconciler } from '../reconciler.ts';
+import type { ServiceView } from '../model/service-view.ts';
+import { firstRead } from '../runtime/first-read.ts';
+import type { Half } from '../runtime/half.ts';
+import { createReconciler, type QueueMetrics, type Reconciler } from '../runtime/reconciler.ts';
 import { needsReconcile } from './change.ts';
 import { adoptableOf, type ClusterIdentity } from './desired.ts';
 import { createObservations, type Observations } from './observations.ts';
 import type { OperatorPolicy } from './operator-policy.ts';
 import type { ServiceContext } from './service-context.ts';
 import { createServiceReconciler, type ServiceReconciler, serviceBackoff } from './service-reconciler.ts';
-import type { ServiceView } from './service-view.ts';
 import { demandOf, type ServingCloud } from './wants.ts';
 
 export interface ServiceHalfOptions {

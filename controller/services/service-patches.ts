@@ -1,8 +1,8 @@
 import { annotations as annotationKeys, conditions, finalizers } from '../../common/well-known.ts';
 import type { Ingress } from '../clouds/load-balancers.ts';
+import { hasFinalizer, type IngressView, type PortStatus, type ServiceView } from '../model/service-view.ts';
 import { conditionMessage } from '../nodes/patches.ts';
 import { type LoadBalancerReason, statusOf } from './reasons.ts';
-import { hasFinalizer, type IngressView, type PortStatus, type ServiceView } from './service-view.ts';
 
 /** Where a Service stands, for its condition. */
 export interface Standing {

@@ -1,6 +1,7 @@
 import { isCloudError } from '../../common/cloud-error.ts';
 import { errorFields } from '../../common/process/log.ts';
 import { isKubeError } from '../kube/api.ts';
+import { attachTo, isPaused, type ServiceView } from '../model/service-view.ts';
 import { createCloudCalls, type Done, nothingDone } from './cloud-calls.ts';
 import type { ClusterIdentity } from './desired.ts';
 import { createDryRun } from './dry-run.ts';
@@ -18,7 +19,6 @@ import { createRetentions } from './retention.ts';
 import { createRetryGate } from './retry-gate.ts';
 import type { ServiceContext } from './service-context.ts';
 import type { ServiceChange, Standing } from './service-patches.ts';
-import { attachTo, isPaused, type ServiceView } from './service-view.ts';
 import { createServiceWork } from './service-work.ts';
 import { createSituationReader } from './situation-reader.ts';
 import { createStandings } from './standings.ts';

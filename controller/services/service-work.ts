@@ -1,8 +1,8 @@
 import type { Clock } from '../../common/process/clock.ts';
 import type { MetricsOf } from '../../common/process/metrics.ts';
 import type { DesiredMember } from '../clouds/load-balancers.ts';
+import type { ServiceView } from '../model/service-view.ts';
 import type { serviceMetrics } from './metrics.ts';
-import type { ServiceView } from './service-view.ts';
 import type { Standings } from './standings.ts';
 
 /** Pieces of work that are under way, from the first step to the last: each tells its beginning and end once, however many tries it takes. */

@@ -1,8 +1,8 @@
 import type { Clock } from '../../common/process/clock.ts';
 import { refKey } from '../clouds/cloud.ts';
 import type { Informer } from '../kube/informer.ts';
-import { pickCanaries } from '../nodes/canaries.ts';
-import type { NodeView } from '../nodes/node-view.ts';
+import { pickCanaries } from '../model/canaries.ts';
+import type { NodeView } from '../model/node-view.ts';
 import type { Resolver } from '../nodes/resolve.ts';
 
 /**

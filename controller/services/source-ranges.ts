@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import { annotations as annotationKeys } from '../../common/well-known.ts';
 import type { IpFamily } from '../clouds/load-balancers.ts';
-import type { ServiceView } from './service-view.ts';
+import type { ServiceView } from '../model/service-view.ts';
 
 export type SourceRanges =
   | { readonly ok: true; readonly ranges: readonly string[] }

@@ -1,8 +1,8 @@
 import type { EventSink } from '../kube/event-sink.ts';
-import { createWaitingNodes, type ReasonGauge } from '../nodes/waiting.ts';
+import { type ServiceView, serviceTarget } from '../model/service-view.ts';
+import { createWaitingNodes, type ReasonGauge } from '../model/waiting.ts';
 import { type LoadBalancerReason, type ServiceEventReason, statusOf } from './reasons.ts';
 import type { Standing } from './service-patches.ts';
-import { type ServiceView, serviceTarget } from './service-view.ts';
 
 /** Where every Service stands: keeps the gauge true and tells each change once. */
 export interface Standings {

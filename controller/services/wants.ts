@@ -1,9 +1,9 @@
 import { annotations as annotationKeys } from '../../common/well-known.ts';
 import type { LoadBalancers } from '../clouds/load-balancers.ts';
-import type { ConfiguredCloud } from '../nodes/configured-cloud.ts';
-import { isScopeOf } from '../nodes/scope-record.ts';
+import type { ConfiguredCloud } from '../model/configured-cloud.ts';
+import { isScopeOf } from '../model/scope-record.ts';
+import { hasFinalizer, type ServiceView } from '../model/service-view.ts';
 import { parseRecord } from './record.ts';
-import { hasFinalizer, type ServiceView } from './service-view.ts';
 
 /** A configured cloud that has load balancers. */
 export interface ServingCloud {

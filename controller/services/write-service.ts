@@ -1,7 +1,7 @@
 import type { Clock } from '../../common/process/clock.ts';
 import { isConflict, isNotFound, type KubeApi } from '../kube/api.ts';
+import { type ServiceView, servicePath, viewService } from '../model/service-view.ts';
 import { type ServiceChange, servicePatch } from './service-patches.ts';
-import { type ServiceView, servicePath, viewService } from './service-view.ts';
 
 /** How often a write is made afresh after somebody else changed the Service in between. */
 const maxTries = 5;

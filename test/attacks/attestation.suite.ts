@@ -8,7 +8,7 @@ import type { Evidence, Report } from '../../common/report.ts';
 import { conditions, labels, names, taints } from '../../common/well-known.ts';
 import type { ApiSuite } from '../conformance/api-under-test.ts';
 import { inWorld } from '../e2e/in-world.ts';
-import type { SimulatedInstance } from '../sandbox/cloud/instance.ts';
+import type { SimulatedInstance } from '../kit/cloud/instance.ts';
 import { assertThat, conditionOf, nodeNamed, taintKeys, until } from '../sandbox/tour/scenario.ts';
 import { createService, ensured, weightOf } from '../sandbox/tour/services.ts';
 import { createAgentPod } from '../sandbox/world/agent-pod.ts';

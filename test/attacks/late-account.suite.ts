@@ -2,16 +2,16 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { annotations, conditions, names, taints } from '../../common/well-known.ts';
-import { answerText } from '../../controller/clouds/openstack/testing/answers.ts';
+import { answerText } from '../clouds/openstack/fake/answers.ts';
 import {
   active,
   type FakeOpenStack,
   password,
   startFakeOpenStack,
   uuid,
-} from '../../controller/clouds/openstack/testing/fake-openstack.ts';
+} from '../clouds/openstack/fake/fake-openstack.ts';
 import type { ApiSuite, ApiUnderTest } from '../conformance/api-under-test.ts';
-import { freePort } from '../free-ports.ts';
+import { freePort } from '../kit/free-ports.ts';
 import { assertThat, conditionOf, taintKeys, until } from '../sandbox/tour/scenario.ts';
 import { startChild } from '../sandbox/world/child.ts';
 import { createKubeRest, type KubeRest } from '../sandbox/world/kube-rest.ts';

@@ -2,7 +2,7 @@ import { annotations, finalizers } from '../../common/well-known.ts';
 import { ownerTags } from '../../controller/clouds/load-balancers.ts';
 import type { ApiSuite, Check } from '../conformance/api-under-test.ts';
 import { inWorld } from '../e2e/in-world.ts';
-import type { SimulatedLoadBalancer } from '../sandbox/cloud/load-balancer.ts';
+import type { SimulatedLoadBalancer } from '../kit/cloud/load-balancer.ts';
 import { assertThat, until } from '../sandbox/tour/scenario.ts';
 import { addressOf, balancerCondition, type ServiceObject } from '../sandbox/tour/services.ts';
 import { mergePatch } from '../sandbox/world/kube-rest.ts';

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { type Clock, systemClock, type Timer } from '../../common/process/clock.ts';
-import { startKubeApi } from '../sandbox/kube/start-kube-api.ts';
+import { startKubeApi } from '../kit/kube-api/start-kube-api.ts';
 import type { ApiUnderTest } from './api-under-test.ts';
 
 /** Starts the embedded API server as an ApiUnderTest. */

@@ -2,7 +2,7 @@ import { describe, test } from 'node:test';
 import type { Check } from '../conformance/api-under-test.ts';
 import { startEmbeddedApi } from '../conformance/embedded-api.ts';
 import { findKubectl } from '../real/binaries.ts';
-import { deploySuite } from './deploy-suite.ts';
+import { deploySuite } from './manifests.suite.ts';
 
 const kubectl = await findKubectl(process.env);
 

@@ -5,9 +5,9 @@ import { describe, test } from 'node:test';
 import { runFlags as agentFlags } from '../../agent/options.ts';
 import { type FlagDefinitions, parseFlags } from '../../common/process/flags.ts';
 import { names } from '../../common/well-known.ts';
+import { permissions } from '../../controller/app/permissions.ts';
 import { runCommandFlags as controllerFlags } from '../../controller/commands/run-command.ts';
-import { permissions } from '../../controller/permissions.ts';
-import { shippedObjects } from '../../controller/shipped-objects.ts';
+import { shippedObjects } from '../../controller/kube/shipped-objects.ts';
 import { exampleNames, examples, type Manifest, readManifests, readYaml, right, rightsOf } from './manifests.ts';
 
 interface Container {

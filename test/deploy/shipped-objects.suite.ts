@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { annotations, names, taints } from '../../common/well-known.ts';
-import { restoreCommand, type ShippedObject, shippedObjects } from '../../controller/shipped-objects.ts';
+import { restoreCommand, type ShippedObject, shippedObjects } from '../../controller/kube/shipped-objects.ts';
 import type { ApiSuite, Check } from '../conformance/api-under-test.ts';
 import { inWorld } from '../e2e/in-world.ts';
 import { assertThat, nodeNamed, taintKeys, until } from '../sandbox/tour/scenario.ts';

@@ -1,5 +1,5 @@
 import { finalizers } from '../../common/well-known.ts';
-import type { SimulatedLoadBalancer } from '../sandbox/cloud/load-balancer.ts';
+import type { SimulatedLoadBalancer } from '../kit/cloud/load-balancer.ts';
 import { ask } from '../sandbox/dataplane/traffic.ts';
 import { audited, restart } from '../sandbox/tour/controllers.ts';
 import { assertThat, eventsOf, type Scenario, until, vm } from '../sandbox/tour/scenario.ts';

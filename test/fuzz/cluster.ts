@@ -1,7 +1,7 @@
 import { type Clock, systemClock } from '../../common/process/clock.ts';
 import { names } from '../../common/well-known.ts';
-import type { KubeApiServer } from '../sandbox/kube/start-kube-api.ts';
-import { startKubeApi } from '../sandbox/kube/start-kube-api.ts';
+import type { KubeApiServer } from '../kit/kube-api/start-kube-api.ts';
+import { startKubeApi } from '../kit/kube-api/start-kube-api.ts';
 
 export interface BoundObject {
   readonly kind: 'Pod' | 'Node' | 'Secret';

@@ -1,5 +1,5 @@
 import { names } from '../../common/well-known.ts';
-import { issuer } from '../sandbox/kube/auth/service-account-token.ts';
+import { issuer } from '../kit/kube-api/auth/service-account-token.ts';
 import { type Cluster, otherAccount, scrapeAccount } from './cluster.ts';
 import type { Dice } from './dice.ts';
 import { canary } from './evil-values.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { KubeError } from '../../controller/kube/api.ts';
-import { overlap, parseCidr } from '../../controller/routes/cidr.ts';
+import { overlap, parseCidr } from '../../controller/model/cidr.ts';
 import { type IpamReplica, ipamStage } from './harness/ipam-stage.ts';
 
 describe('pod ranges of Nodes, in any weather', () => {

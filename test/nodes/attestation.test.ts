@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { conditions, labels, taints } from '../../common/well-known.ts';
-import { EvidenceRefusal } from '../../controller/attestation/verdict.ts';
+import { EvidenceRefusal } from '../../controller/reports/attestation/verdict.ts';
 import { providerID, type Replica, reportedOf, type World, type WorldOptions } from './harness/world.ts';
 import { worldStage } from './harness/world-stage.ts';
 

@@ -4,9 +4,9 @@ import { createLog } from '../../common/process/log.ts';
 import { seededRandom } from '../../common/process/random.ts';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
 import { names } from '../../common/well-known.ts';
-import { watchPause } from '../../controller/pause.ts';
-import { createShippedObjects, shippedObjects } from '../../controller/shipped-objects.ts';
-import { createKubeApiCore } from '../sandbox/kube/kube-api-core.ts';
+import { createShippedObjects, shippedObjects } from '../../controller/kube/shipped-objects.ts';
+import { watchPause } from '../../controller/runtime/pause.ts';
+import { createKubeApiCore } from '../kit/kube-api/kube-api-core.ts';
 import { inProcessKube } from './harness/kube-in-process.ts';
 import { deleteObject, shipObject } from './harness/shipped-objects.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
-import type { BudgetKeeper } from '../../controller/nodes/budget-keeper.ts';
-import { planNodes } from '../../controller/plan/plan-nodes.ts';
-import type { Plan } from '../../controller/plan/planned-change.ts';
+import { planNodes } from '../../controller/commands/plan/plan-nodes.ts';
+import type { Plan } from '../../controller/commands/plan/planned-change.ts';
+import type { BudgetKeeper } from '../../controller/model/budget-keeper.ts';
 import type { Replica, World } from './harness/world.ts';
 import { worldStage } from './harness/world-stage.ts';
 

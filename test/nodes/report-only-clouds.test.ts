@@ -7,12 +7,12 @@ import { providerIdCodecs } from '../../common/provider-id/registry.ts';
 import { reportVersion } from '../../common/report.ts';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
 import { annotations, conditions, labels, names, taints } from '../../common/well-known.ts';
+import { openClouds } from '../../controller/app/open-clouds.ts';
+import { readCloudRequests } from '../../controller/app/options/options.ts';
 import { cloudModules } from '../../controller/clouds/registry.ts';
-import { explainNode } from '../../controller/explain/explain-node.ts';
-import { readNodeFacts } from '../../controller/explain/read-node-facts.ts';
-import type { ConfiguredCloud } from '../../controller/nodes/configured-cloud.ts';
-import { openClouds } from '../../controller/open-clouds.ts';
-import { readCloudRequests } from '../../controller/options/options.ts';
+import { explainNode } from '../../controller/commands/explain/explain-node.ts';
+import { readNodeFacts } from '../../controller/commands/explain/read-node-facts.ts';
+import type { ConfiguredCloud } from '../../controller/model/configured-cloud.ts';
 import { createReportReader } from '../../controller/reports/read-report.ts';
 import { createWorld, type Replica, type World } from './harness/world.ts';
 

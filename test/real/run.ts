@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import type { ApiSuite, ApiUnderTest, Check } from '../conformance/api-under-test.ts';
 import { conformanceSuites } from '../conformance/suites.ts';
-import { deploySuite } from '../deploy/deploy-suite.ts';
+import { deploySuite } from '../deploy/manifests.suite.ts';
 import { shippedObjectsNodeNames, shippedObjectsSuite } from '../deploy/shipped-objects.suite.ts';
 import { bootstrapNodeNames, bootstrapSuite } from '../e2e/bootstrap.suite.ts';
 import { networkNodeNames, networkSuite } from '../e2e/network.suite.ts';

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { stringify } from 'yaml';
 import type { ApiUnderTest } from '../conformance/api-under-test.ts';
-import { freePorts } from '../free-ports.ts';
+import { freePorts } from '../kit/free-ports.ts';
 import type { Binaries } from './binaries.ts';
 import { makeCertificates } from './certificates.ts';
 import { type Child, guard, startChild } from './child.ts';

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { seededRandom } from '../../common/process/random.ts';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
+import { shippedObjects } from '../../controller/kube/shipped-objects.ts';
 import { createRouteRecords, type RouteRecords } from '../../controller/routes/route-records.ts';
-import { shippedObjects } from '../../controller/shipped-objects.ts';
+import { createKubeApiCore } from '../kit/kube-api/kube-api-core.ts';
 import { inProcessKube } from '../nodes/harness/kube-in-process.ts';
 import { deleteObject, shipObject } from '../nodes/harness/shipped-objects.ts';
-import { createKubeApiCore } from '../sandbox/kube/kube-api-core.ts';
 
 function server() {
   const clock = fakeClock();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { conditions } from '../../common/well-known.ts';
-import { shippedObjects } from '../../controller/shipped-objects.ts';
+import { shippedObjects } from '../../controller/kube/shipped-objects.ts';
 import { deleteObject, shipObject } from '../nodes/harness/shipped-objects.ts';
 import { a4, b4, routeStage } from './harness/route-stage.ts';
 import { untagged } from './harness/route-world.ts';

@@ -2,7 +2,7 @@ import { systemClock } from '../../common/process/clock.ts';
 import { defineFlags } from '../../common/process/flags.ts';
 import { defineCommand, runProgram } from '../../common/process/program.ts';
 import { version } from '../../common/version.ts';
-import { startKubeApi } from './kube/start-kube-api.ts';
+import { startKubeApi } from '../kit/kube-api/start-kube-api.ts';
 import { runTour } from './tour/run-tour.ts';
 import { scenarios } from './tour/scenarios.ts';
 

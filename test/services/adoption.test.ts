@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { afterEach, beforeEach, describe, it } from 'node:test';
 import { annotations, finalizers } from '../../common/well-known.ts';
 import { classicName, classicTags } from '../../controller/clouds/simulated/adoption.ts';
-import type { SimulatedLoadBalancer } from '../sandbox/cloud/load-balancer.ts';
+import type { SimulatedLoadBalancer } from '../kit/cloud/load-balancer.ts';
 import { assertConverged } from './harness/converged.ts';
 import { createWorld, type Replica, type World } from './harness/world.ts';
 

@@ -8,13 +8,13 @@ import { createSimulatedCloud as openSimulated } from '../../controller/clouds/s
 import type { EventTarget, KubeEvent } from '../../controller/kube/event-sink.ts';
 import { createListWatch } from '../../controller/kube/list-watch.ts';
 import { type MemoryLease, memoryLeadership, memoryLease } from '../../controller/kube/testing/memory-leadership.ts';
-import { createBudgetKeeper } from '../../controller/nodes/budget-keeper.ts';
+import { createBudgetKeeper } from '../../controller/model/budget-keeper.ts';
+import { type ServiceView, viewService } from '../../controller/model/service-view.ts';
 import { orphanMetrics } from '../../controller/services/orphans/metrics.ts';
 import { orphanLedgerKey } from '../../controller/services/orphans/orphan-ledger.ts';
 import { createOrphanSweep } from '../../controller/services/orphans/orphan-sweep.ts';
-import { type ServiceView, viewService } from '../../controller/services/service-view.ts';
+import { inProcessHttp } from '../kit/cloud/in-process.ts';
 import { inProcessKube } from '../nodes/harness/kube-in-process.ts';
-import { inProcessHttp } from '../sandbox/cloud/in-process.ts';
 import { createWorld, type World } from './harness/world.ts';
 
 const hour = 3_600_000;

@@ -7,15 +7,15 @@ import { ownerTags } from '../../controller/clouds/load-balancers.ts';
 import { WithheldError } from '../../controller/clouds/permit.ts';
 import { classicName, classicTags } from '../../controller/clouds/simulated/adoption.ts';
 import { createSimulatedCloud as openSimulated } from '../../controller/clouds/simulated/simulated-cloud.ts';
-import { planTeardown, type TeardownContext } from '../../controller/services/teardown/plan-teardown.ts';
+import { planTeardown, type TeardownContext } from '../../controller/commands/teardown/plan-teardown.ts';
 import {
   ServicesRemainError,
   type TeardownOptions,
   type TeardownProgress,
   teardown,
-} from '../../controller/services/teardown/teardown.ts';
+} from '../../controller/commands/teardown/teardown.ts';
+import { inProcessHttp } from '../kit/cloud/in-process.ts';
 import { inProcessKube } from '../nodes/harness/kube-in-process.ts';
-import { inProcessHttp } from '../sandbox/cloud/in-process.ts';
 import { createWorld, type World } from './harness/world.ts';
 
 const place = 'demo/sim-1';

@@ -29,7 +29,15 @@ interface Outcome {
 
 async function copyProduct(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'mooring-mutants-'));
-  for (const part of ['common', 'controller', 'deploy/base', 'test/sandbox', 'test/simulation', 'package.json']) {
+  for (const part of [
+    'common',
+    'controller',
+    'deploy/base',
+    'test/kit',
+    'test/sandbox',
+    'test/simulation',
+    'package.json',
+  ]) {
     await mkdir(dirname(join(folder, part)), { recursive: true });
     await cp(join(root, part), join(folder, part), { recursive: true });
   }

@@ -1,4 +1,4 @@
-import { quotaKinds } from '../sandbox/cloud/quotas.ts';
+import { quotaKinds } from '../kit/cloud/quotas.ts';
 import type { Machine } from './actors/machines.ts';
 import { createDice } from './engine/dice.ts';
 import { inMotion, silentWaits, unmetNodes } from './judge/desired.ts';

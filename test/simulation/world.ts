@@ -1,5 +1,5 @@
-import { createSimulatedCloud } from '../sandbox/cloud/cloud.ts';
-import { createKubeApiCore } from '../sandbox/kube/kube-api-core.ts';
+import { createSimulatedCloud } from '../kit/cloud/cloud.ts';
+import { createKubeApiCore } from '../kit/kube-api/kube-api-core.ts';
 import { createAgentTokens } from './actors/agent-tokens.ts';
 import { createAgents } from './actors/agents.ts';
 import { createCluster } from './actors/cluster.ts';

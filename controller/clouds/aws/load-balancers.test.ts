@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { fakeClock } from '../../../common/testing/fake-clock.ts';
-import { machine } from './classic/testing/machine.ts';
+import { machine } from '../../../test/clouds/aws/fake/classic/machine.ts';
+import { ensure } from '../../../test/clouds/aws/fake/nlb/driven.ts';
+import { desired } from '../../../test/clouds/aws/fake/nlb/example.ts';
+import { clusterId, createRecordingCalls } from '../../../test/clouds/aws/fake/nlb/recording-calls.ts';
 import { clusterTagsOf } from './cluster-tags.ts';
 import { parseAwsConfig } from './config.ts';
 import { keys } from './load-balancer-annotations.ts';
@@ -9,9 +12,6 @@ import { type AwsObserved, createLoadBalancers } from './load-balancers.ts';
 import { leftTag } from './nlb/left.ts';
 import { assemble, type NlbObserved } from './nlb/observed.ts';
 import { planNlbRemoval } from './nlb/removal.ts';
-import { ensure } from './nlb/testing/driven.ts';
-import { desired } from './nlb/testing/example.ts';
-import { clusterId, createRecordingCalls } from './nlb/testing/recording-calls.ts';
 import type { AwsParts } from './parts.ts';
 
 function balancers() {

@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { answerError, answerXml } from '../../../test/clouds/aws/fake/fake-ec2.ts';
+import {
+  emptyAnswer,
+  id,
+  lookupStand,
+  providerID,
+  ref,
+  states,
+  summary,
+} from '../../../test/clouds/aws/fake/lookup-stand.ts';
 import { maxAbsenceProofs } from '../cloud.ts';
-import { answerError, answerXml } from './testing/fake-ec2.ts';
-import { emptyAnswer, id, lookupStand, providerID, ref, states, summary } from './testing/lookup-stand.ts';
 
 describe('instances of AWS that do not show', () => {
   const stand = lookupStand();

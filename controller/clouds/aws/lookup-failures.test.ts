@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { fakeClock } from '../../../common/testing/fake-clock.ts';
-import { answerError, answerXml, type Fault } from './testing/fake-ec2.ts';
-import { cutConnection, lookupStand, named, providerID, ref, states } from './testing/lookup-stand.ts';
+import { answerError, answerXml, type Fault } from '../../../test/clouds/aws/fake/fake-ec2.ts';
+import {
+  cutConnection,
+  lookupStand,
+  named,
+  providerID,
+  ref,
+  states,
+} from '../../../test/clouds/aws/fake/lookup-stand.ts';
 
 describe('looking up instances while EC2 fails', () => {
   const stand = lookupStand();

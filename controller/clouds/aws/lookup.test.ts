@@ -1,8 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { answerError, running } from './testing/fake-ec2.ts';
-import { id, lookupStand, named, providerID, ref, states, summary } from './testing/lookup-stand.ts';
+import { answerError, running } from '../../../test/clouds/aws/fake/fake-ec2.ts';
+import {
+  id,
+  lookupStand,
+  named,
+  providerID,
+  ref,
+  states,
+  summary,
+} from '../../../test/clouds/aws/fake/lookup-stand.ts';
 
 describe('looking up instances on AWS', () => {
   const stand = lookupStand();

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import * as classic from '../../../test/clouds/aws/fake/classic/machine.ts';
+import { clusterTag, group, rule } from '../../../test/clouds/aws/fake/network-facts.ts';
+import { ensure, managed } from '../../../test/clouds/aws/fake/nlb/driven.ts';
+import { desired } from '../../../test/clouds/aws/fake/nlb/example.ts';
+import { createRecordingCalls, nodeGroup } from '../../../test/clouds/aws/fake/nlb/recording-calls.ts';
 import { ownerTags } from '../load-balancers.ts';
 import { planClassic } from './classic/plan.ts';
-import * as classic from './classic/testing/machine.ts';
 import { keys } from './load-balancer-annotations.ts';
 import { planNlb } from './nlb/plan.ts';
-import { ensure, managed } from './nlb/testing/driven.ts';
-import { desired } from './nlb/testing/example.ts';
-import { createRecordingCalls, nodeGroup } from './nlb/testing/recording-calls.ts';
 import { type IngressRule, rulesOf } from './security-groups/ingress-rule.ts';
 import { descriptions } from './security-groups/rule-descriptions.ts';
-import { clusterTag, group, rule } from './testing/network-facts.ts';
 
 const database = group('sg-database');
 const uid = desired().owner.cluster;

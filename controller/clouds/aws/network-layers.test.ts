@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { silentLog } from '../../../common/process/log.ts';
 import { fakeClock } from '../../../common/testing/fake-clock.ts';
+import { answerError, type FakeEc2, running, startFakeEc2 } from '../../../test/clouds/aws/fake/fake-ec2.ts';
 import type { OpenedCloud } from '../cloud.ts';
 import { cloudModule } from './index.ts';
-import { answerError, type FakeEc2, running, startFakeEc2 } from './testing/fake-ec2.ts';
 
 const id = (n: number) => `i-${n.toString(16).padStart(17, '0')}`;
 const layer = (n: number) => `topology.k8s.aws/network-node-layer-${n}`;

@@ -8,10 +8,17 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { systemClock } from '../../../common/process/clock.ts';
 import { createLog, silentLog } from '../../../common/process/log.ts';
 import { fakeClock } from '../../../common/testing/fake-clock.ts';
+import {
+  answerError,
+  answerXml,
+  type FakeEc2,
+  fakeCaller,
+  running,
+  startFakeEc2,
+} from '../../../test/clouds/aws/fake/fake-ec2.ts';
 import { CloudConfigError, type CloudContext, type OpenedCloud } from '../cloud.ts';
 import { iamActions } from './iam-actions.ts';
 import { cloudModule } from './index.ts';
-import { answerError, answerXml, type FakeEc2, fakeCaller, running, startFakeEc2 } from './testing/fake-ec2.ts';
 
 const keys = { AWS_ACCESS_KEY_ID: 'AKIDEXAMPLE', AWS_SECRET_ACCESS_KEY: 'wJalrXUtnFEMI' };
 const id = 'i-00000000000000001';

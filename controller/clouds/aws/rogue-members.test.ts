@@ -1,11 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { isCloudError } from '../../../common/cloud-error.ts';
-import { member as classicMember, desired as classicWish, machine, plainConfig } from './classic/testing/machine.ts';
-import { ensure, managed, plain } from './nlb/testing/driven.ts';
-import { desired, member } from './nlb/testing/example.ts';
-import { createRecordingCalls, nodeGroup } from './nlb/testing/recording-calls.ts';
-import { clusterTag } from './testing/network-facts.ts';
+import {
+  member as classicMember,
+  desired as classicWish,
+  machine,
+  plainConfig,
+} from '../../../test/clouds/aws/fake/classic/machine.ts';
+import { clusterTag } from '../../../test/clouds/aws/fake/network-facts.ts';
+import { ensure, managed, plain } from '../../../test/clouds/aws/fake/nlb/driven.ts';
+import { desired, member } from '../../../test/clouds/aws/fake/nlb/example.ts';
+import { createRecordingCalls, nodeGroup } from '../../../test/clouds/aws/fake/nlb/recording-calls.ts';
 
 /** A Node may register with the providerID of any instance of the account: here one that is no node of the cluster, with a security group of its own. */
 const database = { zone: 'eu-west-1a', groups: ['sg-persons'], tags: {} };

@@ -3,12 +3,18 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { isCloudError } from '../../../common/cloud-error.ts';
 import { createHttp } from '../../../common/process/http.ts';
 import { fakeClock } from '../../../common/testing/fake-clock.ts';
+import { answerJson, answerText } from '../../../test/clouds/openstack/fake/answers.ts';
+import {
+  catalogOf,
+  type FakeOpenStack,
+  type Fault,
+  password,
+  startFakeOpenStack,
+} from '../../../test/clouds/openstack/fake/fake-openstack.ts';
 import { WithheldError } from '../permit.ts';
 import { type ChangeRequest, createClient, type OpenStackClient } from './client.ts';
 import { faultOf, isThingNotFound } from './fault.ts';
 import { createGates } from './gates.ts';
-import { answerJson, answerText } from './testing/answers.ts';
-import { catalogOf, type FakeOpenStack, type Fault, password, startFakeOpenStack } from './testing/fake-openstack.ts';
 
 const neutronError = (type: string, message: string) => ({ NeutronError: { type, message, detail: '' } });
 const octaviaFault = (faultstring: string) => ({ faultcode: 'Client', faultstring, debuginfo: null });

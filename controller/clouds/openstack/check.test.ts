@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { after, afterEach, before, describe, it } from 'node:test';
+import { answerJson, answerNeutronError, answerNovaFault } from '../../../test/clouds/openstack/fake/answers.ts';
+import type { FakeCall, Fault } from '../../../test/clouds/openstack/fake/fake-openstack.ts';
+import { startWorld, type World } from '../../../test/clouds/openstack/fake/world.ts';
 import type { CheckResult } from '../cloud.ts';
-import { answerJson, answerNeutronError, answerNovaFault } from './testing/answers.ts';
-import type { FakeCall, Fault } from './testing/fake-openstack.ts';
-import { startWorld, type World } from './testing/world.ts';
 
 const routerId = '00000000-0000-4000-8000-0000000000a1';
 const withRouter = `[Route]\nrouter-id = ${routerId}\n`;

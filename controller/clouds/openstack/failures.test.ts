@@ -4,10 +4,18 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { systemClock } from '../../../common/process/clock.ts';
 import { createLog } from '../../../common/process/log.ts';
 import { fakeClock } from '../../../common/testing/fake-clock.ts';
+import { answerJson, answerNovaFault, answerText } from '../../../test/clouds/openstack/fake/answers.ts';
+import { type Fault, password, uuid } from '../../../test/clouds/openstack/fake/fake-openstack.ts';
+import {
+  named,
+  providerID,
+  range,
+  ref,
+  startWorld,
+  states,
+  type World,
+} from '../../../test/clouds/openstack/fake/world.ts';
 import type { OpenedCloud } from '../cloud.ts';
-import { answerJson, answerNovaFault, answerText } from './testing/answers.ts';
-import { type Fault, password, uuid } from './testing/fake-openstack.ts';
-import { named, providerID, range, ref, startWorld, states, type World } from './testing/world.ts';
 
 function cutConnection(_: unknown, response: ServerResponse): 'answered' {
   response.destroy();

@@ -1,10 +1,19 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, it } from 'node:test';
 import fc from 'fast-check';
+import { answerJson, answerText } from '../../../test/clouds/openstack/fake/answers.ts';
+import { active, uuid } from '../../../test/clouds/openstack/fake/fake-openstack.ts';
+import {
+  named,
+  providerID,
+  range,
+  ref,
+  startWorld,
+  states,
+  summary,
+  type World,
+} from '../../../test/clouds/openstack/fake/world.ts';
 import { maxAbsenceProofs, type OpenedCloud } from '../cloud.ts';
-import { answerJson, answerText } from './testing/answers.ts';
-import { active, uuid } from './testing/fake-openstack.ts';
-import { named, providerID, range, ref, startWorld, states, summary, type World } from './testing/world.ts';
 
 describe('looking up servers on OpenStack', () => {
   let world: World;

@@ -9,10 +9,17 @@ import 'reflect-metadata';
 import { cryptoProvider, SubjectAlternativeNameExtension, X509CertificateGenerator } from '@peculiar/x509';
 import { systemClock } from '../../../common/process/clock.ts';
 import { silentLog } from '../../../common/process/log.ts';
+import { answerJson } from '../../../test/clouds/openstack/fake/answers.ts';
+import {
+  active,
+  catalogOf,
+  type FakeOpenStack,
+  password,
+  startFakeOpenStack,
+  uuid,
+} from '../../../test/clouds/openstack/fake/fake-openstack.ts';
 import { CloudConfigError, type CloudContext, type OpenedCloud } from '../cloud.ts';
 import { cloudModule } from './index.ts';
-import { answerJson } from './testing/answers.ts';
-import { active, catalogOf, type FakeOpenStack, password, startFakeOpenStack, uuid } from './testing/fake-openstack.ts';
 
 const context: CloudContext = { clock: systemClock(), random: () => 0.5, log: silentLog, env: {}, onCall: () => {} };
 const ref = { by: 'providerID', providerID: `openstack:///${uuid(1)}` } as const;

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test';
 import { systemClock } from '../../../common/process/clock.ts';
 import { silentLog } from '../../../common/process/log.ts';
 import { seededRandom } from '../../../common/process/random.ts';
-import { startCloud } from '../../../test/sandbox/cloud/start-cloud.ts';
+import { startCloud } from '../../../test/kit/cloud/start-cloud.ts';
 import { cloudModule } from './index.ts';
 
 async function workplace(t: TestContext) {

@@ -2,11 +2,6 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { isCloudError } from '../../../common/cloud-error.ts';
-// biome-ignore-start lint/style/noRestrictedImports: tests run against the sandbox's cloud
-import type { Effect } from '../../../test/sandbox/cloud/faults.ts';
-// biome-ignore-end lint/style/noRestrictedImports: see above
-import { type DesiredLoadBalancer, ownerTags } from '../load-balancers.ts';
-import type { SimulatedObserved } from './observed.ts';
 import {
   cluster,
   desiredWith,
@@ -18,7 +13,10 @@ import {
   place,
   refOf,
   type World,
-} from './testing/world.ts';
+} from '../../../test/clouds/simulated/world.ts';
+import type { Effect } from '../../../test/kit/cloud/faults.ts';
+import { type DesiredLoadBalancer, ownerTags } from '../load-balancers.ts';
+import type { SimulatedObserved } from './observed.ts';
 
 /** Follows plans to their end; every failure is a crash: nothing is remembered but the id that was recorded before it. */
 async function survive(

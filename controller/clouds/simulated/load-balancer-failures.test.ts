@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isCloudError } from '../../../common/cloud-error.ts';
-import { type DesiredLoadBalancer, ownerTags } from '../load-balancers.ts';
-import { WithheldError } from '../permit.ts';
 import {
   cluster,
   desiredWith,
@@ -15,7 +13,9 @@ import {
   reach,
   refOf,
   reserve,
-} from './testing/world.ts';
+} from '../../../test/clouds/simulated/world.ts';
+import { type DesiredLoadBalancer, ownerTags } from '../load-balancers.ts';
+import { WithheldError } from '../permit.ts';
 
 test('a refused member is named by its providerID, and nothing is changed', async () => {
   const world = newWorld();

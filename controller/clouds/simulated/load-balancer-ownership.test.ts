@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type DesiredLoadBalancer, ownerTags } from '../load-balancers.ts';
 import {
   cluster,
   desiredWith,
@@ -16,7 +15,8 @@ import {
   reserve,
   theirs,
   type World,
-} from './testing/world.ts';
+} from '../../../test/clouds/simulated/world.ts';
+import { type DesiredLoadBalancer, ownerTags } from '../load-balancers.ts';
 
 test('what is kept on purpose loses our tags alone, and is no orphan', async () => {
   const world = newWorld();

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { DesiredLoadBalancer } from '../load-balancers.ts';
 import {
   annotation,
   cluster,
@@ -15,7 +14,8 @@ import {
   reach,
   refOf,
   remove,
-} from './testing/world.ts';
+} from '../../../test/clouds/simulated/world.ts';
+import type { DesiredLoadBalancer } from '../load-balancers.ts';
 
 test('a Service gets an address and a load balancer in two calls, and nothing more while nothing changes', async () => {
   const world = newWorld();

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { byId, overSockets, states } from '../../../test/clouds/simulated/lookup-world.ts';
 import { maxAbsenceProofs, refKey } from '../cloud.ts';
-import { byId, overSockets, states } from './testing/lookup-world.ts';
 
 test('a canary is asked for by the very kind of request that proved the absence', async (t) => {
   const { sandbox, cloud } = await overSockets(t);

@@ -1,9 +1,17 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { Effect } from '../../../test/sandbox/cloud/faults.ts';
+import {
+  byId,
+  byName,
+  connect,
+  inProcess,
+  overSockets,
+  startSandbox,
+  states,
+} from '../../../test/clouds/simulated/lookup-world.ts';
+import type { Effect } from '../../../test/kit/cloud/faults.ts';
 import { refKey } from '../cloud.ts';
-import { byId, byName, connect, inProcess, overSockets, startSandbox, states } from './testing/lookup-world.ts';
 
 test('pages that end early or lead in a circle leave names unknown', async (t) => {
   const { sandbox, cloud } = await overSockets(t);

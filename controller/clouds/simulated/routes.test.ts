@@ -2,13 +2,11 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
 import { isCloudError } from '../../../common/cloud-error.ts';
-// biome-ignore-start lint/style/noRestrictedImports: tests run against the sandbox's cloud
-import type { Effect } from '../../../test/sandbox/cloud/faults.ts';
-// biome-ignore-end lint/style/noRestrictedImports: see above
+import { cluster, newWorld, place, type World } from '../../../test/clouds/simulated/world.ts';
+import type { Effect } from '../../../test/kit/cloud/faults.ts';
 import { ownerTags } from '../load-balancers.ts';
 import { WithheldError } from '../permit.ts';
 import type { DesiredRoute } from '../routes.ts';
-import { cluster, newWorld, place, type World } from './testing/world.ts';
 
 function desired(
   world: World,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { byId, byName, inProcess, overSockets, shortOf, states } from '../../../test/clouds/simulated/lookup-world.ts';
 import { refKey } from '../cloud.ts';
-import { byId, byName, inProcess, overSockets, shortOf, states } from './testing/lookup-world.ts';
 
 test('a thousand nodes are looked up in one call', async (t) => {
   const { sandbox, cloud, made } = await overSockets(t);

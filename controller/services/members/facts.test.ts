@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { annotations, labels, taints } from '../../../common/well-known.ts';
-import type { NodeView } from '../../nodes/node-view.ts';
-import { exampleNode, uninitializedTaint } from '../../nodes/testing/example-node.ts';
+import type { NodeView } from '../../model/node-view.ts';
+import { exampleNode, uninitializedTaint } from '../../model/testing/example-node.ts';
 import { isExcluded, type Standing, sameStanding, standingOf } from './facts.ts';
 import { memberNode, regionCloud } from './testing/node-list.ts';
 

@@ -1,10 +1,10 @@
 import { providerIdCodecs } from '../../../common/provider-id/registry.ts';
 import { annotations, conditions, labels, taints as taintKeys } from '../../../common/well-known.ts';
-import { isAttested } from '../../nodes/attested.ts';
-import { instanceKey } from '../../nodes/claims.ts';
-import type { ConfiguredCloud } from '../../nodes/configured-cloud.ts';
-import { conditionOf, isUninitialized, type NodeView } from '../../nodes/node-view.ts';
-import { answeringCloud, ownershipOf } from '../../nodes/ownership.ts';
+import { isAttested } from '../../model/attested.ts';
+import { instanceKey } from '../../model/claims.ts';
+import type { ConfiguredCloud } from '../../model/configured-cloud.ts';
+import { conditionOf, isUninitialized, type NodeView } from '../../model/node-view.ts';
+import { answeringCloud, ownershipOf } from '../../model/ownership.ts';
 
 /** What load balancers need to know about a Node. */
 export interface MemberFacts {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { uninitializedTaint } from '../../nodes/testing/example-node.ts';
+import { uninitializedTaint } from '../../model/testing/example-node.ts';
 import { held, marked, memberWorld, named } from './testing/member-world.ts';
 import { memberNode } from './testing/node-list.ts';
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { conditions, labels, taints } from '../../../common/well-known.ts';
-import type { NodeView } from '../../nodes/node-view.ts';
-import { uninitializedTaint } from '../../nodes/testing/example-node.ts';
+import type { NodeView } from '../../model/node-view.ts';
+import { uninitializedTaint } from '../../model/testing/example-node.ts';
 import { excluded, held, marked, memberSetsOf, memberWorld, named, scope } from './testing/member-world.ts';
 import { idOf, memberNode } from './testing/node-list.ts';
 

@@ -1,7 +1,7 @@
 import { untilAborted } from '../../../common/process/until.ts';
-import type { Half } from '../../half.ts';
 import type { Informer } from '../../kube/informer.ts';
-import type { NodeView } from '../../nodes/node-view.ts';
+import type { NodeView } from '../../model/node-view.ts';
+import type { Half } from '../../runtime/half.ts';
 import type { MemberSource } from '../member-source.ts';
 import type { MemberSets } from './member-sets.ts';
 

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../../common/process/clock.ts';
 import { errorFields, type Log } from '../../../common/process/log.ts';
-import type { BudgetKeeper } from '../../nodes/budget-keeper.ts';
+import type { BudgetKeeper } from '../../model/budget-keeper.ts';
 
 /** Asks the budget, again and again, to let members go whose Nodes vanished. */
 export interface RemovalGate {

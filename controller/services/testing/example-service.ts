@@ -1,5 +1,5 @@
 import { annotations, finalizers } from '../../../common/well-known.ts';
-import { type ServiceView, viewService } from '../service-view.ts';
+import { type ServiceView, viewService } from '../../model/service-view.ts';
 
 /** A Service as a real API server shows it, with changes. */
 export function rawService(changes: {

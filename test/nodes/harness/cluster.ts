@@ -1,8 +1,8 @@
 import type { Clock } from '../../../common/process/clock.ts';
 import { taints as taintKeys } from '../../../common/well-known.ts';
-import type { Taint } from '../../../controller/nodes/node-view.ts';
-import { admin } from '../../sandbox/kube/auth/user.ts';
-import type { KubeApiCore } from '../../sandbox/kube/kube-api-core.ts';
+import type { Taint } from '../../../controller/model/node-view.ts';
+import { admin } from '../../kit/kube-api/auth/user.ts';
+import type { KubeApiCore } from '../../kit/kube-api/kube-api-core.ts';
 
 export interface RawNode {
   readonly metadata: {

@@ -1,4 +1,4 @@
-import type { SimulatedInstance } from '../../sandbox/cloud/instance.ts';
+import type { SimulatedInstance } from '../../kit/cloud/instance.ts';
 import type { Kubelet } from './cluster.ts';
 import { providerID, type Replica, type World } from './world.ts';
 

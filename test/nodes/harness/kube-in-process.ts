@@ -8,9 +8,9 @@ import {
   type WatchCall,
 } from '../../../controller/kube/api.ts';
 import { isMutating } from '../../../controller/kube/fence.ts';
-import type { ApiAnswer, WatchAnswer } from '../../sandbox/kube/api/answer.ts';
-import { admin } from '../../sandbox/kube/auth/user.ts';
-import type { KubeApiCore } from '../../sandbox/kube/kube-api-core.ts';
+import type { ApiAnswer, WatchAnswer } from '../../kit/kube-api/api/answer.ts';
+import { admin } from '../../kit/kube-api/auth/user.ts';
+import type { KubeApiCore } from '../../kit/kube-api/kube-api-core.ts';
 
 /** A KubeApi that calls the embedded API without sockets: nothing depends on the machine's time or load. */
 export interface InProcessKube extends KubeApi {

@@ -1,7 +1,7 @@
 import { names } from '../../../common/well-known.ts';
-import type { ShippedObject } from '../../../controller/shipped-objects.ts';
-import { admin } from '../../sandbox/kube/auth/user.ts';
-import type { KubeApiCore } from '../../sandbox/kube/kube-api-core.ts';
+import type { ShippedObject } from '../../../controller/kube/shipped-objects.ts';
+import { admin } from '../../kit/kube-api/auth/user.ts';
+import type { KubeApiCore } from '../../kit/kube-api/kube-api-core.ts';
 
 /** Creates the object as the manifests ship it: empty. */
 export function shipObject(core: KubeApiCore, { kind, name }: ShippedObject): void {

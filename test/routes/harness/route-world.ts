@@ -8,20 +8,24 @@ import { annotations, conditions } from '../../../common/well-known.ts';
 import type { Permit } from '../../../controller/clouds/permit.ts';
 import type { Routes } from '../../../controller/clouds/routes.ts';
 import { createSimulatedCloud as openSimulated } from '../../../controller/clouds/simulated/simulated-cloud.ts';
-import { createLookups } from '../../../controller/instances/lookups.ts';
 import type { KubeApi } from '../../../controller/kube/api.ts';
 import { isMutating } from '../../../controller/kube/fence.ts';
+import { createShippedObjects, shippedObjects } from '../../../controller/kube/shipped-objects.ts';
 import { memoryLeadership } from '../../../controller/kube/testing/memory-leadership.ts';
-import { createBudgetKeeper } from '../../../controller/nodes/budget-keeper.ts';
-import type { ConfiguredCloud } from '../../../controller/nodes/configured-cloud.ts';
-import { parseBudget } from '../../../controller/nodes/deletion-budget.ts';
-import { createPermit } from '../../../controller/permit.ts';
-import { parseClusterCidrs } from '../../../controller/routes/cluster-cidrs.ts';
+import { createBudgetKeeper } from '../../../controller/model/budget-keeper.ts';
+import { parseClusterCidrs } from '../../../controller/model/cluster-cidrs.ts';
+import type { ConfiguredCloud } from '../../../controller/model/configured-cloud.ts';
+import { parseBudget } from '../../../controller/model/deletion-budget.ts';
+import type { RouteBounds } from '../../../controller/model/route-bounds.ts';
+import { createLookups } from '../../../controller/nodes/lookups.ts';
 import { routeMetrics } from '../../../controller/routes/metrics.ts';
-import type { RouteBounds } from '../../../controller/routes/route-bounds.ts';
 import type { RouteContext } from '../../../controller/routes/route-context.ts';
 import { createRouteHalf, type RouteHalf } from '../../../controller/routes/route-half.ts';
-import { createShippedObjects, shippedObjects } from '../../../controller/shipped-objects.ts';
+import { createPermit } from '../../../controller/runtime/permit.ts';
+import { inProcessHttp } from '../../kit/cloud/in-process.ts';
+import type { SimulatedInstance } from '../../kit/cloud/instance.ts';
+import type { SimulatedRoute } from '../../kit/cloud/route-model.ts';
+import { admin } from '../../kit/kube-api/auth/user.ts';
 import { shipObject } from '../../nodes/harness/shipped-objects.ts';
 import {
   createWorld,
@@ -31,10 +35,6 @@ import {
   type World,
   type WorldOptions,
 } from '../../nodes/harness/world.ts';
-import { inProcessHttp } from '../../sandbox/cloud/in-process.ts';
-import type { SimulatedInstance } from '../../sandbox/cloud/instance.ts';
-import type { SimulatedRoute } from '../../sandbox/cloud/route-model.ts';
-import { admin } from '../../sandbox/kube/auth/user.ts';
 
 export interface BoundsOptions {
   /** Default `10.244.0.0/16,fd00:10::/48`. */

@@ -1,6 +1,6 @@
 import { taints } from '../../../common/well-known.ts';
 import { ownerTags } from '../../../controller/clouds/load-balancers.ts';
-import type { SimulatedLoadBalancer } from '../cloud/load-balancer.ts';
+import type { SimulatedLoadBalancer } from '../../kit/cloud/load-balancer.ts';
 import { startTraffic } from '../dataplane/traffic.ts';
 import type { Replica } from '../world/replica.ts';
 import { shortened } from '../world/shortened.ts';

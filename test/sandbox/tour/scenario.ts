@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SimulatedInstance } from '../cloud/instance.ts';
+import type { SimulatedInstance } from '../../kit/cloud/instance.ts';
 import type { World } from '../world/world.ts';
 
 /** One thing the tour shows and proves. */

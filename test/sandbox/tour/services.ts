@@ -1,6 +1,6 @@
 import { annotations, conditions, finalizers } from '../../../common/well-known.ts';
 import { ownerTags } from '../../../controller/clouds/load-balancers.ts';
-import type { SimulatedLoadBalancer } from '../cloud/load-balancer.ts';
+import type { SimulatedLoadBalancer } from '../../kit/cloud/load-balancer.ts';
 import { ask, type Target } from '../dataplane/traffic.ts';
 import { mergePatch } from '../world/kube-rest.ts';
 import type { World } from '../world/world.ts';

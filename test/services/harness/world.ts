@@ -4,15 +4,17 @@ import { seededRandom } from '../../../common/process/random.ts';
 import { advanceDuring, type FakeClock, fakeClock } from '../../../common/testing/fake-clock.ts';
 import { metricValue } from '../../../common/testing/metric-value.ts';
 import { createSimulatedCloud as openSimulated } from '../../../controller/clouds/simulated/simulated-cloud.ts';
-import { createLookups } from '../../../controller/instances/lookups.ts';
 import type { KubeApi, KubeCall } from '../../../controller/kube/api.ts';
 import type { EventTarget, KubeEvent } from '../../../controller/kube/event-sink.ts';
 import { fencedApi } from '../../../controller/kube/fence.ts';
 import { createListWatch } from '../../../controller/kube/list-watch.ts';
 import { memoryLeadership, memoryLease } from '../../../controller/kube/testing/memory-leadership.ts';
-import { createBudgetKeeper } from '../../../controller/nodes/budget-keeper.ts';
-import type { ConfiguredCloud } from '../../../controller/nodes/configured-cloud.ts';
-import { type NodeView, viewNode } from '../../../controller/nodes/node-view.ts';
+import { loopApi } from '../../../controller/kube/write-api.ts';
+import { createBudgetKeeper } from '../../../controller/model/budget-keeper.ts';
+import type { ConfiguredCloud } from '../../../controller/model/configured-cloud.ts';
+import { type NodeView, viewNode } from '../../../controller/model/node-view.ts';
+import { type ServiceView, viewService } from '../../../controller/model/service-view.ts';
+import { createLookups } from '../../../controller/nodes/lookups.ts';
 import { createMemberSets } from '../../../controller/services/members/member-sets.ts';
 import { memberSourceOf, withMembers } from '../../../controller/services/members/member-source.ts';
 import { memberMetrics } from '../../../controller/services/members/metrics.ts';
@@ -24,17 +26,15 @@ import {
   type ServiceHalf,
   type ServiceHalfOptions,
 } from '../../../controller/services/service-half.ts';
-import { type ServiceView, viewService } from '../../../controller/services/service-view.ts';
 import { createSight } from '../../../controller/services/sight.ts';
 import { servingClouds } from '../../../controller/services/wants.ts';
-import { loopApi } from '../../../controller/write-api.ts';
+import { createSimulatedCloud, type SimulatedCloud } from '../../kit/cloud/cloud.ts';
+import { inProcessHttp } from '../../kit/cloud/in-process.ts';
+import type { SimulatedInstance } from '../../kit/cloud/instance.ts';
+import type { SimulatedLoadBalancer } from '../../kit/cloud/load-balancer.ts';
+import { createKubeApiCore, type KubeApiCore } from '../../kit/kube-api/kube-api-core.ts';
 import { type Cluster, createCluster } from '../../nodes/harness/cluster.ts';
 import { type InProcessKube, inProcessKube } from '../../nodes/harness/kube-in-process.ts';
-import { createSimulatedCloud, type SimulatedCloud } from '../../sandbox/cloud/cloud.ts';
-import { inProcessHttp } from '../../sandbox/cloud/in-process.ts';
-import type { SimulatedInstance } from '../../sandbox/cloud/instance.ts';
-import type { SimulatedLoadBalancer } from '../../sandbox/cloud/load-balancer.ts';
-import { createKubeApiCore, type KubeApiCore } from '../../sandbox/kube/kube-api-core.ts';
 import { createLife, type Death, type Life } from './mortal.ts';
 import { type ServiceBook, serviceBook } from './service-book.ts';
 

@@ -1,8 +1,8 @@
 import type { Clock } from '../../../common/process/clock.ts';
 import { names, taints as taintKeys } from '../../../common/well-known.ts';
-import { admin } from '../../sandbox/kube/auth/user.ts';
-import type { JsonObject } from '../../sandbox/kube/json.ts';
-import type { KubeApiCore } from '../../sandbox/kube/kube-api-core.ts';
+import { admin } from '../../kit/kube-api/auth/user.ts';
+import type { JsonObject } from '../../kit/kube-api/json.ts';
+import type { KubeApiCore } from '../../kit/kube-api/kube-api-core.ts';
 
 /** What everybody but the controller does to the API server. None of it fails: their faults are not ours to survive. */
 export interface Cluster {

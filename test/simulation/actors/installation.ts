@@ -1,5 +1,5 @@
 import { names } from '../../../common/well-known.ts';
-import { serviceAccountUser, type User } from '../../sandbox/kube/auth/user.ts';
+import { serviceAccountUser, type User } from '../../kit/kube-api/auth/user.ts';
 import { readShippedObjects } from '../../sandbox/world/manifests.ts';
 import type { Cluster } from './cluster.ts';
 

@@ -1,6 +1,6 @@
 import type { Notice } from '../../../common/instance.ts';
 import type { Report, ReportedInstance } from '../../../common/report.ts';
-import type { SimulatedInstance } from '../../sandbox/cloud/instance.ts';
+import type { SimulatedInstance } from '../../kit/cloud/instance.ts';
 import type { Machine } from './machines.ts';
 import type { Truth } from './truth.ts';
 

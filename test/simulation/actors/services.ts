@@ -1,6 +1,6 @@
 import { annotations, labels } from '../../../common/well-known.ts';
 import { ownerTags } from '../../../controller/clouds/load-balancers.ts';
-import { quotaKinds } from '../../sandbox/cloud/quotas.ts';
+import { quotaKinds } from '../../kit/cloud/quotas.ts';
 import type { Dice } from '../engine/dice.ts';
 import { endpoint } from '../engine/process.ts';
 import { clusterUid, serviceUidOf } from '../judge/network-truth.ts';

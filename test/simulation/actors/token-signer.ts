@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { TokenSigner } from '../../sandbox/kube/auth/token-signer.ts';
-import { isObject, parseJson } from '../../sandbox/kube/json.ts';
+import type { TokenSigner } from '../../kit/kube-api/auth/token-signer.ts';
+import { isObject, parseJson } from '../../kit/kube-api/json.ts';
 
 const header = Buffer.from('{"alg":"RS256","kid":"simulated"}').toString('base64url');
 

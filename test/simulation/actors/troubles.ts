@@ -1,7 +1,7 @@
 import type { Clock } from '../../../common/process/clock.ts';
-import type { SimulatedCloud } from '../../sandbox/cloud/cloud.ts';
-import { quotaKinds } from '../../sandbox/cloud/quotas.ts';
-import type { KubeApiCore } from '../../sandbox/kube/kube-api-core.ts';
+import type { SimulatedCloud } from '../../kit/cloud/cloud.ts';
+import { quotaKinds } from '../../kit/cloud/quotas.ts';
+import type { KubeApiCore } from '../../kit/kube-api/kube-api-core.ts';
 import type { Dice } from '../engine/dice.ts';
 import type { Fleet } from '../engine/fleet.ts';
 

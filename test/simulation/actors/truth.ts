@@ -1,8 +1,8 @@
 import type { Clock } from '../../../common/process/clock.ts';
-import type { SimulatedCloud } from '../../sandbox/cloud/cloud.ts';
-import type { SimulatedInstance } from '../../sandbox/cloud/instance.ts';
-import type { JsonObject } from '../../sandbox/kube/json.ts';
-import type { KubeApiCore } from '../../sandbox/kube/kube-api-core.ts';
+import type { SimulatedCloud } from '../../kit/cloud/cloud.ts';
+import type { SimulatedInstance } from '../../kit/cloud/instance.ts';
+import type { JsonObject } from '../../kit/kube-api/json.ts';
+import type { KubeApiCore } from '../../kit/kube-api/kube-api-core.ts';
 
 export interface Renewal {
   readonly at: number;

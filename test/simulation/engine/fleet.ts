@@ -1,9 +1,9 @@
 import { silentLog } from '../../../common/process/log.ts';
 import { names } from '../../../common/well-known.ts';
 import { createReportReader } from '../../../controller/reports/read-report.ts';
-import type { SimulatedCloud } from '../../sandbox/cloud/cloud.ts';
-import { admin, type User } from '../../sandbox/kube/auth/user.ts';
-import type { KubeApiCore } from '../../sandbox/kube/kube-api-core.ts';
+import type { SimulatedCloud } from '../../kit/cloud/cloud.ts';
+import { admin, type User } from '../../kit/kube-api/auth/user.ts';
+import type { KubeApiCore } from '../../kit/kube-api/kube-api-core.ts';
 import { largestStepMs } from '../judge/deletions.ts';
 import type { Observer } from '../judge/observer.ts';
 import type { Acting, Wire } from '../wires/wire.ts';

@@ -1,9 +1,9 @@
 import type { Clock } from '../../../common/process/clock.ts';
 import type { Report } from '../../../common/report.ts';
 import { names } from '../../../common/well-known.ts';
-import type { Attestor } from '../../../controller/attestation/attestor.ts';
 import type { KubeApi } from '../../../controller/kube/api.ts';
 import type { Leadership } from '../../../controller/kube/leadership.ts';
+import type { Attestor } from '../../../controller/reports/attestation/attestor.ts';
 import { createIdentity } from '../../../controller/reports/identity.ts';
 import { createLiveNodeUid, type LiveNodeUidParts } from '../../../controller/reports/live-node-uid.ts';
 import { rateLimitStore } from '../../../controller/reports/rate-limit-store.ts';

@@ -1,4 +1,4 @@
-import type { WireReply } from '../../sandbox/cloud/wire.ts';
+import type { WireReply } from '../../kit/cloud/wire.ts';
 import type { CloudAnswer, KubeEffect, Observer, ReportTaken } from './observer.ts';
 
 /** What one answer of the cloud said about one instance. */

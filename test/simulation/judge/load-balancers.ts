@@ -1,6 +1,6 @@
 import { ownerTags } from '../../../controller/clouds/load-balancers.ts';
-import type { Member, SimulatedLoadBalancer } from '../../sandbox/cloud/load-balancer.ts';
-import type { ResourceEvent } from '../../sandbox/cloud/resource-store.ts';
+import type { Member, SimulatedLoadBalancer } from '../../kit/cloud/load-balancer.ts';
+import type { ResourceEvent } from '../../kit/cloud/resource-store.ts';
 import type { Truth } from '../actors/truth.ts';
 import type { Scenario } from '../engine/scenario.ts';
 import type { Acting } from '../wires/wire.ts';

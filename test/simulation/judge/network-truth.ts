@@ -1,7 +1,7 @@
 import { labels, taints as taintKeys } from '../../../common/well-known.ts';
 import { ownerTags } from '../../../controller/clouds/load-balancers.ts';
-import type { SimulatedLoadBalancer } from '../../sandbox/cloud/load-balancer.ts';
-import type { SimulatedRoute } from '../../sandbox/cloud/route-model.ts';
+import type { SimulatedLoadBalancer } from '../../kit/cloud/load-balancer.ts';
+import type { SimulatedRoute } from '../../kit/cloud/route-model.ts';
 import type { Truth } from '../actors/truth.ts';
 import { type NodeObject, nodeOf } from './node-object.ts';
 

@@ -1,5 +1,5 @@
 import { annotations, conditions, taints as taintKeys } from '../../../common/well-known.ts';
-import type { JsonObject } from '../../sandbox/kube/json.ts';
+import type { JsonObject } from '../../kit/kube-api/json.ts';
 
 /** A Node as it stands in the API server, read by the judges' own eyes. */
 export interface NodeObject {

@@ -1,6 +1,6 @@
 import type { KubeCall } from '../../../controller/kube/api.ts';
-import type { WireReply } from '../../sandbox/cloud/wire.ts';
-import type { JsonObject } from '../../sandbox/kube/json.ts';
+import type { WireReply } from '../../kit/cloud/wire.ts';
+import type { JsonObject } from '../../kit/kube-api/json.ts';
 
 /** One process of the controller; a restart makes another one. */
 export interface ProcessRef {

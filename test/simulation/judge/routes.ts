@@ -1,6 +1,6 @@
 import { conditions } from '../../../common/well-known.ts';
-import type { ResourceEvent } from '../../sandbox/cloud/resource-store.ts';
-import type { SimulatedRoute } from '../../sandbox/cloud/route-model.ts';
+import type { ResourceEvent } from '../../kit/cloud/resource-store.ts';
+import type { SimulatedRoute } from '../../kit/cloud/route-model.ts';
 import type { Truth } from '../actors/truth.ts';
 import { clusterCidr } from '../engine/process.ts';
 import type { Acting } from '../wires/wire.ts';

@@ -1,5 +1,5 @@
 import { annotations, conditions, finalizers } from '../../../common/well-known.ts';
-import type { JsonObject } from '../../sandbox/kube/json.ts';
+import type { JsonObject } from '../../kit/kube-api/json.ts';
 import { rogueNamespace } from '../engine/scenario.ts';
 
 /** A Service as it stands in the API server, read by the judges' own eyes. */

@@ -5,12 +5,16 @@ export const networkMutants: readonly Mutant[] = [
   {
     name: 'cloud calls without fencing',
     edits: [
-      ['controller/permit.ts', 'if (leftMs > timeoutMs) return;', 'if (leftMs > Number.NEGATIVE_INFINITY) return;'],
+      [
+        'controller/runtime/permit.ts',
+        'if (leftMs > timeoutMs) return;',
+        'if (leftMs > Number.NEGATIVE_INFINITY) return;',
+      ],
     ],
   },
   {
     name: 'cloud calls while paused',
-    edits: [['controller/permit.ts', '    if (pause !== false)\n', '    if (pause === 0 as never)\n']],
+    edits: [['controller/runtime/permit.ts', '    if (pause !== false)\n', '    if (pause === 0 as never)\n']],
   },
   {
     name: 'finalizer removed first',

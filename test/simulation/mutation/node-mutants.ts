@@ -44,7 +44,7 @@ export const nodeMutants: readonly Mutant[] = [
     name: 'canary ignored',
     edits: [
       [
-        'controller/nodes/canaries.ts',
+        'controller/model/canaries.ts',
         "if (lookup?.state === 'found' && lookup.request === 'id') return 'found';",
         "if (lookup !== undefined) return 'found';",
       ],
@@ -129,7 +129,7 @@ export const nodeMutants: readonly Mutant[] = [
     name: 'budget ignored',
     edits: [
       [
-        'controller/nodes/budget-keeper.ts',
+        'controller/model/budget-keeper.ts',
         'const granted = Math.min(wanted, room(limit, kind, ownedNodes, ledger, now));',
         'const granted = wanted;',
       ],
@@ -139,7 +139,7 @@ export const nodeMutants: readonly Mutant[] = [
     name: 'budget not written down',
     edits: [
       [
-        'controller/nodes/budget-keeper.ts',
+        'controller/model/budget-keeper.ts',
         'await leadership.annotate({ [annotations.deletionLedger]: printLedger(next) });',
         'void next;',
       ],
@@ -167,7 +167,7 @@ export const nodeMutants: readonly Mutant[] = [
   },
   {
     name: 'no fencing',
-    edits: [['controller/write-api.ts', 'const fenced = fencedApi(api, leadership);', 'const fenced = api;']],
+    edits: [['controller/kube/write-api.ts', 'const fenced = fencedApi(api, leadership);', 'const fenced = api;']],
   },
   {
     name: 'lease time counted by clocks that sleep',
@@ -249,14 +249,18 @@ export const nodeMutants: readonly Mutant[] = [
   {
     name: 'pause of everything ignored',
     edits: [
-      ['controller/pause.ts', 'const paused = () => informer.get(key)?.all === true;', 'const paused = () => false;'],
+      [
+        'controller/runtime/pause.ts',
+        'const paused = () => informer.get(key)?.all === true;',
+        'const paused = () => false;',
+      ],
     ],
   },
   {
     name: 'pause of a Node ignored',
     edits: [
       [
-        'controller/nodes/node-view.ts',
+        'controller/model/node-view.ts',
         'return isPauseValue(node.annotations[annotationKeys.paused]);',
         'return isPauseValue(undefined) && node.deleting;',
       ],
@@ -264,7 +268,7 @@ export const nodeMutants: readonly Mutant[] = [
   },
   {
     name: 'foreign Node written to',
-    edits: [['controller/nodes/ownership.ts', 'if (clouds.size === 0)\n', 'if (clouds.size < 0)\n']],
+    edits: [['controller/model/ownership.ts', 'if (clouds.size === 0)\n', 'if (clouds.size < 0)\n']],
   },
   {
     name: 'decisions from an unsynced cache',
@@ -306,7 +310,7 @@ export const nodeMutants: readonly Mutant[] = [
     name: 'a failed key is not repeated',
     edits: [
       [
-        'controller/reconciler.ts',
+        'controller/runtime/reconciler.ts',
         "queue.add(key, now + delay, run.priority === 'high' ? 'normal' : run.priority);",
         'void delay;',
       ],

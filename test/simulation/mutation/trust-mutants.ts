@@ -16,7 +16,7 @@ export const trustMutants: readonly Mutant[] = [
     name: 'names of Nodes that a person keeps are ignored',
     edits: [
       [
-        'controller/pause.ts',
+        'controller/runtime/pause.ts',
         'nodes: pausedNodesOf(data?.[names.pausedNodesKey])',
         'nodes: pausedNodesOf(data === undefined ? names.pausedNodesKey : undefined)',
       ],
@@ -46,7 +46,7 @@ export const trustMutants: readonly Mutant[] = [
     name: 'routes of another mask',
     edits: [
       [
-        'controller/routes/route-bounds.ts',
+        'controller/model/route-bounds.ts',
         'if (mask !== undefined && range.prefix !== mask)',
         'if (mask !== undefined && range.prefix === mask - 99)',
       ],

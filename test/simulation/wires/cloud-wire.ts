@@ -1,8 +1,8 @@
 import type { Http } from '../../../common/process/http.ts';
-import type { SimulatedCloud } from '../../sandbox/cloud/cloud.ts';
-import type { Effect } from '../../sandbox/cloud/faults.ts';
-import { inProcessHttp } from '../../sandbox/cloud/in-process.ts';
-import type { WireHandler, WireReply, WireRequest } from '../../sandbox/cloud/wire.ts';
+import type { SimulatedCloud } from '../../kit/cloud/cloud.ts';
+import type { Effect } from '../../kit/cloud/faults.ts';
+import { inProcessHttp } from '../../kit/cloud/in-process.ts';
+import type { WireHandler, WireReply, WireRequest } from '../../kit/cloud/wire.ts';
 import type { CloudFault } from '../engine/faults.ts';
 import type { Wire } from './wire.ts';
 

@@ -8,10 +8,10 @@ import {
 } from '../../../controller/kube/api.ts';
 import { resourceOf } from '../../../controller/kube/client.ts';
 import { isMutating } from '../../../controller/kube/fence.ts';
-import type { ApiAnswer } from '../../sandbox/kube/api/answer.ts';
-import { faultAnswer } from '../../sandbox/kube/fault-answer.ts';
-import type { JsonObject } from '../../sandbox/kube/json.ts';
-import type { KubeApiCore } from '../../sandbox/kube/kube-api-core.ts';
+import type { ApiAnswer } from '../../kit/kube-api/api/answer.ts';
+import { faultAnswer } from '../../kit/kube-api/fault-answer.ts';
+import type { JsonObject } from '../../kit/kube-api/json.ts';
+import type { KubeApiCore } from '../../kit/kube-api/kube-api-core.ts';
 import { type KubeFault, reviewSite } from '../engine/faults.ts';
 import { isReviewFault, misjudged } from './review-wire.ts';
 import { openWatch } from './watch-wire.ts';

@@ -1,5 +1,5 @@
-import type { ApiAnswer } from '../../sandbox/kube/api/answer.ts';
-import { isObject, type JsonObject, parseJson } from '../../sandbox/kube/json.ts';
+import type { ApiAnswer } from '../../kit/kube-api/api/answer.ts';
+import { isObject, type JsonObject, parseJson } from '../../kit/kube-api/json.ts';
 import { type ReviewFault, reviewFaults } from '../engine/faults.ts';
 import type { Wire } from './wire.ts';
 

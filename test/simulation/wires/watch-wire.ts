@@ -1,7 +1,7 @@
 import { errorOfAnswer } from '../../../controller/kube/answer.ts';
 import { KubeError, type WatchCall, type WatchEvent } from '../../../controller/kube/api.ts';
 import { resourceOf } from '../../../controller/kube/client.ts';
-import type { JsonObject } from '../../sandbox/kube/json.ts';
+import type { JsonObject } from '../../kit/kube-api/json.ts';
 import { keyIn, type Wire } from './wire.ts';
 
 export interface ObjectEvent {

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../common/process/clock.ts';
 import type { ReadReport } from '../../../controller/reports/read-report.ts';
-import type { User } from '../../sandbox/kube/auth/user.ts';
-import type { KubeApiCore } from '../../sandbox/kube/kube-api-core.ts';
+import type { User } from '../../kit/kube-api/auth/user.ts';
+import type { KubeApiCore } from '../../kit/kube-api/kube-api-core.ts';
 import type { Dice } from '../engine/dice.ts';
 import type { Faults } from '../engine/faults.ts';
 import type { ProcessClock } from '../engine/timeline.ts';

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { desired, idOf, machine, member, port } from '../../../../test/clouds/aws/fake/classic/machine.ts';
 import { keys } from '../load-balancer-annotations.ts';
 import type { ClassicObserved } from './observed.ts';
-import { desired, idOf, machine, member, port } from './testing/machine.ts';
 
 describe('whatever a Service asks for, one wish after another', () => {
   const annotation = fc.record(

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { desired, machine, member, plainConfig, port } from '../../../../test/clouds/aws/fake/classic/machine.ts';
+import { factsOf, group } from '../../../../test/clouds/aws/fake/network-facts.ts';
 import { ownerTags } from '../../load-balancers.ts';
 import { keys } from '../load-balancer-annotations.ts';
-import { factsOf, group } from '../testing/network-facts.ts';
 import { ownGroupIn } from './observed.ts';
 import { planClassicRemoval } from './removal.ts';
-import { desired, machine, member, plainConfig, port } from './testing/machine.ts';
 
 describe('the plan of a classic load balancer', () => {
   it('makes the group that tells whose it is first, and lets the nodes in last', async () => {

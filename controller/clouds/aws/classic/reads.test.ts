@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { fakeClock } from '../../../../common/testing/fake-clock.ts';
+import { factsOf, group } from '../../../../test/clouds/aws/fake/network-facts.ts';
 import { type LoadBalancerRef, ownerTags } from '../../load-balancers.ts';
 import { clusterTagsOf } from '../cluster-tags.ts';
 import { toCloudError } from '../errors.ts';
 import { createGroupUsers } from '../security-groups/group-users.ts';
 import type { NetworkFacts, ObservedSecurityGroup } from '../security-groups/network-facts.ts';
-import { factsOf, group } from '../testing/network-facts.ts';
 import { createClassicReads, leftoverService } from './reads.ts';
 
 const cluster = 'uid-c';

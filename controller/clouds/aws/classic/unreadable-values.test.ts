@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { desired, machine, plainConfig } from '../../../../test/clouds/aws/fake/classic/machine.ts';
 import { keys } from '../load-balancer-annotations.ts';
-import { desired, machine, plainConfig } from './testing/machine.ts';
 
 describe('what a Service asks of a classic load balancer and cannot be read', () => {
   const typos: readonly [good: Readonly<Record<string, string>>, key: string, bad: string][] = [

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { drive, ensure, managed, plain } from '../../../../test/clouds/aws/fake/nlb/driven.ts';
+import { desired, member, port } from '../../../../test/clouds/aws/fake/nlb/example.ts';
+import { createRecordingCalls } from '../../../../test/clouds/aws/fake/nlb/recording-calls.ts';
 import { keys } from '../load-balancer-annotations.ts';
 import type { NlbObserved } from './observed.ts';
 import { planNlb } from './plan.ts';
 import { planNlbRemoval } from './removal.ts';
-import { drive, ensure, managed, plain } from './testing/driven.ts';
-import { desired, member, port } from './testing/example.ts';
-import { createRecordingCalls } from './testing/recording-calls.ts';
 
 describe('any two wishes of one Service', () => {
   const number = fc.integer({ min: 1, max: 4 });

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { drive, ensure, managed, plain, summaries } from '../../../../test/clouds/aws/fake/nlb/driven.ts';
+import { desired, member, port } from '../../../../test/clouds/aws/fake/nlb/example.ts';
+import { createRecordingCalls } from '../../../../test/clouds/aws/fake/nlb/recording-calls.ts';
 import type { DesiredLoadBalancer } from '../../load-balancers.ts';
 import { keys } from '../load-balancer-annotations.ts';
 import { planNlb } from './plan.ts';
 import { planNlbRemoval } from './removal.ts';
-import { drive, ensure, managed, plain, summaries } from './testing/driven.ts';
-import { desired, member, port } from './testing/example.ts';
-import { createRecordingCalls } from './testing/recording-calls.ts';
 
 describe('plan of a network load balancer', () => {
   it('makes group, load balancer, target group, targets, listener, and lets it in to the nodes', async () => {

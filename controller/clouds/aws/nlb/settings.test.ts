@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { desired } from '../../../../test/clouds/aws/fake/nlb/example.ts';
 import { keys } from '../load-balancer-annotations.ts';
 import { type NlbSettings, readNlbSettings } from './settings.ts';
-import { desired } from './testing/example.ts';
 
 const read = (annotations: Record<string, string>, managed = true): NlbSettings =>
   readNlbSettings(desired({ annotations }), { managed });

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { ensure, managed, plain } from '../../../../test/clouds/aws/fake/nlb/driven.ts';
+import { desired, port } from '../../../../test/clouds/aws/fake/nlb/example.ts';
+import { createRecordingCalls } from '../../../../test/clouds/aws/fake/nlb/recording-calls.ts';
 import { type DesiredLoadBalancer, ownerTags } from '../../load-balancers.ts';
 import { tagsFor } from '../load-balancer-tags.ts';
 import { leftTag } from './left.ts';
 import { assemble, type LoadBalancer, type NlbObserved, type Pieces } from './observed.ts';
 import { planNlb } from './plan.ts';
 import { planNlbRemoval } from './removal.ts';
-import { ensure, managed, plain } from './testing/driven.ts';
-import { desired, port } from './testing/example.ts';
-import { createRecordingCalls } from './testing/recording-calls.ts';
 
 const guest = desired({
   ...{ owner: { ...desired().owner, service: '9f8e7d6c-1111-4222-8333-444455556666' }, service: 'default/guest' },

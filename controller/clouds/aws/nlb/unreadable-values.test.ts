@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { ensure, managed, summaries } from '../../../../test/clouds/aws/fake/nlb/driven.ts';
+import { desired, member, port } from '../../../../test/clouds/aws/fake/nlb/example.ts';
+import { createRecordingCalls } from '../../../../test/clouds/aws/fake/nlb/recording-calls.ts';
 import { keys } from '../load-balancer-annotations.ts';
 import { planNlb } from './plan.ts';
-import { ensure, managed, summaries } from './testing/driven.ts';
-import { desired, member, port } from './testing/example.ts';
-import { createRecordingCalls } from './testing/recording-calls.ts';
 
 describe('a value that cannot be read changes nothing that stands', () => {
   const good = {

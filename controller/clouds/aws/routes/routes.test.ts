@@ -2,11 +2,17 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, describe, it } from 'node:test';
 import { systemClock } from '../../../../common/process/clock.ts';
 import { silentLog } from '../../../../common/process/log.ts';
+import {
+  answerError,
+  answerXml,
+  type FakeEc2,
+  running,
+  startFakeEc2,
+} from '../../../../test/clouds/aws/fake/fake-ec2.ts';
 import type { CloudContext, OpenedCloud } from '../../cloud.ts';
 import { WithheldError } from '../../permit.ts';
 import type { DesiredRoute, Routes } from '../../routes.ts';
 import { cloudModule } from '../index.ts';
-import { answerError, answerXml, type FakeEc2, running, startFakeEc2 } from '../testing/fake-ec2.ts';
 import { normalCidr } from './route-view.ts';
 
 const id = (n: number) => `i-${n.toString(16).padStart(17, '0')}`;

@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import {
+  afterCall,
+  clusterTag,
+  factsOf,
+  group,
+  rule,
+  settled,
+} from '../../../../test/clouds/aws/fake/network-facts.ts';
 import { clusterTagsOf } from '../cluster-tags.ts';
-import { afterCall, clusterTag, factsOf, group, rule, settled } from '../testing/network-facts.ts';
 import { type IngressRule, ruleKey } from './ingress-rule.ts';
 import { markedBy, type NetworkFacts } from './network-facts.ts';
 import { type NodeRuleWish, planNodeRuleRemoval, planNodeRules } from './node-rules.ts';

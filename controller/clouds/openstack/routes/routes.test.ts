@@ -4,18 +4,18 @@ import fc from 'fast-check';
 import { isCloudError } from '../../../../common/cloud-error.ts';
 import type { Http } from '../../../../common/process/http.ts';
 import { fakeClock } from '../../../../common/testing/fake-clock.ts';
-import { WithheldError } from '../../permit.ts';
-import type { DesiredRoute, Routes } from '../../routes.ts';
-import { createClient } from '../client.ts';
-import { createGates } from '../gates.ts';
-import { answerJson } from '../testing/answers.ts';
+import { answerJson } from '../../../../test/clouds/openstack/fake/answers.ts';
 import {
   createFakeOpenStack,
   type FakeCall,
   type FakeOpenStack,
   fakeHttp,
   password,
-} from '../testing/fake-openstack.ts';
+} from '../../../../test/clouds/openstack/fake/fake-openstack.ts';
+import { WithheldError } from '../../permit.ts';
+import type { DesiredRoute, Routes } from '../../routes.ts';
+import { createClient } from '../client.ts';
+import { createGates } from '../gates.ts';
 import { createRoutes, type OpenStackRoute } from './index.ts';
 
 const always = { permit: () => {} };

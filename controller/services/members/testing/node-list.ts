@@ -1,8 +1,8 @@
 import type { Cloud } from '../../../clouds/cloud.ts';
 import type { Informer, InformerEvent } from '../../../kube/informer.ts';
-import type { ConfiguredCloud } from '../../../nodes/configured-cloud.ts';
-import type { NodeView } from '../../../nodes/node-view.ts';
-import { exampleNode } from '../../../nodes/testing/example-node.ts';
+import type { ConfiguredCloud } from '../../../model/configured-cloud.ts';
+import type { NodeView } from '../../../model/node-view.ts';
+import { exampleNode } from '../../../model/testing/example-node.ts';
 
 /** A synced cache of Nodes that a test changes. */
 export interface NodeList extends Informer<NodeView> {

@@ -1,0 +1,17 @@
+import type { Clock } from '../../common/process/clock.ts';
+import type { Log } from '../../common/process/log.ts';
+import type { KubeConnection } from '../kube/connection.ts';
+import { loadKubeConnection } from '../kube/kube-config.ts';
+import { OptionError } from './options/options.ts';
+
+/** Reads where the cluster is and how to get in. Throws an OptionError that says what is wrong with the kubeconfig or the Pod's environment. */
+export async function connectTo(
+  kubeconfig: string,
+  world: { readonly clock: Clock; readonly log: Log; readonly env: Readonly<Record<string, string | undefined>> },
+): Promise<KubeConnection> {
+  try {
+    return await loadKubeConnection({ kubeconfig: kubeconfig || undefined, ...world });
+  } catch (error) {
+    throw new OptionError(`--kubeconfig: ${error instanceof Error ? error.message : error}`);
+  }
+}

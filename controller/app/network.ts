@@ -1,0 +1,230 @@
+import type { Clock } from '../../common/process/clock.ts';
+import type { HealthCheck } from '../../common/process/health.ts';
+import type { Log } from '../../common/process/log.ts';
+import type { MetricRegistry } from '../../common/process/metrics.ts';
+import type { Random } from '../../common/process/random.ts';
+import { createIpamHalf } from '../ipam/ipam-half.ts';
+import { ipamMetrics } from '../ipam/metrics.ts';
+import type { Fence, KubeApi } from '../kube/api.ts';
+import { readClusterUid } from '../kube/cluster-identity.ts';
+import type { EventSink } from '../kube/event-sink.ts';
+import type { Informer } from '../kube/informer.ts';
+import type { Leadership } from '../kube/leadership.ts';
+import { createListWatch } from '../kube/list-watch.ts';
+import type { ShippedObjects } from '../kube/shipped-objects.ts';
+import type { BudgetKeeper } from '../model/budget-keeper.ts';
+import { liveNodes } from '../model/live-nodes.ts';
+import type { NodeView } from '../model/node-view.ts';
+import { viewService } from '../model/service-view.ts';
+import type { Resolver } from '../nodes/resolve.ts';
+import { routeMetrics } from '../routes/metrics.ts';
+import { createRouteHalf } from '../routes/route-half.ts';
+import type { Half } from '../runtime/half.ts';
+import { createPermit } from '../runtime/permit.ts';
+import type { QueueMetrics } from '../runtime/reconciler.ts';
+import { createMemberSets } from '../services/members/member-sets.ts';
+import { memberSourceOf, withMembers } from '../services/members/member-source.ts';
+import { memberMetrics } from '../services/members/metrics.ts';
+import { serviceMetrics } from '../services/metrics.ts';
+import { orphanMetrics } from '../services/orphans/metrics.ts';
+import { createOrphanSweep } from '../services/orphans/orphan-sweep.ts';
+import { readsAnnotation } from '../services/service-context.ts';
+import { createServiceHalf } from '../services/service-half.ts';
+import { createSight } from '../services/sight.ts';
+import { servingClouds } from '../services/wants.ts';
+import type { Loops } from './options/loops.ts';
+import type { NetworkOptions } from './options/network-options.ts';
+
+export interface NetworkContext {
+  /** What a standby may read through, too. */
+  readonly readApi: KubeApi;
+  /** Fenced, and withheld while everything is paused. */
+  readonly api: KubeApi;
+  readonly fence: Fence;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly nodes: Informer<NodeView>;
+  readonly resolver: Resolver;
+  readonly events: EventSink;
+  readonly registry: MetricRegistry;
+  readonly shipped: ShippedObjects;
+  readonly queueMetrics: QueueMetrics;
+  /** What is noted durably. */
+  readonly leadership: Pick<Leadership, 'annotations' | 'annotate'>;
+  /** For members and routes whose Nodes vanished. */
+  readonly budget: BudgetKeeper;
+  readonly loops: Loops;
+  readonly dryRun: boolean;
+  /** How many objects a page of a list has; default as in createListWatch. */
+  readonly pageSize?: number | undefined;
+  paused(): boolean;
+}
+
+/** Load balancers, routes and pod ranges: what a leader does beside initialising and removing Nodes. */
+export interface Network {
+  readonly halves: readonly Half[];
+  /** Fills the caches, leading or not. */
+  start(): void;
+  stop(): Promise<void>;
+  readonly ready: readonly HealthCheck[];
+  /** For the node half: whether a Node of this scope has to wait for its routes. */
+  routesRun(scope: string, node: NodeView): boolean;
+  /** For the node half: this Node is about to be deleted, with evidence. */
+  deleting(node: NodeView): void;
+}
+
+/** Puts the service and the route half together. Caches and loops that no configured cloud needs are not there. */
+export function createNetwork(context: NetworkContext, options: NetworkOptions): Network {
+  const { readApi, api, fence, clock, random, log, nodes, resolver, events, registry, dryRun, queueMetrics } = context;
+  const { paused, budget, loops } = context;
+  const clusterUid = () => readClusterUid(readApi);
+  // Without them nobody knows which cloud a Service belongs to, and what it has in one that is not there yet.
+  const unidentified = resolver.configured.filter((cloud) => cloud.unidentified !== undefined);
+  const clouds = loops.service && unidentified.length === 0 ? servingClouds(resolver.configured) : [];
+  if (loops.service && unidentified.length > 0)
+    log.warn('Services wait until every cloud has told its account', { clouds: unidentified.map(({ name }) => name) });
+  const halves: Half[] = [];
+
+  const services =
+    clouds.length === 0
+      ? undefined
+      : createListWatch({
+          api: readApi,
+          path: '/api/v1/services',
+          trim: (raw) => viewService(raw, readsAnnotation(clouds)),
+          clock,
+          random,
+          log,
+          ...(context.pageSize === undefined ? {} : { pageSize: context.pageSize }),
+        });
+  const members =
+    services &&
+    createMemberSets({
+      nodes,
+      clouds: resolver.configured,
+      clock,
+      log,
+      metrics: registry.define(memberMetrics),
+      budget,
+      liveNodes: () => liveNodes(readApi, new AbortController().signal),
+      paused,
+      drainMs: options.drainMs,
+    });
+  if (services && members) {
+    const half = createServiceHalf(
+      {
+        api,
+        fence,
+        clock,
+        random,
+        log,
+        services,
+        clouds,
+        members: memberSourceOf(members),
+        proveSight: createSight({ nodes, resolver, clock }),
+        events,
+        metrics: registry.define(serviceMetrics),
+        paused,
+        dryRun,
+      },
+      {
+        clusterUid,
+        clusterName: options.clusterName,
+        loadBalancerClasses: options.loadBalancerClasses,
+        policy: options.policy,
+        adopts: options.adopts ?? false,
+        concurrentServiceSyncs: options.concurrentServiceSyncs,
+        auditMs: options.loadBalancerAuditMs,
+        queueMetrics,
+      },
+    );
+    halves.push(withMembers(half, members, nodes));
+    const sweep = createOrphanSweep(
+      {
+        ...{ api, clock, random, log, services, clouds, events, paused },
+        metrics: registry.define(orphanMetrics),
+        permit: createPermit({ fence, paused, dryRun }),
+      },
+      {
+        cluster: async () => ({ uid: await clusterUid(), name: options.clusterName }),
+        observed({ scope }) {
+          const observations = half.observations();
+          if (observations?.ready(scope) !== true) return undefined;
+          return [...observations.all(scope)].map(([, observed]) => observed);
+        },
+        leadership: context.leadership,
+        budget,
+        deleteOrphans: options.deleteOrphans,
+        periodMs: options.loadBalancerAuditMs,
+      },
+    );
+    halves.push(sweep);
+  }
+
+  const routes = loops.route
+    ? createRouteHalf(
+        {
+          api,
+          clock,
+          random,
+          log,
+          nodes,
+          resolver,
+          events,
+          metrics: registry.define(routeMetrics),
+          shipped: context.shipped,
+          paused,
+          permit: (nodePaused) =>
+            createPermit({
+              fence,
+              dryRun,
+              paused: () => paused() || (nodePaused?.() === true ? 'the Node is paused' : false),
+            }),
+          clusterUid,
+        },
+        {
+          bounds: options.bounds,
+          enabled: options.routes,
+          auditMs: options.routeAuditMs,
+          concurrentRoutes: options.concurrentRoutes,
+          budget,
+          queueMetrics,
+        },
+      )
+    : undefined;
+  if (routes) halves.push(routes);
+
+  if (options.ipam)
+    halves.push(
+      createIpamHalf(
+        {
+          ...{ api, clock, random, log, nodes, events, paused },
+          configured: resolver.configured,
+          metrics: registry.define(ipamMetrics),
+        },
+        { ...options.ipam, queueMetrics },
+      ),
+    );
+  else if (loops.ipam)
+    log.warn('nodeipam is named in --controllers, but --allocate-node-cidrs is false: it does not run');
+
+  return {
+    halves,
+    start: () => services?.start(),
+    stop: async () => services?.stop(),
+    ready: services
+      ? [
+          {
+            name: 'services-synced',
+            check: () => (services.synced ? undefined : 'the cache of Services is not filled yet'),
+          },
+        ]
+      : [],
+    routesRun: (scope, node) => routes?.routesRun(scope, node) ?? false,
+    deleting(node) {
+      members?.noteDeletion(node);
+      routes?.noteDeletion(node);
+    },
+  };
+}

@@ -1,0 +1,96 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, it } from 'node:test';
+import { createLog } from '../../common/process/log.ts';
+import { advanceDuring, type FakeClock, fakeClock } from '../../common/testing/fake-clock.ts';
+import { answerText } from '../../test/clouds/openstack/fake/answers.ts';
+import { type FakeOpenStack, password, startFakeOpenStack } from '../../test/clouds/openstack/fake/fake-openstack.ts';
+import { CloudConfigError, type CloudContext } from '../clouds/cloud.ts';
+import { type CloudSet, createCloudSet } from './open-clouds.ts';
+
+describe('the clouds of the command line', () => {
+  let fake: FakeOpenStack;
+  let clock: FakeClock;
+  let lines: string[];
+  const sets: CloudSet[] = [];
+  /** What the configuration file holds now. */
+  let file: string;
+
+  before(async () => {
+    fake = await startFakeOpenStack();
+  });
+  after(() => fake.close());
+  afterEach(() => {
+    for (const set of sets.splice(0)) set.close();
+    fake.fault = undefined;
+    fake.calls.length = 0;
+  });
+
+  const conf = (secret: string, region = 'RegionOne') =>
+    `[Global]\nauth-url=${fake.authUrl}\nusername=k8s\npassword=${secret}\ndomain-name=Default\ntenant-name=k8s\nregion=${region}\n`;
+
+  async function open(...texts: readonly string[]): Promise<CloudSet> {
+    clock = fakeClock();
+    lines = [];
+    const log = createLog({ clock, level: 'info', format: 'json', write: (line) => lines.push(line) });
+    const context: CloudContext = { clock, random: () => 0.5, log, env: {}, onCall: () => {} };
+    file = texts[0] ?? '';
+    const requests = texts.map((text) => ({
+      name: 'openstack',
+      config: { path: '/etc/cloud.conf', text },
+      selector: undefined,
+    }));
+    const set = await createCloudSet(requests, context, { readFile: async () => file, onReload: () => {} });
+    sets.push(set);
+    return set;
+  }
+  const scopesOf = (set: CloudSet) => set.current().map(({ scope }) => scope);
+
+  it('carry the account that the cloud tells, and what older versions recorded', async () => {
+    const set = await open(conf(password));
+    const [cloud] = set.current();
+    assert.equal(cloud?.scope, `${new URL(fake.authUrl).host}/p1/RegionOne`);
+    assert.deepEqual(cloud?.formerScopes, [`${new URL(fake.authUrl).host}/Default:k8s/RegionOne`]);
+    assert.equal(cloud?.account, 'p1');
+  });
+
+  it('are report-only while they do not tell their account, are asked again with back-off, and serve when they do', async () => {
+    fake.fault = (_, response) => answerText(response, 503, 'later');
+    const set = await open(conf(password));
+    assert.deepEqual(scopesOf(set), ['report:openstack']);
+    assert.match(set.current()[0]?.unidentified?.why ?? '', /503|Unavailable/);
+    assert.ok(lines.some((line) => /report-only until it tells its account/.test(line)));
+    const known = set.untilKnown(new AbortController().signal);
+    await advanceDuring(clock, new Promise((resolve) => clock.setTimer(180_000, () => resolve(undefined))), 250);
+    assert.ok(fake.calls.length > 2 && fake.calls.length < 20, `${fake.calls.length} calls`);
+    fake.fault = undefined;
+    await advanceDuring(clock, known, 250);
+    assert.deepEqual(scopesOf(set), [`${new URL(fake.authUrl).host}/p1/RegionOne`]);
+    assert.equal(set.current()[0]?.unidentified, undefined);
+  });
+
+  it('are asked again with the configuration that the file has by then', async () => {
+    const set = await open(conf('wrong'));
+    assert.notEqual(set.current()[0]?.unidentified, undefined);
+    file = conf(password);
+    await advanceDuring(clock, set.untilKnown(new AbortController().signal), 250);
+    assert.equal(set.current()[0]?.account, 'p1');
+  });
+
+  it('are refused when two turn out to reach the same scope, at the start or later', async () => {
+    await assert.rejects(open(conf(password), conf(password)), CloudConfigError);
+    fake.fault = (_, response) => answerText(response, 503, 'later');
+    const set = await open(conf(password), conf(password));
+    fake.fault = undefined;
+    const known = set.untilKnown(new AbortController().signal);
+    await assert.rejects(advanceDuring(clock, known, 250), CloudConfigError);
+  });
+
+  it('are waited for until the signal aborts', async () => {
+    const set = await open(conf(password));
+    const stopping = new AbortController();
+    const known = set.untilKnown(stopping.signal);
+    stopping.abort();
+    await known;
+    assert.deepEqual(scopesOf(set).length, 1);
+  });
+});

@@ -1,0 +1,190 @@
+import { isCloudError } from '../../common/cloud-error.ts';
+import { backoffMs } from '../../common/process/backoff.ts';
+import { errorFields } from '../../common/process/log.ts';
+import { restOrAbort, untilAborted } from '../../common/process/until.ts';
+import { providerIdCodecs } from '../../common/provider-id/registry.ts';
+import { CloudConfigError, type CloudContext, type CloudIdentity, identified } from '../clouds/cloud.ts';
+import { cloudModules } from '../clouds/registry.ts';
+import type { ConfiguredCloud } from '../model/configured-cloud.ts';
+import { reportScope } from '../model/scope-record.ts';
+import type { CloudRequest } from './options/options.ts';
+import { createReloadingCloud, type ReloadParts } from './reload/reloading-cloud.ts';
+
+export type CloudReload = Pick<ReloadParts, 'readFile' | 'onReload'>;
+
+/** The clouds of the command line, of which some may have yet to tell their account. */
+export interface CloudSet {
+  /** As they are now. */
+  current(): readonly ConfiguredCloud[];
+  /**
+   * Asks the clouds whose account is not known again, with back-off, until one of them answers: `current` differs then. Resolves also when the
+   * signal has aborted. Throws a CloudConfigError when that cloud turns out to be one of the others.
+   */
+  untilKnown(signal: AbortSignal): Promise<void>;
+  close(): void;
+}
+
+const retry = { firstMs: 1000, maxMs: 60_000 };
+
+/**
+ * Opens every cloud asked for, and asks each once for its account; loads no code of others. Throws a CloudConfigError, also when two
+ * configurations reach the same scope.
+ *
+ * @param reload what it takes to open a cloud again when its configuration or credential changes; undefined = they are read once
+ */
+export async function createCloudSet(
+  requests: readonly CloudRequest[],
+  context: CloudContext,
+  reload?: CloudReload,
+): Promise<CloudSet> {
+  const { clock, random, log } = context;
+  let clouds = await openClouds(requests, context, reload);
+
+  /** Undefined while it still does not answer, or its configuration cannot be worked with. */
+  async function openAgain(request: CloudRequest): Promise<ConfiguredCloud | undefined> {
+    try {
+      const opened = await openCloud(await latest(request, reload), context, reload);
+      if (opened.unidentified === undefined) return opened;
+      closeCloud(opened);
+      return undefined;
+    } catch (error) {
+      log.warn('cloud not opened', { cloud: request.name, ...errorFields(error) });
+      return undefined;
+    }
+  }
+
+  return {
+    current: () => clouds,
+    async untilKnown(signal) {
+      for (let failures = 1; clouds.some(({ unidentified }) => unidentified !== undefined); failures += 1) {
+        await restOrAbort(clock, backoffMs(failures, { ...retry, random }), signal);
+        if (signal.aborted) return;
+        const next = await Promise.all(
+          clouds.map(async (cloud, at) => (cloud.unidentified && (await openAgain(requests[at]!))) ?? cloud),
+        );
+        for (const [at, cloud] of clouds.entries()) if (next[at] !== cloud) closeCloud(cloud);
+        const known = next.some((cloud, at) => cloud !== clouds[at]);
+        clouds = next;
+        assertApart(clouds);
+        if (known) return;
+      }
+      await untilAborted(signal);
+    },
+    close() {
+      for (const cloud of clouds) closeCloud(cloud);
+    },
+  };
+}
+
+/** What a command has to tell of clouds that have a credential and did not say of which account it is. */
+export function accountProblems(clouds: readonly ConfiguredCloud[]): string[] {
+  return clouds.flatMap(({ name, unidentified }) =>
+    unidentified?.opened === undefined ? [] : [`${name} did not tell its account: ${unidentified.why}`],
+  );
+}
+
+/** Closes its connections; the cloud is not used afterwards. */
+export function closeCloud({ api, unidentified }: ConfiguredCloud): void {
+  api?.close();
+  unidentified?.opened?.close();
+}
+
+/**
+ * Opens every cloud asked for, once. One without a controller half is report-only, and so is one that does not tell its account or has no
+ * credential: `unidentified` says why.
+ */
+export async function openClouds(
+  requests: readonly CloudRequest[],
+  context: CloudContext,
+  reload?: CloudReload,
+): Promise<readonly ConfiguredCloud[]> {
+  const tries = await Promise.allSettled(requests.map((request) => openCloud(request, context, reload)));
+  const opened = tries.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  try {
+    for (const one of tries) if (one.status === 'rejected') throw one.reason;
+    assertApart(opened);
+    for (const { name, scope, unidentified } of opened)
+      if (unidentified !== undefined)
+        context.log.warn('cloud is report-only until it tells its account', {
+          cloud: name,
+          scope,
+          why: unidentified.why,
+        });
+    return opened;
+  } catch (error) {
+    for (const cloud of opened) closeCloud(cloud);
+    throw error;
+  }
+}
+
+/** The configuration as its file has it now: it may carry the credential that was refused. */
+async function latest(request: CloudRequest, reload: CloudReload | undefined): Promise<CloudRequest> {
+  if (request.config === undefined || reload === undefined) return request;
+  const read = await reload.readFile(request.config.path);
+  const text = typeof read === 'string' ? read : new TextDecoder().decode(read);
+  return { ...request, config: { ...request.config, text } };
+}
+
+function assertApart(opened: readonly ConfiguredCloud[]): void {
+  const scopes = new Set<string>();
+  for (const { name, scope, unidentified } of opened) {
+    if (unidentified !== undefined) continue;
+    if (scopes.has(scope))
+      throw new CloudConfigError(`--cloud-config of ${name}: two configurations reach the same scope ${scope}`);
+    scopes.add(scope);
+  }
+}
+
+async function openCloud(
+  request: CloudRequest,
+  common: CloudContext,
+  reload: CloudReload | undefined,
+): Promise<ConfiguredCloud> {
+  const { name, config, selector, requireAttestation, bindsByName } = request;
+  const { allowUntagged = false, allowedSecurityGroups = [] } = request;
+  const context = { ...common, allowUntagged, allowedSecurityGroups };
+  const { clock, random, log } = context;
+  const module = await cloudModules.get(name)?.();
+  const opened = module ? await module.open(config, context) : { reportOnly: 'there is no controller half for it' };
+  if (module === undefined || 'reportOnly' in opened) {
+    if ('mayCome' in opened && opened.mayCome)
+      return { ...reportOnly(request), unidentified: { why: opened.reportOnly } };
+    const why = 'reportOnly' in opened ? opened.reportOnly : '';
+    log.warn('cloud is report-only: nothing is looked up and nothing is deleted', { cloud: name, why });
+    return reportOnly(request);
+  }
+  let identity: CloudIdentity;
+  try {
+    identity = await opened.identify();
+  } catch (error) {
+    if (!isCloudError(error)) throw error;
+    return { ...reportOnly(request), unidentified: { why: error.message, opened } };
+  }
+  const first = { ...opened, ...identity };
+  const open = async (now: CloudRequest['config']) => {
+    const again = await module.open(now, context);
+    return 'reportOnly' in again ? again : identified(again);
+  };
+  const cloud = reload
+    ? await createReloadingCloud({ cloud: first, config, open }, { clock, random, log, ...reload })
+    : first;
+  const { scope, account, formerScopes } = cloud;
+  log.info('cloud configured', { cloud: name, scope });
+  const accepts = (providerID: string) => cloud.accepts(providerID);
+  const byName = bindsByName ?? module.namesOnly ?? false;
+  const claims = { selector, requireAttestation, bindsByName: byName };
+  return { name, scope, account, formerScopes, accepts, ...claims, api: cloud };
+}
+
+function reportOnly({ name, selector, requireAttestation }: CloudRequest): ConfiguredCloud {
+  const codec = providerIdCodecs.get(name);
+  return {
+    name,
+    scope: reportScope(name),
+    // The codec alone says which forms are its cloud's: some clouds have several schemes, and some none.
+    accepts: (providerID) => codec?.parse(providerID) !== undefined,
+    selector,
+    requireAttestation,
+    api: undefined,
+  };
+}

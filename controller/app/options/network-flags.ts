@@ -1,0 +1,149 @@
+import { defineFlags } from '../../../common/process/flags.ts';
+import {
+  ofAttachGrants,
+  ofBudget,
+  ofClass,
+  ofClusterName,
+  ofKeepGrant,
+  ofRanges,
+  ofRetainGrant,
+} from './expectations.ts';
+
+/** Of the commands that compare Services with their clouds. */
+export const adoptFlags = defineFlags({
+  adopt: {
+    kind: 'bool',
+    default: false,
+    help: "Take over load balancers that the cloud's classic controller made, where name, tags and the address in the Service's status agree. Nothing of them is changed for it.",
+  },
+});
+
+const noMask =
+  '0: 24 for IPv4 and 64 for IPv6 with --allocate-node-cidrs; else not known, and routes are made for any mask.';
+
+/** Flags of the commands that know what belongs to this cluster in its clouds. */
+export const clusterFlags = defineFlags({
+  'cluster-name': {
+    kind: 'string',
+    default: 'kubernetes',
+    help: 'Name of the cluster, for descriptions in the cloud that people read; it proves nothing.',
+    check: ofClusterName,
+  },
+  'load-balancer-class': {
+    kind: 'repeat',
+    help: 'A `loadBalancerClass` that is ours. Repeatable. Services without a class are ours always, those with another one never.',
+    check: ofClass,
+  },
+  'attachable-load-balancers': {
+    kind: 'list',
+    help: 'Load balancers made by others that Services may name in mooring.dev/load-balancer-id without a consent tag: ID=NAMESPACE or ID=NAMESPACE/NAME for those Services alone, ID for Services of every namespace.',
+    check: ofAttachGrants,
+  },
+  'allow-cluster-wide-attach': {
+    kind: 'bool',
+    default: false,
+    help: 'A consent tag mooring.dev/attachable-by that holds the UID of the cluster alone lets Services of every namespace in. Without: it has to name a namespace.',
+  },
+  'allow-retain': {
+    kind: 'repeat',
+    help: 'Whose Services may keep their load balancer beyond their own end with mooring.dev/load-balancer-retain: NAMESPACE, class:NAME for those with that loadBalancerClass, or * for all. Repeatable; none: the annotation is refused, visibly.',
+    check: ofRetainGrant,
+  },
+  'allow-keep-address': {
+    kind: 'repeat',
+    help: "Whose Services may keep their address beyond their own end with an annotation of the cloud's classic controller (openstack: keep-floatingip): NAMESPACE, class:NAME or *. Repeatable. Not given: Services of every namespace, as with that controller; empty: none.",
+    check: ofKeepGrant,
+  },
+  'retained-load-balancers-limit': {
+    kind: 'int',
+    default: 5,
+    min: 0,
+    max: 10_000,
+    help: 'How many load balancers one namespace may keep in one cloud without a Service, where --allow-retain lets it.',
+  },
+  'cluster-cidr': {
+    kind: 'string',
+    default: '',
+    help: 'Range of pod addresses, one or one of each family: no route is made outside it; empty: routes are off.',
+    check: ofRanges,
+  },
+  'configure-cloud-routes': {
+    kind: 'bool',
+    default: true,
+    help: 'Keep routes to the pods of every node in the cloud.',
+  },
+  'allocate-node-cidrs': {
+    kind: 'bool',
+    default: false,
+    help: 'Give every node a range of pod addresses out of --cluster-cidr. Only with `nodeipam` in --controllers.',
+  },
+  'service-cluster-ip-range': {
+    kind: 'string',
+    default: '',
+    help: 'Range of Service addresses, one or one of each family; never given to a node, and never routed to one.',
+    check: ofRanges,
+  },
+  'node-cidr-mask-size': {
+    kind: 'int',
+    default: 0,
+    min: 0,
+    max: 128,
+    help: `Mask of a node's pod range, single stack. ${noMask}`,
+  },
+  'node-cidr-mask-size-ipv4': {
+    kind: 'int',
+    default: 0,
+    min: 0,
+    max: 32,
+    help: `Mask of a node's IPv4 pod range. ${noMask}`,
+  },
+  'node-cidr-mask-size-ipv6': {
+    kind: 'int',
+    default: 0,
+    min: 0,
+    max: 128,
+    help: `Mask of a node's IPv6 pod range. ${noMask}`,
+  },
+});
+
+/** Flags of `run` about Services, routes and pod ranges. Names and meanings are upstream's where upstream has them. */
+export const networkFlags = defineFlags({
+  ...adoptFlags,
+  'concurrent-service-syncs': { kind: 'int', default: 32, min: 1, max: 1000, help: 'Services worked on at once.' },
+  'member-drain-time': {
+    kind: 'duration',
+    default: '30s',
+    min: 0,
+    help: 'How long a node that leaves takes no new connections before it is taken out of the load balancers.',
+  },
+  'member-removal-budget': {
+    kind: 'string',
+    default: '10%/10m',
+    help: 'How many members and routes may be removed because their Node vanished without any announcement, as a share or a count, within a moving window; at least one.',
+    check: ofBudget,
+  },
+  'load-balancer-audit-period': {
+    kind: 'duration',
+    default: '10m',
+    help: 'How often all load balancers of the cluster are read and compared.',
+    min: 1000,
+  },
+  'delete-orphans': {
+    kind: 'bool',
+    default: false,
+    help: 'Delete load balancers of this cluster whose Service is gone, once two sweeps a day apart have seen them.',
+  },
+  'route-reconciliation-period': {
+    kind: 'duration',
+    default: '5m',
+    help: 'How often the route table is read and compared; changes in the cluster are acted on at once. Below a minute counts as a minute.',
+    min: 1000,
+  },
+  'concurrent-route-syncs': { kind: 'int', default: 32, min: 1, max: 1000, help: 'Routes worked on at once.' },
+  'cidr-allocator-type': {
+    kind: 'string',
+    default: 'RangeAllocator',
+    choices: ['RangeAllocator'],
+    help: 'Kind of allocation of pod ranges.',
+  },
+});

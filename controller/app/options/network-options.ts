@@ -1,0 +1,117 @@
+import type { FlagValues } from '../../../common/process/flags.ts';
+import { defaultMasks, type IpamOptions, parseIpamOptions } from '../../ipam/ipam-options.ts';
+import { bitsOf, type Cidr, type Family } from '../../model/cidr.ts';
+import { parseClusterCidrs } from '../../model/cluster-cidrs.ts';
+import { type Budget, parseBudget } from '../../model/deletion-budget.ts';
+import type { RouteBounds } from '../../model/route-bounds.ts';
+import { type OperatorPolicy, parseAttachGrant, parseRetainGrant } from '../../services/operator-policy.ts';
+import type { Loops } from './loops.ts';
+import type { clusterFlags, networkFlags } from './network-flags.ts';
+import { OptionError } from './options.ts';
+
+/** What belongs to this cluster in its clouds, as every command that looks at it needs to know. */
+export interface ClusterOptions {
+  readonly clusterName: string;
+  readonly loadBalancerClasses: readonly string[];
+  readonly policy: OperatorPolicy;
+  readonly bounds: RouteBounds;
+  readonly routes: boolean;
+}
+
+/** Services, routes and pod ranges, validated. */
+export interface NetworkOptions extends ClusterOptions {
+  /** `--adopt`. Default: no. */
+  readonly adopts?: boolean;
+  readonly concurrentServiceSyncs: number;
+  readonly drainMs: number;
+  readonly removalBudget: Budget;
+  readonly loadBalancerAuditMs: number;
+  readonly deleteOrphans: boolean;
+  readonly routeAuditMs: number;
+  readonly concurrentRoutes: number;
+  /** Undefined: no pod ranges are given to Nodes. */
+  readonly ipam: IpamOptions | undefined;
+}
+
+/** Throws an OptionError that names the flag. */
+export function readClusterOptions(values: FlagValues<typeof clusterFlags>): ClusterOptions {
+  return {
+    clusterName: values.clusterName,
+    loadBalancerClasses: values.loadBalancerClass,
+    policy: policyOf(values),
+    bounds: routeBounds(values),
+    routes: values.configureCloudRoutes,
+  };
+}
+
+/** Throws an OptionError that names the flag. */
+export function readNetworkOptions(
+  values: FlagValues<typeof clusterFlags> & FlagValues<typeof networkFlags>,
+  loops: Loops,
+): NetworkOptions {
+  const budget = parseBudget(values.memberRemovalBudget);
+  if ('expected' in budget)
+    throw new OptionError(
+      `--member-removal-budget: ${JSON.stringify(values.memberRemovalBudget)}, expected ${budget.expected}`,
+    );
+  return {
+    ...readClusterOptions(values),
+    adopts: values.adopt,
+    concurrentServiceSyncs: values.concurrentServiceSyncs,
+    drainMs: values.memberDrainTime,
+    removalBudget: budget,
+    loadBalancerAuditMs: values.loadBalancerAuditPeriod,
+    deleteOrphans: values.deleteOrphans,
+    routeAuditMs: values.routeReconciliationPeriod,
+    concurrentRoutes: values.concurrentRouteSyncs,
+    ipam: loops.ipam && values.allocateNodeCidrs ? ipamOptions(values) : undefined,
+  };
+}
+
+/** The flags' own checks have taken only what can be read. */
+function policyOf(values: FlagValues<typeof clusterFlags>): OperatorPolicy {
+  return {
+    attachable: values.attachableLoadBalancers.flatMap((text) => parseAttachGrant(text) ?? []),
+    clusterWideAttach: values.allowClusterWideAttach,
+    retain: values.allowRetain.flatMap((text) => parseRetainGrant(text) ?? []),
+    ...(values.allowKeepAddress.length > 0 && {
+      keepAddress: values.allowKeepAddress.flatMap((text) => parseRetainGrant(text) ?? []),
+    }),
+    retainLimit: values.retainedLoadBalancersLimit,
+  };
+}
+
+function ipamOptions(values: FlagValues<typeof clusterFlags> & FlagValues<typeof networkFlags>): IpamOptions {
+  const parsed = parseIpamOptions(values);
+  if ('expected' in parsed)
+    throw new OptionError(`--${parsed.flag}: ${JSON.stringify(parsed.value)}, expected ${parsed.expected}`);
+  return parsed;
+}
+
+/**
+ * A mask is known where a flag tells it, or where Mooring gives the ranges itself. Elsewhere another allocator's choice is
+ * taken: it may have another default.
+ */
+function routeBounds(values: FlagValues<typeof clusterFlags>): RouteBounds {
+  const clusterCidrs = ranges('cluster-cidr', values.clusterCidr);
+  const serviceCidrs = ranges('service-cluster-ip-range', values.serviceClusterIpRange);
+  const own = { 4: values.nodeCidrMaskSizeIpv4, 6: values.nodeCidrMaskSizeIpv6 };
+  const single = clusterCidrs.length > 1 ? 0 : values.nodeCidrMaskSize;
+  const masks: Partial<Record<Family, number>> = {};
+  for (const { family, prefix, text } of clusterCidrs) {
+    const mask = single || own[family] || (values.allocateNodeCidrs ? defaultMasks[family] : 0);
+    if (mask === 0) continue;
+    if (mask < prefix || mask > bitsOf(family))
+      throw new OptionError(
+        `--node-cidr-mask-size${single ? '' : `-ipv${family}`}: "${mask}", expected ${prefix} to ${bitsOf(family)} with --cluster-cidr ${text}`,
+      );
+    masks[family] = mask;
+  }
+  return { clusterCidrs, serviceCidrs, masks };
+}
+
+function ranges(flag: string, text: string): readonly Cidr[] {
+  const parsed = parseClusterCidrs(text);
+  if ('expected' in parsed) throw new OptionError(`--${flag}: ${JSON.stringify(text)}, expected ${parsed.expected}`);
+  return parsed;
+}

@@ -1,0 +1,117 @@
+import { readFile } from 'node:fs/promises';
+import { evidenceKinds, isEvidenceCloud } from '../../../common/attestation.ts';
+import type { FlagValues } from '../../../common/process/flags.ts';
+import { providerIdCodecs } from '../../../common/provider-id/registry.ts';
+import type { CloudConfigFile } from '../../clouds/cloud.ts';
+import { cloudModules } from '../../clouds/registry.ts';
+import { type LabelSelector, parseSelector } from '../../model/selector.ts';
+import { selectorFault } from './expectations.ts';
+import { allClouds, type commonFlags } from './own-flags.ts';
+
+/** A command line or configuration that cannot be worked with: exit code 2. The message names flag, value and expectation. */
+export class OptionError extends Error {
+  override readonly name = 'OptionError';
+}
+
+/** One cloud the command line asks for. */
+export interface CloudRequest {
+  readonly name: string;
+  readonly config: CloudConfigFile | undefined;
+  readonly selector: LabelSelector | undefined;
+  /** `--require-attestation`. Default: no. */
+  readonly requireAttestation?: boolean;
+  /** `--allow-untagged-cloud`. Default: no. */
+  readonly allowUntagged?: boolean;
+  /** `--allowed-security-groups`. Default: none. */
+  readonly allowedSecurityGroups?: readonly string[];
+  /** `--bind-by-name`. Undefined: as the cloud's module has it. */
+  readonly bindsByName?: boolean | undefined;
+}
+
+/**
+ * Puts `--cloud-provider`, `--cloud-config` and `--node-selector` together and reads the files. The n-th configuration of a name goes with the n-th provider of that name, so one cloud may be served
+ * in two scopes. Throws an OptionError.
+ */
+export async function readCloudRequests(values: FlagValues<typeof commonFlags>): Promise<CloudRequest[]> {
+  const providers = values.cloudProvider;
+  if (providers.length === 0) throw new OptionError('--cloud-provider: missing, expected the name of a cloud');
+  for (const name of providers) {
+    if (!cloudModules.has(name) && !providerIdCodecs.has(name)) {
+      const known = [...new Set([...cloudModules.keys(), ...providerIdCodecs.keys()])].sort().join(', ');
+      throw new OptionError(`--cloud-provider: ${JSON.stringify(name)}, expected one of ${known}`);
+    }
+  }
+  const required = requiredClouds(values.requireAttestation, providers);
+  const { bindByName = [] } = values;
+  const unserved = bindByName.find((name) => name !== allClouds && !providers.includes(name));
+  if (unserved !== undefined) {
+    const expected = `one of ${providers.join(', ')}, or no value for all of them`;
+    throw new OptionError(`--bind-by-name: ${JSON.stringify(unserved)}, expected ${expected}`);
+  }
+  const configs = assign('cloud-config', values.cloudConfig, providers);
+  const selectors = assign('node-selector', values.nodeSelector, providers);
+  return Promise.all(
+    providers.map(async (name, index) => ({
+      name,
+      config: await readConfig(configs[index]),
+      selector: selectors[index] === undefined ? undefined : readSelector(selectors[index]),
+      requireAttestation: required.has(name),
+      allowUntagged: values.allowUntaggedCloud,
+      allowedSecurityGroups: values.allowedSecurityGroups,
+      bindsByName: bindByName.includes(allClouds) || bindByName.includes(name) || undefined,
+    })),
+  );
+}
+
+/** The clouds of `--require-attestation`. */
+function requiredClouds(given: readonly string[], providers: readonly string[]): ReadonlySet<string> {
+  const served = providers.filter(isEvidenceCloud);
+  for (const name of given) {
+    if (name === allClouds ? served.length > 0 : served.some((each) => each === name)) continue;
+    const expected =
+      served.length > 0
+        ? `one of ${[allClouds, ...new Set(served)].join(', ')}`
+        : `a --cloud-provider that signs the identity of its VMs: ${Object.keys(evidenceKinds).join(', ')}`;
+    throw new OptionError(`--require-attestation: ${JSON.stringify(name)}, expected ${expected}`);
+  }
+  return new Set(given.includes(allClouds) ? served : given);
+}
+
+/** Gives each text to a provider: NAME=text to the next one of that name, plain text to the only one. */
+function assign(flag: string, texts: readonly string[], providers: readonly string[]): (string | undefined)[] {
+  const given: (string | undefined)[] = providers.map(() => undefined);
+  for (const text of texts) {
+    const at = text.indexOf('=');
+    const name = text.slice(0, at);
+    const named = at > 0 && providers.includes(name);
+    const free = providers.findIndex((provider, index) => given[index] === undefined && (!named || provider === name));
+    if (!named && new Set(providers).size > 1) {
+      throw new OptionError(
+        `--${flag}: ${JSON.stringify(text)}, expected NAME=... with NAME one of ${providers.join(', ')}, since several clouds are served`,
+      );
+    }
+    if (free < 0)
+      throw new OptionError(
+        `--${flag}: ${JSON.stringify(text)}, expected no more of them than --cloud-provider has clouds`,
+      );
+    given[free] = named ? text.slice(at + 1) : text;
+  }
+  return given;
+}
+
+function readSelector(text: string): LabelSelector {
+  const fault = selectorFault(text);
+  if (fault !== undefined) throw new OptionError(`--node-selector: ${JSON.stringify(text)}, expected ${fault}`);
+  return parseSelector(text);
+}
+
+async function readConfig(path: string | undefined): Promise<CloudConfigFile | undefined> {
+  if (path === undefined || path === '') return undefined;
+  try {
+    return { path, text: await readFile(path, 'utf8') };
+  } catch (error) {
+    throw new OptionError(
+      `--cloud-config: ${JSON.stringify(path)}, expected a file that can be read: ${error instanceof Error ? error.message : error}`,
+    );
+  }
+}

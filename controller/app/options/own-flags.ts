@@ -1,0 +1,188 @@
+import { evidenceKinds } from '../../../common/attestation.ts';
+import { defineFlags } from '../../../common/process/flags.ts';
+import { names } from '../../../common/well-known.ts';
+import {
+  ofAudience,
+  ofBudget,
+  ofIpAddress,
+  ofObjectName,
+  ofReachableHost,
+  ofSecurityGroups,
+  ofSelector,
+  ofTrust,
+} from './expectations.ts';
+
+/** Of `--require-attestation` and `--bind-by-name`: every cloud served. */
+export const allClouds = 'all';
+
+/** Flags that every command of the controller takes: which cluster, which clouds, how to log. */
+export const commonFlags = defineFlags({
+  kubeconfig: { kind: 'string', default: '', help: 'Kubeconfig file; empty: the service account of the pod.' },
+  'cloud-provider': {
+    kind: 'repeat',
+    help: 'Name of a cloud to serve. Repeatable: several clouds in one cluster, or one cloud several times with a --cloud-config each.',
+  },
+  'cloud-config': {
+    kind: 'repeat',
+    help: "Configuration file of a cloud, in the format of the cloud's own controller: FILE with one cloud, NAME=FILE with several. Repeatable.",
+  },
+  'node-selector': {
+    kind: 'repeat',
+    help: 'Label selector of the nodes without providerID that belong to a cloud: SELECTOR with one cloud, NAME=SELECTOR with several. Repeatable.',
+    check: ofSelector,
+  },
+  'bind-by-name': {
+    kind: 'list',
+    bare: allClouds,
+    help: 'Clouds whose Nodes without providerID and report are bound to the only instance of their name, although no SMBIOS UUID confirms it; without a value: all clouds. A UUID that contradicts is refused all the same.',
+  },
+  'allow-untagged-cloud': {
+    kind: 'bool',
+    default: false,
+    help: "Serve a cloud although nothing there says which cluster's it is, where the cloud wants that (aws: a cluster tag). Then everything in its network counts as this cluster's.",
+  },
+  'require-attestation': {
+    kind: 'repeat',
+    bare: allClouds,
+    choices: [allClouds, ...Object.keys(evidenceKinds)],
+    help: 'A node of this cloud is initialised, and joins load balancers, only once a signed document of its VM proves which instance it is. Without a value or with `all`: every cloud served that signs such documents. Repeatable. Nodes that are initialised already stay so.',
+  },
+  'allowed-security-groups': {
+    kind: 'list',
+    help: 'Ids of security groups that Services may name in their annotations without a consent tag on the group (aws). Separated by commas.',
+    check: ofSecurityGroups,
+  },
+  'log-level': {
+    kind: 'string',
+    default: 'info',
+    choices: ['debug', 'info', 'warn', 'error'],
+    help: 'Least severe lines to log.',
+  },
+  'log-format': { kind: 'string', default: 'json', choices: ['json', 'text'], help: 'Form of the log lines.' },
+  v: { kind: 'int', short: 'v', default: 0, help: "Upstream's verbosity: 4 and above mean --log-level=debug." },
+});
+
+/** Flags of `run` that do something. Names and meanings are upstream's where upstream has them. */
+export const runFlags = defineFlags({
+  controllers: {
+    kind: 'list',
+    default: ['*'],
+    help: "Loops to run: '*' for all, NAME to add, -NAME to leave out, by upstream's names and aliases.",
+  },
+  'report-address': {
+    kind: 'string',
+    default: `:${names.reportPort}`,
+    help: 'Where reports of agents are taken, HTTPS.',
+  },
+  'report-advertise-address': {
+    kind: 'string',
+    default: '',
+    help: 'Address that agents reach this replica at; empty: the address of the default route.',
+    check: ofReachableHost,
+  },
+  'report-audience': {
+    kind: 'string',
+    default: names.audience,
+    help: "Audience that an agent's token must have.",
+    check: ofAudience,
+  },
+  'report-tls-cert-file': {
+    kind: 'string',
+    default: '',
+    help: 'Certificate for reports; empty: self-managed, see Secret mooring-ca.',
+  },
+  'report-tls-private-key-file': { kind: 'string', default: '', help: 'Key of --report-tls-cert-file.' },
+  'agent-service-account': {
+    kind: 'string',
+    default: `${names.namespace}:${names.agent}`,
+    help: 'ServiceAccount of the agents, NAMESPACE:NAME.',
+    check: (text) => (/^[a-z0-9-]+:[a-z0-9.-]+$/.test(text) ? undefined : 'NAMESPACE:NAME'),
+  },
+  'attestation-trust': {
+    kind: 'repeat',
+    help: 'What signs the documents that prove which VM a node is, NAME=FILE, instead of what is shipped or published: aws=FILE or aws/REGION=FILE (certificates), azure=FILE (roots and intermediates), gce=FILE (a JSON Web Key Set), simulated=FILE (an Ed25519 public key). Repeatable.',
+    check: ofTrust,
+  },
+  'secure-port': {
+    kind: 'int',
+    default: 10258,
+    min: 0,
+    max: 65535,
+    help: 'HTTPS port of health, metrics and configz; 0: off.',
+  },
+  'bind-address': { kind: 'string', default: '0.0.0.0', help: 'Address of --secure-port.', check: ofIpAddress },
+  'tls-cert-file': {
+    kind: 'string',
+    default: '',
+    help: 'Certificate of --secure-port; empty: self-signed, in memory.',
+  },
+  'tls-private-key-file': { kind: 'string', default: '', help: 'Key of --tls-cert-file.' },
+  'leader-elect': { kind: 'bool', default: true, help: 'Act only while holding the Lease.' },
+  'leader-elect-lease-duration': {
+    kind: 'duration',
+    default: '15s',
+    help: 'How long a silent leader keeps the Lease.',
+    min: 1000,
+  },
+  'leader-elect-renew-deadline': {
+    kind: 'duration',
+    default: '10s',
+    help: 'How long the leader tries to renew before it stops acting.',
+    min: 100,
+  },
+  'leader-elect-retry-period': {
+    kind: 'duration',
+    default: '2s',
+    help: 'Time between tries to take or renew the Lease.',
+    min: 100,
+  },
+  'leader-elect-resource-name': {
+    kind: 'string',
+    default: names.lease,
+    help: 'Name of the Lease.',
+    check: ofObjectName,
+  },
+  'leader-elect-resource-namespace': {
+    kind: 'string',
+    default: names.namespace,
+    help: 'Namespace of the Lease.',
+    check: ofObjectName,
+  },
+  'leader-elect-resource-lock': { kind: 'string', default: 'leases', choices: ['leases'], help: 'Kind of the lock.' },
+  'node-monitor-period': {
+    kind: 'duration',
+    default: '5s',
+    help: 'Time between looks at nodes whose VM may be gone or off.',
+    min: 100,
+  },
+  'node-status-update-frequency': {
+    kind: 'duration',
+    default: '5m',
+    help: 'How often every instance is read anew.',
+    min: 1000,
+  },
+  'concurrent-node-syncs': { kind: 'int', default: 32, min: 1, max: 1000, help: 'Nodes written at once.' },
+  'node-deletion-budget': {
+    kind: 'string',
+    default: '10%/10m',
+    help: 'How many Nodes may be deleted for an unexplained absence of their VM, as a share of the owned nodes or a count, within a moving window; at least one.',
+    check: ofBudget,
+  },
+  'announced-deletion-budget': {
+    kind: 'string',
+    default: '50%/10m',
+    help: 'The same for Nodes whose VM disappeared after its cloud had announced its end (a preemption or termination within the hour).',
+    check: ofBudget,
+  },
+  'out-of-service-taint': {
+    kind: 'bool',
+    default: false,
+    help: 'Also taint nodes whose VM is certainly powered off with node.kubernetes.io/out-of-service, so that their volumes detach at once.',
+  },
+  'interruption-taint': {
+    kind: 'bool',
+    default: false,
+    help: 'Also taint nodes whose VM the cloud has announced to end within the hour with mooring.dev/interruption:NoSchedule.',
+  },
+  'dry-run': { kind: 'bool', default: false, help: 'Log what would be written; write nothing but the Lease.' },
+});

@@ -1,0 +1,175 @@
+import { readFile } from 'node:fs/promises';
+import { formatDuration } from '../../../common/process/duration.ts';
+import type { FlagValues } from '../../../common/process/flags.ts';
+import { type Budget, parseBudget } from '../../model/deletion-budget.ts';
+import type { Trust } from '../../reports/attestation/trust.ts';
+import { defaultRouteAddress, reportUrl, systemAddresses } from '../advertise.ts';
+import type { SecureOptions } from '../serve-securely.ts';
+import { type CredentialFiles, readCredentialFiles } from '../serving/credential-files.ts';
+import { type ListenAddress, parseListenAddress } from '../serving/listen-address.ts';
+import type { TlsPolicy } from '../serving/tls-policy.ts';
+import { type Loops, parseLoops } from './loops.ts';
+import type { clusterFlags, networkFlags } from './network-flags.ts';
+import { type NetworkOptions, readNetworkOptions } from './network-options.ts';
+import { type CloudRequest, OptionError, readCloudRequests } from './options.ts';
+import type { commonFlags, runFlags } from './own-flags.ts';
+import { readAccessTimes, readTlsPolicy, type servingFlags } from './serving-flags.ts';
+import { readTrustFiles } from './trust-files.ts';
+
+/** Everything `run` works with, validated. */
+export interface RunOptions {
+  readonly kubeconfig: string;
+  readonly clouds: readonly CloudRequest[];
+  readonly loops: Loops;
+  readonly reportUrl: string;
+  readonly reports: {
+    readonly address: ListenAddress;
+    readonly audience: string;
+    readonly serviceAccount: { readonly namespace: string; readonly name: string };
+    readonly files: CredentialFiles | undefined;
+    readonly tls: TlsPolicy;
+  };
+  /** What the evidence of agents is verified with. */
+  readonly trust: Trust;
+  readonly secure: SecureOptions;
+  readonly lease: {
+    readonly elect: boolean;
+    readonly namespace: string;
+    readonly name: string;
+    readonly durationMs: number;
+    readonly renewDeadlineMs: number;
+    readonly retryPeriodMs: number;
+  };
+  readonly monitorPeriodMs: number;
+  readonly statusUpdateMs: number;
+  readonly concurrentNodeSyncs: number;
+  readonly deletionBudget: Budget;
+  readonly announcedDeletionBudget: Budget;
+  readonly outOfServiceTaint: boolean;
+  readonly interruptionTaint: boolean;
+  readonly network: NetworkOptions;
+  readonly dryRun: boolean;
+  /** The flags as given, for `/configz`. */
+  readonly shown: unknown;
+}
+
+type Values = FlagValues<typeof commonFlags> &
+  FlagValues<typeof runFlags> &
+  FlagValues<typeof servingFlags> &
+  FlagValues<typeof clusterFlags> &
+  FlagValues<typeof networkFlags>;
+
+/** Throws an OptionError that names the flag. */
+export function readLoops(given: readonly string[]): Loops {
+  const loops = parseLoops(given);
+  const wrong = (expected: string) =>
+    new OptionError(`--controllers: ${JSON.stringify(given.join(','))}, expected ${expected}`);
+  if ('expected' in loops) throw wrong(loops.expected);
+  // A leader that does nothing keeps every other from acting.
+  if (!Object.values(loops).includes(true)) throw wrong("at least one loop that runs here, such as '*'");
+  return loops;
+}
+
+/** Throws an OptionError that names the flag. */
+export async function readRunOptions(values: Values): Promise<RunOptions> {
+  const loops = readLoops(values.controllers);
+  const address = listenAddress(values.reportAddress);
+  const tls = readTlsPolicy(values);
+  const [namespace = '', name = ''] = values.agentServiceAccount.split(':');
+  return {
+    kubeconfig: values.kubeconfig,
+    clouds: await readCloudRequests(values),
+    loops,
+    reportUrl: reportUrl(values.reportAdvertiseAddress || defaultRouteAddress(systemAddresses()), address.port),
+    reports: {
+      address,
+      audience: values.reportAudience,
+      serviceAccount: { namespace, name },
+      files: await pair(
+        'report-tls-cert-file',
+        values.reportTlsCertFile,
+        'report-tls-private-key-file',
+        values.reportTlsPrivateKeyFile,
+      ),
+      tls,
+    },
+    trust: await readTrustFiles(values.attestationTrust),
+    secure: {
+      host: values.bindAddress,
+      port: values.securePort,
+      files: await pair('tls-cert-file', values.tlsCertFile, 'tls-private-key-file', values.tlsPrivateKeyFile),
+      tls,
+      accessTimes: readAccessTimes(values),
+    },
+    lease: leaseOptions(values),
+    monitorPeriodMs: values.nodeMonitorPeriod,
+    statusUpdateMs: values.nodeStatusUpdateFrequency,
+    concurrentNodeSyncs: values.concurrentNodeSyncs,
+    deletionBudget: budgetOf('node-deletion-budget', values.nodeDeletionBudget),
+    announcedDeletionBudget: budgetOf('announced-deletion-budget', values.announcedDeletionBudget),
+    outOfServiceTaint: values.outOfServiceTaint,
+    interruptionTaint: values.interruptionTaint,
+    network: readNetworkOptions(values, loops),
+    dryRun: values.dryRun,
+    shown: values,
+  };
+}
+
+function budgetOf(flag: string, text: string): Budget {
+  const budget = parseBudget(text);
+  if ('expected' in budget) throw new OptionError(`--${flag}: ${JSON.stringify(text)}, expected ${budget.expected}`);
+  return budget;
+}
+
+function listenAddress(text: string): ListenAddress {
+  let address: ListenAddress;
+  try {
+    address = parseListenAddress(text);
+  } catch (error) {
+    throw new OptionError(`--report-address: ${error instanceof Error ? error.message : error}`);
+  }
+  if (address.port === 0) throw new OptionError('--report-address: port 0, expected a port that agents can be told');
+  return address;
+}
+
+/** Read once here, so that a wrong path ends the start and not the report API alone. */
+async function pair(
+  certFlag: string,
+  certFile: string,
+  keyFlag: string,
+  keyFile: string,
+): Promise<CredentialFiles | undefined> {
+  if (certFile === '' && keyFile === '') return undefined;
+  const given = [certFlag, keyFlag].filter((_, at) => [certFile, keyFile][at] !== '');
+  if (given.length === 1) {
+    const missing = given[0] === certFlag ? keyFlag : certFlag;
+    throw new OptionError(`--${given[0]}: ${JSON.stringify(certFile || keyFile)}, expected --${missing} beside it`);
+  }
+  try {
+    await readCredentialFiles({ certFile, keyFile }, (path) => readFile(path, 'utf8'));
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    const named = `--${certFlag}: ${JSON.stringify(certFile)}, --${keyFlag}: ${JSON.stringify(keyFile)}`;
+    throw new OptionError(`${named}, expected a certificate and its key in PEM: ${why}`);
+  }
+  return { certFile, keyFile };
+}
+
+function leaseOptions(values: Values): RunOptions['lease'] {
+  const { leaderElectLeaseDuration: lease, leaderElectRenewDeadline: renew, leaderElectRetryPeriod: retry } = values;
+  const wrong = (flag: string, ms: number, expected: string) =>
+    new OptionError(`--leader-elect-${flag}: ${JSON.stringify(formatDuration(ms))}, expected ${expected}`);
+  if (lease % 1000 !== 0) throw wrong('lease-duration', lease, 'whole seconds');
+  if (renew >= lease)
+    throw wrong('renew-deadline', renew, `less than --leader-elect-lease-duration (${formatDuration(lease)})`);
+  if (retry >= renew)
+    throw wrong('retry-period', retry, `less than --leader-elect-renew-deadline (${formatDuration(renew)})`);
+  return {
+    elect: values.leaderElect,
+    namespace: values.leaderElectResourceNamespace,
+    name: values.leaderElectResourceName,
+    durationMs: lease,
+    renewDeadlineMs: renew,
+    retryPeriodMs: retry,
+  };
+}

@@ -1,0 +1,64 @@
+import { defineFlags, type FlagValues } from '../../../common/process/flags.ts';
+import type { AccessTimes } from '../serving/access.ts';
+import { cipherSuites, curveNames, type TlsPolicy, tlsPolicy, tlsVersions } from '../serving/tls-policy.ts';
+
+const mostKeptMs = 600_000;
+
+/** Flags of `run` about how its ports speak and how long verdicts hold. Names and values are upstream's. */
+export const servingFlags = defineFlags({
+  'tls-min-version': {
+    kind: 'string',
+    default: '',
+    choices: ['', ...tlsVersions],
+    help: 'Oldest version of TLS on --secure-port and --report-address; empty, VersionTLS10 and VersionTLS11 mean VersionTLS12.',
+  },
+  'tls-cipher-suites': {
+    kind: 'list',
+    choices: cipherSuites,
+    help: "Cipher suites on --secure-port and --report-address, by Go's names; empty: those with forward secrecy and authenticated encryption. Suites of TLS 1.3 are served always.",
+  },
+  'tls-curve-preferences': {
+    kind: 'list',
+    choices: curveNames,
+    help: "Key exchanges on --secure-port and --report-address, by Go's names or numbers; empty: the runtime's.",
+  },
+  'authentication-token-webhook-cache-ttl': {
+    kind: 'duration',
+    default: '10s',
+    min: 0,
+    max: mostKeptMs,
+    help: 'How long the review of a token for --secure-port is kept.',
+  },
+  'authorization-webhook-cache-authorized-ttl': {
+    kind: 'duration',
+    default: '10s',
+    min: 0,
+    max: mostKeptMs,
+    help: 'How long it is kept that a user may read a path of --secure-port.',
+  },
+  'authorization-webhook-cache-unauthorized-ttl': {
+    kind: 'duration',
+    default: '10s',
+    min: 0,
+    max: mostKeptMs,
+    help: 'How long it is kept that a user may not read a path of --secure-port.',
+  },
+});
+
+type Values = FlagValues<typeof servingFlags>;
+
+export function readTlsPolicy(values: Values): TlsPolicy {
+  return tlsPolicy({
+    minVersion: values.tlsMinVersion,
+    suites: values.tlsCipherSuites,
+    curves: values.tlsCurvePreferences,
+  });
+}
+
+export function readAccessTimes(values: Values): AccessTimes {
+  return {
+    tokenMs: values.authenticationTokenWebhookCacheTtl,
+    authorizedMs: values.authorizationWebhookCacheAuthorizedTtl,
+    unauthorizedMs: values.authorizationWebhookCacheUnauthorizedTtl,
+  };
+}

@@ -1,0 +1,107 @@
+import { names } from '../../common/well-known.ts';
+import { type ShippedObject, shippedObjects } from '../kube/shipped-objects.ts';
+import type { Loops } from './options/loops.ts';
+
+/** One right the controller needs in the cluster. */
+export interface Permission {
+  readonly group: string;
+  readonly resource: string;
+  readonly verbs: readonly string[];
+  /** Undefined = in the whole cluster. */
+  readonly namespace?: string;
+  /** Undefined = any name. */
+  readonly name?: string;
+  /** The loops that use it; undefined = every replica does, whatever runs. */
+  readonly loops?: readonly (keyof Loops)[];
+  readonly why: string;
+}
+
+const lease = { group: 'coordination.k8s.io', resource: 'leases' };
+
+function ownLease(name: string, verbs: readonly string[], why: string): Permission {
+  return { ...lease, verbs, namespace: names.namespace, name, why };
+}
+
+/** As RBAC and paths name it. */
+export function resourceOf({ kind }: ShippedObject): string {
+  return kind === 'Secret' ? 'secrets' : 'configmaps';
+}
+
+function shipped(object: ShippedObject, verbs: readonly string[], why: string): Permission {
+  const { name } = object;
+  return { group: '', resource: resourceOf(object), verbs, namespace: names.namespace, name, why };
+}
+
+/**
+ * Every right the controller uses, and no other: `check` asks for those of the loops that run, the manifests' rules are
+ * tested against them, and the page of rights is made from them. None creates a Secret or a ConfigMap: the manifests
+ * ship those. The `create` of a Lease holds for its name alone, because a PUT creates it.
+ */
+export const permissions: readonly Permission[] = [
+  { group: '', resource: 'nodes', verbs: ['get', 'list', 'watch'], why: 'the Nodes and what the kubelets say on them' },
+  {
+    group: '',
+    resource: 'nodes',
+    verbs: ['patch'],
+    loops: ['node', 'lifecycle', 'ipam'],
+    why: 'providerID, labels, taints and pod ranges of Nodes',
+  },
+  { group: '', resource: 'nodes', verbs: ['delete'], loops: ['lifecycle'], why: 'delete Nodes whose VM is gone' },
+  {
+    group: '',
+    resource: 'nodes/status',
+    verbs: ['patch'],
+    loops: ['node', 'lifecycle', 'route'],
+    why: 'addresses and conditions of Nodes',
+  },
+  {
+    group: '',
+    resource: 'services',
+    verbs: ['get', 'list', 'watch'],
+    loops: ['service'],
+    why: 'Services that want load balancers',
+  },
+  {
+    group: '',
+    resource: 'services/status',
+    verbs: ['patch'],
+    loops: ['service'],
+    why: 'addresses, conditions, finalizer and record of Services',
+  },
+  {
+    group: '',
+    resource: 'namespaces',
+    verbs: ['get'],
+    name: names.namespace,
+    loops: ['service', 'route'],
+    why: "the cluster's UID, which marks what is ours in the clouds",
+  },
+  { group: '', resource: 'events', verbs: ['create', 'patch'], why: 'events about Nodes and Services' },
+  {
+    ...lease,
+    verbs: ['get'],
+    namespace: names.nodeLeaseNamespace,
+    loops: ['lifecycle'],
+    why: 'signs of life before a Node is deleted',
+  },
+  ownLease(names.lease, ['get', 'create', 'update'], 'election'),
+  ownLease(names.replicasLease, ['get', 'create', 'update', 'patch'], 'announcements of replicas'),
+  shipped(shippedObjects.published, ['get', 'list', 'watch', 'patch'], 'CA and URLs for agents; the pause key'),
+  {
+    ...shipped(shippedObjects.routeRecords, ['get', 'patch'], 'routes that are ours, where the cloud cannot tag them'),
+    loops: ['route'],
+  },
+  shipped(shippedObjects.certificates, ['get', 'patch'], 'keys of the report API'),
+  {
+    group: 'authentication.k8s.io',
+    resource: 'tokenreviews',
+    verbs: ['create'],
+    why: 'who sends a report; who reads metrics',
+  },
+  { group: 'authorization.k8s.io', resource: 'subjectaccessreviews', verbs: ['create'], why: 'who may read metrics' },
+];
+
+/** The rights that a run with these loops uses. */
+export function permissionsFor(running: Loops): readonly Permission[] {
+  return permissions.filter(({ loops }) => loops === undefined || loops.some((loop) => running[loop]));
+}

@@ -1,0 +1,153 @@
+import { defineMetrics, type MetricRegistry } from '../../common/process/metrics.ts';
+import type { CallWait } from '../clouds/call-gate.ts';
+import type { CloudCall } from '../clouds/cloud.ts';
+import type { CallRecord } from '../kube/client.ts';
+import type { QueueMetrics } from '../runtime/reconciler.ts';
+import type { ReloadResult } from './reload/reloading-cloud.ts';
+
+const latency = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+const queueing = [0.0001, 0.001, 0.01, 0.1, 1, 10, 60, 300, 1000];
+
+/** Metrics of the process itself: queues, loops, calls, election. Names are upstream's where upstream has one. */
+export const processMetrics = defineMetrics({
+  adds: { name: 'workqueue_adds_total', type: 'counter', help: 'Keys added to the queue.', labels: ['name'] },
+  depth: { name: 'workqueue_depth', type: 'gauge', help: 'Keys that are due and wait.', labels: ['name'] },
+  retries: {
+    name: 'workqueue_retries_total',
+    type: 'counter',
+    help: 'Keys that are tried again after a failure.',
+    labels: ['name'],
+  },
+  waiting: {
+    name: 'workqueue_queue_duration_seconds',
+    type: 'histogram',
+    help: 'Seconds a key waited after it was due.',
+    labels: ['name'],
+    buckets: queueing,
+  },
+  working: {
+    name: 'workqueue_work_duration_seconds',
+    type: 'histogram',
+    help: 'Seconds one reconcile took, lookups included.',
+    labels: ['name'],
+    buckets: queueing,
+  },
+  leading: {
+    name: 'leader_election_master_status',
+    type: 'gauge',
+    help: '1 while this replica leads.',
+    labels: ['name'],
+  },
+  slowPath: {
+    name: 'leader_election_slowpath_total',
+    type: 'counter',
+    help: 'Renewals that had to read the Lease first.',
+    labels: ['name'],
+  },
+  loops: {
+    name: 'running_managed_controllers',
+    type: 'gauge',
+    help: '1 while the loop runs in this replica.',
+    labels: ['name', 'manager'],
+  },
+  apiCalls: {
+    name: 'rest_client_requests_total',
+    type: 'counter',
+    help: 'Requests to the Kubernetes API, by verb, resource and HTTP status or reason.',
+    labels: ['verb', 'resource', 'code'],
+  },
+  apiSeconds: {
+    name: 'rest_client_request_duration_seconds',
+    type: 'histogram',
+    help: 'Seconds a request to the Kubernetes API took.',
+    labels: ['verb', 'resource'],
+    buckets: latency,
+  },
+  cloudCalls: {
+    name: 'mooring_cloud_calls_total',
+    type: 'counter',
+    help: "Calls to a cloud's API, by its own name of the operation and the HTTP status or error code.",
+    labels: ['cloud', 'operation', 'code'],
+  },
+  cloudSeconds: {
+    name: 'mooring_cloud_call_duration_seconds',
+    type: 'histogram',
+    help: "Seconds a call to a cloud's API took.",
+    labels: ['cloud', 'operation'],
+    buckets: latency,
+  },
+  cloudWaiting: {
+    name: 'mooring_cloud_call_waiting_seconds',
+    type: 'histogram',
+    help: "Seconds a call waited for its turn under the account's rate limit, by urgency: change, need, refresh.",
+    labels: ['cloud', 'urgency'],
+    buckets: latency,
+  },
+  credentialReloads: {
+    name: 'mooring_cloud_credential_reloads_total',
+    type: 'counter',
+    help: 'Tries to take over a changed configuration or credential of a cloud: ok, refused (the cloud did not answer to it), invalid, restart-needed (another scope).',
+    labels: ['cloud', 'result'],
+  },
+  loopAge: {
+    name: 'mooring_loop_progress_age_seconds',
+    type: 'gauge',
+    help: 'Seconds since the loop last came round; a failed round counts.',
+    labels: ['loop'],
+  },
+  cacheAge: {
+    name: 'mooring_cache_staleness_seconds',
+    type: 'gauge',
+    help: 'Seconds since the API server was last heard of for this cache.',
+    labels: ['resource'],
+  },
+  reportApi: {
+    name: 'mooring_report_api_up',
+    type: 'gauge',
+    help: '1 while this replica takes reports.',
+  },
+  shippedMissing: {
+    name: 'mooring_shipped_object_missing',
+    type: 'gauge',
+    help: '1 while an object of the manifests is missing; the log has the command that restores it.',
+    labels: ['kind', 'name'],
+  },
+  eventsDropped: {
+    name: 'mooring_events_dropped_total',
+    type: 'counter',
+    help: 'Events that were not written: too many alike, too many at once, or refused by the API server.',
+    labels: ['why'],
+  },
+  buildInfo: { name: 'mooring_build_info', type: 'gauge', help: '1, labelled with the version.', labels: ['version'] },
+});
+
+/** The process's metrics, tied to the parts that feed them. */
+export function createProcessMetrics(registry: MetricRegistry) {
+  const metrics = registry.define(processMetrics);
+  const queue: QueueMetrics = {
+    added: (name) => metrics.adds.add({ name }),
+    depth: (name, keys) => metrics.depth.set({ name }, keys),
+    waited: (name, seconds) => metrics.waiting.observe({ name }, seconds),
+    worked: (name, seconds) => metrics.working.observe({ name }, seconds),
+    retried: (name) => metrics.retries.add({ name }),
+  };
+  return {
+    ...metrics,
+    queue,
+    onApiCall({ verb, resource, code, seconds }: CallRecord) {
+      metrics.apiCalls.add({ verb, resource, code });
+      metrics.apiSeconds.observe({ verb, resource }, seconds);
+    },
+    onCloudCall({ cloud, operation, code, seconds }: CloudCall) {
+      metrics.cloudCalls.add({ cloud, operation, code });
+      metrics.cloudSeconds.observe({ cloud, operation }, seconds);
+    },
+    onReload(cloud: string, result: ReloadResult) {
+      metrics.credentialReloads.add({ cloud, result });
+    },
+    onCloudWait({ cloud, urgency, seconds }: CallWait) {
+      metrics.cloudWaiting.observe({ cloud, urgency }, seconds);
+    },
+  };
+}
+export type ProcessMetrics = ReturnType<typeof createProcessMetrics>;

@@ -1,0 +1,30 @@
+import type { ProgramDefinition } from '../../common/process/program.ts';
+import { version } from '../../common/version.ts';
+import { checkCommand } from '../commands/check-command.ts';
+import type { ControllerWorld } from '../commands/command.ts';
+import { explainCommand } from '../commands/explain-command.ts';
+import { planCommand } from '../commands/plan-command.ts';
+import { runCommand } from '../commands/run-command.ts';
+import { teardownCommand } from '../commands/teardown-command.ts';
+
+/** Upstream's controllers have no commands: arguments that begin with a flag mean `run`, so that a manifest can be moved over. */
+export function withCommand(argv: readonly string[]): readonly string[] {
+  const [first = ''] = argv;
+  const isOther = ['--help', '-h', '--version'].includes(first);
+  return first.startsWith('-') && !isOther ? ['run', ...argv] : argv;
+}
+
+export function controllerProgram(world: ControllerWorld): ProgramDefinition {
+  return {
+    name: 'mooring-controller',
+    version,
+    summary: 'Ties Kubernetes nodes to the cloud VMs they run on.',
+    commands: {
+      run: runCommand(world),
+      plan: planCommand(world),
+      explain: explainCommand(world),
+      check: checkCommand(world),
+      teardown: teardownCommand(world),
+    },
+  };
+}

@@ -1,0 +1,150 @@
+import { type Cloud, type InstanceRef, type Lookup, refKey } from '../../clouds/cloud.ts';
+import type { LoadBalancers } from '../../clouds/load-balancers.ts';
+import type { Routes } from '../../clouds/routes.ts';
+
+/** A cloud that stays the same to those who use it while another one takes its place behind it. */
+export interface CloudHolder {
+  readonly cloud: Cloud;
+  /** New calls go to `next`; the one before is closed when its calls have ended. Both reach the same scope and have the same abilities. */
+  replace(next: Cloud): void;
+  /** Instances that were found of late; a few. */
+  found(): readonly InstanceRef[];
+}
+
+/** One alone may be gone by now. */
+const maxFound = 5;
+
+interface Held {
+  readonly cloud: Cloud;
+  calls: number;
+}
+
+/**
+ * What is observed and planned through the one is applied through the other: of one cloud's code, they are plain data. All members are named here, so that the compiler
+ * tells of one that the contract has got since.
+ */
+export function createCloudHolder(first: Cloud, onClose: () => void): CloudHolder {
+  let held: Held = { cloud: first, calls: 0 };
+  let credential = 0;
+  /** By key, the latest last. */
+  const found = new Map<string, InstanceRef>();
+
+  function note(refs: readonly InstanceRef[], answers: ReadonlyMap<string, Lookup>): void {
+    for (const ref of refs) {
+      const key = refKey(ref);
+      const state = answers.get(key)?.state;
+      if (state === 'gone' || state === 'absent') found.delete(key);
+      if (state !== 'found' || ref.by !== 'providerID' || (found.size >= maxFound && !found.has(key))) continue;
+      found.delete(key);
+      found.set(key, ref);
+    }
+  }
+
+  async function call<T>(run: (cloud: Cloud) => Promise<T>): Promise<T> {
+    const used = held;
+    used.calls += 1;
+    try {
+      return await run(used.cloud);
+    } finally {
+      used.calls -= 1;
+      closeIdle(used);
+    }
+  }
+
+  function closeIdle(one: Held): void {
+    if (one !== held && one.calls === 0) one.cloud.close();
+  }
+
+  const cloud: Required<Cloud> = {
+    name: first.name,
+    scope: first.scope,
+    account: first.account,
+    formerScopes: first.formerScopes,
+    accepts: (providerID) => held.cloud.accepts(providerID),
+    instances: {
+      get batchSize() {
+        return held.cloud.instances.batchSize;
+      },
+      async lookup(refs, options) {
+        const answers = await call(({ instances }) => instances.lookup(refs, options));
+        note(refs, answers);
+        return answers;
+      },
+    },
+    loadBalancers: first.loadBalancers && heldLoadBalancers(() => balancersOf(held.cloud), call),
+    routes: first.routes && heldRoutes(() => routesOf(held.cloud), call),
+    get credential() {
+      return credential;
+    },
+    get files() {
+      return held.cloud.files ?? [];
+    },
+    prove: (signal) => call(async (one) => one.prove?.(signal)),
+    check: (signal) => call((one) => one.check(signal)),
+    close() {
+      onClose();
+      held.cloud.close();
+    },
+  };
+
+  return {
+    cloud,
+    replace(next) {
+      const before = held;
+      held = { cloud: next, calls: 0 };
+      credential += 1;
+      closeIdle(before);
+    },
+    found: () => [...found.values()],
+  };
+}
+
+type Call = <T>(run: (cloud: Cloud) => Promise<T>) => Promise<T>;
+
+function heldLoadBalancers(now: () => LoadBalancers, call: Call): Required<LoadBalancers> {
+  return {
+    get annotations() {
+      return now().annotations;
+    },
+    get annotationPrefixes() {
+      return now().annotationPrefixes ?? [];
+    },
+    get maxMembers() {
+      return now().maxMembers;
+    },
+    get drains() {
+      return now().drains;
+    },
+    get settleMs() {
+      return now().settleMs;
+    },
+    // No label asked for is the same as no such choice.
+    nodeLabels: (annotations) => now().nodeLabels?.(annotations) ?? [],
+    observeAll: (...args) => call((cloud) => balancersOf(cloud).observeAll(...args)),
+    observe: (...args) => call((cloud) => balancersOf(cloud).observe(...args)),
+    plan: (desired, observed) => now().plan(desired, observed),
+    planRemoval: (observed, options) => now().planRemoval(observed, options),
+    apply: (...args) => call((cloud) => balancersOf(cloud).apply(...args)),
+  };
+}
+
+function heldRoutes(now: () => Routes, call: Call): Required<Routes> {
+  return {
+    get tagged() {
+      return now().tagged;
+    },
+    observe: (...args) => call((cloud) => routesOf(cloud).observe(...args)),
+    create: (...args) => call((cloud) => routesOf(cloud).create(...args)),
+    remove: (...args) => call((cloud) => routesOf(cloud).remove(...args)),
+  };
+}
+
+function balancersOf({ name, loadBalancers }: Cloud): LoadBalancers {
+  if (!loadBalancers) throw new Error(`cloud ${name} has no load balancers any more`);
+  return loadBalancers;
+}
+
+function routesOf({ name, routes }: Cloud): Routes {
+  if (!routes) throw new Error(`cloud ${name} has no routes any more`);
+  return routes;
+}

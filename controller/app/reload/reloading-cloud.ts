@@ -1,0 +1,172 @@
+import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
+import { backoffMs } from '../../../common/process/backoff.ts';
+import type { Clock, Timer } from '../../../common/process/clock.ts';
+import { errorFields, type Log } from '../../../common/process/log.ts';
+import type { Random } from '../../../common/process/random.ts';
+import type { Cloud, CloudConfigFile } from '../../clouds/cloud.ts';
+import { createCloudHolder } from './cloud-holder.ts';
+import { changedIn, type Digests, digestOfText, digestsOf, type ReadFile } from './watched-files.ts';
+
+/**
+ * What came of a change of the files:
+ *
+ * - `ok`: the new configuration is at work
+ * - `refused`: the cloud did not answer to it, or shows it nothing of what it shows now; tried again
+ * - `invalid`: it cannot be worked with; tried again
+ * - `restart-needed`: it reaches another scope, or serves other things
+ */
+export type ReloadResult = 'ok' | 'refused' | 'invalid' | 'restart-needed';
+
+export interface ReloadParts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly readFile: ReadFile;
+  /** Called once for every try. */
+  onReload(cloud: string, result: ReloadResult): void;
+  /** How often the files are read. Default 10 s. */
+  readonly intervalMs?: number;
+}
+
+export interface ReloadingOptions {
+  /** As it is now. */
+  readonly cloud: Cloud;
+  /** That it was opened with. */
+  readonly config: CloudConfigFile | undefined;
+  /** The module's. */
+  open(config: CloudConfigFile | undefined): Promise<Cloud | { readonly reportOnly: string }>;
+}
+
+const retry = { firstMs: 10_000, maxMs: 300_000 };
+
+/** A change of the files that has not led to anything. */
+interface Pending {
+  readonly digests: Digests;
+  failures: number;
+  /** Monotonic; infinite = not before the files change again. */
+  againAt: number;
+}
+
+/**
+ * The cloud, opened anew whenever its configuration or a file that carries its credential changes. The new one takes over once a read has proved it; until then, and
+ * while it fails, the one before goes on. Calls under way end where they began. Answers the cloud itself where nothing can change. Closing it ends the watch.
+ */
+export async function createReloadingCloud(
+  { cloud: first, config, open }: ReloadingOptions,
+  { clock, random, log: parentLog, readFile, onReload, intervalMs = 10_000 }: ReloadParts,
+): Promise<Cloud> {
+  const pathsOf = ({ files = [] }: Cloud) => [...new Set([...(config ? [config.path] : []), ...files])];
+  if (first.prove === undefined || pathsOf(first).length === 0) return first;
+  const log = parentLog.with({ cloud: first.name, scope: first.scope });
+  const closing = new AbortController();
+  const holder = createCloudHolder(first, () => {
+    closing.abort();
+    timer?.cancel();
+  });
+  /** What the one at work was opened with. */
+  let held = await firstDigests();
+  let pending: Pending | undefined;
+  let timer: Timer | undefined;
+
+  async function firstDigests(): Promise<Digests> {
+    const digests = new Map(await digestsOf(pathsOf(first), readFile));
+    // Read by whoever asked for the cloud; it may have changed since.
+    if (config) digests.set(config.path, digestOfText(config.text));
+    return digests;
+  }
+
+  async function look(): Promise<void> {
+    const now = await digestsOf([...held.keys()], readFile);
+    const changed = changedIn(held, now);
+    if (changed.length === 0) {
+      if (pending) log.info('cloud configuration is again what is at work');
+      pending = undefined;
+      return;
+    }
+    if (!pending || changedIn(pending.digests, now).length > 0) {
+      pending = { digests: now, failures: 0, againAt: Number.NEGATIVE_INFINITY };
+      log.info('cloud configuration or credential changed', { files: changed });
+    }
+    if (clock.monotonic() >= pending.againAt) await attempt(pending);
+  }
+
+  async function attempt(change: Pending): Promise<void> {
+    let next: Cloud | undefined;
+    try {
+      const opened = await open(await readConfig());
+      if ('reportOnly' in opened) throw new Error(opened.reportOnly);
+      next = opened;
+      const other = differenceTo(next);
+      if (other !== undefined) {
+        change.againAt = Number.POSITIVE_INFINITY;
+        log.error('cloud configuration needs a restart; the one before goes on', { why: other });
+        onReload(first.name, 'restart-needed');
+        return;
+      }
+      const digests = await digestsOf(pathsOf(next), readFile);
+      // Caught half replaced: what it was opened with is not known.
+      const settled = [...change.digests].every(([path, digest]) => (digests.get(path) ?? digest) === digest);
+      if (!settled) return;
+      await next.prove?.(closing.signal);
+      await proveSight(next);
+      if (closing.signal.aborted) return;
+      holder.replace(next);
+      next = undefined;
+      held = digests;
+      pending = undefined;
+      log.info('cloud configuration reloaded: the new credential is at work');
+      onReload(first.name, 'ok');
+    } catch (error) {
+      if (closing.signal.aborted) return;
+      change.failures += 1;
+      const waitMs = backoffMs(change.failures, { ...retry, random });
+      change.againAt = clock.monotonic() + waitMs;
+      const fields = { failures: change.failures, retryInMs: Math.round(waitMs), ...errorFields(error) };
+      log.warn('new cloud configuration not taken; the one before goes on', fields);
+      onReload(first.name, isCloudError(error) ? 'refused' : 'invalid');
+    } finally {
+      next?.close();
+    }
+  }
+
+  /** A credential of another account is good, and sees nothing of what the one at work sees. */
+  async function proveSight(next: Cloud): Promise<void> {
+    const refs = holder.found();
+    if (refs.length === 0) return;
+    const { signal } = closing;
+    const sees = async ({ instances }: Cloud) =>
+      [...(await instances.lookup(refs, { signal })).values()].some(({ state }) => state === 'found');
+    // Where the one at work sees them no more either, they are gone, or there is nothing to lose.
+    if ((await sees(next)) || !(await sees(holder.cloud))) return;
+    const message = 'it shows none of the instances that are found with the one at work: it may be of another account';
+    throw new CloudError({ kind: 'Forbidden', cloud: first.name, operation: 'look for known instances', message });
+  }
+
+  async function readConfig(): Promise<CloudConfigFile | undefined> {
+    if (!config) return undefined;
+    const read = await readFile(config.path);
+    return { path: config.path, text: typeof read === 'string' ? read : new TextDecoder().decode(read) };
+  }
+
+  /** Why it cannot take the place of the first. */
+  function differenceTo(next: Cloud): string | undefined {
+    if (next.scope !== first.scope) return `it reaches ${next.scope}`;
+    for (const part of ['loadBalancers', 'routes'] as const) {
+      const [had, has] = [first[part] !== undefined, next[part] !== undefined];
+      if (had !== has) return `it has ${has ? '' : 'no '}${part === 'routes' ? 'routes' : 'load balancers'}`;
+    }
+    return undefined;
+  }
+
+  function schedule(): void {
+    if (closing.signal.aborted) return;
+    timer = clock.setTimer(intervalMs, () => {
+      look()
+        .catch((error: unknown) => log.warn('cloud configuration not looked at', errorFields(error)))
+        .finally(schedule);
+    });
+  }
+  schedule();
+
+  return holder.cloud;
+}

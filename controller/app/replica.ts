@@ -1,0 +1,246 @@
+import type { Clock } from '../../common/process/clock.ts';
+import type { HealthCheck } from '../../common/process/health.ts';
+import { errorFields, type Log } from '../../common/process/log.ts';
+import type { MetricRegistry } from '../../common/process/metrics.ts';
+import type { Random } from '../../common/process/random.ts';
+import { untilAborted } from '../../common/process/until.ts';
+import { annotations, names } from '../../common/well-known.ts';
+import type { KubeApi } from '../kube/api.ts';
+import { createElector, type Elector } from '../kube/elector.ts';
+import { createEventSink } from '../kube/events.ts';
+import { createInterner } from '../kube/intern.ts';
+import { createListWatch, type ListWatch } from '../kube/list-watch.ts';
+import { createShippedObjects, type ShippedObjects } from '../kube/shipped-objects.ts';
+import { createSoleLeader } from '../kube/sole-leader.ts';
+import { type LeaderApi, leaderApi, loopApi, unwritten, writeTimeoutMs } from '../kube/write-api.ts';
+import { createBudgetKeeper } from '../model/budget-keeper.ts';
+import type { ConfiguredCloud } from '../model/configured-cloud.ts';
+import { type NodeView, unreadOfNode, viewNode } from '../model/node-view.ts';
+import { createLookups, type Lookups } from '../nodes/lookups.ts';
+import { nodeMetrics } from '../nodes/metrics.ts';
+import type { NodeContext } from '../nodes/node-context.ts';
+import { createNodeHalf, type NodeHalf } from '../nodes/node-half.ts';
+import { createReportStore } from '../reports/store.ts';
+import { together } from '../runtime/half.ts';
+import { watchPause } from '../runtime/pause.ts';
+import { createNetwork } from './network.ts';
+import type { RunOptions } from './options/run-options.ts';
+import type { ProcessMetrics } from './process-metrics.ts';
+
+export interface ReplicaParts {
+  /** Not fenced. */
+  readonly api: KubeApi;
+  readonly clouds: readonly ConfiguredCloud[];
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly registry: MetricRegistry;
+  readonly metrics: ProcessMetrics;
+  /** As it stands in the Lease. */
+  readonly identity: string;
+  readonly host: string;
+  /** How many objects a page of a list has; default as in createListWatch. */
+  readonly pageSize?: number;
+  /** This replica has begun to lead. */
+  onStartedLeading(): void;
+}
+
+export type ReplicaOptions = Pick<
+  RunOptions,
+  | 'announcedDeletionBudget'
+  | 'concurrentNodeSyncs'
+  | 'deletionBudget'
+  | 'dryRun'
+  | 'interruptionTaint'
+  | 'lease'
+  | 'loops'
+  | 'monitorPeriodMs'
+  | 'network'
+  | 'outOfServiceTaint'
+  | 'reportUrl'
+  | 'statusUpdateMs'
+>;
+
+/** Caches, election and loops of one process; no sockets and no files. */
+export interface Replica {
+  readonly elector: Elector;
+  readonly nodes: ListWatch<NodeView>;
+  readonly context: NodeContext;
+  readonly half: NodeHalf;
+  /** Fenced, whether everything is paused or not. */
+  readonly leading: LeaderApi;
+  readonly shipped: ShippedObjects;
+  readonly ready: readonly HealthCheck[];
+  /** Monotonic time of each loop's last progress, by name; empty while not leading. */
+  progress(): ReadonlyMap<string, number>;
+  /**
+   * Fills the caches, stands for election and leads until `stop` aborts; then drains, and releases the lease. Once.
+   *
+   * @throws why leading failed, after the same orderly end
+   */
+  run(stop: AbortSignal): Promise<void>;
+}
+
+/** Puts one replica together. Makes no call before `run`. */
+export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Replica {
+  const { api, clouds, clock, random, log, registry, metrics, identity } = parts;
+  const { lease, dryRun } = options;
+  const intern = createInterner();
+  const nodes = createListWatch({
+    api,
+    path: '/api/v1/nodes',
+    trim: (raw) => viewNode(raw, intern),
+    unread: unreadOfNode,
+    clock,
+    random,
+    log,
+    ...(parts.pageSize === undefined ? {} : { pageSize: parts.pageSize }),
+  });
+  const shipped = createShippedObjects({ log, missing: metrics.shippedMissing });
+  const pause = watchPause({ api, clock, random, log, shipped });
+  const reports = createReportStore(clock);
+  const lookupsByScope = new Map<string, Lookups>();
+  for (const { scope, api: cloud } of clouds) if (cloud) lookupsByScope.set(scope, createLookups({ cloud, clock }));
+  const resolver = { configured: clouds, lookupsOf: (scope: string) => lookupsByScope.get(scope) };
+
+  let terms: Promise<void> = Promise.resolve();
+  let failure: unknown;
+  const ending = new AbortController();
+  const electionOptions = {
+    api,
+    clock,
+    random,
+    log,
+    identity,
+    namespace: lease.namespace,
+    name: lease.name,
+    leaseDurationMs: lease.durationMs,
+    renewDeadlineMs: lease.renewDeadlineMs,
+    retryPeriodMs: lease.retryPeriodMs,
+    annotations: { [annotations.reportUrl]: options.reportUrl },
+    onStartedLeading(signal: AbortSignal) {
+      parts.onStartedLeading();
+      terms = pause
+        .whenSynced()
+        .then(() => leaderHalf.lead(signal))
+        .catch((error: unknown) => {
+          if (signal.aborted) return;
+          // A leader that does nothing keeps every other from acting: better to make way and be started anew.
+          log.error('leading failed', errorFields(error));
+          failure ??= error;
+          ending.abort();
+        });
+    },
+    onStoppedLeading: () => terms,
+    metrics: {
+      leading: (value: boolean) => metrics.leading.set({ name: lease.name }, value ? 1 : 0),
+      slowPath: () => metrics.slowPath.add({ name: lease.name }),
+    },
+  };
+  const elector = lease.elect ? createElector(electionOptions) : createSoleLeader(electionOptions);
+
+  const leading = leaderApi(api, elector, writeTimeoutMs(lease.durationMs));
+  const writing = loopApi(leading, pause.paused, dryRun, log);
+  const events = createEventSink({
+    api: writing,
+    clock,
+    random,
+    log,
+    component: names.controller,
+    host: parts.host,
+    onDropped: (why) => metrics.eventsDropped.add({ why }),
+  });
+  const ledger = dryRun ? unwritten(elector) : elector;
+  const { removalBudget } = options.network;
+  // One for all: they share the annotation of the Lease.
+  const budget = createBudgetKeeper(options.deletionBudget, ledger, clock, {
+    announced: options.announcedDeletionBudget,
+    member: removalBudget,
+    route: removalBudget,
+    orphan: removalBudget,
+  });
+  const network = createNetwork(
+    {
+      readApi: api,
+      api: writing,
+      fence: elector,
+      clock,
+      random,
+      log,
+      nodes,
+      resolver,
+      events,
+      registry,
+      shipped,
+      queueMetrics: metrics.queue,
+      leadership: ledger,
+      budget,
+      loops: options.loops,
+      dryRun,
+      pageSize: parts.pageSize,
+      paused: pause.paused,
+    },
+    options.network,
+  );
+  const context: NodeContext = {
+    api: writing,
+    clock,
+    random,
+    log,
+    nodes,
+    reports,
+    resolver,
+    events,
+    metrics: registry.define(nodeMetrics),
+    paused: pause.paused,
+    pausedNode: pause.pausedNode,
+    routesRun: network.routesRun,
+  };
+  const half = createNodeHalf(context, {
+    budget,
+    concurrentNodeSyncs: options.concurrentNodeSyncs,
+    monitorPeriodMs: options.monitorPeriodMs,
+    statusUpdateMs: options.statusUpdateMs,
+    outOfServiceTaint: options.outOfServiceTaint,
+    interruptionTaint: options.interruptionTaint,
+    loops: options.loops,
+    deleting: network.deleting,
+    queueMetrics: metrics.queue,
+  });
+  const leaderHalf = together([half, ...network.halves]);
+
+  async function run(stop: AbortSignal): Promise<void> {
+    if (stop.aborted) ending.abort();
+    stop.addEventListener('abort', () => ending.abort(), { once: true });
+    nodes.start();
+    network.start();
+    pause.start();
+    const electing = elector.run(ending.signal);
+    await untilAborted(ending.signal);
+    log.info('stopping: draining, then releasing the lease');
+    await electing;
+    await terms;
+    await events.stop();
+    // Each has a deadline well within the lease.
+    await leading.settled();
+    await elector.release();
+    await Promise.all([nodes.stop(), network.stop(), pause.stop()]);
+    if (failure !== undefined) throw failure;
+  }
+
+  return {
+    elector,
+    nodes,
+    context,
+    half,
+    leading,
+    shipped,
+    ready: [
+      { name: 'nodes-synced', check: () => (nodes.synced ? undefined : 'the cache of Nodes is not filled yet') },
+      { name: 'config-synced', check: () => (pause.synced() ? undefined : 'the ConfigMap has not been read yet') },
+      ...network.ready,
+    ],
+    progress: () => leaderHalf.progress(),
+    run,
+  };
+}

@@ -1,0 +1,178 @@
+import { randomUUID } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import type { Clock } from '../../common/process/clock.ts';
+import type { HealthCheck } from '../../common/process/health.ts';
+import type { Log } from '../../common/process/log.ts';
+import { createMetricRegistry, type MetricRegistry } from '../../common/process/metrics.ts';
+import type { Random } from '../../common/process/random.ts';
+import { version } from '../../common/version.ts';
+import { createKubeClient } from '../kube/client.ts';
+import { writeTimeoutMs } from '../kube/write-api.ts';
+import type { ConfiguredCloud } from '../model/configured-cloud.ts';
+import { openAttestor } from '../reports/attestation/open-attestor.ts';
+import { connectTo } from './connect.ts';
+import { type CloudSet, createCloudSet } from './open-clouds.ts';
+import { type Loops, loopNames } from './options/loops.ts';
+import type { RunOptions } from './options/run-options.ts';
+import { createProcessMetrics, type ProcessMetrics } from './process-metrics.ts';
+import { createReplica } from './replica.ts';
+import { serveReports } from './serve-reports.ts';
+import { serveSecurely } from './serve-securely.ts';
+
+export interface RunDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Aborts on SIGTERM: drain, release the lease, end. */
+  readonly stop: AbortSignal;
+}
+
+/** A loop that has not come round for this long, though nothing it waits for takes so long, is stuck. */
+const stuckMs = 120_000;
+
+/**
+ * Runs one replica until `stop` aborts. Resolves when everything has drained and the lease is free. Throws an OptionError or CloudConfigError for a configuration it cannot work with, and what the kubeconfig's
+ * reader throws.
+ *
+ * A cloud that did not tell its account at the start is report-only. When it does, everything drains and begins again with it, in this process.
+ */
+export async function runController(options: RunOptions, deps: RunDeps): Promise<void> {
+  const { clock, random, log, env, stop } = deps;
+  let metrics: ProcessMetrics | undefined;
+  const clouds = await createCloudSet(
+    options.clouds,
+    {
+      ...{ clock, random, log, env },
+      mutationTimeoutMs: writeTimeoutMs(options.lease.durationMs),
+      onCall: (call) => metrics?.onCloudCall(call),
+      onWait: (wait) => metrics?.onCloudWait(wait),
+    },
+    { readFile: (path) => readFile(path), onReload: (cloud, result) => metrics?.onReload(cloud, result) },
+  );
+  try {
+    while (!stop.aborted) {
+      const registry = createMetricRegistry();
+      metrics = createProcessMetrics(registry);
+      const parts = { registry, metrics, clouds: clouds.current() };
+      await untilChanged(clouds, stop, (ended) => runReplica(options, { ...deps, stop: ended }, parts));
+      if (!stop.aborted) log.info('another cloud has told its account: beginning again with it');
+    }
+  } finally {
+    clouds.close();
+  }
+}
+
+/** Runs until the clouds change, or `stop` aborts. Throws what running throws, or why the clouds cannot be worked with any more. */
+async function untilChanged(
+  clouds: CloudSet,
+  stop: AbortSignal,
+  run: (ended: AbortSignal) => Promise<void>,
+): Promise<void> {
+  const ending = new AbortController();
+  const ended = AbortSignal.any([stop, ending.signal]);
+  const changing = clouds.untilKnown(ended).finally(() => ending.abort());
+  const running = run(ended).finally(() => ending.abort());
+  const failed = (await Promise.allSettled([running, changing])).find((one) => one.status === 'rejected');
+  if (failed) throw failed.reason;
+}
+
+interface ReplicaRun {
+  readonly registry: MetricRegistry;
+  readonly metrics: ProcessMetrics;
+  readonly clouds: readonly ConfiguredCloud[];
+}
+
+async function runReplica(
+  options: RunOptions,
+  { clock, random, log, env, stop }: RunDeps,
+  { registry, metrics, clouds }: ReplicaRun,
+): Promise<void> {
+  metrics.buildInfo.set({ version }, 1);
+  const connection = await connectTo(options.kubeconfig, { clock, log, env });
+  const client = createKubeClient({ config: connection, clock, log, onCall: metrics.onApiCall });
+  const host = hostname();
+  const identity = `${host}_${randomUUID()}`;
+  const replica = createReplica(
+    {
+      api: client.api,
+      clouds,
+      clock,
+      random,
+      log,
+      registry,
+      metrics,
+      identity,
+      host,
+      onStartedLeading: () => service?.wake(),
+    },
+    options,
+  );
+  const { nodes } = replica;
+  const attestor = openAttestor({
+    ...{ clock, log, registry, clouds, nodes },
+    trust: options.trust,
+    reports: replica.context.reports,
+  });
+  // The report API writes its certificates and who the replicas are, which a dry run must not.
+  const service = options.dryRun
+    ? undefined
+    : serveReports(
+        replica.context,
+        {
+          api: client.api,
+          fencedApi: replica.leading,
+          leadership: replica.elector,
+          nodes,
+          half: replica.half,
+          attestor,
+          registry,
+          shipped: replica.shipped,
+        },
+        { ...options.reports, url: options.reportUrl, identity },
+      );
+  if (options.dryRun) log.info('dry run: nothing but the Lease is written, and no reports are taken');
+
+  const live: HealthCheck[] = [
+    {
+      name: 'loops',
+      check() {
+        for (const [loop, at] of replica.progress()) {
+          const age = clock.monotonic() - at;
+          if (age > stuckMs) return `${loop} has not come round for ${Math.round(age / 1000)} s`;
+        }
+        return undefined;
+      },
+    },
+  ];
+  metrics.reportApi.collect(() =>
+    metrics.reportApi.set(service !== undefined && service.problem() === undefined ? 1 : 0),
+  );
+  metrics.loopAge.collect(() => {
+    for (const [loop, at] of replica.progress()) metrics.loopAge.set({ loop }, (clock.monotonic() - at) / 1000);
+    metrics.cacheAge.set({ resource: 'nodes' }, nodes.stalenessMs() / 1000);
+  });
+  for (const [loop, name] of Object.entries(loopNames)) {
+    const runs = options.loops[loop as keyof Loops];
+    metrics.loops.set({ name, manager: 'cloud-controller-manager' }, runs ? 1 : 0);
+  }
+  const secure = await serveSecurely(options.secure, {
+    api: client.api,
+    clock,
+    log,
+    live,
+    ready: replica.ready,
+    registry,
+    configz: () => options.shown,
+  });
+
+  log.info('started', { version, identity, clouds: clouds.map(({ scope }) => scope) });
+  try {
+    await replica.run(stop);
+  } finally {
+    await Promise.all([service?.stop(), secure?.close()]);
+    client.close();
+    log.info('stopped');
+  }
+}

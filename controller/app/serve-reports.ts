@@ -1,0 +1,144 @@
+import { readFile } from 'node:fs/promises';
+import { sleep } from '../../common/process/clock.ts';
+import type { MetricRegistry } from '../../common/process/metrics.ts';
+import type { KubeApi } from '../kube/api.ts';
+import type { Leadership } from '../kube/leadership.ts';
+import type { ShippedObjects } from '../kube/shipped-objects.ts';
+import type { NodeContext } from '../nodes/node-context.ts';
+import type { NodeHalf, NodeInformer } from '../nodes/node-half.ts';
+import type { Attestor } from '../reports/attestation/attestor.ts';
+import { createSelfManagedKeeper } from '../reports/certificates/keeper.ts';
+import { createOwnFilesKeeper } from '../reports/certificates/own-files.ts';
+import { createReplicaDirectory } from '../reports/certificates/urls.ts';
+import { createIdentity } from '../reports/identity.ts';
+import { createLiveNodeUid } from '../reports/live-node-uid.ts';
+import { createReportMetrics } from '../reports/metrics.ts';
+import { createReportServer, type ReportServer } from '../reports/server.ts';
+import type { ServingCredentials } from './serving/credentials.ts';
+import type { ListenAddress } from './serving/listen-address.ts';
+import type { TlsPolicy } from './serving/tls-policy.ts';
+
+export interface ServeReportsOptions {
+  readonly address: ListenAddress;
+  /** `https://host:port` under which agents reach this replica. */
+  readonly url: string;
+  readonly identity: string;
+  readonly audience: string;
+  readonly serviceAccount: { readonly namespace: string; readonly name: string };
+  /** Own certificate files; undefined = self-managed. */
+  readonly files: { readonly certFile: string; readonly keyFile: string } | undefined;
+  readonly tls?: TlsPolicy | undefined;
+}
+
+export interface ReportService {
+  /** Why no reports can be taken yet; undefined once they are. */
+  problem(): string | undefined;
+  /** Has certificates and URLs looked after now: this replica has begun to lead. */
+  wake(): void;
+  stop(): Promise<void>;
+}
+
+/**
+ * Serves the report API from the moment there are credentials for it, on leader and standbys alike. Returns at once; until then `problem` says why.
+ *
+ * @param api not fenced: reviews are asked for and replicas announce themselves whether they lead or not
+ * @param fencedApi for what only the leader writes
+ */
+export function serveReports(
+  context: Pick<NodeContext, 'clock' | 'log' | 'reports'>,
+  parts: {
+    readonly api: KubeApi;
+    readonly fencedApi: KubeApi;
+    readonly leadership: Leadership;
+    readonly nodes: NodeInformer;
+    readonly half: NodeHalf;
+    readonly attestor?: Attestor | undefined;
+    readonly registry: MetricRegistry;
+    readonly shipped: ShippedObjects;
+  },
+  options: ServeReportsOptions,
+): ReportService {
+  const { clock, log, reports } = context;
+  const { api, fencedApi, leadership, nodes, shipped } = parts;
+  const metrics = createReportMetrics(parts.registry);
+  let server: ReportServer | undefined;
+  let waiting: string | undefined = 'no serving certificate yet';
+  const stopping = new AbortController();
+
+  const directory = createReplicaDirectory({ api, fencedApi, clock, identity: options.identity, url: options.url });
+  const keeping = {
+    api,
+    fencedApi,
+    leadership,
+    clock,
+    log,
+    directory,
+    shipped,
+    onCredentials: (credentials: ServingCredentials) => server?.reload(credentials),
+  };
+  const keeper = options.files
+    ? createOwnFilesKeeper({ ...keeping, files: options.files, readFile: (path) => readFile(path, 'utf8') })
+    : createSelfManagedKeeper(keeping);
+
+  async function open(): Promise<void> {
+    const credentials = await keeper.start();
+    const identity = createIdentity({
+      api,
+      clock,
+      audience: options.audience,
+      serviceAccount: options.serviceAccount,
+      liveNodeUid: createLiveNodeUid({ api, nodes }),
+      onReview: (outcome) => metrics.review(outcome),
+    });
+    const opened = await createReportServer({
+      clock,
+      log,
+      metrics,
+      credentials,
+      identity,
+      store: reports,
+      attestor: parts.attestor,
+      leadership,
+      status: parts.half.status,
+      fleetSize: () => nodes.size,
+      tls: options.tls,
+    });
+    if (stopping.signal.aborted) return opened.close();
+    server = opened;
+    const port = await listenPatiently(opened);
+    if (port === undefined) return;
+    waiting = undefined;
+    log.info('taking reports', { port, url: options.url });
+  }
+
+  /** The port may be held by a replica that is on its way out. Undefined when stopped meanwhile. */
+  async function listenPatiently(opened: ReportServer): Promise<number | undefined> {
+    for (let tries = 1; !stopping.signal.aborted; tries += 1) {
+      try {
+        return await opened.listen(options.address);
+      } catch (error) {
+        waiting = error instanceof Error ? error.message : String(error);
+        log.error('no reports can be taken; trying again', { error: waiting, tries });
+        await sleep(clock, Math.min(30_000, 1000 * 2 ** Math.min(tries, 10)), stopping.signal).catch(() => {});
+      }
+    }
+    return undefined;
+  }
+
+  const opening = open().catch((error: unknown) => {
+    if (stopping.signal.aborted) return;
+    waiting = error instanceof Error ? error.message : String(error);
+    log.error('no reports can be taken', { error: waiting });
+  });
+
+  return {
+    problem: () => waiting,
+    wake: () => keeper.wake(),
+    async stop() {
+      stopping.abort();
+      await keeper.stop();
+      await server?.close();
+      await opening;
+    },
+  };
+}

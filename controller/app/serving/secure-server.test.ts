@@ -1,0 +1,216 @@
+import assert from 'node:assert/strict';
+import { connect, type Socket } from 'node:net';
+import { afterEach, before, beforeEach, describe, it } from 'node:test';
+import { silentLog } from '../../../common/process/log.ts';
+import { createMetricRegistry } from '../../../common/process/metrics.ts';
+import { type FakeClock, fakeClock } from '../../../common/testing/fake-clock.ts';
+import { type KubeApi, type KubeCall, KubeError } from '../../kube/api.ts';
+import { type Authority, issueAuthority, issueServing } from '../../reports/certificates/ca.ts';
+import { ask, type TestAnswer } from '../../reports/testing/https-client.ts';
+import type { ServingCredentials } from './credentials.ts';
+import { createSecureServer, type SecureServer, type SecureServerOptions } from './secure-server.ts';
+
+const hour = 3_600_000;
+
+interface ReviewBody {
+  readonly spec: { readonly token?: string; readonly user?: string; readonly nonResourceAttributes?: unknown };
+}
+
+describe('the secure port', () => {
+  let authority: Authority;
+  let credentials: ServingCredentials;
+  let clock: FakeClock;
+  let calls: KubeCall[];
+  let allowed: Set<string>;
+  let outage: boolean;
+  let problem: string | undefined;
+  let server: SecureServer;
+  let port: number;
+  let hold: Promise<void>;
+
+  /** Knows the tokens `of-NAME`, and who may get anything. */
+  const api: KubeApi = {
+    async call<T>(call: KubeCall): Promise<T> {
+      calls.push(call);
+      await hold;
+      if (outage) throw new KubeError({ status: 0, reason: 'Unreachable', message: 'refused' });
+      const { spec } = call.body as ReviewBody;
+      if (call.path.endsWith('/tokenreviews')) {
+        const name = /^of-(.+)$/.exec(spec.token ?? '')?.[1];
+        const groups = name === 'root' ? ['system:masters'] : ['system:authenticated'];
+        const status = name
+          ? { authenticated: true, user: { username: name, groups } }
+          : { user: {}, error: 'invalid bearer token' };
+        return { status } as T;
+      }
+      return { status: { allowed: allowed.has(spec.user ?? '') } } as T;
+    },
+    watch: () => Promise.reject(new Error('nothing to watch')),
+  };
+
+  before(async () => {
+    const validity = { notBefore: Date.now() - hour, notAfter: Date.now() + hour };
+    authority = await issueAuthority(validity);
+    credentials = await issueServing(authority, ['localhost'], validity);
+  });
+
+  beforeEach(async () => {
+    clock = fakeClock();
+    calls = [];
+    allowed = new Set(['prometheus']);
+    outage = false;
+    problem = undefined;
+    hold = Promise.resolve();
+    port = await open({});
+  });
+  afterEach(() => server.close());
+
+  async function open(changes: Partial<SecureServerOptions>): Promise<number> {
+    server = createSecureServer({
+      clock,
+      log: silentLog,
+      api,
+      credentials,
+      live: [{ name: 'loops', check: () => problem }],
+      ready: [{ name: 'caches', check: () => 'nodes not synced' }],
+      metrics: createMetricRegistry(),
+      configz: () => ({ reportAddress: ':10270' }),
+      ...changes,
+    });
+    return server.listen({ host: '127.0.0.1', port: 0 });
+  }
+
+  const kinds = () => calls.map(({ path }) => path.slice(path.lastIndexOf('/') + 1));
+
+  function get(path: string, token?: string, method = 'GET'): Promise<TestAnswer> {
+    const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    return ask({ port, ca: authority.cert, servername: 'localhost', path, method, headers });
+  }
+
+  it('tells anybody how it is, without asking the API server', async () => {
+    assert.deepEqual([(await get('/livez')).text, (await get('/healthz')).status], ['ok', 200]);
+    assert.match((await get('/livez?verbose')).text, /\[\+\]loops ok\nlivez check passed/);
+    const ready = await get('/readyz');
+    assert.deepEqual([ready.status, /nodes not synced/.test(ready.text)], [500, true]);
+    problem = 'stuck';
+    assert.equal((await get('/livez')).status, 500);
+    assert.equal(calls.length, 0);
+  });
+
+  it('shows metrics and configuration to whom the API server allows it', async () => {
+    assert.equal((await get('/metrics', 'of-prometheus')).status, 200);
+    assert.deepEqual((await get('/configz', 'of-prometheus')).json, { reportAddress: ':10270' });
+    const review = calls.find(({ path }) => path.endsWith('/subjectaccessreviews'))?.body as ReviewBody;
+    assert.deepEqual(review.spec.nonResourceAttributes, { path: '/metrics', verb: 'get' });
+  });
+
+  it('answers 401 to a token nobody knows and 403 to everybody else, as Kubernetes does', async () => {
+    const unknown = await get('/metrics', 'nonsense');
+    assert.deepEqual([unknown.status, (unknown.json as { reason: string }).reason], [401, 'Unauthorized']);
+    const someone = await get('/metrics', 'of-someone');
+    const { kind, reason, code, message } = someone.json as Record<string, unknown>;
+    assert.deepEqual([someone.status, kind, reason, code], [403, 'Status', 'Forbidden', 403]);
+    assert.equal(message, 'forbidden: User "someone" cannot get path "/metrics"');
+    const nobody = await get('/configz');
+    assert.equal(nobody.status, 403);
+    assert.match(nobody.text, /system:anonymous/);
+  });
+
+  it('lets system:masters in without asking for their right', async () => {
+    assert.equal((await get('/metrics', 'of-root')).status, 200);
+    assert.equal(calls.length, 1);
+  });
+
+  it('keeps verdicts for ten seconds', async () => {
+    await get('/metrics', 'of-prometheus');
+    await get('/metrics', 'of-prometheus');
+    assert.equal(calls.length, 2);
+    allowed.clear();
+    await clock.advance(10_000);
+    assert.equal((await get('/metrics', 'of-prometheus')).status, 403);
+    assert.equal(calls.length, 4);
+  });
+
+  it('asks the API server once for many who ask the same at once', async () => {
+    await Promise.all(Array.from({ length: 10 }, () => get('/metrics', 'of-prometheus')));
+    assert.equal(calls.length, 2);
+  });
+
+  it('keeps verdicts as long as the flags say', async () => {
+    await server.close();
+    port = await open({ accessTimes: { tokenMs: 1_000, authorizedMs: 3_000, unauthorizedMs: 0 } });
+    await get('/metrics', 'of-prometheus');
+    await clock.advance(1_000);
+    await get('/metrics', 'of-prometheus');
+    assert.deepEqual(kinds(), ['tokenreviews', 'subjectaccessreviews', 'tokenreviews']);
+    allowed.clear();
+    await clock.advance(2_000);
+    assert.equal((await get('/metrics', 'of-prometheus')).status, 403);
+    allowed.add('prometheus');
+    assert.equal((await get('/metrics', 'of-prometheus')).status, 200);
+  });
+
+  it('asks the API server seldom about tokens that prove nothing, and goes on serving those that did', async () => {
+    assert.equal((await get('/metrics', 'of-prometheus')).status, 200);
+    const answers = await Promise.all(Array.from({ length: 200 }, (_, n) => get('/metrics', `random-${n}`)));
+    const statuses = new Map(answers.map(({ status, headers }) => [status, headers['retry-after']]));
+    assert.deepEqual([...statuses.keys()].sort(), [401, 429]);
+    assert.ok(Number(statuses.get(429)) >= 1);
+    assert.ok(calls.length <= 12, `${calls.length} calls`);
+    await clock.advance(10_000);
+    await Promise.all(Array.from({ length: 200 }, (_, n) => get('/metrics', `other-${n}`)));
+    assert.equal((await get('/metrics', 'of-prometheus')).status, 200, 'known, though its verdict is too old');
+    assert.ok(calls.length <= 24, `${calls.length} calls`);
+  });
+
+  it('has at most two questions of unproved clients under way at once', async () => {
+    let release = () => {};
+    hold = new Promise((resolve) => {
+      release = resolve;
+    });
+    const asked = Array.from({ length: 8 }, (_, n) => get('/metrics', `random-${n}`));
+    while (calls.length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.equal((await get('/livez')).status, 200);
+    assert.equal(calls.length, 2);
+    release();
+    for (const { status } of await Promise.all(asked)) assert.equal(status, 401);
+  });
+
+  it('answers probes while one address holds many silent connections', async () => {
+    const silent = await Promise.all(
+      Array.from(
+        { length: 300 },
+        () =>
+          new Promise<Socket>((resolve) => {
+            const socket: Socket = connect({ host: '127.0.0.1', port }, () => resolve(socket));
+            socket.on('error', () => {});
+          }),
+      ),
+    );
+    for (let n = 0; n < 24; n += 1) assert.equal((await get(n % 2 === 0 ? '/livez?verbose' : '/livez')).status, 200);
+    for (const socket of silent) socket.destroy();
+  });
+
+  it('shows nothing while the API server cannot be asked, and asks again', async () => {
+    outage = true;
+    assert.equal((await get('/metrics', 'of-prometheus')).status, 503);
+    outage = false;
+    assert.equal((await get('/metrics', 'of-prometheus')).status, 200);
+  });
+
+  it('serves nothing else and changes nothing', async () => {
+    assert.deepEqual([(await get('/')).status, (await get('/metrics/', 'of-prometheus')).status], [404, 404]);
+    assert.equal((await get('/metrics', 'of-prometheus', 'DELETE')).status, 405);
+    const head = await get('/livez', undefined, 'HEAD');
+    assert.deepEqual([head.status, head.text], [200, '']);
+  });
+
+  it('serves a new certificate to the next connection', async () => {
+    const validity = { notBefore: Date.now() - hour, notAfter: Date.now() + hour };
+    const next = await issueAuthority(validity);
+    server.reload(await issueServing(next, ['localhost'], validity));
+    await assert.rejects(get('/livez'));
+    const answer = await ask({ port, ca: next.cert, servername: 'localhost', path: '/livez' });
+    assert.equal(answer.status, 200);
+  });
+});

@@ -1,0 +1,43 @@
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../../../common/process/clock.ts';
+
+/** What an API server said, by what it was asked. */
+export interface Verdicts<V> {
+  /** The kept verdict while it holds; else what `load` answers. Callers that ask the same at once share one call. A failure is not kept. */
+  get(key: string, load: () => Promise<V>): Promise<V>;
+}
+
+/**
+ * @param keepMs how long a verdict holds
+ * @param max how many are kept, those used last
+ */
+export function createVerdicts<V extends NonNullable<unknown>>(
+  clock: Pick<Clock, 'monotonic'>,
+  keepMs: (verdict: V) => number,
+  max: number,
+): Verdicts<V> {
+  const kept = new LRUCache<string, { readonly verdict: V; readonly until: number }>({ max });
+  const underWay = new Map<string, Promise<V>>();
+
+  async function fresh(key: string, load: () => Promise<V>): Promise<V> {
+    try {
+      const verdict = await load();
+      kept.set(key, { verdict, until: clock.monotonic() + keepMs(verdict) });
+      return verdict;
+    } finally {
+      underWay.delete(key);
+    }
+  }
+
+  return {
+    async get(key, load) {
+      const held = kept.get(key);
+      if (held && clock.monotonic() < held.until) return held.verdict;
+      const shared = underWay.get(key);
+      if (shared) return shared;
+      const asked = fresh(key, load);
+      underWay.set(key, asked);
+      return asked;
+    },
+  };
+}

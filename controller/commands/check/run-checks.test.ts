@@ -1,0 +1,131 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { permissions } from '../../app/permissions.ts';
+import { type Cloud, type Lookup, refKey } from '../../clouds/cloud.ts';
+import { type KubeApi, type KubeCall, KubeError } from '../../kube/api.ts';
+import type { ConfiguredCloud } from '../../model/configured-cloud.ts';
+import { exampleInstance } from '../../model/testing/example-instance.ts';
+import { runChecks } from './run-checks.ts';
+
+const node = (name: string, providerID: string, ready: string) => ({
+  metadata: { name, uid: name, resourceVersion: '1' },
+  spec: { providerID },
+  status: { conditions: [{ type: 'Ready', status: ready, reason: '', message: '' }] },
+});
+
+function apiWith(nodes: readonly object[]): KubeApi {
+  const answers: Readonly<Record<string, unknown>> = {
+    '/version': { gitVersion: 'v1.36.2' },
+    '/api/v1/nodes': { items: nodes },
+  };
+  return {
+    call: async <T>({ path }: KubeCall) => (answers[path] ?? { status: { allowed: true } }) as T,
+    watch: async () => {},
+  };
+}
+
+function cloudWith(lookup: (providerID: string) => Lookup): ConfiguredCloud {
+  const api: Cloud = {
+    name: 'simulated',
+    scope: 'http://cloud/demo/sim-1',
+    account: 'demo',
+    accepts: (providerID) => providerID.startsWith('simulated://'),
+    instances: {
+      batchSize: 10,
+      lookup: async (refs) => new Map(refs.map((ref) => [refKey(ref), lookup(refKey(ref))])),
+    },
+    check: async () => [{ name: 'credential', ok: true, message: 'good' }],
+    close: () => {},
+  };
+  return { name: api.name, scope: api.scope, accepts: api.accepts, selector: undefined, api };
+}
+
+const found: Lookup = { state: 'found', instance: exampleInstance(), power: 'running', request: 'id' };
+const { signal } = new AbortController();
+
+async function sightOf(nodes: readonly object[], lookup: (providerID: string) => Lookup) {
+  const lines = await runChecks(apiWith(nodes), [cloudWith(lookup)], permissions, signal);
+  return lines.find(({ name }) => name === 'living nodes');
+}
+
+describe('check', () => {
+  it('fails when the cloud shows none of the instances of Ready Nodes', async () => {
+    const nodes = [node('a', 'simulated://sim-1/i-1', 'True'), node('b', 'simulated://sim-1/i-2', 'True')];
+    const line = await sightOf(nodes, () => ({ state: 'absent' }));
+    assert.equal(line?.ok, false);
+    assert.match(line?.message ?? '', /2 Ready Nodes.*another project/);
+  });
+
+  it('is content with one that shows', async () => {
+    const nodes = [node('a', 'simulated://sim-1/i-1', 'True'), node('b', 'simulated://sim-1/i-2', 'True')];
+    const line = await sightOf(nodes, (id) => (id.endsWith('i-2') ? found : { state: 'absent' }));
+    assert.equal(line?.ok, true);
+    assert.match(line?.message ?? '', /Node b/);
+  });
+
+  it('does not judge by Nodes that may be gone, or that are of another cloud', async () => {
+    const nodes = [node('a', 'simulated://sim-1/i-1', 'Unknown'), node('b', 'aws:///z/i-0', 'True')];
+    assert.equal(await sightOf(nodes, () => ({ state: 'absent' })), undefined);
+  });
+});
+
+describe('the objects that the controller may not create', () => {
+  const apiWithout = (missing: string): KubeApi => ({
+    ...apiWith([]),
+    call: async <T>(call: KubeCall) => {
+      if (!call.path.endsWith(missing)) return apiWith([]).call<T>(call);
+      throw new KubeError({ status: 404, reason: 'NotFound', message: `GET ${call.path}: 404` });
+    },
+  });
+  const failed = async (missing: string, asked = permissions) =>
+    (await runChecks(apiWithout(missing), [], asked, signal)).filter(({ ok }) => !ok);
+
+  it('are there, or the check fails with the command that restores the missing one', async () => {
+    assert.deepEqual(await failed('/nothing'), []);
+    const [line, ...others] = await failed('/secrets/mooring-ca');
+    assert.deepEqual([line?.name, others], ['Secret mooring-ca', []]);
+    assert.match(line?.message ?? '', /kubectl -n kube-system create secret generic mooring-ca/);
+  });
+
+  it('are asked for where a loop that runs needs them', async () => {
+    assert.equal((await failed('/configmaps/mooring-routes')).length, 1);
+    const withoutRoutes = permissions.filter(({ name }) => name !== 'mooring-routes');
+    assert.deepEqual(await failed('/configmaps/mooring-routes', withoutRoutes), []);
+  });
+});
+
+describe('a right that could not be asked for', () => {
+  const failing = (status: number, why: string): KubeApi => ({
+    ...apiWith([]),
+    call: async <T>({ path }: KubeCall) => {
+      if (path === '/version') return { gitVersion: 'v1.36.2' } as T;
+      if (path === '/api/v1/nodes') return { items: [] } as T;
+      throw new KubeError({ status, reason: why, message: `POST ${path}: ${status} ${why}` });
+    },
+  });
+
+  it('is told with the failure, and not as one that the rules withhold', async () => {
+    const lines = (await runChecks(failing(500, 'InternalError'), [], permissions, signal)).slice(1);
+    assert.ok(lines.length > 5);
+    for (const { ok, message } of lines) {
+      assert.equal(ok, false);
+      assert.match(message, /^cannot be told: POST .*500 InternalError; needed for: /);
+      assert.doesNotMatch(message, /RBAC/);
+    }
+  });
+});
+
+describe('an API server that does not take the credential', () => {
+  it('is told from one that cannot be reached', async () => {
+    const refusing = (status: number): KubeApi => ({
+      watch: async () => {},
+      call: async ({ path }) => {
+        throw new KubeError({ status, reason: 'x', message: `GET ${path}: ${status}` });
+      },
+    });
+    const message = async (status: number) =>
+      (await runChecks(refusing(status), [], permissions, signal))[0]?.message ?? '';
+    assert.match(await message(401), /GET \/version: 401\. The API server answers and does not take the credential/);
+    assert.doesNotMatch(await message(503), /credential/);
+  });
+});

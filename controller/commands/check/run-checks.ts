@@ -1,0 +1,193 @@
+import { errorFields } from '../../../common/process/log.ts';
+import { names } from '../../../common/well-known.ts';
+import { type Permission, resourceOf } from '../../app/permissions.ts';
+import { type CheckResult, type InstanceRef, refKey } from '../../clouds/cloud.ts';
+import { isKubeError, isNotFound, type KubeApi } from '../../kube/api.ts';
+import { createShippedObjects, shippedObjects } from '../../kube/shipped-objects.ts';
+import type { ConfiguredCloud } from '../../model/configured-cloud.ts';
+import { type NodeView, readiness, viewNode } from '../../model/node-view.ts';
+
+/** One line of what `check` proved. */
+export interface CheckLine extends CheckResult {
+  /** `kubernetes`, or the cloud's scope. */
+  readonly of: string;
+}
+
+/** Of which the Ready ones of each cloud are picked. */
+const maxNodes = 500;
+const maxLookups = 5;
+
+interface AccessAnswer {
+  readonly status?: { readonly allowed?: boolean };
+}
+
+/**
+ * Proves that the cluster lets us do what we must, and that each cloud is reachable with a credential that suffices.
+ * Changes nothing. Never throws for a refusal.
+ *
+ * @param permissions what a run with the same flags uses
+ */
+export async function runChecks(
+  api: KubeApi,
+  clouds: readonly ConfiguredCloud[],
+  permissions: readonly Permission[],
+  signal: AbortSignal,
+): Promise<CheckLine[]> {
+  const reachable = await checkServer(api);
+  const nodes = reachable.ok ? await readyNodes(api) : [];
+  const [rights, shipped, ...perCloud] = await Promise.all([
+    reachable.ok ? checkRights(api, permissions) : Promise.resolve([]),
+    reachable.ok ? checkShipped(api, permissions) : Promise.resolve([]),
+    ...clouds.map(async (cloud) => [...(await checkCloud(cloud, signal)), ...(await checkSight(cloud, nodes, signal))]),
+  ]);
+  return [reachable, ...rights, ...shipped, ...perCloud.flat()];
+}
+
+/** Some of them; none where they may not be read, which is told among the rights. */
+async function readyNodes(api: KubeApi): Promise<NodeView[]> {
+  try {
+    const { items = [] } = await api.call<{ readonly items?: readonly unknown[] }>({
+      verb: 'list',
+      path: '/api/v1/nodes',
+      query: { limit: String(maxNodes) },
+    });
+    return items.map((raw) => viewNode(raw)).filter((node) => readiness(node) === 'True');
+  } catch {
+    return [];
+  }
+}
+
+/** Whether the cloud shows what is certainly there: a credential of another project is good, and sees nothing. */
+async function checkSight(
+  { scope, api: cloud, accepts }: ConfiguredCloud,
+  nodes: readonly NodeView[],
+  signal: AbortSignal,
+): Promise<CheckLine[]> {
+  const alive = nodes.filter(({ providerID }) => providerID !== '' && accepts(providerID)).slice(0, maxLookups);
+  if (cloud === undefined || alive.length === 0) return [];
+  const refs = alive.map(({ providerID }): InstanceRef => ({ by: 'providerID', providerID }));
+  const answers = await cloud.instances.lookup(refs, { signal });
+  const line = (ok: boolean, message: string) => [{ of: scope, name: 'living nodes', ok, message }];
+  const seen = alive.find((_, at) => answers.get(refKey(refs[at]!))?.state === 'found');
+  if (seen) return line(true, `the instance of Node ${seen.name}, which is Ready, is found`);
+  const { name, providerID } = alive[0]!;
+  const answer = answers.get(refKey(refs[0]!));
+  // Told by the cloud's own checks.
+  if (answer?.state === 'unknown' && answer.error.kind !== 'NotFound') return [];
+  const message = `no instance of ${alive.length} Ready Nodes is found, such as ${name} (${providerID}): the credential may be of another project or account`;
+  return line(false, message);
+}
+
+async function checkServer(api: KubeApi): Promise<CheckLine> {
+  try {
+    const { gitVersion } = await api.call<{ readonly gitVersion?: string }>({ verb: 'get', path: '/version' });
+    return { of: 'kubernetes', name: 'reachable', ok: true, message: `version ${gitVersion ?? 'unknown'}` };
+  } catch (error) {
+    const refused = isKubeError(error) && error.status === 401;
+    const hint = refused ? '. The API server answers and does not take the credential' : '';
+    return { of: 'kubernetes', name: 'reachable', ok: false, message: `${errorFields(error)['error']}${hint}` };
+  }
+}
+
+async function checkRights(api: KubeApi, permissions: readonly Permission[]): Promise<CheckLine[]> {
+  const wanted = permissions.flatMap((permission) => permission.verbs.map((verb) => ({ permission, verb })));
+  const answers = await Promise.all(wanted.map(({ permission, verb }) => mayI(api, permission, verb)));
+  return permissions.map((permission) => {
+    const own = wanted.flatMap((each, at) =>
+      each.permission === permission ? [{ ...each, answer: answers[at]! }] : [],
+    );
+    const where = `${permission.resource}${permission.name ? `/${permission.name}` : ''}${permission.namespace ? ` in ${permission.namespace}` : ''}`;
+    return {
+      of: 'kubernetes',
+      name: `${permission.verbs.join(',')} ${where}`,
+      ok: own.every(({ answer }) => answer === 'allowed'),
+      message: messageOf(permission, own),
+    };
+  });
+}
+
+/**
+ * Whether the objects are there that the controller may not create. One that may not be read is told among the
+ * rights.
+ */
+async function checkShipped(api: KubeApi, permissions: readonly Permission[]): Promise<CheckLine[]> {
+  const used = Object.values(shippedObjects).filter((object) =>
+    permissions.some(({ resource, name }) => resource === resourceOf(object) && name === object.name),
+  );
+  const lines = await Promise.all(
+    used.map(async (object): Promise<CheckLine[]> => {
+      const line = { of: 'kubernetes', name: `${object.kind} ${object.name}` };
+      const path = `/api/v1/namespaces/${names.namespace}/${resourceOf(object)}/${object.name}`;
+      try {
+        await createShippedObjects().use(object, () => api.call({ verb: 'get', path, answer: 'metadata' }));
+        return [{ ...line, ok: true, message: 'is there' }];
+      } catch (error) {
+        return isNotFound(error) ? [{ ...line, ok: false, message: String(errorFields(error)['error']) }] : [];
+      }
+    }),
+  );
+  return lines.flat();
+}
+
+function messageOf({ why }: Permission, own: readonly { readonly verb: string; readonly answer: Access }[]): string {
+  for (const { answer } of own)
+    if (typeof answer === 'object') return `cannot be told: ${answer.fault}; needed for: ${why}`;
+  const denied = own.flatMap(({ verb, answer }) => (answer === 'denied' ? [verb] : []));
+  if (denied.length === 0) return why;
+  return `may not ${denied.join(', ')}; needed for: ${why}. Apply the manifests' RBAC rules`;
+}
+
+/** What the API server says to one right; with a fault it said nothing. */
+type Access = 'allowed' | 'denied' | { readonly fault: string };
+
+async function mayI(api: KubeApi, permission: Permission, verb: string): Promise<Access> {
+  const [resource, subresource] = permission.resource.split('/');
+  const body = {
+    apiVersion: 'authorization.k8s.io/v1',
+    kind: 'SelfSubjectAccessReview',
+    spec: {
+      resourceAttributes: {
+        group: permission.group,
+        resource,
+        verb,
+        ...(subresource === undefined ? {} : { subresource }),
+        ...(permission.namespace === undefined ? {} : { namespace: permission.namespace }),
+        ...(permission.name === undefined ? {} : { name: permission.name }),
+      },
+    },
+  };
+  try {
+    const answer = await api.call<AccessAnswer>({
+      verb: 'create',
+      path: '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews',
+      body,
+    });
+    return answer.status?.allowed === true ? 'allowed' : 'denied';
+  } catch (error) {
+    return { fault: String(errorFields(error)['error']) };
+  }
+}
+
+async function checkCloud(cloud: ConfiguredCloud, signal: AbortSignal): Promise<CheckLine[]> {
+  if (cloud.unidentified?.opened !== undefined) return checkUnidentified(cloud, cloud.unidentified, signal);
+  if (cloud.api === undefined) {
+    const message = 'report-only: nodes are initialised from proved reports, and none is ever deleted';
+    return [{ of: cloud.scope, name: 'credential', ok: true, message }];
+  }
+  try {
+    return (await cloud.api.check(signal)).map((result) => ({ of: cloud.scope, ...result }));
+  } catch (error) {
+    return [{ of: cloud.scope, name: 'check', ok: false, message: String(errorFields(error)['error']) }];
+  }
+}
+
+/** What its own checks say of the credential, and that a run would be report-only with it. */
+async function checkUnidentified(
+  { scope }: ConfiguredCloud,
+  { why, opened }: NonNullable<ConfiguredCloud['unidentified']>,
+  signal: AbortSignal,
+): Promise<CheckLine[]> {
+  const results = opened === undefined ? [] : await opened.check(signal).catch(() => []);
+  const message = `${why}; report-only until the cloud tells the account of the credential`;
+  return [...results, { name: 'account', ok: false, message }].map((result) => ({ of: scope, ...result }));
+}

@@ -1,0 +1,31 @@
+import assert from 'node:assert/strict';
+import { it } from 'node:test';
+import { systemClock } from '../../../common/process/clock.ts';
+import { runProgram } from '../../../common/process/program.ts';
+import { controllerProgram } from '../../app/program.ts';
+
+const { signal } = new AbortController();
+const program = controllerProgram({ clock: systemClock(), random: Math.random, signal, ask: async () => undefined });
+
+for (const [operands, message] of [
+  [['pod', 'x'], 'KIND: "pod", expected node or service'],
+  [['', 'x'], 'KIND: "", expected node or service'],
+  [['node', ''], 'NAME: "", expected the name of a Node'],
+  [['node', 'default/a'], 'NAME: "default/a", expected the name of a Node'],
+  [['service', 'web'], 'NAME: "web", expected NAMESPACE/NAME of a Service'],
+  [['service', 'a/b/c'], 'NAME: "a/b/c", expected NAMESPACE/NAME of a Service'],
+  [['service', '/b'], 'NAME: "/b", expected NAMESPACE/NAME of a Service'],
+] as const) {
+  it(`explain ${operands.map((each) => JSON.stringify(each)).join(' ')} says what is wrong with it, and asks nobody`, async () => {
+    let said = '';
+    const code = await runProgram(program, {
+      argv: ['explain', ...operands, '--kubeconfig=/nonexistent'],
+      env: {},
+      stdout: () => {},
+      stderr: (text) => {
+        said += text;
+      },
+    });
+    assert.deepEqual([code, said], [2, `mooring-controller explain: ${message}\n`]);
+  });
+}

@@ -1,0 +1,166 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { annotations, taints } from '../../../common/well-known.ts';
+import { viewNode } from '../../model/node-view.ts';
+import { missingReasons } from '../../nodes/reasons.ts';
+import { explainNode, type NodeFacts } from './explain-node.ts';
+
+const nowMs = Date.parse('2026-05-01T12:00:00Z');
+const at = (secondsAgo: number) => new Date(nowMs - secondsAgo * 1000).toISOString();
+const tainted = { taints: [{ key: taints.uninitialized, value: 'true', effect: 'NoSchedule' }] };
+const recorded = { [annotations.instance]: 'https://cloud/demo/r1 incarnation-1' };
+
+function condition(type: string, status: string, reason: string, message = '') {
+  return { type, status, reason, message };
+}
+
+function facts(
+  node: {
+    readonly annotations?: Readonly<Record<string, string>>;
+    readonly spec?: object;
+    readonly conditions?: readonly object[];
+  },
+  more: Partial<NodeFacts> = {},
+): NodeFacts {
+  const { annotations: held = {}, spec = {}, conditions = [] } = node;
+  return {
+    node: viewNode({
+      apiVersion: 'v1',
+      kind: 'Node',
+      metadata: { name: 'n0', uid: 'u0', resourceVersion: '1', creationTimestamp: at(600), annotations: held },
+      spec,
+      status: { conditions },
+    } as Parameters<typeof viewNode>[0]),
+    nodeRenewTime: at(3),
+    leader: { identity: 'one', renewTime: at(2), annotations: {} },
+    pausedForAll: false,
+    pausedNodes: new Set(),
+    hidden: [],
+    events: [],
+    nowMs,
+    ...more,
+  };
+}
+
+describe('explain', () => {
+  const initialised = condition('CloudInitialized', 'True', 'Initialized', 'the Node carries what its cloud says');
+
+  for (const [what, given, state, reason] of [
+    ['an initialised Node', facts({ annotations: recorded, conditions: [initialised] }), 'initialized', 'Initialized'],
+    [
+      'a Node that waits',
+      facts({ spec: tainted, conditions: [condition('CloudInitialized', 'False', 'AwaitingCloud', 'Throttled')] }),
+      'waiting',
+      'AwaitingCloud',
+    ],
+    ['a Node of somebody else', facts({ spec: { providerID: 'other:///1' } }), 'foreign', ''],
+    ['a paused Node', facts({ annotations: { [annotations.paused]: 'true' } }), 'paused', 'Paused'],
+    ['any Node while everything is paused', facts({ spec: tainted }, { pausedForAll: true }), 'paused', 'Paused'],
+    [
+      'a Node whose VM is off',
+      facts({
+        spec: { taints: [{ key: taints.shutdown, effect: 'NoSchedule' }] },
+        annotations: recorded,
+        conditions: [initialised],
+      }),
+      'powered off',
+      'ShutdownTaintAdded',
+    ],
+    [
+      'a Node that is kept though its instance looks gone',
+      facts({ annotations: recorded, conditions: [condition('CloudInstanceMissing', 'True', 'BudgetExhausted')] }),
+      'missing',
+      'BudgetExhausted',
+    ],
+    [
+      'a Node whose pod range gets no route',
+      facts({
+        annotations: recorded,
+        conditions: [initialised, condition('NetworkUnavailable', 'True', 'CIDRNotAllowed', 'pod range 0.0.0.0/1')],
+      }),
+      'initialized',
+      'CIDRNotAllowed',
+    ],
+    [
+      'a Node with its route',
+      facts({
+        annotations: recorded,
+        conditions: [initialised, condition('NetworkUnavailable', 'False', 'RouteCreated', 'created')],
+      }),
+      'initialized',
+      'Initialized',
+    ],
+    [
+      'a Node whose network a plugin keeps',
+      facts({
+        annotations: recorded,
+        conditions: [initialised, condition('NetworkUnavailable', 'True', 'CalicoIsDown')],
+      }),
+      'initialized',
+      'Initialized',
+    ],
+  ] as const) {
+    it(`${what} is ${state}${reason === '' ? '' : ` (${reason})`}`, () => {
+      const told = explainNode(given);
+      assert.deepEqual([told.state, told.reason], [state, reason]);
+      assert.notEqual(told.why, '');
+    });
+  }
+
+  it('says of a Node whose VM was replaced which Node to delete and what to restart', () => {
+    const message = 'the agent reports b, but the Node stands for a, which is gone: kubectl delete node n';
+    const replaced = { ...condition('CloudInstanceMissing', 'True', 'InstanceReplaced'), message };
+    const told = explainNode(facts({ annotations: recorded, conditions: [replaced] }));
+    assert.deepEqual([told.reason, told.why], ['InstanceReplaced', message]);
+    assert.match(told.remedy, /Delete the Node and restart its kubelet/);
+  });
+
+  it('says the meaning and the remedy of the reason where the condition has no message', () => {
+    const told = explainNode(facts({ conditions: [condition('CloudInstanceMissing', 'True', 'CanaryNotFound')] }));
+    assert.deepEqual(
+      [told.why, told.remedy],
+      [missingReasons.CanaryNotFound.meaning, missingReasons.CanaryNotFound.remedy],
+    );
+  });
+
+  it('sends nobody to the log of a leader that there is not', () => {
+    for (const leader of [undefined, { identity: '', renewTime: at(2), annotations: {} }]) {
+      const told = explainNode(facts({ spec: tainted }, { leader }));
+      assert.match(told.why, /no controller holds the Lease/);
+      assert.doesNotMatch(told.remedy, /leader/);
+    }
+    const late = explainNode(
+      facts({ spec: tainted }, { leader: { identity: 'one', renewTime: at(90), annotations: {} } }),
+    );
+    assert.match(late.why, /last renewed 90 s ago/);
+    assert.match(explainNode(facts({ spec: tainted })).remedy, /log of the leader/);
+  });
+
+  it('does not take what it may not read for something that is not there', () => {
+    const told = explainNode(
+      facts({ spec: tainted }, { leader: undefined, nodeRenewTime: '', hidden: ['leader', 'node lease', 'pause'] }),
+    );
+    assert.match(told.why, /who leads may not be read/);
+    assert.doesNotMatch(told.why, /nobody acts/);
+    for (const name of ['leader', 'leader renewed', 'lease renewed'])
+      assert.equal(told.facts[name], 'may not be read', name);
+    assert.match(told.facts['paused for all'] ?? '', /may not be read/);
+  });
+
+  it('says which value of the annotation pauses', () => {
+    assert.match(explainNode(facts({ annotations: { [annotations.paused]: 'for Ann' } })).why, /paused=for Ann/);
+  });
+
+  it('promises deletion only where an API once found the instance in the scope that answers', () => {
+    const told = (given: NodeFacts) => explainNode(given).facts['deleted with its VM'] ?? '';
+    assert.match(
+      told(facts({ annotations: recorded }, { pausedNodes: new Set(['n0']) })),
+      /not while ConfigMap mooring-ca has its name in paused-nodes/,
+    );
+    assert.match(told(facts({})), /^never/);
+    assert.match(told(facts({ annotations: { [annotations.instance]: 'report:aws' } })), /^never/);
+    assert.match(told(facts({ annotations: recorded })), /^yes/);
+    const elsewhere = { annotations: recorded, conditions: [condition('CloudInstanceMissing', 'True', 'NeverFound')] };
+    assert.match(told(facts(elsewhere)), /^never/);
+  });
+});

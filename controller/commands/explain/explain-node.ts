@@ -1,0 +1,184 @@
+import { annotations, conditions, labels, names } from '../../../common/well-known.ts';
+import {
+  type ConditionView,
+  conditionOf,
+  instanceMissing,
+  isPaused,
+  isUninitialized,
+  type NodeView,
+  readiness,
+} from '../../model/node-view.ts';
+import { cloudOfReportScope, parseRecord, type ScopeRecord } from '../../model/scope-record.ts';
+import { powerTaintsOf } from '../../nodes/power-taints.ts';
+import {
+  type InitializedReason,
+  initializedReasons,
+  type MissingReason,
+  missingReasons,
+  type ReasonInfo,
+} from '../../nodes/reasons.ts';
+import { type RouteReason, routeReasons } from '../../routes/reasons.ts';
+import { ago, hiddenFacts, leaderFacts, leaderFault, unreadable } from './leader.ts';
+import type { Hidden } from './surroundings.ts';
+
+/** What the API server says that bears on a node. */
+export interface NodeFacts {
+  readonly node: NodeView;
+  /** The node lease's renewTime; empty when there is none. */
+  readonly nodeRenewTime: string;
+  /** The election's Lease; undefined when there is none. */
+  readonly leader:
+    | { readonly identity: string; readonly renewTime: string; readonly annotations: Readonly<Record<string, string>> }
+    | undefined;
+  readonly pausedForAll: boolean;
+  /** Names of the Nodes that a person keeps from deletion. */
+  readonly pausedNodes: ReadonlySet<string>;
+  /** What may not be read, so that its absence above says nothing. */
+  readonly hidden: readonly Hidden[];
+  readonly events: readonly {
+    readonly time: string;
+    readonly type: string;
+    readonly reason: string;
+    readonly message: string;
+  }[];
+  /** Wall clock, milliseconds. */
+  readonly nowMs: number;
+}
+
+export interface Explanation {
+  readonly node: string;
+  /** One word: where it stands. */
+  readonly state: 'initialized' | 'waiting' | 'paused' | 'foreign' | 'missing' | 'powered off';
+  /** One of the documented reason codes, where one applies. */
+  readonly reason: string;
+  readonly why: string;
+  /** What to do about it; empty when nothing need be done. */
+  readonly remedy: string;
+  readonly facts: Readonly<Record<string, string>>;
+  readonly events: NodeFacts['events'];
+}
+
+/** Where a node stands and why, from the API server's words alone. Pure. */
+export function explainNode(facts: NodeFacts): Explanation {
+  return { node: facts.node.name, ...verdict(facts), facts: listFacts(facts), events: facts.events };
+}
+
+type Verdict = Pick<Explanation, 'state' | 'reason' | 'why' | 'remedy'>;
+
+function verdict(facts: NodeFacts): Verdict {
+  const { node, pausedForAll } = facts;
+  if (pausedForAll) {
+    return {
+      state: 'paused',
+      reason: 'Paused',
+      why: `everything is paused (ConfigMap ${names.certificates}, key ${names.pausedKey})`,
+      remedy: 'Remove the key to go on.',
+    };
+  }
+  if (isPaused(node)) {
+    return {
+      state: 'paused',
+      reason: 'Paused',
+      why: `the Node carries ${annotations.paused}=${node.annotations[annotations.paused]}: nothing but its deletion goes on`,
+      remedy: 'Remove the annotation to go on.',
+    };
+  }
+  const missing = conditionOf(node, instanceMissing);
+  if (missing?.status === 'True') {
+    const known: ReasonInfo | undefined = missingReasons[missing.reason as MissingReason];
+    return { state: 'missing', ...told(missing, known) };
+  }
+  const shown = conditionOf(node, conditions.cloudInitialized);
+  const known: ReasonInfo | undefined = shown && initializedReasons[shown.reason as InitializedReason];
+  if (isUninitialized(node)) {
+    if (shown && shown.status !== 'True') return { state: 'waiting', ...told(shown, known) };
+    return { state: 'waiting', reason: '', ...whyUnseen(facts) };
+  }
+  if (powerTaintsOf(node).shutdown) {
+    return {
+      state: 'powered off',
+      reason: 'ShutdownTaintAdded',
+      why: 'its VM is powered off, as the cloud says',
+      remedy: 'Start the VM; the taint goes by itself.',
+    };
+  }
+  if (shown?.status === 'True') return { state: 'initialized', ...(networkFault(node) ?? told(shown, known)) };
+  if (shown) return { state: 'waiting', ...told(shown, known) };
+  return {
+    state: 'foreign',
+    reason: '',
+    why: 'it carries neither the uninitialized taint nor our condition: another cloud, another controller, or no cloud at all; it is never touched',
+    remedy: '',
+  };
+}
+
+/** What keeps pods of an initialised Node from being reached, where the routes do. */
+function networkFault(node: NodeView): Omit<Verdict, 'state'> | undefined {
+  const shown = conditionOf(node, conditions.networkUnavailable);
+  if (shown === undefined || shown.reason === 'RouteCreated') return undefined;
+  const known = Object.hasOwn(routeReasons, shown.reason) ? routeReasons[shown.reason as RouteReason] : undefined;
+  return known && told(shown, known);
+}
+
+function told({ reason, message }: ConditionView, known: ReasonInfo | undefined): Omit<Verdict, 'state'> {
+  return { reason, why: message || (known?.meaning ?? ''), remedy: known?.remedy ?? '' };
+}
+
+function networkOf(node: NodeView): string {
+  const shown = conditionOf(node, conditions.networkUnavailable);
+  if (shown === undefined) return 'not said';
+  return `${shown.status === 'False' ? 'available' : 'unavailable'} (${shown.reason})`;
+}
+
+function whyUnseen(facts: NodeFacts): Pick<Verdict, 'why' | 'remedy'> {
+  const { node, leader } = facts;
+  return (
+    leaderFault(facts) ?? {
+      why: `controller ${leader?.identity} leads and has not written to it: it just came, or is foreign by --node-selector (providerID ${node.providerID || 'unset'})`,
+      remedy: 'Look at the log of the leader for this Node.',
+    }
+  );
+}
+
+/** Whether the Node goes when its VM does; a promise only where an API of its cloud once found it. */
+function deletion(node: NodeView, record: ScopeRecord | undefined, pausedNodes: ReadonlySet<string>): string {
+  if (pausedNodes.has(node.name))
+    return `not while ConfigMap ${names.certificates} has its name in ${names.pausedNodesKey}`;
+  if (record === undefined) return 'never: its instance was not found by an API';
+  const cloud = cloudOfReportScope(record.scope);
+  if (cloud !== undefined) return `never: ${cloud} is report-only here, and an agent's word deletes nothing`;
+  if (conditionOf(node, instanceMissing)?.reason === 'NeverFound')
+    return 'never: its instance was not found in the scope that answers now';
+  return 'yes, on proof';
+}
+
+/** As noted under --require-attestation. */
+function proof(node: NodeView): string {
+  const noted = node.labels[labels.attested];
+  if (noted === undefined || noted === '') return 'not recorded (recorded under --require-attestation alone)';
+  return noted === 'fresh' ? 'a signed document that answered a challenge' : 'a signed document';
+}
+
+function listFacts(facts: NodeFacts): Record<string, string> {
+  const { node, nodeRenewTime, hidden, nowMs } = facts;
+  const record = parseRecord(node.annotations[annotations.instance]);
+  return {
+    providerID: node.providerID || 'unset',
+    scope: record?.scope ?? 'not recorded',
+    incarnation: record?.incarnation || 'not recorded',
+    'VM proved by': proof(node),
+    ready: readiness(node),
+    'uninitialized taint': isUninitialized(node) ? 'on' : 'off',
+    zone: node.labels[labels.zone] ?? 'unset',
+    region: node.labels[labels.region] ?? 'unset',
+    'instance type': node.labels[labels.instanceType] ?? 'unset',
+    'pod ranges': node.podCIDRs.join(', ') || 'none',
+    network: networkOf(node),
+    addresses: node.addresses.map(({ type, address }) => `${type} ${address}`).join(', ') || 'none',
+    registered: ago(new Date(node.createdAtMs).toISOString(), nowMs),
+    'lease renewed': hidden.includes('node lease') ? unreadable : ago(nodeRenewTime, nowMs),
+    'deleted with its VM': deletion(node, record, facts.pausedNodes),
+    ...leaderFacts(facts),
+    ...hiddenFacts(facts),
+  };
+}

@@ -1,0 +1,145 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { annotations } from '../../../common/well-known.ts';
+import { loadBalancerReasons } from '../../services/reasons.ts';
+import { exampleService, finalized, recorded } from '../../services/testing/example-service.ts';
+import { explainService, type ServiceFacts } from './explain-service.ts';
+
+const nowMs = Date.parse('2026-05-01T12:00:00Z');
+const at = (secondsAgo: number) => new Date(nowMs - secondsAgo * 1000).toISOString();
+const ours = { ...finalized, ...recorded('http://cloud/demo/sim-1 lb-1') };
+const deleted = { deletionTimestamp: '2026-05-01T11:59:00Z' };
+
+function facts(changes: Parameters<typeof exampleService>[0], more: Partial<ServiceFacts> = {}): ServiceFacts {
+  return {
+    service: exampleService(changes),
+    loadBalancerClasses: [],
+    leader: { identity: 'one', renewTime: at(2), annotations: {} },
+    pausedForAll: false,
+    pausedNodes: new Set(),
+    hidden: [],
+    events: [],
+    nowMs,
+    ...more,
+  };
+}
+
+const stands = (reason: string, status = 'False', message = '') => ({
+  status: { conditions: [{ type: 'CloudLoadBalancer', status, reason, message }] },
+});
+
+describe('explain service', () => {
+  for (const [what, given, state, reason] of [
+    ['a served one', facts({ metadata: ours, ...stands('Ensured', 'True') }), 'ensured', 'Ensured'],
+    [
+      'one with refused members',
+      facts({ metadata: ours, ...stands('MembersRefused', 'True') }),
+      'ensured',
+      'MembersRefused',
+    ],
+    ['one that waits for the cloud', facts({ metadata: ours, ...stands('AwaitingCloud') }), 'waiting', 'AwaitingCloud'],
+    [
+      'one that needs a person',
+      facts({ metadata: finalized, ...stands('AdoptionRequired') }),
+      'refused',
+      'AdoptionRequired',
+    ],
+    ['one that nobody has looked at', facts({}), 'waiting', ''],
+    [
+      'one that is being removed',
+      facts({ metadata: { ...ours, ...deleted }, ...stands('Deleting') }),
+      'deleting',
+      'Deleting',
+    ],
+    [
+      'one whose removal fails',
+      facts({ metadata: { ...ours, ...deleted }, ...stands('CredentialRefused') }),
+      'deleting',
+      'CredentialRefused',
+    ],
+    ['a paused one', facts({ metadata: { annotations: { [annotations.paused]: 'true' } } }), 'paused', 'Paused'],
+    ['any while everything is paused', facts({}, { pausedForAll: true }), 'paused', 'Paused'],
+    ['one of another class', facts({ spec: { loadBalancerClass: 'example.com/x' } }), 'foreign', ''],
+    ['one of another type', facts({ spec: { type: 'ClusterIP' } }, { pausedForAll: true }), 'none', ''],
+  ] as const) {
+    it(`${what} is ${state}${reason === '' ? '' : ` (${reason})`}`, () => {
+      const told = explainService(given);
+      assert.deepEqual([told.state, told.reason, told.service], [state, reason, 'default/web']);
+      assert.notEqual(told.why, '');
+    });
+  }
+
+  it('says the message, or else the meaning, and the remedy', () => {
+    const { meaning, remedy } = loadBalancerReasons.ForeignLoadBalancer;
+    const bare = explainService(facts({ metadata: ours, ...stands('ForeignLoadBalancer') }));
+    assert.deepEqual([bare.why, bare.remedy], [meaning, remedy]);
+    const told = explainService(facts({ metadata: ours, ...stands('ForeignLoadBalancer', 'False', 'lb-9 is theirs') }));
+    assert.equal(told.why, 'lb-9 is theirs');
+  });
+
+  it('comes with what to do wherever a person is needed', () => {
+    for (const reason of Object.keys(loadBalancerReasons)) {
+      const { state, remedy } = explainService(facts({ metadata: ours, ...stands(reason) }));
+      if (state === 'refused' && reason !== 'Ensured' && reason !== 'Deleting') assert.notEqual(remedy, '', reason);
+    }
+  });
+
+  it('sends nobody to the log of a leader that there is not', () => {
+    assert.match(explainService(facts({}, { leader: undefined })).why, /no controller holds the Lease/);
+    const late = explainService(facts({}, { leader: { identity: 'one', renewTime: at(90), annotations: {} } }));
+    assert.match(late.why, /last renewed 90 s ago/);
+    assert.match(explainService(facts({})).remedy, /log of the leader for default\/web/);
+  });
+
+  it('does not take what it may not read for something that is not there', () => {
+    const told = explainService(facts({}, { leader: undefined, hidden: ['leader', 'pause', 'events'] }));
+    assert.match(told.why, /who leads may not be read/);
+    assert.equal(told.facts['leader'], 'may not be read');
+    assert.match(told.facts['paused for all'] ?? '', /may not be read/);
+    assert.equal(told.facts['events'], 'may not be read');
+  });
+
+  it('lists what is recorded', () => {
+    const told = explainService(facts({ metadata: ours, ...stands('Ensured', 'True') })).facts;
+    assert.equal(told['load balancer'], 'lb-1');
+    assert.equal(told['scope'], 'http://cloud/demo/sim-1');
+    assert.equal(told['when the Service goes'], 'the load balancer goes');
+    const pending = explainService(facts({ metadata: recorded('http://cloud/demo/sim-1 pending') })).facts;
+    assert.match(pending['load balancer'] ?? '', /^pending/);
+  });
+
+  it('says that a load balancer stays only where the operator lets it', () => {
+    const { annotations } = ours;
+    const metadata = { ...ours, annotations: { ...annotations, 'mooring.dev/load-balancer-retain': 'true' } };
+    const end = (reason: string) =>
+      explainService(facts({ metadata, ...stands(reason, 'True') })).facts['when the Service goes'] ?? '';
+    assert.match(end('RetentionNotAllowed'), /goes: the operator does not let it stay/);
+    assert.match(end('Ensured'), /stays, if the operator lets it/);
+  });
+
+  it('says of a Service of another type no more than bears on it', () => {
+    const { facts: told } = explainService(facts({ spec: { type: 'ClusterIP' } }));
+    assert.deepEqual(Object.keys(told), ['type', 'being deleted', 'leader', 'leader renewed']);
+  });
+
+  it('says that nothing was made where what is asked for is refused', () => {
+    const pending = { ...finalized, ...recorded('http://cloud/demo/sim-1 pending') };
+    const told = (reason: string) =>
+      explainService(facts({ metadata: pending, ...stands(reason) })).facts['load balancer'];
+    assert.equal(told('ForeignLoadBalancer'), 'none: ForeignLoadBalancer');
+    assert.equal(told('Provisioning'), 'pending: asked for, no answer yet');
+  });
+
+  it('says of a load balancer that was taken over that it has none of our tags yet', () => {
+    const metadata = { ...finalized, ...recorded('http://cloud/demo/sim-1 lb-1 adopted:203.0.113.5') };
+    const { facts: told } = explainService(facts({ metadata, ...stands('Ensured', 'True') }));
+    assert.match(told['load balancer'] ?? '', /^lb-1, taken over/);
+  });
+
+  it('does not hide that a paused Service is being deleted', () => {
+    const paused = { annotations: { [annotations.paused]: 'true' } };
+    const { why, facts: told } = explainService(facts({ metadata: { ...finalized, ...paused, ...deleted } }));
+    assert.match(why, /being deleted/);
+    assert.equal(told['being deleted'], 'yes');
+  });
+});

@@ -1,0 +1,147 @@
+import { annotations, conditions, labels, names } from '../../../common/well-known.ts';
+import { attachTo, hasFinalizer, isPaused, isRetained, type ServiceView } from '../../model/service-view.ts';
+import type { ReasonInfo } from '../../nodes/reasons.ts';
+import { type LoadBalancerReason, loadBalancerReasons } from '../../services/reasons.ts';
+import { type LoadBalancerRecord, parseRecord } from '../../services/record.ts';
+import { demandOf } from '../../services/wants.ts';
+import type { NodeFacts } from './explain-node.ts';
+import { hiddenFacts, leaderFacts, leaderFault } from './leader.ts';
+
+/** What the API server says that bears on a Service. */
+export interface ServiceFacts
+  extends Pick<NodeFacts, 'leader' | 'pausedForAll' | 'pausedNodes' | 'events' | 'hidden' | 'nowMs'> {
+  readonly service: ServiceView;
+  /** As `--load-balancer-class` has it where this is asked; a Service of a class with our record counts as ours anyway. */
+  readonly loadBalancerClasses: readonly string[];
+}
+
+export interface ServiceExplanation {
+  /** `namespace/name`. */
+  readonly service: string;
+  /** Where it stands, in a word or two. */
+  readonly state: 'ensured' | 'waiting' | 'refused' | 'deleting' | 'paused' | 'foreign' | 'none';
+  /** One of the documented reason codes, where one applies. */
+  readonly reason: string;
+  readonly why: string;
+  /** What to do about it; empty when nothing need be done. */
+  readonly remedy: string;
+  readonly facts: Readonly<Record<string, string>>;
+  readonly events: NodeFacts['events'];
+}
+
+/** Where a Service stands and why, from the API server's words alone. Pure. */
+export function explainService(facts: ServiceFacts): ServiceExplanation {
+  return { service: facts.service.key, ...verdict(facts), facts: listFacts(facts), events: facts.events };
+}
+
+type Verdict = Pick<ServiceExplanation, 'state' | 'reason' | 'why' | 'remedy'>;
+
+/** What goes on by itself; with all other reasons that are not True a person is needed. */
+const goesOn: ReadonlySet<string> = new Set<LoadBalancerReason>([
+  'Provisioning',
+  'AwaitingCloud',
+  'CredentialRefused',
+  'QuotaExceeded',
+  'WriteRefused',
+  'NoMembers',
+]);
+
+function verdict(facts: ServiceFacts): Verdict {
+  const { service, pausedForAll, loadBalancerClasses } = facts;
+  const demand = demandOf(service, loadBalancerClasses);
+  const shown = service.condition;
+  if (demand === 'none' && shown === undefined) return unconcerned(service);
+  const waits = service.deleting ? '; it is being deleted, which waits' : '';
+  if (pausedForAll) {
+    const why = `everything is paused (ConfigMap ${names.certificates}, key ${names.pausedKey})${waits}`;
+    return { state: 'paused', reason: 'Paused', why, remedy: 'Remove the key to go on.' };
+  }
+  if (isPaused(service)) {
+    const why = `the Service carries ${annotations.paused}=${service.annotations[annotations.paused]}${waits}`;
+    return { state: 'paused', reason: 'Paused', why, remedy: 'Remove the annotation to go on.' };
+  }
+  const known: ReasonInfo | undefined = shown && loadBalancerReasons[shown.reason as LoadBalancerReason];
+  const told = {
+    reason: shown?.reason ?? '',
+    why: shown?.message || (known?.meaning ?? ''),
+    remedy: known?.remedy ?? '',
+  };
+  if (demand === 'remove' || demand === 'disown') {
+    if (shown?.status === 'False') return { state: 'deleting', ...told };
+    const why = 'its load balancer is to be removed; the finalizer goes when the cloud has proved that it is gone';
+    return { state: 'deleting', reason: '', why, remedy: silence(facts).remedy };
+  }
+  if (shown === undefined) return { state: 'waiting', reason: '', ...silence(facts) };
+  if (shown.status === 'True') return { state: 'ensured', ...told };
+  return { state: goesOn.has(shown.reason) ? 'waiting' : 'refused', ...told };
+}
+
+function unconcerned(service: ServiceView): Verdict {
+  if (service.type === 'LoadBalancer' && service.loadBalancerClass !== '') {
+    const why = `its class ${service.loadBalancerClass} is none of ours (--load-balancer-class); it is never touched`;
+    return { state: 'foreign', reason: '', why, remedy: '' };
+  }
+  const why =
+    service.type === 'LoadBalancer'
+      ? 'it is being deleted, and nothing of ours is left'
+      : `its type is ${service.type}, so it asks for no load balancer`;
+  return { state: 'none', reason: '', why, remedy: '' };
+}
+
+function silence(facts: ServiceFacts): Pick<Verdict, 'why' | 'remedy'> {
+  const { service, leader } = facts;
+  return (
+    leaderFault(facts) ?? {
+      why: `controller ${leader?.identity} leads and has not written to it: it just came, or no configured cloud has load balancers, or ${conditions.loadBalancer} is another controller's to write`,
+      remedy: `Look at the log of the leader for ${service.key}.`,
+    }
+  );
+}
+
+function listFacts(facts: ServiceFacts): Record<string, string> {
+  const { service } = facts;
+  const record = parseRecord(service.annotations[annotations.loadBalancer]);
+  const deletion = { 'being deleted': service.deleting ? 'yes' : 'no' };
+  const around = { ...leaderFacts(facts), ...hiddenFacts(facts) };
+  if (service.type !== 'LoadBalancer' && record === undefined && !hasFinalizer(service))
+    return { type: service.type, ...deletion, ...around };
+  const addresses = service.ingress.map(({ ip, hostname, ipMode }) =>
+    [ip ?? hostname, ipMode === 'Proxy' ? '(Proxy)' : ''].filter(Boolean).join(' '),
+  );
+  return {
+    type: service.type,
+    ...deletion,
+    class: service.loadBalancerClass || 'unset',
+    scope: record?.scope ?? 'not recorded',
+    'load balancer': balancerText(service, record),
+    addresses: addresses.join(', ') || 'none',
+    ports: service.ports
+      .map(({ port, protocol, nodePort }) => `${protocol} ${port} (node port ${nodePort || 'none'})`)
+      .join(', '),
+    'traffic policy': service.externalTrafficPolicy,
+    'health check':
+      service.healthCheckNodePort === 0 ? 'kube-proxy, 10256/healthz' : `${service.healthCheckNodePort}/healthz`,
+    'cleanup finalizer': hasFinalizer(service) ? 'on' : 'off',
+    attached: attachTo(service) ?? 'no',
+    'when the Service goes': endText(service),
+    'nodes left out': `those labelled ${labels.excludeFromLoadBalancers}`,
+    ...around,
+  };
+}
+
+/** What the operator allows stands in the condition alone. */
+function endText(service: ServiceView): string {
+  if (attachTo(service) !== undefined) return 'the load balancer stays';
+  if (!isRetained(service)) return 'the load balancer goes';
+  return service.condition?.reason === 'RetentionNotAllowed'
+    ? 'the load balancer goes: the operator does not let it stay'
+    : 'the load balancer stays, if the operator lets it';
+}
+
+function balancerText({ condition }: ServiceView, record: LoadBalancerRecord | undefined): string {
+  if (record === undefined) return 'not recorded';
+  if (record.adopted) return `${record.id}, taken over; our tags come with its first change`;
+  if (record.id !== undefined) return record.id;
+  const refused = condition?.status === 'False' && !goesOn.has(condition.reason) && condition.reason !== 'Deleting';
+  return refused ? `none: ${condition.reason}` : 'pending: asked for, no answer yet';
+}

@@ -1,0 +1,23 @@
+import { names } from '../../../common/well-known.ts';
+import type { KubeApi, KubeObject } from '../../kube/api.ts';
+import { viewNode } from '../../model/node-view.ts';
+import { nodePath } from '../../nodes/write-node.ts';
+import type { NodeFacts } from './explain-node.ts';
+import { type FactsOptions, type Hidden, readOptional, readSurroundings } from './surroundings.ts';
+
+interface NodeLease extends KubeObject {
+  readonly spec?: { readonly renewTime?: string };
+}
+
+/** Reads what bears on a node. Throws a KubeError when the Node cannot be read; what else may not be read is told as hidden. */
+export async function readNodeFacts(api: KubeApi, name: string, options: FactsOptions): Promise<NodeFacts> {
+  const node = viewNode(await api.call({ verb: 'get', path: nodePath(name) }));
+  const lease = `/apis/coordination.k8s.io/v1/namespaces/${names.nodeLeaseNamespace}/leases/${encodeURIComponent(name)}`;
+  const denied: Hidden[] = [];
+  const [nodeLease, surroundings] = await Promise.all([
+    readOptional<NodeLease>(api, lease, () => void denied.push('node lease')),
+    readSurroundings(api, { kind: 'Node', name, eventNamespace: 'default' }, options),
+  ]);
+  const hidden = [...surroundings.hidden, ...denied];
+  return { ...surroundings, hidden, node, nodeRenewTime: nodeLease?.spec?.renewTime ?? '' };
+}

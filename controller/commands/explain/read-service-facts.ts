@@ -1,0 +1,19 @@
+import type { KubeApi } from '../../kube/api.ts';
+import { servicePath, viewService } from '../../model/service-view.ts';
+import type { ServiceFacts } from './explain-service.ts';
+import { type FactsOptions, readSurroundings } from './surroundings.ts';
+
+/** Reads what bears on a Service. Throws a KubeError when the Service cannot be read; what else may not be read is told as hidden. */
+export async function readServiceFacts(
+  api: KubeApi,
+  service: { readonly namespace: string; readonly name: string },
+  options: FactsOptions & { readonly loadBalancerClasses: readonly string[] },
+): Promise<ServiceFacts> {
+  const raw = await api.call({ verb: 'get', path: servicePath(service) });
+  const { namespace: eventNamespace, name } = service;
+  return {
+    ...(await readSurroundings(api, { kind: 'Service', name, eventNamespace }, options)),
+    service: viewService(raw, () => true),
+    loadBalancerClasses: options.loadBalancerClasses,
+  };
+}

@@ -1,0 +1,93 @@
+import { isPauseValue, names, pausedNodesOf } from '../../../common/well-known.ts';
+import { isKubeError, isNotFound, type KubeApi, type KubeObject } from '../../kube/api.ts';
+import type { NodeFacts } from './explain-node.ts';
+
+export interface FactsOptions {
+  readonly nowMs: number;
+  readonly namespace: string;
+  readonly leaseNamespace: string;
+  readonly leaseName: string;
+}
+
+interface Lease extends KubeObject {
+  readonly spec?: { readonly holderIdentity?: string; readonly renewTime?: string };
+}
+
+interface EventObject {
+  readonly type?: string;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly lastTimestamp?: string | null;
+  readonly eventTime?: string | null;
+}
+
+/** What is so around any object that is explained. */
+export type Surroundings = Pick<NodeFacts, 'leader' | 'pausedForAll' | 'pausedNodes' | 'events' | 'hidden' | 'nowMs'>;
+
+/** What an explanation reads beside the object itself, each of which a credential may be denied. */
+export type Hidden = 'leader' | 'pause' | 'events' | 'node lease';
+
+/**
+ * Reads an object that may be missing, or that one may not be allowed to read: then undefined. Throws a KubeError otherwise.
+ *
+ * @param onDenied called in the second case
+ */
+export async function readOptional<T>(
+  api: KubeApi,
+  path: string,
+  onDenied: () => void,
+  query: Readonly<Record<string, string>> = {},
+): Promise<T | undefined> {
+  try {
+    return await api.call<T>({ verb: 'get', path, query });
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    if (!isKubeError(error) || error.status !== 403) throw error;
+    onDenied();
+    return undefined;
+  }
+}
+
+export async function readSurroundings(
+  api: KubeApi,
+  involved: { readonly kind: string; readonly name: string; readonly eventNamespace: string },
+  options: FactsOptions,
+): Promise<Surroundings> {
+  const leases = `/apis/coordination.k8s.io/v1/namespaces/${options.leaseNamespace}/leases`;
+  const hidden: Hidden[] = [];
+  const denied = (what: Hidden) => () => void hidden.push(what);
+  const [leader, config, events] = await Promise.all([
+    readOptional<Lease>(api, `${leases}/${options.leaseName}`, denied('leader')),
+    readOptional<{ readonly data?: Readonly<Record<string, string>> }>(
+      api,
+      `/api/v1/namespaces/${options.namespace}/configmaps/${names.certificates}`,
+      denied('pause'),
+    ),
+    readOptional<{ readonly items: readonly EventObject[] }>(
+      api,
+      `/api/v1/namespaces/${encodeURIComponent(involved.eventNamespace)}/events`,
+      denied('events'),
+      { fieldSelector: `involvedObject.kind=${involved.kind},involvedObject.name=${involved.name}` },
+    ),
+  ]);
+  return {
+    leader: leader && {
+      identity: leader.spec?.holderIdentity ?? '',
+      renewTime: leader.spec?.renewTime ?? '',
+      annotations: leader.metadata.annotations ?? {},
+    },
+    pausedForAll: isPauseValue(config?.data?.[names.pausedKey]),
+    pausedNodes: pausedNodesOf(config?.data?.[names.pausedNodesKey]),
+    events: (events?.items ?? [])
+      .map(({ type = '', reason = '', message = '', lastTimestamp, eventTime }) => ({
+        time: lastTimestamp ?? eventTime ?? '',
+        type,
+        reason,
+        message,
+      }))
+      .sort((a, b) => (a.time < b.time ? -1 : 1))
+      .slice(-5),
+    hidden,
+    nowMs: options.nowMs,
+  };
+}

@@ -1,0 +1,62 @@
+import type { KubeCall } from '../../kube/api.ts';
+import type { PlannedChange } from './planned-change.ts';
+
+interface Body {
+  readonly metadata?: {
+    readonly labels?: Readonly<Record<string, unknown>>;
+    readonly annotations?: Readonly<Record<string, unknown>>;
+    readonly finalizers?: readonly string[];
+  };
+  readonly spec?: Readonly<Record<string, unknown>>;
+  readonly status?: {
+    readonly addresses?: readonly { readonly type?: string; readonly address?: string }[];
+    readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason: string }[];
+  };
+}
+
+/** Says in one line what a write to the Kubernetes API would change, for people. The write is one of ours, so its body is known to be a patch. */
+export function describeWrite({ verb, path, body }: KubeCall): PlannedChange {
+  const object = objectOf(path);
+  if (verb === 'delete') return { of: 'kubernetes', object, action: 'delete', what: 'delete the object' };
+  return {
+    of: 'kubernetes',
+    object,
+    action: verb === 'create' ? 'create' : 'update',
+    what: parts(body as Body).join('; ') || 'write it as it is',
+  };
+}
+
+function parts({ metadata = {}, spec = {}, status = {} }: Body): string[] {
+  const lines: string[] = [];
+  const addresses = status.addresses?.flatMap(({ type, address }) => (type && address ? [`${type} ${address}`] : []));
+  if (addresses) lines.push(`addresses: ${addresses.join(', ') || 'none'}`);
+  for (const { type, status: value, reason } of status.conditions ?? [])
+    lines.push(`condition ${type}=${value} (${reason})`);
+  if (metadata.finalizers) lines.push(`finalizers: ${metadata.finalizers.join(', ') || 'none'}`);
+  for (const [kind, values] of [
+    ['label', metadata.labels],
+    ['annotation', metadata.annotations],
+    ['spec', spec],
+  ] as const) {
+    for (const [key, value] of Object.entries(values ?? {})) lines.push(`${kind} ${key}: ${shown(key, value)}`);
+  }
+  return lines;
+}
+
+function shown(key: string, value: unknown): string {
+  if (value === null) return 'removed';
+  if (key !== 'taints' || !Array.isArray(value)) return typeof value === 'string' ? value : JSON.stringify(value);
+  return value.map(({ key: name, effect }) => `${name}:${effect}`).join(', ') || 'none';
+}
+
+/** `/api/v1/nodes/a/status` is `node a`; `/api/v1/namespaces/default/services/web` is `service default/web`. */
+function objectOf(path: string): string {
+  const parts = path.split('/').map(decodeURIComponent);
+  const at = parts[1] === 'api' ? 3 : 4;
+  const [namespace, resource, name] =
+    parts[at] === 'namespaces' && parts.length > at + 2
+      ? [parts[at + 1], parts[at + 2], parts[at + 3]]
+      : [undefined, parts[at], parts[at + 1]];
+  const kind = (resource ?? '').replace(/s$/, '');
+  return `${kind} ${namespace === undefined ? '' : `${namespace}/`}${name ?? ''}`;
+}

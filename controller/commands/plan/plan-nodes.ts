@@ -1,0 +1,78 @@
+import { errorFields, silentLog } from '../../../common/process/log.ts';
+import type { BudgetKeeper } from '../../model/budget-keeper.ts';
+import { conditionOf, instanceMissing, isPaused, readiness } from '../../model/node-view.ts';
+import { ownershipOf } from '../../model/ownership.ts';
+import { createLifecycle } from '../../nodes/lifecycle.ts';
+import type { NodeContext } from '../../nodes/node-context.ts';
+import { createNodeReconciler } from '../../nodes/node-reconciler.ts';
+import { refreshInstances } from '../../nodes/refresh.ts';
+import { createSemaphore } from '../../runtime/semaphore.ts';
+import { describeWrite } from './describe-write.ts';
+import type { Plan, PlannedChange } from './planned-change.ts';
+import { recordingApi } from './recording-api.ts';
+
+/**
+ * What the node half would write in its first pass: it runs the very code of `run` against an API that only keeps what would be written. A deletion that needs
+ * a second look shows as the condition that says so. Needs a synced cache of Nodes; reads the clouds.
+ */
+export async function planNodes(context: NodeContext, budget: BudgetKeeper): Promise<Plan> {
+  const api = recordingApi(context.api);
+  const recording: NodeContext = { ...context, api, log: silentLog, events: { emit: () => {} } };
+  const writes = createSemaphore(64);
+  const reconciler = createNodeReconciler(recording, writes);
+  const lifecycle = createLifecycle(recording, {
+    periodMs: 1000,
+    budget,
+    writes,
+    outOfServiceTaint: false,
+    found: () => {},
+  });
+  const problems: string[] = [];
+  const nodes = [...context.nodes.values()];
+  for (const object of nodes) {
+    const event = { type: 'added', key: object.name, object } as const;
+    reconciler.observe(event);
+    // Only what the cache shows as unwell: a hint would ask the cloud about every node.
+    if (readiness(object) !== 'True' || conditionOf(object, instanceMissing)?.status === 'True')
+      lifecycle.observe(event);
+  }
+  await refreshInstances(recording, {
+    answered(node, lookup, scope) {
+      if (lookup.state === 'found')
+        reconciler.known.put(node.name, {
+          uid: node.uid,
+          instance: lookup.instance,
+          scope,
+          readAtMs: context.clock.monotonic(),
+        });
+      else if (lookup.state === 'gone' || lookup.state === 'absent') lifecycle.hint(node.name);
+    },
+    undecided: (node) => reconciler.lookAgain(node.name),
+    unknown: (node, error) => problems.push(`node ${node.name}: ${error.kind}: ${error.message}`),
+  });
+  await Promise.all(
+    nodes.map((node) =>
+      reconciler
+        .reconcile(node.name)
+        .catch((error: unknown) => problems.push(`node ${node.name}: ${errorFields(error)['error']}`)),
+    ),
+  );
+  await lifecycle.pass();
+  const held = nodes.flatMap((node): PlannedChange[] => {
+    const object = `node ${node.name}`;
+    const waiting = reconciler.waiting.get(node.name);
+    if (isPaused(node) && ownershipOf(node, context.resolver.configured).kind !== 'foreign')
+      return [
+        {
+          of: 'kubernetes',
+          object,
+          action: 'hold',
+          what: 'it is paused: nothing but its deletion, when that is proved',
+        },
+      ];
+    if (waiting === undefined) return [];
+    if (waiting.reason === 'AwaitingCloud') problems.push(`${object}: ${waiting.message}`);
+    return [{ of: 'kubernetes', object, action: 'hold', what: `${waiting.reason}: ${waiting.message}` }];
+  });
+  return { changes: [...api.writes.map(describeWrite), ...held], problems };
+}

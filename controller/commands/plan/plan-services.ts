@@ -1,0 +1,155 @@
+import { errorFields } from '../../../common/process/log.ts';
+import { annotations as annotationKeys } from '../../../common/well-known.ts';
+import { isPaused, type ServiceView, wishOf } from '../../model/service-view.ts';
+import { adoptableOf, annotationsFor, type ClusterIdentity, refOf } from '../../services/desired.ts';
+import type { MemberSource } from '../../services/member-source.ts';
+import type { Situation } from '../../services/next-action.ts';
+import { createObservations, type Known, type Observations } from '../../services/observations.ts';
+import type { OperatorPolicy } from '../../services/operator-policy.ts';
+import { planService, type ServicePlan } from '../../services/plan-service.ts';
+import { parseRecord } from '../../services/record.ts';
+import { createRetentions, type Retentions } from '../../services/retention.ts';
+import type { ProveSight } from '../../services/sight.ts';
+import { chooseCloud, demandOf, type ServingCloud } from '../../services/wants.ts';
+import type { Plan, PlannedChange } from './planned-change.ts';
+
+export interface ServicePlanParts {
+  readonly cluster: ClusterIdentity;
+  readonly services: Iterable<ServiceView>;
+  readonly clouds: readonly ServingCloud[];
+  readonly members: MemberSource;
+  readonly loadBalancerClasses: readonly string[];
+  readonly policy: OperatorPolicy;
+  /** `--adopt`. */
+  readonly adopts: boolean;
+  readonly proveSight: ProveSight;
+  /** Monotonic milliseconds. */
+  now(): number;
+}
+
+/** Standings that are nothing to act upon. */
+const quiet: ReadonlySet<string> = new Set(['Ensured', 'Provisioning', 'Deleting']);
+/** A question per source: everything, this very one, and once more for what it names. */
+const maxQuestions = 3;
+
+/** What the service half would do for every Service and in every cloud, step by step. Reads the clouds; changes nothing. */
+export async function planServices(parts: ServicePlanParts): Promise<Plan> {
+  const services = [...parts.services];
+  const changes: PlannedChange[] = [];
+  const problems: string[] = [];
+  const observations = createObservations(parts.cluster.uid, parts.now);
+  const retentions = createRetentions(parts.policy, observations, parts.now);
+  for (const cloud of parts.clouds) {
+    try {
+      const adoptable = adoptableOf(parts.cluster, services, parts.clouds, cloud.scope, parts.adopts);
+      await observations.refresh(cloud, undefined, adoptable);
+    } catch (error) {
+      problems.push(`load balancers of ${cloud.scope}: ${errorFields(error)['error']}`);
+    }
+  }
+  const present = new Set<string>();
+  for (const service of services) {
+    present.add(service.uid);
+    try {
+      changes.push(...(await planOne(parts, observations, retentions, service)));
+    } catch (error) {
+      problems.push(`service ${service.key}: ${errorFields(error)['error']}`);
+    }
+  }
+  for (const cloud of parts.clouds) changes.push(...orphans(cloud, observations, present));
+  return { changes, problems };
+}
+
+async function planOne(
+  parts: ServicePlanParts,
+  observations: Observations,
+  retentions: Retentions,
+  service: ServiceView,
+): Promise<PlannedChange[]> {
+  const demand = demandOf(service, parts.loadBalancerClasses);
+  if (demand === 'none') return [];
+  const object = `service ${service.key}`;
+  const held = (what: string): PlannedChange[] => [{ of: 'kubernetes', object, action: 'hold', what }];
+  if (isPaused(service)) return held('it is paused');
+  const choice = chooseCloud(service, parts.clouds);
+  if ('reason' in choice) return held(`${choice.reason}: ${choice.message}`);
+  const { cloud } = choice;
+  if (!observations.ready(cloud.scope)) return [];
+  for (let questions = 0; ; questions += 1) {
+    const known = observations.of(cloud.scope, service.uid);
+    const situation: Situation = {
+      service,
+      demand,
+      cloud,
+      cluster: parts.cluster,
+      known,
+      members: demand === 'ensure' ? membersOf(parts, service, cloud, known) : [],
+      refused: [],
+      policy: parts.policy,
+      retention: retentions.of(service, cloud.scope, { going: demand === 'ensure' ? undefined : known?.observed }),
+      adopts: parts.adopts,
+      nowMs: parts.now(),
+    };
+    const plan = planService(situation);
+    if (!plan.mustObserve || questions === maxQuestions) return described(object, cloud, plan);
+    observations.put(cloud.scope, service.uid, await asked(parts, service, cloud));
+  }
+}
+
+function membersOf(parts: ServicePlanParts, service: ServiceView, cloud: ServingCloud, known: Known | undefined) {
+  const { maxMembers, drains } = cloud.loadBalancers;
+  const observed = known?.observed?.members;
+  const nodeLabels = cloud.loadBalancers.nodeLabels?.(annotationsFor(service, cloud));
+  return parts.members.membersFor(service, { scope: cloud.scope, maxMembers, drains, observed, nodeLabels }).members;
+}
+
+async function asked(parts: ServicePlanParts, service: ServiceView, cloud: ServingCloud): Promise<Known> {
+  const record = parseRecord(service.annotations[annotationKeys.loadBalancer]);
+  const id = record?.id;
+  const atMs = parts.now();
+  const observed = await cloud.loadBalancers.observe(refOf(parts.cluster, service, parts.adopts));
+  const missing = record !== undefined && observed?.owner?.service !== service.uid;
+  if (missing && (await parts.proveSight(cloud.scope, atMs)) !== 'sees')
+    throw new Error(
+      `${id ?? 'what was begun'} does not show, and nothing proves that ${cloud.scope} shows this credential anything`,
+    );
+  return {
+    observed,
+    source: 'asked',
+    askedId: id,
+    askedFor: wishOf(service),
+    missingSinceMs: observed === undefined ? atMs : undefined,
+    atMs,
+    fresh: true,
+  };
+}
+
+function described(object: string, { scope }: ServingCloud, plan: ServicePlan): PlannedChange[] {
+  const { steps, writes, standing } = plan;
+  const held = standing !== undefined && !quiet.has(standing.reason);
+  return [
+    ...steps.map(({ action, summary }): PlannedChange => ({ of: scope, object, action, what: summary })),
+    ...writes.map((what): PlannedChange => ({ of: 'kubernetes', object, action: 'update', what })),
+    ...(held
+      ? [
+          {
+            of: 'kubernetes',
+            object,
+            action: 'hold' as const,
+            what: `${standing.reason}: ${standing.message}`,
+          },
+        ]
+      : []),
+  ];
+}
+
+function orphans({ scope }: ServingCloud, observations: Observations, present: ReadonlySet<string>): PlannedChange[] {
+  return [...observations.all(scope)]
+    .filter(([uid, { retained, attached }]) => !present.has(uid) && !retained && !attached)
+    .map(([, { id, name, service }]) => ({
+      of: scope,
+      object: `load balancer ${id ?? name}`,
+      action: 'hold',
+      what: `orphan: its Service ${service ?? ''} is gone; see --delete-orphans`,
+    }));
+}

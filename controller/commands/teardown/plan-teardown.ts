@@ -1,0 +1,146 @@
+import { CloudError } from '../../../common/cloud-error.ts';
+import type { Clock } from '../../../common/process/clock.ts';
+import type { Log } from '../../../common/process/log.ts';
+import type { LoadBalancerRef, ObservedLoadBalancer } from '../../clouds/load-balancers.ts';
+import type { ObservedRoute, Routes } from '../../clouds/routes.ts';
+import type { KubeApi } from '../../kube/api.ts';
+import type { ConfiguredCloud } from '../../model/configured-cloud.ts';
+import { isPaused, isRetained, type ServiceView, viewService } from '../../model/service-view.ts';
+import { adoptableOf, type ClusterIdentity } from '../../services/desired.ts';
+import { liveServiceUids } from '../../services/orphans/live-services.ts';
+import type { ProveSight } from '../../services/sight.ts';
+import { demandOf, type ServingCloud, servingClouds } from '../../services/wants.ts';
+
+/** What a teardown works with. Nothing in the cluster is written through `api`. */
+export interface TeardownContext {
+  readonly api: KubeApi;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly clouds: readonly ConfiguredCloud[];
+  readonly cluster: ClusterIdentity;
+  /** `--load-balancer-class`. */
+  readonly loadBalancerClasses: readonly string[];
+  /** A credential that sees nothing would have a full cloud taken for an empty one. */
+  readonly proveSight: ProveSight;
+  /** Whether a route of a cloud that cannot tag routes is recorded as ours. Default: none is. */
+  recordedRoute?(scope: string, route: ObservedRoute): boolean;
+}
+
+/** One thing to be removed, with everything that belongs to it. */
+export type TeardownItem = {
+  readonly scope: string;
+  /** Id; where only an address or the like is left, the UID of its Service. */
+  readonly target: string;
+  /** For people: `load balancer lb-1 of default/web`. */
+  readonly what: string;
+  /** What is planned now, one line each. */
+  readonly steps: readonly string[];
+} & (
+  | {
+      readonly kind: 'load balancer';
+      readonly cloud: ServingCloud;
+      readonly observed: ObservedLoadBalancer;
+      /** Its Service asks that it stays: our tags go, and nothing else. */
+      readonly retain: boolean;
+      /** It was taken over and may carry none of our tags: what proves that it is this Service's all the same. */
+      readonly adopt: LoadBalancerRef['adopt'];
+    }
+  | { readonly kind: 'route'; readonly routes: Routes; readonly route: ObservedRoute }
+);
+
+export interface TeardownPlan {
+  readonly items: readonly TeardownItem[];
+  /** What stays, and why: for people to look after. */
+  readonly kept: readonly { readonly scope: string; readonly what: string; readonly why: string }[];
+  /** Services that want or have a load balancer of ours, `namespace/name`: as long as there are any, nothing is removed unless it is forced. */
+  readonly services: readonly string[];
+}
+
+/**
+ * Everything in the clouds that this cluster owns by its tags or by the record of a Service that says it was taken over, orphans too, and what would be done to it. Complete, or throws a CloudError or KubeError. Reads only.
+ *
+ * Stays: what is retained already, what somebody else made (our parts of it go), what a paused Service has, routes that are not provably ours.
+ */
+export async function planTeardown(context: TeardownContext, signal: AbortSignal): Promise<TeardownPlan> {
+  const { api, clouds, cluster } = context;
+  const askedMs = context.clock.monotonic();
+  const byUid = new Map<string, ServiceView>();
+  await liveServiceUids(api, signal, (raw) => {
+    const service = viewService(raw, () => false);
+    byUid.set(service.uid, service);
+  });
+  const services = [...byUid.values()]
+    .filter((service) => demandOf(service, context.loadBalancerClasses) !== 'none')
+    .map(({ key }) => key)
+    .sort();
+  const items: TeardownItem[] = [];
+  const kept: TeardownPlan['kept'][number][] = [];
+  const serving = servingClouds(clouds);
+  for (const cloud of serving) {
+    // Only what a record says was taken over: teardown itself takes nothing over.
+    const adopted = adoptableOf(cluster, byUid.values(), serving, cloud.scope, false);
+    for (const observed of await cloud.loadBalancers.observeAll(cluster.uid, signal, adopted)) {
+      const adopt = adopted.find(({ owner }) => owner.service === observed.owner?.service)?.adopt;
+      const found = loadBalancerItem({ cloud, cluster, services: byUid }, observed, adopt);
+      if ('why' in found) kept.push(found);
+      else items.push(found);
+    }
+  }
+  for (const { scope, api: cloud } of clouds) {
+    if (cloud?.routes === undefined) continue;
+    const { routes } = cloud;
+    for (const route of (await routes.observe(cluster.uid, signal)).routes) {
+      const ours = route.ours ?? context.recordedRoute?.(scope, route) ?? false;
+      const what = `route to ${route.destination}${route.providerID === undefined ? '' : ` by ${route.providerID}`}`;
+      if (ours) items.push({ kind: 'route', scope, target: route.id, what, steps: [`remove ${what}`], routes, route });
+      else if (route.ours === undefined)
+        kept.push({ scope, what, why: 'this cloud cannot tag routes, and nothing recorded says that it is ours' });
+    }
+  }
+  await assertSight(context, askedMs);
+  return { items, kept, services };
+}
+
+/** Asked after everything was read, since it judges just that. */
+async function assertSight({ clouds, proveSight }: TeardownContext, askedMs: number): Promise<void> {
+  for (const { name, scope, api: cloud } of clouds) {
+    if (cloud === undefined || (await proveSight(scope, askedMs)) !== 'blind') continue;
+    const message = `the instances of living Nodes do not show in ${scope}: the credential may be of another project`;
+    throw new CloudError({ kind: 'Forbidden', cloud: name, operation: 'look for what is ours', message });
+  }
+}
+
+function loadBalancerItem(
+  {
+    cloud,
+    cluster,
+    services,
+  }: { cloud: ServingCloud; cluster: ClusterIdentity; services: ReadonlyMap<string, ServiceView> },
+  observed: ObservedLoadBalancer,
+  adopt: LoadBalancerRef['adopt'],
+): TeardownItem | TeardownPlan['kept'][number] {
+  const { scope, loadBalancers } = cloud;
+  const { id, owner, service, attached } = observed;
+  const of = service ?? owner?.service ?? 'an unknown Service';
+  const what =
+    id === undefined
+      ? `what is left of the load balancer of ${of}`
+      : `${attached ? 'our parts of load balancer' : 'load balancer'} ${id} of ${of}`;
+  if (observed.retained) return { scope, what, why: 'it is retained: a Service asked that it stays' };
+  if (owner?.cluster !== cluster.uid) return { scope, what, why: 'its tags do not say that it is of this cluster' };
+  const wanted = services.get(owner.service);
+  if (wanted && isPaused(wanted)) return { scope, what, why: 'its Service is paused' };
+  const retain = wanted !== undefined && isRetained(wanted);
+  const { steps } = loadBalancers.planRemoval(observed, { retain });
+  return {
+    kind: 'load balancer',
+    scope,
+    target: id ?? owner.service,
+    what: retain ? `${what}, which is given up and stays` : what,
+    steps: steps.map(({ summary }) => summary),
+    cloud,
+    observed,
+    retain,
+    adopt,
+  };
+}

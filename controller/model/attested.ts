@@ -1,0 +1,73 @@
+import type { Instance } from '../../common/instance.ts';
+import { comparableId } from '../../common/provider-id/comparable-id.ts';
+import { providerIdCodecs } from '../../common/provider-id/registry.ts';
+import { labels } from '../../common/well-known.ts';
+import type { VerifiedInstance } from '../reports/attestation/verdict.ts';
+import type { StoredReport } from '../reports/store.ts';
+import type { ConfiguredCloud } from './configured-cloud.ts';
+import type { NodeView } from './node-view.ts';
+
+/** Whether `--require-attestation` names this cloud. */
+export function requiresAttestation(cloud: string, configured: readonly ConfiguredCloud[]): boolean {
+  return configured.some(({ name, requireAttestation = false }) => requireAttestation && name === cloud);
+}
+
+/**
+ * Whether this very Node object once gave evidence under `--require-attestation`. The label goes with the Node and
+ * NodeRestriction keeps it from kubelets, so this
+ * holds across restarts and changes of leader, and no kubelet can say it of itself.
+ */
+export function isAttested(node: NodeView): boolean {
+  return (node.labels[labels.attested] ?? '') !== '';
+}
+
+/** What contradicts the belief that the document names this instance, in words; undefined when nothing does. Pure. */
+export function documentContradicts(attested: VerifiedInstance, instance: Instance): string | undefined {
+  const { cloud, id, incarnation, idPrefix } = attested;
+  if (cloud !== instance.cloud) {
+    return `the signed document of the VM is of cloud ${cloud}, the Node stands for ${instance.providerID}`;
+  }
+  if (id !== undefined && comparableId({ cloud, id }) !== comparableId(instance)) {
+    return `the signed document of the VM names instance ${id}, the Node stands for ${instance.id}`;
+  }
+  if (incarnation !== undefined && instance.incarnation !== undefined && incarnation !== instance.incarnation) {
+    return `the signed document of the VM names incarnation ${incarnation}, the instance's is ${instance.incarnation}`;
+  }
+  if (idPrefix !== undefined && !instance.id.toLowerCase().startsWith(idPrefix)) {
+    return `the signed document of the VM is of ${idPrefix}, the Node stands for ${instance.id}`;
+  }
+  return undefined;
+}
+
+/** Whether the document contradicts a Node's providerID; never while the Node has none. Pure. */
+export function documentContradictsProviderID(attested: VerifiedInstance, providerID: string): boolean {
+  if (providerID === '') return false;
+  const { cloud } = attested;
+  const id = providerIdCodecs.get(cloud)?.parse(providerID)?.instanceId;
+  return id === undefined || documentContradicts(attested, { cloud, id, providerID, addresses: [] }) !== undefined;
+}
+
+/** Whether the document names this instance, beyond contradicting nothing. Pure. */
+export function documentNames({ id, incarnation }: VerifiedInstance, instance: Instance): boolean {
+  return id !== undefined || (incarnation !== undefined && incarnation === instance.incarnation);
+}
+
+/**
+ * Why a Node of a cloud whose evidence is required may not be initialised yet; undefined when it may. A contradiction
+ * is told elsewhere. Pure.
+ */
+export function missingProof(instance: Instance, stored: StoredReport | undefined): string | undefined {
+  const attested = stored?.attestation?.instance;
+  if (attested !== undefined && (attested.cloud !== instance.cloud || documentNames(attested, instance)))
+    return undefined;
+  if (stored?.refusedEvidence !== undefined) return `the agent's evidence is refused: ${stored.refusedEvidence}`;
+  if (stored === undefined) return 'no agent of this Node has reported, so nothing proves which VM it is';
+  const { error } = stored.report.metadata;
+  return `no signed document of the VM was reported yet${error === undefined ? '' : ` (the agent says: ${error})`}`;
+}
+
+/** Zone and region as they were signed, where a report alone told them. Pure. */
+export function withSignedPlace(instance: Instance, attested: VerifiedInstance | undefined): Instance {
+  const { zone = instance.zone, region = instance.region } = attested ?? {};
+  return { ...instance, ...(zone !== undefined && { zone }), ...(region !== undefined && { region }) };
+}

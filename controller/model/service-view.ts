@@ -1,0 +1,217 @@
+import {
+  annotations as annotationKeys,
+  conditions as conditionTypes,
+  finalizers as finalizerNames,
+  isPauseValue,
+} from '../../common/well-known.ts';
+import type { IpFamily, Protocol } from '../clouds/load-balancers.ts';
+import type { EventTarget } from '../kube/event-sink.ts';
+import type { ConditionView } from './node-view.ts';
+
+export interface ServicePort {
+  /** Empty when unset. */
+  readonly name: string;
+  readonly protocol: Protocol;
+  readonly port: number;
+  /** A number or a name, as text. */
+  readonly targetPort: string;
+  /** 0 when unset. */
+  readonly nodePort: number;
+  readonly appProtocol: string | undefined;
+}
+
+export interface PortStatus {
+  readonly port: number;
+  readonly protocol: string;
+  readonly error?: string;
+}
+
+/** One entry of `status.loadBalancer.ingress`, as the API server keeps it. */
+export interface IngressView {
+  readonly ip?: string;
+  readonly hostname?: string;
+  readonly ipMode?: string;
+  readonly ports?: readonly PortStatus[];
+}
+
+/** The fields of a Service that decisions are made from; a trimmed copy that shares nothing with the raw object. */
+export interface ServiceView {
+  /** `namespace/name`. */
+  readonly key: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  readonly resourceVersion: string;
+  readonly deleting: boolean;
+  readonly finalizers: readonly string[];
+  readonly type: string;
+  /** Empty when unset. */
+  readonly loadBalancerClass: string;
+  readonly ports: readonly ServicePort[];
+  /** `spec.loadBalancerSourceRanges`, as written. */
+  readonly sourceRanges: readonly string[];
+  readonly sessionAffinity: string;
+  /** Seconds; undefined when unset. */
+  readonly affinityTimeout: number | undefined;
+  readonly externalTrafficPolicy: string;
+  /** 0 when unset. */
+  readonly healthCheckNodePort: number;
+  readonly ipFamilies: readonly IpFamily[];
+  readonly ipFamilyPolicy: string;
+  /** Empty when unset. */
+  readonly loadBalancerIP: string;
+  readonly allocateNodePorts: boolean;
+  /** Those alone that the product or a configured cloud reads. */
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly ingress: readonly IngressView[];
+  /** Ours; undefined when it is not there. */
+  readonly condition: ConditionView | undefined;
+}
+
+interface RawService {
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly uid: string;
+    readonly resourceVersion: string;
+    readonly deletionTimestamp?: string;
+    readonly finalizers?: readonly string[];
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly spec?: {
+    readonly type?: string;
+    readonly loadBalancerClass?: string;
+    readonly ports?: readonly {
+      readonly name?: string;
+      readonly protocol?: Protocol;
+      readonly port: number;
+      readonly targetPort?: number | string;
+      readonly nodePort?: number;
+      readonly appProtocol?: string;
+    }[];
+    readonly loadBalancerSourceRanges?: readonly string[];
+    readonly sessionAffinity?: string;
+    readonly sessionAffinityConfig?: { readonly clientIP?: { readonly timeoutSeconds?: number } };
+    readonly externalTrafficPolicy?: string;
+    readonly healthCheckNodePort?: number;
+    readonly ipFamilies?: readonly IpFamily[];
+    readonly ipFamilyPolicy?: string;
+    readonly loadBalancerIP?: string;
+    readonly allocateLoadBalancerNodePorts?: boolean;
+  };
+  readonly status?: {
+    readonly loadBalancer?: { readonly ingress?: readonly IngressView[] };
+    readonly conditions?: readonly (Partial<ConditionView> & { readonly type?: string })[];
+  };
+}
+
+/** Arrays of a Service that `viewService` does not look at. */
+export const unreadOfService = ['managedFields'];
+
+/** Annotations on Services that the product itself reads or writes. */
+export const ownServiceAnnotations: ReadonlySet<string> = new Set([
+  annotationKeys.paused,
+  annotationKeys.sourceRanges,
+  annotationKeys.loadBalancer,
+  annotationKeys.loadBalancerId,
+  annotationKeys.loadBalancerRetain,
+  annotationKeys.allowAddressChange,
+  annotationKeys.cloud,
+]);
+
+/**
+ * Copies what is needed out of a Service as the API server sends it.
+ *
+ * @param isRead which annotations a configured cloud reads, beside our own
+ */
+export function viewService(raw: unknown, isRead: (key: string) => boolean): ServiceView {
+  const { metadata, spec = {}, status = {} } = raw as RawService;
+  const namespace = metadata.namespace ?? '';
+  const annotations: Record<string, string> = {};
+  for (const [key, value] of Object.entries(metadata.annotations ?? {})) {
+    if (ownServiceAnnotations.has(key) || isRead(key)) annotations[key] = value;
+  }
+  const condition = status.conditions?.find(({ type }) => type === conditionTypes.loadBalancer);
+  return {
+    key: `${namespace}/${metadata.name}`,
+    namespace,
+    name: metadata.name,
+    uid: metadata.uid,
+    resourceVersion: metadata.resourceVersion,
+    deleting: metadata.deletionTimestamp !== undefined,
+    finalizers: [...(metadata.finalizers ?? [])],
+    type: spec.type ?? 'ClusterIP',
+    loadBalancerClass: spec.loadBalancerClass ?? '',
+    ports: (spec.ports ?? []).map(viewPort),
+    sourceRanges: [...(spec.loadBalancerSourceRanges ?? [])],
+    sessionAffinity: spec.sessionAffinity ?? 'None',
+    affinityTimeout: spec.sessionAffinityConfig?.clientIP?.timeoutSeconds,
+    externalTrafficPolicy: spec.externalTrafficPolicy ?? 'Cluster',
+    healthCheckNodePort: spec.healthCheckNodePort ?? 0,
+    ipFamilies: [...(spec.ipFamilies ?? [])],
+    ipFamilyPolicy: spec.ipFamilyPolicy ?? '',
+    loadBalancerIP: spec.loadBalancerIP ?? '',
+    allocateNodePorts: spec.allocateLoadBalancerNodePorts ?? true,
+    annotations,
+    ingress: (status.loadBalancer?.ingress ?? []).map((one) => structuredClone(one)),
+    condition: condition && {
+      type: conditionTypes.loadBalancer,
+      status: condition.status ?? '',
+      reason: condition.reason ?? '',
+      message: condition.message ?? '',
+      ...(condition.lastTransitionTime === undefined ? {} : { lastTransitionTime: condition.lastTransitionTime }),
+    },
+  };
+}
+
+type RawPort = NonNullable<NonNullable<RawService['spec']>['ports']>[number];
+
+function viewPort({ name, protocol, port, targetPort, nodePort, appProtocol }: RawPort): ServicePort {
+  return {
+    name: name ?? '',
+    protocol: protocol ?? 'TCP',
+    port,
+    targetPort: String(targetPort ?? port),
+    nodePort: nodePort ?? 0,
+    appProtocol,
+  };
+}
+
+export function isPaused(service: ServiceView): boolean {
+  return isPauseValue(service.annotations[annotationKeys.paused]);
+}
+
+export function hasFinalizer(service: ServiceView): boolean {
+  return service.finalizers.includes(finalizerNames.loadBalancerCleanup);
+}
+
+/** A person's `mooring.dev/load-balancer-retain`. */
+export function isRetained(service: ServiceView): boolean {
+  // Any value that means yes: the mistake of keeping too much can be mended.
+  return isPauseValue(service.annotations[annotationKeys.loadBalancerRetain]);
+}
+
+/** A person's `mooring.dev/allow-address-change`. */
+export function allowsAddressChange(service: ServiceView): boolean {
+  return service.annotations[annotationKeys.allowAddressChange]?.trim().toLowerCase() === 'true';
+}
+
+/** A person's `mooring.dev/load-balancer-id`; undefined when unset or empty. */
+export function attachTo(service: ServiceView): string | undefined {
+  return service.annotations[annotationKeys.loadBalancerId]?.trim() || undefined;
+}
+
+/** Things of the cloud that a Service names and that a search for what is ours does not find; undefined when it names none. */
+export function wishOf(service: ServiceView): string | undefined {
+  const wish = `${attachTo(service) ?? ''} ${service.loadBalancerIP}`;
+  return wish === ' ' ? undefined : wish;
+}
+
+export function serviceTarget(service: ServiceView): EventTarget {
+  const { name, namespace, uid } = service;
+  return { apiVersion: 'v1', kind: 'Service', name, namespace, uid };
+}
+
+export function servicePath(service: Pick<ServiceView, 'namespace' | 'name'>): string {
+  return `/api/v1/namespaces/${encodeURIComponent(service.namespace)}/services/${encodeURIComponent(service.name)}`;
+}

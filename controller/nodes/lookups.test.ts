@@ -1,0 +1,225 @@
+import assert from 'node:assert/strict';
+import { beforeEach, describe, it } from 'node:test';
+import { CloudError } from '../../common/cloud-error.ts';
+import { advanceDuring, type FakeClock, fakeClock } from '../../common/testing/fake-clock.ts';
+import { type Cloud, type InstanceRef, type Lookup, type LookupOptions, refKey } from '../clouds/cloud.ts';
+import { exampleInstance } from '../model/testing/example-instance.ts';
+import { createLookups, type Lookups } from './lookups.ts';
+
+const ref = (id: string | number): InstanceRef => ({ by: 'providerID', providerID: `c://${id}` });
+const absent: Lookup = { state: 'absent' };
+
+describe('lookups', () => {
+  let clock: FakeClock;
+  let passes: {
+    readonly at: number;
+    readonly refs: readonly InstanceRef[];
+    readonly options: LookupOptions | undefined;
+  }[];
+  let latencyMs: number;
+  let answer: (refs: readonly InstanceRef[]) => ReadonlyMap<string, Lookup>;
+  let lookups: Lookups;
+  let credential: number;
+
+  beforeEach(() => {
+    clock = fakeClock();
+    passes = [];
+    credential = 0;
+    latencyMs = 0;
+    answer = (refs) => new Map(refs.map((each) => [refKey(each), absent]));
+    const cloud: Cloud = {
+      name: 'c',
+      scope: 's',
+      account: 'demo',
+      accepts: () => true,
+      get credential() {
+        return credential;
+      },
+      instances: {
+        batchSize: 10,
+        async lookup(refs, options) {
+          passes.push({ at: clock.monotonic(), refs, options });
+          if (latencyMs > 0) await new Promise<void>((resolve) => clock.setTimer(latencyMs, resolve));
+          return answer(refs);
+        },
+      },
+      check: async () => [],
+      close: () => {},
+    };
+    lookups = createLookups({ cloud, clock });
+  });
+
+  /** Asks, and remembers the answer once it is there. */
+  function ask(id: string | number): { lookup: Lookup | undefined } {
+    const asked: { lookup: Lookup | undefined } = { lookup: undefined };
+    void lookups.lookup(ref(id)).then((lookup) => {
+      asked.lookup = lookup;
+    });
+    return asked;
+  }
+
+  describe('of a credential that has shown something', () => {
+    const gone: Lookup = { state: 'gone', terminalState: 'terminated' };
+    const found: Lookup = { state: 'found', instance: exampleInstance(), power: 'running', request: 'id' };
+    const asks = (one: InstanceRef, lookup: Lookup) => {
+      answer = (refs) => new Map(refs.map((each) => [refKey(each), lookup]));
+      return lookups.lookupAll([one]);
+    };
+
+    it('say so after an instance was found or shown terminated under its id', async () => {
+      assert.equal(lookups.hasShown, false);
+      await asks(ref(1), absent);
+      await asks({ by: 'name', name: 'n' }, found);
+      assert.equal(lookups.hasShown, false, 'a name is the same in every project');
+      await asks(ref(1), gone);
+      assert.equal(lookups.hasShown, true);
+      await asks(ref(1), absent);
+      assert.equal(lookups.hasShown, true);
+    });
+
+    it('say so no longer once another credential is loaded, until that one shows something', async () => {
+      await asks(ref(1), found);
+      credential = 1;
+      assert.equal(lookups.hasShown, false);
+      await asks(ref(1), found);
+      assert.equal(lookups.hasShown, true);
+    });
+
+    it('do not count an answer that the one before gave', async () => {
+      latencyMs = 100;
+      const asked = asks(ref(1), found);
+      credential = 1;
+      await advanceDuring(clock, asked);
+      assert.equal(lookups.hasShown, false);
+    });
+  });
+
+  it('answers a lone question after a moment of gathering', async () => {
+    const one = ask(1);
+    await clock.advance(19);
+    assert.equal(passes.length, 0);
+    await clock.advance(1);
+    assert.deepEqual(one.lookup, absent);
+  });
+
+  it('gathers what comes in a row into one pass, but for no longer than the window', async () => {
+    for (let index = 0; index < 9; index += 1) {
+      ask(index);
+      await clock.advance(15);
+    }
+    assert.deepEqual(
+      passes.map(({ at }) => at),
+      [100],
+    );
+    assert.equal(passes[0]?.refs.length, 7);
+  });
+
+  it('asks equal questions once', async () => {
+    const all = [ask(1), ask(1), ask(1)];
+    await clock.advance(100);
+    assert.deepEqual(
+      passes.map(({ refs }) => refs.length),
+      [1],
+    );
+    for (const { lookup } of all) assert.deepEqual(lookup, absent);
+  });
+
+  it('starts at once when a pass is full, and never carries more than a batch', async () => {
+    for (let index = 0; index < 25; index += 1) ask(index);
+    await clock.advance(0);
+    assert.deepEqual(
+      passes.map(({ refs }) => refs.length),
+      [10, 10],
+    );
+    await clock.advance(1000);
+    assert.deepEqual(
+      passes.map(({ refs }) => refs.length),
+      [10, 10, 5],
+    );
+  });
+
+  it('has one pass under way; what comes meanwhile shares the next', async () => {
+    latencyMs = 5000;
+    ask(1);
+    await clock.advance(100);
+    for (let index = 2; index < 9; index += 1) {
+      ask(index);
+      await clock.advance(300);
+    }
+    assert.equal(passes.length, 1);
+    await clock.advance(20_000);
+    assert.deepEqual(
+      passes.map(({ refs }) => refs.length),
+      [1, 7],
+    );
+  });
+
+  it('a question repeated while its pass is under way is asked anew: its answer may be too old', async () => {
+    latencyMs = 1000;
+    ask(1);
+    await clock.advance(100);
+    const again = ask(1);
+    await clock.advance(950);
+    assert.equal(again.lookup, undefined);
+    await clock.advance(3000);
+    assert.equal(passes.length, 2);
+    assert.deepEqual(again.lookup, absent);
+  });
+
+  it('a burst makes the window grow, quiet makes it short again', async () => {
+    for (let index = 0; index < 200; index += 1) {
+      ask(`burst-${index % 7}`);
+      await clock.advance(10);
+    }
+    assert.ok(passes.length <= 5, `${passes.length} passes in two seconds`);
+    await clock.advance(5000);
+    passes = [];
+    const asked = clock.monotonic();
+    ask('later');
+    await clock.advance(20);
+    assert.deepEqual(
+      passes.map(({ at }) => at - asked),
+      [20],
+    );
+  });
+
+  it('a cloud that throws leaves all unknown, with its kind, and the next pass works', async () => {
+    answer = () => {
+      throw new CloudError({ kind: 'Throttled', cloud: 'c', operation: 'x', message: 'm', retryAfterMs: 7000 });
+    };
+    const one = ask(1);
+    await clock.advance(100);
+    assert.ok(
+      one.lookup?.state === 'unknown' &&
+        one.lookup.error.kind === 'Throttled' &&
+        one.lookup.error.retryAfterMs === 7000,
+    );
+    answer = (refs) => new Map(refs.map((each) => [refKey(each), absent]));
+    const two = ask(2);
+    await clock.advance(1000);
+    assert.deepEqual(two.lookup, absent);
+  });
+
+  it('a ref the cloud says nothing of is unknown, never absent', async () => {
+    answer = () => new Map();
+    const one = ask(1);
+    await clock.advance(100);
+    assert.equal(one.lookup?.state, 'unknown');
+    const all = await lookups.lookupAll([ref(1), ref(2)]);
+    assert.deepEqual(
+      [...all.values()].map(({ state }) => state),
+      ['unknown', 'unknown'],
+    );
+  });
+
+  it('a pass of its own goes at once, in as few calls as fit, with its canaries in each', async () => {
+    const refs = Array.from({ length: 23 }, (_, index) => ref(index));
+    const all = await lookups.lookupAll(refs, { canaries: [ref('canary')] });
+    assert.equal(all.size, 23);
+    assert.deepEqual(
+      passes.map(({ refs: each }) => each.length),
+      [10, 10, 3],
+    );
+    for (const { options } of passes) assert.deepEqual(options?.canaries, [ref('canary')]);
+  });
+});

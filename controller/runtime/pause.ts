@@ -1,0 +1,71 @@
+import type { Clock } from '../../common/process/clock.ts';
+import type { Log } from '../../common/process/log.ts';
+import type { Random } from '../../common/process/random.ts';
+import { isPauseValue, names, pausedNodesOf } from '../../common/well-known.ts';
+import type { KubeApi } from '../kube/api.ts';
+import { createListWatch } from '../kube/list-watch.ts';
+import { type ShippedObjects, shippedObjects } from '../kube/shipped-objects.ts';
+
+/** Follows what a person has paused in our ConfigMap, which no kubelet can write. */
+export interface Pause {
+  start(): void;
+  stop(): Promise<void>;
+  synced(): boolean;
+  whenSynced(): Promise<void>;
+  /** True while a person has everything paused. A missing ConfigMap, which is told, or a missing key is not paused. */
+  paused(): boolean;
+  /** True while a person keeps this Node from deletion. */
+  pausedNode(name: string): boolean;
+}
+
+interface Paused {
+  readonly all: boolean;
+  readonly nodes: ReadonlySet<string>;
+}
+
+interface ConfigMap {
+  readonly data?: Readonly<Record<string, string>>;
+}
+
+export function watchPause(parts: {
+  readonly api: KubeApi;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Log;
+  readonly shipped: ShippedObjects;
+}): Pause {
+  const { log, shipped } = parts;
+  const informer = createListWatch<Paused>({
+    ...parts,
+    path: `/api/v1/namespaces/${names.namespace}/configmaps`,
+    query: { fieldSelector: `metadata.name=${names.certificates}` },
+    trim(raw) {
+      const { data } = raw as ConfigMap;
+      return { all: isPauseValue(data?.[names.pausedKey]), nodes: pausedNodesOf(data?.[names.pausedNodesKey]) };
+    },
+  });
+  const key = `${names.namespace}/${names.certificates}`;
+  const paused = () => informer.get(key)?.all === true;
+  informer.subscribe((event) => {
+    const before = event.type === 'added' ? undefined : event.old;
+    const now = event.type === 'deleted' ? undefined : event.object;
+    if ((before?.all ?? false) !== (now?.all ?? false))
+      log.warn(now?.all ? 'paused: nothing is changed any more' : 'no longer paused');
+    const nodes = [...(now?.nodes ?? [])];
+    if ([...(before?.nodes ?? [])].join() !== nodes.join()) log.warn('Nodes kept from deletion', { nodes });
+    shipped.observe(shippedObjects.published, event.type !== 'deleted');
+  });
+  const told = informer
+    .whenSynced()
+    .then(() => shipped.observe(shippedObjects.published, informer.get(key) !== undefined));
+  // Stopped before there was a first answer.
+  told.catch(() => {});
+  return {
+    start: () => informer.start(),
+    stop: () => informer.stop(),
+    synced: () => informer.synced,
+    whenSynced: () => informer.whenSynced(),
+    paused,
+    pausedNode: (name) => informer.get(key)?.nodes.has(name) === true,
+  };
+}

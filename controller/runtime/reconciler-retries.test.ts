@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { CloudError } from '../../common/cloud-error.ts';
+import { KubeError } from '../kube/api.ts';
+import { reconcilerStand } from './testing/reconciler-stand.ts';
+
+describe('a reconciler whose runs fail', () => {
+  it('repeats what failed after delays that double, each key by itself, and starts over after a success', async () => {
+    let fail = true;
+    const times: number[] = [];
+    const { clock, reconciler, begun } = reconcilerStand(
+      async (key, at) => {
+        if (key === 'good') return;
+        times.push(at.monotonic());
+        if (fail) throw new Error('no');
+      },
+      { backoff: { firstMs: 1_000, maxMs: 8_000 }, random: () => 0.5 },
+    );
+    reconciler.start();
+    reconciler.enqueue('bad');
+    await clock.advance(31_000);
+    assert.deepEqual(times, [0, 1_000, 3_000, 7_000, 15_000, 23_000, 31_000]);
+    reconciler.enqueue('good');
+    await clock.advance(0);
+    assert.equal(begun.at(-1), 'good');
+    fail = false;
+    await clock.advance(8_000);
+    fail = true;
+    times.length = 0;
+    reconciler.enqueue('bad');
+    await clock.advance(1_000);
+    assert.equal(times.length, 2);
+    await reconciler.stop();
+  });
+
+  it('forgets the failures of a key when told to', async () => {
+    const times: number[] = [];
+    const { clock, reconciler } = reconcilerStand(
+      async (_, at) => {
+        times.push(at.monotonic());
+        throw new Error('no');
+      },
+      { backoff: { firstMs: 1_000, maxMs: 100_000 }, random: () => 0.5 },
+    );
+    reconciler.start();
+    reconciler.enqueue('a');
+    await clock.advance(7_000);
+    reconciler.forget('a');
+    await clock.advance(8_000);
+    await clock.advance(1_000);
+    assert.deepEqual(times, [0, 1_000, 3_000, 7_000, 15_000, 16_000]);
+    await reconciler.stop();
+  });
+
+  for (const [name, error] of [
+    ['KubeError', new KubeError({ status: 429, reason: 'TooManyRequests', message: 'busy', retryAfterMs: 30_000 })],
+    [
+      'CloudError',
+      new CloudError({ kind: 'Throttled', cloud: 'aws', operation: 'X', message: 'busy', retryAfterMs: 30_000 }),
+    ],
+  ] as const) {
+    it(`waits at least as long as a ${name} asks`, async () => {
+      const { clock, reconciler, begun } = reconcilerStand(async () => {
+        throw error;
+      });
+      reconciler.start();
+      reconciler.enqueue('a');
+      await clock.advance(29_999);
+      assert.equal(begun.length, 1);
+      await clock.advance(1);
+      assert.equal(begun.length, 2);
+      await reconciler.stop();
+    });
+  }
+
+  it('runs a failed key at once when it changes', async () => {
+    const { clock, reconciler, begun } = reconcilerStand(
+      async () => {
+        throw new Error('no');
+      },
+      { backoff: { firstMs: 60_000, maxMs: 60_000 } },
+    );
+    reconciler.start();
+    reconciler.enqueue('a');
+    await clock.advance(1_000);
+    reconciler.enqueue('a');
+    await clock.advance(0);
+    assert.equal(begun.length, 2);
+    await reconciler.stop();
+  });
+
+  it('survives a reconcile that throws at once', async () => {
+    const { clock, reconciler, begun } = reconcilerStand(() => {
+      throw new Error('not even a promise');
+    });
+    reconciler.start();
+    reconciler.enqueue('a');
+    await clock.advance(2_000);
+    assert.ok(begun.length > 1);
+    await reconciler.stop();
+  });
+});

@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { sleep } from '../../common/process/clock.ts';
+import { reconcilerStand } from './testing/reconciler-stand.ts';
+
+describe('a reconciler', () => {
+  it('begins nothing before it is started, and no run within enqueue', async () => {
+    const { clock, reconciler, begun } = reconcilerStand();
+    reconciler.enqueue('a');
+    await clock.advance(1_000);
+    assert.deepEqual(begun, []);
+    reconciler.start();
+    reconciler.enqueue('b');
+    assert.deepEqual(begun, []);
+    await clock.advance(0);
+    assert.deepEqual(begun, ['a', 'b']);
+    await reconciler.stop();
+  });
+
+  it('runs a key once, however often it was asked for while it waited', async () => {
+    const { clock, reconciler, begun } = reconcilerStand();
+    reconciler.start();
+    for (let i = 0; i < 5; i += 1) reconciler.enqueue('a');
+    await clock.advance(0);
+    assert.deepEqual(begun, ['a']);
+    await reconciler.stop();
+  });
+
+  it('runs a key again that was asked for while it ran, and only one run of it at a time', async () => {
+    const { clock, reconciler, begun } = reconcilerStand((_, at) => sleep(at, 100), { concurrency: 4 });
+    reconciler.start();
+    reconciler.enqueue('a');
+    await clock.advance(50);
+    reconciler.enqueue('a');
+    reconciler.enqueue('a', { afterMs: 10_000 });
+    await clock.advance(49);
+    assert.deepEqual(begun, ['a']);
+    await clock.advance(1);
+    assert.deepEqual(begun, ['a', 'a']);
+    await clock.advance(20_000);
+    assert.deepEqual(begun, ['a', 'a']);
+    await reconciler.stop();
+  });
+
+  it('runs as many keys at once as it may', async () => {
+    let now = 0;
+    let most = 0;
+    const { clock, reconciler } = reconcilerStand(
+      async (_, at) => {
+        now += 1;
+        most = Math.max(most, now);
+        await sleep(at, 10);
+        now -= 1;
+      },
+      { concurrency: 3 },
+    );
+    reconciler.start();
+    for (let i = 0; i < 10; i += 1) reconciler.enqueue(`k${i}`);
+    await clock.advance(0);
+    assert.equal(reconciler.running, 3);
+    assert.equal(reconciler.depth, 7);
+    await clock.advance(40);
+    assert.equal(most, 3);
+    assert.equal(reconciler.depth, 0);
+    await reconciler.stop();
+  });
+
+  it('waits as long as asked, at most as long as the shortest of several', async () => {
+    const { clock, reconciler, begun } = reconcilerStand();
+    reconciler.start();
+    reconciler.enqueue('a', { afterMs: 300_000 });
+    reconciler.enqueue('a', { afterMs: 20_000 });
+    reconciler.enqueue('a', { afterMs: 60_000 });
+    await clock.advance(19_999);
+    assert.deepEqual(begun, []);
+    await clock.advance(1);
+    assert.deepEqual(begun, ['a']);
+    await clock.advance(600_000);
+    assert.deepEqual(begun, ['a']);
+    await reconciler.stop();
+  });
+
+  it('runs changed keys before resyncs that came first', async () => {
+    const { clock, reconciler, begun } = reconcilerStand((_, at) => sleep(at, 10));
+    reconciler.start();
+    for (const key of ['r1', 'r2', 'r3']) reconciler.enqueue(key, { priority: 'low' });
+    await clock.advance(0);
+    reconciler.enqueue('changed');
+    reconciler.enqueue('dying', { priority: 'high' });
+    await clock.advance(100);
+    assert.deepEqual(begun, ['r1', 'dying', 'changed', 'r2', 'r3']);
+    await reconciler.stop();
+  });
+
+  it('merges what is asked for while a key runs: the shorter wait and the higher priority', async () => {
+    const { clock, reconciler, begun } = reconcilerStand((_, at) => sleep(at, 100));
+    reconciler.start();
+    reconciler.enqueue('a');
+    await clock.advance(50);
+    reconciler.enqueue('a', { afterMs: 300, priority: 'high' });
+    reconciler.enqueue('a', { afterMs: 10_000, priority: 'low' });
+    for (const key of ['b', 'c', 'd', 'e']) reconciler.enqueue(key);
+    await clock.advance(20_000);
+    assert.deepEqual(begun, ['a', 'b', 'c', 'd', 'a', 'e']);
+    await reconciler.stop();
+  });
+
+  it('comes back when the run asks for it', async () => {
+    let again: number | undefined = 15_000;
+    const { clock, reconciler, begun } = reconcilerStand(async () =>
+      again === undefined ? {} : { requeueAfterMs: again },
+    );
+    reconciler.start();
+    reconciler.enqueue('a');
+    await clock.advance(14_999);
+    assert.equal(begun.length, 1);
+    again = undefined;
+    await clock.advance(1);
+    assert.equal(begun.length, 2);
+    await clock.advance(600_000);
+    assert.equal(begun.length, 2);
+    await reconciler.stop();
+  });
+
+  it('drains what runs when it stops, and begins nothing more', async () => {
+    const ended: string[] = [];
+    const { clock, reconciler, begun } = reconcilerStand(async (key, at) => {
+      await sleep(at, 3_000);
+      ended.push(key);
+    });
+    reconciler.start();
+    reconciler.enqueue('a');
+    reconciler.enqueue('b');
+    await clock.advance(0);
+    let stopped = false;
+    const stopping = reconciler.stop().then(() => {
+      stopped = true;
+    });
+    reconciler.enqueue('c');
+    await clock.advance(2_999);
+    assert.equal(stopped, false);
+    await clock.advance(1);
+    assert.equal(stopped, true);
+    await stopping;
+    assert.deepEqual([begun, ended], [['a'], ['a']]);
+    assert.equal(clock.pending, 0);
+  });
+
+  it('tells what runs too long to give up, and leaves what does not', async () => {
+    const { clock, reconciler } = reconcilerStand(
+      (key, at, signal) => (key === 'polite' ? sleep(at, 60_000, signal) : sleep(at, 60_000)),
+      {
+        concurrency: 2,
+        drainMs: 5_000,
+      },
+    );
+    reconciler.start();
+    reconciler.enqueue('polite');
+    reconciler.enqueue('deaf');
+    await clock.advance(0);
+    let stopped = false;
+    void reconciler.stop().then(() => {
+      stopped = true;
+    });
+    await clock.advance(5_000);
+    assert.equal(reconciler.running, 1);
+    assert.equal(stopped, false);
+    await clock.advance(1_000);
+    assert.equal(stopped, true);
+  });
+
+  it('shows progress while it has nothing to do, and none while a run hangs', async () => {
+    const { clock, reconciler } = reconcilerStand((_, at) => sleep(at, 50_000));
+    reconciler.start();
+    await clock.advance(100_000);
+    assert.equal(reconciler.lastProgressAt, 100_000);
+    reconciler.enqueue('a');
+    reconciler.enqueue('b');
+    await clock.advance(40_000);
+    assert.equal(reconciler.lastProgressAt, 100_000);
+    assert.equal(reconciler.longestRunningSeconds, 40);
+    assert.equal(reconciler.unfinishedSeconds, 40);
+    await clock.advance(20_000);
+    assert.equal(reconciler.lastProgressAt, 150_000);
+    const stopping = reconciler.stop();
+    await clock.advance(50_000);
+    await stopping;
+  });
+
+  it('counts what is added, waits, works and is tried again, as upstream`s queue does', async () => {
+    const seen: string[] = [];
+    let fail = true;
+    const { clock, reconciler } = reconcilerStand(
+      async (_, at) => {
+        await sleep(at, 500);
+        if (fail) throw new Error('no');
+      },
+      {
+        backoff: { firstMs: 1_000, maxMs: 1_000 },
+        random: () => 0.5,
+        metrics: {
+          added: (name) => seen.push(`${name} added`),
+          depth: (_, keys) => seen.push(`depth ${keys}`),
+          waited: (_, seconds) => seen.push(`waited ${seconds}`),
+          worked: (_, seconds) => seen.push(`worked ${seconds}`),
+          retried: () => seen.push('retried'),
+        },
+      },
+    );
+    reconciler.start();
+    reconciler.enqueue('a');
+    reconciler.enqueue('b');
+    await clock.advance(500);
+    fail = false;
+    await clock.advance(5_000);
+    assert.deepEqual(seen, [
+      'nodes added',
+      'nodes added',
+      'waited 0',
+      'depth 1',
+      'worked 0.5',
+      'retried',
+      'waited 0.5',
+      'depth 0',
+      'worked 0.5',
+      'depth 0',
+      'waited 0',
+      'depth 0',
+      'worked 0.5',
+      'depth 0',
+    ]);
+    await reconciler.stop();
+  });
+});

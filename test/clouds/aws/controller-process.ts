@@ -1,0 +1,110 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { names } from '../../../common/well-known.ts';
+import { startEmbeddedApi } from '../../conformance/embedded-api.ts';
+import { freePort } from '../../kit/free-ports.ts';
+import { type Child, startChild } from '../../sandbox/world/child.ts';
+import { createKubeRest, type KubeRest } from '../../sandbox/world/kube-rest.ts';
+import { createKubelet, type Kubelet } from '../../sandbox/world/kubelet.ts';
+import { applyManifests, serviceAccountToken } from '../../sandbox/world/manifests.ts';
+import { startNodeMonitor } from '../../sandbox/world/node-monitor.ts';
+import { controllerMain, shortened } from '../../sandbox/world/shortened.ts';
+import type { AwsWorld } from './aws-world.ts';
+
+const execute = promisify(execFile);
+
+/** A Kubernetes API without anything else, and the shipped controller as a process that works on an AWS world. */
+export interface ControllerProcess {
+  readonly rest: KubeRest;
+  /** Starts it; only when none runs. */
+  start(): Child;
+  /** SIGTERM, and waits for its end. */
+  stopProcess(): Promise<void>;
+  /** The kubelet of a node; made when it is asked for first. */
+  kubelet(name: string): Kubelet;
+  readonly running: boolean;
+  /** Runs another command of the program with the same configuration: its exit code and what it printed. */
+  command(name: string, ...more: readonly string[]): Promise<{ readonly code: number; readonly output: string }>;
+  /** What it has logged. */
+  readonly logFile: string;
+  stop(): Promise<void>;
+}
+
+export const clusterCidr = '10.244.0.0/16';
+
+/** @param program what node runs, with its options before it; default: the controller from its sources */
+export async function prepareController(
+  world: AwsWorld,
+  program: readonly string[] = [controllerMain],
+): Promise<ControllerProcess> {
+  const folder = await mkdtemp(join(tmpdir(), 'mooring-aws-'));
+  const api = await startEmbeddedApi();
+  const rest = createKubeRest(api);
+  await applyManifests(rest);
+  const token = await serviceAccountToken(rest, { namespace: names.namespace, name: names.controller });
+  const kubeconfig = join(folder, 'kubeconfig');
+  await writeFile(kubeconfig, api.kubeconfig(token), { mode: 0o600 });
+  const config = join(folder, 'aws.conf');
+  await writeFile(config, world.configText);
+  const logFile = join(folder, 'controller.log');
+  const kubelets = new Map<string, Kubelet>();
+  const monitor = startNodeMonitor(rest, shortened.monitorGraceMs, 1000);
+  let child: Child | undefined;
+  const args = [
+    ...[...program, 'run', `--kubeconfig=${kubeconfig}`, '--cloud-provider=aws', `--cloud-config=${config}`],
+    ...[
+      '--configure-cloud-routes',
+      '--controllers=*,nodeipam',
+      '--allocate-node-cidrs',
+      `--cluster-cidr=${clusterCidr}`,
+    ],
+    ...[`--report-address=127.0.0.1:${await freePort()}`, '--report-advertise-address=127.0.0.1', '--secure-port=0'],
+    ...['--leader-elect-lease-duration=5s', '--leader-elect-renew-deadline=3s', '--leader-elect-retry-period=1s'],
+    ...['--node-monitor-period=1s', '--bind-by-name=aws', '--load-balancer-audit-period=4s', '--member-drain-time=2s'],
+  ];
+  const env = { ...process.env, ...world.env };
+  return {
+    rest,
+    logFile,
+    get running() {
+      return child?.running === true;
+    },
+    start() {
+      if (child?.running) throw new Error('a controller runs already');
+      child = startChild(args, logFile, env);
+      return child;
+    },
+    async command(name, ...more) {
+      const words = [name, ...more, '--cloud-provider=aws', `--cloud-config=${config}`, `--kubeconfig=${kubeconfig}`];
+      try {
+        const { stdout } = await execute(process.execPath, [...program, ...words], { env });
+        return { code: 0, output: stdout };
+      } catch (error) {
+        const { code, stdout, stderr } = error as { code?: number; stdout?: string; stderr?: string };
+        if (typeof code !== 'number') throw error;
+        return { code, output: `${stdout ?? ''}${stderr ?? ''}` };
+      }
+    },
+    async stopProcess() {
+      await child?.stop();
+    },
+    kubelet(name) {
+      const known = kubelets.get(name);
+      if (known !== undefined) return known;
+      const kubelet = createKubelet({ rest, name, token: api.nodeToken(name), systemUuid: '', leaseRenewMs: 2000 });
+      kubelets.set(name, kubelet);
+      return kubelet;
+    },
+    async stop() {
+      for (const kubelet of kubelets.values()) kubelet.stop();
+      await monitor.stop();
+      await child?.stop();
+      rest.close();
+      await api.stop();
+      if (!process.env['MOORING_SHOW']) await rm(folder, { recursive: true });
+    },
+  };
+}

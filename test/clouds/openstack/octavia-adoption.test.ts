@@ -1,0 +1,234 @@
+import assert from 'node:assert/strict';
+import { afterEach, describe, it } from 'node:test';
+import { ownerTags } from '../../../controller/clouds/load-balancers.ts';
+import { keys } from '../../../controller/clouds/openstack/load-balancers/annotations.ts';
+import { tag, tagValue } from '../../../controller/clouds/openstack/load-balancers/tags.ts';
+import { memberOf, port } from '../suite/desired.ts';
+import { ensure, printStep, refOf, remove } from '../suite/drive.ts';
+import { type FakeBalancer, thing } from './fake/fake-octavia-model.ts';
+import { type OctaviaHarness, octaviaHarness } from './octavia-harness.ts';
+
+/** Leaves what is there as the classic controller makes it for this very Service. */
+async function asClassic(harness: OctaviaHarness): Promise<{ balancer: FakeBalancer; address: string }> {
+  await harness.ensure();
+  const [balancer] = harness.octavia.balancers.values();
+  assert.ok(balancer);
+  const name = String(balancer.fields['name']);
+  const stripped = (one: { fields: Record<string, unknown> }, tags: string[]) => {
+    one.fields['tags'] = tags;
+  };
+  stripped(balancer, [name]);
+  for (const listener of balancer.listeners) {
+    stripped(listener, [name]);
+    listener.fields['allowed_cidrs'] = ['0.0.0.0/0'];
+  }
+  for (const pool of balancer.pools) {
+    stripped(pool, []);
+    for (const member of pool.members) {
+      stripped(member, []);
+      member.fields['monitor_port'] = null;
+    }
+    // A check of the node port itself.
+    if (pool.monitor) pool.monitor.fields = { ...pool.monitor.fields, type: 'TCP', url_path: null, tags: [] };
+  }
+  const [floating] = harness.edge.floatingIps.values();
+  assert.ok(floating);
+  floating.description = `Floating IP for Kubernetes external service ${harness.desired.service} from cluster kubernetes`;
+  harness.record.id = undefined;
+  return { balancer, address: floating.address };
+}
+
+describe('what the classic controller made', () => {
+  let harness: OctaviaHarness;
+  afterEach(() => harness.close());
+  const config = '[LoadBalancer]\ncreate-monitor = true\n';
+  const proof = (addresses: readonly string[]) => ({ clusterName: 'kubernetes', addresses });
+
+  async function driving(addresses: readonly string[]) {
+    const base = await harness.driving();
+    const { balancers } = base;
+    const adopt = proof(addresses);
+    return {
+      ...base,
+      balancers: {
+        ...balancers,
+        observe: (ref, signal) => balancers.observe({ ...ref, adopt }, signal),
+      } as typeof balancers,
+    };
+  }
+
+  it('is ours when name, tag and address agree, and not one call is needed', async () => {
+    harness = await octaviaHarness(config);
+    const { balancer, address } = await asClassic(harness);
+    const { observed, calls, refusals } = await ensure(await driving([address]));
+    assert.deepEqual(refusals, []);
+    assert.equal(calls, 0);
+    assert.equal(observed?.id, balancer.id);
+    assert.equal(observed.adopted, true);
+    assert.deepEqual(observed.owner, harness.desired.owner);
+    assert.deepEqual(observed.ingress, [{ ip: address }]);
+    assert.deepEqual(
+      observed.members.map(({ providerID }) => providerID).sort(),
+      harness.vms.map(({ providerID }) => providerID).sort(),
+    );
+    const { balancers } = await harness.driving();
+    const adoptable = [{ ...refOf(harness.desired, { id: undefined }), adopt: proof([address]) }];
+    const [one, ...others] = await harness.world.during(
+      balancers.observeAll(harness.world.cluster, undefined, adoptable),
+    );
+    assert.equal(others.length, 0);
+    assert.equal(one?.id, balancer.id);
+    assert.equal(one.adopted, true);
+    assert.deepEqual(balancers.plan(harness.desired, one).steps, []);
+  });
+
+  it('gets our tags with the first change, and is known by them from then on', async () => {
+    harness = await octaviaHarness(config);
+    const { balancer, address } = await asClassic(harness);
+    harness.desired = { ...harness.desired, ports: [port(80, 30080), port(443, 30443)] };
+    const { steps } = await ensure(await driving([address]));
+    assert.match(printStep(steps[0]!), /^update load balancer .*: tag load balancer/);
+    assert.equal(tagValue(balancer.fields['tags'] as string[], ownerTags.service), harness.desired.owner.service);
+    assert.equal((await harness.ensure()).calls, 0);
+    assert.equal((await harness.observe())?.adopted, undefined);
+    assert.deepEqual(
+      balancer.pools.map(({ monitor }) => monitor?.fields['type']),
+      ['TCP', 'HTTP'],
+    );
+  });
+
+  it('keeps the members that it has when one more comes', async () => {
+    harness = await octaviaHarness(config);
+    const { balancer, address } = await asClassic(harness);
+    const third = await harness.world.createVm();
+    harness.desired = { ...harness.desired, members: [...harness.desired.members, memberOf(third)] };
+    const { calls } = await ensure(await driving([address]));
+    assert.equal(calls, 2);
+    assert.equal(balancer.pools[0]?.members.length, 3);
+  });
+
+  const renamed = (fields: Record<string, unknown>) => (one: FakeBalancer) => void Object.assign(one.fields, fields);
+  for (const [what, spoil, addresses] of [
+    ['another address', () => {}, ['203.0.113.99']],
+    ['no address', () => {}, []],
+    ['another name', renamed({ name: 'kube_service_other_default_web' }), undefined],
+    ['no tag', renamed({ tags: [] }), undefined],
+    [
+      'the tags of another Service of ours',
+      (one: FakeBalancer) => renamed({ tags: [String(one.fields['name']), tag(ownerTags.service, 'x')] })(one),
+      undefined,
+    ],
+  ] as const) {
+    it(`is not ours with ${what}`, async () => {
+      harness = await octaviaHarness(config);
+      const { balancer, address } = await asClassic(harness);
+      spoil(balancer);
+      const adopt = proof(addresses ?? [address]);
+      const observed = await harness.observe({ adopt });
+      assert.equal(observed?.owner, undefined);
+      const { balancers } = await harness.driving();
+      const adoptable = [{ ...refOf(harness.desired, { id: undefined }), adopt }];
+      assert.deepEqual(
+        await harness.world.during(balancers.observeAll(harness.world.cluster, undefined, adoptable)),
+        [],
+      );
+    });
+  }
+
+  for (const state of ['ACTIVE', 'ERROR']) {
+    it(`is removed whole when it is ${state}, with the floating IP that it described`, async () => {
+      harness = await octaviaHarness(config);
+      const { balancer, address } = await asClassic(harness);
+      balancer.status = state;
+      await remove(await driving([address]));
+      assert.equal(harness.octavia.balancers.size, 0);
+      assert.equal(harness.edge.floatingIps.size, 0);
+    });
+  }
+
+  for (const [what, change] of [
+    ['its floating IP is taken off', (one: FakeBalancer) => void Object.assign(one, {})],
+    ['it is renamed', renamed({ name: 'prod-web' })],
+    ['its tag is removed', renamed({ tags: [] })],
+  ] as const) {
+    it(`is answered without an owner once it was taken over and ${what}`, async () => {
+      harness = await octaviaHarness(config);
+      const { balancer, address } = await asClassic(harness);
+      const adopt = proof([address]);
+      assert.equal((await harness.observe({ adopt, id: balancer.id }))?.adopted, true);
+      change(balancer);
+      if (what.includes('floating')) for (const one of harness.edge.floatingIps.values()) one.portId = null;
+      const observed = await harness.observe({ adopt, id: balancer.id });
+      assert.equal(observed?.id, balancer.id);
+      assert.equal(observed.owner, undefined);
+      assert.deepEqual([observed.ingress, observed.members], [[], []]);
+    });
+  }
+
+  it('one of our own that lost its tags keeps what our parts say, with adoption as without', async () => {
+    harness = await octaviaHarness(config);
+    await harness.ensure();
+    const [balancer] = harness.octavia.balancers.values();
+    assert.ok(balancer);
+    balancer.fields['tags'] = [];
+    const { balancers } = await harness.driving();
+    const seen = [];
+    for (const adopt of [undefined, proof(['203.0.113.10'])]) {
+      const observed = await harness.observe({ adopt, id: balancer.id });
+      assert.deepEqual(observed?.owner, harness.desired.owner);
+      const plan = balancers.plan(harness.desired, observed);
+      assert.deepEqual(plan.steps, []);
+      seen.push(plan.refusals.map(({ reason }) => reason));
+    }
+    assert.deepEqual(seen, [['AddressWouldChange'], ['AddressWouldChange']]);
+  });
+
+  it('of two that agree none is taken, unless one is recorded', async () => {
+    harness = await octaviaHarness(config);
+    const { balancer, address } = await asClassic(harness);
+    const twin = '00000000-0000-4000-8000-0000000000ab';
+    harness.octavia.balancers.set(twin, { ...balancer, id: twin, listeners: [], pools: [] });
+    assert.equal((await harness.observe({ adopt: proof([address]) }))?.owner, undefined);
+    assert.equal((await harness.observe({ adopt: proof([address]), id: balancer.id }))?.adopted, true);
+    harness.octavia.balancers.delete(twin);
+  });
+
+  it('a listener of a person on it is nobody’s to change', async () => {
+    harness = await octaviaHarness(config);
+    const { balancer, address } = await asClassic(harness);
+    balancer.listeners.push({
+      ...thing({ name: 'mine', protocol: 'TCP', protocol_port: 443, tags: [] }, 'ACTIVE'),
+      poolId: null,
+    });
+    harness.desired = { ...harness.desired, ports: [port(80, 30080), port(443, 30443)] };
+    const { calls, refusals } = await ensure(await driving([address]));
+    assert.equal(calls, 0);
+    assert.deepEqual(
+      refusals.map(({ reason, ports }) => [reason, ports?.[0]?.port]),
+      [['Conflict', 443]],
+    );
+  });
+
+  it('remembers by itself what only its annotation says: that the floating IP stays', async () => {
+    harness = await octaviaHarness(config);
+    const { address } = await asClassic(harness);
+    harness.desired = { ...harness.desired, annotations: { [keys.keepFloatingIp]: 'true' } };
+    const { steps } = await ensure(await driving([address]));
+    assert.equal(steps.length, 1);
+    harness.desired = { ...harness.desired, annotations: {} };
+    await harness.remove();
+    assert.equal(harness.edge.floatingIps.size, 1);
+  });
+
+  it('the annotation that the classic controller wrote about its own is no other wish', async () => {
+    harness = await octaviaHarness(config);
+    const { balancer, address } = await asClassic(harness);
+    harness.desired = {
+      ...harness.desired,
+      annotations: { [keys.loadBalancerId]: balancer.id, [keys.loadBalancerAddress]: address },
+    };
+    const { calls, refusals } = await ensure(await driving([address]));
+    assert.deepEqual(refusals, []);
+    assert.equal(calls, 0);
+  });
+});

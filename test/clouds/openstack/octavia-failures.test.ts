@@ -1,0 +1,224 @@
+import assert from 'node:assert/strict';
+import { afterEach, describe, it } from 'node:test';
+import { keys } from '../../../controller/clouds/openstack/load-balancers/annotations.ts';
+import { type OctaviaHarness, octaviaHarness, reasons } from './octavia-harness.ts';
+
+const changes = (harness: OctaviaHarness) => harness.calls().filter((call) => !call.startsWith('GET'));
+
+describe('an Octavia load balancer in ERROR', () => {
+  let harness: OctaviaHarness;
+  const open = async (config = '') => {
+    harness = await octaviaHarness(config);
+    return harness;
+  };
+  afterEach(() => harness.close());
+
+  it('is failed over where that is allowed', async () => {
+    const { octavia } = await open();
+    octavia.mayFailOver = true;
+    const before = await harness.ensure();
+    octavia.breakDown(harness.only().id);
+    harness.calls();
+    const after = await harness.ensure();
+    assert.deepEqual(changes(harness), ['PUT /lbaas/loadbalancers/ID/failover']);
+    assert.equal(after.observed?.state, 'active');
+    assert.equal(after.observed.id, before.observed?.id);
+  });
+
+  it('is made anew otherwise, and keeps its floating IP', async () => {
+    const { octavia, edge } = await open();
+    const before = await harness.ensure();
+    octavia.breakDown(harness.only().id);
+    harness.calls();
+    const after = await harness.ensure();
+    assert.deepEqual(changes(harness), [
+      'PUT /lbaas/loadbalancers/ID/failover',
+      'DELETE /lbaas/loadbalancers/ID',
+      'POST /lbaas/loadbalancers',
+      'PUT /floatingips/ID',
+    ]);
+    assert.notEqual(after.observed?.id, before.observed?.id);
+    assert.deepEqual(after.observed?.ingress, before.observed?.ingress);
+    assert.equal(edge.floatingIps.size, 1);
+    assert.equal((await harness.ensure()).calls, 0);
+  });
+
+  it('stays when its address is the VIP, until a person consents to another', async () => {
+    const { octavia } = await open();
+    const before = await harness.ensure({ annotations: { [keys.internal]: 'true' } });
+    octavia.breakDown(harness.only().id);
+    const kept = await harness.ensure();
+    assert.deepEqual(reasons(kept), ['AddressWouldChange']);
+    assert.equal(kept.observed?.id, before.observed?.id);
+    assert.deepEqual(kept.observed?.ingress, before.observed?.ingress);
+    const anew = await harness.ensure({ mayChangeAddress: true });
+    assert.notEqual(anew.observed?.id, before.observed?.id);
+    assert.deepEqual(anew.refusals, []);
+  });
+
+  it('is made anew without consent when nobody has seen its address yet', async () => {
+    const { octavia } = await open();
+    octavia.nextBecomes = 'ERROR';
+    const { observed } = await harness.ensure({ annotations: { [keys.internal]: 'true' } });
+    assert.equal(observed?.state, 'active');
+    assert.equal(octavia.balancers.size, 1);
+  });
+
+  it('that comes to ERROR again and again is made anew ever more rarely', async () => {
+    const { octavia, world } = await open();
+    const driving = await harness.driving();
+    const { balancers, desired } = driving;
+    const { owner, name, service } = desired;
+    let observed = undefined as Awaited<ReturnType<typeof balancers.observe>>;
+    let waited = 0;
+    let made = 0;
+    while (made < 5) {
+      octavia.nextBecomes = 'ERROR';
+      const plan = balancers.plan(desired, observed);
+      const [step] = plan.steps;
+      if (step) {
+        observed = await world.during(balancers.apply(step, observed, { permit: () => {} }));
+        if (step.action === 'create') made += 1;
+      } else {
+        waited += plan.waitMs ?? 0;
+        await world.pass(plan.waitMs ?? 0);
+        observed = await world.during(
+          balancers.observe({ owner, name, service, id: observed?.id, attachTo: undefined }),
+        );
+      }
+    }
+    assert.ok(waited > 30_000 + 60_000, `${waited} ms for five`);
+    octavia.nextBecomes = 'ACTIVE';
+    octavia.settle();
+    assert.equal((await harness.ensure()).observed?.state, 'active');
+  });
+
+  it('whose failover comes to ERROR again rests before the next one, and says so', async () => {
+    const { octavia, world } = await open();
+    octavia.mayFailOver = true;
+    await harness.ensure();
+    const [one] = octavia.balancers.values();
+    octavia.breakDown(one!.id);
+    const { balancers, desired } = await harness.driving();
+    const { owner, name, service } = desired;
+    const ref = { owner, name, service, id: one!.id, attachTo: undefined };
+    let observed = await world.during(balancers.observe(ref));
+    let failovers = 0;
+    let waited = 0;
+    let told = 0;
+    while (waited < 300_000) {
+      const plan = balancers.plan(desired, observed);
+      const [step] = plan.steps;
+      if (step) {
+        failovers += 1;
+        observed = await world.during(balancers.apply(step, observed, { permit: () => {} }));
+        one!.becomes = 'ERROR';
+      } else {
+        told += plan.refusals.length;
+        waited += plan.waitMs ?? 0;
+        await world.pass(plan.waitMs ?? 0);
+        observed = await world.during(balancers.observe(ref));
+      }
+    }
+    assert.ok(failovers <= 6, `${failovers} failovers in five minutes`);
+    assert.ok(told > 0);
+    octavia.settle();
+    one!.status = 'ACTIVE';
+  });
+
+  for (const config of ['', '[LoadBalancer]\ncascade-delete = false\n']) {
+    it(`is deleted whole when its Service goes${config && ', also where pieces go one by one'}`, async () => {
+      const { octavia, edge } = await open(config);
+      await harness.ensure();
+      octavia.breakDown(harness.only().id);
+      await harness.remove();
+      assert.deepEqual([octavia.balancers.size, edge.floatingIps.size], [0, 0]);
+    });
+  }
+
+  it('keeps its floating IP when that was asked for, though it takes no tag any more', async () => {
+    const { octavia, edge } = await open();
+    await harness.ensure({ annotations: { [keys.internal]: 'false' } });
+    const [floating] = edge.floatingIps.values();
+    octavia.breakDown(harness.only().id);
+    harness.desired = { ...harness.desired, annotations: { [keys.keepFloatingIp]: 'true', [keys.method]: 'FASTEST' } };
+    await harness.ensure();
+    harness.desired = { ...harness.desired, annotations: {} };
+    await harness.remove();
+    assert.deepEqual([octavia.balancers.size, edge.floatingIps.size], [0, 1]);
+    assert.ok(floating && edge.floatingIps.has(floating.id));
+  });
+
+  it('one whose floating IP is of somebody else is not deleted', async () => {
+    const { octavia, edge } = await open();
+    await harness.ensure();
+    const [floating] = edge.floatingIps.values();
+    floating!.description = 'of a person';
+    octavia.breakDown(harness.only().id);
+    assert.deepEqual(reasons(await harness.ensure()), ['AddressWouldChange']);
+    assert.equal(octavia.balancers.size, 1);
+  });
+
+  it('with settings that are not understood nothing is deleted, for nothing would come in its place', async () => {
+    const { octavia } = await open();
+    await harness.ensure();
+    octavia.breakDown(harness.only().id);
+    const { refusals } = await harness.ensure({ annotations: { [keys.method]: 'FASTEST' } });
+    assert.deepEqual(
+      refusals.map(({ reason }) => reason),
+      ['Unsupported'],
+    );
+    assert.equal(octavia.balancers.size, 1);
+  });
+});
+
+describe('an Octavia load balancer that takes its time', () => {
+  let harness: OctaviaHarness;
+  afterEach(() => harness.close());
+
+  it('is waited for with one read a look, ever more rarely', async () => {
+    harness = await octaviaHarness();
+    const { balancers, ...rest } = await harness.driving();
+    harness.octavia.looks = 40;
+    let waits = 0;
+    let observed = await harness.observe();
+    const ref = {
+      owner: rest.desired.owner,
+      name: rest.desired.name,
+      service: rest.desired.service,
+      attachTo: undefined,
+    };
+    for (let round = 0; round < 30; round += 1) {
+      const plan = balancers.plan(rest.desired, observed);
+      const [step] = plan.steps;
+      if (step)
+        observed = (await harness.world.during(
+          balancers.apply(step, observed, { permit: () => {} }),
+        )) as typeof observed;
+      else {
+        assert.ok(plan.waitMs !== undefined);
+        waits += plan.waitMs;
+        await harness.world.pass(plan.waitMs);
+        harness.calls();
+        observed = (await harness.world.during(balancers.observe({ ...ref, id: observed?.id }))) as typeof observed;
+        assert.deepEqual(harness.calls(), ['GET /lbaas/loadbalancers/ID']);
+      }
+    }
+    assert.ok(waits > 29 * 3000, `${waits} ms in 29 looks`);
+    harness.octavia.settle();
+    assert.equal((await harness.ensure()).observed?.state, 'active');
+  });
+
+  it('that goes on for ever is not written to', async () => {
+    harness = await octaviaHarness();
+    await harness.ensure();
+    const [balancer] = harness.octavia.balancers.values();
+    balancer!.status = 'PENDING_UPDATE';
+    balancer!.looksLeft = 1_000_000;
+    const { balancers } = await harness.driving();
+    const plan = balancers.plan({ ...harness.desired, members: [] }, await harness.observe());
+    assert.deepEqual(plan.steps, []);
+    assert.ok(plan.waitMs);
+    balancer!.looksLeft = 0;
+  });
+});

@@ -1,0 +1,102 @@
+import assert from 'node:assert/strict';
+import { afterEach, describe, it } from 'node:test';
+import { keys } from '../../../controller/clouds/openstack/load-balancers/annotations.ts';
+import { memberOf, port } from '../suite/desired.ts';
+import { type OctaviaHarness, octaviaHarness } from './octavia-harness.ts';
+
+const managed = '[LoadBalancer]\nmanage-security-groups = true\n';
+
+describe('the security group of a Service', () => {
+  let harness: OctaviaHarness;
+  const open = async (config = managed) => {
+    harness = await octaviaHarness(config);
+    return harness;
+  };
+  afterEach(() => harness.close());
+  const ingress = () =>
+    [...harness.edge.groups.values()].flatMap(({ rules }) =>
+      rules
+        .filter(({ fields }) => fields['direction'] === 'ingress')
+        .map(
+          ({ fields }) =>
+            `${String(fields['protocol'])} ${String(fields['port_range_min'])} ${String(fields['remote_ip_prefix'])}`,
+        ),
+    );
+  const groupsOn = (providerID: string) =>
+    harness.fake.ports.find(({ deviceId }) => providerID.endsWith(deviceId))?.securityGroups ?? [];
+
+  it('lets the members’ subnet in to the node ports, on every member, and keeps other groups', async () => {
+    const { fake, vms } = await open();
+    const port0 = fake.ports.find(({ deviceId }) => vms[0]?.providerID.endsWith(deviceId));
+    port0!.securityGroups = ['default'];
+    await harness.ensure({ annotations: { [keys.healthMonitor]: 'true' } });
+    const [group] = harness.edge.groups.values();
+    assert.equal(group?.name, `lb-sg-${harness.desired.owner.service}-${harness.desired.service.replace('/', '-')}`);
+    assert.deepEqual(ingress(), ['tcp 30080 10.20.0.0/16', 'tcp 10256 10.20.0.0/16']);
+    assert.equal(group.rules.filter(({ fields }) => fields['direction'] === 'egress').length, 2);
+    assert.deepEqual(groupsOn(vms[0]!.providerID), ['default', group.id]);
+    assert.deepEqual(groupsOn(vms[1]!.providerID), [group.id]);
+    assert.equal((await harness.ensure()).calls, 0);
+  });
+
+  it('follows ports and members, additions first', async () => {
+    const { vms } = await open();
+    await harness.ensure();
+    const { steps } = await harness.ensure({ ports: [port(80, 30081)], members: [memberOf(vms[0]!)] });
+    const kinds = steps.map(({ action, resource }) => `${action} ${resource}`);
+    assert.deepEqual(kinds.slice(-3), ['create security group rule', 'update port', 'delete security group rule']);
+    assert.deepEqual(ingress(), ['tcp 30081 10.20.0.0/16']);
+    assert.deepEqual(groupsOn(vms[1]!.providerID), []);
+  });
+
+  it('goes last, and from every port', async () => {
+    const { vms, edge } = await open();
+    await harness.ensure();
+    await harness.remove();
+    assert.equal(edge.groups.size, 0);
+    for (const { providerID } of vms) assert.deepEqual(groupsOn(providerID), []);
+  });
+
+  it('goes, too, when nobody manages groups any more', async () => {
+    await open();
+    await harness.ensure();
+    const [group] = harness.edge.groups.values();
+    const other = await octaviaHarness();
+    other.edge.groups.set(group!.id, group!);
+    other.desired = {
+      ...harness.desired,
+      members: other.desired.members,
+      owner: { ...harness.desired.owner, cluster: other.world.cluster },
+    };
+    group!.description = group!.description.replace(harness.world.cluster, other.world.cluster);
+    await other.ensure();
+    assert.equal(other.edge.groups.size, 0);
+    await other.close();
+  });
+
+  it('with provider ovn lets the clients in, since members see them', async () => {
+    const { octavia } = await open(`${managed}lb-provider = ovn\n`);
+    octavia.providers.add('ovn');
+    const { refusals } = await harness.ensure({ sourceRanges: ['192.0.2.0/24'] });
+    assert.deepEqual(refusals, []);
+    assert.deepEqual(ingress(), ['tcp 30080 192.0.2.0/24']);
+    assert.equal((await harness.ensure()).calls, 0);
+  });
+
+  it('a change by somebody else at the same moment is not lost', async () => {
+    const { fake, vms } = await open();
+    const target = fake.ports.find(({ deviceId }) => vms[0]?.providerID.endsWith(deviceId))!;
+    let struck = false;
+    fake.fault = (call) => {
+      if (!struck && call.method === 'PUT' && call.path === `/ports/${target.id}`) {
+        struck = true;
+        target.securityGroups = ['theirs'];
+        target.revision = (target.revision ?? 1) + 1;
+      }
+      return undefined;
+    };
+    await harness.ensure();
+    const [group] = harness.edge.groups.values();
+    assert.deepEqual(target.securityGroups, ['theirs', group?.id]);
+  });
+});

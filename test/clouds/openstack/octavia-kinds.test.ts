@@ -1,0 +1,356 @@
+import assert from 'node:assert/strict';
+import { afterEach, describe, it } from 'node:test';
+import { ownerTags } from '../../../controller/clouds/load-balancers.ts';
+import { keys } from '../../../controller/clouds/openstack/load-balancers/annotations.ts';
+import { tag } from '../../../controller/clouds/openstack/load-balancers/tags.ts';
+import { desiredFor, newOwner, port } from '../suite/desired.ts';
+import { ensure, remove } from '../suite/drive.ts';
+import { floatingIpFor } from './fake/fake-floating-ips.ts';
+import type { FakeCall } from './fake/fake-openstack.ts';
+import { networkId, subnetId } from './fake-world.ts';
+import { type OctaviaHarness, octaviaHarness, reasons, steps } from './octavia-harness.ts';
+
+const uuid = (n: number) => `00000000-0000-4000-8000-00000000000${n}`;
+const posted = ({ fake }: OctaviaHarness, path: string): Record<string, unknown>[] =>
+  fake.calls
+    .filter((call: FakeCall) => call.method === 'POST' && call.path === path)
+    .map(({ body }) => Object.values(JSON.parse(body) as Record<string, Record<string, unknown>>)[0]!);
+
+describe('kinds of Octavia load balancers', () => {
+  let harness: OctaviaHarness;
+  const open = async (config = '') => {
+    harness = await octaviaHarness(config);
+    return harness;
+  };
+  afterEach(() => harness.close());
+
+  it('the VIP goes into the subnet of the members, which they are told, too', async () => {
+    await open();
+    await harness.ensure();
+    const body = posted(harness, '/lbaas/loadbalancers')[0] ?? {};
+    assert.equal(body['vip_subnet_id'], subnetId);
+    const [listener] = body['listeners'] as { default_pool: { members: { subnet_id: string }[] } }[];
+    assert.deepEqual(
+      listener?.default_pool.members.map(({ subnet_id }) => subnet_id),
+      [subnetId, subnetId],
+    );
+  });
+
+  it('network, subnet, port, flavour, zone and member subnet go into the one request', async () => {
+    const { fake } = await open(
+      `[LoadBalancer]\nflavor-id = ${uuid(1)}\n[LoadBalancerClass "a"]\nnetwork-id = ${uuid(2)}\nsubnet-id = ${uuid(3)}\n`,
+    );
+    fake.subnets.push({ id: uuid(3), networkId: uuid(2), cidr: '10.40.0.0/24' });
+    await harness.ensure({
+      annotations: { [keys.class]: 'a', [keys.memberSubnetId]: uuid(4), [keys.availabilityZone]: 'az-1' },
+    });
+    const body = posted(harness, '/lbaas/loadbalancers')[0] ?? {};
+    const { flavor_id, availability_zone, vip_network_id, vip_subnet_id } = body;
+    assert.deepEqual(
+      [flavor_id, availability_zone, vip_network_id, vip_subnet_id],
+      [uuid(1), 'az-1', uuid(2), uuid(3)],
+    );
+    const [listener] = body['listeners'] as { default_pool: { members: { subnet_id: string }[] } }[];
+    assert.equal(listener?.default_pool.members[0]?.subnet_id, uuid(4));
+    assert.equal((await harness.ensure()).calls, 0);
+  });
+
+  it('an existing port is the VIP, and outlives the load balancer', async () => {
+    const { fake } = await open();
+    fake.ports.push({
+      id: uuid(5),
+      deviceId: '',
+      networkId,
+      subnetId,
+      ips: ['10.20.9.9'],
+      deviceOwner: '',
+    });
+    const { observed } = await harness.ensure({ annotations: { [keys.portId]: uuid(5), [keys.internal]: 'true' } });
+    assert.deepEqual(observed?.ingress, [{ ip: '10.20.9.9' }]);
+    harness.octavia.breakDown(harness.only().id);
+    const anew = await harness.ensure();
+    assert.deepEqual(anew.observed?.ingress, [{ ip: '10.20.9.9' }]);
+    await harness.remove();
+    assert.ok(fake.ports.some(({ id }) => id === uuid(5)));
+  });
+
+  it('an internal one may name its VIP', async () => {
+    await open();
+    const { observed } = await harness.ensure({ annotations: { [keys.internal]: 'true' }, address: '10.20.8.8' });
+    assert.deepEqual(observed?.ingress, [{ ip: '10.20.8.8' }]);
+    assert.deepEqual(reasons(await harness.ensure({ address: '10.20.8.9' })), ['AddressWouldChange']);
+  });
+
+  it('one of IPv6 shows its VIP, and its members are reached by theirs', async () => {
+    const { fake } = await open(`[LoadBalancer]\nsubnet-id = ${uuid(6)}\n`);
+    fake.subnets.push({ id: uuid(6), networkId, cidr: 'fd00:1::/64' });
+    const members = harness.desired.members.map((member, at) => ({
+      ...member,
+      addresses: [...member.addresses, `fd00:1::${at + 5}`],
+    }));
+    const { observed, refusals } = await harness.ensure({
+      families: ['IPv6'],
+      members,
+      sourceRanges: ['fd00::/8', '10.0.0.0/8'],
+    });
+    assert.deepEqual(refusals, []);
+    assert.match(observed?.ingress[0]?.ip ?? '', /^fd00:1::/);
+    const [balancer] = harness.octavia.balancers.values();
+    assert.deepEqual(balancer?.listeners[0]?.fields['allowed_cidrs'], ['fd00::/8']);
+    assert.deepEqual(
+      balancer.pools[0]?.members.map(({ fields }) => fields['address']),
+      ['fd00:1::5', 'fd00:1::6'],
+    );
+    assert.equal((await harness.ensure()).calls, 0);
+  });
+
+  it('TLS ends at the listener, with the container that is named, for TCP ports alone', async () => {
+    await open('[LoadBalancer]\ndefault-tls-container-ref = https://barbican/v1/containers/1\n');
+    const { observed } = await harness.ensure({ ports: [port(443, 30443), port(53, 30053, { protocol: 'UDP' })] });
+    const [balancer] = harness.octavia.balancers.values();
+    assert.deepEqual(
+      balancer?.listeners.map(({ fields }) => [fields['protocol'], fields['default_tls_container_ref']]),
+      [
+        ['TERMINATED_HTTPS', 'https://barbican/v1/containers/1'],
+        ['UDP', null],
+      ],
+    );
+    assert.equal(observed?.ingress[0]?.ipMode, 'Proxy');
+    const { steps } = await harness.ensure({
+      annotations: { [keys.tlsContainerRef]: 'https://barbican/v1/containers/2' },
+    });
+    assert.deepEqual(
+      steps.map(({ action, resource }) => `${action} ${resource}`),
+      ['update listener'],
+    );
+    await harness.ensure({ annotations: { [keys.tlsContainerRef]: '' } });
+    assert.deepEqual(balancer.listeners.map(({ fields }) => fields['protocol']).toSorted(), ['TCP', 'UDP']);
+    assert.equal((await harness.ensure()).calls, 0);
+  });
+
+  it('provider ovn gets nothing that it refuses', async () => {
+    await open('[LoadBalancer]\nlb-provider = ovn\ncreate-monitor = true\n');
+    harness.octavia.providers.add('ovn');
+    const udp = port(53, 30053, { protocol: 'UDP' });
+    const { refusals } = await harness.ensure({
+      ports: [port(80, 30080), udp],
+      sessionAffinity: { timeoutSeconds: 60 },
+    });
+    assert.deepEqual(refusals, []);
+    const [balancer] = harness.octavia.balancers.values();
+    assert.deepEqual(
+      balancer?.pools.map(({ fields }) => fields['lb_algorithm']),
+      ['SOURCE_IP_PORT', 'SOURCE_IP_PORT'],
+    );
+    assert.deepEqual(
+      balancer.pools.map(({ monitor }) => monitor?.fields['type']),
+      ['TCP', 'UDP-CONNECT'],
+    );
+    assert.equal((await harness.ensure()).calls, 0);
+    assert.deepEqual(
+      (await harness.ensure({ trafficPolicy: 'Local', healthCheck: { port: 32_100, path: '/healthz' } })).calls,
+      0,
+    );
+    const { balancers } = await harness.driving();
+    assert.equal(balancers.drains, false);
+    const closed = await harness.ensure({ sourceRanges: ['192.0.2.0/24'] });
+    assert.deepEqual(reasons(closed), ['Unsupported']);
+    assert.equal(closed.calls, 0);
+  });
+
+  it('nothing is made while a setting is not understood, and what is there stays and follows the rest', async () => {
+    await open();
+    const refused = await harness.ensure({ annotations: { [keys.timeoutClientData]: 'long' } });
+    assert.deepEqual([refused.calls, reasons(refused)], [0, ['Unsupported']]);
+    await harness.ensure({ annotations: {} });
+    const kept = await harness.ensure({
+      annotations: { [keys.timeoutClientData]: 'long' },
+      members: harness.desired.members.slice(1),
+      ports: [port(80, 30080), port(81, 30081)],
+    });
+    assert.deepEqual(reasons(kept), ['Unsupported']);
+    assert.deepEqual(
+      kept.steps.map(({ resource }) => resource),
+      ['members'],
+    );
+  });
+
+  it('a mistake in any annotation changes nothing of what stands', async () => {
+    await open('[LoadBalancer]\ncreate-monitor = true\nmanage-security-groups = true\n');
+    await harness.ensure();
+    const { balancers } = await harness.driving();
+    const free = new Set<string>([
+      keys.availabilityZone,
+      keys.loadBalancerAddress,
+      keys.floatingSubnetTags,
+      keys.floatingSubnet,
+    ]);
+    for (const { key } of balancers.annotations) {
+      const driven = await harness.ensure({ annotations: { [key]: '!!' } });
+      assert.deepEqual(steps(driven), [], key);
+      if (!free.has(key)) assert.deepEqual(reasons(driven), ['Unsupported'], key);
+    }
+  });
+
+  it('the classic annotation does not attach: it says how', async () => {
+    await open();
+    const driven = await harness.ensure({ annotations: { [keys.loadBalancerId]: uuid(7) } });
+    assert.deepEqual([driven.calls, reasons(driven)], [0, ['Unsupported']]);
+    assert.match(driven.refusals[0]?.message ?? '', /mooring\.dev\/load-balancer-id/);
+  });
+
+  it('a shared load balancer takes so many Services and no more', async () => {
+    await open('[LoadBalancer]\nmax-shared-lb = 1\n');
+    const id = await harness.world.createForeignLoadBalancer('shared', `${harness.world.cluster}/default`);
+    const [balancer] = harness.octavia.balancers.values();
+    balancer!.listeners[0]!.fields['tags'] = ['kube_service_kubernetes_default_first'];
+    const driven = await harness.ensure({ attach: { id, allowed: false }, ports: [port(8443, 30443)] });
+    assert.deepEqual([driven.calls, reasons(driven)], [0, ['Conflict']]);
+    assert.match(driven.refusals[0]?.message ?? '', /max-shared-lb of the cloud config is 1/);
+  });
+
+  it('of its own to a shared one and back only with consent, and without a trace', async () => {
+    await open();
+    const first = await harness.ensure();
+    const id = await harness.world.createForeignLoadBalancer('shared', `${harness.world.cluster}/default`);
+    const before = await harness.world.describeLoadBalancer(id);
+    const refused = await harness.ensure({ attach: { id, allowed: false }, ports: [port(8443, 30443)] });
+    assert.deepEqual(reasons(refused), ['AddressWouldChange']);
+    assert.deepEqual(refused.observed?.ingress, first.observed?.ingress);
+    const moved = await harness.ensure({ mayChangeAddress: true });
+    assert.deepEqual([moved.observed?.id, moved.observed?.attached], [id, true]);
+    assert.equal(harness.octavia.balancers.size, 1);
+    assert.equal((await harness.ensure()).calls, 0);
+    assert.equal(harness.edge.floatingIps.size, 0);
+    harness.record.id = undefined;
+    const back = await harness.ensure({ attach: undefined });
+    assert.notEqual(back.observed?.id, id);
+    assert.equal(await harness.world.describeLoadBalancer(id), before);
+    assert.equal((await harness.ensure()).calls, 0);
+  });
+
+  for (const age of ['older', 'younger']) {
+    it(`a double that is ${age}, of a create whose answer came too late, goes, and what serves stays`, async () => {
+      const { fake, octavia } = await open();
+      const first = await harness.ensure();
+      const [balancer] = octavia.balancers.values();
+      assert.ok(balancer);
+      const double = structuredClone(balancer);
+      const created_at = age === 'older' ? '2020-01-01T00:00:00' : '2030-01-01T00:00:00';
+      const fields = { ...double.fields, created_at, vip_address: '10.20.9.9', vip_port_id: uuid(9) };
+      fake.ports.push({
+        id: uuid(9),
+        deviceId: 'lb-double',
+        deviceOwner: 'Octavia',
+        networkId,
+        ips: ['10.20.9.9'],
+      });
+      for (const one of [...double.listeners, ...double.pools]) Object.assign(one, { id: `aaaa${one.id.slice(4)}` });
+      for (const one of double.listeners) one.poolId = `aaaa${String(one.poolId).slice(4)}`;
+      octavia.balancers.set(uuid(8), { ...double, id: uuid(8), fields });
+      const { observed, steps } = await harness.ensure();
+      assert.deepEqual([observed?.id, observed?.ingress], [balancer.id, first.observed?.ingress]);
+      assert.deepEqual(
+        steps.map(({ action, target }) => `${action} ${target}`),
+        [`delete ${uuid(8)}`],
+      );
+      assert.deepEqual([...octavia.balancers.keys()], [balancer.id]);
+    });
+  }
+
+  it('what somebody came to use since it was seen is not deleted with it', async () => {
+    const { edge } = await open();
+    await harness.ensure();
+    const own = harness.only();
+    (own.fields['tags'] as string[]).push(tag(ownerTags.consent, `${harness.world.cluster}/default`));
+    const { balancers } = await harness.driving();
+    const [stale] = await harness.world.during(balancers.observeAll(harness.world.cluster));
+    const other = desiredFor(newOwner(harness.world.cluster), harness.vms, {
+      ...{ ports: [port(443, 30443)], attach: { id: own.id, allowed: false } },
+    });
+    const sharing = await harness.driving({ desired: other, record: { id: undefined } });
+    const { observed: shared } = await ensure(sharing);
+    let observed = stale;
+    for (;;) {
+      const plan = balancers.planRemoval(observed!, { retain: false });
+      const [step] = plan.steps;
+      if (step) observed = await harness.world.during(balancers.apply(step, observed, { permit: () => {} }));
+      else {
+        await harness.world.pass(plan.waitMs ?? 0);
+        if (plan.waitMs === undefined) break;
+        observed = await harness.observe();
+      }
+      if (observed === undefined) break;
+    }
+    const after = await ensure(await harness.driving({ desired: other, record: { id: undefined } }));
+    assert.deepEqual(after.observed?.ingress, shared?.ingress);
+    assert.deepEqual([after.calls, edge.floatingIps.size], [0, 1]);
+    await remove(await harness.driving({ desired: other, record: { id: undefined } }));
+  });
+
+  for (const keep of ['false', 'true']) {
+    it(`one of ours whose Service went while another used it goes with the last user, and its floating IP unless it was to stay: ${keep}`, async () => {
+      const { octavia, edge } = await open();
+      await harness.ensure({ annotations: { [keys.keepFloatingIp]: keep } });
+      const own = harness.only();
+      (own.fields['tags'] as string[]).push(tag(ownerTags.consent, `${harness.world.cluster}/default`));
+      const other = desiredFor(newOwner(harness.world.cluster), harness.vms, {
+        ...{ ports: [port(443, 30443)], attach: { id: own.id, allowed: false } },
+      });
+      await ensure(await harness.driving({ desired: other, record: { id: undefined } }));
+      await harness.remove();
+      assert.deepEqual([octavia.balancers.size, edge.floatingIps.size], [1, 1]);
+      const still = await ensure(await harness.driving({ desired: other, record: { id: undefined } }));
+      assert.deepEqual([still.calls, still.refusals], [0, []]);
+      await remove(await harness.driving({ desired: other, record: { id: undefined } }));
+      assert.deepEqual([octavia.balancers.size, edge.floatingIps.size], [0, keep === 'true' ? 1 : 0]);
+    });
+  }
+
+  it('a VIP goes where the members’ servers are, not where else their addresses are', async () => {
+    const { fake, vms } = await open();
+    fake.networks.set('net-other', 'other');
+    fake.subnets.push({ id: 'subnet-other', networkId: 'net-other', cidr: '10.20.0.0/16' });
+    const ips = [...vms[0]!.addresses];
+    fake.ports.unshift({ id: 'foreign', deviceId: 'foreign', networkId: 'net-other', subnetId: 'subnet-other', ips });
+    await harness.ensure();
+    assert.equal(harness.only().fields['vip_subnet_id'], subnetId);
+  });
+
+  it('an address that two Services name goes to the first, and the second says so', async () => {
+    const { fake, edge } = await open();
+    const free = floatingIpFor(fake, edge, { tags: [tag(ownerTags.consent, `${harness.world.cluster}/default`)] });
+    const { balancers } = await harness.driving();
+    const wishes = [1, 2].map(() =>
+      desiredFor(newOwner(harness.world.cluster), harness.vms, { address: free.address }),
+    );
+    const ready = [];
+    for (const desired of wishes) {
+      const { owner, name, service, address } = desired;
+      const look = () =>
+        harness.world.during(balancers.observe({ owner, name, service, address, id: undefined, attachTo: undefined }));
+      let observed = await look();
+      for (;;) {
+        const plan = balancers.plan(desired, observed);
+        const [step] = plan.steps;
+        if (step?.resource === 'floating IP') {
+          ready.push({ step, observed });
+          break;
+        }
+        if (step) observed = await harness.world.during(balancers.apply(step, observed, { permit: () => {} }));
+        else {
+          await harness.world.pass(plan.waitMs ?? 1);
+          observed = await look();
+        }
+      }
+    }
+    const [first, second] = ready;
+    await harness.world.during(balancers.apply(first!.step, first!.observed, { permit: () => {} }));
+    const held = free.portId;
+    await assert.rejects(harness.world.during(balancers.apply(second!.step, second!.observed, { permit: () => {} })), {
+      kind: 'Conflict',
+    });
+    assert.equal(free.portId, held);
+    for (const desired of wishes) await remove(await harness.driving({ desired, record: { id: undefined } }));
+  });
+});

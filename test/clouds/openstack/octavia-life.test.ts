@@ -1,0 +1,387 @@
+import assert from 'node:assert/strict';
+import { afterEach, describe, it } from 'node:test';
+import { ownerTags } from '../../../controller/clouds/load-balancers.ts';
+import { keys } from '../../../controller/clouds/openstack/load-balancers/annotations.ts';
+import { floatingIpDescription } from '../../../controller/clouds/openstack/load-balancers/names.ts';
+import { tag } from '../../../controller/clouds/openstack/load-balancers/tags.ts';
+import { desiredFor, memberOf, newOwner, port } from '../suite/desired.ts';
+import { ensure, remove } from '../suite/drive.ts';
+import { floatingIpFor } from './fake/fake-floating-ips.ts';
+import { type OctaviaHarness, octaviaHarness, reasons, steps } from './octavia-harness.ts';
+
+describe('the life of an Octavia load balancer', () => {
+  let harness: OctaviaHarness;
+  const open = async (config = '') => {
+    harness = await octaviaHarness(config);
+    return harness;
+  };
+  afterEach(() => harness.close());
+
+  it('everything but the floating IP is made by one request, with the names and tags of the classic controller beside ours', async () => {
+    const { octavia, edge } = await open('[LoadBalancer]\ncreate-monitor = true\n');
+    harness.calls();
+    await harness.ensure({ ports: [port(80, 30080), port(53, 30053, { protocol: 'UDP' })] });
+    const changes = harness.calls().filter((call) => !call.startsWith('GET'));
+    assert.deepEqual(changes, ['POST /lbaas/loadbalancers', 'POST /floatingips']);
+    const one = harness.only();
+    const classic = `kube_service_kubernetes_${harness.desired.service.replace('/', '_')}`;
+    assert.equal(one.fields['name'], classic);
+    const tags = one.fields['tags'] as string[];
+    for (const each of [
+      classic,
+      tag(ownerTags.cluster, harness.desired.owner.cluster),
+      tag(ownerTags.service, harness.desired.owner.service),
+    ])
+      assert.ok(tags.includes(each), each);
+    const [balancer] = octavia.balancers.values();
+    assert.deepEqual(
+      balancer?.listeners.map(({ fields }) => fields['name']),
+      [`listener_0_${classic}`, `listener_1_${classic}`],
+    );
+    assert.deepEqual(
+      balancer?.pools.map(({ monitor }) => monitor?.fields['type']),
+      ['HTTP', 'HTTP'],
+    );
+    assert.deepEqual(
+      balancer?.pools.flatMap(({ members }) => members.map(({ fields }) => fields['monitor_port'])),
+      Array(4).fill(10_256),
+    );
+    const [floating] = edge.floatingIps.values();
+    assert.match(floating?.description ?? '', /^Floating IP for Kubernetes external service default\/web-/);
+  });
+
+  it('a provider that takes things one by one gets them one by one, the listener last', async () => {
+    await open('[LoadBalancer]\nprovider-requires-serial-api-calls = true\ncreate-monitor = true\n');
+    harness.calls();
+    await harness.ensure();
+    const changes = harness.calls().filter((call) => !call.startsWith('GET'));
+    assert.deepEqual(changes, [
+      'POST /lbaas/loadbalancers',
+      'POST /lbaas/pools',
+      'POST /lbaas/pools/ID/members',
+      'POST /lbaas/pools/ID/members',
+      'POST /lbaas/healthmonitors',
+      'POST /lbaas/listeners',
+      'POST /floatingips',
+    ]);
+    await harness.ensure({ members: harness.vms.slice(1).map((vm) => memberOf(vm, true)) });
+    const after = harness.calls().filter((call) => !call.startsWith('GET'));
+    assert.deepEqual(after, ['PUT /lbaas/pools/ID/members/ID', 'DELETE /lbaas/pools/ID/members/ID']);
+    assert.equal((await harness.ensure()).calls, 0);
+  });
+
+  it('an internal one shows its VIP, and only when it is certain', async () => {
+    const { edge } = await open();
+    const { observed } = await harness.ensure({ annotations: { [keys.internal]: 'true' } });
+    assert.deepEqual(observed?.ingress, [{ ip: harness.only().fields['vip_address'] }]);
+    assert.equal(edge.floatingIps.size, 0);
+    assert.equal((await harness.ensure()).calls, 0);
+  });
+
+  it('from external to internal and back only with consent, and the floating IP goes with it', async () => {
+    const { edge } = await open();
+    const first = await harness.ensure();
+    const internal = await harness.ensure({ annotations: { [keys.internal]: 'true' } });
+    assert.deepEqual(reasons(internal), ['AddressWouldChange']);
+    assert.equal(internal.calls, 0);
+    assert.deepEqual(internal.observed?.ingress, first.observed?.ingress);
+    const changed = await harness.ensure({ mayChangeAddress: true });
+    assert.deepEqual(changed.observed?.ingress, [{ ip: harness.only().fields['vip_address'] }]);
+    assert.equal(edge.floatingIps.size, 0);
+    const refused = await harness.ensure({ annotations: {}, mayChangeAddress: false });
+    assert.deepEqual(reasons(refused), ['AddressWouldChange']);
+    const back = await harness.ensure({ mayChangeAddress: true });
+    assert.equal(back.observed?.ingress[0]?.ip, [...edge.floatingIps.values()][0]?.address);
+    assert.equal((await harness.ensure()).calls, 0);
+  });
+
+  it('where no external network is to be had, the VIP is the address and the reason is told', async () => {
+    const { fake } = await open();
+    fake.externalNetworks.clear();
+    const driven = await harness.ensure();
+    assert.deepEqual(reasons(driven), ['Unsupported']);
+    assert.match(driven.refusals[0]?.message ?? '', /no external network/);
+    assert.deepEqual(driven.observed?.ingress, [{ ip: harness.only().fields['vip_address'] }]);
+    assert.equal((await harness.ensure()).calls, 0);
+  });
+
+  it('a cloud without routers has no floating IPs, and that is no failure', async () => {
+    const { fake } = await open();
+    fake.fault = (call, response) => {
+      const path = call.service === 'network' ? call.path : '';
+      if (path !== '/floatingips' && path !== '/networks') return undefined;
+      const refused = path === '/networks';
+      response.writeHead(refused ? 400 : 404, { 'content-type': 'application/json' });
+      const type = refused ? 'HTTPBadRequest' : 'HTTPNotFound';
+      response.end(JSON.stringify({ NeutronError: { type, message: 'The resource could not be found.', detail: '' } }));
+      return 'answered';
+    };
+    const driven = await harness.ensure();
+    assert.deepEqual(reasons(driven), ['Unsupported']);
+    assert.deepEqual(driven.observed?.ingress, [{ ip: harness.only().fields['vip_address'] }]);
+  });
+
+  it('subnets for floating IPs are tried one after another, by name', async () => {
+    const { fake, edge } = await open('[LoadBalancer]\nfloating-subnet = blue-*\n');
+    for (const n of [1, 2, 3]) {
+      fake.subnets.push({ id: `blue-${n}`, networkId: 'net-public', cidr: `198.51.${n}.0/24`, name: `blue-${n}` });
+    }
+    edge.fullSubnets.add('blue-1').add('blue-2');
+    const driven = await harness.ensure();
+    assert.equal(driven.calls, 4);
+    assert.equal(edge.floatingIps.size, 1);
+  });
+
+  it('PROXY protocol makes a pool of its own before the listener turns to it', async () => {
+    const { octavia } = await open();
+    const before = await harness.ensure();
+    const driven = await harness.ensure({ annotations: { [keys.proxyProtocol]: 'v2' } });
+    assert.deepEqual(
+      driven.steps.map(({ action, resource }) => `${action} ${resource}`),
+      ['create pool', 'update members', 'update listener', 'delete pool'],
+    );
+    const [balancer] = octavia.balancers.values();
+    assert.deepEqual(
+      balancer?.pools.map(({ fields }) => fields['protocol']),
+      ['PROXYV2'],
+    );
+    assert.deepEqual(driven.observed?.ingress, [{ ip: before.observed?.ingress[0]?.ip, ipMode: 'Proxy' }]);
+  });
+
+  it('PROXY protocol with host names in place of addresses', async () => {
+    await open('[LoadBalancer]\nenable-ingress-hostname = true\n');
+    const { observed } = await harness.ensure({ annotations: { [keys.proxyProtocol]: 'true' } });
+    assert.match(observed?.ingress[0]?.hostname ?? '', /^203\.0\.113\.\d+\.nip\.io$/);
+  });
+
+  it('a host name of its own is remembered in the cloud', async () => {
+    await open();
+    const { observed } = await harness.ensure({ annotations: { [keys.hostname]: 'web.example.org' } });
+    assert.deepEqual(observed?.ingress, [{ hostname: 'web.example.org' }]);
+    const without = await harness.ensure({ annotations: {} });
+    assert.equal(without.calls, 1);
+    assert.ok(without.observed?.ingress[0]?.ip);
+  });
+
+  it('X-Forwarded-For serves TCP ports as HTTP, by a listener made anew', async () => {
+    const { octavia } = await open();
+    await harness.ensure();
+    const { steps: done } = await harness.ensure({ annotations: { [keys.forwardedFor]: 'true' } });
+    assert.ok(done.some(({ action, resource }) => action === 'delete' && resource === 'listener'));
+    const [balancer] = octavia.balancers.values();
+    assert.deepEqual(
+      balancer?.listeners.map(({ fields }) => [fields['protocol'], fields['insert_headers']]),
+      [['HTTP', { 'X-Forwarded-For': 'true' }]],
+    );
+    assert.deepEqual(
+      balancer?.pools.map(({ fields }) => fields['protocol']),
+      ['HTTP'],
+    );
+    assert.equal((await harness.ensure()).calls, 0);
+  });
+
+  it('a floating IP that is to stay stays when its Service goes, and is nobody’s then', async () => {
+    const { edge, octavia } = await open();
+    const { observed } = await harness.ensure({ annotations: { [keys.keepFloatingIp]: 'true' } });
+    // The Service is gone, and its annotations with it.
+    harness.desired = { ...harness.desired, annotations: {} };
+    await harness.remove();
+    assert.equal(octavia.balancers.size, 0);
+    assert.deepEqual(
+      [...edge.floatingIps.values()].map(({ address }) => address),
+      [observed?.ingress[0]?.ip],
+    );
+    assert.equal(await harness.observe(), undefined);
+    const { balancers } = await harness.driving();
+    const listed = await harness.world.during(balancers.observeAll(harness.world.cluster));
+    assert.deepEqual(
+      listed.map(({ id, name, owner, retained, service }) => ({ id, name, owner, retained, service })),
+      [
+        {
+          id: undefined,
+          name: observed?.ingress[0]?.ip,
+          owner: undefined,
+          retained: true,
+          service: harness.desired.service,
+        },
+      ],
+    );
+  });
+
+  it('a floating IP goes with its Service where the operator does not let it stay, which is told while it lives', async () => {
+    const { edge } = await open();
+    const annotations = { [keys.keepFloatingIp]: 'true' };
+    await harness.ensure({ annotations });
+    const now = await harness.ensure({ annotations, mayKeepAddress: false });
+    assert.deepEqual(reasons(now), ['RetentionNotAllowed']);
+    assert.match(now.refusals[0]?.message ?? '', /--allow-keep-address/);
+    assert.deepEqual(now.observed?.ingress[0]?.ip, [...edge.floatingIps.values()][0]?.address);
+    assert.equal((await harness.ensure()).calls, 0);
+    await harness.remove();
+    assert.equal(edge.floatingIps.size, 0);
+  });
+
+  for (const [service, whom, expected] of [
+    ['default/next', 'a Service of its namespace', []],
+    ['evil/grab', 'a Service of another namespace', ['ForeignLoadBalancer']],
+  ] as const) {
+    it(`a floating IP that was kept is ${expected.length > 0 ? 'not given' : 'given'} to ${whom} that names it`, async () => {
+      const { edge, world } = await open();
+      await harness.ensure({ annotations: { [keys.keepFloatingIp]: 'true' } });
+      await harness.remove();
+      const [kept] = edge.floatingIps.values();
+      assert.match(kept!.description, /\[mooring \S+ retained default\/web-\w+\]$/);
+      // As earlier versions have marked it.
+      const old = kept!.description.replace(/ default\/web-\w+\]$/, ']');
+      for (const description of [kept!.description, old]) {
+        kept!.description = description;
+        const another = { ...desiredFor(newOwner(world.cluster), harness.vms), service, address: kept!.address };
+        const driving = await harness.driving({ desired: another, record: { id: undefined } });
+        const driven = await ensure(driving);
+        assert.deepEqual(
+          [driven.refusals.map(({ reason }) => reason), driven.calls > 0],
+          [expected, expected.length === 0],
+        );
+        await remove(driving);
+        assert.equal(kept!.portId, null);
+      }
+    });
+  }
+
+  it('what is said of the floating IP while Octavia is at work is written, and mistaken for nothing else', async () => {
+    const { octavia, world, edge } = await open('[LoadBalancer]\ncreate-monitor = true\n');
+    floatingIpFor(harness.fake, edge, { description: floatingIpDescription(harness.desired) });
+    octavia.looks = 3;
+    const { balancers, desired } = await harness.driving();
+    const { owner, name, service } = desired;
+    const look = (id: string | undefined) =>
+      world.during(balancers.observe({ owner, name, service, id, attachTo: undefined }));
+    let observed = await look(undefined);
+    const wish = { ...desired, annotations: { [keys.keepFloatingIp]: 'true' } };
+    const done: string[] = [];
+    for (let round = 0; round < 30; round += 1) {
+      const plan = balancers.plan(wish, observed);
+      const [step] = plan.steps;
+      if (step) {
+        done.push(`${step.action} ${step.resource}`);
+        observed = await world.during(balancers.apply(step, observed, { permit: () => {} }));
+      } else if (plan.waitMs === undefined) break;
+      else {
+        await world.pass(plan.waitMs);
+        observed = await look(observed?.id);
+      }
+    }
+    assert.deepEqual(done, ['create load balancer', 'update floating IP', 'update floating IP']);
+  });
+
+  it('without cascade, the pieces are deleted one by one', async () => {
+    const { octavia } = await open('[LoadBalancer]\ncascade-delete = false\n');
+    await harness.ensure();
+    harness.calls();
+    await harness.remove();
+    assert.equal(octavia.balancers.size, 0);
+    assert.deepEqual(
+      harness.calls().filter((call) => !call.startsWith('GET')),
+      [
+        'DELETE /lbaas/listeners/ID',
+        'DELETE /lbaas/pools/ID',
+        'DELETE /lbaas/loadbalancers/ID',
+        'DELETE /floatingips/ID',
+      ],
+    );
+  });
+
+  it('one of ours that serves another Service, too, stays when its own Service goes', async () => {
+    const { octavia, edge } = await open();
+    const { observed } = await harness.ensure();
+    const [balancer] = octavia.balancers.values();
+    assert.ok(balancer && observed);
+    const other = { ...balancer.listeners[0]!, id: '00000000-0000-4000-8000-0000000000aa' };
+    balancer.listeners.push({
+      ...other,
+      fields: { ...other.fields, protocol_port: 81, tags: ['kube_service_kubernetes_default_other'] },
+    });
+    await harness.remove();
+    assert.equal(octavia.balancers.size, 1);
+    assert.deepEqual(
+      balancer.listeners.map(({ fields }) => fields['protocol_port']),
+      [81],
+    );
+    assert.equal(edge.floatingIps.size, 1);
+    assert.equal((await harness.remove()).calls, 0);
+  });
+
+  it('an address of spec.loadBalancerIP that is on another port is a conflict', async () => {
+    const { edge, fake } = await open();
+    const one = floatingIpFor(fake, edge, {
+      tags: [tag(ownerTags.consent, `${harness.world.cluster}/default`)],
+      portId: fake.ports[1]!.id,
+    });
+    const driven = await harness.ensure({ address: one.address });
+    assert.deepEqual(reasons(driven), ['Conflict']);
+    assert.equal(driven.calls, 0);
+  });
+
+  it('a floating IP that somebody moved to another port is not replaced without consent', async () => {
+    const { edge, fake } = await open();
+    await harness.ensure();
+    const [floating] = edge.floatingIps.values();
+    floating!.portId = fake.ports[1]!.id;
+    const driven = await harness.ensure();
+    assert.deepEqual(reasons(driven), ['Conflict']);
+    assert.equal(driven.calls, 0);
+    await harness.ensure({ mayChangeAddress: true });
+    assert.equal(edge.floatingIps.size, 2);
+  });
+
+  it('a Node without a node port or an address of the family is told, and the rest goes on', async () => {
+    await open();
+    const [first, second] = harness.desired.members;
+    const driven = await harness.ensure({
+      members: [first!, { ...second!, addresses: ['fd00::1'] }],
+      ports: [port(80, 30080), port(81, 0)],
+    });
+    assert.deepEqual(
+      driven.refusals.map(({ message }) => message.split(':')[0]),
+      [`member ${second?.node}`, 'spec.allocateLoadBalancerNodePorts'],
+    );
+    assert.deepEqual(
+      driven.observed?.members.map(({ providerID }) => providerID),
+      [first?.providerID],
+    );
+  });
+
+  it('a member known by its providerID alone stays as it is, and its port follows', async () => {
+    await open();
+    await harness.ensure();
+    const [first, second] = harness.desired.members;
+    const ghost = { ...first!, node: '', addresses: [] };
+    assert.equal((await harness.ensure({ members: [ghost, second!] })).calls, 0);
+    const driven = await harness.ensure({ ports: [port(80, 30099)] });
+    assert.equal(driven.calls, 1);
+    assert.equal(driven.observed?.members.length, 2);
+  });
+
+  it('what somebody changed by hand is mended: members, limits, monitors, pools', async () => {
+    const { octavia } = await open('[LoadBalancer]\ncreate-monitor = true\n');
+    await harness.ensure();
+    const [balancer] = octavia.balancers.values();
+    const pool = balancer!.pools[0]!;
+    pool.members.pop();
+    pool.monitor!.fields['delay'] = 60;
+    pool.fields['lb_algorithm'] = 'SOURCE_IP';
+    balancer!.listeners[0]!.fields['connection_limit'] = 3;
+    assert.equal((await harness.ensure()).calls, 4);
+    balancer!.pools.length = 0;
+    balancer!.listeners[0]!.poolId = null;
+    const { steps: done } = await harness.ensure();
+    assert.deepEqual(
+      done.map(({ action, resource }) => `${action} ${resource}`),
+      ['create pool', 'update members', 'create health monitor', 'update listener'],
+    );
+    balancer!.pools[0]!.members[0]!.status = 'ERROR';
+    balancer!.listeners[0]!.status = 'ERROR';
+    assert.equal((await harness.ensure()).calls, 2);
+    assert.deepEqual(steps(await harness.ensure()), []);
+  });
+});

@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { ObservedLoadBalancer } from '../../../controller/clouds/load-balancers.ts';
+import { ownerMark, withMark } from '../../../controller/clouds/openstack/load-balancers/names.ts';
+import { refOf } from '../suite/drive.ts';
+import { timestamp } from './fake/fake-octavia-model.ts';
+import { made, opened, settle, withHarness } from './octavia-process.ts';
+
+describe('what others change at Octavia, and what a lagging replica shows', () => {
+  it('what somebody changes inside a pool is seen by the next look at it and by the next list of everything', () =>
+    withHarness(async (harness) => {
+      const balancers = await opened(harness);
+      const { desired, world } = harness;
+      const observed = await made(harness, balancers, desired);
+      const [pool] = harness.octavia.balancers.values().next().value?.pools ?? [];
+      for (const seeing of [
+        async () => world.during(balancers.observe(refOf(desired, { id: observed?.id }))),
+        async () => (await world.during(balancers.observeAll(world.cluster)))[0],
+      ]) {
+        assert.deepEqual(balancers.plan(desired, await seeing()).steps, []);
+        pool!.members[0]!.fields['weight'] = 7;
+        pool!.fields['updated_at'] = timestamp();
+        assert.match(balancers.plan(desired, await seeing()).steps[0]?.summary ?? '', /1 changed/);
+        pool!.members[0]!.fields['weight'] = 1;
+        pool!.fields['updated_at'] = timestamp();
+      }
+    }));
+
+  it('what health checks say is seen though nothing else has changed', () =>
+    withHarness(async (harness) => {
+      const balancers = await opened(harness);
+      const { desired, world } = harness;
+      const observed = await made(harness, balancers, desired);
+      const [pool] = harness.octavia.balancers.values().next().value?.pools ?? [];
+      pool!.members[0]!.fields['operating_status'] = 'ERROR';
+      pool!.members[1]!.fields['operating_status'] = 'ONLINE';
+      const seen = await world.during(balancers.observe(refOf(desired, { id: observed?.id })));
+      assert.deepEqual(
+        seen?.members.map(({ healthy }) => healthy),
+        [false, true],
+      );
+    }));
+
+  it('a monitor that somebody changes and a group of earlier days are seen by a list of everything', () =>
+    withHarness(async (harness) => {
+      const balancers = await opened(harness);
+      const { desired, world } = harness;
+      await made(harness, balancers, desired);
+      const list = async () => (await world.during(balancers.observeAll(world.cluster)))[0];
+      assert.deepEqual(balancers.plan(desired, await list()).steps, []);
+      const [pool] = harness.octavia.balancers.values().next().value?.pools ?? [];
+      pool!.monitor!.fields['delay'] = 77;
+      pool!.fields['updated_at'] = timestamp();
+      assert.match(balancers.plan(desired, await list()).steps[0]?.summary ?? '', /delay from 77/);
+      const description = withMark('Security Group', ownerMark(desired.owner));
+      const group = { id: 'group', name: 'g', description, rules: [] };
+      harness.edge.groups.set(group.id, group as never);
+      assert.doesNotMatch(JSON.stringify(balancers.plan(desired, await list()).steps), /security group/);
+      await world.pass(3_700_000);
+      assert.match(JSON.stringify(balancers.plan(desired, await list()).steps), /delete security group/);
+      harness.edge.groups.delete(group.id);
+    }));
+
+  it('what somebody has changed inside a pool since it was read is not hidden by our next change of something else', () =>
+    withHarness(async (harness) => {
+      const balancers = await opened(harness);
+      const { desired, world } = harness;
+      await made(harness, balancers, desired);
+      const [known] = await world.during(balancers.observeAll(world.cluster));
+      const [pool] = harness.octavia.balancers.values().next().value?.pools ?? [];
+      pool!.members[0]!.fields['weight'] = 7;
+      pool!.fields['updated_at'] = timestamp();
+      const narrowed = { ...desired, sourceRanges: ['192.0.2.0/24'] };
+      await settle(harness, balancers, narrowed, known, (observed) => balancers.plan(narrowed, observed));
+      const [seen] = await world.during(balancers.observeAll(world.cluster));
+      assert.match(balancers.plan(narrowed, seen).steps[0]?.summary ?? '', /1 changed/);
+    }));
+
+  it('what somebody has changed in a pool unseen right before or after our own change of it is seen within hours', () =>
+    withHarness(async (harness) => {
+      const balancers = await opened(harness);
+      const { desired, world } = harness;
+      await made(harness, balancers, desired);
+      const [known] = await world.during(balancers.observeAll(world.cluster));
+      const [balancer] = harness.octavia.balancers.values();
+      const [pool] = balancer!.pools;
+      pool!.monitor!.fields['delay'] = 77;
+      pool!.fields['updated_at'] = timestamp();
+      const fewer = { ...desired, members: desired.members.slice(1) };
+      const [step] = balancers.plan(fewer, known).steps;
+      let observed = await world.during(balancers.apply(step!, known, { permit: () => {} }));
+      harness.octavia.settle();
+      pool!.members[0]!.fields['weight'] = 7;
+      pool!.fields['updated_at'] = timestamp();
+      balancer!.fields['updated_at'] = timestamp();
+      observed = await settle(harness, balancers, fewer, observed, (now) => balancers.plan(fewer, now));
+      for (let audit = 0; audit < 3 * 12; audit += 1) {
+        await world.pass(300_000);
+        [observed] = (await world.during(balancers.observeAll(world.cluster))) as ObservedLoadBalancer[];
+      }
+      assert.match(JSON.stringify(balancers.plan(fewer, observed).steps), /1 changed.*delay from 77/);
+      harness.calls();
+      await world.during(balancers.observeAll(world.cluster));
+      assert.equal(harness.calls().length, 4);
+    }));
+
+  it('members that a lagging replica showed beside their pool are not taken for those of its version', () =>
+    withHarness(async (harness) => {
+      const balancers = await opened(harness);
+      const { desired, world } = harness;
+      await made(harness, balancers, desired);
+      const [pool] = harness.octavia.balancers.values().next().value?.pools ?? [];
+      const [removed] = pool!.members.splice(0, 1);
+      pool!.fields['updated_at'] = timestamp();
+      const lags = JSON.stringify({
+        members: [removed!, ...pool!.members].map(({ id, fields }) => ({
+          id,
+          provisioning_status: 'ACTIVE',
+          ...fields,
+        })),
+      });
+      harness.fake.fault = (call, response) => {
+        if (!call.path.endsWith('/members')) return undefined;
+        response.writeHead(200, { 'content-type': 'application/json' });
+        response.end(lags);
+        return 'answered';
+      };
+      const list = async () => (await world.during(balancers.observeAll(world.cluster)))[0];
+      assert.deepEqual(balancers.plan(desired, await list()).steps, []);
+      harness.fake.fault = undefined;
+      assert.match(balancers.plan(desired, await list()).steps[0]?.summary ?? '', /1 added/);
+    }));
+
+  it('a monitor that a lagging replica showed as it was is seen as it is within days', () =>
+    withHarness(async (harness) => {
+      const balancers = await opened(harness);
+      const { desired, world } = harness;
+      await made(harness, balancers, desired);
+      const [pool] = harness.octavia.balancers.values().next().value?.pools ?? [];
+      const list = async () => (await world.during(balancers.observeAll(world.cluster)))[0];
+      pool!.fields['updated_at'] = timestamp();
+      assert.deepEqual(balancers.plan(desired, await list()).steps, []);
+      pool!.monitor!.fields['delay'] = 77;
+      for (let audit = 0; audit < 2 * 24; audit += 1) {
+        await world.pass(3_600_000);
+        await list();
+      }
+      assert.match(balancers.plan(desired, await list()).steps[0]?.summary ?? '', /delay from 77/);
+    }));
+
+  it('one that was just made and that a lagging replica does not show yet is not taken for gone', () =>
+    withHarness(async (harness) => {
+      const balancers = await opened(harness);
+      const { desired, world } = harness;
+      const [step] = balancers.plan(desired, undefined).steps;
+      const known = await world.during(balancers.apply(step!, undefined, { permit: () => {} }));
+      harness.fake.fault = (call, response) => {
+        if (call.method !== 'GET' || call.service !== 'load-balancer') return undefined;
+        const faultstring = `Load Balancer ${known?.id} not found.`;
+        const collection = call.path.slice(call.path.lastIndexOf('/') + 1);
+        const isOne = collection === known?.id;
+        response.writeHead(isOne ? 404 : 200, { 'content-type': 'application/json' });
+        response.end(JSON.stringify(isOne ? { faultcode: 'Client', faultstring } : { [collection]: [] }));
+        return 'answered';
+      };
+      const seen = () => world.during(balancers.observe(refOf(desired, { id: known?.id })));
+      await assert.rejects(seen(), { kind: 'Unavailable' });
+      await world.pass(60_000);
+      assert.equal(await seen(), undefined);
+    }));
+
+  it('is looked for, once an answer was lost, before it is made again', () =>
+    withHarness(async (harness) => {
+      const balancers = await opened(harness);
+      const { desired } = harness;
+      const [step] = balancers.plan(desired, undefined).steps;
+      const apply = () => harness.world.during(balancers.apply(step!, undefined, { permit: () => {} }));
+      harness.world.loseAnswer?.(0);
+      await assert.rejects(apply());
+      harness.calls();
+      const found = await apply();
+      assert.equal(found?.id, harness.only().id);
+      assert.deepEqual(harness.calls(), ['GET /lbaas/loadbalancers']);
+    }));
+});

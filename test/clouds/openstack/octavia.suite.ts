@@ -1,0 +1,45 @@
+import assert from 'node:assert/strict';
+import { after, before, describe } from 'node:test';
+import { changeFacts } from '../suite/changes.ts';
+import { faultFacts } from '../suite/faults.ts';
+import { balancerFacts } from '../suite/load-balancers.ts';
+import { ownershipFacts } from '../suite/ownership.ts';
+import type { SuiteContext } from '../suite/suite-context.ts';
+import type { CloudWorld } from '../suite/world.ts';
+import { withLentVms } from './lent-vms.ts';
+import { octaviaCapabilities, octaviaConfig } from './octavia-world.ts';
+import { openStackCapabilities } from './openstack-world.ts';
+import { realOctaviaWorld } from './real-octavia-world.ts';
+import { realOpenStackWorld } from './real-world.ts';
+
+/**
+ * The facts about load balancers against the OpenStack that the environment names. Servers are made once and lent to one fact after another. `ENUMERATE_FAULTS=true` asks
+ * for a crash and a lost answer at every call, too: hundreds of load balancers. `QUICK=true` asks only for the facts about one load balancer's life; all of them take a
+ * quarter of an hour where one takes seconds.
+ */
+describe(`openstack, load balancers of ${process.env['OS_CLOUD']}`, () => {
+  let world: CloudWorld | undefined;
+  const capabilities = {
+    ...openStackCapabilities,
+    routes: undefined,
+    loadBalancers: octaviaCapabilities,
+    enumerateFaults: process.env['ENUMERATE_FAULTS'] === 'true',
+  };
+  before(async () => {
+    const inner = await realOpenStackWorld({ config: octaviaConfig, octavia: realOctaviaWorld });
+    world = withLentVms(inner);
+  });
+  after(() => world?.close());
+  const context: SuiteContext = {
+    world: () => {
+      assert.ok(world, 'the world did not open');
+      return world;
+    },
+    capabilities,
+  };
+  balancerFacts(context);
+  if (process.env['QUICK'] === 'true') return;
+  changeFacts(context);
+  ownershipFacts(context);
+  faultFacts(context);
+});

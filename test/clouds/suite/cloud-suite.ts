@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { after, before, describe } from 'node:test';
+import { changeFacts } from './changes.ts';
+import { faultFacts } from './faults.ts';
+import { instanceFacts } from './instances.ts';
+import { balancerFacts } from './load-balancers.ts';
+import { ownershipFacts } from './ownership.ts';
+import { routeFacts } from './routes.ts';
+import type { SuiteContext } from './suite-context.ts';
+import type { CloudCapabilities, CloudWorld } from './world.ts';
+
+export interface CloudSuite {
+  /** `simulated, in process`. */
+  readonly name: string;
+  /** What the cloud can do; facts that ask for more are left out. */
+  readonly capabilities: CloudCapabilities;
+  /** Called once, before the first fact. */
+  open(): Promise<CloudWorld>;
+}
+
+/**
+ * The facts that every cloud has to show: about instances, load balancers and routes, as the contracts in `controller/clouds/` say them. Registers them with node:test; they run one after another in
+ * one world. Every fact makes what it needs and removes it.
+ */
+export function cloudSuite({ name, capabilities, open }: CloudSuite): void {
+  describe(`cloud: ${name}`, () => {
+    let opened: CloudWorld | undefined;
+    const world = (): CloudWorld => {
+      assert.ok(opened, 'the world did not open');
+      return opened;
+    };
+    before(async () => {
+      opened = await open();
+    });
+    after(async () => {
+      await opened?.close();
+    });
+    const context: SuiteContext = { world, capabilities };
+    instanceFacts(context);
+    if (capabilities.loadBalancers) {
+      balancerFacts(context);
+      changeFacts(context);
+      ownershipFacts(context);
+      faultFacts(context);
+    }
+    routeFacts(context);
+  });
+}

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { isCloudError } from '../../../common/cloud-error.ts';
+import type {
+  DesiredLoadBalancer,
+  LoadBalancerPlan,
+  LoadBalancerRef,
+  LoadBalancerStep,
+  LoadBalancers,
+  ObservedLoadBalancer,
+  Refusal,
+} from '../../../controller/clouds/load-balancers.ts';
+import { type Permit, WithheldError } from '../../../controller/clouds/permit.ts';
+import type { CloudWorld } from './world.ts';
+
+/** What stands on the Service about its load balancer; it outlives every process. */
+export interface ServiceRecord {
+  id: string | undefined;
+}
+
+export const withheld: Permit = () => {
+  throw new WithheldError('Fenced', 'not sent: this replica does not lead');
+};
+
+/** The process has died at this very place: nothing of what it knew is left. */
+export class Crash extends Error {}
+
+/** Where the process dies: right before a call is sent, or right after its answer came and before anything was recorded. */
+export interface CrashPoint {
+  readonly at: 'before' | 'after';
+  /** Counted from 1. */
+  readonly call: number;
+}
+
+export interface Driving {
+  readonly world: CloudWorld;
+  readonly balancers: LoadBalancers;
+  readonly desired: DesiredLoadBalancer;
+  readonly record: ServiceRecord;
+  readonly crash?: CrashPoint;
+  /** Asked before each mutating call, beside what counts them. */
+  readonly permit?: Permit;
+  /** Called before each step is applied. */
+  readonly onStep?: (step: LoadBalancerStep, observed: ObservedLoadBalancer | undefined) => Promise<void>;
+}
+
+export interface Driven {
+  readonly observed: ObservedLoadBalancer | undefined;
+  /** Mutating calls that were permitted. */
+  readonly calls: number;
+  readonly steps: readonly LoadBalancerStep[];
+  readonly refusals: readonly Refusal[];
+}
+
+const maxRounds = 200;
+const retriesAfter: ReadonlySet<string> = new Set(['Conflict', 'Unavailable', 'Timeout', 'NotFound', 'Throttled']);
+
+export function refOf(
+  { owner, name, service, attach, address }: DesiredLoadBalancer,
+  record: ServiceRecord,
+): LoadBalancerRef {
+  return { owner, name, service, id: record.id, attachTo: attach?.id, address };
+}
+
+export async function look({
+  world,
+  balancers,
+  desired,
+  record,
+}: Pick<Driving, 'world' | 'balancers' | 'desired' | 'record'>): Promise<ObservedLoadBalancer | undefined> {
+  return world.during(balancers.observe(refOf(desired, record)));
+}
+
+/** Observes, plans and applies until the plan is empty, as the controller does. Throws a Crash where it was told to. */
+export function ensure(driving: Driving): Promise<Driven> {
+  return drive(driving, (observed) => driving.balancers.plan(driving.desired, observed));
+}
+
+/** Removes everything of ours, or gives it up where it is to be retained. */
+export function remove(driving: Driving): Promise<Driven> {
+  const { balancers, desired } = driving;
+  return drive(driving, (observed) =>
+    observed === undefined
+      ? { steps: [], refusals: [], waitMs: undefined }
+      : balancers.planRemoval(observed, { retain: desired.retain }),
+  );
+}
+
+async function drive(
+  driving: Driving,
+  planFor: (observed: ObservedLoadBalancer | undefined) => LoadBalancerPlan,
+): Promise<Driven> {
+  const { world, balancers, record, crash, permit: outer = () => {}, onStep } = driving;
+  const steps: LoadBalancerStep[] = [];
+  const failures: string[] = [];
+  let calls = 0;
+  const permit: Permit = (timeoutMs) => {
+    assert.ok(timeoutMs > 0 && Number.isFinite(timeoutMs), `permit was asked for ${timeoutMs} ms`);
+    outer(timeoutMs);
+    if (crash?.at === 'before' && crash.call === calls + 1) throw new Crash();
+    calls += 1;
+  };
+  let observed = await look(driving);
+  for (let round = 0; round < maxRounds; round += 1) {
+    const plan = planFor(observed);
+    const [step] = plan.steps;
+    if (step === undefined) {
+      if (plan.waitMs === undefined) return { observed, calls, steps, refusals: plan.refusals };
+      await world.pass(plan.waitMs);
+      observed = await look(driving);
+      continue;
+    }
+    await onStep?.(step, observed);
+    try {
+      observed = await world.during(balancers.apply(step, observed, { permit }));
+      if (crash?.at === 'after' && crash.call === calls) throw new Crash();
+      steps.push(step);
+      // An attached one is not ours to record.
+      if (observed?.id !== undefined && !observed.attached) record.id = observed.id;
+    } catch (error) {
+      if (!isCloudError(error) || !retriesAfter.has(error.kind) || error.subjects.length > 0) throw error;
+      failures.push(`${printStep(step)}: ${error.message}`);
+      await world.pass(error.retryAfterMs ?? 1000);
+      observed = await look(driving);
+    }
+  }
+  const last = [...steps.slice(-3).map(printStep), ...failures.slice(-3)];
+  assert.fail(`no end after ${maxRounds} rounds; at last: ${last.join('; ')}`);
+}
+
+export function printStep({ action, resource, target, summary }: LoadBalancerStep): string {
+  return `${action} ${resource} ${target}: ${summary}`;
+}

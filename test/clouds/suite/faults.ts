@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { DesiredLoadBalancer } from '../../../controller/clouds/load-balancers.ts';
+import { desiredFor, memberOf, newOwner, port } from './desired.ts';
+import { Crash, type CrashPoint, type Driven, type Driving, ensure, remove } from './drive.ts';
+import { type Example, type SuiteContext, sorted, withExample } from './suite-context.ts';
+
+/** One operation of a Service's life: what was there before it, and what it is. */
+interface Operation {
+  readonly what: string;
+  readonly before: ((desired: DesiredLoadBalancer) => DesiredLoadBalancer) | undefined;
+  readonly target: (desired: DesiredLoadBalancer) => DesiredLoadBalancer;
+  readonly perform: (driving: Driving) => Promise<Driven>;
+}
+
+const plain = (desired: DesiredLoadBalancer) => desired;
+const rich = (desired: DesiredLoadBalancer): DesiredLoadBalancer => ({
+  ...desired,
+  ports: [port(80, 30080), port(443, 30443)],
+  sourceRanges: ['192.0.2.0/24'],
+});
+const other = (desired: DesiredLoadBalancer): DesiredLoadBalancer => ({
+  ...desired,
+  ports: [port(443, 30999), port(8080, 30081)],
+  members: desired.members.slice(1),
+  healthCheck: { port: 32100, path: '/healthz' },
+});
+
+const operations: readonly Operation[] = [
+  { what: 'a creation', before: undefined, target: rich, perform: ensure },
+  { what: 'a change of everything', before: rich, target: other, perform: ensure },
+  { what: 'a change back to one port', before: other, target: plain, perform: ensure },
+  { what: 'a removal', before: rich, target: rich, perform: remove },
+];
+
+type Fault =
+  | { readonly kind: 'crash'; readonly at: CrashPoint['at'] }
+  | { readonly kind: 'lost'; readonly crash: boolean };
+
+const faults: readonly (readonly [string, Fault])[] = [
+  ['a crash before the call', { kind: 'crash', at: 'before' }],
+  ['a crash after the call, before anything is recorded', { kind: 'crash', at: 'after' }],
+  ['a lost answer', { kind: 'lost', crash: false }],
+  ['a lost answer and a crash', { kind: 'lost', crash: true }],
+];
+
+/** Facts about crashes and lost answers at every single call: enumerated, not sampled. */
+export function faultFacts({ world, capabilities }: SuiteContext): void {
+  if (!capabilities.enumerateFaults) return;
+  describe('every call of an operation', () => {
+    for (const operation of operations) {
+      for (const [what, fault] of faults) {
+        it(`${what}, at each call of ${operation.what}: all comes right, nothing doubled, nothing left`, (t) =>
+          withExample(world(), async (example) => {
+            if (fault.kind === 'lost' && !example.world.loseAnswer) return t.skip('no answer can be lost here');
+            const clean = await cleanRun(example, operation);
+            assert.ok(clean.calls >= 1);
+            for (let call = 1; call <= clean.calls; call += 1)
+              await struck(example, operation, fault, call, clean.left);
+          }));
+      }
+    }
+  });
+}
+
+/** The operation without any fault: how many calls it makes, and what is there afterwards, names of the Service left out. */
+async function cleanRun(example: Example, operation: Operation): Promise<{ calls: number; left: string[] }> {
+  const service = await anotherService(example, operation);
+  const { calls } = await operation.perform(await service.driving());
+  const left = await service.left();
+  await service.end();
+  return { calls, left };
+}
+
+async function struck(
+  example: Example,
+  operation: Operation,
+  fault: Fault,
+  call: number,
+  expected: readonly string[],
+): Promise<void> {
+  const { world } = example;
+  const service = await anotherService(example, operation);
+  const where = `at call ${call}`;
+  if (fault.kind === 'lost') world.loseAnswer?.(call - 1);
+  const crash: CrashPoint | undefined =
+    fault.kind === 'crash' ? { at: fault.at, call } : fault.crash ? { at: 'before', call: call + 1 } : undefined;
+  try {
+    await operation.perform(await service.driving(crash && { crash }));
+  } catch (error) {
+    if (!(error instanceof Crash)) throw error;
+  }
+  // A search may miss for a while what a create has made; until then it proves nothing.
+  await world.pass((await example.fresh()).settleMs);
+  await operation.perform(await service.driving());
+  assert.deepEqual(await service.left(), expected, where);
+  const again = await operation.perform(await service.driving());
+  assert.equal(again.calls, 0, `${where}: a second run changed something`);
+  await service.end();
+  assert.deepEqual(await service.left(), [], `${where}: something was left`);
+}
+
+/** A Service of its own for one run, brought to where the operation begins. */
+async function anotherService(example: Example, { before, target }: Operation) {
+  const { world, vms } = example;
+  const base = desiredFor(newOwner(world.cluster), vms, { members: vms.map((vm) => memberOf(vm)) });
+  const things = sorted(await world.inventory());
+  const record = { id: undefined as string | undefined };
+  if (before) await ensure(await example.driving({ desired: before(base), record }));
+  const driving = (fields: Partial<Driving> = {}) => example.driving({ desired: target(base), record, ...fields });
+  return {
+    driving,
+    async left(): Promise<string[]> {
+      const rest = [...things];
+      const more = sorted(await world.inventory()).filter((item) => {
+        const at = rest.indexOf(item);
+        if (at < 0) return true;
+        rest.splice(at, 1);
+        return false;
+      });
+      assert.deepEqual(rest, [], 'something that was there before has gone');
+      return more.map((item) => item.replaceAll(base.name, 'NAME').replaceAll(base.owner.service, 'UID')).sort();
+    },
+    async end(): Promise<void> {
+      await world.pass((await example.fresh()).settleMs);
+      await remove(await driving());
+    },
+  };
+}

@@ -1,0 +1,132 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type InstanceRef, type Lookup, maxAbsenceProofs, refKey } from '../../../controller/clouds/cloud.ts';
+import type { SuiteContext } from './suite-context.ts';
+import type { CloudVm, CloudWorld } from './world.ts';
+
+const byId = ({ providerID }: Pick<CloudVm, 'providerID'>): InstanceRef => ({ by: 'providerID', providerID });
+const byName = (name: string): InstanceRef => ({ by: 'name', name });
+
+function shortOf(lookup: Lookup | undefined): string {
+  if (lookup?.state === 'unknown') return `unknown ${lookup.error.kind}`;
+  return lookup?.state ?? 'no answer';
+}
+
+async function lookup(world: CloudWorld, refs: readonly InstanceRef[], canaries: readonly InstanceRef[] = []) {
+  const { instances } = await world.open();
+  return world.during(instances.lookup(refs, { canaries }));
+}
+
+async function states(world: CloudWorld, refs: readonly InstanceRef[], canaries: readonly InstanceRef[] = []) {
+  const answers = await lookup(world, refs, canaries);
+  return refs.map((ref) => shortOf(answers.get(refKey(ref))));
+}
+
+/** Facts about lookups. */
+export function instanceFacts({ world, capabilities }: SuiteContext): void {
+  describe('instances', () => {
+    it('a VM is found by its providerID, described as its Node shall show it', async () => {
+      const vm = await world().createVm();
+      const answer = (await lookup(world(), [byId(vm)])).get(vm.providerID);
+      assert.ok(answer?.state === 'found', shortOf(answer));
+      assert.equal(answer.power, 'running');
+      assert.equal(answer.instance.providerID, vm.providerID);
+      assert.equal(answer.instance.zone, vm.zone);
+      assert.ok(answer.instance.incarnation, 'an incarnation tells a rebuilt VM from the old one');
+      const shown = answer.instance.addresses.map(({ address }) => address);
+      for (const address of vm.addresses) assert.ok(shown.includes(address), `${address} is not among ${shown}`);
+    });
+
+    it('a VM is found by the name of its Node, and a name without a VM is unknown, never absent', async () => {
+      const vm = await world().createVm();
+      assert.deepEqual(await states(world(), [byName(vm.name), byName('no-such-vm')]), ['found', 'unknown NotFound']);
+    });
+
+    it('an id that never was is absent, with a canary that the same kind of request found', async () => {
+      const vm = await world().createVm();
+      const never = byId({ providerID: world().unusedProviderID() });
+      const answers = await lookup(world(), [never], [byId(vm)]);
+      assert.equal(shortOf(answers.get(refKey(never))), 'absent');
+      const canary = answers.get(vm.providerID);
+      assert.ok(canary?.state === 'found' && canary.request === 'id', shortOf(canary));
+    });
+
+    it('a deleted VM is gone or absent, and the others stay found', async () => {
+      const [kept, deleted] = [await world().createVm(), await world().createVm()];
+      await world().deleteVm(deleted.providerID);
+      assert.deepEqual(await states(world(), [byId(kept), byId(deleted)], [byId(kept)]), [
+        'found',
+        capabilities.deletedVm,
+      ]);
+    });
+
+    it('a stopped VM is found as stopped', async (t) => {
+      const { stopVm } = world();
+      if (!stopVm) return t.skip('nothing here stops a VM');
+      const vm = await world().createVm();
+      await stopVm(vm.providerID);
+      const answer = (await lookup(world(), [byId(vm)])).get(vm.providerID);
+      assert.ok(answer?.state === 'found' && answer.power === 'stopped', shortOf(answer));
+    });
+
+    it('what this scope cannot hold is refused, and spoils nobody in its batch', async () => {
+      const vms = [await world().createVm(), await world().createVm(), await world().createVm()];
+      const other = world().otherScopeProviderID();
+      const { accepts } = await world().open();
+      assert.equal(accepts(other), false);
+      for (const { providerID } of vms) assert.equal(accepts(providerID), true);
+      const bad = [other, 'not a providerID', 'othercloud:///vm-1'].map((providerID) => byId({ providerID }));
+      assert.deepEqual(await states(world(), [...bad, ...vms.map(byId)]), [
+        ...Array(3).fill('unknown Invalid'),
+        ...Array(3).fill('found'),
+      ]);
+    });
+
+    it('a batch answers every ref once, and the same by list as by id', async () => {
+      const vms = await Promise.all([1, 2, 3, 4].map(() => world().createVm()));
+      const refs = [...vms, ...vms].map(byId);
+      const batch = await lookup(world(), refs);
+      assert.equal(batch.size, vms.length);
+      for (const vm of vms) {
+        const one = (await lookup(world(), [byId(vm)])).get(vm.providerID);
+        const inBatch = batch.get(vm.providerID);
+        assert.ok(one?.state === 'found' && inBatch?.state === 'found', `${shortOf(one)}, ${shortOf(inBatch)}`);
+        assert.deepEqual(inBatch.instance, one.instance);
+        assert.equal(inBatch.power, one.power);
+      }
+    });
+
+    it('one pass proves at most twenty absences; the rest are unknown', async () => {
+      const { loadBalancers: _, instances } = await world().open();
+      if (instances.batchSize < maxAbsenceProofs + 5) return;
+      const vm = await world().createVm();
+      const never = Array.from({ length: maxAbsenceProofs + 5 }, () =>
+        byId({ providerID: world().unusedProviderID() }),
+      );
+      const seen = await states(world(), [byId(vm), ...never]);
+      assert.equal(seen[0], 'found');
+      assert.equal(seen.filter((state) => state === 'absent').length, maxAbsenceProofs);
+      assert.equal(seen.filter((state) => state === 'unknown NotFound').length, 5);
+    });
+
+    it('with a credential that is refused everything is unknown, and nothing absent', async (t) => {
+      const { refuseCredential } = world();
+      if (!refuseCredential) return t.skip('the credential cannot be refused here');
+      const vm = await world().createVm();
+      refuseCredential(true);
+      try {
+        const refs = [byId(vm), byId({ providerID: world().unusedProviderID() })];
+        for (const state of await states(world(), refs, [byId(vm)])) assert.match(state, /^unknown (Unauth|Forb)/);
+      } finally {
+        refuseCredential(false);
+      }
+    });
+
+    it('a lookup changes nothing', async () => {
+      const vm = await world().createVm();
+      const before = world().mutations();
+      await states(world(), [byId(vm), byName(vm.name), byId({ providerID: world().unusedProviderID() })]);
+      assert.equal(world().mutations(), before);
+    });
+  });
+}

@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { annotations } from '../../../common/well-known.ts';
+import { desiredFor, memberOf, newOwner, port } from './desired.ts';
+import { ensure, look, printStep, remove, withheld } from './drive.ts';
+import { type SuiteContext, sorted, withExample } from './suite-context.ts';
+
+/** Facts about making, seeing and removing one load balancer. */
+export function balancerFacts({ world }: SuiteContext): void {
+  describe('load balancers', () => {
+    it('of nothing a plan makes all, and afterwards it is empty', () =>
+      withExample(world(), async (example) => {
+        const driving = await example.driving();
+        const { balancers, desired } = driving;
+        assert.equal(await look(driving), undefined);
+        const plan = balancers.plan(desired, undefined);
+        assert.ok(plan.steps.length > 0);
+        assert.deepEqual(plan.refusals, []);
+        for (const step of plan.steps) {
+          assert.notEqual(step.action, 'delete', printStep(step));
+          assert.ok(step.resource !== '' && step.target !== '' && /^[^\n]+$/.test(step.summary), printStep(step));
+        }
+        const { observed, calls, refusals } = await ensure(driving);
+        assert.ok(calls >= 1);
+        assert.deepEqual(refusals, []);
+        assert.ok(observed?.id);
+        assert.equal(observed.state, 'active');
+        assert.deepEqual(observed.owner, desired.owner);
+        assert.ok(observed.ingress.length > 0, 'an address is certain');
+        assert.deepEqual(
+          observed.members.map(({ providerID }) => providerID).sort(),
+          example.vms.map(({ providerID }) => providerID).sort(),
+        );
+        assert.equal(observed.attached, false);
+        assert.equal(observed.retained, false);
+        assert.equal(observed.service, desired.service);
+      }));
+
+    it('a step is plain data, and planning the same twice gives the same', () =>
+      withExample(world(), async (example) => {
+        const { desired } = example;
+        const balancers = await example.fresh();
+        const plan = balancers.plan(desired, undefined);
+        assert.deepEqual(structuredClone(plan.steps), plan.steps);
+        assert.deepEqual(balancers.plan(desired, undefined), plan);
+        const { observed } = await ensure(await example.driving());
+        const changed = { ...desired, ports: [port(80, 30080), port(443, 30443)] };
+        assert.deepEqual(balancers.plan(changed, observed), balancers.plan(changed, observed));
+      }));
+
+    it('a fresh process sees the same by id, by search and among all', () =>
+      withExample(world(), async (example) => {
+        const { observed } = await ensure(await example.driving());
+        assert.ok(observed);
+        const balancers = await example.fresh();
+        await example.world.pass(balancers.settleMs);
+        const byId = await look(await example.driving());
+        const bySearch = await look(await example.driving({ record: { id: undefined } }));
+        const all = await example.world.during(balancers.observeAll(example.world.cluster));
+        const ours = all.filter(({ owner }) => owner?.service === example.desired.owner.service);
+        assert.equal(ours.length, 1);
+        for (const seen of [byId, bySearch, ours[0]]) {
+          assert.ok(seen);
+          assert.equal(seen.id, observed.id);
+          assert.deepEqual(seen.ingress, observed.ingress);
+          assert.deepEqual(seen.owner, observed.owner);
+          const plan = balancers.plan(example.desired, seen);
+          assert.deepEqual(plan.steps.map(printStep), []);
+          assert.equal(plan.waitMs, undefined);
+        }
+      }));
+
+    it('a fresh process with everything in place makes no mutating call', () =>
+      withExample(world(), async (example) => {
+        await ensure(await example.driving());
+        const before = example.world.mutations();
+        const { calls, steps } = await ensure(await example.driving());
+        assert.deepEqual(steps.map(printStep), []);
+        assert.equal(calls, 0);
+        assert.equal(example.world.mutations(), before);
+      }));
+
+    it('one call a step, and the permit is asked right before each', () =>
+      withExample(world(), async (example) => {
+        let asked = 0;
+        let sent = example.world.mutations();
+        const onStep = async () => {
+          assert.equal(example.world.mutations() - sent, asked, 'as many calls were sent as were permitted');
+          assert.ok(asked <= 1, `a step asked ${asked} times`);
+          asked = 0;
+          sent = example.world.mutations();
+        };
+        const permit = () => {
+          assert.equal(example.world.mutations(), sent, 'the permit was asked after the call was sent');
+          asked += 1;
+        };
+        await ensure(await example.driving({ onStep, permit }));
+        example.desired = { ...example.desired, ports: [port(80, 30080), port(443, 30443)] };
+        await ensure(await example.driving({ onStep, permit }));
+        await remove(await example.driving({ onStep, permit }));
+        await onStep();
+      }));
+
+    it('without a permit no mutating call is sent, at any step', () =>
+      withExample(world(), async (example) => {
+        const balancers = await example.fresh();
+        let refused = 0;
+        const onStep: Parameters<typeof ensure>[0]['onStep'] = async (step, observed) => {
+          const before = example.world.mutations();
+          const attempt = example.world.during(balancers.apply(step, observed, { permit: withheld }));
+          await assert.rejects(attempt, { name: 'WithheldError' }, printStep(step));
+          assert.equal(example.world.mutations(), before, printStep(step));
+          refused += 1;
+        };
+        const driven = [await ensure(await example.driving({ balancers, onStep }))];
+        example.desired = { ...example.desired, members: example.vms.slice(1).map((vm) => memberOf(vm)) };
+        driven.push(await ensure(await example.driving({ balancers, onStep })));
+        driven.push(await remove(await example.driving({ balancers, onStep })));
+        assert.equal(refused, driven.flatMap(({ steps }) => steps).length);
+        assert.ok(refused >= 3);
+      }));
+
+    it('removal leaves nothing, and the removal of nothing is nothing', () =>
+      withExample(world(), async (example) => {
+        const before = sorted(await example.world.inventory());
+        await ensure(await example.driving());
+        assert.notDeepEqual(sorted(await example.made()), []);
+        const { observed, calls } = await remove(await example.driving());
+        assert.equal(observed, undefined);
+        assert.ok(calls >= 1);
+        assert.deepEqual(sorted(await example.world.inventory()), before);
+        const again = await remove(await example.driving());
+        assert.equal(again.calls, 0);
+        assert.equal(await look(await example.driving()), undefined);
+      }));
+
+    it('among all stands everything of this cluster once, and nothing of another', () =>
+      withExample(world(), async (example) => {
+        await ensure(await example.driving());
+        const others = [newOwner(example.world.cluster), newOwner('11111111-2222-4333-8444-555555555555')].map(
+          (owner) => desiredFor(owner, example.vms, { ports: [port(81, 30081)] }),
+        );
+        const drivings = await Promise.all(
+          others.map((desired) => example.driving({ desired, record: { id: undefined } })),
+        );
+        try {
+          for (const driving of drivings) await ensure(driving);
+          const balancers = await example.fresh();
+          await example.world.pass(balancers.settleMs);
+          const all = await example.world.during(balancers.observeAll(example.world.cluster));
+          const services = all.map(({ owner }) => owner?.service).sort();
+          assert.deepEqual(services, [example.desired.owner.service, others[0]?.owner.service].sort());
+        } finally {
+          for (const driving of drivings) await remove(driving);
+        }
+      }));
+
+    it('a record that names somebody else proves nothing', () =>
+      withExample(world(), async (example) => {
+        const foreign = await example.world.createForeignLoadBalancer('somebody-elses', undefined);
+        const before = await example.world.describeLoadBalancer(foreign);
+        try {
+          const driving = await example.driving({ record: { id: foreign } });
+          const { observed } = await ensure(driving);
+          assert.notEqual(observed?.id, foreign);
+          await remove(await example.driving({ record: { id: foreign } }));
+          assert.equal(await example.world.describeLoadBalancer(foreign), before);
+        } finally {
+          await example.world.deleteLoadBalancer(foreign);
+        }
+      }));
+
+    it('the annotations it reads are described', async () => {
+      const { loadBalancers } = await world().open();
+      assert.ok(loadBalancers);
+      const keys = loadBalancers.annotations.map(({ key }) => key);
+      assert.equal(new Set(keys).size, keys.length);
+      const own: readonly string[] = Object.values(annotations);
+      for (const { key, values, meaning } of loadBalancers.annotations) {
+        assert.ok(key.includes('/') && values !== '' && meaning !== '', key);
+        assert.ok(!own.includes(key), `${key} is the controller's own`);
+      }
+    });
+  });
+}

@@ -1,0 +1,265 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { DesiredLoadBalancer } from '../../../controller/clouds/load-balancers.ts';
+import { desiredFor, newOwner, port } from './desired.ts';
+import { ensure, remove } from './drive.ts';
+import { type Example, type SuiteContext, sorted, withExample } from './suite-context.ts';
+
+/** Runs a body with a load balancer that somebody else made, and removes it afterwards. */
+async function withForeign(
+  example: Example,
+  /** What its tag says after the UID of the cluster, several times with blanks in between; undefined = it has none. */
+  consent: '' | `/${string}` | undefined,
+  body: (id: string) => Promise<void>,
+  name = 'somebody-elses',
+): Promise<void> {
+  const { cluster } = example.world;
+  const tag = consent
+    ?.split(' ')
+    .map((whom) => `${cluster}${whom}`)
+    .join(' ');
+  const id = await example.world.createForeignLoadBalancer(name, tag);
+  try {
+    await body(id);
+  } finally {
+    await remove(await example.driving());
+    await example.world.deleteLoadBalancer(id);
+  }
+}
+
+/** Facts about what is not ours, or not ours alone. */
+export function ownershipFacts({ world, capabilities }: SuiteContext): void {
+  const { loadBalancers } = capabilities;
+  if (!loadBalancers) return;
+  describe('what is not ours', () => {
+    it('a load balancer that has our name and not our tags is left alone', () =>
+      withExample(world(), async (example) =>
+        withForeign(
+          example,
+          undefined,
+          async (id) => {
+            const before = await example.world.describeLoadBalancer(id);
+            const { observed, refusals } = await ensure(await example.driving());
+            if (loadBalancers.uniqueNames) {
+              assert.deepEqual(
+                refusals.map(({ reason }) => reason),
+                ['ForeignLoadBalancer'],
+              );
+              assert.match(refusals[0]?.message ?? '', new RegExp(example.desired.name));
+            } else assert.notEqual(observed?.id, id);
+            await remove(await example.driving());
+            assert.equal(await example.world.describeLoadBalancer(id), before);
+          },
+          example.desired.name,
+        ),
+      ));
+
+    it('one that stood in the way and went makes room', (t) =>
+      withExample(world(), async (example) => {
+        if (!loadBalancers.uniqueNames) return t.skip('names are not unique here');
+        const id = await example.world.createForeignLoadBalancer(example.desired.name, undefined);
+        await ensure(await example.driving());
+        await example.world.deleteLoadBalancer(id);
+        await example.world.pass((await example.fresh()).settleMs);
+        const { observed, refusals } = await ensure(await example.driving());
+        assert.deepEqual(refusals, []);
+        assert.equal(observed?.state, 'active');
+      }));
+
+    if (loadBalancers.attach) attachFacts(world);
+    if (loadBalancers.retain) retainFacts(world);
+
+    it("somebody else's address is not used without consent", async (t) => {
+      const { freeAddress } = world();
+      if (!freeAddress) return t.skip('no address can be asked for here');
+      const address = await freeAddress(undefined);
+      await withExample(
+        world(),
+        async (example) => {
+          const { calls, refusals } = await ensure(await example.driving());
+          assert.equal(calls, 0);
+          assert.deepEqual(
+            refusals.map(({ reason }) => reason),
+            ['ForeignLoadBalancer'],
+          );
+          assert.match(refusals[0]?.message ?? '', new RegExp(address.replaceAll('.', '\\.')));
+        },
+        { address },
+      );
+    });
+
+    it('another address is refused without consent, and given with it', async (t) => {
+      const { freeAddress } = world();
+      if (!freeAddress) return t.skip('no address can be asked for here');
+      const consent = `${world().cluster}/default`;
+      const [first, second] = [await freeAddress(consent), await freeAddress(consent)];
+      await withExample(
+        world(),
+        async (example) => {
+          const made = await ensure(await example.driving());
+          assert.deepEqual(made.observed?.ingress[0]?.ip, first);
+          example.desired = { ...example.desired, address: second, ports: [port(80, 30080), port(443, 30443)] };
+          const { observed, refusals } = await ensure(await example.driving());
+          assert.deepEqual(
+            refusals.map(({ reason }) => reason),
+            ['AddressWouldChange'],
+          );
+          assert.match(refusals[0]?.message ?? '', new RegExp(second.replaceAll('.', '\\.')));
+          assert.deepEqual(observed?.ingress[0]?.ip, first);
+          const rest = await ensure(await example.driving());
+          assert.equal(rest.calls, 0);
+          example.desired = { ...example.desired, mayChangeAddress: true };
+          const changed = await ensure(await example.driving());
+          assert.deepEqual(changed.refusals, []);
+          assert.equal(changed.observed?.ingress[0]?.ip, second);
+          assert.equal((await ensure(await example.driving())).calls, 0);
+        },
+        { address: first },
+      );
+    });
+  });
+}
+
+function attachFacts(world: SuiteContext['world']): void {
+  const attached = (desired: DesiredLoadBalancer, id: string, allowed: boolean): DesiredLoadBalancer => ({
+    ...desired,
+    ports: [port(8443, 30443)],
+    attach: { id, allowed },
+  });
+
+  for (const [by, consent, allowed] of [
+    ['a consent tag', '/default', false],
+    ["the operator's list", undefined, true],
+  ] as const) {
+    it(`one that somebody else made is used with ${by}, and given back as it was`, () =>
+      withExample(world(), async (example) =>
+        withForeign(example, consent, async (id) => {
+          const before = await example.world.describeLoadBalancer(id);
+          const things = sorted(await example.world.inventory());
+          example.desired = attached(example.desired, id, allowed);
+          const { observed, refusals } = await ensure(await example.driving());
+          assert.deepEqual(refusals, []);
+          assert.equal(observed?.id, id);
+          assert.equal(observed.attached, true);
+          assert.ok(observed.ingress.length > 0);
+          assert.equal((await ensure(await example.driving())).calls, 0);
+          const all = await example.world.during((await example.fresh()).observeAll(example.world.cluster));
+          assert.ok(
+            all.some(({ owner, attached: shared }) => owner?.service === example.desired.owner.service && shared),
+          );
+          await remove(await example.driving());
+          assert.equal(await example.world.describeLoadBalancer(id), before);
+          assert.deepEqual(sorted(await example.world.inventory()), things);
+          assert.equal((await remove(await example.driving())).calls, 0);
+        }),
+      ));
+  }
+
+  it('one that somebody else made is not used without consent, and nothing is made instead', () =>
+    withExample(world(), async (example) =>
+      withForeign(example, undefined, async (id) => {
+        const before = await example.world.describeLoadBalancer(id);
+        example.desired = attached(example.desired, id, false);
+        const { calls, refusals } = await ensure(await example.driving());
+        assert.equal(calls, 0);
+        assert.deepEqual(
+          refusals.map(({ reason }) => reason),
+          ['ForeignLoadBalancer'],
+        );
+        assert.match(refusals[0]?.message ?? '', new RegExp(id));
+        assert.equal(await example.world.describeLoadBalancer(id), before);
+      }),
+    ));
+
+  for (const [whom, consent] of [
+    ['another namespace', '/team-a'],
+    ['another Service of the namespace', '/default/another'],
+    ['the whole cluster', ''],
+  ] as const) {
+    it(`one that is lent to ${whom} is not used`, () =>
+      withExample(world(), async (example) =>
+        withForeign(example, consent, async (id) => {
+          const before = await example.world.describeLoadBalancer(id);
+          example.desired = attached(example.desired, id, false);
+          const { calls, refusals } = await ensure(await example.driving());
+          assert.deepEqual([calls, refusals.map(({ reason }) => reason)], [0, ['ForeignLoadBalancer']]);
+          assert.match(refusals[0]?.message ?? '', new RegExp(`${example.world.cluster}/default`));
+          if (consent === '') assert.match(refusals[0]?.message ?? '', /--allow-cluster-wide-attach/);
+          assert.equal(await example.world.describeLoadBalancer(id), before);
+        }),
+      ));
+  }
+
+  it('one that is lent to the whole cluster is used where the operator lets it; later that stays, and grows no more', () =>
+    withExample(world(), async (example) =>
+      withForeign(example, '', async (id) => {
+        const before = await example.world.describeLoadBalancer(id);
+        const desired = attached(example.desired, id, false);
+        example.desired = { ...desired, clusterWideConsent: true };
+        const allowed = await ensure(await example.driving());
+        assert.deepEqual([allowed.refusals, allowed.observed?.attached], [[], true]);
+
+        example.desired = { ...desired, ports: [port(8443, 30444)] };
+        const stands = await ensure(await example.driving());
+        assert.deepEqual(
+          stands.refusals.map(({ reason }) => reason),
+          ['ClusterWideConsent'],
+        );
+        assert.ok(stands.calls > 0, 'the listener follows the node port');
+        assert.deepEqual([stands.observed?.id, stands.observed?.ingress], [id, allowed.observed?.ingress]);
+
+        example.desired = { ...desired, ports: [port(8443, 30444), port(9443, 30445)] };
+        const grows = await ensure(await example.driving());
+        assert.deepEqual(
+          grows.refusals.map(({ reason, ports }) => [reason, ports?.map((each) => each.port)]),
+          [['ForeignLoadBalancer', [9443]]],
+        );
+        assert.deepEqual([grows.calls, grows.observed?.attached], [0, true]);
+        await remove(await example.driving());
+        assert.equal(await example.world.describeLoadBalancer(id), before);
+      }),
+    ));
+
+  it('a port that somebody else has on it is a conflict, and stays theirs', () =>
+    withExample(world(), async (example) =>
+      withForeign(example, '/default /team-a', async (id) => {
+        const { desired } = example;
+        const service = 'team-a/shop';
+        const another = desiredFor(newOwner(example.world.cluster), example.vms, { service });
+        const others = await example.driving({ desired: attached(another, id, false), record: { id: undefined } });
+        await ensure(others);
+        const before = await example.world.describeLoadBalancer(id);
+        example.desired = attached(desired, id, false);
+        const { refusals } = await ensure(await example.driving());
+        assert.deepEqual(
+          refusals.map(({ reason }) => reason),
+          ['Conflict'],
+        );
+        // Who has it is told as far as the namespace, which is enough to ask.
+        assert.match(refusals[0]?.message ?? '', /namespace team-a/);
+        assert.doesNotMatch(refusals[0]?.message ?? '', /shop/);
+        await remove(await example.driving());
+        assert.equal(await example.world.describeLoadBalancer(id), before);
+        await remove(others);
+      }),
+    ));
+}
+
+function retainFacts(world: SuiteContext['world']): void {
+  it('one that is retained stays with its address, marked, and is no longer ours to remove', () =>
+    withExample(world(), async (example) => {
+      example.desired = { ...example.desired, retain: true };
+      const { observed } = await ensure(await example.driving());
+      assert.ok(observed?.id);
+      const things = sorted(await example.made());
+      await remove(await example.driving());
+      assert.deepEqual(sorted(await example.made()), things);
+      assert.equal((await remove(await example.driving())).calls, 0);
+      const balancers = await example.fresh();
+      await example.world.pass(balancers.settleMs);
+      const all = await example.world.during(balancers.observeAll(example.world.cluster));
+      const left = all.filter(({ id }) => id === observed.id);
+      for (const one of left) assert.equal(one.retained, true);
+      await example.world.deleteLoadBalancer(observed.id);
+    }));
+}

@@ -1,0 +1,91 @@
+import type { Cloud, CloudIdentity } from '../../../controller/clouds/cloud.ts';
+import type { Protocol } from '../../../controller/clouds/load-balancers.ts';
+
+/** A VM of the cloud under test, as its Node would tell of it. */
+export interface CloudVm {
+  readonly name: string;
+  readonly providerID: string;
+  readonly addresses: readonly string[];
+  readonly zone: string;
+}
+
+/** One thing that stands in the cloud: a load balancer, a listener, an address, ... Kind and name alone, so that two runs can be compared. */
+export interface InventoryItem {
+  readonly kind: string;
+  readonly name: string;
+}
+
+/** What this cloud can do; the facts that ask for more are left out. */
+export interface CloudCapabilities {
+  /** What a deleted VM looks like. */
+  readonly deletedVm: 'gone' | 'absent';
+  readonly loadBalancers:
+    | {
+        readonly protocols: readonly Protocol[];
+        readonly sourceRanges: boolean;
+        readonly sessionAffinity: boolean;
+        /** Two load balancers cannot have one name, so one that is not ours stands in the way. */
+        readonly uniqueNames: boolean;
+        readonly attach: boolean;
+        /** A member may be made to drain; elsewhere the cloud drains what is taken out. */
+        readonly drains: boolean;
+        readonly retain: boolean;
+        /** It refuses a member that is no instance, and says which. */
+        readonly refusesMembers: boolean;
+      }
+    | undefined;
+  readonly routes:
+    | {
+        /** It tells ours by tags. */
+        readonly tags: boolean;
+        /** It says that the instance of a route is gone. */
+        readonly blackholes: boolean;
+        /** It tells its quota. */
+        readonly quota: boolean;
+      }
+    | undefined;
+  /** A crash and a lost answer at every single call. Many load balancers are made and removed: not where one takes minutes. */
+  readonly enumerateFaults: boolean;
+}
+
+/** The cloud under test from behind: what a person at its console, or a fault, would do. */
+export interface CloudWorld {
+  /** UID of the cluster that is ours. */
+  readonly cluster: string;
+  /** A client as a fresh process has it: nothing remembered. The world closes it. */
+  open(): Promise<Omit<Cloud, keyof CloudIdentity>>;
+  createVm(): Promise<CloudVm>;
+  /** Returns when the cloud shows it as deleted. */
+  deleteVm(providerID: string): Promise<void>;
+  /** Returns when the cloud shows it as stopped. Undefined: not here. */
+  readonly stopVm?: (providerID: string) => Promise<void>;
+  /** Of the right form and this scope, and never was there. */
+  unusedProviderID(): string;
+  /** Of the right cloud, and none that this scope could hold. */
+  otherScopeProviderID(): string;
+  /** Mutating calls that have reached the cloud so far, whatever became of them. */
+  mutations(): number;
+  /** The next mutating call but `after` is carried out, and its answer is lost. Undefined: not here. */
+  readonly loseAnswer?: (after: number) => void;
+  /** From now on the credential is refused, or is good again. Undefined: not here. */
+  readonly refuseCredential?: (refused: boolean) => void;
+  /** Everything but instances that there is in the cloud; foreign things too. */
+  inventory(): Promise<readonly InventoryItem[]>;
+  /** A load balancer that somebody else made, with this consent tag, or without one. Answers its id. */
+  createForeignLoadBalancer(name: string, consent: string | undefined): Promise<string>;
+  /** Everything that the cloud says about it, to see whether it has changed; undefined when it is gone. */
+  describeLoadBalancer(id: string): Promise<string | undefined>;
+  deleteLoadBalancer(id: string): Promise<void>;
+  /** An address that somebody has set aside, with this consent tag or without one. Undefined: no load balancer can ask for one. */
+  readonly freeAddress?: (consent: string | undefined) => Promise<string>;
+  /** A route that somebody else made. */
+  createForeignRoute(destination: string, vm: CloudVm): Promise<void>;
+  deleteForeignRoute(destination: string): Promise<void>;
+  /** Lets room for so many routes more, undefined = as before. Undefined: not here. */
+  readonly routesLeft?: (count: number | undefined) => void;
+  /** Waits for what takes the cloud's time. On a fake clock time moves meanwhile. */
+  during<T>(work: Promise<T>): Promise<T>;
+  pass(ms: number): Promise<void>;
+  /** Closes every client and removes what was made. */
+  close(): Promise<void>;
+}
