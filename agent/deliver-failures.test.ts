@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testCa } from '../common/testing/certificates.ts';
-import { deliveryStand } from './testing/delivery-stand.ts';
+import { deliveryHarness } from './testing/delivery-harness.ts';
 import { acceptedAnswer, startFakeController } from './testing/fake-controller.ts';
 
-const { ca, certificate, controller, serverName, start } = await deliveryStand();
+const { ca, certificate, controller, serverName, start } = await deliveryHarness();
 
 test('backs off with growing pauses and never gives up', async (context) => {
   const server = await controller(context, () => ({ status: 500 }));

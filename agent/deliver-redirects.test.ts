@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { testCa } from '../common/testing/certificates.ts';
-import { deliveryStand } from './testing/delivery-stand.ts';
+import { deliveryHarness } from './testing/delivery-harness.ts';
 import { acceptedAnswer, type ControllerReply, startFakeController } from './testing/fake-controller.ts';
 
-const { ca, controller, serverName, start } = await deliveryStand();
+const { ca, controller, serverName, start } = await deliveryHarness();
 
 test("follows a standby's redirect to another host with the token, and stays with that leader", async (context) => {
   const leader = await controller(context, undefined, '127.0.0.2');

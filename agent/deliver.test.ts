@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { deliveryStand } from './testing/delivery-stand.ts';
+import { deliveryHarness } from './testing/delivery-harness.ts';
 import { acceptedAnswer, type ControllerReply } from './testing/fake-controller.ts';
 
-const { controller, serverName, start } = await deliveryStand();
+const { controller, serverName, start } = await deliveryHarness();
 
 test('says nothing before there is news, then reports at once with the token', async (context) => {
   const server = await controller(context);

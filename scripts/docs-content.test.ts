@@ -84,7 +84,7 @@ describe('the pages', async () => {
   const pages = await readPages();
   const prose = pages.filter(({ path }) => /^docs\/(guides|explanation)\//.test(path));
 
-  test('say of each cloud without a controller half that it is report-only', () => {
+  test('say of each cloud without controller support that it is report-only', () => {
     const without = [...providerIdCodecs.keys()].filter((cloud) => !cloudModules.has(cloud));
     assert.ok(without.length > 0);
     for (const cloud of without) {

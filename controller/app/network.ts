@@ -3,7 +3,7 @@ import type { HealthCheck } from '../../common/process/health.ts';
 import type { Log } from '../../common/process/log.ts';
 import type { MetricRegistry } from '../../common/process/metrics.ts';
 import type { Random } from '../../common/process/random.ts';
-import { createIpamHalf } from '../ipam/ipam-half.ts';
+import { createIpamTask } from '../ipam/ipam-task.ts';
 import { ipamMetrics } from '../ipam/metrics.ts';
 import type { Fence, KubeApi } from '../kube/api.ts';
 import { readClusterUid } from '../kube/cluster-identity.ts';
@@ -18,8 +18,8 @@ import type { NodeView } from '../model/node-view.ts';
 import { viewService } from '../model/service-view.ts';
 import type { Resolver } from '../nodes/resolve.ts';
 import { routeMetrics } from '../routes/metrics.ts';
-import { createRouteHalf } from '../routes/route-half.ts';
-import type { Half } from '../runtime/half.ts';
+import { createRouteTask } from '../routes/route-task.ts';
+import type { LeaderTask } from '../runtime/leader-task.ts';
 import { createPermit } from '../runtime/permit.ts';
 import type { QueueMetrics } from '../runtime/reconciler.ts';
 import { createMemberSets } from '../services/members/member-sets.ts';
@@ -29,7 +29,7 @@ import { serviceMetrics } from '../services/metrics.ts';
 import { orphanMetrics } from '../services/orphans/metrics.ts';
 import { createOrphanSweep } from '../services/orphans/orphan-sweep.ts';
 import { readsAnnotation } from '../services/service-context.ts';
-import { createServiceHalf } from '../services/service-half.ts';
+import { createServiceTask } from '../services/service-task.ts';
 import { createSight } from '../services/sight.ts';
 import { servingClouds } from '../services/wants.ts';
 import type { Loops } from './options/loops.ts';
@@ -63,18 +63,18 @@ export interface NetworkContext {
 
 /** Load balancers, routes and pod ranges: what a leader does beside initialising and removing Nodes. */
 export interface Network {
-  readonly halves: readonly Half[];
+  readonly tasks: readonly LeaderTask[];
   /** Fills the caches, leading or not. */
   start(): void;
   stop(): Promise<void>;
   readonly ready: readonly HealthCheck[];
-  /** For the node half: whether a Node of this scope has to wait for its routes. */
+  /** For the node task: whether a Node of this scope has to wait for its routes. */
   routesRun(scope: string, node: NodeView): boolean;
-  /** For the node half: this Node is about to be deleted, with evidence. */
+  /** For the node task: this Node is about to be deleted, with evidence. */
   deleting(node: NodeView): void;
 }
 
-/** Puts the service and the route half together. Caches and loops that no configured cloud needs are not there. */
+/** Puts the service and the route task together. Caches and loops that no configured cloud needs are not there. */
 export function createNetwork(context: NetworkContext, options: NetworkOptions): Network {
   const { readApi, api, fence, clock, random, log, nodes, resolver, events, registry, dryRun, queueMetrics } = context;
   const { paused, budget, loops } = context;
@@ -84,7 +84,7 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
   const clouds = loops.service && unidentified.length === 0 ? servingClouds(resolver.configured) : [];
   if (loops.service && unidentified.length > 0)
     log.warn('Services wait until every cloud has told its account', { clouds: unidentified.map(({ name }) => name) });
-  const halves: Half[] = [];
+  const tasks: LeaderTask[] = [];
 
   const services =
     clouds.length === 0
@@ -112,7 +112,7 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
       drainMs: options.drainMs,
     });
   if (services && members) {
-    const half = createServiceHalf(
+    const task = createServiceTask(
       {
         api,
         fence,
@@ -139,7 +139,7 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
         queueMetrics,
       },
     );
-    halves.push(withMembers(half, members, nodes));
+    tasks.push(withMembers(task, members, nodes));
     const sweep = createOrphanSweep(
       {
         ...{ api, clock, random, log, services, clouds, events, paused },
@@ -149,7 +149,7 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
       {
         cluster: async () => ({ uid: await clusterUid(), name: options.clusterName }),
         observed({ scope }) {
-          const observations = half.observations();
+          const observations = task.observations();
           if (observations?.ready(scope) !== true) return undefined;
           return [...observations.all(scope)].map(([, observed]) => observed);
         },
@@ -159,11 +159,11 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
         periodMs: options.loadBalancerAuditMs,
       },
     );
-    halves.push(sweep);
+    tasks.push(sweep);
   }
 
   const routes = loops.route
-    ? createRouteHalf(
+    ? createRouteTask(
         {
           api,
           clock,
@@ -193,11 +193,11 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
         },
       )
     : undefined;
-  if (routes) halves.push(routes);
+  if (routes) tasks.push(routes);
 
   if (options.ipam)
-    halves.push(
-      createIpamHalf(
+    tasks.push(
+      createIpamTask(
         {
           ...{ api, clock, random, log, nodes, events, paused },
           configured: resolver.configured,
@@ -210,7 +210,7 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
     log.warn('nodeipam is named in --controllers, but --allocate-node-cidrs is false: it does not run');
 
   return {
-    halves,
+    tasks,
     start: () => services?.start(),
     stop: async () => services?.stop(),
     ready: services

@@ -90,7 +90,7 @@ export function closeCloud({ api, unidentified }: ConfiguredCloud): void {
 }
 
 /**
- * Opens every cloud asked for, once. One without a controller half is report-only, and so is one that does not tell its account or has no
+ * Opens every cloud asked for, once. One without controller support is report-only, and so is one that does not tell its account or has no
  * credential: `unidentified` says why.
  */
 export async function openClouds(
@@ -145,7 +145,9 @@ async function openCloud(
   const context = { ...common, allowUntagged, allowedSecurityGroups };
   const { clock, random, log } = context;
   const module = await cloudModules.get(name)?.();
-  const opened = module ? await module.open(config, context) : { reportOnly: 'there is no controller half for it' };
+  const opened = module
+    ? await module.open(config, context)
+    : { reportOnly: 'the controller does not call the API of this cloud' };
   if (module === undefined || 'reportOnly' in opened) {
     if ('mayCome' in opened && opened.mayCome)
       return { ...reportOnly(request), unidentified: { why: opened.reportOnly } };

@@ -19,9 +19,9 @@ import { type NodeView, unreadOfNode, viewNode } from '../model/node-view.ts';
 import { createLookups, type Lookups } from '../nodes/lookups.ts';
 import { nodeMetrics } from '../nodes/metrics.ts';
 import type { NodeContext } from '../nodes/node-context.ts';
-import { createNodeHalf, type NodeHalf } from '../nodes/node-half.ts';
+import { createNodeTask, type NodeTask } from '../nodes/node-task.ts';
 import { createReportStore } from '../reports/store.ts';
-import { together } from '../runtime/half.ts';
+import { together } from '../runtime/leader-task.ts';
 import { watchPause } from '../runtime/pause.ts';
 import { createNetwork } from './network.ts';
 import type { RunOptions } from './options/run-options.ts';
@@ -66,7 +66,7 @@ export interface Replica {
   readonly elector: Elector;
   readonly nodes: ListWatch<NodeView>;
   readonly context: NodeContext;
-  readonly half: NodeHalf;
+  readonly task: NodeTask;
   /** Fenced, whether everything is paused or not. */
   readonly leading: LeaderApi;
   readonly shipped: ShippedObjects;
@@ -122,7 +122,7 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
       parts.onStartedLeading();
       terms = pause
         .whenSynced()
-        .then(() => leaderHalf.lead(signal))
+        .then(() => leaderTask.lead(signal))
         .catch((error: unknown) => {
           if (signal.aborted) return;
           // A leader that does nothing keeps every other from acting: better to make way and be started anew.
@@ -196,7 +196,7 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
     pausedNode: pause.pausedNode,
     routesRun: network.routesRun,
   };
-  const half = createNodeHalf(context, {
+  const task = createNodeTask(context, {
     budget,
     concurrentNodeSyncs: options.concurrentNodeSyncs,
     monitorPeriodMs: options.monitorPeriodMs,
@@ -207,7 +207,7 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
     deleting: network.deleting,
     queueMetrics: metrics.queue,
   });
-  const leaderHalf = together([half, ...network.halves]);
+  const leaderTask = together([task, ...network.tasks]);
 
   async function run(stop: AbortSignal): Promise<void> {
     if (stop.aborted) ending.abort();
@@ -232,7 +232,7 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
     elector,
     nodes,
     context,
-    half,
+    task,
     leading,
     shipped,
     ready: [
@@ -240,7 +240,7 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
       { name: 'config-synced', check: () => (pause.synced() ? undefined : 'the ConfigMap has not been read yet') },
       ...network.ready,
     ],
-    progress: () => leaderHalf.progress(),
+    progress: () => leaderTask.progress(),
     run,
   };
 }

@@ -125,7 +125,7 @@ async function runReplica(
           fencedApi: replica.leading,
           leadership: replica.elector,
           nodes,
-          half: replica.half,
+          task: replica.task,
           attestor,
           registry,
           shipped: replica.shipped,

@@ -5,7 +5,7 @@ import type { KubeApi } from '../kube/api.ts';
 import type { Leadership } from '../kube/leadership.ts';
 import type { ShippedObjects } from '../kube/shipped-objects.ts';
 import type { NodeContext } from '../nodes/node-context.ts';
-import type { NodeHalf, NodeInformer } from '../nodes/node-half.ts';
+import type { NodeInformer, NodeTask } from '../nodes/node-task.ts';
 import type { Attestor } from '../reports/attestation/attestor.ts';
 import { createSelfManagedKeeper } from '../reports/certificates/keeper.ts';
 import { createOwnFilesKeeper } from '../reports/certificates/own-files.ts';
@@ -51,7 +51,7 @@ export function serveReports(
     readonly fencedApi: KubeApi;
     readonly leadership: Leadership;
     readonly nodes: NodeInformer;
-    readonly half: NodeHalf;
+    readonly task: NodeTask;
     readonly attestor?: Attestor | undefined;
     readonly registry: MetricRegistry;
     readonly shipped: ShippedObjects;
@@ -99,7 +99,7 @@ export function serveReports(
       store: reports,
       attestor: parts.attestor,
       leadership,
-      status: parts.half.status,
+      status: parts.task.status,
       fleetSize: () => nodes.size,
       tls: options.tls,
     });

@@ -60,14 +60,14 @@ export interface Instances {
   readonly batchSize: number;
 }
 
-/** What a cloud's permissions are for. A cluster that leaves a half out can leave out its permissions. */
-export type CloudHalf = 'nodes' | 'routes' | 'load balancers';
+/** What a cloud's permissions are for. A cluster that leaves a capability out can leave out its permissions. */
+export type Capability = 'nodes' | 'routes' | 'load balancers';
 
 /** One thing that `check` proved or could not prove. */
 export interface CheckResult {
   readonly name: string;
-  /** The halves that need it; undefined = all of them. */
-  readonly neededFor?: readonly CloudHalf[];
+  /** The capabilities that need it; undefined = all of them. */
+  readonly neededFor?: readonly Capability[];
   readonly ok: boolean;
   /** What was seen; on failure also what to do about it. Free of credentials. */
   readonly message: string;

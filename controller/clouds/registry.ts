@@ -1,7 +1,7 @@
 import { CloudConfigError, type CloudModule } from './cloud.ts';
 
 /**
- * The clouds with a controller half, by name. Each is loaded when it is asked for, so a process carries the code of its own clouds alone;
+ * The clouds with controller support, by name. Each is loaded when it is asked for, so a process carries the code of its own clouds alone;
  * the build turns each import into a bundle of its own.
  */
 export const cloudModules: ReadonlyMap<string, () => Promise<CloudModule>> = new Map([

@@ -4,7 +4,7 @@ import { clusterFlags } from '../app/options/network-flags.ts';
 import { commonFlags, runFlags } from '../app/options/own-flags.ts';
 import { readLoops } from '../app/options/run-options.ts';
 import { permissionsFor } from '../app/permissions.ts';
-import { halvesIn, isNeeded } from './check/needed.ts';
+import { capabilitiesIn, isNeeded } from './check/needed.ts';
 import { runChecks } from './check/run-checks.ts';
 import { type ControllerWorld, exitCode, orInterrupted, outputFlags, printJson, withClouds } from './command.ts';
 import { table } from './explain/table.ts';
@@ -29,11 +29,11 @@ export function checkCommand(world: ControllerWorld): CommandDefinition {
       exitCode(io, 'check', async () => {
         const named = readLoops(values.controllers);
         const cloudRoutes = values.clusterCidr !== '' && values.configureCloudRoutes;
-        const halves = halvesIn(named, cloudRoutes);
+        const capabilities = capabilitiesIn(named, cloudRoutes);
         const rights = permissionsFor({ ...named, route: named.route && cloudRoutes });
         const checking = withClouds(values, world, io, (api, clouds) => runChecks(api, clouds, rights, world.signal));
         const checked = await orInterrupted(world.signal, checking);
-        const lines = checked.map((line) => ({ ...line, needed: isNeeded(line, halves) }));
+        const lines = checked.map((line) => ({ ...line, needed: isNeeded(line, capabilities) }));
         const rows = lines.map(({ of, name, ok, needed, message }) => {
           const result = ok ? 'ok' : needed ? 'FAILED' : 'not needed';
           return [of, result, name, message];

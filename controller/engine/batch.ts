@@ -12,7 +12,7 @@ export interface BatchesParts {
   setGoing(found: Found, isGoing: boolean): void;
   note(answer: Answer, removed: readonly Found[]): void;
   /** What is known of that kind is old. */
-  spoil(kind: string): void;
+  invalidate(kind: string): void;
   end(operation: string): Promise<void>;
   readonly signal?: AbortSignal | undefined;
 }
@@ -58,7 +58,7 @@ export function createBatches(parts: BatchesParts): Batches {
       const answer = first.do === 'create' ? await kind.createMany!(wants, io) : await kind.removeMany!(removed, io);
       if (answer.operation !== undefined) await parts.end(answer.operation);
       parts.note(answer, removed);
-      if (first.do === 'create' && answer.found === undefined) parts.spoil(kind.kind);
+      if (first.do === 'create' && answer.found === undefined) parts.invalidate(kind.kind);
       for (const job of jobs) job.resolve(answer);
     } catch (error) {
       for (const found of removed) parts.setGoing(found, false);
@@ -71,7 +71,7 @@ export function createBatches(parts: BatchesParts): Batches {
     const is = isCloudError(error) ? error.kind : undefined;
     // What was to be made is there, what was to go is not: as it should be, and what is known of the group is old.
     const isDone = (what === 'create' && is === 'Taken') || (what === 'remove' && is === 'NotFound');
-    if (is === undefined || isDone || uncertain.has(is)) parts.spoil(kind.kind);
+    if (is === undefined || isDone || uncertain.has(is)) parts.invalidate(kind.kind);
     if (things.length > 1 && (isDone || (is !== undefined && refusing.has(is)))) {
       const half = new Set(things.slice(0, things.length >> 1).map(({ thing }) => thing));
       await call(jobs.filter(({ thing }) => half.has(thing)));

@@ -80,7 +80,7 @@ export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
       }
       inventory.note(answer.found ?? []);
     },
-    spoil: (kind) => inventory.spoil({ kind }),
+    invalidate: (kind) => inventory.invalidate({ kind }),
     end,
     signal,
   });

@@ -110,7 +110,7 @@ describe('the inventory', () => {
   it('stays stale until a read that began later has succeeded', async () => {
     const { state, inventory } = stand();
     await inventory.audit();
-    inventory.spoil(owner);
+    inventory.invalidate(owner);
     state.fails = true;
     await assert.rejects(inventory.audit());
     assert.equal(inventory.isStale(owner, new Set()), true);

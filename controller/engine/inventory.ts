@@ -50,7 +50,7 @@ export interface Inventory {
   hold(identity: string, operation: string): void;
   release(identity: string): void;
   /** The outcome of a call is unknown: what is known of this owner, or this kind, is old until a read succeeds. */
-  spoil(subject: Owner | { readonly kind: string }): void;
+  invalidate(subject: Owner | { readonly kind: string }): void;
   isStale(owner: Owner, kinds: ReadonlySet<string>): boolean;
   /** Nothing is asked for this owner any more. */
   forget(owner: Owner): void;
@@ -202,7 +202,7 @@ export function createInventory(parts: InventoryParts): Inventory {
         });
       }
     },
-    spoil(subject) {
+    invalidate(subject) {
       order += 1;
       staleSince.set('kind' in subject ? `kind ${subject.kind}` : subject.service, order);
     },

@@ -66,7 +66,7 @@ export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) =
           const [operation] = plan.waits.flatMap((wait) => wait.operation ?? []);
           if (operation !== undefined) {
             if ((await ended(operation, deadline)) === 'late') return answer('waiting', nextTurnMs);
-            inventory.spoil(owner);
+            inventory.invalidate(owner);
             continue;
           }
           if (request.desired === undefined && plan.waits.length === 0 && journal.state.claimed && !provedGone) {
@@ -77,7 +77,7 @@ export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) =
           await records.conclude(owner, journal, plan, request.desired === undefined);
           if (!isCurrent()) continue;
           if (plan.waits.length > 0) {
-            if (plan.waits.some((wait) => !wait.isOurs)) inventory.spoil(owner);
+            if (plan.waits.some((wait) => !wait.isOurs)) inventory.invalidate(owner);
             return answer('waiting', Math.min(...plan.waits.map(({ ms }) => ms)));
           }
           // What was held for it by another controller may go now.
@@ -87,7 +87,7 @@ export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) =
         const deletes = plan.steps.some((step) => step.do === 'delete');
         if (deletes && !isReadForDeletes && nowMs() - inventory.lookedAtMs(owner) > maxProofAgeMs) {
           isReadForDeletes = true;
-          inventory.spoil(owner);
+          inventory.invalidate(owner);
           continue;
         }
         records.intend(plan, journal);
@@ -121,7 +121,7 @@ export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) =
   function concluded({ owner, desired }: Request<D>, plan: Plan, answer: Answering): Result {
     if (plan.refusals.some(({ reason }) => reason === 'Foreign')) {
       // Others may take away what stands in the way without a word to us.
-      inventory.spoil(owner);
+      inventory.invalidate(owner);
       knowledge.searchNext(owner);
     }
     const isRefused = desired === undefined ? isLeft(plan) : plan.refusals.length > 0;

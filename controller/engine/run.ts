@@ -115,7 +115,7 @@ export async function runPlan(parts: RunParts, run: Run): Promise<RunResult> {
     }
     if (step.do === 'create' && (kind === undefined || lost.has(kind))) journal.unknown(step.name);
     else if (step.do === 'create') journal.notMade(step.name);
-    if (kind === undefined || uncertain.has(kind)) inventory.spoil(owner);
+    if (kind === undefined || uncertain.has(kind)) inventory.invalidate(owner);
     if (isCloudError(error)) refused.push(...error.subjects);
     return { error };
   }

@@ -154,7 +154,7 @@ export function createSender(parts: RunParts, run: Run): Sender {
   function settled(step: Step, answer: Answer): Promise<unknown> | undefined {
     const note = () => {
       if (step.do === 'delete') settleGone(step.found!);
-      else if (answer.found === undefined) inventory.spoil(owner);
+      else if (answer.found === undefined) inventory.invalidate(owner);
     };
     if (answer.found !== undefined) inventory.note(answer.found);
     if (answer.operation === undefined) {
@@ -168,7 +168,7 @@ export function createSender(parts: RunParts, run: Run): Sender {
       if (held !== undefined) inventory.release(held);
     });
     const noted = ended.then(note, (error: unknown) => {
-      inventory.spoil(owner);
+      inventory.invalidate(owner);
       throw error;
     });
     noted.catch(() => undefined);

@@ -5,7 +5,7 @@ import { isPaused, type NodeView } from '../model/node-view.ts';
 import { ownershipOf } from '../model/ownership.ts';
 import { eventTarget } from '../nodes/node-context.ts';
 import { nodePath, readNode } from '../nodes/write-node.ts';
-import type { IpamContext } from './ipam-half.ts';
+import type { IpamContext } from './ipam-task.ts';
 import type { Owner, RangeAllocator } from './range-allocator.ts';
 import type { IpamEventReason } from './reasons.ts';
 

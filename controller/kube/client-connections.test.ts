@@ -7,25 +7,25 @@ import { fakeClock } from '../../common/testing/fake-clock.ts';
 import { createKubeClient } from './client.ts';
 import { fixedConnection } from './connection.ts';
 import { maxCallSockets } from './pools.ts';
-import { clientStand, failure } from './testing/client-stand.ts';
+import { clientHarness, failure } from './testing/client-harness.ts';
 import { answerJson, startTestServer } from './testing/test-server.ts';
 
 describe('the connections of the client', () => {
-  const stand = clientStand();
+  const harness = clientHarness();
 
   it('makes 500 calls one after another over one connection', async () => {
-    stand.handle = (_, response) => answerJson(response, 200, { kind: 'Node' });
-    const api = stand.client();
-    const before = stand.server.connections;
+    harness.handle = (_, response) => answerJson(response, 200, { kind: 'Node' });
+    const api = harness.client();
+    const before = harness.server.connections;
     for (let i = 0; i < 500; i += 1) await api.call({ verb: 'get', path: `/api/v1/nodes/n${i}` });
-    assert.equal(stand.server.connections - before, 1);
+    assert.equal(harness.server.connections - before, 1);
   });
 
   it('makes 500 calls at once over at most 32 connections', async () => {
     const own = await startTestServer((_, response) => setImmediate(() => answerJson(response, 200, {})), {
-      testCa: stand.ca,
+      testCa: harness.ca,
     });
-    const api = stand.client({ config: fixedConnection({ server: own.url, tls: { ca: own.caPem } }) });
+    const api = harness.client({ config: fixedConnection({ server: own.url, tls: { ca: own.caPem } }) });
     await Promise.all(Array.from({ length: 500 }, (_, i) => api.call({ verb: 'get', path: `/api/v1/nodes/n${i}` })));
     assert.ok(own.mostOpen <= 32, `${own.mostOpen} connections`);
     assert.equal(own.requests.length, 500);
@@ -34,8 +34,8 @@ describe('the connections of the client', () => {
 
   it('counts the wait for a free connection towards the deadline', async () => {
     const clock = fakeClock();
-    const own = await startTestServer(() => {}, { testCa: stand.ca });
-    const api = stand.client({ clock, config: fixedConnection({ server: own.url, tls: { ca: own.caPem } }) });
+    const own = await startTestServer(() => {}, { testCa: harness.ca });
+    const api = harness.client({ clock, config: fixedConnection({ server: own.url, tls: { ca: own.caPem } }) });
     const call = (timeoutMs: number) => failure(api.call({ verb: 'get', path: '/api/v1/nodes', timeoutMs }));
     const sent = Array.from({ length: maxCallSockets }, () => call(2_000));
     await own.seen(maxCallSockets);
@@ -54,7 +54,7 @@ describe('the connections of the client', () => {
       (request, response) => {
         if (request.path === '/urgent') answerJson(response, 200, {});
       },
-      { testCa: stand.ca },
+      { testCa: harness.ca },
     );
     const { api, close } = createKubeClient({
       config: fixedConnection({ server: own.url, tls: { ca: own.caPem } }),
@@ -73,12 +73,12 @@ describe('the connections of the client', () => {
   it('gives up at the deadline, whether nothing or half an answer came', async () => {
     const clock = fakeClock();
     for (const start of [() => {}, (response: { write(text: string): void }) => response.write('{"half":')]) {
-      stand.handle = (_, response) => start(response);
-      const before = stand.server.requests.length;
+      harness.handle = (_, response) => start(response);
+      const before = harness.server.requests.length;
       const pending = failure(
-        stand.client({ clock }).call({ verb: 'patch', path: '/api/v1/nodes/a', body: {}, timeoutMs: 4_999.6 }),
+        harness.client({ clock }).call({ verb: 'patch', path: '/api/v1/nodes/a', body: {}, timeoutMs: 4_999.6 }),
       );
-      await stand.server.seen(before + 1);
+      await harness.server.seen(before + 1);
       let over = false;
       void pending.then(() => {
         over = true;
@@ -94,31 +94,33 @@ describe('the connections of the client', () => {
   });
 
   it('gives up when the caller does', async () => {
-    stand.handle = () => {};
+    harness.handle = () => {};
     const giveUp = new AbortController();
-    const before = stand.server.requests.length;
-    const pending = failure(stand.client().call({ verb: 'get', path: '/x', signal: giveUp.signal }));
-    await stand.server.seen(before + 1);
+    const before = harness.server.requests.length;
+    const pending = failure(harness.client().call({ verb: 'get', path: '/x', signal: giveUp.signal }));
+    await harness.server.seen(before + 1);
     giveUp.abort(new Error('shutting down'));
     assert.equal((await pending).reason, 'Aborted');
     assert.equal(
-      (await failure(stand.client().call({ verb: 'get', path: '/x', signal: giveUp.signal }))).reason,
+      (await failure(harness.client().call({ verb: 'get', path: '/x', signal: giveUp.signal }))).reason,
       'Aborted',
     );
-    assert.equal(stand.server.requests.length, before + 1);
+    assert.equal(harness.server.requests.length, before + 1);
   });
 
   it('refuses a server that the CA does not know, or that has another name', async () => {
     const stranger = await testCa('stranger');
-    const other = stand.client({ config: fixedConnection({ server: stand.server.url, tls: { ca: stranger.caPem } }) });
-    assert.equal((await failure(other.call({ verb: 'get', path: '/x' }))).reason, 'Unreachable');
-    const tls = { ca: stand.server.caPem, servername: 'elsewhere.example.com' };
-    const misnamed = stand.client({ config: fixedConnection({ server: stand.server.url, tls }) });
-    assert.match((await failure(misnamed.call({ verb: 'get', path: '/x' }))).message, /elsewhere.example.com/);
-    const named = stand.client({
-      config: fixedConnection({ server: stand.server.url, tls: { ...tls, servername: 'kubernetes.default.svc' } }),
+    const other = harness.client({
+      config: fixedConnection({ server: harness.server.url, tls: { ca: stranger.caPem } }),
     });
-    stand.handle = (_, response) => answerJson(response, 200, {});
+    assert.equal((await failure(other.call({ verb: 'get', path: '/x' }))).reason, 'Unreachable');
+    const tls = { ca: harness.server.caPem, servername: 'elsewhere.example.com' };
+    const misnamed = harness.client({ config: fixedConnection({ server: harness.server.url, tls }) });
+    assert.match((await failure(misnamed.call({ verb: 'get', path: '/x' }))).message, /elsewhere.example.com/);
+    const named = harness.client({
+      config: fixedConnection({ server: harness.server.url, tls: { ...tls, servername: 'kubernetes.default.svc' } }),
+    });
+    harness.handle = (_, response) => answerJson(response, 200, {});
     await named.call({ verb: 'get', path: '/x' });
   });
 });

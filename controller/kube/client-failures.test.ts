@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
-import { clientStand, failure } from './testing/client-stand.ts';
+import { clientHarness, failure } from './testing/client-harness.ts';
 import { answerJson, statusObject } from './testing/test-server.ts';
 
 describe('the client of the Kubernetes API told of a failure', () => {
-  const stand = clientStand();
+  const harness = clientHarness();
 
   it('turns a Status into an error with its reason', async () => {
     const message = 'Operation cannot be fulfilled on nodes "n1": the object has been modified';
-    stand.handle = (_, response) => answerJson(response, 409, statusObject(409, 'Conflict', message));
-    const error = await failure(stand.client().call({ verb: 'patch', path: '/api/v1/nodes/n1', body: {} }));
+    harness.handle = (_, response) => answerJson(response, 409, statusObject(409, 'Conflict', message));
+    const error = await failure(harness.client().call({ verb: 'patch', path: '/api/v1/nodes/n1', body: {} }));
     assert.equal(error.status, 409);
     assert.equal(error.reason, 'Conflict');
     assert.ok(error.message.includes(message) && error.message.includes('PATCH /api/v1/nodes/n1'));
@@ -18,22 +18,22 @@ describe('the client of the Kubernetes API told of a failure', () => {
   });
 
   it('reads Retry-After from a 429 of plain text, in seconds or as a date, and never repeats the call', async () => {
-    stand.handle = (_, response) => {
+    harness.handle = (_, response) => {
       response.writeHead(429, { 'content-type': 'text/plain', 'retry-after': '7' });
       response.end('Too many requests, please try again later.\n');
     };
-    const before = stand.server.requests.length;
-    const error = await failure(stand.client().call({ verb: 'get', path: '/api/v1/nodes' }));
+    const before = harness.server.requests.length;
+    const error = await failure(harness.client().call({ verb: 'get', path: '/api/v1/nodes' }));
     assert.deepEqual([error.status, error.reason, error.retryAfterMs], [429, 'TooManyRequests', 7_000]);
     assert.ok(error.message.includes('Too many requests, please try again later.'));
-    assert.equal(stand.server.requests.length - before, 1);
+    assert.equal(harness.server.requests.length - before, 1);
 
     const clock = fakeClock(Date.parse('2026-01-01T00:00:00Z'));
-    stand.handle = (_, response) => {
+    harness.handle = (_, response) => {
       response.writeHead(503, { 'retry-after': 'Thu, 01 Jan 2026 00:00:30 GMT' });
       response.end('<html>backend fetch failed</html>');
     };
-    const late = await failure(stand.client({ clock }).call({ verb: 'get', path: '/api/v1/nodes' }));
+    const late = await failure(harness.client({ clock }).call({ verb: 'get', path: '/api/v1/nodes' }));
     assert.deepEqual([late.status, late.reason, late.retryAfterMs], [503, 'ServiceUnavailable', 30_000]);
   });
 
@@ -41,8 +41,8 @@ describe('the client of the Kubernetes API told of a failure', () => {
     const denied = (account: string) =>
       `leases "x" is forbidden: User "system:serviceaccount:kube-system:${account}" cannot get resource "leases"`;
     const asked = async (message: string) => {
-      stand.handle = (_, response) => answerJson(response, 403, statusObject(403, 'Forbidden', message));
-      return (await failure(stand.client().call({ verb: 'get', path: '/x' }))).message;
+      harness.handle = (_, response) => answerJson(response, 403, statusObject(403, 'Forbidden', message));
+      return (await failure(harness.client().call({ verb: 'get', path: '/x' }))).message;
     };
     assert.match(await asked(denied('mooring-controller')), /cannot get resource "leases"; apply the manifests/);
     assert.doesNotMatch(await asked(denied('somebody')), /manifests/);
@@ -50,41 +50,41 @@ describe('the client of the Kubernetes API told of a failure', () => {
 
   it('reads retryAfterSeconds where there is no header', async () => {
     const status = statusObject(504, 'Timeout', 'Too large resource version', { retryAfterSeconds: 1 });
-    stand.handle = (_, response) => answerJson(response, 504, status);
-    const error = await failure(stand.client().call({ verb: 'list', path: '/api/v1/nodes' }));
+    harness.handle = (_, response) => answerJson(response, 504, status);
+    const error = await failure(harness.client().call({ verb: 'list', path: '/api/v1/nodes' }));
     assert.deepEqual([error.status, error.reason, error.retryAfterMs], [504, 'Timeout', 1_000]);
   });
 
   it('says that an answer is no JSON, broken or cut', async () => {
-    stand.handle = (_, response) => response.end('<html>login</html>');
-    assert.equal((await failure(stand.client().call({ verb: 'get', path: '/x' }))).reason, 'Unreadable');
-    stand.handle = (_, response) => {
+    harness.handle = (_, response) => response.end('<html>login</html>');
+    assert.equal((await failure(harness.client().call({ verb: 'get', path: '/x' }))).reason, 'Unreadable');
+    harness.handle = (_, response) => {
       response.writeHead(200, { 'content-encoding': 'gzip' });
       response.end('not gzip');
     };
-    assert.equal((await failure(stand.client().call({ verb: 'get', path: '/x' }))).reason, 'Unreachable');
-    stand.handle = (_, response) => {
+    assert.equal((await failure(harness.client().call({ verb: 'get', path: '/x' }))).reason, 'Unreachable');
+    harness.handle = (_, response) => {
       response.writeHead(200, { 'content-length': '1000' });
       response.write('{"half":');
       setImmediate(() => response.destroy());
     };
-    const cut = await failure(stand.client().call({ verb: 'get', path: '/x' }));
+    const cut = await failure(harness.client().call({ verb: 'get', path: '/x' }));
     assert.deepEqual([cut.status, cut.reason], [0, 'Unreachable']);
   });
 
   it('never follows a redirect with its token', async () => {
-    stand.handle = (_, response) => {
-      response.writeHead(302, { location: `${stand.server.url}/elsewhere` });
+    harness.handle = (_, response) => {
+      response.writeHead(302, { location: `${harness.server.url}/elsewhere` });
       response.end();
     };
-    const before = stand.server.requests.length;
-    assert.equal((await failure(stand.client().call({ verb: 'get', path: '/x' }))).status, 302);
-    assert.equal(stand.server.requests.length, before + 1);
+    const before = harness.server.requests.length;
+    assert.equal((await failure(harness.client().call({ verb: 'get', path: '/x' }))).status, 302);
+    assert.equal(harness.server.requests.length, before + 1);
   });
 
   it('names neither token nor query in errors', async () => {
-    stand.handle = (_, response) => response.destroy();
-    const error = await failure(stand.client().call({ verb: 'get', path: '/x', query: { continue: 'opaque' } }));
+    harness.handle = (_, response) => response.destroy();
+    const error = await failure(harness.client().call({ verb: 'get', path: '/x', query: { continue: 'opaque' } }));
     assert.ok(!error.message.includes('secret-token') && !error.message.includes('opaque'));
   });
 });

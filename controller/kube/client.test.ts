@@ -4,11 +4,11 @@ import { gzipSync } from 'node:zlib';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
 import { type CallRecord, resourceOf } from './client.ts';
 import { fixedConnection } from './connection.ts';
-import { clientStand, failure } from './testing/client-stand.ts';
+import { clientHarness, failure } from './testing/client-harness.ts';
 import { answerJson, statusObject } from './testing/test-server.ts';
 
 describe('the client of the Kubernetes API', () => {
-  const stand = clientStand();
+  const harness = clientHarness();
 
   it('says which kind of patch it sends, and sends the body as it is', async () => {
     const body = { metadata: { labels: { a: null } }, spec: { taints: [{ $patch: 'replace' }], unknownField: 1 } };
@@ -16,7 +16,7 @@ describe('the client of the Kubernetes API', () => {
       ['merge', 'application/merge-patch+json'],
       ['strategic-merge', 'application/strategic-merge-patch+json'],
     ] as const) {
-      const request = await stand.lastRequest((api) =>
+      const request = await harness.lastRequest((api) =>
         api.call({ verb: 'patch', patch, path: '/api/v1/nodes/a/status', query: { fieldManager: 'm' }, body }),
       );
       assert.equal(request.method, 'PATCH');
@@ -25,12 +25,12 @@ describe('the client of the Kubernetes API', () => {
       assert.deepEqual(JSON.parse(request.body), body);
     }
     const operations = [{ op: 'test', path: '/a', value: null }];
-    const json = await stand.lastRequest((api) =>
+    const json = await harness.lastRequest((api) =>
       api.call({ verb: 'patch', patch: 'json', path: '/x', body: operations }),
     );
     assert.equal(json.headers['content-type'], 'application/json-patch+json');
     assert.deepEqual(JSON.parse(json.body), operations);
-    const merge = await stand.lastRequest((api) => api.call({ verb: 'patch', path: '/x', body: {} }));
+    const merge = await harness.lastRequest((api) => api.call({ verb: 'patch', path: '/x', body: {} }));
     assert.equal(merge.headers['content-type'], 'application/merge-patch+json');
   });
 
@@ -40,18 +40,18 @@ describe('the client of the Kubernetes API', () => {
       spec: { fieldOfTomorrow: { deep: ['ü', 1.5] } },
       metadata: { creationTimestamp: '2026-01-01T00:00:00Z' },
     };
-    stand.handle = (_, response) => answerJson(response, 200, node);
-    assert.deepEqual(await stand.client().call({ verb: 'get', path: '/api/v1/nodes/a' }), node);
+    harness.handle = (_, response) => answerJson(response, 200, node);
+    assert.deepEqual(await harness.client().call({ verb: 'get', path: '/api/v1/nodes/a' }), node);
   });
 
   it('says what time it was on the server when that answered, and nothing of it where the answer does not', async () => {
     const dates: number[] = [];
     const ask = (date: string) => {
-      stand.handle = (_, response) => {
+      harness.handle = (_, response) => {
         response.setHeader('date', date);
         answerJson(response, 200, {});
       };
-      return stand.client().call({ verb: 'get', path: '/api/v1/nodes/a', onDate: (ms) => dates.push(ms) });
+      return harness.client().call({ verb: 'get', path: '/api/v1/nodes/a', onDate: (ms) => dates.push(ms) });
     };
     await ask('Thu, 01 Jan 2026 00:00:07 GMT');
     await ask('yesterday');
@@ -60,35 +60,35 @@ describe('the client of the Kubernetes API', () => {
 
   it('sends the preconditions of a deletion as its body', async () => {
     const body = { preconditions: { uid: 'u', resourceVersion: '7' } };
-    const request = await stand.lastRequest((api) => api.call({ verb: 'delete', path: '/api/v1/nodes/a', body }));
+    const request = await harness.lastRequest((api) => api.call({ verb: 'delete', path: '/api/v1/nodes/a', body }));
     assert.equal(request.method, 'DELETE');
     assert.equal(request.headers['content-type'], 'application/json');
     assert.deepEqual(JSON.parse(request.body), body);
   });
 
   it('asks for metadata alone when that is enough', async () => {
-    const request = await stand.lastRequest((api) =>
+    const request = await harness.lastRequest((api) =>
       api.call({ verb: 'patch', path: '/api/v1/nodes/a', body: {}, answer: 'metadata' }),
     );
     assert.match(request.headers.accept ?? '', /^application\/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,/);
   });
 
   it('keeps the path prefix of a server behind a proxy', async () => {
-    stand.handle = (_, response) => answerJson(response, 200, {});
+    harness.handle = (_, response) => answerJson(response, 200, {});
     const config = fixedConnection({
-      server: `${stand.server.url}/k8s/clusters/c-1/`,
-      tls: { ca: stand.server.caPem },
+      server: `${harness.server.url}/k8s/clusters/c-1/`,
+      tls: { ca: harness.server.caPem },
     });
-    await stand.client({ config }).call({ verb: 'get', path: '/api/v1/nodes' });
-    assert.equal(stand.server.requests.at(-1)!.url, '/k8s/clusters/c-1/api/v1/nodes');
+    await harness.client({ config }).call({ verb: 'get', path: '/api/v1/nodes' });
+    assert.equal(harness.server.requests.at(-1)!.url, '/k8s/clusters/c-1/api/v1/nodes');
   });
 
   it('reads compressed answers', async () => {
-    stand.handle = (_, response) => {
+    harness.handle = (_, response) => {
       response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
       response.end(gzipSync(JSON.stringify({ kind: 'NodeList', items: ['é'] })));
     };
-    assert.deepEqual(await stand.client().call({ verb: 'list', path: '/api/v1/nodes' }), {
+    assert.deepEqual(await harness.client().call({ verb: 'list', path: '/api/v1/nodes' }), {
       kind: 'NodeList',
       items: ['é'],
     });
@@ -97,12 +97,12 @@ describe('the client of the Kubernetes API', () => {
   it('records verb, resource, code and time of each call, and no path', async () => {
     const records: CallRecord[] = [];
     const clock = fakeClock();
-    const api = stand.client({ clock, onCall: (record) => records.push(record) });
-    stand.handle = (_, response) => answerJson(response, 200, {});
+    const api = harness.client({ clock, onCall: (record) => records.push(record) });
+    harness.handle = (_, response) => answerJson(response, 200, {});
     await api.call({ verb: 'patch', path: '/api/v1/nodes/a/status', body: {} });
-    stand.handle = (_, response) => answerJson(response, 404, statusObject(404, 'NotFound', 'no'));
+    harness.handle = (_, response) => answerJson(response, 404, statusObject(404, 'NotFound', 'no'));
     await failure(api.call({ verb: 'get', path: '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/l' }));
-    stand.handle = (_, response) => response.destroy();
+    harness.handle = (_, response) => response.destroy();
     await failure(api.call({ verb: 'get', path: '/readyz' }));
     assert.deepEqual(records, [
       { verb: 'patch', resource: 'nodes/status', code: '200', seconds: 0 },

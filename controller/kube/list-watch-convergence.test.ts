@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { broken, cut, listWatchStand, type Trimmed } from './testing/list-watch-stand.ts';
+import { broken, cut, listWatchHarness, type Trimmed } from './testing/list-watch-harness.ts';
 
 describe('a list-watch in any weather', () => {
   it('ends with the state of the server, and tells a story that leads there, whatever fails on the way', async () => {
@@ -28,7 +28,7 @@ describe('a list-watch in any weather', () => {
     });
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 25 }), async (steps) => {
-        const { nodes, informer, events, clock } = listWatchStand();
+        const { nodes, informer, events, clock } = listWatchHarness();
         const there = new Map<string, number>();
         let value = 0;
         nodes.put('a', { v: 0 });

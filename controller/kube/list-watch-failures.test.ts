@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { broken, cut, listWatchStand, throttled } from './testing/list-watch-stand.ts';
+import { broken, cut, listWatchHarness, throttled } from './testing/list-watch-harness.ts';
 
 describe('a list-watch of a server that fails', () => {
   it('waits as long as a 429 asks, on lists and on watches', async () => {
-    const { nodes, informer, clock } = listWatchStand();
+    const { nodes, informer, clock } = listWatchHarness();
     nodes.failNext('list', throttled(20_000));
     nodes.failNext('watch', throttled(40_000));
     informer.start();
@@ -21,7 +21,7 @@ describe('a list-watch of a server that fails', () => {
   });
 
   it('goes on after any failure of a list, more and more slowly', async () => {
-    const { nodes, informer, lines, clock } = listWatchStand();
+    const { nodes, informer, lines, clock } = listWatchHarness();
     nodes.put('a');
     nodes.failNext('list', broken(500), cut(), broken(403), broken(503));
     informer.start();
@@ -36,7 +36,7 @@ describe('a list-watch of a server that fails', () => {
   });
 
   it('reports an ERROR event that is no 410, waits, and resumes where it was', async () => {
-    const { nodes, informer, told, lines, counted, clock } = listWatchStand();
+    const { nodes, informer, told, lines, counted, clock } = listWatchHarness();
     informer.start();
     await clock.advance(0);
     nodes.put('a');
@@ -57,7 +57,7 @@ describe('a list-watch of a server that fails', () => {
   });
 
   it('backs off from a server that fails each watch, and lists when that lasts', async () => {
-    const { nodes, informer, counted, clock } = listWatchStand();
+    const { nodes, informer, counted, clock } = listWatchHarness();
     nodes.failNext('watch', ...Array.from({ length: 5 }, () => broken(500)));
     informer.start();
     await clock.advance(0);
@@ -72,7 +72,7 @@ describe('a list-watch of a server that fails', () => {
   });
 
   it('counts failures in a row alone: a watch that ended in order begins the count anew', async () => {
-    const { nodes, informer, counted, clock } = listWatchStand();
+    const { nodes, informer, counted, clock } = listWatchHarness();
     const fourTimes = Array.from({ length: 4 }, () => broken(500));
     nodes.failNext('watch', ...fourTimes);
     informer.start();
@@ -93,7 +93,7 @@ describe('a list-watch of a server that fails', () => {
         call: async () => ({ metadata: { resourceVersion: '1' }, items: [{ metadata }] }) as never,
         watch: () => Promise.reject(cut()),
       };
-      const { informer, lines, clock } = listWatchStand({ api });
+      const { informer, lines, clock } = listWatchHarness({ api });
       informer.start();
       await clock.advance(0);
       assert.equal(informer.synced, false);
@@ -103,7 +103,7 @@ describe('a list-watch of a server that fails', () => {
   }
 
   it('gives up a watch whose bookmark has no version, and resumes where it was', async () => {
-    const { nodes, informer, counted, clock } = listWatchStand();
+    const { nodes, informer, counted, clock } = listWatchHarness();
     informer.start();
     await clock.advance(0);
     nodes.send({ type: 'BOOKMARK', object: {} });
@@ -115,7 +115,7 @@ describe('a list-watch of a server that fails', () => {
   });
 
   it('does not ask in a tight loop when watches end at once', async () => {
-    const { nodes, informer, clock } = listWatchStand();
+    const { nodes, informer, clock } = listWatchHarness();
     const endAtOnce = () => setImmediate(() => nodes.endWatches());
     nodes.failNext('watch', ...Array.from({ length: 100 }, () => endAtOnce));
     informer.start();
@@ -125,7 +125,7 @@ describe('a list-watch of a server that fails', () => {
   });
 
   it('drops a watch on which nothing is heard for longer than bookmarks take, and only then', async () => {
-    const { nodes, informer, told, counted, clock } = listWatchStand();
+    const { nodes, informer, told, counted, clock } = listWatchHarness();
     informer.start();
     await clock.advance(0);
     for (let minute = 0; minute < 5; minute += 1) {
@@ -149,7 +149,7 @@ describe('a list-watch of a server that fails', () => {
   });
 
   it('lists when watch after watch stays silent, as after a restore of the server to an older state', async () => {
-    const { nodes, informer, counted, clock } = listWatchStand();
+    const { nodes, informer, counted, clock } = listWatchHarness();
     informer.start();
     await clock.advance(0);
     nodes.mute = true;

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { cut, listWatchStand } from './testing/list-watch-stand.ts';
+import { cut, listWatchHarness } from './testing/list-watch-harness.ts';
 import { expired, type MemoryCollection } from './testing/memory-collection.ts';
 
 describe('a list-watch that lost its place', () => {
   it('resumes from the last version after a watch ended in order, without a list', async () => {
-    const { nodes, informer, told, clock } = listWatchStand();
+    const { nodes, informer, told, clock } = listWatchHarness();
     informer.start();
     await clock.advance(0);
     nodes.put('a');
@@ -21,7 +21,7 @@ describe('a list-watch that lost its place', () => {
   });
 
   it('resumes after bookmarks from their version', async () => {
-    const { nodes, informer, clock } = listWatchStand();
+    const { nodes, informer, clock } = listWatchHarness();
     informer.start();
     await clock.advance(0);
     nodes.send({ type: 'BOOKMARK', object: { metadata: { resourceVersion: '4711' } } });
@@ -32,7 +32,7 @@ describe('a list-watch that lost its place', () => {
   });
 
   it('resumes after a cut connection and loses nothing', async () => {
-    const { nodes, informer, told, clock } = listWatchStand();
+    const { nodes, informer, told, clock } = listWatchHarness();
     informer.start();
     await clock.advance(0);
     nodes.put('a');
@@ -46,7 +46,7 @@ describe('a list-watch that lost its place', () => {
   });
 
   it('starts the list over when the continue token outlived the history', async () => {
-    const { nodes, informer, told, clock } = listWatchStand();
+    const { nodes, informer, told, clock } = listWatchHarness();
     for (const name of ['a', 'b', 'c']) nodes.put(name);
     nodes.failNext(
       'list',
@@ -71,7 +71,7 @@ describe('a list-watch that lost its place', () => {
     ['as the status of the watch', (nodes: MemoryCollection) => nodes.endWatches(expired())],
   ] as const) {
     it(`lists again when the version is too old, said ${how}, and finds what was deleted and replaced`, async () => {
-      const { nodes, informer, events, counted, clock } = listWatchStand();
+      const { nodes, informer, events, counted, clock } = listWatchHarness();
       nodes.put('kept', { v: 1 });
       nodes.put('changed', { v: 1 });
       nodes.put('deleted', { v: 1 });
@@ -107,7 +107,7 @@ describe('a list-watch that lost its place', () => {
   }
 
   it('lists at once when the version is too old after a cut, as after a restart of the server', async () => {
-    const { nodes, informer, counted, clock } = listWatchStand();
+    const { nodes, informer, counted, clock } = listWatchHarness();
     informer.start();
     await clock.advance(0);
     nodes.expireHistory();
@@ -118,7 +118,7 @@ describe('a list-watch that lost its place', () => {
   });
 
   it('does not list in a tight loop when every version is too old', async () => {
-    const { nodes, informer, clock } = listWatchStand();
+    const { nodes, informer, clock } = listWatchHarness();
     nodes.failNext('watch', ...Array.from({ length: 50 }, expired));
     informer.start();
     await clock.advance(0);

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { settle } from '../../common/testing/fake-clock.ts';
-import { broken, cut, listWatchStand } from './testing/list-watch-stand.ts';
+import { broken, cut, listWatchHarness } from './testing/list-watch-harness.ts';
 import { expired, type MemoryObject } from './testing/memory-collection.ts';
 
 describe('a list-watch', () => {
   it('lists in pages and is synced after the last one only', async () => {
-    const { nodes, informer, told, clock } = listWatchStand();
+    const { nodes, informer, told, clock } = listWatchHarness();
     for (const name of ['a', 'b', 'c', 'd', 'e']) nodes.put(name);
     assert.equal(informer.synced, false);
     let syncedAfter = -1;
@@ -34,7 +34,7 @@ describe('a list-watch', () => {
   });
 
   it('watches from the version of the list, with bookmarks and an end of its own time', async () => {
-    const { nodes, informer, clock } = listWatchStand({ query: { fieldSelector: 'metadata.name=a' } });
+    const { nodes, informer, clock } = listWatchHarness({ query: { fieldSelector: 'metadata.name=a' } });
     nodes.put('a');
     informer.start();
     await clock.advance(0);
@@ -49,7 +49,7 @@ describe('a list-watch', () => {
   });
 
   it('tells what was added, updated with the old object, and deleted', async () => {
-    const { nodes, informer, events, clock } = listWatchStand();
+    const { nodes, informer, events, clock } = listWatchHarness();
     nodes.put('a', { v: 1 });
     informer.start();
     await clock.advance(0);
@@ -73,12 +73,12 @@ describe('a list-watch', () => {
       call: async () => ({ metadata: { resourceVersion: '1' }, items: [raw] }) as never,
       watch: () => new Promise<void>((_, reject) => setImmediate(() => reject(cut()))),
     };
-    const byDefault = listWatchStand({ api, trim: () => ({ name: 'l', spec: null }) });
+    const byDefault = listWatchHarness({ api, trim: () => ({ name: 'l', spec: null }) });
     byDefault.informer.start();
     await byDefault.informer.whenSynced();
     assert.notEqual(byDefault.informer.get('kube-node-lease/l'), undefined);
     await byDefault.informer.stop();
-    const byName = listWatchStand({ api, keyOf: ({ name }) => name, trim: () => ({ name: 'l', spec: null }) });
+    const byName = listWatchHarness({ api, keyOf: ({ name }) => name, trim: () => ({ name: 'l', spec: null }) });
     byName.informer.start();
     await byName.informer.whenSynced();
     assert.notEqual(byName.informer.get('l'), undefined);
@@ -90,7 +90,7 @@ describe('a list-watch', () => {
       call: async () => ({ metadata: { resourceVersion: '1' }, items: null }) as never,
       watch: () => new Promise<void>((_, reject) => setImmediate(() => reject(cut()))),
     };
-    const { informer } = listWatchStand({ api });
+    const { informer } = listWatchHarness({ api });
     informer.start();
     await informer.whenSynced();
     assert.equal(informer.size, 0);
@@ -98,7 +98,7 @@ describe('a list-watch', () => {
   });
 
   it('tells of an object that came back under the same name as deleted and added', async () => {
-    const { nodes, informer, told, clock } = listWatchStand();
+    const { nodes, informer, told, clock } = listWatchHarness();
     nodes.put('a', {}, 'first');
     informer.start();
     await clock.advance(0);
@@ -117,7 +117,7 @@ describe('a list-watch', () => {
   });
 
   it('says nothing of events whose version is known', async () => {
-    const { nodes, informer, told, clock } = listWatchStand();
+    const { nodes, informer, told, clock } = listWatchHarness();
     nodes.put('a');
     informer.start();
     await clock.advance(0);
@@ -130,7 +130,7 @@ describe('a list-watch', () => {
   });
 
   it('keeps all handlers going when one throws, at once or later', async () => {
-    const { nodes, informer, told, lines, counted, clock } = listWatchStand();
+    const { nodes, informer, told, lines, counted, clock } = listWatchHarness();
     const later: string[] = [];
     informer.subscribe(() => {
       throw new Error('handler one fails');
@@ -160,7 +160,7 @@ describe('a list-watch', () => {
       if (metadata.name === refuse) throw new Error('spec.x is no string');
       return { name: metadata.name, spec };
     };
-    const { nodes, informer, told, lines, counted, clock } = listWatchStand({ trim });
+    const { nodes, informer, told, lines, counted, clock } = listWatchHarness({ trim });
     nodes.put('a', { v: 1 });
     informer.start();
     await clock.advance(0);
@@ -178,7 +178,7 @@ describe('a list-watch', () => {
   });
 
   it('tells a late subscriber what is there', async () => {
-    const { nodes, informer, clock } = listWatchStand();
+    const { nodes, informer, clock } = listWatchHarness();
     nodes.put('a');
     informer.start();
     await clock.advance(0);
@@ -191,7 +191,7 @@ describe('a list-watch', () => {
 
   it('stops at any moment and leaves nothing behind', async () => {
     for (const ms of [0, 500, 5_000]) {
-      const { nodes, informer, clock } = listWatchStand();
+      const { nodes, informer, clock } = listWatchHarness();
       if (ms === 500) nodes.failNext('list', broken(500));
       informer.start();
       await clock.advance(ms);
@@ -203,7 +203,7 @@ describe('a list-watch', () => {
 
   it('stops between its list and its watch', async () => {
     let stopped: Promise<void> | undefined;
-    const { nodes, informer, clock } = listWatchStand({
+    const { nodes, informer, clock } = listWatchHarness({
       metrics: {
         listed: () => {
           stopped = informer.stop();
@@ -218,7 +218,7 @@ describe('a list-watch', () => {
   });
 
   it('refuses to wait for a sync that will not come', async () => {
-    const { nodes, informer, clock } = listWatchStand();
+    const { nodes, informer, clock } = listWatchHarness();
     nodes.failNext('list', broken(500));
     const waiting = assert.rejects(informer.whenSynced(), /stopped before it was synced/);
     informer.start();

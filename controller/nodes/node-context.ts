@@ -10,7 +10,7 @@ import type { ReportStore } from '../reports/store.ts';
 import type { nodeMetrics } from './metrics.ts';
 import type { Resolver } from './resolve.ts';
 
-/** What every part of the node half works with. */
+/** What every part of the node task works with. */
 export interface NodeContext {
   /** Fenced: a replica that does not lead cannot write through it. */
   readonly api: KubeApi;

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { TLSSocket } from 'node:tls';
-import { reportServerStand, wholeReport } from './testing/report-server-stand.ts';
+import { reportServerHarness, wholeReport } from './testing/report-server-harness.ts';
 
 describe('connections of the report API', () => {
-  const start = reportServerStand();
+  const start = reportServerHarness();
 
   const quick = { headersTimeoutMs: 100, requestTimeoutMs: 200, checkIntervalMs: 20, idleTimeoutMs: 1_000 };
 
@@ -30,7 +30,7 @@ describe('connections of the report API', () => {
   });
 
   it('holds no more connections of one address than it should, and frees them', async () => {
-    const { office, post, dial } = await start({ limits: { maxConnectionsPerAddress: 2 } });
+    const { reviewer, post, dial } = await start({ limits: { maxConnectionsPerAddress: 2 } });
     const hold = () =>
       new Promise<TLSSocket>((resolve, reject) => {
         const socket = dial();
@@ -44,7 +44,7 @@ describe('connections of the report API', () => {
       socket.end();
       await gone;
     }
-    assert.equal((await post(office.issue({ node: 'a' }), wholeReport)).status, 200);
+    assert.equal((await post(reviewer.issue({ node: 'a' }), wholeReport)).status, 200);
   });
 
   it('when full makes room for whoever holds less, at the cost of whoever holds most', async () => {
@@ -72,21 +72,21 @@ describe('connections of the report API', () => {
   });
 
   it('does not blame itself when the sender is gone before it is looked at', async () => {
-    const { office, lines, post, dial } = await start();
+    const { reviewer, lines, post, dial } = await start();
     const head =
       'POST /v1/report HTTP/1.1\r\nhost: x\r\nauthorization: Bearer a.b.c\r\ncontent-type: application/json\r\n';
     let release = () => {};
-    office.hold = new Promise((resolve) => {
+    reviewer.hold = new Promise((resolve) => {
       release = resolve;
     });
     const socket = dial();
     socket.on('error', () => {});
     socket.write(`${head}content-length: 2\r\n\r\n{}`);
-    while (office.reviews === 0) await new Promise((resolve) => setImmediate(resolve));
+    while (reviewer.reviews === 0) await new Promise((resolve) => setImmediate(resolve));
     socket.destroy();
     await new Promise((resolve) => setTimeout(resolve, 50));
     release();
-    assert.equal((await post(office.issue({ node: 'a' }), wholeReport)).status, 200);
+    assert.equal((await post(reviewer.issue({ node: 'a' }), wholeReport)).status, 200);
     assert.ok(!lines.some((line) => line.includes('"level":"error"')), lines.at(-1));
   });
 });

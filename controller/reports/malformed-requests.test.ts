@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { exampleReport } from './testing/example-report.ts';
-import { codeOf, reportServerStand, wholeReport } from './testing/report-server-stand.ts';
+import { codeOf, reportServerHarness, wholeReport } from './testing/report-server-harness.ts';
 
 describe('the report API asked by no agent of ours', () => {
-  const start = reportServerStand();
+  const start = reportServerHarness();
 
   it('answers what is no HTTP with 400, and headers beyond the limit with 431', async () => {
     const { raw } = await start();
@@ -13,8 +13,8 @@ describe('the report API asked by no agent of ours', () => {
   });
 
   it('refuses a body that is no UTF-8 rather than keep another text than was sent', async () => {
-    const { office, store, raw } = await start();
-    const token = office.issue({ node: 'a' });
+    const { reviewer, store, raw } = await start();
+    const token = reviewer.issue({ node: 'a' });
     const bytes = Buffer.from(JSON.stringify(exampleReport({ agentVersion: 'v@1' })));
     bytes[bytes.indexOf('@')] = 0xff;
     const head = `POST /v1/report HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\n`;

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { exampleReport } from './testing/example-report.ts';
-import { reportServerStand, wholeReport } from './testing/report-server-stand.ts';
+import { reportServerHarness, wholeReport } from './testing/report-server-harness.ts';
 
 describe('what the report API logs of refusals', () => {
-  const start = reportServerStand();
+  const start = reportServerHarness();
 
   it('never logs a token or a body', async () => {
-    const { office, lines, post } = await start();
-    const token = office.issue({ node: 'a', audiences: ['other'] });
+    const { reviewer, lines, post } = await start();
+    const token = reviewer.issue({ node: 'a', audiences: ['other'] });
     await post(token, wholeReport);
-    await post(office.issue({ node: 'a' }), JSON.stringify({ ...exampleReport(), secret: 'hunter2' }));
+    await post(reviewer.issue({ node: 'a' }), JSON.stringify({ ...exampleReport(), secret: 'hunter2' }));
     const all = lines.join('');
     assert.match(all, /"code":"TokenInvalid"/);
     assert.match(all, /"code":"InvalidReport".*"node":"a".*"field":"secret"/);
@@ -18,13 +18,13 @@ describe('what the report API logs of refusals', () => {
   });
 
   it('names in the log the node that the token claims, whatever is wrong with it', async () => {
-    const { office, lines, post } = await start();
-    const tokens = [office.issue({ node: 'late' }), office.issue({ node: 'a' }), office.issue({ node: 'a' })];
-    office.putNode('late');
+    const { reviewer, lines, post } = await start();
+    const tokens = [reviewer.issue({ node: 'late' }), reviewer.issue({ node: 'a' }), reviewer.issue({ node: 'a' })];
+    reviewer.putNode('late');
     assert.equal((await post(tokens[0], wholeReport)).status, 403);
-    office.deleteNode('a');
+    reviewer.deleteNode('a');
     assert.equal((await post(tokens[1], wholeReport)).status, 403);
-    office.putNode('a');
+    reviewer.putNode('a');
     assert.equal((await post(tokens[2], wholeReport)).status, 403);
     assert.deepEqual(
       lines.map((line) => JSON.parse(line)).map(({ code, node }) => [code, node]),

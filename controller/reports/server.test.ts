@@ -6,14 +6,20 @@ import { KubeError } from '../kube/api.ts';
 import type { Judgement } from './attestation/attestor.ts';
 import { EvidenceRefusal } from './attestation/verdict.ts';
 import { exampleReport } from './testing/example-report.ts';
-import { codeOf, type ErrorBody, issuePair, reportServerStand, wholeReport } from './testing/report-server-stand.ts';
+import {
+  codeOf,
+  type ErrorBody,
+  issuePair,
+  reportServerHarness,
+  wholeReport,
+} from './testing/report-server-harness.ts';
 
 describe('report API', () => {
-  const start = reportServerStand();
+  const start = reportServerHarness();
 
   it('keeps a report under the name the token proves, answers with where the node stands, and closes', async () => {
-    const { office, store, post } = await start();
-    const answer = await post(office.issue({ node: 'a' }), wholeReport);
+    const { reviewer, store, post } = await start();
+    const answer = await post(reviewer.issue({ node: 'a' }), wholeReport);
     assert.equal(answer.status, 200);
     assert.deepEqual(answer.json, {
       accepted: true,
@@ -23,7 +29,7 @@ describe('report API', () => {
     });
     assert.equal(answer.headers['connection'], 'close');
     assert.deepEqual(store.get('a')?.report, exampleReport());
-    assert.equal(store.get('a')?.nodeUid, office.nodeUid('a'));
+    assert.equal(store.get('a')?.nodeUid, reviewer.nodeUid('a'));
   });
 
   it('hands out a challenge, keeps what the evidence proved, and says why evidence is refused', async () => {
@@ -35,14 +41,14 @@ describe('report API', () => {
       { attestation: { instance, agentId: 'x', atMs: 0 } },
       undefined,
     ];
-    const { office, store, post } = await start({
+    const { reviewer, store, post } = await start({
       attestor: {
         judge: async () => judgements.shift(),
         challenge: (_sender, _report, held, joining) => (joining && !held.attestation ? 'C'.repeat(32) : undefined),
         release: () => {},
       },
     });
-    const token = office.issue({ node: 'a' });
+    const token = reviewer.issue({ node: 'a' });
     const answers: ReportAnswer[] = [];
     for (let sequence = 1; sequence <= 4; sequence += 1) {
       answers.push((await post(token, JSON.stringify(exampleReport({ sequence })))).json as ReportAnswer);
@@ -63,15 +69,15 @@ describe('report API', () => {
   });
 
   it('takes a report of a node whose state it does not know yet', async () => {
-    const { office, post } = await start();
-    office.putNode('b');
-    const answer = (await post(office.issue({ node: 'b' }), wholeReport)).json as ReportAnswer;
+    const { reviewer, post } = await start();
+    reviewer.putNode('b');
+    const answer = (await post(reviewer.issue({ node: 'b' }), wholeReport)).json as ReportAnswer;
     assert.deepEqual([answer.accepted, answer.initialized, answer.reasons], [true, false, []]);
   });
 
   it('answers a repeated report like the first time, and does not take an older one', async () => {
-    const { office, store, post } = await start();
-    const token = office.issue({ node: 'a' });
+    const { reviewer, store, post } = await start();
+    const token = reviewer.issue({ node: 'a' });
     const newer = JSON.stringify(exampleReport({ sequence: 5 }));
     assert.equal(((await post(token, newer)).json as ReportAnswer).accepted, true);
     assert.equal(((await post(token, newer)).json as ReportAnswer).accepted, true);
@@ -81,38 +87,41 @@ describe('report API', () => {
   });
 
   it('never takes the node from the body', async () => {
-    const { office, store, post } = await start();
-    const answer = await post(office.issue({ node: 'a' }), JSON.stringify({ ...exampleReport(), nodeName: 'b' }));
+    const { reviewer, store, post } = await start();
+    const answer = await post(reviewer.issue({ node: 'a' }), JSON.stringify({ ...exampleReport(), nodeName: 'b' }));
     assert.deepEqual([answer.status, (answer.json as ErrorBody).error.field], [422, 'nodeName']);
     assert.equal(store.size, 0);
   });
 
   it('asks a large fleet to report less often', async () => {
-    const { office, post } = await start({ fleetSize: () => 5_000 });
-    assert.equal(((await post(office.issue({ node: 'a' }), wholeReport)).json as ReportAnswer).nextReportSeconds, 295);
+    const { reviewer, post } = await start({ fleetSize: () => 5_000 });
+    assert.equal(
+      ((await post(reviewer.issue({ node: 'a' }), wholeReport)).json as ReportAnswer).nextReportSeconds,
+      295,
+    );
   });
 
   it('refuses a report without token, or with one of another kind, before it looks at the body', async () => {
-    const { office, store, post } = await start();
+    const { reviewer, store, post } = await start();
     assert.deepEqual([(await post(undefined, 'not json')).status, store.size], [401, 0]);
     assert.equal(codeOf(await post(undefined, 'x', { authorization: 'Basic abc' })), 'TokenMissing');
     assert.equal(codeOf(await post('aaaa.bbbb.cccc', 'not json')), 'TokenInvalid');
     assert.equal(
-      codeOf(await post(office.issue({ node: 'a', serviceAccount: 'default' }), wholeReport)),
+      codeOf(await post(reviewer.issue({ node: 'a', serviceAccount: 'default' }), wholeReport)),
       'ForeignServiceAccount',
     );
   });
 
   it('says 503 and for how long when tokens cannot be reviewed', async () => {
-    const { office, post } = await start();
-    office.outage = new KubeError({ status: 0, reason: 'Unreachable', message: 'refused' });
-    const answer = await post(office.issue({ node: 'a' }), wholeReport);
+    const { reviewer, post } = await start();
+    reviewer.outage = new KubeError({ status: 0, reason: 'Unreachable', message: 'refused' });
+    const answer = await post(reviewer.issue({ node: 'a' }), wholeReport);
     assert.deepEqual([answer.status, codeOf(answer), answer.headers['retry-after']], [503, 'ReviewUnavailable', '5']);
   });
 
   it('refuses another content type, broken JSON and an empty body', async () => {
-    const { office, store, post } = await start();
-    const token = office.issue({ node: 'a' });
+    const { reviewer, store, post } = await start();
+    const token = reviewer.issue({ node: 'a' });
     assert.deepEqual([(await post(token, wholeReport, { 'content-type': 'text/plain' })).status], [415]);
     assert.equal(codeOf(await post(token, wholeReport, { 'content-type': 'nonsense' })), 'NotJsonType');
     for (const body of ['{', '', '{"a":1}}', '\u0000']) {
@@ -122,16 +131,16 @@ describe('report API', () => {
   });
 
   it('takes a content type with a charset', async () => {
-    const { office, post } = await start();
-    const answer = await post(office.issue({ node: 'a' }), wholeReport, {
+    const { reviewer, post } = await start();
+    const answer = await post(reviewer.issue({ node: 'a' }), wholeReport, {
       'content-type': 'application/json; charset=utf-8',
     });
     assert.equal(answer.status, 200);
   });
 
   it('refuses a body beyond the limit, announced or not', async () => {
-    const { office, store, send, post } = await start();
-    const token = office.issue({ node: 'a' });
+    const { reviewer, store, send, post } = await start();
+    const token = reviewer.issue({ node: 'a' });
     const big = JSON.stringify({ ...exampleReport(), padding: 'x'.repeat(40_000) });
     const announced = await post(token, big);
     assert.deepEqual([announced.status, codeOf(announced)], [413, 'ReportTooLarge']);
@@ -159,8 +168,8 @@ describe('report API', () => {
   });
 
   it('never keeps anything but a report, whatever JSON comes, and names the fault', async () => {
-    const { office, store, post } = await start({ limits: { perNode: 1_000_000 } });
-    const token = office.issue({ node: 'a' });
+    const { reviewer, store, post } = await start({ limits: { perNode: 1_000_000 } });
+    const token = reviewer.issue({ node: 'a' });
     await fc.assert(
       fc.asyncProperty(fc.jsonValue({ maxDepth: 4 }), async (value) => {
         const answer = await post(token, JSON.stringify(value));
@@ -174,35 +183,35 @@ describe('report API', () => {
   });
 
   it('as a standby points at the leader, without a review', async () => {
-    const { office, store, leadership, post } = await start();
+    const { reviewer, store, leadership, post } = await start();
     leadership.leading = false;
-    const answer = await post(office.issue({ node: 'a' }), wholeReport);
+    const answer = await post(reviewer.issue({ node: 'a' }), wholeReport);
     assert.deepEqual([answer.status, answer.headers['location']], [307, 'https://10.0.0.1:10270/v1/report']);
-    assert.deepEqual([office.reviews, store.size], [0, 0]);
+    assert.deepEqual([reviewer.reviews, store.size], [0, 0]);
   });
 
   it('as a standby without a leader, or with one at no https URL, asks to come back', async () => {
-    const { office, leadership, post } = await start();
+    const { reviewer, leadership, post } = await start();
     leadership.leading = false;
     for (const url of [undefined, 'http://10.0.0.1:10270', 'nonsense']) {
       leadership.url = url;
-      const answer = await post(office.issue({ node: 'a' }), wholeReport);
+      const answer = await post(reviewer.issue({ node: 'a' }), wholeReport);
       assert.deepEqual([answer.status, codeOf(answer), answer.headers['retry-after']], [503, 'NoLeader', '5']);
       assert.equal(answer.headers['location'], undefined);
     }
   });
 
   it('serves a new certificate to the next connection', async () => {
-    const { server, office, post } = await start();
+    const { server, reviewer, post } = await start();
     const next = await issuePair();
     server.reload(next.credentials);
-    await assert.rejects(post(office.issue({ node: 'a' }), wholeReport), /certificate|issuer|signature/);
-    assert.equal((await post(office.issue({ node: 'a' }), wholeReport, {}, next.authority.cert)).status, 200);
+    await assert.rejects(post(reviewer.issue({ node: 'a' }), wholeReport), /certificate|issuer|signature/);
+    assert.equal((await post(reviewer.issue({ node: 'a' }), wholeReport, {}, next.authority.cert)).status, 200);
   });
 
   it('counts reports by outcome', async () => {
-    const { office, registry, post } = await start();
-    const token = office.issue({ node: 'a' });
+    const { reviewer, registry, post } = await start();
+    const token = reviewer.issue({ node: 'a' });
     await post(token, wholeReport);
     await post(token, wholeReport);
     await post(undefined, wholeReport);

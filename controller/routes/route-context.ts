@@ -17,7 +17,7 @@ import type { ClaimOrder } from './claim-order.ts';
 import type { routeMetrics } from './metrics.ts';
 import type { OtherNode, RoutedNode } from './plan.ts';
 
-/** What every part of the route half works with. */
+/** What every part of the route task works with. */
 export interface RouteContext {
   /** Fenced, and paused where everything is. */
   readonly api: KubeApi;

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { sleep } from '../../common/process/clock.ts';
 import { seededRandom } from '../../common/process/random.ts';
-import { reconcilerStand } from './testing/reconciler-stand.ts';
+import { reconcilerHarness } from './testing/reconciler-harness.ts';
 
 describe('a reconciler, whatever it is asked for', () => {
   it('never loses a key, never runs one twice at once, and does the same twice', async () => {
@@ -24,7 +24,7 @@ describe('a reconciler, whatever it is asked for', () => {
       const running = new Set<string>();
       const askedAt = new Map<string, number>();
       const provenAt = new Map<string, number>();
-      const { clock, reconciler } = reconcilerStand(
+      const { clock, reconciler } = reconcilerHarness(
         async (key, at) => {
           // Kept, not thrown: a throw here is a failed run and nothing more.
           if (running.has(key)) broken.push(`two runs of ${key}`);

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { CloudError } from '../../common/cloud-error.ts';
 import { KubeError } from '../kube/api.ts';
-import { reconcilerStand } from './testing/reconciler-stand.ts';
+import { reconcilerHarness } from './testing/reconciler-harness.ts';
 
 describe('a reconciler whose runs fail', () => {
   it('repeats what failed after delays that double, each key by itself, and starts over after a success', async () => {
     let fail = true;
     const times: number[] = [];
-    const { clock, reconciler, begun } = reconcilerStand(
+    const { clock, reconciler, begun } = reconcilerHarness(
       async (key, at) => {
         if (key === 'good') return;
         times.push(at.monotonic());
@@ -35,7 +35,7 @@ describe('a reconciler whose runs fail', () => {
 
   it('forgets the failures of a key when told to', async () => {
     const times: number[] = [];
-    const { clock, reconciler } = reconcilerStand(
+    const { clock, reconciler } = reconcilerHarness(
       async (_, at) => {
         times.push(at.monotonic());
         throw new Error('no');
@@ -60,7 +60,7 @@ describe('a reconciler whose runs fail', () => {
     ],
   ] as const) {
     it(`waits at least as long as a ${name} asks`, async () => {
-      const { clock, reconciler, begun } = reconcilerStand(async () => {
+      const { clock, reconciler, begun } = reconcilerHarness(async () => {
         throw error;
       });
       reconciler.start();
@@ -74,7 +74,7 @@ describe('a reconciler whose runs fail', () => {
   }
 
   it('runs a failed key at once when it changes', async () => {
-    const { clock, reconciler, begun } = reconcilerStand(
+    const { clock, reconciler, begun } = reconcilerHarness(
       async () => {
         throw new Error('no');
       },
@@ -90,7 +90,7 @@ describe('a reconciler whose runs fail', () => {
   });
 
   it('survives a reconcile that throws at once', async () => {
-    const { clock, reconciler, begun } = reconcilerStand(() => {
+    const { clock, reconciler, begun } = reconcilerHarness(() => {
       throw new Error('not even a promise');
     });
     reconciler.start();

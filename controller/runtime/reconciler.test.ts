@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { sleep } from '../../common/process/clock.ts';
-import { reconcilerStand } from './testing/reconciler-stand.ts';
+import { reconcilerHarness } from './testing/reconciler-harness.ts';
 
 describe('a reconciler', () => {
   it('begins nothing before it is started, and no run within enqueue', async () => {
-    const { clock, reconciler, begun } = reconcilerStand();
+    const { clock, reconciler, begun } = reconcilerHarness();
     reconciler.enqueue('a');
     await clock.advance(1_000);
     assert.deepEqual(begun, []);
@@ -18,7 +18,7 @@ describe('a reconciler', () => {
   });
 
   it('runs a key once, however often it was asked for while it waited', async () => {
-    const { clock, reconciler, begun } = reconcilerStand();
+    const { clock, reconciler, begun } = reconcilerHarness();
     reconciler.start();
     for (let i = 0; i < 5; i += 1) reconciler.enqueue('a');
     await clock.advance(0);
@@ -27,7 +27,7 @@ describe('a reconciler', () => {
   });
 
   it('runs a key again that was asked for while it ran, and only one run of it at a time', async () => {
-    const { clock, reconciler, begun } = reconcilerStand((_, at) => sleep(at, 100), { concurrency: 4 });
+    const { clock, reconciler, begun } = reconcilerHarness((_, at) => sleep(at, 100), { concurrency: 4 });
     reconciler.start();
     reconciler.enqueue('a');
     await clock.advance(50);
@@ -45,7 +45,7 @@ describe('a reconciler', () => {
   it('runs as many keys at once as it may', async () => {
     let now = 0;
     let most = 0;
-    const { clock, reconciler } = reconcilerStand(
+    const { clock, reconciler } = reconcilerHarness(
       async (_, at) => {
         now += 1;
         most = Math.max(most, now);
@@ -66,7 +66,7 @@ describe('a reconciler', () => {
   });
 
   it('waits as long as asked, at most as long as the shortest of several', async () => {
-    const { clock, reconciler, begun } = reconcilerStand();
+    const { clock, reconciler, begun } = reconcilerHarness();
     reconciler.start();
     reconciler.enqueue('a', { afterMs: 300_000 });
     reconciler.enqueue('a', { afterMs: 20_000 });
@@ -81,7 +81,7 @@ describe('a reconciler', () => {
   });
 
   it('runs changed keys before resyncs that came first', async () => {
-    const { clock, reconciler, begun } = reconcilerStand((_, at) => sleep(at, 10));
+    const { clock, reconciler, begun } = reconcilerHarness((_, at) => sleep(at, 10));
     reconciler.start();
     for (const key of ['r1', 'r2', 'r3']) reconciler.enqueue(key, { priority: 'low' });
     await clock.advance(0);
@@ -93,7 +93,7 @@ describe('a reconciler', () => {
   });
 
   it('merges what is asked for while a key runs: the shorter wait and the higher priority', async () => {
-    const { clock, reconciler, begun } = reconcilerStand((_, at) => sleep(at, 100));
+    const { clock, reconciler, begun } = reconcilerHarness((_, at) => sleep(at, 100));
     reconciler.start();
     reconciler.enqueue('a');
     await clock.advance(50);
@@ -107,7 +107,7 @@ describe('a reconciler', () => {
 
   it('comes back when the run asks for it', async () => {
     let again: number | undefined = 15_000;
-    const { clock, reconciler, begun } = reconcilerStand(async () =>
+    const { clock, reconciler, begun } = reconcilerHarness(async () =>
       again === undefined ? {} : { requeueAfterMs: again },
     );
     reconciler.start();
@@ -124,7 +124,7 @@ describe('a reconciler', () => {
 
   it('drains what runs when it stops, and begins nothing more', async () => {
     const ended: string[] = [];
-    const { clock, reconciler, begun } = reconcilerStand(async (key, at) => {
+    const { clock, reconciler, begun } = reconcilerHarness(async (key, at) => {
       await sleep(at, 3_000);
       ended.push(key);
     });
@@ -147,7 +147,7 @@ describe('a reconciler', () => {
   });
 
   it('tells what runs too long to give up, and leaves what does not', async () => {
-    const { clock, reconciler } = reconcilerStand(
+    const { clock, reconciler } = reconcilerHarness(
       (key, at, signal) => (key === 'polite' ? sleep(at, 60_000, signal) : sleep(at, 60_000)),
       {
         concurrency: 2,
@@ -170,7 +170,7 @@ describe('a reconciler', () => {
   });
 
   it('shows progress while it has nothing to do, and none while a run hangs', async () => {
-    const { clock, reconciler } = reconcilerStand((_, at) => sleep(at, 50_000));
+    const { clock, reconciler } = reconcilerHarness((_, at) => sleep(at, 50_000));
     reconciler.start();
     await clock.advance(100_000);
     assert.equal(reconciler.lastProgressAt, 100_000);
@@ -190,7 +190,7 @@ describe('a reconciler', () => {
   it('counts what is added, waits, works and is tried again, as upstream`s queue does', async () => {
     const seen: string[] = [];
     let fail = true;
-    const { clock, reconciler } = reconcilerStand(
+    const { clock, reconciler } = reconcilerHarness(
       async (_, at) => {
         await sleep(at, 500);
         if (fail) throw new Error('no');

@@ -158,7 +158,7 @@ export function createCloudCalls(context: ServiceContext, parts: CloudCallParts)
         fresh: true,
       });
     } catch (error) {
-      observations.spoil(scope, service.uid, { mayHaveMade: mayHaveMade(error) });
+      observations.invalidate(scope, service.uid, { mayHaveMade: mayHaveMade(error) });
       if (!isCloudError(error) || error.subjects.length === 0) throw error;
       const { subjects, message } = error;
       if (!refused.note(service.uid, subjects, situation.members, message)) throw error;
@@ -183,7 +183,7 @@ export function createCloudCalls(context: ServiceContext, parts: CloudCallParts)
     done.step = step ?? done.step;
     if (!repeats && waitMs === 0 && done.observed < 3) return;
     const { service, cloud } = situation;
-    observations.spoil(cloud.scope, service.uid, { mayHaveMade: true });
+    observations.invalidate(cloud.scope, service.uid, { mayHaveMade: true });
     throw new CloudError({
       kind: 'Conflict',
       cloud: cloud.name,

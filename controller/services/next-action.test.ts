@@ -154,7 +154,7 @@ describe('the next thing to do for a Service that wants a load balancer', () => 
     ],
     [
       'claimed just now',
-      { metadata: pending, known: known({ source: 'unborn' }), plan: steps(create) },
+      { metadata: pending, known: known({ source: 'neverCreated' }), plan: steps(create) },
       'apply create',
     ],
     [

@@ -70,7 +70,7 @@ describe('what is known of the clouds', () => {
     const { cloud, answer } = cloudOf();
     const observations = createObservations('c1', () => 7);
     observations.put('s', 'a', made(undefined));
-    observations.spoil('s', 'a', { mayHaveMade: true });
+    observations.invalidate('s', 'a', { mayHaveMade: true });
     const reading = observations.refresh(cloud);
     answer([]);
     await reading;

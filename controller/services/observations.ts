@@ -9,9 +9,9 @@ export interface Known {
    * - `all`: from a read of everything of the cluster, which may lag behind
    * - `asked`: asked for this very Service
    * - `made`: answered by a call that changed it
-   * - `unborn`: claimed by this leader, and no call has been made since
+   * - `neverCreated`: claimed by this leader, and no call has been made since
    */
-  readonly source: 'all' | 'asked' | 'made' | 'unborn';
+  readonly source: 'all' | 'asked' | 'made' | 'neverCreated';
   /** The recorded id it was asked by; undefined = by search alone. */
   readonly askedId: string | undefined;
   /** What else of the Service was asked for, see `wishOf`; undefined = nothing. */
@@ -31,7 +31,7 @@ export interface Observations {
   ready(scope: string): boolean;
   put(scope: string, uid: string, known: Known): void;
   /** It must be asked again. `mayHaveMade`: a call may just have made something that nobody saw. */
-  spoil(scope: string, uid: string, options?: { readonly mayHaveMade?: boolean }): void;
+  invalidate(scope: string, uid: string, options?: { readonly mayHaveMade?: boolean }): void;
   forget(scope: string, uid: string): void;
   /**
    * Reads everything of the scope; what was changed or asked for meanwhile stays as it is known. Throws a CloudError.
@@ -109,7 +109,7 @@ export function createObservations(clusterUid: string, monotonic: () => number):
       return scope.ready ? fromAll(undefined, 0) : undefined;
     },
     put: (name, uid, known) => set(scopeOf(name), uid, known),
-    spoil(name, uid, { mayHaveMade = false } = {}) {
+    invalidate(name, uid, { mayHaveMade = false } = {}) {
       const scope = scopeOf(name);
       const held = scope.entries.get(uid)?.known ?? fromAll(undefined, 0);
       set(scope, uid, { ...held, fresh: false, ...(mayHaveMade ? { missingSinceMs: monotonic() } : {}) });

@@ -38,17 +38,17 @@ export function planService(situation: Situation): ServicePlan {
         return { ...none, writes: [...writes, ...describe(service, action.change)] };
       case 'write':
         writes.push(...describe(service, action.change));
-        if (action.first) known = unborn(situation.nowMs);
+        if (action.first) known = neverCreated(situation.nowMs);
         service = changed(service, action.change);
     }
   }
 }
 
 /** What is known of a Service that has just been claimed for the first time. */
-export function unborn(nowMs: number): Known {
+export function neverCreated(nowMs: number): Known {
   return {
     observed: undefined,
-    source: 'unborn',
+    source: 'neverCreated',
     askedId: undefined,
     askedFor: undefined,
     missingSinceMs: undefined,

@@ -11,7 +11,7 @@ import type { serviceMetrics } from './metrics.ts';
 import type { ProveSight } from './sight.ts';
 import type { ServingCloud } from './wants.ts';
 
-/** What every part of the service half works with. */
+/** What every part of the service task works with. */
 export interface ServiceContext {
   /** Fenced: a replica that does not lead cannot write through it. */
   readonly api: KubeApi;

@@ -12,7 +12,7 @@ import { createLatestServices, type LatestServices } from './latest-services.ts'
 import { type Action, nextAction, type Situation } from './next-action.ts';
 import type { Observations } from './observations.ts';
 import type { OperatorPolicy } from './operator-policy.ts';
-import { unborn } from './plan-service.ts';
+import { neverCreated } from './plan-service.ts';
 import type { LoadBalancerReason } from './reasons.ts';
 import { createRefusedMembers } from './refused-members.ts';
 import { createRetentions } from './retention.ts';
@@ -182,7 +182,7 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
     }
     calls.checkProgress(situation, action, done);
     const turn = await perform(subject, situation, action, signal);
-    if (turn.kind === 'rest' && lookAgain) observations.spoil(cloud.scope, service.uid);
+    if (turn.kind === 'rest' && lookAgain) observations.invalidate(cloud.scope, service.uid);
     return turn.kind === 'again' || againInMs === undefined
       ? turn
       : rest(Math.min(againInMs, turn.afterMs ?? Number.POSITIVE_INFINITY));
@@ -210,7 +210,8 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
         const ended = await kube.record(situation, action.change);
         // What is gone the cache will tell.
         if (ended === 'gone') return rest();
-        if (ended === 'written' && action.first) observations.put(cloud.scope, service.uid, unborn(clock.monotonic()));
+        if (ended === 'written' && action.first)
+          observations.put(cloud.scope, service.uid, neverCreated(clock.monotonic()));
         return again;
       }
       case 'apply':
@@ -227,7 +228,7 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
 
   async function settle(subject: Subject, { service, cloud, members }: Situation, action: Action & { do: 'settle' }) {
     const { change, standing, againInMs } = action;
-    if (againInMs !== undefined) observations.spoil(cloud.scope, service.uid);
+    if (againInMs !== undefined) observations.invalidate(cloud.scope, service.uid);
     if (subject.gone) return rest(againInMs);
     const turn = await show(service, change, standing);
     if (turn.kind === 'again') return turn;

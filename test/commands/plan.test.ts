@@ -21,7 +21,7 @@ describe('the plan', () => {
   let kube: InProcessKube;
 
   beforeEach(() => {
-    world = createWorld({ half: { clusterUid: () => readClusterUid(kube) } });
+    world = createWorld({ task: { clusterUid: () => readClusterUid(kube) } });
     kube = inProcessKube(world.core, world.clock);
   });
   afterEach(() => world.close());

@@ -185,7 +185,7 @@ async function controllerAs(api: ApiUnderTest, client: Client, folder: string): 
 }
 
 async function checksItself(run: Controller): Promise<void> {
-  // A cloud without a controller half, so that the rights alone are at stake.
+  // A cloud without controller support, so that the rights alone are at stake.
   const { code, stdout, stderr } = await run(['check', '--cloud-provider=huaweicloud', '-o=json']);
   assert.equal(code, 0, `${stdout}${stderr}`);
   const lines = JSON.parse(stdout) as { readonly of: string; readonly ok: boolean }[];

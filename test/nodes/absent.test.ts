@@ -26,7 +26,7 @@ describe('a Node whose VM the cloud does not know', () => {
   });
 
   it('two answers count as two by when they were asked for, however long a pass waits for its canaries', async () => {
-    const { world, members, first, exists, reason, vanish } = await start(4, { half: { statusUpdateMs: 60_000 } });
+    const { world, members, first, exists, reason, vanish } = await start(4, { task: { statusUpdateMs: 60_000 } });
     // The kubelet's silence shows at 474 s; the refresh at 480 s asks for another look at once.
     await world.clock.advance(24_000);
     vanish(first);

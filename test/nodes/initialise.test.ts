@@ -237,7 +237,7 @@ describe('a Node is initialised', () => {
     await world.clock.advance(500);
     assert.equal(tainted('a'), false);
     const calls = world.cloudCalls();
-    replica.half.status('a');
+    replica.task.status('a');
     replica.report('a', { bootId: 'b' });
     await world.clock.advance(3000);
     assert.deepEqual(replica.kube.writes(), [statusPatch('a'), mainPatch('a')]);

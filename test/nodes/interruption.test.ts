@@ -72,7 +72,7 @@ describe('an interruption that the cloud announces', () => {
   it('taints only when asked to, and only for an announced end', async () => {
     await announce('n0', [preemption]);
     assert.equal(world.cluster.hasTaint('n0', taints.interruption), false);
-    await setUp(3, { half: { interruptionTaint: true } });
+    await setUp(3, { task: { interruptionTaint: true } });
     await announce('n0', [preemption]);
     await announce('n1', [rebalance]);
     assert.equal(world.cluster.hasTaint('n0', taints.interruption), true);
@@ -82,7 +82,7 @@ describe('an interruption that the cloud announces', () => {
   });
 
   it('neither taints nor counts while its deadline is far, and does both when that is near', async () => {
-    await setUp(4, { half: { interruptionTaint: true }, budget: '1/1h' });
+    await setUp(4, { task: { interruptionTaint: true }, budget: '1/1h' });
     const deadline = new Date(world.clock.now() + 3 * 3_600_000).toISOString();
     for (const { name } of members.slice(0, 2)) await announce(name, [{ kind: 'termination', deadline }, rebalance]);
     assert.deepEqual([shown('n0')?.status, shown('n0')?.reason], ['True', 'Rebalance']);
@@ -98,7 +98,7 @@ describe('an interruption that the cloud announces', () => {
   });
 
   it('at a time that cannot be read neither taints nor counts', async () => {
-    await setUp(3, { half: { interruptionTaint: true } });
+    await setUp(3, { task: { interruptionTaint: true } });
     await announce('n0', [{ kind: 'termination', deadline: 'next month' }]);
     assert.equal(shown('n0')?.reason, 'Scheduled');
     assert.equal(world.cluster.hasTaint('n0', taints.interruption), false);

@@ -95,7 +95,7 @@ describe('a change of leader', () => {
     await world.clock.advance(300_000);
     assert.deepEqual(replica.kube.calls.filter(isMutating), []);
     assert.equal(world.cloudCalls(), calls);
-    assert.equal(replica.half.progress().size, 0);
+    assert.equal(replica.task.progress().size, 0);
     await replica.start();
     await world.clock.advance(30_000);
     assert.equal(world.cluster.hasTaint('late', taints.uninitialized), false);
@@ -124,7 +124,7 @@ describe('a change of leader', () => {
     const check = async (minutes: number) => {
       for (let tick = 0; tick < minutes * 4; tick += 1) {
         await world.clock.advance(15_000);
-        for (const [loop, at] of replica.half.progress()) {
+        for (const [loop, at] of replica.task.progress()) {
           assert.ok(world.clock.monotonic() - at <= 120_000, `${loop} is ${world.clock.monotonic() - at} ms late`);
         }
       }

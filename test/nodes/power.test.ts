@@ -136,7 +136,7 @@ describe('a Node whose VM is powered off', () => {
   });
 
   it('gets the shutdown taint at once, however many are off: the cloud shows them, so no budget is needed', async () => {
-    await setUp(30, { half: { outOfServiceTaint: true } });
+    await setUp(30, { task: { outOfServiceTaint: true } });
     for (const member of members.slice(0, 8)) stop(member);
     const notReady = await secondsUntil(world, () => world.cluster.condition('n7', 'Ready')?.status !== 'True');
     const seconds = await secondsUntil(world, () => members.slice(0, 8).every(({ name }) => off(name)));
@@ -159,7 +159,7 @@ describe('a Node whose VM is powered off', () => {
   });
 
   describe('with the out-of-service taint asked for', () => {
-    beforeEach(() => setUp(4, { half: { outOfServiceTaint: true } }));
+    beforeEach(() => setUp(4, { task: { outOfServiceTaint: true } }));
 
     it('gets both in one patch and loses both', async () => {
       stop(members[0]!);

@@ -85,7 +85,7 @@ async function openByName(...providers: readonly string[]): Promise<readonly Con
   });
 }
 
-it('every cloud without a controller half has its example here', () => {
+it('every cloud without controller support has its example here', () => {
   const without = [...providerIdCodecs.keys()].filter((cloud) => !cloudModules.has(cloud)).sort();
   assert.deepEqual(examples.map(({ instance }) => instance.cloud).sort(), without);
 });
@@ -107,7 +107,7 @@ it('the report API takes the report of each', () => {
 });
 
 for (const { instance, forms, other } of examples) {
-  describe(`${instance.cloud}, which has no controller half`, () => {
+  describe(`${instance.cloud}, which has no controller support`, () => {
     let world: World;
     let replica: Replica;
 

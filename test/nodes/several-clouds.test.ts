@@ -128,7 +128,7 @@ describe('with several clouds in one cluster', () => {
   });
 
   it('foreign Nodes stay untouched, tainted or not, Ready or not, dead or alive', async () => {
-    await setUp({ half: { outOfServiceTaint: true } });
+    await setUp({ task: { outOfServiceTaint: true } });
     const shutdown = { key: taints.shutdown, effect: 'NoSchedule' };
     world.cluster.register('bare-metal', { tainted: false });
     world.cluster.register('bare-metal-dead', { tainted: false, ready: 'Unknown', taints: [shutdown] });

@@ -147,7 +147,7 @@ describe('a Node whose VM the cloud does not know, and that shows life', () => {
   }
 
   it('evidence that had to wait for other writes is read again: who renewed his lease meanwhile stays', async () => {
-    const { world, replica, members, exists, terminate } = await start(4, { half: { concurrentNodeSyncs: 1 } });
+    const { world, replica, members, exists, terminate } = await start(4, { task: { concurrentNodeSyncs: 1 } });
     const both = members.slice(0, 2);
     both.forEach(terminate);
     let held: string | undefined;

@@ -32,7 +32,7 @@ describe('a Node that waits for initialisation says why', () => {
     assert.equal(changes(name).length, 1);
     assert.match(changes(name)[0]?.message ?? '', new RegExp(`^${why}: `));
     assert.deepEqual(
-      replica.half.status(name)?.reasons.map(({ code }) => code),
+      replica.task.status(name)?.reasons.map(({ code }) => code),
       [why],
     );
     // Heartbeats and time change nothing about it: one condition, one event.
@@ -49,7 +49,7 @@ describe('a Node that waits for initialisation says why', () => {
     assert.equal(world.cluster.hasTaint(name, taints.uninitialized), false);
     assert.equal(reason(name), 'Initialized');
     assert.equal(await waits(why), 0);
-    assert.deepEqual(replica.half.status(name), { initialized: true, reasons: [] });
+    assert.deepEqual(replica.task.status(name), { initialized: true, reasons: [] });
   }
 
   it('InstanceNotFound while no VM has its name, and goes on when one has', async () => {

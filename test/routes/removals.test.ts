@@ -82,7 +82,7 @@ describe('pod routes of Nodes that went', () => {
 
   it('of Nodes that this controller deletes go without a budget', async () => {
     const { world, replica } = await routed(4);
-    for (const node of [...replica.base.nodes.values()]) replica.half.noteDeletion(node);
+    for (const node of [...replica.base.nodes.values()]) replica.task.noteDeletion(node);
     world.removeMany(4);
     await world.clock.advance(5000);
     assert.deepEqual(world.table(), []);

@@ -151,7 +151,7 @@ describe('pod routes', () => {
         replica.logged.map((line) => line.replace(/^\S+ /, '')),
         [`${level} routes are off why=${JSON.stringify(why)}`],
       );
-      assert.equal(replica.half.routesRun(world.scope, undefined as never), false);
+      assert.equal(replica.task.routesRun(world.scope, undefined as never), false);
     });
 
   it('leave a network plugin its own condition', async () => {
@@ -178,7 +178,7 @@ describe('a Node that joins where routes are kept', () => {
   const begin = routeStage();
 
   it('is closed for pods until its route stands', async () => {
-    const { world, replica } = begin({ nodeHalf: true });
+    const { world, replica } = begin({ nodeTask: true });
     await replica.start();
     world.join('a');
     await world.clock.advance(5000);

@@ -46,7 +46,7 @@ describe('with --adopt, what the classic controller made', () => {
   const recordOf = (name: string) => world.services.must(name).metadata.annotations?.[annotations.loadBalancer];
 
   async function start(adopts: boolean): Promise<Replica> {
-    const replica = world.replica({ half: { adopts } });
+    const replica = world.replica({ task: { adopts } });
     await replica.start();
     await world.clock.advance(10_000);
     return replica;

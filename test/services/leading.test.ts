@@ -47,7 +47,7 @@ describe('who may change anything', () => {
       if (dropped <= 3) throw new Error('socket hang up');
       return world.clusterUid;
     };
-    const next = world.replica({ half: { clusterUid } });
+    const next = world.replica({ task: { clusterUid } });
     await next.start();
     world.services.create('other');
     await world.clock.advance(30_000);
@@ -219,7 +219,7 @@ describe('who comes first', () => {
   });
 
   it('a changed Service overtakes those that are only looked at again', async () => {
-    const world = createWorld({ half: { concurrentServiceSyncs: 2 } });
+    const world = createWorld({ task: { concurrentServiceSyncs: 2 } });
     world.node('n0');
     const first = world.replica();
     await first.start();

@@ -15,7 +15,7 @@ describe('what a Service asks for that the operator decides', () => {
   let world: World;
   let replica: Replica;
   async function lead(policy: OperatorPolicy): Promise<void> {
-    replica = world.replica({ half: { policy } });
+    replica = world.replica({ task: { policy } });
     await replica.start();
     await world.clock.advance(1000);
   }

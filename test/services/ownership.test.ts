@@ -13,7 +13,7 @@ describe('what is not provably ours', () => {
   let world: World;
   let replica: Replica;
   beforeEach(async () => {
-    world = createWorld({ half: { policy: allowing('lb-none'), loadBalancerClasses: ['example.com/ours'] } });
+    world = createWorld({ task: { policy: allowing('lb-none'), loadBalancerClasses: ['example.com/ours'] } });
     replica = world.replica();
     world.node('n0');
     await replica.start();
@@ -188,7 +188,7 @@ describe('what is not provably ours', () => {
     it('is used where the operator allows it', async () => {
       const theirs = foreign('theirs');
       await replica.stop();
-      const other = world.replica({ half: { policy: allowing(theirs.id) } });
+      const other = world.replica({ task: { policy: allowing(theirs.id) } });
       await other.start();
       world.services.create('web', { annotations: attach(theirs.id) });
       await world.clock.advance(5000);

@@ -96,7 +96,7 @@ describe("upstream's updates of hosts", () => {
   }
 
   it('four with two workers: four calls', async () => {
-    const world = createWorld({ half: { concurrentServiceSyncs: 2 } });
+    const world = createWorld({ task: { concurrentServiceSyncs: 2 } });
     const replica = world.replica();
     world.node('n0');
     await replica.start();

@@ -73,11 +73,11 @@ async function checkCluster(parts: AwsParts, signal: AbortSignal | undefined): P
 }
 
 async function checkAction(
-  { action, halves, without }: IamAction,
+  { action, capabilities, without }: IamAction,
   proof: IamProof | undefined,
   signal: AbortSignal | undefined,
 ): Promise<CheckResult | undefined> {
-  const about = { name: action, neededFor: halves };
+  const about = { name: action, neededFor: capabilities };
   if (proof === undefined) return undefined;
   try {
     await proof.calls.read(action.slice(action.indexOf(':') + 1), proof.command, { signal });
@@ -87,7 +87,7 @@ async function checkAction(
     if (error.kind === 'Forbidden' && proof.isVague) return { ...about, ok: true, message: vague };
     if (error.kind === 'Forbidden') {
       const advice = `Grant ${action} to the controller's role`;
-      return { ...about, ok: false, message: `denied (for ${halves.join(', ')}); ${without}. ${advice}` };
+      return { ...about, ok: false, message: `denied (for ${capabilities.join(', ')}); ${without}. ${advice}` };
     }
     if (code !== 'DryRunOperation' && error.kind !== 'NotFound') {
       // What is about to be refused for its parameters has been let through.

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import type { CloudHalf } from '../cloud.ts';
+import type { Capability } from '../cloud.ts';
 import { iamActions } from './iam-actions.ts';
 
 const services: Readonly<Record<string, string>> = {
@@ -43,15 +43,17 @@ describe('the permissions of the controller on AWS', () => {
     assert.deepEqual(sent.sort(), iamActions.map(({ action }) => action).sort());
   });
 
-  const sids: readonly [string, CloudHalf][] = [
+  const sids: readonly [string, Capability][] = [
     ['MooringNodes', 'nodes'],
     ['MooringRoutes', 'routes'],
     ['MooringLoadBalancers', 'load balancers'],
   ];
-  for (const [prefix, half] of sids) {
-    it(`are granted for ${half} by the statements of the shipped policy whose Sid begins with ${prefix}`, async () => {
+  for (const [prefix, capability] of sids) {
+    it(`are granted for ${capability} by the statements of the shipped policy whose Sid begins with ${prefix}`, async () => {
       const granted = (await statements()).flatMap(({ Sid, Action }) => (Sid.startsWith(prefix) ? Action : []));
-      const wanted = iamActions.filter(({ halves }) => halves.includes(half)).map(({ action }) => action);
+      const wanted = iamActions
+        .filter(({ capabilities }) => capabilities.includes(capability))
+        .map(({ action }) => action);
       assert.deepEqual([...new Set(granted)].sort(), wanted.sort());
     });
   }

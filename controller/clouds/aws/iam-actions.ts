@@ -1,46 +1,46 @@
-import type { CloudHalf } from '../cloud.ts';
+import type { Capability } from '../cloud.ts';
 
 /** One permission that the controller's role needs. */
 export interface IamAction {
   /** `ec2:DescribeInstances`. */
   readonly action: string;
-  readonly halves: readonly CloudHalf[];
+  readonly capabilities: readonly Capability[];
   /** What is not done without it. */
   readonly without: string;
 }
 
-const balancers: readonly CloudHalf[] = ['load balancers'];
+const balancers: readonly Capability[] = ['load balancers'];
 const ofBalancers = (service: 'ec2' | 'elasticloadbalancing', without: string, ...names: readonly string[]) =>
-  names.map((name): IamAction => ({ action: `${service}:${name}`, halves: balancers, without }));
+  names.map((name): IamAction => ({ action: `${service}:${name}`, capabilities: balancers, without }));
 
 /** Every operation that this cloud's code sends, but those of STS, whose permission is the role's trust policy. */
 export const iamActions: readonly IamAction[] = [
   {
     action: 'ec2:DescribeInstances',
-    halves: ['nodes', 'routes', 'load balancers'],
+    capabilities: ['nodes', 'routes', 'load balancers'],
     without: 'nodes cannot be looked up, and nothing else works',
   },
-  { action: 'ec2:DescribeAvailabilityZones', halves: ['nodes'], without: 'nodes go without the zone-id label' },
+  { action: 'ec2:DescribeAvailabilityZones', capabilities: ['nodes'], without: 'nodes go without the zone-id label' },
   {
     action: 'ec2:DescribeInstanceTopology',
-    halves: ['nodes'],
+    capabilities: ['nodes'],
     without: 'nodes of the types that have network layers go without those labels',
   },
   {
     action: 'ec2:DescribeRouteTables',
-    halves: ['routes', 'load balancers'],
+    capabilities: ['routes', 'load balancers'],
     without: 'there are no pod routes, and public subnets are not told from private ones',
   },
-  { action: 'ec2:CreateRoute', halves: ['routes'], without: 'no pod routes are made' },
-  { action: 'ec2:DeleteRoute', halves: ['routes'], without: 'pod routes of gone nodes stay' },
+  { action: 'ec2:CreateRoute', capabilities: ['routes'], without: 'no pod routes are made' },
+  { action: 'ec2:DeleteRoute', capabilities: ['routes'], without: 'pod routes of gone nodes stay' },
   {
     action: 'ec2:ModifyInstanceAttribute',
-    halves: ['routes'],
+    capabilities: ['routes'],
     without: 'instances drop packets of pods until somebody turns off their check of source and destination',
   },
   {
     action: 'ec2:ModifyNetworkInterfaceAttribute',
-    halves: ['routes'],
+    capabilities: ['routes'],
     without: 'the same for instances with several interfaces',
   },
   ...ofBalancers('ec2', 'load balancers find no network', 'DescribeSubnets', 'DescribeVpcs', 'DescribeSecurityGroups'),

@@ -4,36 +4,36 @@ import { answerError, answerXml } from '../../../test/clouds/aws/fake/fake-ec2.t
 import {
   emptyAnswer,
   id,
-  lookupStand,
+  lookupHarness,
   providerID,
   ref,
   states,
   summary,
-} from '../../../test/clouds/aws/fake/lookup-stand.ts';
+} from '../../../test/clouds/aws/fake/lookup-harness.ts';
 import { maxAbsenceProofs } from '../cloud.ts';
 
 describe('instances of AWS that do not show', () => {
-  const stand = lookupStand();
+  const harness = lookupHarness();
 
   it('proves absence by asking for the very ids, in one refused call, and leaves the others alone', async () => {
-    stand.add(1, 2);
-    const lookups = await (await stand.openCloud()).instances.lookup([ref(1), ref(7), ref(2), ref(8)]);
+    harness.add(1, 2);
+    const lookups = await (await harness.openCloud()).instances.lookup([ref(1), ref(7), ref(2), ref(8)]);
     assert.deepEqual(states(lookups), ['found running by list', 'absent', 'found running by list', 'absent']);
     assert.deepEqual(
-      stand.describes().map((call) => [...call.ids]),
+      harness.describes().map((call) => [...call.ids]),
       [[], [id(7), id(8)]],
     );
   });
 
   it('keeps an instance that the filter left out but its id finds', async () => {
-    stand.add(1);
-    stand.ec2.fault = ({ filters }, response) =>
+    harness.add(1);
+    harness.ec2.fault = ({ filters }, response) =>
       filters.has('instance-id') ? answerXml(response, 200, emptyAnswer) : undefined;
-    assert.deepEqual(states(await (await stand.openCloud()).instances.lookup([ref(1)])), ['found running by id']);
+    assert.deepEqual(states(await (await harness.openCloud()).instances.lookup([ref(1)])), ['found running by id']);
   });
 
   it('a malformed id proves nothing and spoils no proof', async () => {
-    const lookups = await (await stand.openCloud()).instances.lookup([
+    const lookups = await (await harness.openCloud()).instances.lookup([
       ref(7),
       { by: 'providerID', providerID: 'aws:///eu-west-1a/i-xyz' },
       ref(8),
@@ -42,31 +42,31 @@ describe('instances of AWS that do not show', () => {
   });
 
   it('asks one by one when a refusal names none of the ids', async () => {
-    stand.add(1);
-    stand.ec2.fault = ({ ids }, response) => {
+    harness.add(1);
+    harness.ec2.fault = ({ ids }, response) => {
       if (ids.length === 0) return answerXml(response, 200, emptyAnswer);
       if (ids.length === 1) return undefined;
       return answerError(response, 400, 'InvalidInstanceID.NotFound', 'The instance IDs do not exist');
     };
-    const lookups = await (await stand.openCloud()).instances.lookup([ref(1), ref(7)]);
+    const lookups = await (await harness.openCloud()).instances.lookup([ref(1), ref(7)]);
     assert.deepEqual(states(lookups), ['found running by id', 'absent']);
   });
 
   it('an empty answer to a request by id proves nothing', async () => {
-    stand.ec2.fault = (_, response) => answerXml(response, 200, emptyAnswer);
-    assert.deepEqual(states(await (await stand.openCloud()).instances.lookup([ref(1)])), ['unknown Unavailable']);
+    harness.ec2.fault = (_, response) => answerXml(response, 200, emptyAnswer);
+    assert.deepEqual(states(await (await harness.openCloud()).instances.lookup([ref(1)])), ['unknown Unavailable']);
   });
 
   it(`proves at most ${maxAbsenceProofs} a pass; the rest waits`, async () => {
     const many = Array.from({ length: maxAbsenceProofs + 5 }, (_, n) => n + 1);
-    const lookups = await (await stand.openCloud()).instances.lookup(many.map(ref));
+    const lookups = await (await harness.openCloud()).instances.lookup(many.map(ref));
     assert.equal(states(lookups).filter((state) => state === 'absent').length, maxAbsenceProofs);
     assert.equal(states(lookups).filter((state) => state === 'unknown NotFound').length, 5);
   });
 
   it('asks for canaries the way of the proofs, and only when something is absent', async () => {
-    stand.add(1, 2);
-    const cloud = await stand.openCloud();
+    harness.add(1, 2);
+    const cloud = await harness.openCloud();
     const quiet = await cloud.instances.lookup([ref(1)], { canaries: [ref(2)] });
     assert.deepEqual([...quiet.keys()], [providerID(1)]);
     const loud = await cloud.instances.lookup([ref(1), ref(7)], { canaries: [ref(2), ref(1)] });
@@ -75,11 +75,11 @@ describe('instances of AWS that do not show', () => {
       [providerID(7)]: 'absent',
       [providerID(2)]: 'found running by id',
     });
-    assert.deepEqual([...stand.describes().at(-1)!.ids], [id(2), id(1)]);
+    assert.deepEqual([...harness.describes().at(-1)!.ids], [id(2), id(1)]);
   });
 
   it('credentials of another account leave the canary absent too', async () => {
-    const lookups = await (await stand.openCloud()).instances.lookup([ref(1)], { canaries: [ref(2)] });
+    const lookups = await (await harness.openCloud()).instances.lookup([ref(1)], { canaries: [ref(2)] });
     assert.deepEqual(states(lookups), ['absent', 'absent']);
   });
 });

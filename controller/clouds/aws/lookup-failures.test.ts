@@ -4,15 +4,15 @@ import { fakeClock } from '../../../common/testing/fake-clock.ts';
 import { answerError, answerXml, type Fault } from '../../../test/clouds/aws/fake/fake-ec2.ts';
 import {
   cutConnection,
-  lookupStand,
+  lookupHarness,
   named,
   providerID,
   ref,
   states,
-} from '../../../test/clouds/aws/fake/lookup-stand.ts';
+} from '../../../test/clouds/aws/fake/lookup-harness.ts';
 
 describe('looking up instances while EC2 fails', () => {
-  const stand = lookupStand();
+  const harness = lookupHarness();
 
   const failures: [string, Fault, string][] = [
     [
@@ -49,8 +49,8 @@ describe('looking up instances while EC2 fails', () => {
   ];
   for (const [name, fault, kind] of failures) {
     it(`${name}: everything is unknown (${kind}), nothing absent`, async () => {
-      stand.ec2.fault = fault;
-      const lookups = await (await stand.openCloud()).instances.lookup([ref(1), ref(2), named('n')], {
+      harness.ec2.fault = fault;
+      const lookups = await (await harness.openCloud()).instances.lookup([ref(1), ref(2), named('n')], {
         canaries: [ref(3)],
       });
       assert.deepEqual(states(lookups), Array(3).fill(`unknown ${kind}`));
@@ -58,78 +58,78 @@ describe('looking up instances while EC2 fails', () => {
   }
 
   it('the proof failing leaves the candidate unknown', async () => {
-    stand.ec2.fault = ({ ids }, response) =>
+    harness.ec2.fault = ({ ids }, response) =>
       ids.length > 0 ? answerError(response, 500, 'InternalError', 'oops') : undefined;
-    stand.add(1);
-    assert.deepEqual(states(await (await stand.openCloud()).instances.lookup([ref(1), ref(7)])), [
+    harness.add(1);
+    assert.deepEqual(states(await (await harness.openCloud()).instances.lookup([ref(1), ref(7)])), [
       'found running by list',
       'unknown Unavailable',
     ]);
   });
 
   it('a page that fails leaves what came before it found and the rest unknown', async () => {
-    stand.add(1, 2, 3);
-    stand.ec2.pageSize = 2;
-    stand.ec2.fault = ({ form }, response) =>
+    harness.add(1, 2, 3);
+    harness.ec2.pageSize = 2;
+    harness.ec2.fault = ({ form }, response) =>
       form.has('NextToken') ? answerError(response, 500, 'InternalError', 'oops') : undefined;
-    const lookups = await (await stand.openCloud()).instances.lookup([1, 2, 3].map(ref));
+    const lookups = await (await harness.openCloud()).instances.lookup([1, 2, 3].map(ref));
     assert.deepEqual(states(lookups), ['found running by list', 'found running by list', 'unknown Unavailable']);
     assert.deepEqual(
-      stand.describes().filter(({ ids }) => ids.length > 0),
+      harness.describes().filter(({ ids }) => ids.length > 0),
       [],
     );
   });
 
   it('pages that go in a circle end, and prove nothing', async () => {
-    stand.ec2.fault = (_, response) =>
+    harness.ec2.fault = (_, response) =>
       answerXml(
         response,
         200,
         '<DescribeInstancesResponse><reservationSet/><nextToken>again</nextToken></DescribeInstancesResponse>',
       );
-    assert.deepEqual(states(await (await stand.openCloud()).instances.lookup([ref(1)])), ['unknown Unavailable']);
-    assert.equal(stand.ec2.calls.length, 2);
+    assert.deepEqual(states(await (await harness.openCloud()).instances.lookup([ref(1)])), ['unknown Unavailable']);
+    assert.equal(harness.ec2.calls.length, 2);
   });
 
   it('gives up after 30 s without an answer', async () => {
     const clock = fakeClock();
     const asked = Promise.withResolvers<void>();
-    stand.ec2.fault = () => {
+    harness.ec2.fault = () => {
       asked.resolve();
       return 'answered';
     };
-    const lookup = (await stand.openCloud({ clock })).instances.lookup([ref(1)]);
+    const lookup = (await harness.openCloud({ clock })).instances.lookup([ref(1)]);
     await asked.promise;
     await clock.advance(30_000);
     assert.deepEqual(states(await lookup), ['unknown Timeout']);
     assert.deepEqual(
-      stand.calls.map(({ code }) => code),
+      harness.calls.map(({ code }) => code),
       ['timeout'],
     );
   });
 
   it('a signal ends the lookup, everything unknown', async () => {
     const cancel = new AbortController();
-    stand.ec2.fault = () => {
+    harness.ec2.fault = () => {
       cancel.abort();
       return 'answered';
     };
-    const lookups = await (await stand.openCloud()).instances.lookup([ref(1)], { signal: cancel.signal });
+    const lookups = await (await harness.openCloud()).instances.lookup([ref(1)], { signal: cancel.signal });
     assert.deepEqual(states(lookups), ['unknown Unavailable']);
   });
 
   it('leaves EC2 alone for as long as it asked', async () => {
     const clock = fakeClock(undefined, 50);
-    stand.ec2.fault = (_, response) =>
+    harness.ec2.fault = (_, response) =>
       answerError(response, 429, 'TooManyRequestsException', 'slow', { 'retry-after': '7' });
-    const cloud = await stand.openCloud({ clock });
+    const cloud = await harness.openCloud({ clock });
     const first = (await cloud.instances.lookup([ref(1)])).get(providerID(1));
     assert.ok(first?.state === 'unknown');
     assert.equal(first.error.retryAfterMs, 7000);
-    stand.ec2.fault = undefined;
-    stand.add(1);
+    harness.ec2.fault = undefined;
+    harness.add(1);
     assert.deepEqual(states(await cloud.instances.lookup([ref(1)])), ['unknown Throttled']);
-    assert.equal(stand.ec2.calls.length, 1);
+    assert.equal(harness.ec2.calls.length, 1);
     await clock.advance(7000);
     assert.deepEqual(states(await cloud.instances.lookup([ref(1)])), ['found running by list']);
   });

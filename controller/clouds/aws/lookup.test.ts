@@ -4,41 +4,41 @@ import fc from 'fast-check';
 import { answerError, running } from '../../../test/clouds/aws/fake/fake-ec2.ts';
 import {
   id,
-  lookupStand,
+  lookupHarness,
   named,
   providerID,
   ref,
   states,
   summary,
-} from '../../../test/clouds/aws/fake/lookup-stand.ts';
+} from '../../../test/clouds/aws/fake/lookup-harness.ts';
 
 describe('looking up instances on AWS', () => {
-  const stand = lookupStand();
+  const harness = lookupHarness();
 
   it('finds many instances by one filter call each 200, signed for the region', async () => {
     const numbers = Array.from({ length: 401 }, (_, n) => n);
-    stand.add(...numbers);
-    const cloud = await stand.openCloud();
+    harness.add(...numbers);
+    const cloud = await harness.openCloud();
     const lookups = await cloud.instances.lookup(numbers.map(ref));
     assert.equal(lookups.size, 401);
     assert.ok([...lookups.values()].every((lookup) => summary(lookup) === 'found running by list'));
     assert.deepEqual(
-      stand
+      harness
         .describes()
         .map(({ filters }) => filters.get('instance-id')?.length)
         .toSorted(),
       [1, 200, 200],
     );
-    assert.ok(stand.ec2.calls.every(({ authorization }) => authorization.includes('/eu-west-1/ec2/aws4_request')));
-    assert.ok(stand.calls.some(({ operation, code }) => operation === 'DescribeInstances' && code === 'ok'));
+    assert.ok(harness.ec2.calls.every(({ authorization }) => authorization.includes('/eu-west-1/ec2/aws4_request')));
+    assert.ok(harness.calls.some(({ operation, code }) => operation === 'DescribeInstances' && code === 'ok'));
   });
 
   it('follows the pages of a filter', async () => {
-    stand.add(1, 2, 3, 4, 5);
-    stand.ec2.pageSize = 2;
-    const lookups = await (await stand.openCloud()).instances.lookup([1, 2, 3, 4, 5].map(ref));
+    harness.add(1, 2, 3, 4, 5);
+    harness.ec2.pageSize = 2;
+    const lookups = await (await harness.openCloud()).instances.lookup([1, 2, 3, 4, 5].map(ref));
     assert.deepEqual(states(lookups), Array(5).fill('found running by list'));
-    assert.equal(stand.describes().length, 3);
+    assert.equal(harness.describes().length, 3);
   });
 
   it('tells the power state, and a terminated instance is gone', async () => {
@@ -50,38 +50,38 @@ describe('looking up instances on AWS', () => {
       ['stopped', 'found stopped by list'],
       ['terminated', 'gone'],
     ];
-    for (const [n, [state]] of table.entries()) stand.ec2.instances.set(id(n), running(id(n), { state }));
-    stand.ec2.instances.set(id(99), running(id(99), { state: undefined }));
-    const lookups = await (await stand.openCloud()).instances.lookup([...table.keys(), 99].map(ref));
+    for (const [n, [state]] of table.entries()) harness.ec2.instances.set(id(n), running(id(n), { state }));
+    harness.ec2.instances.set(id(99), running(id(99), { state: undefined }));
+    const lookups = await (await harness.openCloud()).instances.lookup([...table.keys(), 99].map(ref));
     assert.deepEqual(states(lookups), [...table.map(([, expected]) => expected), 'unknown Invalid']);
   });
 
   it('a name that two VPCs give out is the instance of the cluster', async () => {
     const privateDnsName = 'ip-10-0-0-4.eu-west-1.compute.internal';
     const tags = (cluster: string) => ({ [`kubernetes.io/cluster/${cluster}`]: 'owned' });
-    stand.ec2.instances.set(id(1), running(id(1), { privateDnsName, tags: tags('one') }));
-    stand.ec2.instances.set(id(2), running(id(2), { privateDnsName, tags: tags('two') }));
+    harness.ec2.instances.set(id(1), running(id(1), { privateDnsName, tags: tags('one') }));
+    harness.ec2.instances.set(id(2), running(id(2), { privateDnsName, tags: tags('two') }));
     const found = async (text?: string) => {
-      const cloud = await stand.openCloud({}, text);
+      const cloud = await harness.openCloud({}, text);
       const lookup = [...(await cloud.instances.lookup([named(privateDnsName)])).values()][0]!;
       return lookup.state === 'found' ? lookup.instance.id : summary(lookup);
     };
     assert.equal(await found('[Global]\nKubernetesClusterID = two\n'), id(2));
     assert.equal(await found(), 'unknown Conflict');
-    stand.ec2.instances.delete(id(2));
+    harness.ec2.instances.delete(id(2));
     assert.equal(await found('[Global]\nKubernetesClusterID = two\n'), 'unknown NotFound');
-    const cloud = await stand.openCloud({}, '[Global]\nKubernetesClusterID = two\n');
+    const cloud = await harness.openCloud({}, '[Global]\nKubernetesClusterID = two\n');
     const [none] = [...(await cloud.instances.lookup([named(privateDnsName)])).values()];
     assert.ok(none?.state === 'unknown' && none.error.message.includes(`has the tag of this cluster: ${id(1)}`));
     assert.equal(await found(), id(1));
   });
 
   it('finds nodes by private DNS name in bulk and by a name that is an id; a name never proves absence', async () => {
-    stand.ec2.instances.set(id(1), running(id(1), { privateDnsName: 'ip-10-0-0-1.eu-west-1.compute.internal' }));
-    stand.ec2.instances.set(id(2), running(id(2), { privateDnsName: 'twin' }));
-    stand.ec2.instances.set(id(3), running(id(3), { privateDnsName: 'twin' }));
-    stand.ec2.instances.set(id(4), running(id(4), { privateDnsName: 'dead', state: 'terminated' }));
-    const lookups = await (await stand.openCloud()).instances.lookup([
+    harness.ec2.instances.set(id(1), running(id(1), { privateDnsName: 'ip-10-0-0-1.eu-west-1.compute.internal' }));
+    harness.ec2.instances.set(id(2), running(id(2), { privateDnsName: 'twin' }));
+    harness.ec2.instances.set(id(3), running(id(3), { privateDnsName: 'twin' }));
+    harness.ec2.instances.set(id(4), running(id(4), { privateDnsName: 'dead', state: 'terminated' }));
+    const lookups = await (await harness.openCloud()).instances.lookup([
       named('ip-10-0-0-1.eu-west-1.compute.internal'),
       named('twin'),
       named('dead'),
@@ -100,16 +100,16 @@ describe('looking up instances on AWS', () => {
       'unknown Invalid',
     ]);
     assert.deepEqual(
-      stand.describes().filter(({ ids }) => ids.length > 0),
+      harness.describes().filter(({ ids }) => ids.length > 0),
       [],
     );
   });
 
   it('asks for 150 names a call', async () => {
     const names = Array.from({ length: 151 }, (_, n) => named(`ip-10-0-0-${n}.eu-west-1.compute.internal`));
-    await (await stand.openCloud()).instances.lookup(names);
+    await (await harness.openCloud()).instances.lookup(names);
     assert.deepEqual(
-      stand
+      harness
         .describes()
         .map(({ filters }) => filters.get('private-dns-name')?.length)
         .toSorted(),
@@ -124,15 +124,15 @@ describe('looking up instances on AWS', () => {
       'aws:///eu-west-1a/fargate-ip-1',
       'aws:///eu-west-1a/i-*',
     ];
-    const lookups = await (await stand.openCloud()).instances.lookup(
+    const lookups = await (await harness.openCloud()).instances.lookup(
       foreign.map((text) => ({ by: 'providerID', providerID: text })),
     );
     assert.deepEqual(states(lookups), Array(4).fill('unknown Invalid'));
-    assert.deepEqual(stand.ec2.calls, []);
+    assert.deepEqual(harness.ec2.calls, []);
   });
 
   it('answers every ref once, and absent only for an id it asked for', async () => {
-    const cloud = await stand.openCloud();
+    const cloud = await harness.openCloud();
     const world = fc.record({
       existing: fc.uniqueArray(fc.integer({ min: 0, max: 40 })),
       asked: fc.array(fc.integer({ min: 0, max: 40 }), { maxLength: 45 }),
@@ -141,11 +141,11 @@ describe('looking up instances on AWS', () => {
     });
     await fc.assert(
       fc.asyncProperty(world, async ({ existing, asked, pageSize, failing }) => {
-        stand.ec2.instances.clear();
-        stand.add(...existing);
-        stand.ec2.calls.length = 0;
-        stand.ec2.pageSize = pageSize;
-        stand.ec2.fault = ({ ids, form }, response) => {
+        harness.ec2.instances.clear();
+        harness.add(...existing);
+        harness.ec2.calls.length = 0;
+        harness.ec2.pageSize = pageSize;
+        harness.ec2.fault = ({ ids, form }, response) => {
           const hit =
             (failing === 'lists' && ids.length === 0) ||
             (failing === 'gets' && ids.length > 0) ||
@@ -154,7 +154,7 @@ describe('looking up instances on AWS', () => {
         };
         const lookups = await cloud.instances.lookup(asked.map(ref));
         assert.deepEqual(new Set(lookups.keys()), new Set(asked.map(providerID)));
-        const askedById = new Set(stand.describes().flatMap(({ ids }) => ids));
+        const askedById = new Set(harness.describes().flatMap(({ ids }) => ids));
         for (const n of asked) {
           const lookup = lookups.get(providerID(n))!;
           if (existing.includes(n)) assert.notEqual(lookup.state, 'absent');

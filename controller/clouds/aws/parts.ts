@@ -5,7 +5,7 @@ import type { AwsConfig } from './config.ts';
 import type { Ec2 } from './ec2.ts';
 import type { ServiceCalls } from './service-calls.ts';
 
-/** What the halves of this cloud (routes, load balancers) work with. */
+/** What the capabilities of this cloud (routes, load balancers) work with. */
 export interface AwsParts {
   readonly context: CloudContext;
   readonly config: AwsConfig;

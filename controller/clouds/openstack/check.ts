@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type CloudErrorKind, isCloudError } from '../../../common/cloud-error.ts';
-import type { CheckResult, CloudHalf } from '../cloud.ts';
+import type { Capability, CheckResult } from '../cloud.ts';
 import type { ChangeRequest, OpenStackClient, Query } from './client.ts';
 import type { OpenStackConfig } from './config.ts';
 import { isThingNotFound } from './fault.ts';
@@ -74,9 +74,9 @@ export async function checkOpenStack(
     name: string,
     proof: () => Promise<string>,
     advice: string,
-    half?: CloudHalf | undefined,
+    capability?: Capability | undefined,
   ): Promise<boolean> => {
-    const about = half === undefined ? { name } : { name, neededFor: [half] };
+    const about = capability === undefined ? { name } : { name, neededFor: [capability] };
     try {
       results.push({ ...about, ok: true, message: await proof() });
       return true;
@@ -98,8 +98,8 @@ export async function checkOpenStack(
     const endpoint = async () =>
       `${await client.endpoint(service)}${region === undefined ? '' : ` in region ${region}`}`;
     const advice = service === 'load-balancer' ? 'a cloud without Octavia wants enabled = false in [LoadBalancer]' : '';
-    const half = service === 'load-balancer' ? 'load balancers' : undefined;
-    if (await prove(`${service} endpoint`, endpoint, advice, half)) reachable.add(service);
+    const capability = service === 'load-balancer' ? 'load balancers' : undefined;
+    if (await prove(`${service} endpoint`, endpoint, advice, capability)) reachable.add(service);
   }
   const routerReads: Read[] =
     routerId === undefined
@@ -117,16 +117,16 @@ export async function checkOpenStack(
     ...of('load balancers', enabled ? balancerReads : []),
     ...of('load balancers', manageSecurityGroups ? groupReads : []),
   ];
-  for (const { service, path, without, half } of wanted) {
+  for (const { service, path, without, capability } of wanted) {
     if (!reachable.has(service)) continue;
     const query: Query = path.startsWith('/routers/') ? [] : [['limit', '1']];
     const read = async () => {
       await client.get({ service, path, operation: `GET ${path}`, query, signal });
       return 'allowed';
     };
-    await prove(`GET ${path}`, read, without, half);
+    await prove(`GET ${path}`, read, without, capability);
   }
-  for (const { name, without, request, half } of [
+  for (const { name, without, request, capability } of [
     ...of('routes', routerId === undefined ? [] : routeWrites(client, routerId, signal)),
     ...of('load balancers', enabled ? balancerWrites : []),
   ]) {
@@ -136,13 +136,13 @@ export async function checkOpenStack(
       if (!reachable.has(asked.service)) throw new Error(`${asked.service} cannot be reached`);
       return mayWrite(client, { ...asked, operation: name, permit: () => {}, signal });
     };
-    await prove(name, write, without, half);
+    await prove(name, write, without, capability);
   }
   return results;
 }
 
-function of<Proof>(half: CloudHalf | undefined, proofs: readonly Proof[]) {
-  return proofs.map((proof) => ({ ...proof, half }));
+function of<Proof>(capability: Capability | undefined, proofs: readonly Proof[]) {
+  return proofs.map((proof) => ({ ...proof, capability }));
 }
 
 async function mayWrite(client: OpenStackClient, request: ChangeRequest): Promise<string> {

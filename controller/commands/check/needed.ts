@@ -1,20 +1,20 @@
 import type { Loops } from '../../app/options/loops.ts';
-import type { CheckResult, CloudHalf } from '../../clouds/cloud.ts';
+import type { Capability, CheckResult } from '../../clouds/cloud.ts';
 
 /**
- * Which halves of the clouds a run with these loops works with.
+ * Which capabilities of the clouds a run with these loops works with.
  *
  * @param cloudRoutes `--configure-cloud-routes` with a `--cluster-cidr`
  */
-export function halvesIn(loops: Loops, cloudRoutes: boolean): ReadonlySet<CloudHalf> {
-  const halves = new Set<CloudHalf>();
-  if (loops.node || loops.lifecycle) halves.add('nodes');
-  if (loops.route && cloudRoutes) halves.add('routes');
-  if (loops.service) halves.add('load balancers');
-  return halves;
+export function capabilitiesIn(loops: Loops, cloudRoutes: boolean): ReadonlySet<Capability> {
+  const capabilities = new Set<Capability>();
+  if (loops.node || loops.lifecycle) capabilities.add('nodes');
+  if (loops.route && cloudRoutes) capabilities.add('routes');
+  if (loops.service) capabilities.add('load balancers');
+  return capabilities;
 }
 
-/** What only halves need that do not run may fail. */
-export function isNeeded({ neededFor }: CheckResult, halves: ReadonlySet<CloudHalf>): boolean {
-  return neededFor === undefined || neededFor.some((half) => halves.has(half));
+/** What only capabilities need that do not run may fail. */
+export function isNeeded({ neededFor }: CheckResult, capabilities: ReadonlySet<Capability>): boolean {
+  return neededFor === undefined || neededFor.some((capability) => capabilities.has(capability));
 }

@@ -12,7 +12,7 @@ import type { Plan, PlannedChange } from './planned-change.ts';
 import { recordingApi } from './recording-api.ts';
 
 /**
- * What the node half would write in its first pass: it runs the very code of `run` against an API that only keeps what would be written. A deletion that needs
+ * What the node task would write in its first pass: it runs the very code of `run` against an API that only keeps what would be written. A deletion that needs
  * a second look shows as the condition that says so. Needs a synced cache of Nodes; reads the clouds.
  */
 export async function planNodes(context: NodeContext, budget: BudgetKeeper): Promise<Plan> {

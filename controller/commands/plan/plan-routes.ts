@@ -22,7 +22,7 @@ export interface RoutePlanParts {
   readonly records: RouteRecords;
 }
 
-/** What the route half would do in the route tables, by the plan that it makes itself. Removals still wait for a budget and a second look. Reads the clouds; changes nothing. */
+/** What the route task would do in the route tables, by the plan that it makes itself. Removals still wait for a budget and a second look. Reads the clouds; changes nothing. */
 export async function planRouteTables(parts: RoutePlanParts): Promise<Plan> {
   const changes: PlannedChange[] = [];
   const problems: string[] = [];

@@ -32,7 +32,7 @@ const quiet: ReadonlySet<string> = new Set(['Ensured', 'Provisioning', 'Deleting
 /** A question per source: everything, this very one, and once more for what it names. */
 const maxQuestions = 3;
 
-/** What the service half would do for every Service and in every cloud, step by step. Reads the clouds; changes nothing. */
+/** What the service task would do for every Service and in every cloud, step by step. Reads the clouds; changes nothing. */
 export async function planServices(parts: ServicePlanParts): Promise<Plan> {
   const services = [...parts.services];
   const changes: PlannedChange[] = [];

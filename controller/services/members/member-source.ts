@@ -1,7 +1,7 @@
 import { untilAborted } from '../../../common/process/until.ts';
 import type { Informer } from '../../kube/informer.ts';
 import type { NodeView } from '../../model/node-view.ts';
-import type { Half } from '../../runtime/half.ts';
+import type { LeaderTask } from '../../runtime/leader-task.ts';
 import type { MemberSource } from '../member-source.ts';
 import type { MemberSets } from './member-sets.ts';
 
@@ -20,16 +20,16 @@ export function memberSourceOf(sets: MemberSets): MemberSource {
   };
 }
 
-/** A half whose terms begin once the cache of Nodes is synced and the member sets are there. */
-export function withMembers(half: Half, sets: MemberSets, nodes: Informer<NodeView>): Half {
+/** A task whose terms begin once the cache of Nodes is synced and the member sets are there. */
+export function withMembers(task: LeaderTask, sets: MemberSets, nodes: Informer<NodeView>): LeaderTask {
   return {
-    progress: half.progress,
+    progress: task.progress,
     async lead(signal) {
       await Promise.race([nodes.whenSynced(), untilAborted(signal)]);
       if (signal.aborted) return;
       sets.start();
       try {
-        await half.lead(signal);
+        await task.lead(signal);
       } finally {
         sets.stop();
       }

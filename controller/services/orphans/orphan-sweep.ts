@@ -13,7 +13,7 @@ import type { Leadership } from '../../kube/leadership.ts';
 import type { BudgetKeeper } from '../../model/budget-keeper.ts';
 import type { ServiceView } from '../../model/service-view.ts';
 import { firstRead } from '../../runtime/first-read.ts';
-import type { Half } from '../../runtime/half.ts';
+import type { LeaderTask } from '../../runtime/leader-task.ts';
 import type { ClusterIdentity } from '../desired.ts';
 import type { ServingCloud } from '../wants.ts';
 import { liveServiceUids } from './live-services.ts';
@@ -65,7 +65,7 @@ export interface Orphan {
   readonly firstSeenMs: number | undefined;
 }
 
-export interface OrphanSweep extends Half {
+export interface OrphanSweep extends LeaderTask {
   /** One sweep of one cloud. Throws a KubeError. */
   sweep(cloud: ServingCloud, cluster: ClusterIdentity, signal: AbortSignal): Promise<void>;
   /** As of the last sweeps. */

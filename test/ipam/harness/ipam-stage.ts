@@ -4,14 +4,14 @@ import { createMetricRegistry } from '../../../common/process/metrics.ts';
 import { seededRandom } from '../../../common/process/random.ts';
 import { advanceDuring } from '../../../common/testing/fake-clock.ts';
 import { metricValue } from '../../../common/testing/metric-value.ts';
-import { createIpamHalf } from '../../../controller/ipam/ipam-half.ts';
 import { parseIpamOptions } from '../../../controller/ipam/ipam-options.ts';
+import { createIpamTask } from '../../../controller/ipam/ipam-task.ts';
 import { ipamMetrics } from '../../../controller/ipam/metrics.ts';
 import type { KubeCall } from '../../../controller/kube/api.ts';
 import { mutationGate } from '../../../controller/kube/fence.ts';
 import { createWorld, type Replica, type World } from '../../nodes/harness/world.ts';
 
-/** A replica with the node IPAM half. */
+/** A replica with the node IPAM task. */
 export interface IpamReplica {
   readonly base: Replica;
   start(): Promise<void>;
@@ -55,7 +55,7 @@ function replicaIn(world: World, clusterCidr: string, services: string): IpamRep
       (self.fault ? self.fault(call, () => base.kube.call(call)) : base.kube.call(call)) as Promise<T>,
     watch: base.kube.watch,
   };
-  const half = createIpamHalf(
+  const task = createIpamTask(
     {
       api: mutationGate(api, { allowed: () => (base.paused ? 'paused' : true) }),
       clock: world.clock,
@@ -83,7 +83,7 @@ function replicaIn(world: World, clusterCidr: string, services: string): IpamRep
     fault: undefined,
     async start() {
       const stop = new AbortController();
-      term = { stop, done: half.lead(stop.signal) };
+      term = { stop, done: task.lead(stop.signal) };
       base.nodes.start();
       await world.clock.advance(0);
     },

@@ -17,7 +17,7 @@ import { parseSelector } from '../../../controller/model/selector.ts';
 import { createLookups } from '../../../controller/nodes/lookups.ts';
 import { nodeMetrics } from '../../../controller/nodes/metrics.ts';
 import type { NodeContext } from '../../../controller/nodes/node-context.ts';
-import { createNodeHalf, type NodeHalf, type NodeHalfOptions } from '../../../controller/nodes/node-half.ts';
+import { createNodeTask, type NodeTask, type NodeTaskOptions } from '../../../controller/nodes/node-task.ts';
 import type { Judgement } from '../../../controller/reports/attestation/attestor.ts';
 import { createReportStore, type ReportStore } from '../../../controller/reports/store.ts';
 import { createSimulatedCloud, type SimulatedCloud } from '../../kit/cloud/cloud.ts';
@@ -52,7 +52,7 @@ export interface WorldOptions {
   readonly budget?: string;
   /** Default 50%/10m. */
   readonly announcedBudget?: string;
-  readonly half?: Partial<NodeHalfOptions>;
+  readonly task?: Partial<NodeTaskOptions>;
   readonly geography?: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
   readonly logLevel?: 'debug';
   /** Default: no routes. */
@@ -65,10 +65,10 @@ export interface EmittedEvent extends KubeEvent {
 
 /** One controller process, as far as Nodes go. */
 export interface Replica {
-  /** What its node half works with. */
+  /** What its node task works with. */
   readonly context: NodeContext;
   readonly kube: InProcessKube;
-  readonly half: NodeHalf;
+  readonly task: NodeTask;
   readonly nodes: ListWatch<NodeView>;
   readonly reports: ReportStore;
   readonly events: EmittedEvent[];
@@ -243,7 +243,7 @@ export function createWorld(options: WorldOptions = {}): World {
       pausedNode: (name: string) => self.pausedNodes.has(name),
       routesRun: options.routesRun,
     };
-    const half = createNodeHalf(context, {
+    const task = createNodeTask(context, {
       budget: createBudgetKeeper(mustBudget(options.budget ?? '10%/10m'), leadership, clock, {
         announced: mustBudget(options.announcedBudget ?? '50%/10m'),
       }),
@@ -253,12 +253,12 @@ export function createWorld(options: WorldOptions = {}): World {
       outOfServiceTaint: false,
       interruptionTaint: false,
       loops: { node: true, lifecycle: true },
-      ...options.half,
+      ...options.task,
     });
     const self: Replica = {
       context,
       kube,
-      half,
+      task,
       nodes,
       reports,
       events,
@@ -269,7 +269,7 @@ export function createWorld(options: WorldOptions = {}): World {
       async start() {
         nodes.start();
         const stop = new AbortController();
-        leading = { stop, done: half.lead(stop.signal) };
+        leading = { stop, done: task.lead(stop.signal) };
         await clock.advance(0);
       },
       async stopLeading() {

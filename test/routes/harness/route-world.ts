@@ -20,7 +20,7 @@ import type { RouteBounds } from '../../../controller/model/route-bounds.ts';
 import { createLookups } from '../../../controller/nodes/lookups.ts';
 import { routeMetrics } from '../../../controller/routes/metrics.ts';
 import type { RouteContext } from '../../../controller/routes/route-context.ts';
-import { createRouteHalf, type RouteHalf } from '../../../controller/routes/route-half.ts';
+import { createRouteTask, type RouteTask } from '../../../controller/routes/route-task.ts';
 import { createPermit } from '../../../controller/runtime/permit.ts';
 import { inProcessHttp } from '../../kit/cloud/in-process.ts';
 import type { SimulatedInstance } from '../../kit/cloud/instance.ts';
@@ -48,15 +48,15 @@ export interface RouteWorldOptions extends WorldOptions, BoundsOptions {
   readonly enabled?: boolean;
   readonly concurrentRoutes?: number;
   readonly dryRun?: boolean;
-  /** Runs the node half too; otherwise Nodes are registered as an initialised cluster has them. */
-  readonly nodeHalf?: boolean;
+  /** Runs the node task too; otherwise Nodes are registered as an initialised cluster has them. */
+  readonly nodeTask?: boolean;
   /** Wraps the cloud's routes, to make them like another cloud's. */
   readonly like?: (routes: Routes) => Routes;
 }
 
 export interface RouteReplica {
   readonly base: Replica;
-  readonly half: RouteHalf;
+  readonly task: RouteTask;
   readonly logged: string[];
   start(): Promise<void>;
   stopLeading(): Promise<void>;
@@ -125,12 +125,12 @@ export const place = 'demo/sim-1';
 export const clusterUid = 'cluster-uid';
 
 export function createRouteWorld(options: RouteWorldOptions = {}): RouteWorld {
-  const { like = (routes) => routes, nodeHalf = false, ...rest } = options;
-  let leading: RouteHalf | undefined;
+  const { like = (routes) => routes, nodeTask = false, ...rest } = options;
+  let leading: RouteTask | undefined;
   const world = createWorld({
     ...rest,
-    half: { ...rest.half, ...(nodeHalf ? {} : { loops: { node: false, lifecycle: false } }) },
-    ...(nodeHalf ? { routesRun: (scope, node) => leading?.routesRun(scope, node) ?? false } : {}),
+    task: { ...rest.task, ...(nodeTask ? {} : { loops: { node: false, lifecycle: false } }) },
+    ...(nodeTask ? { routesRun: (scope, node) => leading?.routesRun(scope, node) ?? false } : {}),
   });
   const { clock, cluster, cloud, lease, trace } = world;
   shipObject(world.core, shippedObjects.routeRecords);
@@ -212,7 +212,7 @@ export function createRouteWorld(options: RouteWorldOptions = {}): RouteWorld {
         createPermit({ fence: leadership, paused: () => base.paused || paused(), dryRun: options.dryRun ?? false }),
       clusterUid: async () => clusterUid,
     };
-    const half = createRouteHalf(context, {
+    const task = createRouteTask(context, {
       bounds: boundsOf({ ...options, ...flags }),
       enabled: options.enabled ?? true,
       auditMs: 300_000,
@@ -222,7 +222,7 @@ export function createRouteWorld(options: RouteWorldOptions = {}): RouteWorld {
     let term: { readonly stop: AbortController; readonly done: Promise<void> } | undefined;
     const self: RouteReplica = {
       base,
-      half,
+      task,
       logged,
       fenced: false,
       crashAt: undefined,
@@ -231,9 +231,9 @@ export function createRouteWorld(options: RouteWorldOptions = {}): RouteWorld {
       },
       changes: () => changes,
       async start() {
-        leading = half;
+        leading = task;
         const stop = new AbortController();
-        term = { stop, done: half.lead(stop.signal) };
+        term = { stop, done: task.lead(stop.signal) };
         await base.start();
       },
       async stopLeading() {

@@ -22,10 +22,10 @@ import { serviceMetrics } from '../../../controller/services/metrics.ts';
 import { strictPolicy } from '../../../controller/services/operator-policy.ts';
 import { readsAnnotation } from '../../../controller/services/service-context.ts';
 import {
-  createServiceHalf,
-  type ServiceHalf,
-  type ServiceHalfOptions,
-} from '../../../controller/services/service-half.ts';
+  createServiceTask,
+  type ServiceTask,
+  type ServiceTaskOptions,
+} from '../../../controller/services/service-task.ts';
 import { createSight } from '../../../controller/services/sight.ts';
 import { servingClouds } from '../../../controller/services/wants.ts';
 import { createSimulatedCloud, type SimulatedCloud } from '../../kit/cloud/cloud.ts';
@@ -42,7 +42,7 @@ export interface WorldOptions {
   readonly seed?: number;
   /** Regions that are configured. Default: sim-1. */
   readonly regions?: readonly string[];
-  readonly half?: Partial<ServiceHalfOptions>;
+  readonly task?: Partial<ServiceTaskOptions>;
   readonly provisioningMs?: number;
   readonly deletingMs?: number;
   /** The embedded API is single stack: every Service is shown with these families instead. */
@@ -57,13 +57,13 @@ export interface EmittedEvent extends KubeEvent {
 export interface ReplicaOptions {
   readonly death?: Death;
   readonly dryRun?: boolean;
-  readonly half?: Partial<ServiceHalfOptions>;
+  readonly task?: Partial<ServiceTaskOptions>;
 }
 
 /** One controller process, as far as Services go. */
 export interface Replica {
   readonly kube: InProcessKube;
-  readonly half: ServiceHalf;
+  readonly task: ServiceTask;
   readonly events: EmittedEvent[];
   readonly registry: MetricRegistry;
   readonly life: Life;
@@ -148,7 +148,7 @@ export function createWorld(options: WorldOptions = {}): World {
     return { name: 'simulated', scope: api.scope, accepts: (id) => api.accepts(id), selector: undefined, api };
   }
 
-  function replica({ death, dryRun = false, half: changes }: ReplicaOptions = {}): Replica {
+  function replica({ death, dryRun = false, task: changes }: ReplicaOptions = {}): Replica {
     const life = createLife(death);
     const kube = inProcessKube(core, clock);
     const api = life.kube(options.families === undefined ? kube : withFamilies(kube, options.families));
@@ -189,7 +189,7 @@ export function createWorld(options: WorldOptions = {}): World {
       liveNodes: async () => nodes.values(),
       paused: () => self.paused,
     });
-    const half = createServiceHalf(
+    const task = createServiceTask(
       {
         api: loopApi(fencedApi(api, fence), () => self.paused, dryRun, log),
         fence,
@@ -216,15 +216,15 @@ export function createWorld(options: WorldOptions = {}): World {
         policy: { ...strictPolicy, retain: [{ to: 'all' }] },
         concurrentServiceSyncs: 32,
         auditMs: 600_000,
-        ...options.half,
+        ...options.task,
         ...changes,
       },
     );
-    const led = withMembers(half, sets, nodes);
+    const led = withMembers(task, sets, nodes);
     let leading: { readonly stop: AbortController; readonly done: Promise<void> } | undefined;
     const self: Replica = {
       kube,
-      half,
+      task,
       events,
       registry,
       life,

@@ -230,7 +230,7 @@ export const nodeMutants: readonly Mutant[] = [
   },
   {
     name: 'report of an earlier term believed',
-    edits: [['controller/nodes/node-half.ts', '      reports.outdate();', 'void reports;']],
+    edits: [['controller/nodes/node-task.ts', '      reports.outdate();', 'void reports;']],
   },
   {
     name: 'contradicted identity written',
@@ -274,7 +274,7 @@ export const nodeMutants: readonly Mutant[] = [
     name: 'decisions from an unsynced cache',
     edits: [
       [
-        'controller/nodes/node-half.ts',
+        'controller/nodes/node-task.ts',
         'await Promise.race([nodes.whenSynced(), untilAborted(signal)]);',
         'await Promise.resolve();',
       ],

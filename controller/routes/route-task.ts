@@ -6,7 +6,7 @@ import { rememberingParser } from '../model/cidr.ts';
 import { conditionOf, isPaused, isUninitialized, type NodeView } from '../model/node-view.ts';
 import type { RouteBounds } from '../model/route-bounds.ts';
 import { sameAddresses } from '../nodes/addresses.ts';
-import type { Half } from '../runtime/half.ts';
+import type { LeaderTask } from '../runtime/leader-task.ts';
 import { createReconciler, type QueueMetrics, type Reconciler } from '../runtime/reconciler.ts';
 import { createClaimOrder } from './claim-order.ts';
 import { createNodeConditions, type NodeConditions } from './node-conditions.ts';
@@ -14,7 +14,7 @@ import { type RouteContext, routedBy } from './route-context.ts';
 import { createRouteRecords } from './route-records.ts';
 import { createScopeRoutes, type ScopeRoutes } from './scope-routes.ts';
 
-export interface RouteHalfOptions {
+export interface RouteTaskOptions {
   readonly bounds: RouteBounds;
   /** `--configure-cloud-routes`. */
   readonly enabled: boolean;
@@ -26,8 +26,8 @@ export interface RouteHalfOptions {
   readonly queueMetrics?: QueueMetrics | undefined;
 }
 
-export interface RouteHalf extends Half {
-  /** For the node half: whether pod routes are kept for this Node, whose instance is in this scope. */
+export interface RouteTask extends LeaderTask {
+  /** For the node task: whether pod routes are kept for this Node, whose instance is in this scope. */
   routesRun(scope: string, node: NodeView): boolean;
   /** From the lifecycle of Nodes: it is about to delete this one on evidence, so that its routes need no budget. */
   noteDeletion(node: NodeView): void;
@@ -49,7 +49,7 @@ const conditionWrites = 16;
 const noRange = '--cluster-cidr is empty; give it, or --configure-cloud-routes=false';
 
 /** Keeps the routes to the pods of every Node in the route tables of the clouds, and says on the Nodes where they stand. */
-export function createRouteHalf(context: RouteContext, options: RouteHalfOptions): RouteHalf {
+export function createRouteTask(context: RouteContext, options: RouteTaskOptions): RouteTask {
   const { clock, random, log, nodes, resolver } = context;
   const auditMs = Math.max(options.auditMs, shortestAuditMs);
   const parse = rememberingParser();

@@ -10,14 +10,14 @@ import { createReportMetrics } from '../metrics.ts';
 import { createReportServer, type ReportServer, type ReportServerOptions } from '../server.ts';
 import { createReportStore, type ReportStore } from '../store.ts';
 import { exampleReport } from './example-report.ts';
+import { type FakeTokenReviewer, fakeTokenReviewer } from './fake-token-reviewer.ts';
 import { ask, type TestAnswer, type TestRequest } from './https-client.ts';
-import { type TokenOffice, tokenOffice } from './token-office.ts';
 
 /** A report server on a socket, for one test: it knows the Node `a`. */
-export interface ReportServerStand {
+export interface ReportServerHarness {
   readonly server: ReportServer;
   readonly clock: FakeClock;
-  readonly office: TokenOffice;
+  readonly reviewer: FakeTokenReviewer;
   readonly store: ReportStore;
   readonly registry: MetricRegistry;
   /** Of its log. */
@@ -59,7 +59,7 @@ export async function issuePair(): Promise<{
 }
 
 /** Called where the suite is described; the answer starts a server that is closed after the test. */
-export function reportServerStand(): (changes?: Partial<ReportServerOptions>) => Promise<ReportServerStand> {
+export function reportServerHarness(): (changes?: Partial<ReportServerOptions>) => Promise<ReportServerHarness> {
   let authority: Authority;
   let credentials: ServingCredentials;
   const servers: ReportServer[] = [];
@@ -73,11 +73,11 @@ export function reportServerStand(): (changes?: Partial<ReportServerOptions>) =>
 
   return async (changes = {}) => {
     const clock = fakeClock();
-    const office = tokenOffice(clock);
-    office.putNode('a');
+    const reviewer = fakeTokenReviewer(clock);
+    reviewer.putNode('a');
     const store = createReportStore(clock);
     const lines: string[] = [];
-    const leadership: ReportServerStand['leadership'] = { leading: true, url: 'https://10.0.0.1:10270' };
+    const leadership: ReportServerHarness['leadership'] = { leading: true, url: 'https://10.0.0.1:10270' };
     const registry = createMetricRegistry();
     const metrics = createReportMetrics(registry);
     const server = await createReportServer({
@@ -86,11 +86,11 @@ export function reportServerStand(): (changes?: Partial<ReportServerOptions>) =>
       metrics,
       credentials,
       identity: createIdentity({
-        api: office.api,
+        api: reviewer.api,
         clock,
         audience: 'mooring',
         serviceAccount: { namespace: 'kube-system', name: 'mooring-agent' },
-        liveNodeUid: (name) => office.nodeUid(name),
+        liveNodeUid: (name) => reviewer.nodeUid(name),
         onReview: metrics.review,
       }),
       store,
@@ -115,7 +115,7 @@ export function reportServerStand(): (changes?: Partial<ReportServerOptions>) =>
     return {
       server,
       clock,
-      office,
+      reviewer,
       store,
       registry,
       lines,

@@ -21,7 +21,7 @@ interface Issued {
 }
 
 /** The part of an API server that issues and reviews bound ServiceAccount tokens, as observed on a real one. For tests. */
-export interface TokenOffice {
+export interface FakeTokenReviewer {
   readonly api: KubeApi;
   /** Creates a Node, or creates it again with another uid. @returns the uid */
   putNode(name: string): string;
@@ -42,7 +42,7 @@ export interface TokenOffice {
   readonly mostAtOnce: number;
 }
 
-export function tokenOffice(clock: Clock): TokenOffice {
+export function fakeTokenReviewer(clock: Clock): FakeTokenReviewer {
   const nodes = new Map<string, string>();
   const issued = new Map<string, Issued>();
   const livePods = new Set<string>();
@@ -79,7 +79,7 @@ export function tokenOffice(clock: Clock): TokenOffice {
     };
   }
 
-  const office: TokenOffice = {
+  const office: FakeTokenReviewer = {
     outage: undefined,
     audienceUnaware: false,
     hold: Promise.resolve(),

@@ -1,5 +1,5 @@
 /** One part of what a leader does: nodes, services, routes, pod ranges. Halves never call each other; they meet in the objects of Kubernetes and the cloud. */
-export interface Half {
+export interface LeaderTask {
   /** Leads until the signal aborts; resolves when everything under way has ended. Throws when it cannot begin. May be called again after that. */
   lead(signal: AbortSignal): Promise<void>;
   /** Monotonic time of each loop's last progress, by name; empty while not leading. A failed attempt is progress. */
@@ -7,7 +7,7 @@ export interface Half {
 }
 
 /** All of them as one: when one fails, the others are ended before the failure is thrown. */
-export function together(halves: readonly Half[]): Half {
+export function together(tasks: readonly LeaderTask[]): LeaderTask {
   return {
     async lead(signal) {
       const ending = new AbortController();
@@ -15,8 +15,8 @@ export function together(halves: readonly Half[]): Half {
       signal.addEventListener('abort', end, { once: true });
       if (signal.aborted) end();
       try {
-        const terms = halves.map((half) =>
-          half.lead(ending.signal).catch((error: unknown) => {
+        const terms = tasks.map((task) =>
+          task.lead(ending.signal).catch((error: unknown) => {
             end();
             throw error;
           }),
@@ -27,6 +27,6 @@ export function together(halves: readonly Half[]): Half {
         signal.removeEventListener('abort', end);
       }
     },
-    progress: () => new Map(halves.flatMap((half) => [...half.progress()])),
+    progress: () => new Map(tasks.flatMap((task) => [...task.progress()])),
   };
 }

@@ -5,7 +5,7 @@ import { restOrAbort, untilAborted } from '../../common/process/until.ts';
 import type { InformerEvent } from '../kube/informer.ts';
 import type { ServiceView } from '../model/service-view.ts';
 import { firstRead } from '../runtime/first-read.ts';
-import type { Half } from '../runtime/half.ts';
+import type { LeaderTask } from '../runtime/leader-task.ts';
 import { createReconciler, type QueueMetrics, type Reconciler } from '../runtime/reconciler.ts';
 import { needsReconcile } from './change.ts';
 import { adoptableOf, type ClusterIdentity } from './desired.ts';
@@ -15,7 +15,7 @@ import type { ServiceContext } from './service-context.ts';
 import { createServiceReconciler, type ServiceReconciler, serviceBackoff } from './service-reconciler.ts';
 import { demandOf, type ServingCloud } from './wants.ts';
 
-export interface ServiceHalfOptions {
+export interface ServiceTaskOptions {
   /** Reads what proves that a cloud's resource is this cluster's; asked at the start of each term. Throws a KubeError. */
   clusterUid(): Promise<string>;
   /** `--cluster-name`. */
@@ -34,7 +34,7 @@ export interface ServiceHalfOptions {
 }
 
 /** The service half of the controller: load balancers, from the first Service that wants one to the last that is gone. */
-export interface ServiceHalf extends Half {
+export interface ServiceTask extends LeaderTask {
   /** What was read of the clouds; undefined while not leading. For the sweep of orphans. */
   observations(): Observations | undefined;
 }
@@ -51,7 +51,7 @@ interface Term {
 
 const auditRetry = { firstMs: 2000, maxMs: 60_000 };
 
-export function createServiceHalf(context: ServiceContext, options: ServiceHalfOptions): ServiceHalf {
+export function createServiceTask(context: ServiceContext, options: ServiceTaskOptions): ServiceTask {
   const { clock, random, log, services, clouds, members, metrics } = context;
   const { adopts = false } = options;
   let term: Term | undefined;

@@ -11,7 +11,7 @@ import { answerJson, type SeenRequest, startTestServer, type TestServer } from '
 type Handler = Parameters<typeof startTestServer>[0];
 
 /** A server for the tests of one suite and clients of it, all closed after them. */
-export interface ClientStand {
+export interface ClientHarness {
   readonly ca: TestCa;
   readonly server: TestServer;
   /** How the server answers from now on. */
@@ -22,7 +22,7 @@ export interface ClientStand {
 }
 
 /** Called where the suite is described. */
-export function clientStand(): ClientStand {
+export function clientHarness(): ClientHarness {
   let ca: TestCa;
   let server: TestServer;
   const closers: (() => void)[] = [];
@@ -36,7 +36,7 @@ export function clientStand(): ClientStand {
     await server.close();
   });
 
-  const stand: ClientStand = {
+  const stand: ClientHarness = {
     get ca() {
       return ca;
     },

@@ -25,7 +25,7 @@ export function summary(lookup: Lookup): string {
 }
 
 /** A fake EC2 for the tests of one `describe`, empty at the start of each. */
-export function lookupStand() {
+export function lookupHarness() {
   let ec2: FakeEc2;
   let calls: CloudCall[] = [];
   const opened: OpenedCloud[] = [];

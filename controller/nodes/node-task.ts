@@ -7,7 +7,7 @@ import type { Informer, InformerEvent } from '../kube/informer.ts';
 import type { BudgetKeeper } from '../model/budget-keeper.ts';
 import { conditionOf, isUninitialized, type NodeView } from '../model/node-view.ts';
 import type { ReportArrival } from '../reports/store.ts';
-import type { Half } from '../runtime/half.ts';
+import type { LeaderTask } from '../runtime/leader-task.ts';
 import { createReconciler, type QueueMetrics, type Reconciler } from '../runtime/reconciler.ts';
 import { createSemaphore } from '../runtime/semaphore.ts';
 import { createInterruptions } from './interruptions.ts';
@@ -16,7 +16,7 @@ import { type NodeContext, reportOf } from './node-context.ts';
 import { createNodeReconciler, type NodeReconciler } from './node-reconciler.ts';
 import { refreshInstances } from './refresh.ts';
 
-export interface NodeHalfOptions {
+export interface NodeTaskOptions {
   readonly budget: BudgetKeeper;
   /** `--concurrent-node-syncs`: Nodes written at once. */
   readonly concurrentNodeSyncs: number;
@@ -35,7 +35,7 @@ export interface NodeHalfOptions {
 }
 
 /** The node half of the controller: everything about Nodes that one leader does. */
-export interface NodeHalf extends Half {
+export interface NodeTask extends LeaderTask {
   /** Where a node stands, for the answer to its agent. Works on every replica. */
   status(nodeName: string): { readonly initialized: boolean; readonly reasons: readonly ReportReason[] } | undefined;
 }
@@ -50,7 +50,7 @@ interface Term {
 /** Waiting for a lookup holds a place in the queue, and lookups are batched: so the queue takes many at once, and writes are bounded apart. */
 const nodesUnderWay = 4096;
 
-export function createNodeHalf(context: NodeContext, options: NodeHalfOptions): NodeHalf {
+export function createNodeTask(context: NodeContext, options: NodeTaskOptions): NodeTask {
   const { clock, log, nodes, reports } = context;
   let term: Term | undefined;
 

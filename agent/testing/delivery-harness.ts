@@ -17,7 +17,7 @@ const serverName = 'mooring-controller.kube-system.svc';
 type Reply = (report: SeenReport) => ControllerReply | 'hang';
 
 /** Controllers on real sockets, all of one authority, and deliverers that know them. */
-export async function deliveryStand() {
+export async function deliveryHarness() {
   const ca = await testCa();
   const certificate = await ca.issue({ dnsNames: [serverName] });
 

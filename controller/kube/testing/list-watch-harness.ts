@@ -13,7 +13,7 @@ export interface Trimmed {
 }
 
 /** A list-watch on a fake clock, and all that it says. */
-export interface Stand {
+export interface Harness {
   readonly clock: FakeClock;
   readonly nodes: MemoryCollection;
   readonly informer: ListWatch<Trimmed>;
@@ -24,7 +24,10 @@ export interface Stand {
   readonly counted: string[];
 }
 
-export function listWatchStand(options: Partial<ListWatchOptions<Trimmed>> = {}, nodes = memoryCollection()): Stand {
+export function listWatchHarness(
+  options: Partial<ListWatchOptions<Trimmed>> = {},
+  nodes = memoryCollection(),
+): Harness {
   const clock = fakeClock();
   const lines: string[] = [];
   const counted: string[] = [];

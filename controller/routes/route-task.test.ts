@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { annotations, conditions } from '../../common/well-known.ts';
 import type { NodeView } from '../model/node-view.ts';
 import { exampleNode, uninitializedTaint } from '../model/testing/example-node.ts';
-import { concernsRoutes } from './route-half.ts';
+import { concernsRoutes } from './route-task.ts';
 
 const addresses = [{ type: 'InternalIP', address: '10.0.0.1' }];
 const node = exampleNode({ podCIDRs: ['10.244.0.0/24'], providerID: 'simulated://sim-1/i-1', addresses });

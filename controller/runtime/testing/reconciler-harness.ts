@@ -4,21 +4,21 @@ import { type FakeClock, fakeClock } from '../../../common/testing/fake-clock.ts
 import { createReconciler, type Reconciler, type ReconcilerOptions } from '../reconciler.ts';
 
 /** A reconciler on a fake clock that has yet to start. */
-export interface ReconcilerStand {
+export interface ReconcilerHarness {
   readonly clock: FakeClock;
   readonly reconciler: Reconciler;
   /** Keys in the order in which they were begun. */
   readonly begun: string[];
 }
 
-export function reconcilerStand(
+export function reconcilerHarness(
   reconcile: (
     key: string,
     clock: FakeClock,
     signal: AbortSignal,
   ) => ReturnType<ReconcilerOptions['reconcile']> = async () => {},
   options: Partial<ReconcilerOptions> = {},
-): ReconcilerStand {
+): ReconcilerHarness {
   const clock = fakeClock();
   const begun: string[] = [];
   const reconciler = createReconciler({

@@ -10,7 +10,7 @@ import type { Informer, InformerEvent } from '../kube/informer.ts';
 import type { ConfiguredCloud } from '../model/configured-cloud.ts';
 import { eachLiveNode } from '../model/live-nodes.ts';
 import { isPaused, isUninitialized, type NodeView } from '../model/node-view.ts';
-import type { Half } from '../runtime/half.ts';
+import type { LeaderTask } from '../runtime/leader-task.ts';
 import { createReconciler, type QueueMetrics, type Reconciler } from '../runtime/reconciler.ts';
 import type { IpamOptions } from './ipam-options.ts';
 import type { ipamMetrics } from './metrics.ts';
@@ -31,7 +31,7 @@ export interface IpamContext {
   paused(): boolean;
 }
 
-export interface IpamHalfOptions extends IpamOptions {
+export interface IpamTaskOptions extends IpamOptions {
   /** Nodes written at once. Default 30, as upstream. */
   readonly concurrentNodes?: number;
   readonly queueMetrics?: QueueMetrics | undefined;
@@ -46,7 +46,7 @@ interface Term {
 const auditMs = 300_000;
 
 /** Gives every owned Node a part of the cluster's pod ranges, and takes it back when the Node is gone. */
-export function createIpamHalf(context: IpamContext, options: IpamHalfOptions): Half {
+export function createIpamTask(context: IpamContext, options: IpamTaskOptions): LeaderTask {
   const { api, clock, random, log, nodes } = context;
   let term: Term | undefined;
 
