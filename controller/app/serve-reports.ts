@@ -14,9 +14,9 @@ import { createIdentity } from '../reports/identity.ts';
 import { createLiveNodeUid } from '../reports/live-node-uid.ts';
 import { createReportMetrics } from '../reports/metrics.ts';
 import { createReportServer, type ReportServer } from '../reports/server.ts';
-import type { ServingCredentials } from './serving/credentials.ts';
-import type { ListenAddress } from './serving/listen-address.ts';
-import type { TlsPolicy } from './serving/tls-policy.ts';
+import type { ServingCredentials } from '../runtime/serving/credentials.ts';
+import type { ListenAddress } from '../runtime/serving/listen-address.ts';
+import type { TlsPolicy } from '../runtime/serving/tls-policy.ts';
 
 export interface ServeReportsOptions {
   readonly address: ListenAddress;

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { systemClock } from '../../common/process/clock.ts';
 import { runProgram } from '../../common/process/program.ts';
-import { controllerProgram } from '../app/program.ts';
+import { controllerProgram } from './program.ts';
 
 describe('a command that changes nothing', () => {
   let folder = '';

@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { ConnectionLimits } from '../app/serving/connection-limits.ts';
+import type { ConnectionLimits } from '../runtime/serving/connection-limits.ts';
 import { type RefusalCode, refusals } from './refusal.ts';
 
 /** What keeps slow or greedy peers from holding the report API. Times in milliseconds. */

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../common/process/clock.ts';
-import { createGate } from '../app/serving/gate.ts';
-import { reviewToken, soleExtra, type TokenReview } from '../app/serving/token-review.ts';
 import { isKubeError, type KubeApi } from '../kube/api.ts';
+import { createGate } from '../runtime/serving/gate.ts';
+import { reviewToken, soleExtra, type TokenReview } from '../runtime/serving/token-review.ts';
 import { type RefusalCode, ReportRefusal } from './refusal.ts';
 import type { Sender } from './store.ts';
 

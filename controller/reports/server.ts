@@ -5,11 +5,11 @@ import fastify, { type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Clock } from '../../common/process/clock.ts';
 import { errorFields, type Log } from '../../common/process/log.ts';
 import { maxReportBytes, type ReportAnswer, type ReportReason, reportPath } from '../../common/report.ts';
-import { limitConnections } from '../app/serving/connection-limits.ts';
-import type { ServingCredentials } from '../app/serving/credentials.ts';
-import { type ListenAddress, listenOn, stopListening } from '../app/serving/listen-address.ts';
-import { defaultTlsPolicy, type TlsPolicy } from '../app/serving/tls-policy.ts';
 import type { Leadership } from '../kube/leadership.ts';
+import { limitConnections } from '../runtime/serving/connection-limits.ts';
+import type { ServingCredentials } from '../runtime/serving/credentials.ts';
+import { type ListenAddress, listenOn, stopListening } from '../runtime/serving/listen-address.ts';
+import { defaultTlsPolicy, type TlsPolicy } from '../runtime/serving/tls-policy.ts';
 import type { Attestor } from './attestation/attestor.ts';
 import {
   answerRefusal,

@@ -7,7 +7,6 @@ import { type Clock, systemClock } from '../../common/process/clock.ts';
 import { createLog, silentLog } from '../../common/process/log.ts';
 import { createMetricRegistry } from '../../common/process/metrics.ts';
 import { names } from '../../common/well-known.ts';
-import { createSecureServer } from '../../controller/app/serving/secure-server.ts';
 import { isNotFound, type KubeObject } from '../../controller/kube/api.ts';
 import { createKubeClient } from '../../controller/kube/client.ts';
 import { fixedConnection } from '../../controller/kube/connection.ts';
@@ -15,6 +14,7 @@ import { createIdentity } from '../../controller/reports/identity.ts';
 import { createReportMetrics } from '../../controller/reports/metrics.ts';
 import { createReportServer, type ReportLimits } from '../../controller/reports/server.ts';
 import { createReportStore, type ReportStore } from '../../controller/reports/store.ts';
+import { createSecureServer } from '../../controller/runtime/serving/secure-server.ts';
 import type { Door } from './cases.ts';
 import type { FromTarget, TargetConfig, ToTarget } from './target.ts';
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, readlink } from 'node:fs/promises';
-import type { ServingCredentials } from '../../controller/app/serving/credentials.ts';
+import type { ServingCredentials } from '../../controller/runtime/serving/credentials.ts';
 import type { Door } from './cases.ts';
 
 export interface TargetConfig {

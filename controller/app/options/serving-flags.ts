@@ -1,6 +1,6 @@
 import { defineFlags, type FlagValues } from '../../../common/process/flags.ts';
-import type { AccessTimes } from '../serving/access.ts';
-import { cipherSuites, curveNames, type TlsPolicy, tlsPolicy, tlsVersions } from '../serving/tls-policy.ts';
+import type { AccessTimes } from '../../runtime/serving/access.ts';
+import { cipherSuites, curveNames, type TlsPolicy, tlsPolicy, tlsVersions } from '../../runtime/serving/tls-policy.ts';
 
 const mostKeptMs = 600_000;
 

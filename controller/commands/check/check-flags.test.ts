@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { systemClock } from '../../../common/process/clock.ts';
 import { runProgram } from '../../../common/process/program.ts';
-import { controllerProgram } from '../../app/program.ts';
+import { controllerProgram } from '../program.ts';
 
 const { signal } = new AbortController();
 const program = controllerProgram({ clock: systemClock(), random: Math.random, signal, ask: async () => undefined });

@@ -1,5 +1,5 @@
 import { randomBytes, webcrypto } from 'node:crypto';
-import type { ServingCredentials } from '../../app/serving/credentials.ts';
+import type { ServingCredentials } from '../../runtime/serving/credentials.ts';
 
 /** A certificate authority: PEM of its certificate and, where it may still issue, of its key (PKCS #8). */
 export interface Authority {

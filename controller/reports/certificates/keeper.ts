@@ -1,10 +1,10 @@
 import type { Clock } from '../../../common/process/clock.ts';
 import { errorFields, type Log } from '../../../common/process/log.ts';
 import { names } from '../../../common/well-known.ts';
-import type { ServingCredentials } from '../../app/serving/credentials.ts';
 import { isConflict, type KubeApi } from '../../kube/api.ts';
 import type { Leadership } from '../../kube/leadership.ts';
 import { type ShippedObjects, shippedObjects } from '../../kube/shipped-objects.ts';
+import type { ServingCredentials } from '../../runtime/serving/credentials.ts';
 import { issueAuthority, issueServing } from './ca.ts';
 import { publish, readPublished } from './config-map.ts';
 import { periodic } from './periodic.ts';

@@ -1,10 +1,10 @@
 import { errorFields } from '../../../common/process/log.ts';
+import { shippedObjects } from '../../kube/shipped-objects.ts';
 import {
   type CredentialFiles,
   type WatchedCredentials,
   watchCredentialFiles,
-} from '../../app/serving/credential-files.ts';
-import { shippedObjects } from '../../kube/shipped-objects.ts';
+} from '../../runtime/serving/credential-files.ts';
 import { publish, readPublished } from './config-map.ts';
 import type { CertificateKeeper, KeeperOptions } from './keeper.ts';
 import { periodic } from './periodic.ts';

@@ -1,4 +1,4 @@
-import type { ServingCredentials } from '../../app/serving/credentials.ts';
+import type { ServingCredentials } from '../../runtime/serving/credentials.ts';
 import type { Authority, Validity } from './ca.ts';
 
 const hour = 3_600_000;

@@ -3,7 +3,7 @@ import { connect, type TLSSocket } from 'node:tls';
 import { createLog } from '../../../common/process/log.ts';
 import { createMetricRegistry, type MetricRegistry } from '../../../common/process/metrics.ts';
 import { type FakeClock, fakeClock } from '../../../common/testing/fake-clock.ts';
-import type { ServingCredentials } from '../../app/serving/credentials.ts';
+import type { ServingCredentials } from '../../runtime/serving/credentials.ts';
 import { type Authority, issueAuthority, issueServing } from '../certificates/ca.ts';
 import { createIdentity } from '../identity.ts';
 import { createReportMetrics } from '../metrics.ts';

@@ -1,11 +1,11 @@
 import type { ProgramDefinition } from '../../common/process/program.ts';
 import { version } from '../../common/version.ts';
-import { checkCommand } from '../commands/check-command.ts';
-import type { ControllerWorld } from '../commands/command.ts';
-import { explainCommand } from '../commands/explain-command.ts';
-import { planCommand } from '../commands/plan-command.ts';
-import { runCommand } from '../commands/run-command.ts';
-import { teardownCommand } from '../commands/teardown-command.ts';
+import { checkCommand } from './check-command.ts';
+import type { ControllerWorld } from './command.ts';
+import { explainCommand } from './explain-command.ts';
+import { planCommand } from './plan-command.ts';
+import { runCommand } from './run-command.ts';
+import { teardownCommand } from './teardown-command.ts';
 
 /** Upstream's controllers have no commands: arguments that begin with a flag mean `run`, so that a manifest can be moved over. */
 export function withCommand(argv: readonly string[]): readonly string[] {
