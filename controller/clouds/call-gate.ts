@@ -4,6 +4,7 @@ import type { Clock } from '../../common/process/clock.ts';
 import type { Random } from '../../common/process/random.ts';
 import { type CallLimits, createTokenBucket } from './token-bucket.ts';
 import { createTurns, type Turns } from './turns.ts';
+import type { Urgency } from './urgency.ts';
 
 export interface CallGateOptions {
   readonly cloud: string;
@@ -18,12 +19,6 @@ export interface CallGateOptions {
   /** Called once for every call that had to pass `limits`, when its turn has come or its wait has ended without. */
   readonly onWait?: ((wait: CallWait) => void) | undefined;
 }
-
-/**
- * Which call goes first where not all may go at once: `change` = removals and changes of load balancers and routes, and what has to be read right before one; `need` =
- * reads that a decision about one object waits for; `refresh` = reads of everything, which lose nothing by waiting.
- */
-export type Urgency = 'change' | 'need' | 'refresh';
 
 /** How long one call waited for its turn, for the metric `mooring_cloud_call_waiting_seconds{cloud,urgency}`. */
 export interface CallWait {

@@ -1,6 +1,6 @@
 import type { Clock, Timer } from '../../common/process/clock.ts';
-import type { Urgency } from './call-gate.ts';
 import type { TokenBucket } from './token-bucket.ts';
+import type { Urgency } from './urgency.ts';
 
 /** Who waits for a token, and whose turn it is. */
 export interface Turns {

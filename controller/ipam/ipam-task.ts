@@ -1,35 +1,16 @@
 import { backoffMs } from '../../common/process/backoff.ts';
-import { type Clock, sleep } from '../../common/process/clock.ts';
-import { errorFields, type Log } from '../../common/process/log.ts';
-import type { MetricsOf } from '../../common/process/metrics.ts';
-import type { Random } from '../../common/process/random.ts';
+import { sleep } from '../../common/process/clock.ts';
+import { errorFields } from '../../common/process/log.ts';
 import { untilAborted } from '../../common/process/until.ts';
-import type { KubeApi } from '../kube/api.ts';
-import type { EventSink } from '../kube/event-sink.ts';
-import type { Informer, InformerEvent } from '../kube/informer.ts';
-import type { ConfiguredCloud } from '../model/configured-cloud.ts';
+import type { InformerEvent } from '../kube/informer.ts';
 import { eachLiveNode } from '../model/live-nodes.ts';
 import { isPaused, isUninitialized, type NodeView } from '../model/node-view.ts';
 import type { LeaderTask } from '../runtime/leader-task.ts';
 import { createReconciler, type QueueMetrics, type Reconciler } from '../runtime/reconciler.ts';
+import type { IpamContext } from './ipam-context.ts';
 import type { IpamOptions } from './ipam-options.ts';
-import type { ipamMetrics } from './metrics.ts';
 import { createNodeRanges, type NodeRanges } from './node-ranges.ts';
 import { createRangeAllocator } from './range-allocator.ts';
-
-export interface IpamContext {
-  /** Fenced, and paused where everything is. */
-  readonly api: KubeApi;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Log;
-  readonly nodes: Informer<NodeView>;
-  readonly configured: readonly ConfiguredCloud[];
-  readonly events: EventSink;
-  readonly metrics: MetricsOf<typeof ipamMetrics>;
-  /** True while everything is paused. */
-  paused(): boolean;
-}
 
 export interface IpamTaskOptions extends IpamOptions {
   /** Nodes written at once. Default 30, as upstream. */

@@ -1,11 +1,12 @@
 import { errorFields } from '../../common/process/log.ts';
 import { isConflict, isKubeError, isNotFound, type KubeObject } from '../kube/api.ts';
+import { nodePath } from '../kube/node-path.ts';
 import type { Cidr } from '../model/cidr.ts';
 import { isPaused, type NodeView } from '../model/node-view.ts';
 import { ownershipOf } from '../model/ownership.ts';
 import { eventTarget } from '../nodes/node-context.ts';
-import { nodePath, readNode } from '../nodes/write-node.ts';
-import type { IpamContext } from './ipam-task.ts';
+import { readNode } from '../nodes/write-node.ts';
+import type { IpamContext } from './ipam-context.ts';
 import type { Owner, RangeAllocator } from './range-allocator.ts';
 import type { IpamEventReason } from './reasons.ts';
 

@@ -2,10 +2,9 @@ import type { Instance } from '../../common/instance.ts';
 import { comparableId } from '../../common/provider-id/comparable-id.ts';
 import { providerIdCodecs } from '../../common/provider-id/registry.ts';
 import { labels } from '../../common/well-known.ts';
-import type { VerifiedInstance } from '../reports/attestation/verdict.ts';
-import type { StoredReport } from '../reports/store.ts';
 import type { ConfiguredCloud } from './configured-cloud.ts';
 import type { NodeView } from './node-view.ts';
+import type { VerifiedInstance } from './verified-instance.ts';
 
 /** Whether `--require-attestation` names this cloud. */
 export function requiresAttestation(cloud: string, configured: readonly ConfiguredCloud[]): boolean {
@@ -50,20 +49,6 @@ export function documentContradictsProviderID(attested: VerifiedInstance, provid
 /** Whether the document names this instance, beyond contradicting nothing. Pure. */
 export function documentNames({ id, incarnation }: VerifiedInstance, instance: Instance): boolean {
   return id !== undefined || (incarnation !== undefined && incarnation === instance.incarnation);
-}
-
-/**
- * Why a Node of a cloud whose evidence is required may not be initialised yet; undefined when it may. A contradiction
- * is told elsewhere. Pure.
- */
-export function missingProof(instance: Instance, stored: StoredReport | undefined): string | undefined {
-  const attested = stored?.attestation?.instance;
-  if (attested !== undefined && (attested.cloud !== instance.cloud || documentNames(attested, instance)))
-    return undefined;
-  if (stored?.refusedEvidence !== undefined) return `the agent's evidence is refused: ${stored.refusedEvidence}`;
-  if (stored === undefined) return 'no agent of this Node has reported, so nothing proves which VM it is';
-  const { error } = stored.report.metadata;
-  return `no signed document of the VM was reported yet${error === undefined ? '' : ` (the agent says: ${error})`}`;
 }
 
 /** Zone and region as they were signed, where a report alone told them. Pure. */

@@ -1,6 +1,5 @@
 import { annotations } from '../../common/well-known.ts';
 import { type InstanceRef, type Lookup, refKey } from '../clouds/cloud.ts';
-import type { Canary } from '../nodes/absence.ts';
 import type { ConfiguredCloud } from './configured-cloud.ts';
 import { type NodeView, readiness } from './node-view.ts';
 import { isScopeIn, parseRecord } from './scope-record.ts';
@@ -71,3 +70,9 @@ export function canaryOf(
   }
   return canary ?? 'none';
 }
+
+/**
+ * Whether other recorded instances of the scope were found in the same pass by the same kind of request. `none` = there is no other
+ * one, or the cloud shows another one in a terminal state.
+ */
+export type Canary = 'found' | 'not-found' | 'none';

@@ -1,3 +1,4 @@
+import type { Canary } from '../model/canaries.ts';
 import type { BudgetKind } from '../model/deletion-budget.ts';
 import type { MissingReason } from './reasons.ts';
 import type { Silence } from './silence.ts';
@@ -5,12 +6,6 @@ import type { Silence } from './silence.ts';
 export const secondAnswerMs = 15_000;
 export const secondAnswerWithoutCanaryMs = 5 * 60_000;
 export const minimumAgeMs = 5 * 60_000;
-
-/**
- * Whether other recorded instances of the scope were found in the same pass by the same kind of request. `none` = there is no other
- * one, or the cloud shows another one in a terminal state.
- */
-export type Canary = 'found' | 'not-found' | 'none';
 
 /** What the credential at work shows of the scope. */
 export interface ScopeSight {

@@ -1,6 +1,6 @@
 import { isConflict, isNotFound, type KubeApi } from '../kube/api.ts';
+import { nodePath } from '../kube/node-path.ts';
 import type { NodeView } from '../model/node-view.ts';
-import { nodePath } from './write-node.ts';
 
 export type DeleteOutcome = 'deleted' | 'already-gone' | 'changed';
 

@@ -3,7 +3,7 @@ import { reportedLabels } from '../../common/report.ts';
 import { annotations, labels as labelKeys } from '../../common/well-known.ts';
 import { type AddressView, isUninitialized, type NodeView } from '../model/node-view.ts';
 import { cloudOfReportScope, parseRecord, printRecord } from '../model/scope-record.ts';
-import type { VerifiedInstance } from '../reports/attestation/verdict.ts';
+import type { VerifiedInstance } from '../model/verified-instance.ts';
 import { parseProvidedNodeIP, preferProvided, withHostnames } from './addresses.ts';
 import type { InitializedReason } from './reasons.ts';
 

@@ -1,5 +1,6 @@
 import { errorFields } from '../../common/process/log.ts';
 import { isConflict, isNotFound, type KubeObject } from '../kube/api.ts';
+import { nodePath } from '../kube/node-path.ts';
 import type { BudgetKeeper } from '../model/budget-keeper.ts';
 import type { BudgetKind } from '../model/deletion-budget.ts';
 import { conditionOf, instanceMissing, isPaused, isUninitialized, type NodeView } from '../model/node-view.ts';
@@ -12,7 +13,7 @@ import { eventTarget, type NodeContext, reportOf } from './node-context.ts';
 import { type PowerTaints, planPowerTaints, powerTaintsOf } from './power-taints.ts';
 import { type MissingReason, missingReasons } from './reasons.ts';
 import { lookAgainAt, type Suspect } from './suspects.ts';
-import { nodePath, writeCondition } from './write-node.ts';
+import { writeCondition } from './write-node.ts';
 
 export interface EffectsOptions {
   readonly budget: BudgetKeeper;

@@ -1,10 +1,10 @@
 import { annotations } from '../../common/well-known.ts';
 import type { Lookup } from '../clouds/cloud.ts';
-import { isRecordedIn } from '../model/canaries.ts';
+import { type Canary, isRecordedIn } from '../model/canaries.ts';
 import type { BudgetKind } from '../model/deletion-budget.ts';
 import { isPaused, type NodeView, readiness } from '../model/node-view.ts';
 import { parseRecord } from '../model/scope-record.ts';
-import { type Canary, judgeMissing, type ScopeSight, type Verdict } from './absence.ts';
+import { judgeMissing, type ScopeSight, type Verdict } from './absence.ts';
 import { expectedEnd } from './expected-end.ts';
 import { namesInstance } from './identity.ts';
 import { type NodeContext, reportOf } from './node-context.ts';

@@ -7,7 +7,7 @@ import { annotations } from '../../common/well-known.ts';
 import { documentContradicts, documentNames, isAttested } from '../model/attested.ts';
 import type { NodeView } from '../model/node-view.ts';
 import { parseRecord } from '../model/scope-record.ts';
-import type { VerifiedInstance } from '../reports/attestation/verdict.ts';
+import type { VerifiedInstance } from '../model/verified-instance.ts';
 
 /** Values that firmware vendors leave in place of a UUID; they identify nothing. */
 const placeholderUuids: ReadonlySet<string> = new Set([

@@ -1,8 +1,8 @@
 import { names } from '../../common/well-known.ts';
 import { isNotFound, type KubeApi } from '../kube/api.ts';
+import { nodePath } from '../kube/node-path.ts';
 import { type NodeView, viewNode } from '../model/node-view.ts';
 import { type Silence, silenceOf } from './silence.ts';
-import { nodePath } from './write-node.ts';
 
 /** A Node and its lease, as the API server holds them at this moment: never from a cache. */
 export interface LiveNode {

@@ -2,8 +2,9 @@ import type { Instance } from '../../common/instance.ts';
 import type { Clock } from '../../common/process/clock.ts';
 import type { Report } from '../../common/report.ts';
 import { isConflict, type KubeApi } from '../kube/api.ts';
+import { nodePath } from '../kube/node-path.ts';
 import { isPaused, isUninitialized, type NodeView, viewNode } from '../model/node-view.ts';
-import type { VerifiedInstance } from '../reports/attestation/verdict.ts';
+import type { VerifiedInstance } from '../model/verified-instance.ts';
 import { type DesiredNode, desiredNode } from './desired.ts';
 import { contradiction } from './identity.ts';
 import { type ConditionChange, conditionChange, planMain, planStatus, statusPatch } from './patches.ts';
@@ -40,10 +41,6 @@ export interface NodeWriter {
 
 interface Answer {
   readonly metadata: { readonly resourceVersion: string };
-}
-
-export function nodePath(name: string): string {
-  return `/api/v1/nodes/${encodeURIComponent(name)}`;
 }
 
 export async function readNode(api: KubeApi, name: string): Promise<NodeView> {

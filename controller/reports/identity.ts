@@ -5,7 +5,7 @@ import { isKubeError, type KubeApi } from '../kube/api.ts';
 import { createGate } from '../runtime/serving/gate.ts';
 import { reviewToken, soleExtra, type TokenReview } from '../runtime/serving/token-review.ts';
 import { type RefusalCode, ReportRefusal } from './refusal.ts';
-import type { Sender } from './store.ts';
+import type { Sender } from './sender.ts';
 
 export type ReviewOutcome = 'proved' | 'refused' | 'unavailable' | 'cached' | 'busy';
 

@@ -1,5 +1,5 @@
 import { isNotFound, type KubeApi, type KubeObject } from '../kube/api.ts';
-import { nodePath } from '../nodes/write-node.ts';
+import { nodePath } from '../kube/node-path.ts';
 
 export interface LiveNodeUidParts {
   readonly api: KubeApi;

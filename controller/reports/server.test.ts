@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { ReportAnswer } from '../../common/report.ts';
 import { KubeError } from '../kube/api.ts';
-import type { Judgement } from './attestation/attestor.ts';
+import type { Judgement } from './attestation/verdict.ts';
 import { EvidenceRefusal } from './attestation/verdict.ts';
 import { exampleReport } from './testing/example-report.ts';
 import {

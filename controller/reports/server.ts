@@ -25,7 +25,8 @@ import { createReportReader } from './read-report.ts';
 import { ReportRefusal, unproved } from './refusal.ts';
 import { createRefusalLog } from './refusal-log.ts';
 import { bearerToken, isJsonType, leaderLocation, parseBody, refusalOf } from './request.ts';
-import type { ReportStore, Sender } from './store.ts';
+import type { Sender } from './sender.ts';
+import type { ReportStore } from './store.ts';
 
 export interface ReportLimits extends ReportConnectionLimits {
   /** Reports of one node a minute. */

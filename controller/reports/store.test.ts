@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import { type FakeClock, fakeClock } from '../../common/testing/fake-clock.ts';
-import { createReportStore, type ReportArrival, type ReportStore, type Sender } from './store.ts';
+import type { Sender } from './sender.ts';
+import { createReportStore, type ReportArrival, type ReportStore } from './store.ts';
 import { exampleReport } from './testing/example-report.ts';
 
 const sender: Sender = { nodeName: 'a', nodeUid: 'uid-1', podUid: 'pod-1', credentialId: 'JTI=1' };

@@ -1,15 +1,7 @@
 import type { Clock } from '../../common/process/clock.ts';
 import type { Report } from '../../common/report.ts';
-import type { Judgement } from './attestation/attestor.ts';
-import type { Assurance, Attestation } from './attestation/verdict.ts';
-
-/** Whom a token's review proved the sender to be. */
-export interface Sender {
-  readonly nodeName: string;
-  readonly nodeUid: string;
-  readonly podUid: string;
-  readonly credentialId: string;
-}
+import type { Assurance, Attestation, Judgement } from './attestation/verdict.ts';
+import type { Sender } from './sender.ts';
 
 export interface StoredReport {
   readonly nodeName: string;

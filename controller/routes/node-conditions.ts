@@ -4,8 +4,8 @@ import { isOlder } from '../kube/resource-version.ts';
 import { isPaused, isUninitialized, type NodeView } from '../model/node-view.ts';
 import { readNode, writeCondition } from '../nodes/write-node.ts';
 import { networkChange, type Standing } from './condition.ts';
+import type { Requeue } from './requeue.ts';
 import type { RouteContext } from './route-context.ts';
-import type { Requeue } from './scope-routes.ts';
 
 /** Keeps the condition NetworkUnavailable of Nodes what their routes are. */
 export interface NodeConditions {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import type { ObservedRoute } from '../clouds/routes.ts';
-import type { RoutePlan } from './plan.ts';
+import type { RoutePlan } from './route-plan.ts';
 import { a4, a6, b4, b6, c4, node, plan, route } from './testing/example-plan.ts';
 
 describe('any plan', () => {

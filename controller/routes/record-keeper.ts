@@ -1,6 +1,6 @@
 import type { ObservedRoute } from '../clouds/routes.ts';
 import type { KnownTable } from './known-table.ts';
-import type { RoutePlan } from './plan.ts';
+import type { RoutePlan } from './route-plan.ts';
 import type { RouteRecord, RouteRecords } from './route-records.ts';
 
 /** Keeps the records of one scope whose cloud cannot tag routes. */

@@ -15,7 +15,7 @@ import { answeringCloud, ownershipOf } from '../model/ownership.ts';
 import type { Resolver } from '../nodes/resolve.ts';
 import type { ClaimOrder } from './claim-order.ts';
 import type { routeMetrics } from './metrics.ts';
-import type { OtherNode, RoutedNode } from './plan.ts';
+import type { OtherNode, RoutedNode } from './route-plan.ts';
 
 /** What every part of the route task works with. */
 export interface RouteContext {

@@ -12,11 +12,13 @@ import type { RouteBounds } from '../model/route-bounds.ts';
 import type { ClaimOrder } from './claim-order.ts';
 import { networkChange, type Standing } from './condition.ts';
 import { createKnownTable } from './known-table.ts';
-import { planRoutes, type RoutePlan } from './plan.ts';
+import { planRoutes } from './plan.ts';
 import { type RemovalReason, removalReasons, routeReasons } from './reasons.ts';
 import { createRecordKeeper } from './record-keeper.ts';
+import type { Requeue } from './requeue.ts';
 import { instanceOf as instanceOfCloud, nodesOfScope, type RouteContext } from './route-context.ts';
 import { createRouteFailures } from './route-failures.ts';
+import type { RoutePlan } from './route-plan.ts';
 import type { RouteRecords } from './route-records.ts';
 import { createRouteSteps } from './route-steps.ts';
 import { createVanished } from './vanished.ts';
@@ -39,10 +41,6 @@ export interface ScopeSignals {
   node(name: string): void;
   /** Plan again, no sooner than in so many milliseconds. */
   round(afterMs: number): void;
-}
-
-export interface Requeue {
-  readonly requeueAfterMs: number;
 }
 
 /** The routes of one scope: what is known of them, what is to be done, and doing it. */

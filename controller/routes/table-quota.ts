@@ -1,5 +1,5 @@
 import type { ObservedRoute, RouteTable } from '../clouds/routes.ts';
-import type { BlockedRoute, RouteCreation, RoutedNode } from './plan.ts';
+import type { BlockedRoute, RouteCreation, RoutedNode } from './route-plan.ts';
 
 /** Replacing takes no room; of the rest, those beyond the quota are not even tried. */
 export function withinQuota<R extends ObservedRoute>(

@@ -10,9 +10,9 @@ import { eachLiveNode } from '../model/live-nodes.ts';
 import type { NodeView } from '../model/node-view.ts';
 import { markOn } from '../nodes/expected-end.ts';
 import { readNode } from '../nodes/write-node.ts';
-import type { RouteRemoval } from './plan.ts';
 import type { RemovalReason } from './reasons.ts';
 import type { RouteContext } from './route-context.ts';
+import type { RouteRemoval } from './route-plan.ts';
 
 /** Decides which routes of Nodes that went may go: the last look before traffic is taken away. */
 export interface Vanished<R extends ObservedRoute> {

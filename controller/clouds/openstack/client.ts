@@ -1,9 +1,9 @@
 import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
 import type { Clock } from '../../../common/process/clock.ts';
 import { type Http, type HttpAnswer, HttpFailure, type HttpRequest } from '../../../common/process/http.ts';
-import type { Urgency } from '../call-gate.ts';
 import type { CloudCall } from '../cloud.ts';
 import type { Permit } from '../permit.ts';
+import type { Urgency } from '../urgency.ts';
 import { authRequest, type Credential } from './credential.ts';
 import { errorOf, isKeystoneNotFound, jsonOf } from './fault.ts';
 import type { Gates } from './gates.ts';

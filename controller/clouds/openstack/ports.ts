@@ -1,5 +1,5 @@
-import type { Urgency } from '../call-gate.ts';
 import { chunks, inParallel } from '../lookup-pass.ts';
+import type { Urgency } from '../urgency.ts';
 import type { ServerPorts } from './addresses.ts';
 import type { OpenStackClient, Query } from './client.ts';
 import { fieldsOf, objectOf, textOf } from './json.ts';

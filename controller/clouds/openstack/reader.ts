@@ -1,7 +1,7 @@
 import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
-import type { Urgency } from '../call-gate.ts';
 import type { Lookup } from '../cloud.ts';
 import { type InstanceReader, inParallel, type Listed, type Named } from '../lookup-pass.ts';
+import type { Urgency } from '../urgency.ts';
 import { addressesOf, type ServerPorts } from './addresses.ts';
 import type { OpenStackClient, Query } from './client.ts';
 import type { NetworkingOptions } from './config.ts';

@@ -3,7 +3,8 @@ import { describe, it } from 'node:test';
 import { annotations, taints } from '../../../common/well-known.ts';
 import { viewNode } from '../../model/node-view.ts';
 import { missingReasons } from '../../nodes/reasons.ts';
-import { explainNode, type NodeFacts } from './explain-node.ts';
+import { explainNode } from './explain-node.ts';
+import type { NodeFacts } from './facts.ts';
 
 const nowMs = Date.parse('2026-05-01T12:00:00Z');
 const at = (secondsAgo: number) => new Date(nowMs - secondsAgo * 1000).toISOString();

@@ -18,45 +18,9 @@ import {
   type ReasonInfo,
 } from '../../nodes/reasons.ts';
 import { type RouteReason, routeReasons } from '../../routes/reasons.ts';
+import type { Explanation } from './explanation.ts';
+import type { NodeFacts } from './facts.ts';
 import { ago, hiddenFacts, leaderFacts, leaderFault, unreadable } from './leader.ts';
-import type { Hidden } from './surroundings.ts';
-
-/** What the API server says that bears on a node. */
-export interface NodeFacts {
-  readonly node: NodeView;
-  /** The node lease's renewTime; empty when there is none. */
-  readonly nodeRenewTime: string;
-  /** The election's Lease; undefined when there is none. */
-  readonly leader:
-    | { readonly identity: string; readonly renewTime: string; readonly annotations: Readonly<Record<string, string>> }
-    | undefined;
-  readonly pausedForAll: boolean;
-  /** Names of the Nodes that a person keeps from deletion. */
-  readonly pausedNodes: ReadonlySet<string>;
-  /** What may not be read, so that its absence above says nothing. */
-  readonly hidden: readonly Hidden[];
-  readonly events: readonly {
-    readonly time: string;
-    readonly type: string;
-    readonly reason: string;
-    readonly message: string;
-  }[];
-  /** Wall clock, milliseconds. */
-  readonly nowMs: number;
-}
-
-export interface Explanation {
-  readonly node: string;
-  /** One word: where it stands. */
-  readonly state: 'initialized' | 'waiting' | 'paused' | 'foreign' | 'missing' | 'powered off';
-  /** One of the documented reason codes, where one applies. */
-  readonly reason: string;
-  readonly why: string;
-  /** What to do about it; empty when nothing need be done. */
-  readonly remedy: string;
-  readonly facts: Readonly<Record<string, string>>;
-  readonly events: NodeFacts['events'];
-}
 
 /** Where a node stands and why, from the API server's words alone. Pure. */
 export function explainNode(facts: NodeFacts): Explanation {

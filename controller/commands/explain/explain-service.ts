@@ -4,7 +4,7 @@ import type { ReasonInfo } from '../../nodes/reasons.ts';
 import { type LoadBalancerReason, loadBalancerReasons } from '../../services/reasons.ts';
 import { type LoadBalancerRecord, parseRecord } from '../../services/record.ts';
 import { demandOf } from '../../services/wants.ts';
-import type { NodeFacts } from './explain-node.ts';
+import type { NodeFacts } from './facts.ts';
 import { hiddenFacts, leaderFacts, leaderFault } from './leader.ts';
 
 /** What the API server says that bears on a Service. */

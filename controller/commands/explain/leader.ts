@@ -1,4 +1,4 @@
-import type { Surroundings } from './surroundings.ts';
+import type { Surroundings } from './facts.ts';
 
 type Leading = Pick<Surroundings, 'leader' | 'hidden' | 'nowMs'>;
 

@@ -1,5 +1,5 @@
-import type { Explanation } from './explain-node.ts';
 import type { ServiceExplanation } from './explain-service.ts';
+import type { Explanation } from './explanation.ts';
 import { table } from './table.ts';
 
 /** For people. */

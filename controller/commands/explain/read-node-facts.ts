@@ -1,9 +1,9 @@
 import { names } from '../../../common/well-known.ts';
 import type { KubeApi, KubeObject } from '../../kube/api.ts';
+import { nodePath } from '../../kube/node-path.ts';
 import { viewNode } from '../../model/node-view.ts';
-import { nodePath } from '../../nodes/write-node.ts';
-import type { NodeFacts } from './explain-node.ts';
-import { type FactsOptions, type Hidden, readOptional, readSurroundings } from './surroundings.ts';
+import type { Hidden, NodeFacts } from './facts.ts';
+import { type FactsOptions, readOptional, readSurroundings } from './surroundings.ts';
 
 interface NodeLease extends KubeObject {
   readonly spec?: { readonly renewTime?: string };

@@ -1,6 +1,6 @@
 import { isPauseValue, names, pausedNodesOf } from '../../../common/well-known.ts';
 import { isKubeError, isNotFound, type KubeApi, type KubeObject } from '../../kube/api.ts';
-import type { NodeFacts } from './explain-node.ts';
+import type { Hidden, Surroundings } from './facts.ts';
 
 export interface FactsOptions {
   readonly nowMs: number;
@@ -20,12 +20,6 @@ interface EventObject {
   readonly lastTimestamp?: string | null;
   readonly eventTime?: string | null;
 }
-
-/** What is so around any object that is explained. */
-export type Surroundings = Pick<NodeFacts, 'leader' | 'pausedForAll' | 'pausedNodes' | 'events' | 'hidden' | 'nowMs'>;
-
-/** What an explanation reads beside the object itself, each of which a credential may be denied. */
-export type Hidden = 'leader' | 'pause' | 'events' | 'node lease';
 
 /**
  * Reads an object that may be missing, or that one may not be allowed to read: then undefined. Throws a KubeError otherwise.

@@ -3,14 +3,10 @@ import { errorFields, type Log } from '../../../common/process/log.ts';
 import type { Report } from '../../../common/report.ts';
 import { documentContradictsProviderID } from '../../model/attested.ts';
 import { createClaims } from '../../model/claims.ts';
-import type { Sender } from '../store.ts';
+import type { VerifiedInstance } from '../../model/verified-instance.ts';
+import type { Sender } from '../sender.ts';
 import type { Challenges } from './challenges.ts';
-import { type Attestation, EvidenceRefusal, type EvidenceVerifier, type VerifiedInstance } from './verdict.ts';
-
-/** What came of the evidence in one report. */
-export type Judgement =
-  | { readonly attestation: Attestation; readonly refused?: undefined }
-  | { readonly attestation?: undefined; readonly refused: EvidenceRefusal };
+import { type Attestation, EvidenceRefusal, type EvidenceVerifier, type Judgement } from './verdict.ts';
 
 /** Verifies evidence and says who has to give it. */
 export interface Attestor {

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { Clock } from '../../../common/process/clock.ts';
-import type { Sender } from '../store.ts';
+import type { Sender } from '../sender.ts';
 
 /**
  * The challenges of one process. Nothing is kept of them: another leader's do not hold here, and its agents are given

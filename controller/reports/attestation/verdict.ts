@@ -1,3 +1,5 @@
+import type { VerifiedInstance } from '../../model/verified-instance.ts';
+
 /**
  * How far it is proved that the sender's node is the VM it names. `psat`: the token alone, which proves the Node and
  * nothing about the VM;
@@ -6,19 +8,6 @@
 export type Assurance = 'psat' | 'psat+doc' | 'psat+fresh';
 
 export const assurances: readonly Assurance[] = ['psat', 'psat+doc', 'psat+fresh'];
-
-/** What a cloud's signed document says about the VM; every field comes from what was signed. */
-export interface VerifiedInstance {
-  readonly assurance: Exclude<Assurance, 'psat'>;
-  readonly cloud: string;
-  /** As in `Instance.id`; undefined where the document does not tell it (Azure). */
-  readonly id?: string;
-  readonly incarnation?: string;
-  /** Lower case; the id begins with it, where the document tells the account and not the id. */
-  readonly idPrefix?: string;
-  readonly zone?: string;
-  readonly region?: string;
-}
 
 /** What was verified of a Node, and in which report. */
 export interface Attestation {
@@ -67,3 +56,8 @@ export interface EvidenceVerifier {
    */
   verify(document: string, challenges: readonly string[]): Promise<VerifiedInstance>;
 }
+
+/** What came of the evidence in one report. */
+export type Judgement =
+  | { readonly attestation: Attestation; readonly refused?: undefined }
+  | { readonly attestation?: undefined; readonly refused: EvidenceRefusal };

@@ -18,7 +18,7 @@ import { createLookups } from '../../../controller/nodes/lookups.ts';
 import { nodeMetrics } from '../../../controller/nodes/metrics.ts';
 import type { NodeContext } from '../../../controller/nodes/node-context.ts';
 import { createNodeTask, type NodeTask, type NodeTaskOptions } from '../../../controller/nodes/node-task.ts';
-import type { Judgement } from '../../../controller/reports/attestation/attestor.ts';
+import type { Judgement } from '../../../controller/reports/attestation/verdict.ts';
 import { createReportStore, type ReportStore } from '../../../controller/reports/store.ts';
 import { createSimulatedCloud, type SimulatedCloud } from '../../kit/cloud/cloud.ts';
 import { inProcessHttp } from '../../kit/cloud/in-process.ts';

@@ -1,5 +1,5 @@
 import type { Report } from '../../../common/report.ts';
-import type { Sender } from '../../../controller/reports/store.ts';
+import type { Sender } from '../../../controller/reports/sender.ts';
 import type { Dice } from '../engine/dice.ts';
 import type { Process } from '../engine/process.ts';
 import type { ReportRequest } from '../engine/report-intake.ts';

@@ -10,7 +10,8 @@ import { rateLimitStore } from '../../../controller/reports/rate-limit-store.ts'
 import type { ReadReport } from '../../../controller/reports/read-report.ts';
 import { type RefusalCode, ReportRefusal, unproved } from '../../../controller/reports/refusal.ts';
 import { leaderLocation, parseBody, refusalOf } from '../../../controller/reports/request.ts';
-import type { ReportStore, Sender } from '../../../controller/reports/store.ts';
+import type { Sender } from '../../../controller/reports/sender.ts';
+import type { ReportStore } from '../../../controller/reports/store.ts';
 
 /** A request to the report API as it comes out of its connection. */
 export interface ReportRequest {

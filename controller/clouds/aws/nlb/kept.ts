@@ -1,6 +1,6 @@
 import type { Clock } from '../../../../common/process/clock.ts';
 import type { Random } from '../../../../common/process/random.ts';
-import type { Urgency } from '../../call-gate.ts';
+import type { Urgency } from '../../urgency.ts';
 import type { Tags } from '../load-balancer-tags.ts';
 import type { LoadBalancer, Target, TargetGroup } from './observed.ts';
 

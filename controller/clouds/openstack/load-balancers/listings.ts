@@ -1,4 +1,4 @@
-import type { Urgency } from '../../call-gate.ts';
+import type { Urgency } from '../../urgency.ts';
 import type { OpenStackClient, Query } from '../client.ts';
 import { faultOf } from '../fault.ts';
 import {

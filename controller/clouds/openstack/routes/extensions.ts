@@ -1,5 +1,5 @@
 import { CloudError } from '../../../../common/cloud-error.ts';
-import type { Urgency } from '../../call-gate.ts';
+import type { Urgency } from '../../urgency.ts';
 import type { OpenStackClient } from '../client.ts';
 import { objectOf, textOf } from '../json.ts';
 

@@ -1,21 +1,21 @@
 import { randomBytes } from 'node:crypto';
-import type { Clock } from '../../../common/process/clock.ts';
-import { createHttp } from '../../../common/process/http.ts';
-import type { Log } from '../../../common/process/log.ts';
-import type { MetricRegistry } from '../../../common/process/metrics.ts';
-import { OptionError } from '../../app/options/options.ts';
-import type { Informer } from '../../kube/informer.ts';
-import { isAttested } from '../../model/attested.ts';
-import type { ConfiguredCloud } from '../../model/configured-cloud.ts';
-import { isUninitialized, type NodeView, readiness } from '../../model/node-view.ts';
-import { ownershipOf } from '../../model/ownership.ts';
-import type { ReportStore } from '../store.ts';
-import { type Attestor, createAttestor } from './attestor.ts';
-import { createChallenges } from './challenges.ts';
-import { fetchBytes } from './fetch-bytes.ts';
-import { createAttestationMetrics } from './metrics.ts';
-import type { Trust } from './trust.ts';
-import { createVerifiers } from './verifiers.ts';
+import type { Clock } from '../../common/process/clock.ts';
+import { createHttp } from '../../common/process/http.ts';
+import type { Log } from '../../common/process/log.ts';
+import type { MetricRegistry } from '../../common/process/metrics.ts';
+import type { Informer } from '../kube/informer.ts';
+import { isAttested } from '../model/attested.ts';
+import type { ConfiguredCloud } from '../model/configured-cloud.ts';
+import { isUninitialized, type NodeView, readiness } from '../model/node-view.ts';
+import { ownershipOf } from '../model/ownership.ts';
+import { type Attestor, createAttestor } from '../reports/attestation/attestor.ts';
+import { createChallenges } from '../reports/attestation/challenges.ts';
+import { fetchBytes } from '../reports/attestation/fetch-bytes.ts';
+import { createAttestationMetrics } from '../reports/attestation/metrics.ts';
+import type { Trust } from '../reports/attestation/trust.ts';
+import { createVerifiers } from '../reports/attestation/verifiers.ts';
+import type { ReportStore } from '../reports/store.ts';
+import { OptionError } from './options/options.ts';
 
 export interface OpenAttestorParts {
   readonly clock: Clock;

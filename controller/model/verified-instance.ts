@@ -1,0 +1,14 @@
+import type { Assurance } from '../reports/attestation/verdict.ts';
+
+/** What a cloud's signed document says about the VM; every field comes from what was signed. */
+export interface VerifiedInstance {
+  readonly assurance: Exclude<Assurance, 'psat'>;
+  readonly cloud: string;
+  /** As in `Instance.id`; undefined where the document does not tell it (Azure). */
+  readonly id?: string;
+  readonly incarnation?: string;
+  /** Lower case; the id begins with it, where the document tells the account and not the id. */
+  readonly idPrefix?: string;
+  readonly zone?: string;
+  readonly region?: string;
+}

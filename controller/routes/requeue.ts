@@ -1,0 +1,3 @@
+export interface Requeue {
+  readonly requeueAfterMs: number;
+}
