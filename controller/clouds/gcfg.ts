@@ -1,3 +1,4 @@
+import { parseDuration } from '../../common/process/duration.ts';
 import { CloudConfigError } from './cloud.ts';
 
 export interface GcfgEntry {
@@ -180,32 +181,13 @@ export function readSection(file: GcfgFile, name: string, subsection?: string): 
     durationMs(key) {
       const value = last(key)?.value;
       if (value === undefined || value === '') return undefined;
-      const ms = goDurationMs(value);
-      if (ms === undefined) throw error(key, `${JSON.stringify(value)}, expected a duration such as 5s or 1m30s`);
+      const ms = parseDuration(value);
+      if (ms === undefined || ms < 0)
+        throw error(key, `${JSON.stringify(value)}, expected a duration such as 5s or 1m30s`);
       return ms;
     },
     error,
   };
-}
-
-const unitMs: ReadonlyMap<string, number> = new Map([
-  ['ns', 1e-6],
-  ['us', 1e-3],
-  ['µs', 1e-3],
-  ['ms', 1],
-  ['s', 1000],
-  ['m', 60_000],
-  ['h', 3_600_000],
-]);
-
-function goDurationMs(text: string): number | undefined {
-  if (text === '0') return 0;
-  if (!/^(\d+(\.\d+)?(ns|us|\u00b5s|ms|s|m|h))+$/.test(text)) return undefined;
-  let total = 0;
-  for (const [, amount, unit] of text.matchAll(/(\d+(?:\.\d+)?)(ns|us|\u00b5s|ms|s|m|h)/g)) {
-    total += Number(amount) * unitMs.get(unit!)!;
-  }
-  return total;
 }
 
 /**

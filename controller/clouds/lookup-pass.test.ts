@@ -4,7 +4,8 @@ import fc from 'fast-check';
 import { CloudError } from '../../common/cloud-error.ts';
 import type { Instance } from '../../common/instance.ts';
 import { type InstanceRef, type Lookup, maxAbsenceProofs, refKey } from './cloud.ts';
-import { chunks, type InstanceReader, inParallel, type Listed, lookupPass, type Named } from './lookup-pass.ts';
+import { type InstanceReader, type Listed, lookupPass, type Named } from './lookup-pass.ts';
+import { chunks, inParallel } from './parallel.ts';
 
 const instance = (id: string): Instance => ({ cloud: 'c', id, providerID: `c:///${id}`, addresses: [] });
 const found = (id: string, request: 'list' | 'id') =>

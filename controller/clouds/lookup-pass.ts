@@ -121,32 +121,6 @@ export async function lookupPass(options: LookupPassOptions): Promise<ReadonlyMa
   }
 }
 
-/** Runs at most `width` of the tasks at once; their results in order. Rejects with the first failure. */
-export async function inParallel<In, Out>(
-  width: number,
-  inputs: readonly In[],
-  task: (input: In) => Promise<Out>,
-): Promise<Out[]> {
-  const results: Out[] = new Array(inputs.length);
-  let next = 0;
-  async function worker(): Promise<void> {
-    while (next < inputs.length) {
-      const at = next;
-      next += 1;
-      results[at] = await task(inputs[at]!);
-    }
-  }
-  await Promise.all(Array.from({ length: Math.min(width, inputs.length) }, worker));
-  return results;
-}
-
-/** The items in runs of at most `size`. */
-export function chunks<Item>(items: readonly Item[], size: number): Item[][] {
-  const runs: Item[][] = [];
-  for (let at = 0; at < items.length; at += size) runs.push(items.slice(at, at + size));
-  return runs;
-}
-
 function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

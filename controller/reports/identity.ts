@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../common/process/clock.ts';
 import { isKubeError, type KubeApi } from '../kube/api.ts';
-import { createGate } from '../runtime/serving/gate.ts';
+import { createSemaphore } from '../runtime/semaphore.ts';
 import { reviewToken, soleExtra, type TokenReview } from '../runtime/serving/token-review.ts';
 import { type RefusalCode, ReportRefusal } from './refusal.ts';
 import type { Sender } from './sender.ts';
@@ -89,7 +89,7 @@ export function createIdentity(options: IdentityOptions): Identity {
   const username = `system:serviceaccount:${serviceAccount.namespace}:${serviceAccount.name}`;
   const verdicts = new LRUCache<string, Verdict>({ max: options.cacheSize ?? 20_000 });
   const underWay = new Map<string, Promise<Verdict>>();
-  const gate = createGate(options.maxInFlight ?? 16, options.maxWaiting ?? 2_000);
+  const reviews = createSemaphore(options.maxInFlight ?? 16, { waiting: options.maxWaiting ?? 2_000, refuse: busy });
 
   function busy(): ReportRefusal {
     onReview?.('busy');
@@ -98,7 +98,7 @@ export function createIdentity(options: IdentityOptions): Identity {
 
   async function review(token: string): Promise<Verdict> {
     try {
-      const found = senderOf(await gate.run(() => reviewToken(api, token, [audience]), busy), audience, username);
+      const found = senderOf(await reviews.run(() => reviewToken(api, token, [audience])), audience, username);
       if (found instanceof ReportRefusal) {
         onReview?.('refused');
         return {

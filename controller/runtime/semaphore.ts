@@ -1,9 +1,16 @@
 /** Bounds how many tasks run at once; the others wait in order. */
 export interface Semaphore {
+  /** Rejects with the error of the limit, without running the task, when too many wait already. */
   run<T>(task: () => Promise<T>): Promise<T>;
 }
 
-export function createSemaphore(limit: number): Semaphore {
+export interface WaitingLimit {
+  /** How many may wait. */
+  readonly waiting: number;
+  refuse(): Error;
+}
+
+export function createSemaphore(limit: number, { waiting: most, refuse }: Partial<WaitingLimit> = {}): Semaphore {
   let free = limit;
   const waiting: (() => void)[] = [];
   let head = 0;
@@ -25,6 +32,7 @@ export function createSemaphore(limit: number): Semaphore {
   return {
     async run(task) {
       if (free > 0) free -= 1;
+      else if (refuse && waiting.length - head >= (most ?? 0)) throw refuse();
       else await new Promise<void>((resolve) => waiting.push(resolve));
       try {
         return await task();

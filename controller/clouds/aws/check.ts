@@ -1,6 +1,6 @@
 import { isCloudError } from '../../../common/cloud-error.ts';
 import type { CheckResult } from '../cloud.ts';
-import { inParallel } from '../lookup-pass.ts';
+import { inParallel } from '../parallel.ts';
 import type { Ec2 } from './ec2.ts';
 import { codeOf } from './errors.ts';
 import { type IamAction, iamActions } from './iam-actions.ts';

@@ -2,7 +2,7 @@ import { DescribeInstanceTopologyCommand, type Instance as Ec2Instance } from '@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../../common/process/clock.ts';
 import { errorFields, type Log } from '../../../common/process/log.ts';
-import { chunks } from '../lookup-pass.ts';
+import { chunks } from '../parallel.ts';
 import type { Ec2 } from './ec2.ts';
 import { codeOf } from './errors.ts';
 

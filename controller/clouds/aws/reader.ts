@@ -1,7 +1,8 @@
 import type { DescribeInstancesRequest, Instance as Ec2Instance } from '@aws-sdk/client-ec2';
 import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
 import type { Lookup } from '../cloud.ts';
-import { chunks, type InstanceReader, inParallel, type Listed, type Named } from '../lookup-pass.ts';
+import type { InstanceReader, Listed, Named } from '../lookup-pass.ts';
+import { chunks, inParallel } from '../parallel.ts';
 import { type ClusterTags, tagMap } from './cluster-tags.ts';
 import type { Ec2 } from './ec2.ts';
 import { codeOf } from './errors.ts';

@@ -1,4 +1,4 @@
-import { chunks, inParallel } from '../lookup-pass.ts';
+import { chunks, inParallel } from '../parallel.ts';
 import type { Urgency } from '../urgency.ts';
 import type { ServerPorts } from './addresses.ts';
 import type { OpenStackClient, Query } from './client.ts';

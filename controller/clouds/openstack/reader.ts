@@ -1,6 +1,7 @@
 import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
 import type { Lookup } from '../cloud.ts';
-import { type InstanceReader, inParallel, type Listed, type Named } from '../lookup-pass.ts';
+import type { InstanceReader, Listed, Named } from '../lookup-pass.ts';
+import { inParallel } from '../parallel.ts';
 import type { Urgency } from '../urgency.ts';
 import { addressesOf, type ServerPorts } from './addresses.ts';
 import type { OpenStackClient, Query } from './client.ts';

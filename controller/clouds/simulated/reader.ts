@@ -1,6 +1,7 @@
 import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
 import type { Lookup } from '../cloud.ts';
-import { chunks, type InstanceReader, inParallel, type Listed, type Named } from '../lookup-pass.ts';
+import type { InstanceReader, Listed, Named } from '../lookup-pass.ts';
+import { chunks, inParallel } from '../parallel.ts';
 import { maxPerCall, type SimulatedClient } from './client.ts';
 import { idOf, nameOf, readInstance } from './instance-answer.ts';
 

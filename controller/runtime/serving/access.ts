@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../../common/process/clock.ts';
 import type { KubeApi } from '../../kube/api.ts';
-import { createGate } from './gate.ts';
+import { createSemaphore } from '../semaphore.ts';
 import { createReviewPermits } from './review-permits.ts';
 import { reviewToken } from './token-review.ts';
 import { createVerdicts } from './verdicts.ts';
@@ -77,19 +77,20 @@ export function createAccess({ api, clock, times = defaultAccessTimes }: AccessO
   );
   const known = new LRUCache<string, number>({ max: maxKnown });
   const permits = createReviewPermits(clock);
-  const gates = {
-    known: createGate(callsAtOnce, maxWaiting),
-    unknown: createGate(callsAtOnce, maxWaiting),
+  const limit = { waiting: maxWaiting, refuse: () => new Limited(1_000) };
+  const reviews = {
+    known: createSemaphore(callsAtOnce, limit),
+    unknown: createSemaphore(callsAtOnce, limit),
   };
 
   const isKnown = (key: string) => clock.monotonic() < (known.get(key) ?? 0);
 
   /** Runs one call to the API server for this client. Throws a Limited when it may not be made now. */
   async function ask<T>(key: string, group: string, call: () => Promise<T>): Promise<T> {
-    if (isKnown(key)) return gates.known.run(call, () => new Limited(1_000));
+    if (isKnown(key)) return reviews.known.run(call);
     const waitMs = permits.take(group);
     if (waitMs > 0) throw new Limited(waitMs);
-    return gates.unknown.run(call, () => new Limited(1_000));
+    return reviews.unknown.run(call);
   }
 
   async function userOf(token: string): Promise<{ readonly user: User | undefined }> {

@@ -6,7 +6,7 @@ import {
 } from '@aws-sdk/client-elastic-load-balancing';
 import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
 import { type LoadBalancerRef, ownerTags } from '../../load-balancers.ts';
-import { chunks, inParallel } from '../../lookup-pass.ts';
+import { chunks, inParallel } from '../../parallel.ts';
 import { tagMap } from '../cluster-tags.ts';
 import { isClassicControllers, ownerIn, type Tags } from '../load-balancer-tags.ts';
 import { everyPage } from '../pages.ts';

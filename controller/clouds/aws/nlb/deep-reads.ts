@@ -1,5 +1,5 @@
 import type { LoadBalancerRef } from '../../load-balancers.ts';
-import { inParallel } from '../../lookup-pass.ts';
+import { inParallel } from '../../parallel.ts';
 import type { ClusterTags } from '../cluster-tags.ts';
 import { isClassicControllers, ownedBy, type Tags } from '../load-balancer-tags.ts';
 import type { UsersOfGroups } from '../security-groups/group-users.ts';

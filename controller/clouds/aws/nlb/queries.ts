@@ -11,7 +11,7 @@ import {
   type TargetGroup as ElbTargetGroup,
 } from '@aws-sdk/client-elastic-load-balancing-v2';
 import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
-import { chunks, inParallel } from '../../lookup-pass.ts';
+import { chunks, inParallel } from '../../parallel.ts';
 import { tagMap } from '../cluster-tags.ts';
 import type { Tags } from '../load-balancer-tags.ts';
 import { everyPage } from '../pages.ts';

@@ -1,6 +1,6 @@
 import type { Instance as Ec2Instance } from '@aws-sdk/client-ec2';
 import { LRUCache } from 'lru-cache';
-import { chunks } from '../../lookup-pass.ts';
+import { chunks } from '../../parallel.ts';
 import type { Ec2 } from '../ec2.ts';
 import type { ReadOptions } from '../service-calls.ts';
 

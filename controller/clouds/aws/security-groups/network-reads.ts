@@ -9,7 +9,7 @@ import {
   type SecurityGroup,
 } from '@aws-sdk/client-ec2';
 import { CloudError } from '../../../../common/cloud-error.ts';
-import { chunks, inParallel } from '../../lookup-pass.ts';
+import { chunks, inParallel } from '../../parallel.ts';
 import { tagMap } from '../cluster-tags.ts';
 import { everyPage } from '../pages.ts';
 import type { AwsParts } from '../parts.ts';

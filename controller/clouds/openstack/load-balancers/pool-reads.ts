@@ -1,5 +1,5 @@
 import type { Clock } from '../../../../common/process/clock.ts';
-import { inParallel } from '../../lookup-pass.ts';
+import { inParallel } from '../../parallel.ts';
 import type { OpenStackClient } from '../client.ts';
 import { isThingNotFound } from '../fault.ts';
 import { type LoadBalancer, type Member, type Monitor, type NodePort, type Pool, readMonitor } from './answer.ts';

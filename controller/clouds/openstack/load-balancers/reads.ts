@@ -1,7 +1,7 @@
 import { CloudError } from '../../../../common/cloud-error.ts';
 import type { Clock } from '../../../../common/process/clock.ts';
 import type { LoadBalancerRef, Owner } from '../../load-balancers.ts';
-import { inParallel } from '../../lookup-pass.ts';
+import { inParallel } from '../../parallel.ts';
 import type { OpenStackClient, Query } from '../client.ts';
 import { isThingNotFound } from '../fault.ts';
 import { objectsOf, textOf } from '../json.ts';

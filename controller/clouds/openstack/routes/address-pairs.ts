@@ -1,5 +1,5 @@
 import { isCloudError } from '../../../../common/cloud-error.ts';
-import { inParallel } from '../../lookup-pass.ts';
+import { inParallel } from '../../parallel.ts';
 import type { OpenStackClient } from '../client.ts';
 import { isThingNotFound } from '../fault.ts';
 import { type Passenger, sendTogether } from './bundle.ts';

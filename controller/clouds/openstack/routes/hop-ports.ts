@@ -1,5 +1,5 @@
 import { CloudError } from '../../../../common/cloud-error.ts';
-import { chunks, inParallel } from '../../lookup-pass.ts';
+import { chunks, inParallel } from '../../parallel.ts';
 import type { OpenStackClient, Query } from '../client.ts';
 import { fieldsOf, numberOf, objectOf, objectsOf, textOf } from '../json.ts';
 import { covers, normalCidr } from './cidr.ts';
