@@ -1,10 +1,10 @@
 import { quotaKinds } from '../kit/cloud/quotas.ts';
-import type { Machine } from './actors/machines.ts';
 import { createDice } from './engine/dice.ts';
-import { inMotion, silentWaits, unmetNodes } from './judge/desired.ts';
-import { orphans, silentServices, unmetNetwork } from './judge/desired-network.ts';
+import { orphans, unmetNetwork } from './judge/desired-network.ts';
 import { nodeOf } from './judge/node-object.ts';
 import type { Broken } from './judge/observer.ts';
+import { blackout, restartMs, sweep } from './late-events.ts';
+import { converge, pass } from './pass-time.ts';
 import { createWorld, type World } from './world.ts';
 
 export interface SeedResult {
@@ -21,19 +21,7 @@ export interface SeedResult {
 
 const registeringMs = 15_000;
 const settleMs = 45_000;
-/** Every agent has reported since, and a list that got no answer has run out. */
-const leastCalmMs = 65_000;
-/** Longest back-offs, a lease that has to run out, five minutes between two absences, and a budget that lets one Node go at a time. */
-const convergenceMs = 1_800_000;
 const checkMs = 5000;
-const restartMs = 40_000;
-/** Until what was made last counts as an orphan, and a sweep after that. */
-const youngMs = 750_000;
-const dayMs = 86_400_000;
-/** A leader's own ten minutes of sight, and a budget that lets one go at a time. */
-const sweepMs = 1_800_000;
-/** Longer than two absences without a canary, and than a Node takes to be called unreachable. */
-const blackoutMs = 720_000;
 /** How often the world does what makes the call that a seed aims at. */
 const provokeMs = 12_000;
 
@@ -72,16 +60,6 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
   if (world.broken === undefined && still.length > 0) world.breaks(4, `after a change of leader: ${still.join('; ')}`);
   world.end();
   return { seed, broken: world.broken, seconds: clock.monotonic() / 1000, convergedIn, counts: world.counts };
-}
-
-/** Lets time pass; ends early when a promise breaks or `done` says so. */
-async function pass(world: World, ms: number, done: () => boolean = () => false): Promise<void> {
-  const { clock, timeline, fleet } = world;
-  const until = clock.monotonic() + ms;
-  while (world.broken === undefined && !done() && (await timeline.step(until))) {
-    const leaders = fleet.leaders();
-    if (leaders.length > 1) world.breaks(6, `${leaders.map(({ identity }) => identity).join(' and ')} both lead`);
-  }
 }
 
 function watchLoops(world: World): void {
@@ -150,79 +128,6 @@ function endFaults(world: World, dice: ReturnType<typeof createDice>): void {
   for (const place of fleet.places) fleet.crash(place);
   const what = services.orphan();
   say?.(`world  ${what}`);
-}
-
-/** Lets time pass until everything is as desired. @returns after how many simulated seconds */
-async function converge(world: World): Promise<number> {
-  const { scenario, clock, truth, machines, fleet, people, breaks } = world;
-  const calmFrom = clock.monotonic();
-  /** What it says now may undo what it said before. */
-  const isHeard = (machine: Machine) =>
-    machine.agentless ||
-    !machine.kubeletUp ||
-    !machines.running(machine) ||
-    machine.heardAt > Math.max(calmFrom, machine.upAt);
-  let differs: string[] = [];
-  while (world.broken === undefined && clock.monotonic() - calmFrom < convergenceMs) {
-    await pass(world, checkMs);
-    people.mend();
-    differs = unmet(world, false);
-    const still = !inMotion(truth, machines, scenario);
-    const heard = clock.monotonic() - calmFrom > leastCalmMs && machines.all.every(isHeard);
-    if (differs.length === 0 && still && heard && fleet.places.every(({ process }) => process !== undefined)) break;
-  }
-  const tookMs = clock.monotonic() - calmFrom;
-  const unheard = machines.all.filter((machine) => !isHeard(machine));
-  differs.push(...unheard.map(({ name }) => `nobody hears the agent of ${name}`));
-  if (world.broken === undefined && differs.length > 0) breaks('convergence', differs.join('; '));
-  const silent = [...silentWaits(truth, scenario), ...silentServices(truth)];
-  if (silent.length > 0) breaks(12, `nothing says why ${silent.join(', ')} wait`);
-  return tookMs / 1000;
-}
-
-function unmet({ truth, machines, scenario, services }: World, noOrphans: boolean): string[] {
-  const left = noOrphans ? { stripped: new Set<string>(), kept: services.kept } : services;
-  return [...unmetNodes(truth, machines, scenario), ...unmetNetwork(truth, scenario, left)];
-}
-
-/** A credential of another project, while no kubelet and no agent is heard: not one Node goes. Afterwards all is as before. */
-async function blackout(world: World, dice: ReturnType<typeof createDice>): Promise<void> {
-  const { cloud, machines, fleet, truth, say } = world;
-  const silenced = machines.all.filter(({ kubeletHangs }) => !kubeletHangs);
-  const silence = (on: boolean) => {
-    truth.blackout = on;
-    cloud.credentials.setMode(cloud.credential, on ? 'sees-nothing' : 'ok');
-    for (const machine of silenced) Object.assign(machine, { kubeletHangs: on, agentSilent: on });
-  };
-  say?.('the credential sees nothing, and no kubelet is heard');
-  silence(true);
-  // One that has seen nothing with this credential, or one that has.
-  if (dice.chance(0.5)) for (const place of fleet.places) fleet.crash(place);
-  await pass(world, blackoutMs);
-  say?.('the credential is right again, and the kubelets are heard');
-  silence(false);
-  if (world.broken === undefined) await converge(world);
-}
-
-/** What no Service accounts for is seen, and is still there a day later: it goes. */
-async function sweep(world: World): Promise<void> {
-  const { timeline, truth, cloud, fleet, people, say } = world;
-  const isGoing = (id: string) => cloud.network.loadBalancers.store.get(id)?.state === 'deleting';
-  say?.(`orphans: ${orphans(truth).join(', ')}`);
-  await pass(world, youngMs);
-  const seen = orphans(truth).length;
-  say?.('a day goes by');
-  fleet.frozen(() => timeline.leap(dayMs));
-  // In the middle of a removal, between one call and the next.
-  await pass(world, sweepMs, () => orphans(truth).length < seen || orphans(truth).some((id) => isGoing(id)));
-  people.pauseAll();
-  await pass(world, restartMs);
-  people.pauseAll();
-  await pass(world, sweepMs, () => orphans(truth).length === 0);
-  await pass(world, leastCalmMs);
-  await pass(world, convergenceMs, () => unmet(world, true).length === 0);
-  const left = [...orphans(truth).map((id) => `orphan ${id} (of ${seen})`), ...unmet(world, true)];
-  if (world.broken === undefined && left.length > 0) world.breaks('convergence', `a day later: ${left.join('; ')}`);
 }
 
 async function changeLeader(world: World, crashes: boolean): Promise<void> {
