@@ -1,5 +1,7 @@
-import type { Dice } from './engine/dice.ts';
+import type { Machine } from './actors/machines.ts';
+import { createDice, type Dice } from './engine/dice.ts';
 import { orphans } from './judge/desired-network.ts';
+import { nodeOf } from './judge/node-object.ts';
 import { converge, convergenceMs, leastCalmMs, pass, unmet } from './pass-time.ts';
 import type { World } from './world.ts';
 
@@ -12,6 +14,21 @@ const dayMs = 86_400_000;
 const sweepMs = 1_800_000;
 /** Longer than two absences without a canary, and than a Node takes to be called unreachable. */
 const blackoutMs = 720_000;
+/** Younger Nodes are not deleted. */
+const oldMs = 300_000;
+/** Until a silent Node is called unreachable, and for several looks at it after that. */
+const looksMs = 180_000;
+/** Answers that say nothing of an instance: only the cloud's own word for it says that it is not there. */
+const errors = [
+  { kind: 'error', status: 500 },
+  { kind: 'error', status: 503 },
+  { kind: 'error', status: 403, code: 'forbidden' },
+  { kind: 'error', status: 404, code: 'host-not-found' },
+  { kind: 'error', status: 409, code: 'conflict' },
+  { kind: 'silence' },
+] as const;
+/** Less than a caller waits. */
+const slowMs = 8500;
 
 /** A credential of another project, while no kubelet and no agent is heard: not one Node goes. Afterwards all is as before. */
 export async function blackout(world: World, dice: Dice): Promise<void> {
@@ -29,6 +46,80 @@ export async function blackout(world: World, dice: Dice): Promise<void> {
   await pass(world, blackoutMs);
   say?.('the credential is right again, and the kubelets are heard');
   silence(false);
+  if (world.broken === undefined) await converge(world);
+}
+
+/** Recorded Nodes whose VMs run, and which are old enough to be deleted: the one with the shortest lease, and the others of its region. Waits until there are two. */
+async function established(world: World): Promise<Machine[]> {
+  const { truth, machines, clock } = world;
+  const regionOf = ({ vmId }: Machine) => truth.vm(vmId)?.region;
+  const isEstablished = (machine: Machine) => {
+    const node = nodeOf(truth.node(machine.name));
+    if (node === undefined || node.uid !== machine.nodeUid || node.scope === '' || node.ready !== 'True') return false;
+    return machine.otherCloud === '' && machines.running(machine) && clock.now() - node.createdAtMs > oldMs;
+  };
+  const find = () => {
+    const all = machines.all.filter(isEstablished).sort((a, b) => a.leaseSeconds - b.leaseSeconds);
+    const ofOneRegion = all.map((one) => [
+      one,
+      ...all.filter((each) => each !== one && regionOf(each) === regionOf(one)),
+    ]);
+    return ofOneRegion.find(({ length }) => length > 1) ?? [];
+  };
+  await pass(world, oldMs, () => find().length > 1);
+  return find();
+}
+
+/** The host of a VM fails: its kubelet is not heard, and the cloud can say nothing of this one. Its Node stays. */
+export async function unreadableInstance(world: World): Promise<void> {
+  const { cloud, scenario, say } = world;
+  const dice = createDice(scenario.seed, 'which instance is unreadable');
+  const [machine] = await established(world);
+  if (machine === undefined) return;
+  const { vmId, leaseSeconds } = machine;
+  const effect = dice.pick(errors);
+  say?.(`the cloud can say nothing of VM ${vmId} of ${machine.name}: ${JSON.stringify(effect)}`);
+  const faults = [
+    cloud.faults.add({ operation: 'instances.lookup', effect: { kind: 'missing-items', ids: [vmId] } }),
+    cloud.faults.add({ operation: 'instances.get', instance: vmId, effect }),
+  ];
+  Object.assign(machine, { kubeletHangs: true, agentSilent: true });
+  await pass(world, leaseSeconds * 1000 + looksMs);
+  for (const fault of faults) cloud.faults.remove(fault);
+  Object.assign(machine, { kubeletHangs: false, agentSilent: false });
+  say?.('it can again');
+  if (world.broken === undefined) await converge(world);
+}
+
+/** A VM vanishes. As its Node is called unreachable, the cloud begins to take long over all others, and a person pauses the Node for a moment. */
+export async function slowProof(world: World): Promise<void> {
+  const { cloud, clock, truth, people, scenario, say } = world;
+  const dice = createDice(scenario.seed, 'what is proved slowly');
+  const [machine, ...others] = await established(world);
+  if (machine === undefined) return;
+  const { name, vmId, leaseSeconds } = machine;
+  cloud.model.forget(vmId);
+  say?.(`VM ${vmId} of ${name} vanishes`);
+  await pass(world, leaseSeconds * 1000 + looksMs, () => nodeOf(truth.node(name))?.ready !== 'True');
+  const faults: number[] = [];
+  clock.setTimer(dice.between(1000, 4000), () => {
+    say?.('the cloud takes long over other VMs');
+    for (const other of others)
+      faults.push(
+        cloud.faults.add({
+          operation: 'instances.get',
+          instance: other.vmId,
+          effect: { kind: 'latency', ms: slowMs },
+        }),
+      );
+  });
+  clock.setTimer(dice.between(2000, 5000), () => {
+    say?.(`a person pauses Node ${name} for a moment`);
+    people.pauseFor(name, dice.between(1000, 8000));
+  });
+  await pass(world, 2 * slowMs + 15_000);
+  for (const fault of faults) cloud.faults.remove(fault);
+  say?.('the cloud is quick again');
   if (world.broken === undefined) await converge(world);
 }
 

@@ -11,6 +11,8 @@ export interface People {
   act(): string;
   /** Does what makes the controller call that site, if people have anything to do with it. */
   provoke(site: string): string | undefined;
+  /** Pauses a Node, and unpauses it after so long. */
+  pauseFor(name: string, ms: number): void;
   /** Or unpauses it. */
   pauseAll(): string;
   /** Several Nodes go, and register anew in another order: ranges and names change places. */
@@ -84,6 +86,12 @@ export function createPeople(truth: Truth, cluster: Cluster, machines: Machines,
   }
 
   return {
+    pauseFor(name, ms) {
+      const uid = nodeOf(truth.node(name))?.uid;
+      if (uid === undefined) return;
+      pauseNode(name, uid);
+      clock.setTimer(ms, () => pauseNode(name, uid));
+    },
     pauseAll,
     shuffle,
     act() {

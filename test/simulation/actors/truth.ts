@@ -3,6 +3,7 @@ import type { SimulatedCloud } from '../../kit/cloud/cloud.ts';
 import type { SimulatedInstance } from '../../kit/cloud/instance.ts';
 import type { JsonObject } from '../../kit/kube-api/json.ts';
 import type { KubeApiCore } from '../../kit/kube-api/kube-api-core.ts';
+import { nodeOf } from '../judge/node-object.ts';
 
 export interface Renewal {
   readonly at: number;
@@ -21,6 +22,8 @@ export interface Truth {
   renewed(name: string, skewMs: number, leaseSeconds: number): void;
   /** All renewals, in order. */
   renewals(name: string): readonly Renewal[];
+  /** When this Node was Ready last; undefined = never. */
+  lastReady(uid: string): number | undefined;
   /** All addresses a VM ever had. */
   readonly addressesOf: Map<string, Set<string>>;
   /** Node objects that belong to nobody's cloud here, by uid. */
@@ -55,6 +58,13 @@ export function createTruth(clock: Clock, cloud: SimulatedCloud, core: KubeApiCo
   });
   const renewals = new Map<string, Renewal[]>();
   const nodes = core.store.collection('nodes');
+  /** Undefined while it lasts. */
+  const readyUntil = new Map<string, number | undefined>();
+  core.store.watch(nodes, ({ object }) => {
+    const { uid, ready } = nodeOf(object.value);
+    if (ready === 'True') readyUntil.set(uid, undefined);
+    else if (readyUntil.has(uid)) readyUntil.set(uid, readyUntil.get(uid) ?? clock.monotonic());
+  });
   return {
     clock,
     cloud,
@@ -66,6 +76,7 @@ export function createTruth(clock: Clock, cloud: SimulatedCloud, core: KubeApiCo
       all.push({ at: clock.monotonic(), skewMs, leaseSeconds });
     },
     renewals: (name) => renewals.get(name) ?? [],
+    lastReady: (uid) => (readyUntil.has(uid) ? (readyUntil.get(uid) ?? clock.monotonic()) : undefined),
     addressesOf,
     foreign: new Set(),
     namesakes: new Set(),

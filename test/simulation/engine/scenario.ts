@@ -46,6 +46,10 @@ export interface Scenario {
   readonly earlyFaults: boolean;
   /** At the end, for minutes, the cloud shows nothing and no kubelet is heard. */
   readonly blackout: boolean;
+  /** At the end, for minutes, the cloud answers every question about one VM with an error, and its kubelet is not heard. */
+  readonly unreadableInstance: boolean;
+  /** At the end a VM vanishes, and the cloud takes long over what would prove that. */
+  readonly slowProof: boolean;
   /** Wall clocks jump by minutes rather than seconds. */
   readonly wildClocks: boolean;
   /** How long VMs take on their way from one state to the next. */
@@ -103,6 +107,8 @@ export function drawScenario(seed: number): Scenario {
     earlyFaults: dice.chance(0.3),
     // Of a stream of its own, so that what earlier seeds found stays what they find.
     blackout: createDice(seed, 'blackout').chance(0.06),
+    unreadableInstance: createDice(seed, 'unreadable instance').chance(0.06),
+    slowProof: createDice(seed, 'slow proof').chance(0.1),
     wildClocks: dice.chance(0.1),
     powerMs: dice.pick(deletes ? [2000] : [2000, 4000, 40_000]),
     forgetAfterMs: dice.pick([5000, 30_000, 3_600_000]),

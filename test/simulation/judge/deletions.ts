@@ -145,9 +145,11 @@ export function judgeDeletions(truth: Truth, evidence: Evidence, scenario: Scena
     const withCanary = ({ sentAt, at }: Seen) =>
       others.some((other) => other.sentAt >= sentAt && other.at <= Math.min(at + 60_000, readAt + 1000));
     const brokenByLife = ({ at }: Seen) => {
-      const from = evidence.firstLifeReadSince(identity, node.name, at) ?? at;
+      const { leaseAt: from, nodeAt = from } = evidence.firstLifeReadSince(identity, node.name, at) ?? { leaseAt: at };
       const renewed = truth.renewals(node.name).some((renewal) => renewal.at > from && renewal.at <= readAt);
-      return renewed || evidence.reports(identity, node.uid).some((report) => report.at > from && report.at <= readAt);
+      const wasReady = (truth.lastReady(node.uid) ?? nodeAt) > nodeAt;
+      const reported = evidence.reports(identity, node.uid).some((report) => report.at > from && report.at <= readAt);
+      return renewed || wasReady || reported;
     };
     return absences.some((first) => {
       if (brokenByLife(first)) return false;

@@ -1,3 +1,4 @@
+import { append } from '../../../controller/runtime/append.ts';
 import type { WireReply } from '../../kit/cloud/wire.ts';
 import type { CloudAnswer, KubeEffect, Observer, ReportTaken } from './observer.ts';
 
@@ -12,6 +13,13 @@ export interface Seen {
   readonly addresses: readonly string[] | undefined;
 }
 
+/** One look at the signs of life of a Node, which asks for its lease and for the Node together. */
+export interface LifeRead {
+  /** As the server answered each; undefined = it did not. */
+  readonly leaseAt: number;
+  readonly nodeAt: number | undefined;
+}
+
 /** Everything each process was told that bears on whether a Node may go, as it arrived. */
 export interface Evidence extends Observer {
   /** About an instance, `region/id`. */
@@ -22,22 +30,21 @@ export interface Evidence extends Observer {
   shown(identity: string, region: string): readonly (Seen & { readonly instance: string })[];
   /** When the process last read the Node's lease before `at`, as the server answered it; undefined = never. */
   lastLifeRead(identity: string, nodeName: string, at: number): number | undefined;
-  firstLifeReadSince(identity: string, nodeName: string, at: number): number | undefined;
+  firstLifeReadSince(identity: string, nodeName: string, at: number): LifeRead | undefined;
   reports(identity: string, nodeUid: string): readonly ReportTaken[];
 }
 
 export function collectEvidence(): Evidence {
   const answers = new Map<string, Map<string, Seen[]>>();
-  const lifeReads = new Map<string, number[]>();
+  const leaseReads = new Map<string, Read[]>();
+  const nodeReads = new Map<string, Read[]>();
   const reports = new Map<string, ReportTaken[]>();
   const none: readonly never[] = [];
 
   function note(identity: string, instance: string, seen: Seen): void {
     const ofProcess = answers.get(identity) ?? new Map<string, Seen[]>();
     answers.set(identity, ofProcess);
-    const all = ofProcess.get(instance) ?? [];
-    ofProcess.set(instance, all);
-    all.push(seen);
+    append(ofProcess, instance, seen);
   }
 
   return {
@@ -49,19 +56,14 @@ export function collectEvidence(): Evidence {
         note(process.identity, `${region}/${id}`, { at, sentAt, byId: asked !== undefined, ...said });
       }
     },
-    kubeEffect({ process, call, resource, namespace, name, status, at }: KubeEffect) {
-      if (call.verb !== 'get' || resource !== 'leases' || namespace !== 'kube-node-lease') return;
-      if (status !== 200 && status !== 404) return;
-      const key = `${process.identity} ${name}`;
-      const all = lifeReads.get(key) ?? [];
-      lifeReads.set(key, all);
-      all.push(at);
+    kubeEffect({ process, call, resource, namespace, name, status, at, sentAt }: KubeEffect) {
+      if (call.verb !== 'get' || (status !== 200 && status !== 404)) return;
+      const isLease = resource === 'leases' && namespace === 'kube-node-lease';
+      if (!isLease && resource !== 'nodes') return;
+      append(isLease ? leaseReads : nodeReads, `${process.identity} ${name}`, { at, sentAt });
     },
     report(taken) {
-      const key = `${taken.process.identity} ${taken.nodeUid}`;
-      const all = reports.get(key) ?? [];
-      reports.set(key, all);
-      all.push(taken);
+      append(reports, `${taken.process.identity} ${taken.nodeUid}`, taken);
     },
     seen: (identity, instance) => answers.get(identity)?.get(instance) ?? none,
     othersAlive(identity, instance) {
@@ -79,10 +81,20 @@ export function collectEvidence(): Evidence {
           : [],
       );
     },
-    lastLifeRead: (identity, name, at) => lifeReads.get(`${identity} ${name}`)?.findLast((read) => read <= at),
-    firstLifeReadSince: (identity, name, at) => lifeReads.get(`${identity} ${name}`)?.find((read) => read >= at),
+    lastLifeRead: (identity, name, at) => leaseReads.get(`${identity} ${name}`)?.findLast((read) => read.at <= at)?.at,
+    firstLifeReadSince(identity, name, at) {
+      const key = `${identity} ${name}`;
+      const lease = leaseReads.get(key)?.find((read) => read.at >= at);
+      if (lease === undefined) return undefined;
+      return { leaseAt: lease.at, nodeAt: nodeReads.get(key)?.find(({ sentAt }) => sentAt === lease.sentAt)?.at };
+    },
     reports: (identity, nodeUid) => reports.get(`${identity} ${nodeUid}`) ?? none,
   };
+}
+
+interface Read {
+  readonly at: number;
+  readonly sentAt: number;
 }
 
 interface Item {
