@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
-import type { ApiSuite, ApiUnderTest, Check } from '../conformance/api-under-test.ts';
+import type { ApiSuite } from '../conformance/api-under-test.ts';
+import { type Counts, runSuite } from '../conformance/run-suite.ts';
 import { conformanceSuites } from '../conformance/suites.ts';
 import { deploySuite } from '../deploy/manifests.suite.ts';
 import { shippedObjectsNodeNames, shippedObjectsSuite } from '../deploy/shipped-objects.suite.ts';
@@ -71,7 +72,7 @@ async function main(argv: string[]): Promise<number> {
     return values.required ? 1 : 0;
   }
   console.error(`real servers from ${found.origin}${found.kubectl ? `, kubectl ${found.kubectl}` : ', no kubectl'}`);
-  const counts = { passed: 0, failed: 0, skipped: 0 };
+  const counts: Counts = { passed: 0, failed: 0, skipped: 0 };
   for (const group of groups) {
     const suites = group.suites(found, stories).filter((suite) => chosen(only, group.name, suite.name));
     if (suites.length === 0) continue;
@@ -96,35 +97,6 @@ function wholeNumber(flag: string, text: string): number {
 
 function chosen(only: string[] | undefined, group: string, suite: string): boolean {
   return only === undefined || only.includes(group) || only.includes(`${group}/${suite}`);
-}
-
-async function runSuite(
-  suite: ApiSuite,
-  api: ApiUnderTest,
-  counts: { passed: number; failed: number; skipped: number },
-) {
-  const started = performance.now();
-  const check: Check = async (name, body, { skip } = {}) => {
-    if (skip !== undefined) {
-      counts.skipped++;
-      console.log(`skipped - ${suite.name}: ${name}: ${skip}`);
-      return;
-    }
-    try {
-      await body();
-      counts.passed++;
-    } catch (error) {
-      counts.failed++;
-      console.log(`not ok - ${suite.name}: ${name}\n${error instanceof Error ? error.stack : error}\n`);
-    }
-  };
-  try {
-    await suite.run(api, check);
-  } catch (error) {
-    counts.failed++;
-    console.log(`not ok - ${suite.name}\n${error instanceof Error ? error.stack : error}\n`);
-  }
-  console.error(`${suite.name}: ${((performance.now() - started) / 1000).toFixed(1)} s`);
 }
 
 try {
