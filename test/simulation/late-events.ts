@@ -27,6 +27,8 @@ const errors = [
   { kind: 'error', status: 409, code: 'conflict' },
   { kind: 'silence' },
 ] as const;
+/** Routes follow their Nodes, and stand for a while after that. */
+const routedMs = 45_000;
 /** Less than a caller waits. */
 const slowMs = 8500;
 
@@ -120,6 +122,28 @@ export async function slowProof(world: World): Promise<void> {
   await pass(world, 2 * slowMs + 15_000);
   for (const fault of faults) cloud.faults.remove(fault);
   say?.('the cloud is quick again');
+  if (world.broken === undefined) await converge(world);
+}
+
+/** All replicas but the leader hear nothing any more. Nodes register again, with each other's pod ranges; the leader sees to their routes, and crashes. */
+export async function deafLeader(world: World): Promise<void> {
+  const { fleet, people, say } = world;
+  const leading = fleet.places.find(({ process }) => process !== undefined && process === fleet.leaders()[0]);
+  if (leading === undefined) return;
+  const others = fleet.places.filter((place) => place !== leading);
+  say?.('the standbys hear nothing any more');
+  for (const place of others) {
+    place.outage.watch = 'silent';
+    fleet.crash(place);
+  }
+  await pass(world, restartMs);
+  const what = people.shuffle();
+  say?.(`world  ${what}`);
+  await pass(world, routedMs);
+  fleet.crash(leading);
+  await pass(world, restartMs);
+  for (const place of others) place.outage.watch = undefined;
+  say?.('the standbys hear again');
   if (world.broken === undefined) await converge(world);
 }
 

@@ -3,7 +3,7 @@ import { createDice } from './engine/dice.ts';
 import { orphans, unmetNetwork } from './judge/desired-network.ts';
 import { nodeOf } from './judge/node-object.ts';
 import type { Broken } from './judge/observer.ts';
-import { blackout, restartMs, slowProof, sweep, unreadableInstance } from './late-events.ts';
+import { blackout, deafLeader, restartMs, slowProof, sweep, unreadableInstance } from './late-events.ts';
 import { converge, pass } from './pass-time.ts';
 import { createWorld, type World } from './world.ts';
 
@@ -54,6 +54,7 @@ export async function runSeed(seed: number, trace?: (line: string) => void): Pro
   if (world.broken === undefined && scenario.blackout) await blackout(world, dice);
   if (world.broken === undefined && scenario.unreadableInstance) await unreadableInstance(world);
   if (world.broken === undefined && scenario.slowProof) await slowProof(world);
+  if (world.broken === undefined && scenario.deafLeader) await deafLeader(world);
   if (world.broken === undefined && scenario.deleteOrphans && orphans(truth).length > 0) await sweep(world);
 
   say?.('a change of leader, with nothing changed');

@@ -180,7 +180,7 @@ export interface Faults {
   /** Share of watches that hear nothing. */
   deafness: number;
   /** Every call of every replica fails so, as in an outage. */
-  outage: { kube?: KubeFault | undefined; cloud?: CloudFault | undefined };
+  outage: { kube?: KubeFault | undefined; cloud?: CloudFault | undefined; watch?: 'silent' | undefined };
   kube(site: string, call: Pick<KubeCall, 'verb' | 'query'>): KubeFault | undefined;
   watch(site: string, start: boolean): WatchFault | undefined;
   cloud(site: string, kind: CloudCallKind): CloudFault | undefined;
@@ -266,7 +266,8 @@ export function createFaults({ dice, rates, counts, aim, turn, outage = {} }: Fa
     kube: (site, call) => draw(site, rates.kube, kubeFaultsOf(site, call), faults.outage.kube),
     watch(site, start) {
       const deaf = start && rates.watch > 0 && faults.deafness > 0 && dice.chance(faults.deafness);
-      return draw(site, rates.watch, watchFaultsOf(start), deaf ? 'silent' : undefined);
+      const silent = deaf || (start && faults.outage.watch === 'silent');
+      return draw(site, rates.watch, watchFaultsOf(start), silent ? 'silent' : undefined);
     },
     cloud: (site, kind) => draw(site, rates.cloud, cloudFaultsOf(kind), faults.outage.cloud),
     report: () => draw('report', rates.report, reportFaults),

@@ -50,6 +50,8 @@ export interface Scenario {
   readonly unreadableInstance: boolean;
   /** At the end a VM vanishes, and the cloud takes long over what would prove that. */
   readonly slowProof: boolean;
+  /** At the end pod ranges change places, and then one leads that has not heard of it. */
+  readonly deafLeader: boolean;
   /** Wall clocks jump by minutes rather than seconds. */
   readonly wildClocks: boolean;
   /** How long VMs take on their way from one state to the next. */
@@ -109,6 +111,7 @@ export function drawScenario(seed: number): Scenario {
     blackout: createDice(seed, 'blackout').chance(0.06),
     unreadableInstance: createDice(seed, 'unreadable instance').chance(0.06),
     slowProof: createDice(seed, 'slow proof').chance(0.1),
+    deafLeader: replicas > 1 && createDice(seed, 'deaf leader').chance(0.08),
     wildClocks: dice.chance(0.1),
     powerMs: dice.pick(deletes ? [2000] : [2000, 4000, 40_000]),
     forgetAfterMs: dice.pick([5000, 30_000, 3_600_000]),

@@ -89,7 +89,7 @@ export function openWatch(wire: Wire, request: WatchCall): Promise<void> {
       silent = true;
       const check = () => {
         if (over) return;
-        if (faults.rates.watch > 0) world.setTimer(5000, check);
+        if (faults.rates.watch > 0 || faults.outage.watch === 'silent') world.setTimer(5000, check);
         else clock.deliver(1, () => fail('Unreachable', 'the watch was cut'));
       };
       check();
