@@ -1,14 +1,13 @@
 import { createHmac, generateKeyPairSync, randomBytes, sign } from 'node:crypto';
 import { Agent, request } from 'node:https';
 import { names } from '../../common/well-known.ts';
-import { ask } from '../../controller/reports/testing/https-client.ts';
 import type { ApiSuite } from '../conformance/api-under-test.ts';
 import { inWorld } from '../e2e/in-world.ts';
 import { assertThat, until } from '../sandbox/tour/scenario.ts';
 import { serviceAccountToken } from '../sandbox/world/manifests.ts';
 import type { Replica } from '../sandbox/world/replica.ts';
 import type { World } from '../sandbox/world/world.ts';
-import { agentFiles, readyLeader, statusOf, takesReport } from './victim.ts';
+import { agentFiles, postReport, readyLeader, statusOf, takesReport } from './victim.ts';
 
 const base64 = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 const partsOf = (token: string) => token.split('.') as [string, string, string];
@@ -71,14 +70,7 @@ export const tokensSuite: ApiSuite = {
     inWorld({ api, nodes: 1, agentProcesses: 0 }, suiteCheck, async (world, check) => {
       const leader = await readyLeader(world);
       const { token, ca } = await agentFiles(world);
-      const report = (bearer: string) => {
-        const headers = {
-          'content-type': 'application/json',
-          authorization: `Bearer ${bearer}`,
-          'content-length': '2',
-        };
-        return ask({ port: leader.reportPort, ca, path: '/v1/report', method: 'POST', headers, body: '{}' });
-      };
+      const report = (bearer: string) => postReport(leader, ca, bearer, '{}');
       await check("an agent's own token is believed", async () => {
         const { status } = await report(token);
         assertThat(status === 422, `an empty report was answered with ${status}, expected its refusal as a report`);

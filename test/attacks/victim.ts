@@ -35,18 +35,24 @@ export async function takesReport(world: World, replica: Replica): Promise<void>
   const send = async () => {
     // The kubelet may still be mounting them.
     const { token, ca } = await agentFiles(world);
-    const headers = {
-      'content-type': 'application/json',
-      'content-length': String(Buffer.byteLength(body)),
-      authorization: `Bearer ${token}`,
-    };
-    const answer = await ask({ port: replica.reportPort, ca, path: reportPath, method: 'POST', headers, body }).catch(
-      (error: Error) => ({ status: 0, text: error.message }),
-    );
+    const answer = await postReport(replica, ca, token, body).catch(({ message }: Error) => ({
+      status: 0,
+      text: message,
+    }));
     last = `${answer.status} ${answer.text}`;
     return answer.status === 200 && answer.text.includes('"accepted":true');
   };
   await until('the report API takes a report', 30_000, send, () => last);
+}
+
+/** One report on a connection of its own. Rejects where there is no answer. @param body whatever it is */
+export function postReport({ reportPort: port }: Replica, ca: string, token: string, body: string) {
+  const headers = {
+    'content-type': 'application/json',
+    'content-length': String(Buffer.byteLength(body)),
+    authorization: `Bearer ${token}`,
+  };
+  return ask({ port, ca, path: reportPath, method: 'POST', headers, body });
 }
 
 /** The token of the first Node's agent, and the authority of the report API. */

@@ -12,6 +12,7 @@ import {
   mutationsSince,
   patchService,
   recordOf,
+  serviceGone,
   serviceNamed,
 } from '../sandbox/tour/services.ts';
 
@@ -33,7 +34,7 @@ const typeChanged: Scenario = {
     const second = await ensured(world, 'turning');
     assertThat(balancersOf(world, second).length === 1, 'it has no load balancer again');
     await deleteService(world, 'turning');
-    await until('it is gone', 20_000, async () => (await serviceNamed(world, 'turning')) === undefined);
+    await serviceGone(world, 'turning');
     return `${addressOf(first)}, none, ${addressOf(second)}`;
   },
 };
@@ -55,7 +56,7 @@ const othersClass: Scenario = {
     assertThat(hasFinalizer(terminating), "somebody else's finalizer was taken off");
     assertThat(mutationsSince(world, mutations) === '', 'something was made for it');
     await patchService(world, 'theirs', { metadata: { finalizers: null } });
-    await until('it is gone', 10_000, async () => (await serviceNamed(world, 'theirs')) === undefined);
+    await serviceGone(world, 'theirs');
     return 'nobody wrote to it, alive or terminating';
   },
 };
@@ -80,7 +81,7 @@ const adoption: Scenario = {
     await quiet(3000);
     assertThat(hasFinalizer(await serviceNamed(world, 'moved')), 'its finalizer was taken off');
     await patchService(world, 'moved', { metadata: { finalizers: null } });
-    await until('it is gone', 10_000, async () => (await serviceNamed(world, 'moved')) === undefined);
+    await serviceGone(world, 'moved');
     return 'AdoptionRequired; nothing made, the finalizer stayed through its deletion';
   },
 };
@@ -109,7 +110,7 @@ const paused: Scenario = {
     await quiet(3000);
     assertThat(balancersOf(world, service).length === 1, 'its load balancer was removed while it was paused');
     await patchService(world, 'resting', { metadata: { annotations: { [annotations.paused]: null } } });
-    await until('it is gone', 20_000, async () => (await serviceNamed(world, 'resting')) === undefined);
+    await serviceGone(world, 'resting');
     assertThat(balancersOf(world, service).length === 0, 'its load balancer is still there');
     return 'a port and a removal waited';
   },
@@ -133,7 +134,7 @@ const recreated: Scenario = {
     assertThat(balancersOf(world, second).length === 1, 'it has not exactly one load balancer');
     assertThat(balancersOf(world, first).length === 0, 'the old load balancer is still there');
     await deleteService(world, 'again');
-    await until('it is gone', 20_000, async () => (await serviceNamed(world, 'again')) === undefined);
+    await serviceGone(world, 'again');
     return `${addressOf(first)}, then ${addressOf(second)}`;
   },
 };

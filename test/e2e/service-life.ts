@@ -19,6 +19,7 @@ import {
   patchService,
   recordOf,
   type ServiceObject,
+  serviceGone,
   serviceNamed,
   targetOf,
 } from '../sandbox/tour/services.ts';
@@ -224,7 +225,7 @@ const deleted: Scenario = {
       });
     });
     await deleteService(world, name);
-    await until('the Service is gone', 30_000, async () => (await serviceNamed(world, name)) === undefined);
+    await serviceGone(world, name);
     unsubscribe();
     assertThat(!early, 'the Service went before its load balancer');
     assertThat(balancersOf(world, service).length === 0, 'its load balancer is still there');

@@ -57,6 +57,11 @@ export async function deleteService(world: World, name: string): Promise<void> {
   await world.rest.must('DELETE', `${collection}/${name}`);
 }
 
+/** Resolves when the API server has it no longer. */
+export async function serviceGone(world: World, name: string): Promise<void> {
+  await until(`${name} is gone`, 30_000, async () => (await serviceNamed(world, name)) === undefined);
+}
+
 export async function loadBalancerServices(world: World): Promise<ServiceObject[]> {
   const { items } = await world.rest.must('GET', `${collection}?fieldSelector=spec.type%3DLoadBalancer`);
   return items;
