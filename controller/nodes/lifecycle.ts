@@ -20,7 +20,7 @@ export interface LifecycleOptions extends EffectsOptions {
   found(name: string, lookup: Lookup & { state: 'found' }, scope: string): void;
 }
 
-/** Removes Nodes whose VM is gone and marks those whose VM is off, on the evidence that docs/explanation/architecture.md lists, and never on less. */
+/** Removes Nodes whose VM is gone and marks those whose VM is off, on the evidence that docs/explanation/nodes.md lists, and never on less. */
 export interface Lifecycle {
   /** Takes note of a change in the cache; at once. */
   observe(event: InformerEvent<NodeView>): void;
