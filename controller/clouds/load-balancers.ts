@@ -25,7 +25,10 @@ export interface DesiredMember {
   /** Name of the Node. */
   readonly node: string;
   readonly providerID: string;
-  /** Internal addresses of the Node, in its order. Empty = known by its providerID alone (`node` may be empty, too): what is there of it stays, and nothing is added. */
+  /**
+   * Internal addresses of the Node, or its external ones where it has no others, in its order. Empty = known by its
+   * providerID alone (`node` may be empty, too): what is there of it stays, and nothing is added.
+   */
   readonly addresses: readonly string[];
   /** Empty when unknown. */
   readonly zone: string;

@@ -75,7 +75,14 @@ describe('where a Node stands towards load balancers', () => {
     assert.equal(said(standingOf(memberNode('a'), [{ ...one, api: undefined }])), 'Foreign');
   });
 
-  it('only internal addresses count, in their order, and the zone comes from the label', () => {
+  it('a Node that has external addresses alone is a member by them', () => {
+    const node = memberNode('a', { addresses: [{ type: 'ExternalIP', address: '192.0.2.1' }] });
+    const standing = standingOf(node, [one]);
+    assert.ok(standing.kind === 'member');
+    assert.deepEqual(standing.facts.addresses, ['192.0.2.1']);
+  });
+
+  it('only internal addresses count where there are any, in their order, and the zone comes from the label', () => {
     const node = memberNode('a', {
       labels: { [labels.zone]: 'r1-b', [labels.zoneBeta]: 'old' },
       addresses: [

@@ -13,7 +13,7 @@ export interface MemberFacts {
   readonly providerID: string;
   /** One text for one instance, however its providerID is spelled; see `instanceOf`. */
   readonly instance: string;
-  /** Internal addresses, in the Node's order. */
+  /** Internal addresses, or external ones where the Node has no others, in the Node's order. */
   readonly addresses: readonly string[];
   /** Empty when unknown. */
   readonly zone: string;
@@ -143,12 +143,22 @@ function labelsOf(node: NodeView, chosenBy: ReadonlySet<string>): Readonly<Recor
   return Object.fromEntries(Object.entries(node.labels).filter(([key]) => chosenBy.has(key)));
 }
 
+/**
+ * Of a Node on a flat public network, which has no internal address, the external ones, as the classic OpenStack
+ * controller has it.
+ */
+function addressesOf(node: NodeView): readonly string[] {
+  const ofType = (wanted: string) => node.addresses.flatMap(({ type, address }) => (type === wanted ? [address] : []));
+  const internal = ofType('InternalIP');
+  return internal.length > 0 ? internal : ofType('ExternalIP');
+}
+
 function factsOf(node: NodeView, cloud: string, chosenBy: ReadonlySet<string>): MemberFacts {
   return {
     node: node.name,
     providerID: node.providerID,
     instance: instanceOf(cloud, node.providerID),
-    addresses: node.addresses.filter(({ type }) => type === 'InternalIP').map(({ address }) => address),
+    addresses: addressesOf(node),
     zone: node.labels[labels.zone] ?? node.labels[labels.zoneBeta] ?? '',
     labels: labelsOf(node, chosenBy),
     doomed: node.annotations[annotations.clusterApiDelete] !== undefined,
