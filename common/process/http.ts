@@ -2,6 +2,7 @@ import { Agent as PlainAgent, type AgentOptions as PlainOptions } from 'node:htt
 import { Agent as TlsAgent, type AgentOptions as TlsOptions } from 'node:https';
 import fetch, { type BodyInit } from 'node-fetch';
 import type { Clock } from './clock.ts';
+import { connectPinned } from './pinned-tls.ts';
 
 export interface HttpRequest {
   readonly method?: string;
@@ -40,12 +41,15 @@ export interface HttpOptions {
   readonly clock: Clock;
   readonly plain?: PlainOptions;
   readonly tls?: TlsOptions;
+  /** SHA-1 or SHA-256, in upper-case hex, of a certificate that is trusted even if its chain or its name is not. */
+  readonly thumbprint?: string | undefined;
 }
 
 /** An Http with connection pools of its own. Kept-alive connections are the caller's choice: pass `keepAlive` and `maxSockets`. */
-export function createHttp({ clock, plain, tls }: HttpOptions): { readonly http: Http; close(): void } {
+export function createHttp({ clock, plain, tls, thumbprint }: HttpOptions): { readonly http: Http; close(): void } {
   const plainAgent = new PlainAgent({ keepAlive: false, ...plain });
   const tlsAgent = new TlsAgent({ keepAlive: false, ...tls });
+  if (thumbprint !== undefined) tlsAgent.createConnection = connectPinned(thumbprint);
   const http: Http = async (request) => {
     // node-fetch destroys the body of a request that is over before it began, and nobody handles the error of that.
     if (request.signal?.aborted)

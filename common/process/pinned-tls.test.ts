@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { X509Certificate } from 'node:crypto';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { describe, it } from 'node:test';
+import { testCa } from '../testing/certificates.ts';
+import { systemClock } from './clock.ts';
+import { createHttp } from './http.ts';
+
+describe('a pinned certificate', () => {
+  it('is enough alone, and another one gets nothing of the request', async () => {
+    const ca = await testCa();
+    const { certPem, keyPem } = await ca.issue({ dnsNames: ['elsewhere'] });
+    const { certPem: validPem, keyPem: validKey } = await ca.issue({ ips: ['127.0.0.1'] });
+    const bodies: string[] = [];
+    const serve = async (cert: string, key: string) => {
+      const server = createServer({ cert, key }, (request, response) => {
+        request.on('data', (chunk) => bodies.push(String(chunk)));
+        request.on('end', () => response.end('ok'));
+      });
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+      return server;
+    };
+    const [odd, valid] = [await serve(certPem, keyPem), await serve(validPem, validKey)];
+    const ask = async (server: typeof odd, thumbprint: string, ca?: string) => {
+      const tls = { keepAlive: true, ...(ca === undefined ? {} : { ca }) };
+      const { http, close } = createHttp({ clock: systemClock(), tls, thumbprint });
+      const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+      try {
+        const answers = await Promise.all(
+          [1, 2, 3].map(() => http({ url, method: 'POST', body: 'secret', timeoutMs: 5000 })),
+        );
+        return answers.map(({ text }) => text).join();
+      } catch (error) {
+        return String(error);
+      } finally {
+        close();
+      }
+    };
+    const { fingerprint, fingerprint256 } = new X509Certificate(certPem);
+    for (const pin of [fingerprint, fingerprint256]) assert.equal(await ask(odd, pin.replaceAll(':', '')), 'ok,ok,ok');
+    assert.equal(bodies.length, 6);
+    assert.match(await ask(odd, '00'.repeat(20)), new RegExp(`thumbprint ${fingerprint}`));
+    assert.match(await ask(odd, '00'.repeat(20), ca.caPem), /thumbprint/);
+    assert.equal(bodies.length, 6);
+    assert.equal(await ask(valid, '00'.repeat(20), ca.caPem), 'ok,ok,ok');
+    for (const server of [odd, valid]) server.closeAllConnections();
+    for (const server of [odd, valid]) await new Promise((resolve) => server.close(resolve));
+  });
+});

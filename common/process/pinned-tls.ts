@@ -1,0 +1,29 @@
+import type { Agent } from 'node:https';
+import { type ConnectionOptions, connect } from 'node:tls';
+
+/**
+ * Makes an agent's connections: to a server whose certificate is valid or has this thumbprint. Nothing is sent before
+ * that is known.
+ *
+ * @param thumbprint SHA-1 or SHA-256 in upper-case hex without colons
+ */
+export function connectPinned(thumbprint: string): Agent['createConnection'] {
+  return (options, callback) => {
+    const socket = connect({ ...(options as ConnectionOptions), rejectUnauthorized: false });
+    const fail = (error: Error) => callback?.(error, socket);
+    socket.once('error', fail);
+    socket.once('secureConnect', () => {
+      socket.off('error', fail);
+      const { fingerprint, fingerprint256 } = socket.getPeerCertificate();
+      const isPinned = [fingerprint, fingerprint256].some((one) => one?.replaceAll(':', '') === thumbprint);
+      if (socket.authorized || isPinned) {
+        callback?.(null, socket);
+        return;
+      }
+      socket.destroy();
+      fail(new Error(`${socket.authorizationError}, and the certificate has thumbprint ${fingerprint}`));
+    });
+    // The socket is not ready: the callback gives it to the agent.
+    return undefined;
+  };
+}
