@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { CloudConfigError } from './cloud.ts';
-import { parseGcfg, readSection, unknownKeys } from './gcfg.ts';
+import { layered, parseGcfg, readSection, unknownKeys } from './gcfg.ts';
 
 const cloudConf = `# OpenStack
 [Global]
@@ -104,6 +104,38 @@ describe('readSection', () => {
 
   it('refuses a bare key where a value is needed', () => {
     assert.throws(() => read('k').text('k'), /\[s\] k: expected a value/);
+  });
+});
+
+describe('typed values of a section', () => {
+  const file = parseGcfg(
+    '[A]\nwords = b, ,c,\nwords = d\ncidrs = 10.0.0.0/8,fd00::/8\nnumber = 70\nbad = x\n[B]\nwords = z\nempty =\n',
+    'f',
+  );
+  const section = readSection(file, 'A');
+
+  it('are words between commas, CIDRs, whole numbers and one of several', () => {
+    assert.deepEqual(section.words('words'), ['b', 'c', 'd']);
+    assert.deepEqual(section.choices('words', ['b', 'c', 'd']), ['b', 'c', 'd']);
+    assert.deepEqual(
+      section.cidrs('cidrs').map(([range, bits]) => `${range}/${bits}`),
+      ['10.0.0.0/8', 'fd00::/8'],
+    );
+    assert.deepEqual([section.integer('number', 70), section.integer('none', 9)], [70, undefined]);
+  });
+
+  it('are refused with what was expected', () => {
+    assert.throws(() => section.cidrs('bad'), /f line 6: \[A\] bad: "x", expected a CIDR/);
+    assert.throws(() => section.integer('bad', 9), /"x", expected a whole number up to 9/);
+    assert.throws(() => section.integer('number', 69), /"70", expected a whole number up to 69/);
+    assert.throws(() => section.choices('words', ['b', 'c']), /"d", expected b or c/);
+  });
+
+  it('come from the first of several sections that has the key', () => {
+    const both = layered(readSection(file, 'B'), section);
+    assert.deepEqual([both.words('words'), both.text('number'), both.has('empty')], [['z'], '70', false]);
+    assert.match(both.error('number', 'p').message, /\[A\] number/);
+    assert.match(both.error('nowhere', 'p').message, /\[B\] nowhere/);
   });
 });
 

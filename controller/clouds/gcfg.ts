@@ -1,11 +1,15 @@
+import ipaddr from 'ipaddr.js';
 import { parseDuration } from '../../common/process/duration.ts';
 import { CloudConfigError } from './cloud.ts';
+
+export type Cidr = readonly [ipaddr.IPv4 | ipaddr.IPv6, number];
 
 export interface GcfgEntry {
   /** Lower case. */
   readonly key: string;
   /** `undefined` for a bare key (`key` without `=`). */
   readonly value: string | undefined;
+  /** 0 where the file was of another format. */
   readonly line: number;
 }
 
@@ -131,10 +135,20 @@ function unquote(rest: string, error: (problem: string) => CloudConfigError): st
 
 /** Typed access to one section by lower-case key. Of repeated keys the last one counts, except in `list`. */
 export interface GcfgReader {
+  /** Whether the key has a value that is not empty. */
+  has(key: string): boolean;
   /** The value, or undefined when the key is missing or empty. */
   text(key: string): string | undefined;
   /** Repeated keys in order; a bare key empties the list, as gcfg does. */
   list(key: string): readonly string[];
+  /** The same, each value split at its commas. */
+  words(key: string): readonly string[];
+  /** `words` in lower case, each one of those that are allowed. */
+  choices<Choice extends string>(key: string, allowed: readonly Choice[]): readonly Choice[];
+  /** `words` that are CIDRs of either family. */
+  cidrs(key: string): readonly Cidr[];
+  /** A whole number from 0 to `most`. */
+  integer(key: string, most: number): number | undefined;
   /** `true yes on 1` and a bare key are true; `false no off 0` are false. */
   boolean(key: string): boolean | undefined;
   /** A Go duration (`1m30s`, `500ms`) in milliseconds. */
@@ -143,32 +157,72 @@ export interface GcfgReader {
   error(key: string, problem: string): CloudConfigError;
 }
 
+/** The keys of several readers: the first that has a key tells it, with all of its values. */
+export function layered(...readers: readonly [GcfgReader, ...GcfgReader[]]): GcfgReader {
+  const of = (key: string) => readers.find((reader) => reader.has(key)) ?? readers[0];
+  return {
+    has: (key) => of(key).has(key),
+    text: (key) => of(key).text(key),
+    list: (key) => of(key).list(key),
+    words: (key) => of(key).words(key),
+    choices: (key, allowed) => of(key).choices(key, allowed),
+    cidrs: (key) => of(key).cidrs(key),
+    integer: (key, most) => of(key).integer(key, most),
+    boolean: (key) => of(key).boolean(key),
+    durationMs: (key) => of(key).durationMs(key),
+    error: (key, problem) => of(key).error(key, problem),
+  };
+}
+
 export function readSection(file: GcfgFile, name: string, subsection?: string): GcfgReader {
   const section = file.sections.find((known) => known.name === name.toLowerCase() && known.subsection === subsection);
-  const entries = section?.entries ?? [];
-  const last = (key: string) => entries.findLast((entry) => entry.key === key);
   const title = subsection === undefined ? `[${name}]` : `[${name} ${JSON.stringify(subsection)}]`;
+  return readEntries(file.path, title, section?.entries ?? []);
+}
+
+/** @param title what errors call the place: a section, or variables of the environment */
+export function readEntries(path: string, title: string, entries: readonly GcfgEntry[]): GcfgReader {
+  const last = (key: string) => entries.findLast((entry) => entry.key === key);
   function error(key: string, problem: string): CloudConfigError {
     const line = last(key)?.line;
-    return new CloudConfigError(
-      `${file.path}${line === undefined ? '' : ` line ${line}`}: ${title} ${key}: ${problem}`,
-    );
+    return new CloudConfigError(`${path}${line ? ` line ${line}` : ''}: ${title} ${key}: ${problem}`);
   }
+  function list(key: string): readonly string[] {
+    const values: string[] = [];
+    for (const entry of entries) {
+      if (entry.key !== key) continue;
+      if (entry.value === undefined) values.length = 0;
+      else if (entry.value !== '') values.push(entry.value);
+    }
+    return values;
+  }
+  const words = (key: string) => list(key).flatMap((value) => value.split(',').flatMap((part) => part.trim() || []));
   return {
+    has: (key) => (last(key)?.value ?? '') !== '',
     text(key) {
       const entry = last(key);
       if (entry === undefined) return undefined;
       if (entry.value === undefined) throw error(key, 'expected a value');
       return entry.value === '' ? undefined : entry.value;
     },
-    list(key) {
-      const values: string[] = [];
-      for (const entry of entries) {
-        if (entry.key !== key) continue;
-        if (entry.value === undefined) values.length = 0;
-        else if (entry.value !== '') values.push(entry.value);
-      }
-      return values;
+    list,
+    words,
+    choices: (key, allowed) =>
+      words(key).map((word) => {
+        const choice = allowed.find((one) => one === word.toLowerCase());
+        if (choice === undefined) throw error(key, `${JSON.stringify(word)}, expected ${allowed.join(' or ')}`);
+        return choice;
+      }),
+    cidrs: (key) =>
+      words(key).map((word) => {
+        if (!ipaddr.isValidCIDR(word)) throw error(key, `${JSON.stringify(word)}, expected a CIDR`);
+        return ipaddr.parseCIDR(word);
+      }),
+    integer(key, most) {
+      const text = last(key)?.value;
+      if (!text) return undefined;
+      if (/^\d+$/.test(text) && Number(text) <= most) return Number(text);
+      throw error(key, `${JSON.stringify(text)}, expected a whole number up to ${most}`);
     },
     boolean(key) {
       const entry = last(key);

@@ -28,8 +28,13 @@ export function readDocumented(file: GcfgFile, name: string, subsection?: string
       }
     };
   return {
+    has: read(section.has),
     text: read(section.text),
     list: read(section.list),
+    words: read(section.words),
+    choices: (key, allowed) => read((lower) => section.choices(lower, allowed))(key),
+    cidrs: read(section.cidrs),
+    integer: (key, most) => read((lower) => section.integer(lower, most))(key),
     boolean: read(section.boolean),
     durationMs: read(section.durationMs),
     error: (key, problem) => named(key, section.error(key.toLowerCase(), problem)),

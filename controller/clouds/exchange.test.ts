@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type CloudError, isCloudError } from '../../common/cloud-error.ts';
+import { type HttpAnswer, HttpFailure } from '../../common/process/http.ts';
+import { seededRandom } from '../../common/process/random.ts';
+import { fakeClock } from '../../common/testing/fake-clock.ts';
+import { createCallGate } from './call-gate.ts';
+import type { CloudCall } from './cloud.ts';
+import { createExchange } from './exchange.ts';
+
+describe('an exchange with a cloud', () => {
+  const answer = (status: number, header: string | null = null): HttpAnswer => ({
+    status,
+    text: '',
+    header: () => header,
+  });
+
+  function exchangeWith(next: () => HttpAnswer) {
+    const clock = fakeClock();
+    const calls: CloudCall[] = [];
+    const http = async () => next();
+    const gate = createCallGate({ cloud: 'c', clock, random: seededRandom(1) });
+    const exchange = createExchange({ cloud: 'c', http, clock, gate, onCall: (call) => calls.push(call) });
+    const errorOf = async (): Promise<CloudError> => {
+      try {
+        await exchange('GET /x', { url: 'http://c/', timeoutMs: 1000 });
+      } catch (error) {
+        assert.ok(isCloudError(error), String(error));
+        return error;
+      }
+      throw new Error('it did not fail');
+    };
+    return { exchange, calls, errorOf };
+  }
+
+  it('answers every status but 429, and counts each call once', async () => {
+    const statuses = [200, 302, 404, 500];
+    const { exchange, calls } = exchangeWith(() => answer(statuses.shift()!));
+    const seen = [];
+    while (statuses.length > 0) seen.push((await exchange('GET /x', { url: 'http://c/', timeoutMs: 1000 })).status);
+    assert.deepEqual(seen, [200, 302, 404, 500]);
+    assert.deepEqual(
+      calls.map(({ operation, code }) => `${operation} ${code}`),
+      ['ok', '302', '404', '500'].map((code) => `GET /x ${code}`),
+    );
+  });
+
+  it('tells 429 as throttled for the time that the cloud asks for, and makes no call until then', async () => {
+    const { errorOf, calls } = exchangeWith(() => answer(429, '30'));
+    const error = await errorOf();
+    assert.deepEqual([error.kind, error.retryAfterMs], ['Throttled', 30_000]);
+    assert.equal((await errorOf()).kind, 'Throttled');
+    assert.deepEqual(
+      calls.map(({ code }) => code),
+      ['429'],
+    );
+  });
+
+  it('tells a timeout from a cloud that cannot be reached', async () => {
+    for (const [kind, expected] of [
+      ['timeout', 'Timeout'],
+      ['unreachable', 'Unavailable'],
+      ['too-large', 'Unavailable'],
+    ] as const) {
+      const { errorOf, calls } = exchangeWith(() => {
+        throw new HttpFailure(kind, 'why');
+      });
+      const error = await errorOf();
+      assert.deepEqual([error.kind, error.operation], [expected, 'GET /x']);
+      assert.equal(calls[0]?.code, kind === 'timeout' ? 'timeout' : 'unreachable');
+    }
+  });
+});
