@@ -8,6 +8,7 @@ export const cloudModules: ReadonlyMap<string, () => Promise<CloudModule>> = new
   ['aws', loading('aws', () => import('./aws/index.ts'))],
   ['openstack', loading('openstack', () => import('./openstack/index.ts'))],
   ['simulated', loading('simulated', () => import('./simulated/index.ts'))],
+  ['vsphere', loading('vsphere', () => import('./vsphere/index.ts'))],
 ]);
 
 function loading(name: string, load: () => Promise<{ readonly cloudModule: CloudModule }>) {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { freePorts } from '../kit/free-ports.ts';
 import { type KubeApiServer, startKubeApi } from '../kit/kube-api/start-kube-api.ts';
 import { controllerMain } from '../sandbox/world/shortened.ts';
-import { aws, type ClassicController, huaweicloud, openstack } from './fixtures/cases.ts';
+import { aws, type ClassicController, huaweicloud, openstack, vsphere } from './fixtures/cases.ts';
 
 let api: KubeApiServer;
 let folder: string;
@@ -102,6 +102,20 @@ describe("arguments of the clouds' own controllers", () => {
     assert.ok(messages(run).includes('leading'));
     const line = run.log.find((each) => each.includes('report-only'));
     assert.match(line ?? '', /huaweicloud/);
+  });
+
+  it('starts with those of vSphere once its Secret is mounted as files, and says so where it is not', async () => {
+    const bare = await start(vsphere);
+    assert.equal(bare.code, 2);
+    assert.match(bare.stderr, /no credential for 127\.0\.0\.1; .*secrets-directory .*reads no Secret through the API/);
+    const secrets = join(folder, 'secrets');
+    await mkdir(secrets);
+    for (const server of ['127.0.0.1', '127.0.0.2'])
+      for (const key of ['username', 'password']) await writeFile(join(secrets, `${server}.${key}`), 'example\n');
+    const run = await start({ ...vsphere, env: { VSPHERE_SECRETS_DIRECTORY: secrets } });
+    assert.equal(run.code, 0, run.stderr + run.log.join('\n'));
+    assert.ok(messages(run).includes('leading'));
+    assert.match(run.log.join('\n'), /"msg":"cloud is report-only until it tells its account","cloud":"vsphere"/);
   });
 
   it('refuses in one line what would weaken exclusion or access', async () => {

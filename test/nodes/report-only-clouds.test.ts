@@ -27,9 +27,6 @@ interface Example {
 
 const addresses = [{ type: 'InternalIP' as const, address: '10.0.0.7' }];
 const uuid = '0f1e2d3c-4b5a-4678-9789-0a1b2c3d4e5f';
-/** One VM as vCenter and as its firmware prints it: the pair in cloud-provider-vsphere's own tests. */
-const uuidInVcenter = '422e4956-ad22-1139-6d72-59cc8f26bc90';
-const uuidInGuest = '56492e42-22ad-3911-6d72-59cc8f26bc90';
 const ocid = 'ocid1.instance.oc1.phx.anyhqljrabcdefghijklmnop';
 const group = 'subscriptions/8d10da13-8125-4ba9-a717-bf7490507b3d/resourceGroups';
 const machine = 'providers/Microsoft.Compute/virtualMachines';
@@ -63,13 +60,6 @@ const examples: readonly Example[] = [
   example('huaweicloud', uuid, `huaweicloud://${uuid}`, [uuid], uuid.replace('0', '1')),
   example('nocloud', 'hrobot://32', 'hrobot://32', [], 'hrobot://33'),
   example('oci', ocid, `oci://${ocid}`, [ocid], `${ocid}q`),
-  example(
-    'vsphere',
-    uuidInVcenter,
-    `vsphere://${uuidInVcenter}`,
-    [`vsphere://${uuidInVcenter.toUpperCase()}`, `vsphere://${uuidInGuest}`],
-    `vsphere://${uuidInVcenter.replace('0', '1')}`,
-  ),
 ];
 
 /** As a process opens a cloud that it was given by name alone. */

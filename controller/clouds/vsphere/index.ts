@@ -1,0 +1,84 @@
+import { createHttp, type Http } from '../../../common/process/http.ts';
+import { vsphere } from '../../../common/provider-id/vsphere.ts';
+import { createCallGate } from '../call-gate.ts';
+import { CloudConfigError, type CloudContext, type CloudModule, type InstanceRef, type OpenedCloud } from '../cloud.ts';
+import { configFilesOf } from '../config-files.ts';
+import { createExchange } from '../exchange.ts';
+import { lookupPass, type Target } from '../lookup-pass.ts';
+import { checkVCenter } from './check.ts';
+import { readConfig, type VSphereConfig } from './config.ts';
+import { createReader, type Place } from './reader.ts';
+import { createVCenter } from './vcenter.ts';
+import { createZones } from './zones.ts';
+
+/** vSphere: VMs of one or several vCenters, with the classic controller's vsphere.conf. Opening makes no call. */
+export const cloudModule: CloudModule = {
+  name: 'vsphere',
+  async open(file, context) {
+    const config = await readConfig(file, context.env, configFilesOf('vsphere'));
+    if ('reportOnly' in config) return config;
+    for (const warning of config.warnings) context.log.with({ cloud: 'vsphere' }).warn(warning);
+    return openVSphere(config, context);
+  },
+};
+
+/** Up to so many VMs are searched one by one; for more, all are listed. */
+const listAbove = 5;
+/** No limit is documented; one call may be heavy. */
+const callLimits = { perSecond: 10, burst: 50 };
+const nilUuid = '00000000-0000-0000-0000-000000000000';
+
+/** @param wrapHttp around every exchange, for worlds that count calls or answer themselves */
+export function openVSphere(
+  { vcenters, categories, roles, files }: VSphereConfig,
+  { clock, random, onCall, onWait }: CloudContext,
+  wrapHttp: (http: Http) => Http = (http) => http,
+): OpenedCloud {
+  const parts = vcenters.map((config) => {
+    const { ca, insecure, thumbprint } = config;
+    const tls = { keepAlive: true, maxSockets: 8, rejectUnauthorized: !insecure, ...(ca === undefined ? {} : { ca }) };
+    const { http, close } = createHttp({ clock, tls, thumbprint: insecure ? undefined : thumbprint });
+    const gate = createCallGate({ cloud: 'vsphere', clock, random, limits: callLimits, onWait });
+    const exchange = createExchange({ cloud: 'vsphere', http: wrapHttp(http), clock, gate, onCall });
+    return { vcenter: createVCenter(config, exchange, clock), readZones: createZones(categories, clock), close };
+  });
+  const lastSeen = new Map<string, Place>();
+  return {
+    name: 'vsphere',
+    async identify() {
+      const uuids = await Promise.all(parts.map(({ vcenter }) => vcenter.identify()));
+      if (new Set(uuids).size < uuids.length)
+        throw new CloudConfigError(`vsphere: two of the configured vCenters are one: ${uuids.join(', ')}`);
+      // Each was a scope of its own before the others joined it.
+      const formerScopes = uuids.length > 1 ? uuids.map((uuid) => `vcenter/${uuid}`) : [];
+      return { scope: `vcenter/${uuids.join('/')}`, account: uuids[0]!, formerScopes };
+    },
+    accepts: (providerID) => vsphere.parse(providerID) !== undefined,
+    instances: {
+      batchSize: 1000,
+      lookup: (refs, options) => {
+        const reader = createReader({ vcenters: parts, roles, lastSeen });
+        return lookupPass({ ...options, cloud: 'vsphere', refs, reader, listAbove, targetOf });
+      },
+    },
+    files,
+    async prove(signal) {
+      await Promise.all(parts.map(({ vcenter }) => vcenter.findByUuid(nilUuid, signal)));
+    },
+    async check(signal) {
+      const results = parts.map((part) => checkVCenter(part, categories !== undefined, signal));
+      return (await Promise.all(results)).flat();
+    },
+    close() {
+      for (const { vcenter, close } of parts) void vcenter.logout().finally(close);
+    },
+  };
+}
+
+/** vCenter knows VMs by uuid alone, so any other id is none of this scope's rather than absent from it. */
+function targetOf(ref: InstanceRef): Target {
+  if (ref.by === 'name') return { ask: 'name', name: ref.name };
+  const id = vsphere.parse(ref.providerID)?.instanceId;
+  if (id === undefined) return { ask: 'nothing', problem: `${JSON.stringify(ref.providerID)} is no VM of vsphere` };
+  return { ask: 'id', id, by: 'providerID' };
+}

@@ -1,0 +1,218 @@
+import { CloudError, type CloudErrorKind, isCloudError, kindOfHttpStatus } from '../../../common/cloud-error.ts';
+import type { Clock } from '../../../common/process/clock.ts';
+import type { HttpAnswer } from '../../../common/process/http.ts';
+import { childOf, childrenOf, childText, type Xml } from '../../../common/xml.ts';
+import type { Exchange } from '../exchange.ts';
+import type { VCenterConfig } from './config.ts';
+import {
+  type Fault,
+  faultOf,
+  printFilter,
+  printRef,
+  printRequest,
+  printText,
+  type Ref,
+  type Row,
+  readResponse,
+  refOf,
+  rowsOf,
+} from './soap.ts';
+
+/**
+ * One vCenter with one user. Reads only. Every call has a deadline and fails with a CloudError; all share one session,
+ * and log in again, once, when it turns out to have ended.
+ */
+export interface VCenter {
+  readonly config: VCenterConfig;
+  /** The vCenter's own id. Another one under the same name is refused from then on. */
+  identify(): Promise<string>;
+  /** VMs of the whole vCenter with this BIOS uuid, by its search index. */
+  findByUuid(uuid: string, signal?: AbortSignal): Promise<readonly Ref[]>;
+  /** Properties of all VMs in the configured datacenters: all pages, or a failure. */
+  list(paths: readonly string[], signal?: AbortSignal): Promise<readonly Row[]>;
+  /** Properties of these objects. One that is no more is a failure of all. */
+  retrieve(type: string, paths: readonly string[], refs: readonly Ref[], signal?: AbortSignal): Promise<readonly Row[]>;
+  /** One call to the REST API; answers the `value`. */
+  rest(method: 'GET' | 'POST', path: string, body?: unknown, signal?: AbortSignal): Promise<unknown>;
+  /** Ends the session, if there is one. Does not fail. */
+  logout(): Promise<void>;
+}
+
+interface Login {
+  /** The managers of this vCenter by name; undefined until it has told them. */
+  content: Xml | undefined;
+  cookie: string;
+  /** Of the REST API, which has sessions of its own. */
+  token?: Promise<string>;
+  uuid: string;
+  /** Each shows all VMs of one datacenter, or of all, as they are when it is read. */
+  readonly views: Ref[];
+}
+
+const limits = { timeoutMs: 30_000, maxBytes: 64 * 1024 * 1024 };
+const pageSize = 500;
+/** vCenter locks a user after five refusals in three minutes, as it comes. */
+const refusalHoldsMs = 60_000;
+
+export function createVCenter(config: VCenterConfig, exchange: Exchange, clock: Clock): VCenter {
+  const { server, port, user, password } = config;
+  const base = `https://${server.includes(':') ? `[${server}]` : server}:${port}`;
+  let current: Promise<Login> | undefined;
+  let refused: { readonly until: number; readonly error: CloudError } | undefined;
+  let served: string | undefined;
+
+  function failure(kind: CloudErrorKind, operation: string, message: string, cause?: Fault): CloudError {
+    return new CloudError({ kind, cloud: 'vsphere', operation, message: `${server}: ${message}`, cause });
+  }
+
+  function statusFailure({ status }: HttpAnswer, operation: string, cause?: Fault): CloudError {
+    return failure(status < 400 ? 'Unavailable' : kindOfHttpStatus(status), operation, String(status), cause);
+  }
+
+  /** One SOAP call to a manager; answers the response, and takes the cookie that comes with it. */
+  async function call(login: Login, manager: string, method: string, body: string, signal?: AbortSignal): Promise<Xml> {
+    const { content, cookie } = login;
+    const self = content ? refOf(childOf(content, manager)) : { type: manager, value: manager };
+    if (self === undefined) throw failure('Invalid', method, `it has no ${manager}`);
+    // The oldest API that is still served; newer ones understand it.
+    const headers = { 'content-type': 'text/xml; charset=utf-8', soapaction: 'urn:vim25/6.5', cookie };
+    const request = { ...limits, method: 'POST', url: `${base}/sdk`, headers, body: printRequest(method, self, body) };
+    const answer = await exchange(method, { ...request, signal }, { signal });
+    // Faults come as 500.
+    if (answer.status !== 200 && answer.status !== 500) throw statusFailure(answer, method);
+    login.cookie = /vmware_soap_session=[^;,]+/.exec(answer.header('set-cookie') ?? '')?.[0] ?? cookie;
+    return readResponse(answer.text, method, server);
+  }
+
+  async function login(): Promise<Login> {
+    if (refused !== undefined && clock.monotonic() < refused.until) throw refused.error;
+    const fresh: Login = { content: undefined, cookie: '', uuid: '', views: [] };
+    fresh.content = childOf(await call(fresh, 'ServiceInstance', 'RetrieveServiceContent', ''), 'returnval');
+    fresh.uuid = childText(childOf(fresh.content, 'about'), 'instanceUuid')?.toLowerCase() ?? '';
+    if (fresh.uuid === '') throw failure('Invalid', 'RetrieveServiceContent', 'no instanceUuid: it is no vCenter');
+    if (fresh.uuid !== (served ?? fresh.uuid))
+      throw failure('Unauthorized', 'Login', `it is vCenter ${fresh.uuid} now, and this process serves ${served}`);
+    const credential = printText('userName', user) + printText('password', password);
+    await call(fresh, 'sessionManager', 'Login', credential).catch(rememberRefusal);
+    served = fresh.uuid;
+    const places = config.datacenters.length === 0 ? [refOf(childOf(fresh.content, 'rootFolder'))] : [];
+    for (const name of config.datacenters) {
+      const path = printText('inventoryPath', name.replace(/^\/+/, ''));
+      const place = refOf(childOf(await call(fresh, 'searchIndex', 'FindByInventoryPath', path), 'returnval'));
+      if (place?.type !== 'Datacenter') throw failure('Forbidden', 'Login', `${user} sees no datacenter ${name}`);
+      places.push(place);
+    }
+    for (const place of places) {
+      const body = `${place && printRef('container', place)}<type>VirtualMachine</type><recursive>true</recursive>`;
+      const view = refOf(childOf(await call(fresh, 'viewManager', 'CreateContainerView', body), 'returnval'));
+      if (view !== undefined) fresh.views.push(view);
+    }
+    return fresh;
+  }
+
+  /** So that the user is not locked. */
+  function rememberRefusal(error: unknown): never {
+    if (isCloudError(error) && error.kind === 'Unauthorized')
+      refused = { until: clock.monotonic() + refusalHoldsMs, error };
+    throw error;
+  }
+
+  async function restCall(
+    path: string,
+    method: string,
+    headers: Record<string, string>,
+    more: object,
+  ): Promise<unknown> {
+    const operation = `${method} ${path.replace(/id:[^?]*/, '{id}')}`;
+    const request = { ...limits, ...more, method, url: `${base}/rest/com/vmware/cis${path}`, headers };
+    const answer = await exchange(operation, request, more);
+    const ended = answer.status === 401 ? { fault: 'NotAuthenticated', ref: undefined } : undefined;
+    if (answer.status !== 200) throw statusFailure(answer, operation, ended);
+    try {
+      return JSON.parse(answer.text).value;
+    } catch {
+      throw failure('Unavailable', operation, 'the answer is not JSON, or not all of it');
+    }
+  }
+
+  async function restToken(): Promise<string> {
+    const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+    return String(await restCall('/session', 'POST', { authorization }, {}).catch(rememberRefusal));
+  }
+
+  async function retrieve(login: Login, filter: string, signal: AbortSignal | undefined): Promise<readonly Row[]> {
+    const rows: Row[] = [];
+    let method = 'RetrievePropertiesEx';
+    let body = `${filter}<options><maxObjects>${pageSize}</maxObjects></options>`;
+    for (;;) {
+      const page = childOf(await call(login, 'propertyCollector', method, body, signal), 'returnval');
+      const more = rowsOf(page);
+      rows.push(...more);
+      const token = childText(page, 'token');
+      if (token === undefined) return rows;
+      if (more.length === 0) throw failure('Unavailable', method, 'a page is empty that is not the last');
+      method = 'ContinueRetrievePropertiesEx';
+      body = printText('token', token);
+    }
+  }
+
+  /** The login of everybody, or the one that is under way. */
+  function open(): Promise<Login> {
+    const opened = current ?? login();
+    current = opened;
+    opened.catch(() => leave(opened));
+    return opened;
+  }
+
+  function leave(ended: Promise<Login>): void {
+    // Another call may have logged in meanwhile.
+    if (current === ended) current = undefined;
+  }
+
+  async function use<T>(work: (login: Login) => Promise<T>): Promise<T> {
+    const opened = open();
+    const known = await opened;
+    try {
+      return await work(known);
+    } catch (error) {
+      if (!isEndOfSession(error)) throw error;
+      leave(opened);
+      return work(await open());
+    }
+  }
+
+  return {
+    config,
+    identify: () => use(async ({ uuid }) => uuid),
+    findByUuid: (uuid, signal) =>
+      use(async (login) => {
+        const body = `${printText('uuid', uuid)}<vmSearch>true</vmSearch><instanceUuid>false</instanceUuid>`;
+        const response = await call(login, 'searchIndex', 'FindAllByUuid', body, signal);
+        return childrenOf(response, 'returnval').flatMap((element) => refOf(element) ?? []);
+      }),
+    list: (paths, signal) => use((login) => retrieve(login, printFilter('VirtualMachine', paths, login.views), signal)),
+    retrieve: (type, paths, refs, signal) => use((login) => retrieve(login, printFilter(type, paths, refs), signal)),
+    rest: (method, path, body, signal) =>
+      use(async (login) => {
+        login.token ??= restToken();
+        const headers = { 'vmware-api-session-id': await login.token, 'content-type': 'application/json' };
+        return restCall(
+          path,
+          method,
+          headers,
+          body === undefined ? { signal } : { signal, body: JSON.stringify(body) },
+        );
+      }),
+    async logout() {
+      const known = await current?.catch(() => undefined);
+      current = undefined;
+      if (known) await call(known, 'sessionManager', 'Logout', '').catch(() => undefined);
+    },
+  };
+}
+
+/** A view ends with the session that made it. */
+function isEndOfSession(error: unknown): boolean {
+  const fault = faultOf(error);
+  return fault?.fault === 'NotAuthenticated' || fault?.ref?.type === 'ContainerView';
+}
