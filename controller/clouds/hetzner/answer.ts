@@ -1,0 +1,83 @@
+import { CloudError } from '../../../common/cloud-error.ts';
+
+export const cloud = 'hetzner';
+
+/** Reads one JSON object of an answer. Each throws a CloudError `Invalid` that names the field, what it holds and what was expected. */
+export interface Fields {
+  /** Not empty. */
+  text(name: string): string;
+  /** Undefined for null, for an empty text and for a field that is missing. */
+  optionalText(name: string): string | undefined;
+  number(name: string): number;
+  /** Undefined for null and for a field that is missing. */
+  optionalNumber(name: string): number | undefined;
+  /** The number as text, as paths and our own types have it. */
+  id(name: string): string;
+  flag(name: string): boolean;
+  object(name: string): Fields;
+  /** Undefined for null and for a field that is missing. */
+  optionalObject(name: string): Fields | undefined;
+  objects(name: string): Fields[];
+  texts(name: string): string[];
+  /** Of texts: the labels of a resource. */
+  labels(name: string): Readonly<Record<string, string>>;
+}
+
+/** @param operation the call whose answer it is; `where` leads from there to the object: `server.private_net` */
+export function fieldsOf(value: unknown, operation: string, where = 'answer'): Fields {
+  const wrong = (name: string, found: unknown, expected: string) => {
+    const shown = found === undefined ? 'missing' : (JSON.stringify(found)?.slice(0, 80) ?? String(found));
+    const message = `${where}${name === '' ? '' : `.${name}`}: ${shown}, expected ${expected}`;
+    return new CloudError({ kind: 'Invalid', cloud, operation, message });
+  };
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong('', value, 'an object');
+  const fields = value as Readonly<Record<string, unknown>>;
+  const below = (name: string, one: unknown) => fieldsOf(one, operation, `${where}.${name}`);
+
+  function optionalText(name: string): string | undefined {
+    const found = fields[name] ?? '';
+    if (typeof found !== 'string') throw wrong(name, found, 'a text');
+    return found === '' ? undefined : found;
+  }
+  function number(name: string): number {
+    const found = fields[name];
+    if (typeof found !== 'number' || !Number.isFinite(found)) throw wrong(name, found, 'a number');
+    return found;
+  }
+  function list(name: string): readonly unknown[] {
+    const found = fields[name];
+    if (!Array.isArray(found)) throw wrong(name, found, 'a list');
+    return found;
+  }
+
+  return {
+    optionalText,
+    text(name) {
+      const found = optionalText(name);
+      if (found === undefined) throw wrong(name, fields[name], 'a text');
+      return found;
+    },
+    number,
+    optionalNumber: (name) => (fields[name] == null ? undefined : number(name)),
+    id: (name) => String(number(name)),
+    flag(name) {
+      const found = fields[name];
+      if (typeof found !== 'boolean') throw wrong(name, found, 'true or false');
+      return found;
+    },
+    object: (name) => below(name, fields[name]),
+    optionalObject: (name) => (fields[name] == null ? undefined : below(name, fields[name])),
+    objects: (name) => list(name).map((one) => below(name, one)),
+    texts: (name) =>
+      list(name).map((one) => {
+        if (typeof one !== 'string') throw wrong(name, one, 'a list of texts');
+        return one;
+      }),
+    labels(name) {
+      const labels = fields[name] ?? {};
+      if (typeof labels === 'object' && Object.values(labels).every((one) => typeof one === 'string'))
+        return labels as Readonly<Record<string, string>>;
+      throw wrong(name, labels, 'an object of texts');
+    },
+  };
+}
