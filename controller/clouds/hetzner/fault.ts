@@ -1,6 +1,7 @@
 import { CloudError, type CloudErrorKind, kindOfHttpStatus } from '../../../common/cloud-error.ts';
 import type { HttpAnswer } from '../../../common/process/http.ts';
-import { cloud } from './answer.ts';
+
+export const cloud = 'hetzner';
 
 /** What the API said when it refused: the cause of the CloudError. */
 export interface Refusal {

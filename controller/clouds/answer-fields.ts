@@ -1,9 +1,17 @@
-import { CloudError } from '../../../common/cloud-error.ts';
+import { CloudError } from '../../common/cloud-error.ts';
 
-export const cloud = 'hetzner';
+/** Where a value stands, for errors. */
+export interface AnswerPlace {
+  /** The cloud's name in `--cloud-provider`. */
+  readonly cloud: string;
+  /** The call whose answer it is. */
+  readonly operation: string;
+  /** From there to the value: `server.private_net`. Default `answer`. */
+  readonly path?: string;
+}
 
 /** Reads one JSON object of an answer. Each throws a CloudError `Invalid` that names the field, what it holds and what was expected. */
-export interface Fields {
+export interface AnswerFields {
   /** Not empty. */
   text(name: string): string;
   /** Undefined for null, for an empty text and for a field that is missing. */
@@ -14,25 +22,25 @@ export interface Fields {
   /** The number as text, as paths and our own types have it. */
   id(name: string): string;
   flag(name: string): boolean;
-  object(name: string): Fields;
+  object(name: string): AnswerFields;
   /** Undefined for null and for a field that is missing. */
-  optionalObject(name: string): Fields | undefined;
-  objects(name: string): Fields[];
+  optionalObject(name: string): AnswerFields | undefined;
+  objects(name: string): AnswerFields[];
   texts(name: string): string[];
-  /** Of texts: the labels of a resource. */
+  /** Texts by name: labels, tags. Nothing for null and for a field that is missing. */
   labels(name: string): Readonly<Record<string, string>>;
 }
 
-/** @param operation the call whose answer it is; `where` leads from there to the object: `server.private_net` */
-export function fieldsOf(value: unknown, operation: string, where = 'answer'): Fields {
+/** @throws CloudError where the value is no object */
+export function answerFields(value: unknown, { cloud, operation, path = 'answer' }: AnswerPlace): AnswerFields {
   const wrong = (name: string, found: unknown, expected: string) => {
     const shown = found === undefined ? 'missing' : (JSON.stringify(found)?.slice(0, 80) ?? String(found));
-    const message = `${where}${name === '' ? '' : `.${name}`}: ${shown}, expected ${expected}`;
+    const message = `${path}${name === '' ? '' : `.${name}`}: ${shown}, expected ${expected}`;
     return new CloudError({ kind: 'Invalid', cloud, operation, message });
   };
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw wrong('', value, 'an object');
   const fields = value as Readonly<Record<string, unknown>>;
-  const below = (name: string, one: unknown) => fieldsOf(one, operation, `${where}.${name}`);
+  const below = (name: string, one: unknown) => answerFields(one, { cloud, operation, path: `${path}.${name}` });
 
   function optionalText(name: string): string | undefined {
     const found = fields[name] ?? '';

@@ -1,0 +1,128 @@
+import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
+import type { PowerState } from '../../../common/instance.ts';
+import type { Clock } from '../../../common/process/clock.ts';
+import { hetzner } from '../../../common/provider-id/hetzner.ts';
+import { type AnswerFields, answerFields } from '../answer-fields.ts';
+import { inParallel } from '../lookup-pass.ts';
+import type { HetznerClient } from './client.ts';
+import type { HetznerConfig } from './config.ts';
+import { cloud } from './fault.ts';
+import { callsAtOnce, type Machines, readable, type Seen } from './machines.ts';
+import { firstOf } from './servers.ts';
+
+/** The robot takes 200 lists an hour, and 500 questions about power. */
+const listMs = 60_000;
+const powerMs = 300_000;
+const powerMsPerServer = 10_000;
+
+/**
+ * Dedicated servers, by the API of the robot. It names no account, so a server counts as absent only after this credential has shown a server that
+ * was asked for by its number. Their power and the list of them are read less often than they are asked for.
+ */
+export function createRobot(client: HetznerClient, clock: Clock, config: HetznerConfig): Machines {
+  let list: { readonly at: number; readonly servers: Promise<readonly AnswerFields[]> } | undefined;
+  let hasShown = false;
+  const powers = new Map<string, { readonly at: number; readonly power: PowerState }>();
+
+  async function readAll(signal: AbortSignal | undefined): Promise<readonly AnswerFields[]> {
+    const path = '/server';
+    // An account without a server answers 404.
+    const answer = await client.send({ path, urgency: 'refresh', signal }).catch(insteadOf('NotFound', []));
+    return answerFields({ answer }, { cloud, operation: `GET ${path}` })
+      .objects('answer')
+      .map((item) => item.object('server'));
+  }
+
+  async function servers(signal: AbortSignal | undefined): Promise<readonly AnswerFields[]> {
+    if (list === undefined || clock.monotonic() - list.at > listMs) {
+      list = { at: clock.monotonic(), servers: readAll(signal) };
+    }
+    const { servers } = list;
+    return servers.catch((error: unknown) => {
+      if (list?.servers === servers) list = undefined;
+      throw error;
+    });
+  }
+
+  async function powerOf(number: string, signal: AbortSignal | undefined): Promise<PowerState> {
+    const known = powers.get(number);
+    if (known && clock.monotonic() - known.at < Math.max(powerMs, powers.size * powerMsPerServer)) return known.power;
+    // A server without this option answers 404.
+    const answer = await client.call({ path: `/reset/${number}`, signal }).catch(insteadOf('NotFound', undefined));
+    const status = answer?.object('reset').optionalText('operating_status');
+    const power = status === 'shut off' ? 'stopped' : 'running';
+    powers.set(number, { at: clock.monotonic(), power });
+    return power;
+  }
+
+  const complete = (found: readonly AnswerFields[], request: 'list' | 'id', signal: AbortSignal | undefined) =>
+    inParallel(callsAtOnce, found, async (server) => {
+      const number = server.id('server_number');
+      return [
+        `bm-${number}`,
+        await readable(async () => seenOf(server, await powerOf(number, signal), request)),
+      ] as const;
+    });
+
+  function seenOf(server: AnswerFields, power: PowerState, request: 'list' | 'id'): Seen {
+    const id = `bm-${server.id('server_number')}`;
+    const name = server.text('server_name');
+    const zone = server.text('dc').toLowerCase();
+    const [ipv6, ipv4] = [server.optionalText('server_ipv6_net'), server.optionalText('server_ip')];
+    const type = server
+      .text('product')
+      .replaceAll(' ', '-')
+      .replace(/[^A-Za-z0-9_.-]/g, '');
+    return {
+      ...{ state: 'found', power, request },
+      instance: {
+        ...{ cloud, id, name, incarnation: id, providerID: hetzner.print({ instanceId: id }) },
+        ...(config.zones ? { zone } : {}),
+        ...{ region: zone.split('-')[0]!, type },
+        addresses: [
+          { type: 'Hostname', address: name },
+          ...(config.families.ipv6 && ipv6 ? [{ type: 'ExternalIP', address: firstOf(ipv6) } as const] : []),
+          ...(config.families.ipv4 && ipv4 ? [{ type: 'ExternalIP', address: ipv4 } as const] : []),
+        ],
+        keepsInternalIPs: true,
+        labels: { 'instance.hetzner.cloud/provided-by': 'robot' },
+      },
+    };
+  }
+
+  return {
+    async all(ids, signal) {
+      const asked = new Set(ids);
+      const found = (await servers(signal)).filter((server) => asked.has(`bm-${server.id('server_number')}`));
+      hasShown ||= found.length > 0;
+      return new Map(await complete(found, 'list', signal));
+    },
+    async named(names, signal) {
+      const found = (await servers(signal)).filter((server) =>
+        names.includes(server.optionalText('server_name') ?? ''),
+      );
+      return (await complete(found, 'list', signal)).map(([, seen]) => seen);
+    },
+    async get(id, signal) {
+      const number = id.slice('bm-'.length);
+      const operation = 'GET /server/{id}';
+      try {
+        const answer = await client.call({ path: `/server/${number}`, signal });
+        const [[, seen]] = (await complete([answer.object('server')], 'id', signal)) as [[string, Seen]];
+        hasShown = true;
+        return seen;
+      } catch (error) {
+        if (!isCloudError(error) || error.kind !== 'NotFound' || hasShown) throw error;
+        const message = `dedicated server ${number} is not there, but this credential has shown no other one yet`;
+        throw new CloudError({ kind: 'Unavailable', cloud, operation, message, cause: error });
+      }
+    },
+  };
+}
+
+function insteadOf<Value>(kind: CloudError['kind'], value: Value): (error: unknown) => Value {
+  return (error) => {
+    if (isCloudError(error) && error.kind === kind) return value;
+    throw error;
+  };
+}
