@@ -21,21 +21,3 @@ export function restOrAbort(clock: Clock, ms: number, signal: AbortSignal): Prom
     signal.addEventListener('abort', finish, { once: true });
   });
 }
-
-/** The promise's outcome, or a rejection with `problem` as soon as the signal aborts. The promise goes on; its failure is not lost to others. */
-export async function unlessAborted<Value>(
-  promise: Promise<Value>,
-  signal: AbortSignal | undefined,
-  problem: () => Error,
-): Promise<Value> {
-  if (signal === undefined) return promise;
-  const aborted = Promise.withResolvers<never>();
-  const onAbort = () => aborted.reject(problem());
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    if (signal.aborted) onAbort();
-    return await Promise.race([promise, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
-}

@@ -1,6 +1,6 @@
 import { CloudError } from '../../../common/cloud-error.ts';
-import { sleep } from '../../../common/process/clock.ts';
-import { unlessAborted } from '../../../common/process/until.ts';
+import { type Clock, sleep } from '../../../common/process/clock.ts';
+import { restOrAbort } from '../../../common/process/until.ts';
 import type { OperationState } from '../../engine/resource.ts';
 import type { AnswerFields } from '../answer-fields.ts';
 import { type ApiRequest, createJsonApi, type JsonApi, type JsonApiOptions, operationOf } from '../json-api.ts';
@@ -13,7 +13,7 @@ export interface HetznerClient extends JsonApi {
   list(request: ApiRequest, collection: string): Promise<readonly AnswerFields[]>;
   /** States of these actions, in one call for fifty of them. One that the API does not show is not in the answer. */
   actions(ids: readonly string[], signal?: AbortSignal): Promise<ReadonlyMap<string, OperationState>>;
-  /** Resolves when the action has succeeded, throws its CloudError when it has failed. All that wait share their polls. */
+  /** Resolves when the action has succeeded, throws its CloudError when it has failed. */
   finished(action: string, signal?: AbortSignal): Promise<void>;
 }
 
@@ -74,35 +74,24 @@ export function createClient(options: Omit<JsonApiOptions, 'cloud' | 'errorOf' |
     return states;
   }
 
-  const waiting = new Map<string, PromiseWithResolvers<void>>();
-
-  async function pollAll(): Promise<void> {
-    for (let ms = firstPollMs; waiting.size > 0; ms = Math.min(ms * 1.5, lastPollMs)) {
-      await sleep(clock, ms);
-      const asked = [...waiting.keys()];
-      const states = await actions(asked).catch((error: unknown) => error);
-      for (const id of asked) {
-        const state = states instanceof Map ? (states.get(id) ?? 'done') : states;
-        if (state === 'running') continue;
-        if (state === 'done') waiting.get(id)!.resolve();
-        else waiting.get(id)!.reject(state);
-        waiting.delete(id);
-      }
-    }
-  }
-
   return {
     ...api,
     list,
     actions,
     async finished(action, signal) {
-      const isPolling = waiting.size > 0;
-      const end = waiting.get(action) ?? Promise.withResolvers<void>();
-      waiting.set(action, end);
-      if (!isPolling) void pollAll();
-      await unlessAborted(end.promise, signal, () => unavailable({ path: '/actions' }, 'given up'));
+      for (let ms = firstPollMs; ; ms = Math.min(ms * 1.5, lastPollMs)) {
+        await rest(clock, ms, signal);
+        const state = (await actions([action], signal)).get(action) ?? 'done';
+        if (state === 'done') return;
+        if (state !== 'running') throw state;
+      }
     },
   };
+}
+
+/** Ends early when the signal aborts: the next call fails then. */
+export function rest(clock: Clock, ms: number, signal: AbortSignal | undefined): Promise<void> {
+  return signal === undefined ? sleep(clock, ms) : restOrAbort(clock, ms, signal);
 }
 
 function stateOf(action: AnswerFields): OperationState {

@@ -1,11 +1,11 @@
 import ipaddr from 'ipaddr.js';
 import { CloudError, type CloudErrorKind, isCloudError } from '../../../common/cloud-error.ts';
-import { type Clock, sleep } from '../../../common/process/clock.ts';
+import type { Clock } from '../../../common/process/clock.ts';
 import { hetzner } from '../../../common/provider-id/hetzner.ts';
 import type { AnswerFields } from '../answer-fields.ts';
 import type { ApplyOptions } from '../permit.ts';
 import type { ObservedRoute, Routes } from '../routes.ts';
-import { actionOf, type HetznerClient } from './client.ts';
+import { actionOf, type HetznerClient, rest } from './client.ts';
 import { cloud } from './fault.ts';
 import type { Network } from './network.ts';
 import { privateAddressesOf } from './servers.ts';
@@ -29,8 +29,7 @@ const busyMs = 1000;
 const worthALook: ReadonlySet<CloudErrorKind> = new Set(['Busy', 'Conflict', 'Invalid', 'NotFound', 'Taken']);
 
 /**
- * The routes of one private network. They cannot be marked. A network takes one change at a time, so changes are sent one after the other; the
- * actions that they start are waited for together.
+ * The routes of one private network. They cannot be marked. A network takes one change at a time, so each waits for the action of the one before.
  */
 export function createRoutes({ client, clock, network, serverIdOf }: RouteOptions): Routes<HetznerRoute> {
   let turn: Promise<unknown> = Promise.resolve();
@@ -42,20 +41,20 @@ export function createRoutes({ client, clock, network, serverIdOf }: RouteOption
     { permit, signal }: ApplyOptions,
   ): Promise<void> {
     const path = `/networks/${await network.id(signal)}/actions/${what}`;
-    const send = async (): Promise<AnswerFields> => {
+    const made = turn.then(async () => {
       for (let tries = 1; ; tries += 1) {
         try {
-          return await client.call({ method: 'POST', path, body, permit, signal });
+          const action = actionOf(await client.call({ method: 'POST', path, body, permit, signal }));
+          if (action !== undefined) await client.finished(action, signal);
+          return;
         } catch (error) {
           if (!isCloudError(error) || error.kind !== 'Busy' || tries === busyTries) throw error;
-          await sleep(clock, busyMs, signal);
+          await rest(clock, busyMs, signal);
         }
       }
-    };
-    const sent = turn.then(send);
-    turn = sent.catch(() => {});
-    const action = actionOf(await sent);
-    if (action !== undefined) await client.finished(action, signal);
+    });
+    turn = made.catch(() => {});
+    await made;
   }
 
   const routesNow = async (signal: AbortSignal | undefined) =>
