@@ -1,4 +1,4 @@
-import type { CheckResult, CloudHalf } from '../cloud.ts';
+import type { CheckResult, Capability } from '../cloud.ts';
 import type { HetznerClient } from './client.ts';
 import type { HetznerConfig } from './config.ts';
 import type { Network } from './network.ts';
@@ -19,7 +19,7 @@ export async function checkHetzner(
   signal: AbortSignal | undefined,
 ): Promise<readonly CheckResult[]> {
   const results: CheckResult[] = [];
-  const prove = async (name: string, half: CloudHalf | undefined, advice: string, proof: () => Promise<string>) => {
+  const prove = async (name: string, half: Capability | undefined, advice: string, proof: () => Promise<string>) => {
     const about = half === undefined ? { name } : { name, neededFor: [half] };
     try {
       results.push({ ...about, ok: true, message: await proof() });

@@ -83,9 +83,8 @@ export function openHetzner({ config, context, wrapHttp = (http) => http }: Hetz
     accepts: (providerID) => targetOf({ by: 'providerID', providerID }).ask === 'id',
     instances: {
       batchSize: 1000,
-      async lookup(refs, options) {
-        const networkId = await network?.id(options?.signal);
-        const reader = createReader(createServers({ client, config, networkId }), robot);
+      lookup: (refs, options) => {
+        const reader = createReader(createServers({ client, config, network }), robot);
         return lookupPass({ ...options, cloud: 'hetzner', refs, reader, listAbove, targetOf });
       },
     },

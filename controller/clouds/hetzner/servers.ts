@@ -8,12 +8,13 @@ import type { HetznerClient } from './client.ts';
 import type { HetznerConfig } from './config.ts';
 import { cloud } from './fault.ts';
 import { type Machines, readable, type Seen } from './machines.ts';
+import type { Network } from './network.ts';
 
 export interface ServerOptions {
   readonly client: HetznerClient;
   readonly config: Pick<HetznerConfig, 'families' | 'zones'>;
   /** Whose addresses are internal ones. */
-  readonly networkId: string | undefined;
+  readonly network: Network | undefined;
 }
 
 /** An address of a server in a network. */
@@ -27,14 +28,14 @@ export interface PrivateAddress {
 const namesAtOnce = 3;
 
 /** Servers of one project of Hetzner Cloud, for one pass: the list of all is read at most once. */
-export function createServers({ client, ...options }: ServerOptions): Machines {
+export function createServers({ client, config, network }: ServerOptions): Machines {
   const path = '/servers';
   let list: Promise<ReadonlyMap<string, Seen>> | undefined;
 
   async function search(request: ApiRequest): Promise<ReadonlyMap<string, Seen>> {
-    const servers = await client.list(request, 'servers');
+    const [servers, networkId] = [await client.list(request, 'servers'), await network?.id(request.signal)];
     const seen = servers.map(async (server) => {
-      return [server.id('id'), await readable(() => readServer(server, 'list', options))] as const;
+      return [server.id('id'), await readable(() => readServer(server, 'list', config, networkId))] as const;
     });
     return new Map(await Promise.all(seen));
   }
@@ -51,8 +52,8 @@ export function createServers({ client, ...options }: ServerOptions): Machines {
       return found.flatMap((some) => [...some.values()]);
     },
     async get(id, signal) {
-      const answer = await client.call({ path: `${path}/${id}`, signal });
-      return readServer(answer.object('server'), 'id', options);
+      const [answer, networkId] = [await client.call({ path: `${path}/${id}`, signal }), await network?.id(signal)];
+      return readServer(answer.object('server'), 'id', config, networkId);
     },
   };
 }
@@ -63,14 +64,18 @@ export function privateAddressesOf(server: AnswerFields): PrivateAddress[] {
   }));
 }
 
-function readServer(server: AnswerFields, request: 'list' | 'id', options: Omit<ServerOptions, 'client'>): Seen {
+function readServer(
+  server: AnswerFields,
+  request: 'list' | 'id',
+  config: ServerOptions['config'],
+  networkId: string | undefined,
+): Seen {
   const id = server.id('id');
   const name = server.text('name');
   const status = server.text('status');
   // `datacenter` is going away from the answers, and `location` has come instead.
   const place = server.optionalObject('location') ?? server.object('datacenter').object('location');
   const location = place.text('name');
-  const { config, networkId } = options;
   const publicNet = server.object('public_net');
   const addresses: NodeAddress[] = [{ type: 'Hostname', address: name }];
   const ipv4 = publicNet.optionalObject('ipv4');
