@@ -9,7 +9,7 @@ import { cloud, errorOf, errorOfAction } from './fault.ts';
 
 /** Calls to one project. */
 export interface HetznerClient extends JsonApi {
-  /** Every item of a collection: complete, or throws. Reads only. */
+  /** Every item of a collection: complete, or throws. A page more than its items need, where they need several. Reads only. */
   list(request: ApiRequest, collection: string): Promise<readonly AnswerFields[]>;
   /** States of these actions, in one call for fifty of them. One that the API does not show is not in the answer. */
   actions(ids: readonly string[], signal?: AbortSignal): Promise<ReadonlyMap<string, OperationState>>;
@@ -36,23 +36,32 @@ export function createClient(options: Omit<JsonApiOptions, 'cloud' | 'errorOf' |
     errorOf: (operation, answer) => errorOf(operation, answer, clock.now()),
   });
 
-  /** Undefined: something went while its pages were read, so another may have moved to a page that had been read. */
+  async function pageOf(request: ApiRequest, collection: string, sort: string, page: number) {
+    const paging = Object.entries({ sort, page: String(page), per_page: String(perPage) });
+    const answer = await api.call({ ...request, query: [...(request.query ?? []), ...paging] });
+    const pagination = answer.object('meta').object('pagination');
+    return { items: answer.objects(collection), next: pagination.optionalNumber('next_page'), pagination };
+  }
+
+  /** Undefined: an item went while the pages were read, so another one may have moved to a page that had been read. */
   async function tryList(request: ApiRequest, collection: string): Promise<readonly AnswerFields[] | undefined> {
-    const items = new Map<string, AnswerFields>();
-    let most = 0;
+    const newest = await pageOf(request, collection, 'id:desc', 1);
+    if (newest.next === undefined) return newest.items;
+    const newestId = Math.max(...newest.items.map((item) => item.number('id')));
+    const items = new Map<number, AnswerFields>();
     for (let page = 1; ; ) {
       // What comes meanwhile has a higher id, so it is on a page that is still to be read.
-      const paging = Object.entries({ sort: 'id:asc', page: String(page), per_page: String(perPage) });
-      const answer = await api.call({ ...request, query: [...(request.query ?? []), ...paging] });
-      for (const item of answer.objects(collection)) items.set(item.id('id'), item);
-      const pagination = answer.object('meta').object('pagination');
-      const total = pagination.optionalNumber('total_entries') ?? 0;
-      if (total < most) return undefined;
-      most = total;
-      const next = pagination.optionalNumber('next_page');
-      if (next === undefined) return items.size < most ? undefined : [...items.values()];
-      if (next <= page) throw unavailable(request, `next_page: ${next}, expected more than ${page}`);
-      page = next;
+      const read = await pageOf(request, collection, 'id:asc', page);
+      for (const item of read.items) items.set(item.number('id'), item);
+      if (read.next !== undefined && read.next <= page)
+        throw unavailable(request, `next_page: ${read.next}, expected more than ${page}`);
+      if (read.next !== undefined) {
+        page = read.next;
+        continue;
+      }
+      const [before, after] = [newest, read].map(({ pagination }) => pagination.number('total_entries'));
+      const came = [...items.keys()].filter((id) => id > newestId).length;
+      return items.size === after && before! + came === after ? [...items.values()] : undefined;
     }
   }
 

@@ -118,6 +118,7 @@ export function pageOf(collection: string, all: readonly Json[], query: URLSearc
   const hits = all
     .filter(({ name }) => !query.has('name') || query.getAll('name').includes(String(name)))
     .filter(({ labels }) => selector === null || selects(selector, labels as Readonly<Record<string, string>>));
+  if (query.get('sort') === 'id:desc') hits.reverse();
   const last = Math.max(1, Math.ceil(hits.length / perPage));
   const pagination = {
     ...{ page, per_page: perPage, last_page: last, total_entries: hits.length },
