@@ -1,26 +1,31 @@
-import type { CheckResult, Capability } from '../cloud.ts';
+import { isCloudError } from '../../../common/cloud-error.ts';
+import type { CheckResult } from '../cloud.ts';
 import type { HetznerClient } from './client.ts';
 import type { HetznerConfig } from './config.ts';
+import type { Machines } from './machines.ts';
 import type { Network } from './network.ts';
 
 export interface CheckParts {
   readonly config: HetznerConfig;
   readonly client: HetznerClient;
-  readonly robot: HetznerClient | undefined;
+  readonly robot: Machines | undefined;
   readonly network: Network | undefined;
 }
 
 /**
- * Each read that is needed. That the token may write is proved by a call that cannot change anything: without the fields it needs, a route is refused as
- * invalid, and a token that only reads is refused before that.
+ * Each read that is needed. That the token may write is proved by a create that lacks everything: a token that only reads is refused before the API
+ * looks at what is sent.
  */
 export async function checkHetzner(
   { config, client, robot, network }: CheckParts,
   signal: AbortSignal | undefined,
 ): Promise<readonly CheckResult[]> {
   const results: CheckResult[] = [];
-  const prove = async (name: string, half: Capability | undefined, advice: string, proof: () => Promise<string>) => {
-    const about = half === undefined ? { name } : { name, neededFor: [half] };
+  const prove = async (
+    about: Pick<CheckResult, 'name' | 'neededFor'>,
+    advice: string,
+    proof: () => Promise<string>,
+  ) => {
     try {
       results.push({ ...about, ok: true, message: await proof() });
     } catch (error) {
@@ -28,17 +33,30 @@ export async function checkHetzner(
       results.push({ ...about, ok: false, message: `${reason}; ${advice}` });
     }
   };
-  const page = [['per_page', '1']] as const;
-  await prove('servers', undefined, 'see HCLOUD_TOKEN', async () => {
-    await client.call({ path: '/servers', query: page, signal });
+  await prove({ name: 'servers' }, 'see HCLOUD_TOKEN', async () => {
+    await client.call({ path: '/servers', query: [['per_page', '1']], signal });
     return `read at ${config.endpoint}`;
   });
   if (network !== undefined)
-    await prove('network', undefined, 'see HCLOUD_NETWORK', async () => `network ${await network.id(signal)}`);
+    await prove({ name: 'network' }, 'see HCLOUD_NETWORK', async () => {
+      return `network ${(await network.read(signal)).id('id')}`;
+    });
   if (robot !== undefined)
-    await prove('dedicated servers', undefined, 'see ROBOT_USER and ROBOT_PASSWORD', async () => {
-      await robot.send({ path: '/server', signal });
+    await prove({ name: 'dedicated servers' }, 'see ROBOT_USER and ROBOT_PASSWORD', async () => {
+      await robot.all([], signal);
       return `read at ${config.robot!.endpoint}`;
     });
+  if (config.routes || config.loadBalancers.enabled)
+    await prove(
+      { name: 'writing', neededFor: ['routes', 'load balancers'] },
+      'expected a token that writes',
+      async () => {
+        const nothing = { method: 'POST', path: '/load_balancers', body: {}, permit: () => {}, signal } as const;
+        await client.call(nothing).catch((error: unknown) => {
+          if (!isCloudError(error) || !['Invalid', 'QuotaExceeded'].includes(error.kind)) throw error;
+        });
+        return 'the token may write';
+      },
+    );
   return results;
 }

@@ -90,7 +90,10 @@ describe('calling the API of Hetzner Cloud', () => {
     const { fake, client } = open();
     const meta = { pagination: { page: 1, next_page: 1, total_entries: null } };
     fake.fault = () => ({ status: 200, body: { servers: [], meta } });
-    assert.match((await failureOf(client.list({ path: '/servers' }, 'servers'))).message, /next_page: 1, expected more/);
+    assert.match(
+      (await failureOf(client.list({ path: '/servers' }, 'servers'))).message,
+      /next_page: 1, expected more/,
+    );
   });
 
   const kinds: readonly (readonly [number, string | undefined, string])[] = [

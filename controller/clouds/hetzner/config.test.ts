@@ -108,9 +108,17 @@ describe('the configuration of Hetzner', () => {
     ],
     ['a robot user without password', { ROBOT_USER: 'u' }, /expected both ROBOT_USER and ROBOT_PASSWORD/],
     ['dedicated servers without a user', { ROBOT_ENABLED: '1' }, /expected both ROBOT_USER and ROBOT_PASSWORD/],
-    ['an endpoint with a password', { HCLOUD_ENDPOINT: 'https://u:pw@x/v1' }, /HCLOUD_ENDPOINT: it is none, expected an/],
+    [
+      'an endpoint with a password',
+      { HCLOUD_ENDPOINT: 'https://u:pw@x/v1' },
+      /HCLOUD_ENDPOINT: it is none, expected an/,
+    ],
     ['a token twice', { HCLOUD_TOKEN_FILE: '/t' }, /expected HCLOUD_TOKEN or HCLOUD_TOKEN_FILE, not both/],
-    ['a name of a project with a slash', { MOORING_HETZNER_PROJECT: 'a/b' }, /MOORING_HETZNER_PROJECT: "a\/b", expected/],
+    [
+      'a name of a project with a slash',
+      { MOORING_HETZNER_PROJECT: 'a/b' },
+      /MOORING_HETZNER_PROJECT: "a\/b", expected/,
+    ],
   ];
   for (const [name, env, expected] of refused) {
     it(`${name} is refused`, async () => {
@@ -126,7 +134,10 @@ describe('the configuration of Hetzner', () => {
         await refusalOf({}, text),
         'hetzner.yaml: no YAML mapping, expected the names of variables and their values',
       );
-    assert.match(await refusalOf({}, `HCLOUD_TOKN: ${token}`), /^hetzner\.yaml: unknown "HCLOUD_TOKN", expected [^0]*$/);
+    assert.match(
+      await refusalOf({}, `HCLOUD_TOKN: ${token}`),
+      /^hetzner\.yaml: unknown "HCLOUD_TOKN", expected [^0]*$/,
+    );
   });
 
   it('a token with a line break is refused without showing it', async () => {

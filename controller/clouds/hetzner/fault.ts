@@ -19,6 +19,7 @@ const kinds: Readonly<Record<string, CloudErrorKind>> = {
   protected: 'Forbidden',
   not_found: 'NotFound',
   server_not_found: 'NotFound',
+  reset_not_available: 'NotFound',
   rate_limit_exceeded: 'Throttled',
   locked: 'Busy',
   // "The resource has changed during the request, please retry": a request has no version that could be old.

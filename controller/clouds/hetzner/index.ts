@@ -91,7 +91,7 @@ export function openHetzner({ config, context, wrapHttp = (http) => http }: Hetz
     ...(network !== undefined && config.routes ? { routes: createRoutes({ client, clock, network, serverIdOf }) } : {}),
     files: config.files,
     prove: async (signal) => void (await client.call({ ...oneServer, signal })),
-    check: (signal) => checkHetzner({ config, client, robot: robotClient, network }, signal),
+    check: (signal) => checkHetzner({ config, client, robot, network }, signal),
     close,
   };
 }

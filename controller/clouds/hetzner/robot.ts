@@ -108,8 +108,8 @@ export function createRobot(client: HetznerClient, clock: Clock, config: Hetzner
       const operation = 'GET /server/{id}';
       try {
         const answer = await client.call({ path: `/server/${number}`, signal });
-        const [[, seen]] = (await complete([answer.object('server')], 'id', signal)) as [[string, Seen]];
         hasShown = true;
+        const [[, seen]] = (await complete([answer.object('server')], 'id', signal)) as [[string, Seen]];
         return seen;
       } catch (error) {
         if (!isCloudError(error) || error.kind !== 'NotFound' || hasShown) throw error;

@@ -34,6 +34,8 @@ export interface FakeHetzner {
   readonly actions: FakeActions;
   maxRoutes: number;
   maxBalancers: number;
+  /** The token reads alone. */
+  isReadOnly: boolean;
   /** Servers show the data centre, as they did before 2026. */
   showsDatacentre: boolean;
   /** Answers a call in place of the fake; undefined leaves it to the fake. */
@@ -158,6 +160,7 @@ export function createFakeHetzner(clock: Clock): FakeHetzner {
       }
       if (call.authorization !== `Bearer ${token}`)
         throw new FakeRefusal(401, 'unauthorized', 'unable to authenticate');
+      if (fake.isReadOnly && call.method !== 'GET') throw new FakeRefusal(403, 'token_readonly', 'token is read-only');
       const rest = call.path.startsWith('/v1/') ? call.path.slice('/v1'.length) : '';
       return { ...answerCloud({ ...call, path: rest }), headers };
     } catch (error) {
@@ -171,7 +174,7 @@ export function createFakeHetzner(clock: Clock): FakeHetzner {
   const fake: FakeHetzner = {
     ...{ calls: [], servers: new Map(), networks: new Map(), balancers: new Map(), certificates: new Map() },
     ...{ dedicated: new Map(), actions: createActions(clock, nextId), maxRoutes: 100, maxBalancers: 100 },
-    ...{ showsDatacentre: true, fault: undefined, nextId, answer },
+    ...{ showsDatacentre: true, isReadOnly: false, fault: undefined, nextId, answer },
     now: () => new Date(clock.now()).toISOString(),
     showBalancer: (one) => showBalancer(one, fake.selected),
     selected: (selector) =>
