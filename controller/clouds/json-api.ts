@@ -26,7 +26,7 @@ export interface ApiRequest {
 export interface JsonApi {
   /** The answer as it is; undefined for an empty one (204). */
   send(request: ApiRequest): Promise<unknown>;
-  /** The answer's object, for reading its fields. */
+  /** The answer's object, for reading its fields; none for an empty answer. */
   call(request: ApiRequest): Promise<AnswerFields>;
 }
 
@@ -88,7 +88,7 @@ export function createJsonApi(options: JsonApiOptions): JsonApi {
 
   return {
     send,
-    call: async (request) => answerFields(await send(request), { cloud, operation: operationOf(request) }),
+    call: async (request) => answerFields((await send(request)) ?? {}, { cloud, operation: operationOf(request) }),
   };
 }
 

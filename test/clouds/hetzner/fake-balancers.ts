@@ -97,8 +97,13 @@ export function changeBalancer(fake: FakeHetzner, one: FakeBalancer, { method, b
   fake.actions.assertUnlocked('load_balancer', one.id);
   if (method === 'DELETE') {
     if (one.isProtected) throw new FakeRefusal(423, 'protected', `load balancer ${one.id} is protected`);
-    for (const { network, ip } of one.privateNets) fake.networks.get(network)?.members.delete(ip);
-    fake.balancers.delete(one.id);
+    const effect = () => {
+      for (const { network, ip } of one.privateNets) fake.networks.get(network)?.members.delete(ip);
+      fake.balancers.delete(one.id);
+    };
+    if (fake.deletesByAction)
+      return { status: 200, body: { action: fake.actions.start('delete_load_balancer', resourcesOf(one), effect) } };
+    effect();
     return { status: 204 };
   }
   const name = String(body['name'] ?? one.name);

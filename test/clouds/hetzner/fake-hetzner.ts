@@ -36,6 +36,8 @@ export interface FakeHetzner {
   maxBalancers: number;
   /** The token reads alone. */
   isReadOnly: boolean;
+  /** A load balancer goes with an action, as it does since 2026; before, it was gone with the answer. */
+  deletesByAction: boolean;
   /** Servers show the data centre, as they did before 2026. */
   showsDatacentre: boolean;
   /** Answers a call in place of the fake; undefined leaves it to the fake. */
@@ -174,7 +176,7 @@ export function createFakeHetzner(clock: Clock): FakeHetzner {
   const fake: FakeHetzner = {
     ...{ calls: [], servers: new Map(), networks: new Map(), balancers: new Map(), certificates: new Map() },
     ...{ dedicated: new Map(), actions: createActions(clock, nextId), maxRoutes: 100, maxBalancers: 100 },
-    ...{ showsDatacentre: true, isReadOnly: false, fault: undefined, nextId, answer },
+    ...{ showsDatacentre: true, isReadOnly: false, deletesByAction: true, fault: undefined, nextId, answer },
     now: () => new Date(clock.now()).toISOString(),
     showBalancer: (one) => showBalancer(one, fake.selected),
     selected: (selector) =>

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import type { Clock } from '../../../common/process/clock.ts';
+import type { Http } from '../../../common/process/http.ts';
 import { silentLog } from '../../../common/process/log.ts';
 import { seededRandom } from '../../../common/process/random.ts';
 import { advanceDuring, fakeClock } from '../../../common/testing/fake-clock.ts';
@@ -25,6 +27,17 @@ export interface HetznerWorldOptions {
   onCall?(call: CloudCall): void;
   /** Fills the project before the first call. */
   prepare?(fake: FakeHetzner): void;
+  /** Over sockets and on the machine's clock. Default: in process and on a fake clock. */
+  readonly served?: Served;
+}
+
+export interface Served {
+  readonly clock: Clock;
+  readonly fake: FakeHetzner;
+  readonly endpoint: string;
+  readonly http: Http;
+  during<T>(work: Promise<T>): Promise<T>;
+  pass(ms: number): Promise<void>;
 }
 
 export interface HetznerWorld extends CloudWorld {
@@ -38,14 +51,24 @@ export const withRobot = {
   ...{ ROBOT_ENDPOINT: 'http://hetzner.test/robot', HCLOUD_NETWORK_ROUTES_ENABLED: 'false' },
 };
 
-/** A project of Hetzner Cloud as the conformance suite drives it: the client that ships, in process and on a fake clock. */
-export function hetznerWorld({ env = {}, onCall = () => {}, prepare }: HetznerWorldOptions = {}): HetznerWorld {
+function inProcess(): Served {
   const clock = fakeClock();
   const fake = createFakeHetzner(clock);
+  return {
+    ...{ clock, fake, endpoint, http: fake.http },
+    during: (work) => advanceDuring(clock, work),
+    pass: (ms) => clock.advance(ms),
+  };
+}
+
+/** A project of Hetzner Cloud as the conformance suite drives it: the client that ships. */
+export function hetznerWorld(options: HetznerWorldOptions = {}): HetznerWorld {
+  const { env = {}, onCall = () => {}, prepare, served = inProcess() } = options;
+  const { clock, fake, http, during, pass } = served;
   const network = fake.addNetwork('k8s');
   prepare?.(fake);
   const cluster = randomUUID();
-  const sent = sentCalls(fake.http, (method) => method !== 'GET');
+  const sent = sentCalls(http, (method) => method !== 'GET');
   const clients: { close(): void }[] = [];
   const idOf = (providerID: string) => Number(providerID.slice(providerID.lastIndexOf('/') + 1));
   let made = 0;
@@ -55,7 +78,7 @@ export function hetznerWorld({ env = {}, onCall = () => {}, prepare }: HetznerWo
     fake,
     networkId: network.id,
     async open() {
-      const variables = { HCLOUD_TOKEN: token, HCLOUD_ENDPOINT: endpoint, HCLOUD_NETWORK: network.name, ...env };
+      const variables = { HCLOUD_TOKEN: token, HCLOUD_ENDPOINT: served.endpoint, HCLOUD_NETWORK: network.name, ...env };
       const config = await readConfig(undefined, variables, async () => undefined);
       if ('reportOnly' in config) throw new Error(config.reportOnly);
       const context = { clock, random: seededRandom(1), log: silentLog, env: {}, onCall };
@@ -95,8 +118,8 @@ export function hetznerWorld({ env = {}, onCall = () => {}, prepare }: HetznerWo
     routesLeft(count) {
       fake.maxRoutes = count === undefined ? 100 : network.routes.length + count;
     },
-    during: (work) => advanceDuring(clock, work),
-    pass: (ms) => clock.advance(ms),
+    during,
+    pass,
     async close() {
       for (const client of clients) client.close();
     },
