@@ -39,24 +39,37 @@ export async function openApiDocument(): Promise<Tool<{ file: string }>> {
     const inside = 'package/api/hetzner.cloud.json';
     await run('tar', ['-xzf', tarball, '-C', folder, '--strip-components=2', inside], limits);
     await rm(tarball);
-    const file = join(folder, 'hetzner.cloud.json');
-    await writeFile(file, JSON.stringify(corrected(JSON.parse(await readFile(file, 'utf8')))));
   });
-  return 'skipped' in tool ? tool : { file: join(tool.folder, 'hetzner.cloud.json') };
+  if ('skipped' in tool) return tool;
+  const document: OpenApi = JSON.parse(await readFile(join(tool.folder, 'hetzner.cloud.json'), 'utf8'));
+  const file = join(tool.folder, 'corrected.json');
+  await writeFile(file, JSON.stringify(corrected(document)));
+  return { file };
 }
 
 interface Parameter {
-  readonly name: string;
+  readonly description: string;
   schema: unknown;
 }
+interface Operation {
+  readonly parameters?: readonly Parameter[];
+  readonly responses: Record<string, unknown>;
+}
 interface OpenApi {
-  readonly paths: Readonly<Record<string, { readonly get?: { readonly parameters?: readonly Parameter[] } }>>;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
 }
 
-/** The document says in words that `id` of `GET /actions` may be given several times, and in its schema that it is one number. */
+/**
+ * The document says in words which parameters of `GET /actions` may be given several times, and in its schema that each is one value. It is older than the
+ * vendor's clients, which expect an action of a load balancer's removal.
+ */
 function corrected(document: OpenApi): OpenApi {
-  for (const parameter of document.paths['/actions']?.get?.parameters ?? [])
-    if (parameter.name === 'id') parameter.schema = { type: 'array', items: parameter.schema };
+  const { paths } = document;
+  for (const parameter of paths['/actions']?.['get']?.parameters ?? [])
+    if (/multiple times/.test(parameter.description)) parameter.schema = { type: 'array', items: parameter.schema };
+  const action = paths['/load_balancers/{id}/actions/change_type']?.['post']?.responses['201'];
+  const removal = paths['/load_balancers/{id}']?.['delete'];
+  if (removal !== undefined && action !== undefined) removal.responses['200'] = action;
   return document;
 }
 

@@ -43,7 +43,10 @@ func main() {
 		hcloud.WithRetryOpts(hcloud.RetryOpts{MaxRetries: 0}),
 	)
 	wait := func(actions ...*hcloud.Action) {
-		assert(client.Action.WaitFor(ctx, actions...) == nil, "an action failed")
+		if err := client.Action.WaitFor(ctx, actions...); err != nil {
+			log.Output(2, err.Error())
+			os.Exit(1)
+		}
 	}
 
 	servers, err := client.Server.All(ctx)
