@@ -2,9 +2,10 @@ import { CloudError } from '../../common/cloud-error.ts';
 import type { Clock } from '../../common/process/clock.ts';
 import { type Http, type HttpAnswer, HttpFailure } from '../../common/process/http.ts';
 import { type AnswerFields, answerFields } from './answer-fields.ts';
-import type { CallGate, Urgency } from './call-gate.ts';
+import type { CallGate } from './call-gate.ts';
 import type { CloudCall } from './cloud.ts';
 import type { Permit } from './permit.ts';
+import type { Urgency } from './urgency.ts';
 
 export interface ApiRequest {
   /** From the base URL, with a slash first. Numeric ids stand in it; names only in the query. */

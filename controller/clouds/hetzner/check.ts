@@ -1,8 +1,8 @@
 import { isCloudError } from '../../../common/cloud-error.ts';
 import type { CheckResult } from '../cloud.ts';
+import type { Machines } from '../machines.ts';
 import type { HetznerClient } from './client.ts';
 import type { HetznerConfig } from './config.ts';
-import type { Machines } from './machines.ts';
 import type { Network } from './network.ts';
 
 export interface CheckParts {

@@ -4,7 +4,7 @@ import { restOrAbort } from '../../../common/process/until.ts';
 import type { OperationState } from '../../engine/resource.ts';
 import type { AnswerFields } from '../answer-fields.ts';
 import { type ApiRequest, createJsonApi, type JsonApi, type JsonApiOptions, operationOf } from '../json-api.ts';
-import { chunks } from '../lookup-pass.ts';
+import { chunks } from '../parallel.ts';
 import { cloud, errorOf, errorOfAction } from './fault.ts';
 
 /** Calls to one project. */

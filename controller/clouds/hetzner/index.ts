@@ -12,15 +12,15 @@ import {
   type ReportOnlyCloud,
 } from '../cloud.ts';
 import { lookupPass, type Target } from '../lookup-pass.ts';
+import { createMachineReader } from '../machines.ts';
 import type { CallLimits } from '../token-bucket.ts';
 import { checkHetzner } from './check.ts';
 import { createClient } from './client.ts';
 import { type HetznerConfig, readConfig } from './config.ts';
-import { createReader, isDedicated } from './machines.ts';
 import { createNetwork } from './network.ts';
 import { createRobot } from './robot.ts';
 import { createRoutes } from './routes.ts';
-import { createServers } from './servers.ts';
+import { createServers, isDedicated } from './servers.ts';
 
 /** Hetzner: one project of Hetzner Cloud and, beside it, dedicated servers. Opening makes no call. */
 export const cloudModule: CloudModule = { name: 'hetzner', open };
@@ -84,7 +84,8 @@ export function openHetzner({ config, context, wrapHttp = (http) => http }: Hetz
     instances: {
       batchSize: 1000,
       lookup: (refs, options) => {
-        const reader = createReader(createServers({ client, config, network }), robot);
+        const servers = createServers({ client, config, network });
+        const reader = createMachineReader('hetzner', robot === undefined ? [servers] : [servers, robot]);
         return lookupPass({ ...options, cloud: 'hetzner', refs, reader, listAbove, targetOf });
       },
     },

@@ -116,20 +116,16 @@ describe('looking up servers of Hetzner Cloud', () => {
   });
 
   it('answers with an error for a server that cannot be read, and for the others as they are', async () => {
-    const world = hetznerWorld();
+    const world = hetznerWorld({ env: { HCLOUD_INSTANCES_ADDRESS_FAMILY: 'dualstack' } });
     const cloud = await world.open();
-    const [bad, ...good] = await Promise.all([1, 2, 3, 4].map(() => world.createVm()));
-    world.fake.servers.get(Number(bad!.providerID.slice('hcloud://'.length)))!.ipv6 = '' as string;
-    const broken = world.fake.servers.get(Number(bad!.providerID.slice('hcloud://'.length)))!;
-    Object.assign(broken, { privateNets: [{ network: 1, ip: '', alias_ips: [] }] });
-    assert.deepEqual(
-      await states(
-        world,
-        cloud,
-        [bad!, ...good].map(({ providerID }) => byId(providerID)),
-      ),
-      ['unknown Invalid', ...Array(3).fill('found running by list')],
-    );
+    const vms = await Promise.all([1, 2, 3, 4, 5].map(() => world.createVm()));
+    const [noAddress, noNetwork] = [...world.fake.servers.values()];
+    Object.assign(noAddress!, { privateNets: [{ network: world.networkId, ip: '', alias_ips: [] }] });
+    noNetwork!.ipv6 = 'none/64';
+    const refs = vms.map(({ providerID }) => byId(providerID));
+    const broken = Array(2).fill('unknown Invalid');
+    assert.deepEqual(await states(world, cloud, refs), [...broken, ...Array(3).fill('found running by list')]);
+    assert.deepEqual(await states(world, cloud, refs.slice(0, 2)), broken);
   });
 
   it('holds no dedicated server where they are not served', async () => {

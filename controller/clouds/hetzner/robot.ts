@@ -3,12 +3,12 @@ import type { PowerState } from '../../../common/instance.ts';
 import type { Clock } from '../../../common/process/clock.ts';
 import { hetzner } from '../../../common/provider-id/hetzner.ts';
 import { type AnswerFields, answerFields } from '../answer-fields.ts';
-import { inParallel } from '../lookup-pass.ts';
+import { type Machines, readable, type Seen } from '../machines.ts';
+import { inParallel } from '../parallel.ts';
 import type { HetznerClient } from './client.ts';
 import type { HetznerConfig } from './config.ts';
 import { cloud } from './fault.ts';
-import { callsAtOnce, type Machines, readable, type Seen } from './machines.ts';
-import { firstOf } from './servers.ts';
+import { firstOf, isDedicated } from './servers.ts';
 
 /** The robot takes 200 lists an hour, and 500 questions about power. */
 const listMs = 60_000;
@@ -56,7 +56,7 @@ export function createRobot(client: HetznerClient, clock: Clock, config: Hetzner
   }
 
   const complete = (found: readonly AnswerFields[], request: 'list' | 'id', signal: AbortSignal | undefined) =>
-    inParallel(callsAtOnce, found, async (server) => {
+    inParallel(4, found, async (server) => {
       const number = server.id('server_number');
       return [
         `bm-${number}`,
@@ -91,6 +91,7 @@ export function createRobot(client: HetznerClient, clock: Clock, config: Hetzner
   }
 
   return {
+    holds: isDedicated,
     async all(ids, signal) {
       const asked = new Set(ids);
       const found = (await servers(signal)).filter((server) => asked.has(`bm-${server.id('server_number')}`));

@@ -1,13 +1,14 @@
 import ipaddr from 'ipaddr.js';
+import { CloudError } from '../../../common/cloud-error.ts';
 import { zoneOfLocation } from '../../../common/hetzner-zone.ts';
 import type { NodeAddress } from '../../../common/instance.ts';
 import { hetzner } from '../../../common/provider-id/hetzner.ts';
 import type { AnswerFields } from '../answer-fields.ts';
 import type { ApiRequest } from '../json-api.ts';
+import { type Machines, readable, type Seen } from '../machines.ts';
 import type { HetznerClient } from './client.ts';
 import type { HetznerConfig } from './config.ts';
 import { cloud } from './fault.ts';
-import { type Machines, readable, type Seen } from './machines.ts';
 import type { Network } from './network.ts';
 
 export interface ServerOptions {
@@ -45,6 +46,7 @@ export function createServers({ client, config, network }: ServerOptions): Machi
   }
 
   return {
+    holds: (id) => !isDedicated(id),
     all: (_ids, signal) => all(signal),
     async named(names, signal) {
       if (names.length > namesAtOnce) return [...(await all(signal)).values()];
@@ -57,6 +59,9 @@ export function createServers({ client, config, network }: ServerOptions): Machi
     },
   };
 }
+
+/** Of our ids. */
+export const isDedicated = (id: string) => id.startsWith('bm-');
 
 export function privateAddressesOf(server: AnswerFields): PrivateAddress[] {
   return server.objects('private_net').map((net) => ({
@@ -102,7 +107,12 @@ function readServer(
 
 /** The address that a server uses of its IPv6 network: the first one. */
 export function firstOf(network: string): string {
-  const bytes = ipaddr.parse(network.split('/')[0]!).toByteArray();
+  const [first = ''] = network.split('/');
+  if (!ipaddr.isValid(first)) {
+    const message = `${JSON.stringify(network)}, expected an IPv6 network`;
+    throw new CloudError({ kind: 'Invalid', cloud, operation: 'lookup', message });
+  }
+  const bytes = ipaddr.parse(first).toByteArray();
   bytes[bytes.length - 1]! |= 1;
   return ipaddr.fromByteArray(bytes).toString();
 }
