@@ -57,8 +57,11 @@ export function createRoutes({ client, clock, network, serverIdOf }: RouteOption
     await made;
   }
 
-  const routesNow = async (signal: AbortSignal | undefined) =>
-    (await network.read(signal)).objects('routes').map(storedOf);
+  async function routesNow(signal: AbortSignal | undefined): Promise<HetznerRoute['stored'][]> {
+    const now = await network.read(signal);
+    range = now.text('ip_range');
+    return now.objects('routes').map(storedOf);
+  }
 
   /** Makes a change. Where it was refused, `isDone` says whether the network is as it should be, or throws what is in the way. */
   async function changeUnless(
@@ -77,8 +80,8 @@ export function createRoutes({ client, clock, network, serverIdOf }: RouteOption
 
   async function assertInRange(destination: string, signal: AbortSignal | undefined): Promise<void> {
     // A network can grow and never shrinks.
-    if (range === undefined || !holds(range, destination)) range = (await network.read(signal)).text('ip_range');
-    if (!holds(range, destination)) throw invalid(`destination: ${destination}, expected a range inside ${range}`);
+    if (range === undefined || !holds(range, destination)) await routesNow(signal);
+    if (!holds(range!, destination)) throw invalid(`destination: ${destination}, expected a range inside ${range}`);
   }
 
   async function gatewayOf(serverId: string, signal: AbortSignal | undefined): Promise<string> {
