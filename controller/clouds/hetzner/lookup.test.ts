@@ -233,6 +233,22 @@ describe('looking up dedicated servers', () => {
     ]);
   });
 
+  it('shows a refused password to the robot once in ten minutes, which blocks the address after three', async () => {
+    const { world, cloud } = await open(dedicated(1));
+    const error = { status: 401, code: 'UNAUTHORIZED', message: 'Unauthorized' };
+    world.fake.fault = ({ path }) => (path.startsWith('/robot/') ? { status: 401, body: { error } } : undefined);
+    const refused = async () =>
+      assert.deepEqual(await states(world, cloud, [byId('hrobot://1')]), ['unknown Unauthorized']);
+    for (let each = 0; each < 5; each += 1) await refused();
+    assert.equal(world.fake.calls.length, 1);
+    await world.pass(599_000);
+    await refused();
+    assert.equal(world.fake.calls.length, 1);
+    world.fake.fault = undefined;
+    await world.pass(2000);
+    assert.deepEqual(await states(world, cloud, [byId('hrobot://1')]), ['found running by id']);
+  });
+
   it('rests as the robot asks when its limit is reached', async () => {
     const { world, cloud } = await open(dedicated(1));
     const error = { status: 403, code: 'RATE_LIMIT_EXCEEDED', message: 'rate limit exceeded', max_request: 200 };

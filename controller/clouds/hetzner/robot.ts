@@ -3,9 +3,9 @@ import type { PowerState } from '../../../common/instance.ts';
 import type { Clock } from '../../../common/process/clock.ts';
 import { hetzner } from '../../../common/provider-id/hetzner.ts';
 import { type AnswerFields, answerFields } from '../answer-fields.ts';
+import type { JsonApi } from '../json-api.ts';
 import { type Machines, readable, type Seen } from '../machines.ts';
 import { inParallel } from '../parallel.ts';
-import type { HetznerClient } from './client.ts';
 import type { HetznerConfig } from './config.ts';
 import { cloud } from './fault.ts';
 import { firstOf, isDedicated } from './servers.ts';
@@ -14,23 +14,36 @@ import { firstOf, isDedicated } from './servers.ts';
 const listMs = 60_000;
 const powerMs = 300_000;
 const powerMsPerServer = 10_000;
+/** After three wrong passwords the robot blocks the address of the sender for so long. */
+const refusalHoldsMs = 600_000;
 
 /**
  * Dedicated servers, by the API of the robot. It names no account, so a server counts as absent only after this credential has shown a server that
  * was asked for by its number. Their power and the list of them are read less often than they are asked for.
  */
-export function createRobot(client: HetznerClient, clock: Clock, config: HetznerConfig): Machines {
+export function createRobot(client: JsonApi, clock: Clock, config: HetznerConfig): Machines {
   let list: { readonly at: number; readonly servers: Promise<readonly AnswerFields[]> } | undefined;
   let hasShown = false;
+  let refused: { readonly until: number; readonly error: CloudError } | undefined;
   const powers = new Map<string, { readonly at: number; readonly power: PowerState }>();
 
+  async function ask(path: string, signal: AbortSignal | undefined): Promise<unknown> {
+    if (refused !== undefined && clock.monotonic() < refused.until) throw refused.error;
+    try {
+      return await client.send({ path, signal });
+    } catch (error) {
+      if (isCloudError(error) && error.kind === 'Unauthorized')
+        refused = { until: clock.monotonic() + refusalHoldsMs, error };
+      throw error;
+    }
+  }
+  const objectAt = (operation: string, answer: unknown) => answerFields(answer, { cloud, operation });
+
   async function readAll(signal: AbortSignal | undefined): Promise<readonly AnswerFields[]> {
-    const path = '/server';
     // An account without a server answers 404.
-    const answer = await client.send({ path, urgency: 'refresh', signal }).catch(insteadOf('NotFound', []));
-    return answerFields({ answer }, { cloud, operation: `GET ${path}` })
-      .objects('answer')
-      .map((item) => item.object('server'));
+    const answer = await ask('/server', signal).catch(insteadOf('NotFound', []));
+    const items = objectAt('GET /server', { servers: answer }).objects('servers');
+    return items.map((item) => item.object('server'));
   }
 
   async function servers(signal: AbortSignal | undefined): Promise<readonly AnswerFields[]> {
@@ -48,8 +61,8 @@ export function createRobot(client: HetznerClient, clock: Clock, config: Hetzner
     const known = powers.get(number);
     if (known && clock.monotonic() - known.at < Math.max(powerMs, powers.size * powerMsPerServer)) return known.power;
     // A server without this option answers 404.
-    const answer = await client.call({ path: `/reset/${number}`, signal }).catch(insteadOf('NotFound', undefined));
-    const status = answer?.object('reset').optionalText('operating_status');
+    const answer = await ask(`/reset/${number}`, signal).catch(insteadOf('NotFound', { reset: {} }));
+    const status = objectAt('GET /reset/{id}', answer).object('reset').optionalText('operating_status');
     const power = status === 'shut off' ? 'stopped' : 'running';
     powers.set(number, { at: clock.monotonic(), power });
     return power;
@@ -108,9 +121,9 @@ export function createRobot(client: HetznerClient, clock: Clock, config: Hetzner
       const number = id.slice('bm-'.length);
       const operation = 'GET /server/{id}';
       try {
-        const answer = await client.call({ path: `/server/${number}`, signal });
+        const server = objectAt(operation, await ask(`/server/${number}`, signal)).object('server');
         hasShown = true;
-        const [[, seen]] = (await complete([answer.object('server')], 'id', signal)) as [[string, Seen]];
+        const [[, seen]] = (await complete([server], 'id', signal)) as [[string, Seen]];
         return seen;
       } catch (error) {
         if (!isCloudError(error) || error.kind !== 'NotFound' || hasShown) throw error;
