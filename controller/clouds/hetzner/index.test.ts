@@ -39,7 +39,7 @@ describe('one project of Hetzner Cloud', () => {
   it('is not known by a token of another project: it does not see the network', async () => {
     const { cloud } = await open({ env: { HCLOUD_NETWORK: 'of-another-project' } });
     await assert.rejects(cloud.identify(), {
-      kind: 'NotFound',
+      kind: 'Invalid',
       message: /HCLOUD_NETWORK: "of-another-project", expected/,
     });
   });

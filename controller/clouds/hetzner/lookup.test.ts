@@ -115,6 +115,20 @@ describe('looking up servers of Hetzner Cloud', () => {
     assert.deepEqual(await states(world, cloud, [ref]), ['unknown Unavailable']);
   });
 
+  it('takes a network that is not there for no absence of a server', async () => {
+    for (const HCLOUD_NETWORK of ['gone', '1']) {
+      const world = hetznerWorld({ env: { HCLOUD_NETWORK } });
+      const cloud = await world.open();
+      const { id } = world.fake.addServer('node-1');
+      const refs = [byId(`hcloud://${id}`), byName('node-1')];
+      assert.deepEqual(await states(world, cloud, refs), Array(2).fill('unknown Invalid'));
+      for (const count of [1, 3]) {
+        const unused = Array.from({ length: count }, () => byId(world.unusedProviderID()));
+        assert.deepEqual(await states(world, cloud, unused), Array(count).fill('unknown Invalid'));
+      }
+    }
+  });
+
   it('answers with an error for a server that cannot be read, and for the others as they are', async () => {
     const world = hetznerWorld({ env: { HCLOUD_INSTANCES_ADDRESS_FAMILY: 'dualstack' } });
     const cloud = await world.open();

@@ -5,7 +5,7 @@ import { cloud } from './fault.ts';
 
 /** The private network of the nodes, that HCLOUD_NETWORK names. */
 export interface Network {
-  /** Asked once: a network keeps its id. Throws `NotFound` where the project has no such network. */
+  /** Asked once: a network keeps its id. Throws `Invalid` where the project has no such network, since `NotFound` would be taken for a server's. */
   id(signal?: AbortSignal): Promise<string>;
   /** As it is now. */
   read(signal?: AbortSignal): Promise<AnswerFields>;
@@ -29,7 +29,7 @@ export function createNetwork(client: HetznerClient, nameOrId: string): Network 
     const [network] = await client.list({ path: '/networks', query: [['name', nameOrId]], signal }, 'networks');
     if (network !== undefined) return network.id('id');
     const message = `HCLOUD_NETWORK: ${JSON.stringify(nameOrId)}, expected the name or id of a network of this project`;
-    throw new CloudError({ kind: 'NotFound', cloud, operation: 'GET /networks', message });
+    throw new CloudError({ kind: 'Invalid', cloud, operation: 'GET /networks', message });
   }
 
   async function id(signal?: AbortSignal): Promise<string> {

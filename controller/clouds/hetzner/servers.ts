@@ -54,7 +54,9 @@ export function createServers({ client, config, network }: ServerOptions): Machi
       return found.flatMap((some) => [...some.values()]);
     },
     async get(id, signal) {
-      const [answer, networkId] = [await client.call({ path: `${path}/${id}`, signal }), await network?.id(signal)];
+      // First: a token that does not see the network proves no absence.
+      const networkId = await network?.id(signal);
+      const answer = await client.call({ path: `${path}/${id}`, signal });
       return readServer(answer.object('server'), 'id', config, networkId);
     },
   };
