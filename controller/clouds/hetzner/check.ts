@@ -38,25 +38,20 @@ export async function checkHetzner(
     return `read at ${config.endpoint}`;
   });
   if (network !== undefined)
-    await prove({ name: 'network' }, 'see HCLOUD_NETWORK', async () => {
-      return `network ${(await network.read(signal)).id('id')}`;
-    });
+    await prove({ name: 'network' }, 'see HCLOUD_NETWORK', async () => (await network.read(signal)).text('name'));
   if (robot !== undefined)
     await prove({ name: 'dedicated servers' }, 'see ROBOT_USER and ROBOT_PASSWORD', async () => {
       await robot.all([], signal);
       return `read at ${config.robot!.endpoint}`;
     });
-  if (config.routes || config.loadBalancers.enabled)
-    await prove(
-      { name: 'writing', neededFor: ['routes', 'load balancers'] },
-      'expected a token that writes',
-      async () => {
-        const nothing = { method: 'POST', path: '/load_balancers', body: {}, permit: () => {}, signal } as const;
-        await client.call(nothing).catch((error: unknown) => {
-          if (!isCloudError(error) || !['Invalid', 'QuotaExceeded'].includes(error.kind)) throw error;
-        });
-        return 'the token may write';
-      },
-    );
+  if (!config.routes && !config.loadBalancers.enabled) return results;
+  const neededFor = ['routes', 'load balancers'] as const;
+  await prove({ name: 'writing', neededFor }, 'expected a token that writes', async () => {
+    const nothing = { method: 'POST', path: '/load_balancers', body: {}, permit: () => {}, signal } as const;
+    await client.call(nothing).catch((error: unknown) => {
+      if (!isCloudError(error) || !['Invalid', 'QuotaExceeded'].includes(error.kind)) throw error;
+    });
+    return 'the token may write';
+  });
   return results;
 }

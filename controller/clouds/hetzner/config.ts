@@ -34,16 +34,8 @@ export type ReadText = (path: string) => Promise<string | undefined>;
 const secrets = ['HCLOUD_TOKEN', 'ROBOT_USER', 'ROBOT_PASSWORD'];
 const loadBalancerPrefix = 'HCLOUD_LOAD_BALANCERS_';
 const loadBalancerDefaults = [
-  ...[
-    'LOCATION',
-    'NETWORK_ZONE',
-    'TYPE',
-    'ALGORITHM_TYPE',
-    'USE_PRIVATE_IP',
-    'DISABLE_PRIVATE_INGRESS',
-    'DISABLE_IPV6',
-  ],
-  ...['DISABLE_PUBLIC_NETWORK', 'USES_PROXYPROTOCOL', 'PRIVATE_SUBNET_IP_RANGE'],
+  ...['LOCATION', 'NETWORK_ZONE', 'TYPE', 'ALGORITHM_TYPE', 'USE_PRIVATE_IP', 'DISABLE_PRIVATE_INGRESS'],
+  ...['DISABLE_IPV6', 'DISABLE_PUBLIC_NETWORK', 'USES_PROXYPROTOCOL', 'PRIVATE_SUBNET_IP_RANGE'],
   ...['HEALTH_CHECK_INTERVAL', 'HEALTH_CHECK_TIMEOUT', 'HEALTH_CHECK_RETRIES'],
 ];
 /** Of the classic controller; Mooring has other means, or none is needed. */
