@@ -4,6 +4,7 @@ import type { Clock } from '../../common/process/clock.ts';
 import type { Log } from '../../common/process/log.ts';
 import type { Random } from '../../common/process/random.ts';
 import type { CallWait } from './call-gate.ts';
+import type { LoadBalancerDriver } from './load-balancer-driver.ts';
 import type { LoadBalancers } from './load-balancers.ts';
 import type { Routes } from './routes.ts';
 
@@ -95,6 +96,8 @@ export interface Cloud extends CloudIdentity {
   readonly instances: Instances;
   /** Undefined: this cloud has none here, or its configuration leaves them out. */
   readonly loadBalancers?: LoadBalancers | undefined;
+  /** The same as resources, from which whoever opens the cloud makes `loadBalancers`. */
+  readonly loadBalancerDriver?: LoadBalancerDriver | undefined;
   readonly routes?: Routes | undefined;
   /**
    * Files besides the cloud config that carry or choose the credential (clouds.yaml, the shared credentials file, a CA bundle), as they were when it opened. When one

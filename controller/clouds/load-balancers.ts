@@ -42,6 +42,14 @@ export interface NodeLabel {
   readonly value: string | undefined;
 }
 
+/** What is kept with a Service about what was made for it. */
+export interface CloudRecord {
+  /** Of its load balancer. */
+  readonly id: string | undefined;
+  /** What the cloud wants to be told after a crash, in its own words; without white space. */
+  readonly notes: string | undefined;
+}
+
 /** What a Service asks of its load balancer: validated, complete, and free of Kubernetes. */
 export interface DesiredLoadBalancer {
   readonly owner: Owner;
@@ -78,6 +86,8 @@ export interface DesiredLoadBalancer {
   readonly retain: boolean;
   /** The operator lets an annotation of the cloud's classic controller keep the address alone. */
   readonly mayKeepAddress: boolean;
+  /** As it is kept with the Service; undefined = nothing was made for it yet. */
+  readonly record?: CloudRecord | undefined;
 }
 
 /** One entry of `status.loadBalancer.ingress`. */
@@ -139,6 +149,7 @@ export interface Refusal {
    * - `Unsupported`: this cloud cannot do it; `message` names the field or annotation, the value and what is possible
    * - `Conflict`: two Services want the same port of one load balancer
    * - `RetentionNotAllowed`: it asks that its address outlives it, which the operator does not allow; the rest is done
+   * - `NoEffect`: the cloud accepted it several times and did not do it
    * - `ClusterWideConsent`: nothing is refused; it uses something whose consent is no longer enough for a new Service
    */
   readonly reason:
@@ -146,6 +157,7 @@ export interface Refusal {
     | 'AddressWouldChange'
     | 'Unsupported'
     | 'Conflict'
+    | 'NoEffect'
     | 'RetentionNotAllowed'
     | 'ClusterWideConsent';
   readonly message: string;
@@ -179,6 +191,8 @@ export interface LoadBalancerRef {
   readonly service: string;
   /** The id that was recorded when create answered. A person may have forged it: ownership is proved by tags alone. */
   readonly id: string | undefined;
+  /** As the cloud had them kept when it made something; may be forged, too. */
+  readonly notes?: string | undefined;
   /** As in DesiredLoadBalancer. */
   readonly attachTo: string | undefined;
   /** `spec.loadBalancerIP`, where it is set: whether that address is there, and whose it is, is looked up too. */
@@ -244,6 +258,13 @@ export interface LoadBalancers<
    * of ours is left. Pure.
    */
   planRemoval(observed: O, options: { readonly retain: boolean }): LoadBalancerPlan<S>;
+  /**
+   * Takes note of what the Services of a cluster ask for, before the first of them is worked on and after each read of everything. `isEveryone`: all that live are among
+   * them; until then nothing shrinks that Services share. Undefined: they share nothing.
+   */
+  declare?(desired: readonly DesiredLoadBalancer[], isEveryone: boolean): void;
+  /** One `apply` carries out all steps that are possible, and tells each by `onStep`. Default: that step alone. */
+  readonly appliesAll?: boolean | undefined;
   /**
    * Makes the one call of a step. Idempotent: repeated after a lost answer, it finds what it made. Answers what there is now; undefined when nothing is left. Throws a
    * CloudError (`subjects` names members that the cloud refuses) or a WithheldError; after either, observe before planning again.

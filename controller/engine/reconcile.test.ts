@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { WithheldError } from '../clouds/permit.ts';
 import type { Kind, Want } from './resource.ts';
-import { type Desired, plainDriver } from './testing/drivers.ts';
+import { adoptsFor, type Desired, plainDriver } from './testing/drivers.ts';
 import { createFakeCloud } from './testing/fake-cloud.ts';
 import { createHarness, desire } from './testing/harness.ts';
 import type { Spec } from './testing/table.ts';
@@ -461,7 +461,7 @@ describe('the engine owns', () => {
       body: { algorithm: 'old', fixed: 'z1' },
       consent: true,
     });
-    await harness.settle('u1', desire('u1'), { adopt: true });
+    await harness.settle('u1', desire('u1'), { adopts: adoptsFor('u1') });
     const calls = harness.calls();
     const updates = calls.filter((call) => call.startsWith(`update ${classic.id}`));
     assert.equal(updates[0], `update ${classic.id} owner`);

@@ -71,7 +71,7 @@ export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) =
           }
           if (request.desired === undefined && plan.waits.length === 0 && journal.state.claimed && !provedGone) {
             provedGone = true;
-            await knowledge.prove(owner, journal);
+            await knowledge.find(owner, journal, { ids: [], slots: [], removing: true });
             continue;
           }
           await records.conclude(owner, journal, plan, request.desired === undefined);

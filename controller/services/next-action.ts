@@ -152,7 +152,12 @@ function recordChange(situation: Situation, record: LoadBalancerRecord): Service
 /** As what is known of it would have it. */
 function recordOf({ service, cloud, known }: Situation): string {
   const { id, adopted } = known?.observed ?? {};
-  return printRecord({ scope: cloud.scope, id, ...(adopted && { adopted: addressesOf(service) }) });
+  const { notes } = parseRecord(service.annotations[annotationKeys.loadBalancer]) ?? {};
+  return printRecord({
+    ...{ scope: cloud.scope, id },
+    ...(adopted && { adopted: addressesOf(service) }),
+    ...(notes !== undefined && { notes }),
+  });
 }
 
 /** What was taken over is there, and is not what it was then: it may be somebody else's by now. */
