@@ -314,6 +314,12 @@ function removeAction(situation: Situation): Action {
     const [step] = plan.steps;
     if (step !== undefined)
       return isOld(situation, known) ? { do: 'observe' } : { do: 'apply', step, steps: plan.steps };
+    const left = plan.refusals.filter(({ reason }) => reason === 'Conflict' || reason === 'NoEffect');
+    const [refusal] = left;
+    if (refusal !== undefined) {
+      const message = left.map((each) => each.message).join('; ');
+      return settle(refusal.reason, message, { againInMs: plan.waitMs ?? refusedRetryMs });
+    }
     if (plan.waitMs !== undefined)
       return settle('Deleting', 'the cloud is at work on its removal', { againInMs: plan.waitMs });
     // Nothing of ours is left, says an answer that may be old: ask for this very one.

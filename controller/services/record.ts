@@ -6,7 +6,7 @@ export interface LoadBalancerRecord {
   /** It was taken over from another controller with these addresses, and does not carry our tags yet. */
   readonly adopted?: readonly string[];
   /** In the cloud's own words; handed back to it as they are. */
-  readonly notes?: string;
+  readonly notes?: string | undefined;
 }
 
 const pending = 'pending';

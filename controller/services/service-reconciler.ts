@@ -1,5 +1,7 @@
 import { isCloudError } from '../../common/cloud-error.ts';
 import { errorFields } from '../../common/process/log.ts';
+import { annotations } from '../../common/well-known.ts';
+import type { CloudRecord } from '../clouds/load-balancers.ts';
 import { isKubeError } from '../kube/api.ts';
 import { attachTo, isPaused, type ServiceView } from '../model/service-view.ts';
 import { createCloudCalls, type Done, nothingDone } from './cloud-calls.ts';
@@ -14,6 +16,7 @@ import type { Observations } from './observations.ts';
 import type { OperatorPolicy } from './operator-policy.ts';
 import { neverCreated } from './plan-service.ts';
 import type { LoadBalancerReason } from './reasons.ts';
+import { parseRecord, printRecord } from './record.ts';
 import { createRefusedMembers } from './refused-members.ts';
 import { createRetentions } from './retention.ts';
 import { createRetryGate } from './retry-gate.ts';
@@ -103,10 +106,20 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
     standings,
     work,
     gate,
+    save,
   });
   /** By scope: why not even the first read of everything has come to an end. */
   const unreadable = new Map<string, Standing>();
   const dryRun = createDryRun(log);
+
+  async function save({ service: planned, demand, cloud }: Situation, { id, notes }: CloudRecord): Promise<void> {
+    const service = latest.get(planned.key);
+    if (service?.uid !== planned.uid) throw new Error(`${planned.key} has changed meanwhile`);
+    const before = parseRecord(service.annotations[annotations.loadBalancer]) ?? { scope: cloud.scope, id: undefined };
+    const record = printRecord({ ...before, id: id ?? before.id, notes });
+    const ended = await kube.record({ service, demand }, { record });
+    if (ended === 'gone' || ended === 'changed') throw new Error(`${service.key} has changed meanwhile`);
+  }
 
   async function reconcile(key: string, signal: AbortSignal) {
     let failure: { readonly error: unknown } | undefined;
@@ -215,7 +228,7 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
         return again;
       }
       case 'apply':
-        if (action.step.action === 'create' && !subject.gone && !(await kube.hasShown(service)))
+        if (action.steps.some((step) => step.action === 'create') && !subject.gone && !(await kube.hasShown(service)))
           return rest(unheardAgainMs);
         await calls.apply(situation, action.step, { gone: subject.gone, signal });
         return again;
@@ -256,11 +269,13 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
   }
 
   async function release(subject: Subject, situation: Situation, change: ServiceChange): Promise<Turn> {
-    const { service, cloud } = situation;
+    const { service, cloud, known } = situation;
+    // What carries no mark of ours any more is not ours to remove.
+    const stands = known?.observed?.id !== undefined;
     if (subject.gone) gone.done(service);
     else if ((await kube.release(situation, change)) === 'changed') return again;
     log.info('load balancer gone', { service: service.key, uid: service.uid, scope: cloud.scope });
-    work.removed(service, situation.retention.kind === 'granted' || attachTo(service) !== undefined);
+    work.removed(service, stands || situation.retention.kind === 'granted' || attachTo(service) !== undefined);
     retentions.ended(service);
     countRetained();
     forget(service);

@@ -99,7 +99,9 @@ export function createEngineLoadBalancers(
   async function save({ service }: Owner, state: JournalState): Promise<void> {
     const session = sessions.get(service);
     const notes = printNotes(state);
-    if (!state.claimed || notes === session?.lastNotes || session?.options?.save === undefined) return;
+    // The record goes as a whole when nothing is left.
+    if (session?.request?.desired === undefined) return;
+    if (!state.claimed || notes === session.lastNotes || session.options?.save === undefined) return;
     await session.options.save({ id: state.ids[`${driver.main}/main`], notes });
     session.notes.add(notes);
     session.lastNotes = notes;
