@@ -3,7 +3,13 @@ import { backoffMs } from '../../common/process/backoff.ts';
 import { errorFields } from '../../common/process/log.ts';
 import { restOrAbort, untilAborted } from '../../common/process/until.ts';
 import { providerIdCodecs } from '../../common/provider-id/registry.ts';
-import { CloudConfigError, type CloudContext, type CloudIdentity, type CloudModule, identified } from '../clouds/cloud.ts';
+import {
+  CloudConfigError,
+  type CloudContext,
+  type CloudIdentity,
+  type CloudModule,
+  identified,
+} from '../clouds/cloud.ts';
 import { cloudModules } from '../clouds/registry.ts';
 import { withLoadBalancers } from '../engine/adapter/with-load-balancers.ts';
 import type { ConfiguredCloud } from '../model/configured-cloud.ts';
