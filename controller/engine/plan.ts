@@ -80,7 +80,7 @@ export function makePlan(input: PlanInput): Plan {
     const container = want.within === undefined ? undefined : decisions.bound.get(want.within);
     const host =
       container === undefined ? undefined : match.all.find((one) => one.kind === kind.within && one.id === container);
-    const unmarked = host !== undefined && !match.isOurs(host);
+    const unmarked = host !== undefined && !match.isOurs(host) && kind.mark === undefined;
     const step = drafts.add({
       id: `create ${name}`,
       do: 'create',

@@ -196,6 +196,8 @@ export interface Reading {
   readonly found: readonly Found[];
   /** Kinds of which everything was read: what is not in `found` is gone. */
   readonly complete?: readonly string[];
+  /** It shows everything that was answered before it began: no search of a list is in it. */
+  readonly isFresh?: boolean;
 }
 
 /** One listing of a cloud and every kind that it shows. Complete, or throws a CloudError. */

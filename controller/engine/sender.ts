@@ -124,7 +124,7 @@ export function createSender(parts: RunParts, run: Run): Sender {
       case 'mark':
         return kind.mark!(currentFound(step), step.as!, step.want, io);
       default:
-        return kind.remove!(step.found!, io);
+        return kind.remove!(currentFound(step), io);
     }
   }
 

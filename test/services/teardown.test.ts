@@ -6,7 +6,6 @@ import { annotations } from '../../common/well-known.ts';
 import { ownerTags } from '../../controller/clouds/load-balancers.ts';
 import { WithheldError } from '../../controller/clouds/permit.ts';
 import { classicName, classicTags } from '../../controller/clouds/simulated/adoption.ts';
-import { createSimulatedCloud as openSimulated } from '../../controller/clouds/simulated/simulated-cloud.ts';
 import { planTeardown, type TeardownContext } from '../../controller/commands/teardown/plan-teardown.ts';
 import {
   ServicesRemainError,
@@ -14,6 +13,7 @@ import {
   type TeardownProgress,
   teardown,
 } from '../../controller/commands/teardown/teardown.ts';
+import { openSimulated } from '../clouds/simulated/open.ts';
 import { inProcessHttp } from '../kit/cloud/in-process.ts';
 import { inProcessKube } from '../nodes/harness/kube-in-process.ts';
 import { createWorld, type World } from './harness/world.ts';

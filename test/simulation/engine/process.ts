@@ -4,7 +4,6 @@ import { names } from '../../../common/well-known.ts';
 import type { NetworkOptions } from '../../../controller/app/options/network-options.ts';
 import { createProcessMetrics } from '../../../controller/app/process-metrics.ts';
 import { createReplica, type ReplicaOptions } from '../../../controller/app/replica.ts';
-import { createSimulatedCloud as openSimulated } from '../../../controller/clouds/simulated/simulated-cloud.ts';
 import { parseIpamOptions } from '../../../controller/ipam/ipam-options.ts';
 import type { Elector } from '../../../controller/kube/elector.ts';
 import { writeTimeoutMs } from '../../../controller/kube/write-api.ts';
@@ -13,6 +12,7 @@ import type { ConfiguredCloud } from '../../../controller/model/configured-cloud
 import { type Budget, parseBudget } from '../../../controller/model/deletion-budget.ts';
 import { reportScope } from '../../../controller/model/scope-record.ts';
 import { strictPolicy } from '../../../controller/services/operator-policy.ts';
+import { openSimulated } from '../../clouds/simulated/open.ts';
 import type { SimulatedCloud } from '../../kit/cloud/cloud.ts';
 import { cloudHttp } from '../wires/cloud-wire.ts';
 import { kubeWire } from '../wires/kube-wire.ts';
