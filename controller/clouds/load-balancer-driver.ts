@@ -27,7 +27,8 @@ export interface ShownLoadBalancer {
 }
 
 /** Which Service, by which proof, takes over what the classic controller made. */
-export type Adopting = Pick<LoadBalancerRef, 'owner' | 'service' | 'id'> & { readonly proof: AdoptionProof };
+export type Adopting = Pick<LoadBalancerRef, 'owner' | 'service'> &
+  Pick<Asked, 'known'> & { readonly proof: AdoptionProof };
 
 type Facts = Pick<LoadBalancers, 'annotations' | 'annotationPrefixes' | 'nodeLabels' | 'maxMembers' | 'drains'>;
 

@@ -128,6 +128,8 @@ export interface ObservedLoadBalancer {
   readonly createdAtMs: number | undefined;
   /** `namespace/name` as it was tagged, for people. */
   readonly service: string | undefined;
+  /** What the cloud wants kept with the Service; undefined = nothing, or it is not known here. */
+  readonly notes?: string;
 }
 
 /** One mutating call to the cloud. Plain data, so that `plan` prints the very steps that `run` applies. */

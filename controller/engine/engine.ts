@@ -52,6 +52,7 @@ export interface Engine<D> {
   look(owner: Owner, ids: Query['ids'], slots: Query['slots']): Promise<void>;
   /** What the record of an owner says, where another process has written it. */
   take(owner: Owner, stored: JournalState | undefined): void;
+  journalOf(owner: Owner): JournalState;
   /** Everything that is known. */
   found(): readonly Found[];
   /** What of that is of this owner. */
@@ -158,6 +159,7 @@ export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
     audit: knowledge.audit,
     look: (owner, ids, slots) => knowledge.find(owner, journals.now(owner), { ids, slots, removing: false }),
     take: journals.take,
+    journalOf: (owner) => journals.now(owner).state,
     found,
     match: (owner, adopts) => matchFound({ kinds, owner, found: found(), journal: journals.now(owner).state, adopts }),
   };

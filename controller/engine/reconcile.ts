@@ -139,11 +139,9 @@ export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) =
   return work;
 }
 
-/** Another try in the same run may help, after a read. */
+/** What it was planned from was old: another try in the same run may help, after a read. */
 function isRepeatable(error: unknown): boolean {
-  return (
-    !isCloudError(error) || ['Timeout', 'Unavailable', 'Conflict', 'Stale', 'NotFound', 'Taken'].includes(error.kind)
-  );
+  return isCloudError(error) && ['Stale', 'NotFound', 'Taken'].includes(error.kind);
 }
 
 function isBusy(error: unknown): boolean {

@@ -143,16 +143,19 @@ function isOld({ nowMs }: Situation, { source, atMs }: Known): boolean {
 function recordChange(situation: Situation, record: LoadBalancerRecord): ServiceChange {
   const { known } = situation;
   if (!isOurs(situation, known?.observed) || known?.observed?.id === undefined) return {};
-  const { id, adopted = false } = known.observed;
-  if (record.scope === situation.cloud.scope && id === record.id && adopted === (record.adopted !== undefined))
-    return {};
+  const { id, adopted = false, notes = record.notes } = known.observed;
+  const isSame = id === record.id && notes === record.notes && adopted === (record.adopted !== undefined);
+  if (isSame && record.scope === situation.cloud.scope) return {};
   return { record: recordOf(situation) };
 }
 
 /** As what is known of it would have it. */
 function recordOf({ service, cloud, known }: Situation): string {
-  const { id, adopted } = known?.observed ?? {};
-  const { notes } = parseRecord(service.annotations[annotationKeys.loadBalancer]) ?? {};
+  const {
+    id,
+    adopted,
+    notes = parseRecord(service.annotations[annotationKeys.loadBalancer])?.notes,
+  } = known?.observed ?? {};
   return printRecord({
     ...{ scope: cloud.scope, id },
     ...(adopted && { adopted: addressesOf(service) }),

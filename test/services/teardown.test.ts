@@ -220,7 +220,7 @@ describe('teardown', () => {
       [1, 2, 3, 4].map((count) => [count, 4]),
     );
     assert.equal(over.at(-1)?.item.kind, 'route');
-    assert.ok(progress.some(({ state, message }) => state === 'working' && message.startsWith('release address')));
+    assert.ok(progress.some(({ state, message }) => state === 'working' && message.startsWith('delete address')));
     assert.ok(permits >= 7, `every call asked: ${permits}`);
     const before = world.mutationCount();
     assert.deepEqual((await run()).removed, 0);

@@ -22,7 +22,8 @@ export function classicName(clusterName: string, service: string): string {
  * The key of what the classic controller made for this Service: name, tags and addresses are those that it would have
  * given, and nobody else has marked it. Pure.
  */
-export function adopts({ kind, body }: Found, { service, proof }: Adopting): string | undefined {
+export function adopts({ kind, body }: Found, adopting: Adopting): string | undefined {
+  const { service, proof } = adopting;
   const { clusterName, addresses } = proof;
   const isClassic = (tags: Tags) =>
     tags[classicTags.cluster] === clusterName &&
@@ -30,7 +31,13 @@ export function adopts({ kind, body }: Found, { service, proof }: Adopting): str
     [ownerTags.cluster, ownerTags.service, ownerTags.retained].every((tag) => tags[tag] === undefined);
   if (kind === kinds.address) {
     const address = body as Address;
-    return isClassic(address.tags) && addresses.includes(address.ip) ? addressKey(address) : undefined;
+    const user = adopting.known(kinds.loadBalancer).find(({ id }) => id === address.usedBy);
+    // Only with its load balancer, or when that has gone already.
+    const isFree = address.usedBy === undefined;
+    const isTheirs =
+      user !== undefined && (adopts(user, adopting) !== undefined || user.owner?.service === adopting.owner.service);
+    if (!isClassic(address.tags) || !addresses.includes(address.ip)) return undefined;
+    return isFree || isTheirs ? addressKey(address) : undefined;
   }
   if (kind !== kinds.loadBalancer) return undefined;
   const { name, tags, addresses: its } = body as LoadBalancer;

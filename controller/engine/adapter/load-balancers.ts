@@ -14,7 +14,7 @@ import { type ApplyOptions, WithheldError } from '../../clouds/permit.ts';
 import { createEngine, type Engine } from '../engine.ts';
 import type { JournalState } from '../journal.ts';
 import type { Request, Result } from '../request.ts';
-import type { Found } from '../resource.ts';
+import type { Found, Reader } from '../resource.ts';
 import { parseNotes, printNotes } from './notes.ts';
 import { type EngineStep, marksOnly, planOf, stepOf } from './translate.ts';
 import { byService, retainedViews, viewOf } from './view.ts';
@@ -30,6 +30,10 @@ interface Session {
   readonly notes: Set<string | undefined>;
   /** As they stand with the Service. */
   lastNotes: string | undefined;
+  /** Creates that stand there. */
+  tried: readonly string[];
+  /** Not written yet. */
+  unsaved: JournalState | undefined;
   /** The cloud, or another Service, is waited for: nothing is sent before. */
   restsUntilMs: number;
   /** A read has just shown that nothing is left. */
@@ -57,6 +61,16 @@ export function createEngineLoadBalancers(
   parts: EngineLoadBalancersParts,
 ): LoadBalancers<ObservedLoadBalancer, EngineStep> {
   const { driver, cloud, clock, signal } = parts;
+  const ownName = `${driver.main}/main`;
+  const readers = driver.readers.map(
+    (reader): Reader => ({
+      ...reader,
+      async of(query, io) {
+        await flush(sessionOf(query.owner));
+        return reader.of(query, io);
+      },
+    }),
+  );
   const engines = new Map<string, Engine<Asked>>();
   const sessions = new Map<string, Session>();
   let isEveryoneDeclared = false;
@@ -66,7 +80,7 @@ export function createEngineLoadBalancers(
     const held = engines.get(cluster);
     if (held !== undefined) return held;
     const made = createEngine<Asked>({
-      ...{ driver, cluster, clock, auditMs },
+      ...{ driver: { ...driver, readers }, cluster, clock, auditMs },
       permit: (owner) => (timeoutMs) => permitOf(owner)(timeoutMs),
       journal: { load: async () => undefined, save },
       everyoneDeclared: () => isEveryoneDeclared,
@@ -83,7 +97,16 @@ export function createEngineLoadBalancers(
     const held = sessions.get(owner.service);
     if (held !== undefined) return held;
     const made: Session = {
-      ...{ owner, request: undefined, ref: undefined, options: undefined, notes: new Set(), lastNotes: undefined },
+      ...{
+        owner,
+        request: undefined,
+        ref: undefined,
+        options: undefined,
+        notes: new Set(),
+        lastNotes: undefined,
+        tried: [],
+        unsaved: undefined,
+      },
       ...{ restsUntilMs: Number.NEGATIVE_INFINITY, isGone: false },
     };
     sessions.set(owner.service, made);
@@ -96,38 +119,57 @@ export function createEngineLoadBalancers(
     return permit;
   }
 
-  async function save({ service }: Owner, state: JournalState): Promise<void> {
-    const session = sessions.get(service);
-    const notes = printNotes(state);
+  /**
+   * What creates may have been sent has to stand before they are; ids before the next read, or with what is written of
+   * the Service at the end.
+   */
+  async function save(owner: Owner, state: JournalState): Promise<void> {
+    const session = sessionOf(owner);
     // The record goes as a whole when nothing is left.
-    if (session?.request?.desired === undefined) return;
-    if (!state.claimed || notes === session.lastNotes || session.options?.save === undefined) return;
-    await session.options.save({ id: state.ids[`${driver.main}/main`], notes });
+    if (!state.claimed || session.request?.desired === undefined) return;
+    const isUrgent = state.tried.some((name) => !session.tried.includes(name));
+    session.unsaved = state;
+    if (isUrgent) await flush(session);
+  }
+
+  async function flush(session: Session): Promise<void> {
+    const { unsaved, options } = session;
+    session.unsaved = undefined;
+    if (unsaved === undefined || options?.save === undefined) return;
+    const notes = printNotes(unsaved);
+    if (notes === session.lastNotes) return;
+    await options.save({ id: unsaved.ids[ownName], notes });
     session.notes.add(notes);
     session.lastNotes = notes;
+    session.tried = unsaved.tried;
   }
 
   /** Another process may have written what the Service says now. */
   function remember(session: Session, notes: string | undefined, isClaimed: boolean): void {
+    session.lastNotes = notes;
     if (session.notes.has(notes)) return;
     session.notes.add(notes);
-    session.lastNotes = notes;
-    engineOf(session.owner.cluster).take(session.owner, { claimed: isClaimed, ...parseNotes(notes) });
+    const { ids, tried } = parseNotes(notes);
+    session.tried = tried;
+    engineOf(session.owner.cluster).take(session.owner, { claimed: isClaimed, ids, tried });
   }
 
   function adoptsOf({ ref, owner }: Session): Request<Asked>['adopts'] {
     const { adopts } = driver;
     if (ref?.adopt === undefined || adopts === undefined) return undefined;
-    const adopting = { owner, service: ref.service, id: ref.id, proof: ref.adopt };
-    const isServed = engineOf(owner.cluster)
-      .found()
-      .some((one) => one.kind === driver.main && one.owner?.service === owner.service);
-    return isServed ? undefined : (found) => adopts(found, adopting);
+    const known = knownOf(owner.cluster);
+    const adopting = { owner, service: ref.service, proof: ref.adopt, known };
+    const isServed = known(driver.main).some((one) => one.owner?.service === owner.service);
+    return (found) => (isServed && found.kind === driver.main ? undefined : adopts(found, adopting));
   }
 
   function askedFor(desired: DesiredLoadBalancer): Asked {
-    const engine = engineOf(desired.owner.cluster);
-    return { desired, known: (kind) => engine.found().filter((one) => one.kind === kind) };
+    return { desired, known: knownOf(desired.owner.cluster) };
+  }
+
+  function knownOf(cluster: string): Asked['known'] {
+    const engine = engineOf(cluster);
+    return (kind) => engine.found().filter((one) => one.kind === kind);
   }
 
   function requestOf(session: Session, desired: DesiredLoadBalancer): Request<Asked> {
@@ -156,7 +198,12 @@ export function createEngineLoadBalancers(
     const { all, isOurs, unmarked } = engine.match(owner, adoptsOf(session));
     const ours = all.filter((one) => isOurs(one) && (one.owner === undefined || one.owner.service === owner.service));
     const isAdopted = (found: Found) => unmarked.has(found) && ref?.adopt !== undefined;
-    return viewOf({ driver, owner, ours, mains: mainsOf(all), isAdopted, ref });
+    const seen = viewOf({ driver, owner, ours, mains: mainsOf(all), isAdopted, ref });
+    if (seen === undefined) return undefined;
+    // Written with the Service from here on, so that it is no news when it is read there.
+    const notes = printNotes(engine.journalOf(owner));
+    session.notes.add(notes);
+    return notes === undefined ? seen : { ...seen, notes };
   }
 
   async function observeAll(
@@ -209,7 +256,10 @@ export function createEngineLoadBalancers(
     session.restsUntilMs = result.state === 'waiting' ? nowMs() + (result.againInMs ?? 0) : Number.NEGATIVE_INFINITY;
     session.isGone = request.desired === undefined && result.state === 'settled';
     const error = errorOf(result);
-    if (error !== undefined) throw error;
+    if (error !== undefined) {
+      await flush(session);
+      throw error;
+    }
     return session.isGone ? undefined : view(session);
   }
 
