@@ -13,6 +13,8 @@ export interface Asked {
   readonly desired: DesiredLoadBalancer;
   /** Everything of that kind that was read, of others, too. */
   known(kind: string): readonly Found[];
+  /** What of all that is this Service's: by its marks, by its record, or because it takes it over. */
+  mine(): readonly Found[];
 }
 
 /** What people and the Service see of a load balancer. */

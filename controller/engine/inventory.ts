@@ -110,7 +110,10 @@ export function createInventory(parts: InventoryParts): Inventory {
   ): void {
     for (const [identity, entry] of entries) {
       if (shown.has(identity) || outlives(identity, entry, read, isFresh)) continue;
-      if (entry.found === undefined || wasAsked(entry.found)) entries.delete(identity);
+      if (entry.found !== undefined && !wasAsked(entry.found)) continue;
+      entries.delete(identity);
+      for (const [part, { found }] of entries)
+        if (found !== undefined && containerOf(found) === identity) entries.delete(part);
     }
   }
 

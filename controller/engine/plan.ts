@@ -43,6 +43,7 @@ export function makePlan(input: PlanInput): Plan {
   const changers = new Map<ResourceName, string[]>();
   const unavailable = new Set<ResourceName>();
   const replaced: Removal[] = [];
+  const marked: { readonly found: Found; readonly step: string }[] = [];
 
   function afterNeeds(step: string, want: Want): void {
     for (const need of needsOf(want)) {
@@ -163,7 +164,8 @@ export function makePlan(input: PlanInput): Plan {
         const step = drafts.add({ ...mark, want, found, summary: `take over ${want.summary}` });
         // It is ours first of all: a crash must not leave changes on what looks foreign.
         makers.set(name, step);
-        afterNeeds(step, want);
+        marked.push({ found, step });
+        for (const need of want.needs ?? []) if (makers.has(need)) graph.require(step, makers.get(need)!);
       }
       if (changes.length > 0 && kind.document !== undefined) {
         const summary = changes.map((one) => one.summary).join(', ');
@@ -175,6 +177,12 @@ export function makePlan(input: PlanInput): Plan {
       if (marker !== undefined) for (const step of steps) graph.require(step, marker);
       changers.set(name, steps);
     }
+  }
+  // What holds others gets its mark last: until then they are known by it.
+  for (const { found, step } of marked) {
+    const container = match.containerOf(found);
+    const last = marked.find((one) => one.found === container);
+    if (last !== undefined) graph.require(last.step, step);
   }
   const removals = planRemovals(input, decisions, drafts, replaced);
   const steps = finish(drafts, insides);

@@ -22,26 +22,37 @@ interface Desire {
   readonly refusals: readonly Refusal[];
 }
 
-const own = `${kinds.loadBalancer}/main`;
-const host = `${kinds.loadBalancer}/host`;
+const ownName = `${kinds.loadBalancer}/main`;
+const hostName = `${kinds.loadBalancer}/host`;
 
 /** The resources that serve a Service: a load balancer of its own, or parts of one that others made. Pure. */
 export function desireOf(asked: Asked, sets: MemberSets): Desire {
   const { desired } = asked;
   const { owner, attach, service } = desired;
   const settings = readSettings(desired);
-  const isMine = ({ owner: its }: Found) => its?.cluster === owner.cluster && its.service === owner.service;
-  const bodies = <B>(kind: string, is: (found: Found) => boolean) =>
-    asked.known(kind).flatMap((one) => (is(one) ? [one.body as B] : []));
-  const balancers = bodies<LoadBalancer>(kinds.loadBalancer, () => true);
-  const listeners = bodies<Part<Listener>>(kinds.listener, () => true);
-  const pools = bodies<Part<Pool>>(kinds.pool, isMine);
-  const isOurs = ({ tags }: Pick<Listener, 'tags'>) => tags[ownerTags.service] === owner.service;
+  const own = asked.mine();
+  const bodies = <B>(found: readonly Found[], kind: string) =>
+    found.flatMap((one) => (one.kind === kind ? [one.body as B] : []));
+  const balancers = bodies<LoadBalancer>(asked.known(kinds.loadBalancer), kinds.loadBalancer);
+  const listeners = bodies<Part<Listener>>(asked.known(kinds.listener), kinds.listener);
+  const addresses = bodies<Address>(asked.known(kinds.address), kinds.address);
+  const pools = bodies<Part<Pool>>(own, kinds.pool);
+  const ownIds = new Set(own.map(({ id }) => id));
+  const isOurs = ({ id }: { readonly id: string }) => ownIds.has(id);
   const served = (id: string) => listeners.filter((one) => one.within.id === id && isOurs(one));
   const hasParts = ({ id }: LoadBalancer) => served(id).length > 0 || pools.some(({ within }) => within.id === id);
-  const mine = bodies<LoadBalancer>(kinds.loadBalancer, isMine);
+  const mine = bodies<LoadBalancer>(own, kinds.loadBalancer);
   const current = mine.find(({ name }) => name === desired.name) ?? mine[0];
-  const hosts = balancers.filter((one) => !mine.includes(one) && hasParts(one));
+  const hosts = balancers.filter((one) => !isOurs(one) && hasParts(one));
+
+  const isLost =
+    current?.state === 'failed' &&
+    current.addresses.some(
+      ({ id, ip, family }) =>
+        (id === undefined || !isOurs({ id })) &&
+        desired.families.includes(family) &&
+        !(desired.address !== undefined && sameAddress(ip, desired.address)),
+    );
 
   const refusals: Refusal[] = [...settings.refusals.map(told), ...strangers()];
   const refuse = (reason: Refusal['reason'], message: string) => refusals.push({ reason, message });
@@ -112,7 +123,7 @@ export function desireOf(asked: Asked, sets: MemberSets): Desire {
       ...{ kind: kinds.loadBalancer, key: 'host', use: { id: there.id, allowed: true } },
       ...{ spec: undefined, summary: `load balancer ${there.name}` },
     };
-    return [use, ...parts(host, there, mayAdd)];
+    return [use, ...parts(hostName, there, mayAdd)];
   }
 
   /** The pool and the listeners. What is not understood keeps them from being made, not from being kept up to date. */
@@ -129,7 +140,7 @@ export function desireOf(asked: Asked, sets: MemberSets): Desire {
     const wanted = desired.ports.flatMap((port): Want<ListenerSpec>[] => {
       const key = listenerKey(port);
       const held = listeners.find((one) => one.within.id === there?.id && listenerKey(one) === key);
-      const isForeign = held !== undefined && within === host && !isOurs(held);
+      const isForeign = held !== undefined && !isOurs(held);
       if (held !== undefined && isForeign) {
         const holder = nameHolder(held.tags[ownerTags.serviceName], desired);
         const message = `${key} of load balancer ${there?.name} (${there?.id}) is taken by listener ${held.id} of ${holder}`;
@@ -164,8 +175,10 @@ export function desireOf(asked: Asked, sets: MemberSets): Desire {
     const loadBalancer: Want<LoadBalancerSpec> = {
       ...{ kind: kinds.loadBalancer, key: 'main', needs, slot: `name ${desired.name}`, spec },
       summary: `${scheme} load balancer ${desired.name} for ${service}`,
+      // One that has failed is made again, unless that would cost it an address that the Service does not name.
+      ...(isLost && { carriesAddress: true }),
     };
-    return [...placed.values(), loadBalancer, ...parts(own, current, true)];
+    return [...placed.values(), loadBalancer, ...parts(ownName, current, true)];
   }
 
   /** Undefined: nothing is made. */
@@ -195,7 +208,7 @@ export function desireOf(asked: Asked, sets: MemberSets): Desire {
   function namedAddress(): Address | undefined {
     const { address } = desired;
     if (address === undefined) return undefined;
-    return bodies<Address>(kinds.address, () => true).find(({ ip }) => sameAddress(ip, address));
+    return addresses.find(({ ip }) => sameAddress(ip, address));
   }
 
   /** The address of each family; none for one that comes and goes with the load balancer. Undefined: nothing is made. */
@@ -211,8 +224,9 @@ export function desireOf(asked: Asked, sets: MemberSets): Desire {
         placed.set(family, useOf(named));
       else if (held === undefined) placed.set(family, reserved(scheme, family));
       else if (held.id !== undefined) {
-        const known = bodies<Address>(kinds.address, () => true).find(({ id }) => id === held.id);
-        placed.set(family, known === undefined ? reserved(scheme, family) : useOf(known));
+        const known = addresses.find(({ id }) => id === held.id);
+        const isLent = known !== undefined && !(isLost && desired.mayChangeAddress && !isOurs(known));
+        placed.set(family, isLent ? useOf(known) : reserved(scheme, family));
       }
     }
     return placed;
@@ -223,15 +237,19 @@ export function desireOf(asked: Asked, sets: MemberSets): Desire {
     return { kind: kinds.address, key: addressKey(spec), spec, summary: `${scheme} ${family} address` };
   }
 
-  function useOf({ id, ip, scheme, family, tags }: Address): Want {
-    if (isOurs({ tags })) return reserved(scheme, family);
+  function useOf({ id, ip, scheme, family }: Address): Want {
     const use = { id, allowed: true };
-    return { kind: kinds.address, key: `named ${family}`, use, spec: undefined, summary: `address ${ip}` };
+    if (!isOurs({ id }))
+      return { kind: kinds.address, key: `named ${family}`, use, spec: undefined, summary: `address ${ip}` };
+    const same = bodies<Address>(own, kinds.address).filter((one) => one.scheme === scheme && one.family === family);
+    const want = reserved(scheme, family);
+    // Of several that an earlier try has left, the one that serves stays.
+    return same.length > 1 ? { ...want, use } : want;
   }
 
   /** What it has reserved stays, as long as nothing can be made of it. */
   function keptAddresses(): readonly Want[] {
-    const kept = bodies<Address>(kinds.address, isMine);
+    const kept = bodies<Address>(own, kinds.address);
     return [...new Map(kept.map((one) => [addressKey(one), reserved(one.scheme, one.family)])).values()];
   }
 

@@ -24,11 +24,10 @@ export function listenerKey({ protocol, port }: Pick<Listener, 'protocol' | 'por
 }
 
 export function foundAddress(address: Address): Found<Address> {
-  const { id, ip, usedBy, tags } = address;
+  const { id, ip, tags } = address;
   return {
     ...{ kind: kinds.address, id, key: addressKey(address), slots: [`ip ${ip}`], status: 'ready', body: address },
     ...whoseOf(tags),
-    ...(usedBy !== undefined && { address: ip }),
   };
 }
 

@@ -95,7 +95,7 @@ test('a change that somebody else made in between is a conflict, and seen with t
     client.apply(steps[0]!, observed, world.permitted),
     (error) => isCloudError(error) && error.kind === 'Conflict',
   );
-  assert.deepEqual(does((await reach(world, client, desired, observed!.id)).applied), ['add listener']);
+  assert.deepEqual(does((await reach(world, client, desired, observed!.id)).applied), ['create listener']);
 });
 
 test('every step can be sent again after it has had its effect', async () => {

@@ -25,7 +25,7 @@ test('what is kept on purpose loses our tags alone, and is no orphan', async () 
   const { observed } = await reach(world, client, desired);
   const { applied } = await remove(world, client, observed!, refOf(desired, observed!.id), true);
   assert.deepEqual(does(applied), [
-    ...['change listener', 'change listener', 'change pool', 'change address', 'change load balancer'],
+    ...['update listener', 'update listener', 'update pool', 'update address', 'update load balancer'],
   ]);
   const [kept] = world.network.loadBalancers.store.all();
   assert.equal(kept?.listeners.length, 2);
@@ -76,7 +76,6 @@ test('without its tags a load balancer is not ours any more', async () => {
   world.network.loadBalancers.stripTags(observed!.id!);
   const { applied, refusals, observed: now } = await reach(world, client, desiredWith(), observed!.id);
   assert.deepEqual([applied, now?.owner], [[], desiredWith().owner]);
-  assert.equal(now?.pieces.own, undefined);
   assert.deepEqual(
     refusals.map(({ reason }) => reason),
     ['ForeignLoadBalancer'],
@@ -184,7 +183,7 @@ test('one port of a load balancer of somebody else is used with consent, and onl
   const attach = { id: before.id, allowed: false };
   const desired = desiredWith({ attach, ports: [https], members: membersOf(world, 2) });
   const { applied, observed } = await reach(world, client, desired);
-  assert.deepEqual(does(applied), ['add pool', 'add listener']);
+  assert.deepEqual(does(applied), ['create pool', 'create listener']);
   assert.deepEqual([observed?.attached, observed?.id], [true, before.id]);
   assert.deepEqual([observed?.owner, observed?.members.length], [desired.owner, 2]);
   const other = desiredWith({ attach, ports: [{ ...dns }], owner: { cluster, service: 'other' } });
@@ -231,11 +230,11 @@ test('with a load balancer of its own, attaching to another changes the address 
   const refused = await reach(world, client, moved, observed!.id);
   assert.deepEqual(
     [does(refused.applied), refused.refusals.map(({ reason }) => reason)],
-    [['add listener'], ['AddressWouldChange']],
+    [['create listener'], ['AddressWouldChange']],
   );
   const { applied, observed: now } = await reach(world, client, { ...moved, mayChangeAddress: true }, observed!.id);
   assert.deepEqual(does(applied), [
-    ...['add pool', 'add listener', 'add listener', 'delete load balancer', 'release address'],
+    ...['create pool', 'create listener', 'create listener', 'delete load balancer', 'delete address'],
   ]);
   assert.deepEqual([now?.id, now?.attached], [id, true]);
   const back = desiredWith({ ports: [https, dns] });

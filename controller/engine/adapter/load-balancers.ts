@@ -163,8 +163,15 @@ export function createEngineLoadBalancers(
     return (found) => (isServed && found.kind === driver.main ? undefined : adopts(found, adopting));
   }
 
-  function askedFor(desired: DesiredLoadBalancer): Asked {
-    return { desired, known: knownOf(desired.owner.cluster) };
+  function askedFor(session: Session, desired: DesiredLoadBalancer): Asked {
+    return { desired, known: knownOf(desired.owner.cluster), mine: () => ours(session) };
+  }
+
+  /** What is found of one Service. */
+  function ours(session: Session): readonly Found[] {
+    const { owner } = session;
+    const { all, isOurs } = engineOf(owner.cluster).match(owner, adoptsOf(session));
+    return all.filter((one) => isOurs(one) && (one.owner === undefined || one.owner.service === owner.service));
   }
 
   function knownOf(cluster: string): Asked['known'] {
@@ -174,7 +181,7 @@ export function createEngineLoadBalancers(
 
   function requestOf(session: Session, desired: DesiredLoadBalancer): Request<Asked> {
     const { owner, mayChangeAddress } = desired;
-    return { owner, desired: askedFor(desired), mayChangeAddress, adopts: adoptsOf(session) };
+    return { owner, desired: askedFor(session, desired), mayChangeAddress, adopts: adoptsOf(session) };
   }
 
   function planned(session: Session, request: Request<Asked>): LoadBalancerPlan<EngineStep> {
@@ -195,10 +202,10 @@ export function createEngineLoadBalancers(
   function view(session: Session): ObservedLoadBalancer | undefined {
     const { owner, ref } = session;
     const engine = engineOf(owner.cluster);
-    const { all, isOurs, unmarked } = engine.match(owner, adoptsOf(session));
-    const ours = all.filter((one) => isOurs(one) && (one.owner === undefined || one.owner.service === owner.service));
-    const isAdopted = (found: Found) => unmarked.has(found) && ref?.adopt !== undefined;
-    const seen = viewOf({ driver, owner, ours, mains: mainsOf(all), isAdopted, ref });
+    const mains = mainsOf(engine.found());
+    // Found without a mark of ours.
+    const isAdopted = (found: Found) => ref?.adopt !== undefined && found.owner === undefined;
+    const seen = viewOf({ driver, owner, ours: ours(session), mains, isAdopted, ref });
     if (seen === undefined) return undefined;
     // Written with the Service from here on, so that it is no news when it is read there.
     const notes = printNotes(engine.journalOf(owner));
