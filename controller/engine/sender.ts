@@ -13,7 +13,9 @@ import {
   type Edit,
   type Found,
   identityOf,
+  isOwnedBy,
   type Kind,
+  kindOf,
   nameOf,
   type Owner,
   type ResourceName,
@@ -139,12 +141,18 @@ export function createSender(parts: RunParts, run: Run): Sender {
     return inventory.get(identityOf({ kind: found!.kind, id })) ?? { ...found!, id };
   }
 
+  /** What can be marked is what was made by its mark alone: the answer may show parts of others, too. */
+  function foundAs(name: ResourceName, { found }: Answer): Found | undefined {
+    const isMarked = kinds.get(kindOf(name))?.mark !== undefined;
+    return found?.find((one) => nameOf(one) === name && (isOwnedBy(one, owner) || (!isMarked && !one.owner)));
+  }
+
   function made(step: Step, answer: Answer): void {
-    const id = answer.id ?? answer.found?.find((one) => nameOf(one) === step.name)?.id;
+    const id = answer.id ?? foundAs(step.name, answer)?.id;
     if (id === undefined) return;
     ids.set(step.name, id);
     for (const part of step.inside ?? []) {
-      const found = answer.found?.find((one) => nameOf(one) === nameOf(part));
+      const found = foundAs(nameOf(part), answer);
       if (found !== undefined) ids.set(nameOf(part), found.id);
     }
     if (isRecorded(kinds.get(step.kind)!) || step.unmarked) journal.made(step.name, id);

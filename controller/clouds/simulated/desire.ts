@@ -163,6 +163,16 @@ export function desireOf(asked: Asked, sets: MemberSets): Desire {
   }
 
   function ofItsOwn(): readonly Want[] {
+    const inTheWay = balancers.find(({ name, state }) => name === desired.name && state !== 'deleting');
+    if (current === undefined && inTheWay !== undefined) {
+      const { id, name, tags } = inTheWay;
+      const kept = tags[ownerTags.retained] === undefined ? '' : ' any more: it was kept on purpose';
+      refuse(
+        'Foreign',
+        `load balancer ${id} has the name ${name}, and its tags do not say that it is of ${service}${kept}`,
+      );
+      return keptAddresses();
+    }
     const scheme = schemeOf();
     if (scheme === undefined) return keptAddresses();
     const placed = placedIn(scheme);

@@ -12,7 +12,7 @@ import {
   readAddress,
   readLoadBalancer,
 } from './load-balancer-answer.ts';
-import type { MemberSets } from './member-sets.ts';
+import { differenceOf, type MemberSets } from './member-sets.ts';
 import type { AddressSpec, ListenerSpec, LoadBalancerSpec, PoolSpec } from './specs.ts';
 import { type ApiRequest, cloud, reading, refusalOf, type Transport } from './transport.ts';
 
@@ -236,8 +236,7 @@ function comparePool({ body }: Found<Part<Pool>>, spec: PoolSpec): Comparison {
     changes.push({ what: 'settings', summary, phase: 'set', body: settings });
   }
   if (members !== undefined && members.digest !== body.memberDigest) {
-    const count = `${body.members?.length ?? 'other'} to ${members.wire.length}`;
-    const summary = `members of ${body.within.name} from ${count}`;
+    const summary = `members of ${body.within.name}: ${differenceOf(body.members, members)}`;
     changes.push({ what: 'members', summary, phase: 'set', body: members });
   }
   return changes.length === 0 ? { same: true } : { changes };

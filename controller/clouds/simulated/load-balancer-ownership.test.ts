@@ -24,8 +24,8 @@ test('what is kept on purpose loses our tags alone, and is no orphan', async () 
   const desired = desiredWith({ members: membersOf(world, 1), ports: [http, https] });
   const { observed } = await reach(world, client, desired);
   const { applied } = await remove(world, client, observed!, refOf(desired, observed!.id), true);
-  assert.deepEqual(does(applied), [
-    ...['update listener', 'update listener', 'update pool', 'update address', 'update load balancer'],
+  assert.deepEqual(does(applied).toSorted(), [
+    ...['update address', 'update listener', 'update listener', 'update load balancer', 'update pool'],
   ]);
   const [kept] = world.network.loadBalancers.store.all();
   assert.equal(kept?.listeners.length, 2);
@@ -69,17 +69,32 @@ test('a load balancer with our name and without our tags is foreign, and a forge
   assert.equal(forged, undefined);
 });
 
-test('without its tags a load balancer is not ours any more', async () => {
+test('a recorded load balancer whose tags were stripped gets them back where its address proves it ours', async () => {
+  const world = newWorld();
+  const client = world.connect();
+  const { observed } = await reach(world, client, desiredWith());
+  const before = world.network.loadBalancers.store.get(observed!.id!)!;
+  world.network.loadBalancers.stripTags(before.id);
+  const { refusals, observed: now } = await reach(world, client, desiredWith(), before.id);
+  assert.deepEqual([refusals, now?.id, now?.owner], [[], before.id, desiredWith().owner]);
+  const { revision: _, ...after } = world.network.loadBalancers.store.get(before.id)!;
+  const { revision: __, ...whole } = before;
+  assert.deepEqual(after, whole);
+});
+
+test('a recorded load balancer whose tags were stripped stays, named, where nothing proves it ours', async () => {
   const world = newWorld();
   const client = world.connect();
   const { observed } = await reach(world, client, desiredWith());
   world.network.loadBalancers.stripTags(observed!.id!);
+  for (const { id } of world.network.addresses.store.all()) world.network.addresses.setTags(id, {});
+  const before = world.network.loadBalancers.store.all();
   const { applied, refusals, observed: now } = await reach(world, client, desiredWith(), observed!.id);
-  assert.deepEqual([applied, now?.owner], [[], desiredWith().owner]);
-  assert.deepEqual(
-    refusals.map(({ reason }) => reason),
-    ['ForeignLoadBalancer'],
-  );
+  assert.deepEqual([applied, now?.id, now?.owner], [[], observed!.id, undefined]);
+  assert.deepEqual(new Set(refusals.map(({ reason }) => reason)), new Set(['ForeignLoadBalancer']));
+  assert.ok(refusals.some(({ message }) => message.includes(observed!.id!)));
+  assert.deepEqual(client.planRemoval(now!, { retain: false }).steps, []);
+  assert.deepEqual(world.network.loadBalancers.store.all(), before);
 });
 
 test('a listener of somebody else on our load balancer stays, and its port is refused', async () => {

@@ -69,7 +69,7 @@ const updates: [string, Partial<DesiredLoadBalancer>, Partial<DesiredLoadBalance
     'everything about the ports: what is missing, what differs, what goes',
     { ports: [http, https] },
     { ports: [{ ...https, nodePort: 31000 }, dns] },
-    ['create listener', 'update listener', 'delete listener'],
+    ['update listener', 'create listener', 'delete listener'],
   ],
   ['another name of a port', { ports: [http] }, { ports: [{ ...http, name: 'web' }] }, []],
   ['other source ranges', { sourceRanges: [] }, { sourceRanges: ['192.0.2.0/24'] }, ['update listener']],
@@ -84,7 +84,7 @@ const updates: [string, Partial<DesiredLoadBalancer>, Partial<DesiredLoadBalance
     'an internal one instead, with consent',
     {},
     { annotations: { [annotation('internal')]: 'true' }, mayChangeAddress: true },
-    ['delete load balancer', 'create address', 'create load balancer', 'delete address'],
+    ['create address', 'delete load balancer', 'create load balancer', 'delete address'],
   ],
 ];
 

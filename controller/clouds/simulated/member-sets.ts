@@ -11,6 +11,7 @@ export interface MemberSet {
   readonly wire: readonly WireMember[];
   /** As the API computes it: SHA-256 of a line `<instance id> <weight>\n` for each member in the order of ids. */
   readonly digest: string;
+  readonly members: readonly ObservedMember[];
 }
 
 /**
@@ -50,13 +51,11 @@ export function createMemberSets(idOf: (providerID: string) => string | undefine
         return instanceId === undefined ? [] : [{ instanceId, weight: draining ? 0 : 1 }];
       });
       const lines = wire.map(({ instanceId, weight }) => `${instanceId} ${weight}\n`).sort();
-      const made = { wire, digest: createHash('sha256').update(lines.join('')).digest('hex') };
-      byMembers.set(members, made);
+      const digest = createHash('sha256').update(lines.join('')).digest('hex');
       const held = members.filter(({ providerID }) => idOf(providerID) !== undefined);
-      learn(
-        made.digest,
-        held.map(({ providerID, draining }) => ({ providerID, draining, healthy: undefined })),
-      );
+      const list = held.map(({ providerID, draining }) => ({ providerID, draining, healthy: undefined }));
+      const made = { wire, digest, members: learn(digest, list) };
+      byMembers.set(members, made);
       return made;
     },
     known: (digest) => lists.get(digest),
@@ -65,4 +64,20 @@ export function createMemberSets(idOf: (providerID: string) => string | undefine
       for (const key of lists.keys()) if (!digests.has(key.split(' ')[0]!)) lists.delete(key);
     },
   };
+}
+
+/** In words. @param before undefined = not known */
+export function differenceOf(before: readonly ObservedMember[] | undefined, { members }: MemberSet): string {
+  if (before === undefined) return `${members.length} from now on`;
+  const old = new Map(before.map(({ providerID, draining }) => [providerID, draining]));
+  const wanted = new Set(members.map(({ providerID }) => providerID));
+  const added = members.filter(({ providerID }) => !old.has(providerID)).length;
+  const removed = before.filter(({ providerID }) => !wanted.has(providerID)).length;
+  const turned = members.filter(({ providerID, draining }) => (old.get(providerID) ?? draining) !== draining).length;
+  const parts = [
+    ...(added > 0 ? [`${added} added`] : []),
+    ...(removed > 0 ? [`${removed} removed`] : []),
+    ...(turned > 0 ? [`${turned} of another weight`] : []),
+  ];
+  return `${parts.join(', ') || 'set again'}, ${members.length} in all`;
 }

@@ -21,7 +21,11 @@ export function viewOf({ driver, owner, ours, mains, isAdopted, ref }: ViewInput
   const own = ours.filter(({ kind }) => kind === driver.main);
   const mine = own.find(({ status }) => status !== 'deleting') ?? own[0];
   const others = ours.flatMap(({ within }) => mains.get(within ?? '') ?? []).filter((one) => !own.includes(one));
-  const asked = [ref?.attachTo, ref?.id].flatMap((id) => mains.get(id ?? '') ?? []);
+  const slots = ref === undefined ? [] : driver.slots(ref);
+  const inTheWay = [...mains.values()].find((one) => one.slots?.some((slot) => slots.includes(slot)));
+  const asked = [mains.get(ref?.attachTo ?? ''), mains.get((ref?.adopt && ref.id) ?? ''), inTheWay].filter(
+    (one) => one !== undefined,
+  );
   const host = others.find(({ id }) => id === ref?.attachTo) ?? others[0];
   const isAttached = host !== undefined && (mine === undefined || host.id === ref?.attachTo);
   const main = (isAttached ? host : mine) ?? asked[0];

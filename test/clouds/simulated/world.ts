@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { silentLog } from '../../../common/process/log.ts';
 import { seededRandom } from '../../../common/process/random.ts';
 import { advanceDuring, fakeClock } from '../../../common/testing/fake-clock.ts';
+import type { CloudContext } from '../../../controller/clouds/cloud.ts';
 import type {
   DesiredLoadBalancer,
   DesiredMember,
@@ -33,11 +34,12 @@ export function newWorld(
   const permits: number[] = [];
   const permitted: ApplyOptions = { permit: (timeoutMs) => permits.push(timeoutMs) };
   const context = { clock, random, log: silentLog, env: {}, onCall: () => {} };
-  const open = () => openSimulated({ config, context, http, credential });
+  const open = (more: Partial<CloudContext> = {}) =>
+    openSimulated({ config, context: { ...context, ...more }, http, credential });
 
   /** The load balancers with a memory of their own, as after a restart. */
   function connect() {
-    const { loadBalancers } = open();
+    const { loadBalancers } = open({ mutationTimeoutMs: 8000 });
     assert.ok(loadBalancers);
     return loadBalancers;
   }
