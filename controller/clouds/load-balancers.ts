@@ -262,7 +262,7 @@ export interface LoadBalancers<
   planRemoval(observed: O, options: { readonly retain: boolean }): LoadBalancerPlan<S>;
   /**
    * Takes note of what the Services of a cluster ask for, before the first of them is worked on and after each read of everything. `isEveryone`: all that live are among
-   * them; until then nothing shrinks that Services share. Undefined: they share nothing.
+   * them; until then nothing shrinks that Services share. Without members. Undefined: they share nothing.
    */
   declare?(desired: readonly DesiredLoadBalancer[], isEveryone: boolean): void;
   /** One `apply` carries out all steps that are possible, and tells each by `onStep`. Default: that step alone. */

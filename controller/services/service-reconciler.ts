@@ -1,11 +1,11 @@
 import { isCloudError } from '../../common/cloud-error.ts';
 import { errorFields } from '../../common/process/log.ts';
 import { annotations } from '../../common/well-known.ts';
-import type { CloudRecord } from '../clouds/load-balancers.ts';
+import type { CloudRecord, DesiredLoadBalancer } from '../clouds/load-balancers.ts';
 import { isKubeError } from '../kube/api.ts';
 import { attachTo, isPaused, type ServiceView } from '../model/service-view.ts';
 import { createCloudCalls, type Done, nothingDone } from './cloud-calls.ts';
-import type { ClusterIdentity } from './desired.ts';
+import { type ClusterIdentity, desiredOf } from './desired.ts';
 import { createDryRun } from './dry-run.ts';
 import { failureOf } from './failures.ts';
 import { createGoneServices, viewOfTags } from './gone-services.ts';
@@ -50,6 +50,8 @@ export interface ServiceReconciler {
    * to be removed.
    */
   orphaned(cloud: ServingCloud): readonly string[];
+  /** Tells a cloud what all its Services ask for, where they share something there. */
+  declare(cloud: ServingCloud): void;
   /** The first read of everything failed. Answers whether that is news. */
   unread(cloud: ServingCloud, error: unknown): boolean;
   readonly latest: LatestServices;
@@ -357,6 +359,22 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
     return gone.keys();
   }
 
+  function declare(cloud: ServingCloud): void {
+    if (cloud.loadBalancers.declare === undefined) return;
+    let isEveryone = true;
+    const all: DesiredLoadBalancer[] = [];
+    for (const service of services.values()) {
+      if (demandOf(service, parts.loadBalancerClasses) !== 'ensure') continue;
+      const choice = chooseCloud(service, clouds);
+      if (!('cloud' in choice) || choice.cloud !== cloud) continue;
+      // Services share nothing that depends on their members.
+      const wanted = desiredOf(service, { cluster, cloud, policy: parts.policy, members: [], retain: false });
+      if (wanted.ok) all.push(wanted.desired);
+      else isEveryone = false;
+    }
+    cloud.loadBalancers.declare(all, isEveryone);
+  }
+
   function unread({ scope }: ServingCloud, error: unknown): boolean {
     const failure = failureOf(error);
     if (failure.kind !== 'failed' || failure.standing === undefined) return false;
@@ -365,5 +383,5 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
     return news;
   }
 
-  return { reconcile, departed, orphaned, unread, latest };
+  return { reconcile, departed, orphaned, declare, unread, latest };
 }

@@ -310,6 +310,9 @@ export function createEngineLoadBalancers(
     observeAll,
     observe,
     declare(desired, isEveryone) {
+      const live = new Set(desired.map(({ owner }) => owner.service));
+      for (const { owner } of sessions.values())
+        if (!live.has(owner.service)) engineOf(owner.cluster).declare({ owner, desired: undefined });
       for (const one of desired) engineOf(one.owner.cluster).declare(requestOf(sessionOf(one.owner), one));
       isEveryoneDeclared = isEveryone;
     },

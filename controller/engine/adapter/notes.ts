@@ -8,7 +8,7 @@ export function printNotes({ ids, tried }: Pick<JournalState, 'ids' | 'tried'>):
   const made = Object.entries(ids).map(([name, id]) => `${encoded(name)}=${encoded(id)}`);
   const parts = [
     ...(made.length > 0 ? [`ids:${made.sort().join()}`] : []),
-    ...(tried.length > 0 ? [`tried:${tried.map(encoded).sort().join()}`] : []),
+    ...(tried.length > 0 ? [`tried:${tried.toSorted().map(encoded).join()}`] : []),
   ];
   return parts.length === 0 ? undefined : parts.join(';');
 }

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import type { Http } from '../../../common/process/http.ts';
 import { silentLog } from '../../../common/process/log.ts';
 import { seededRandom } from '../../../common/process/random.ts';
 import { advanceDuring, fakeClock } from '../../../common/testing/fake-clock.ts';
@@ -22,14 +23,18 @@ export const place = 'demo/sim-1';
 
 /** The client straight into a simulated cloud of its own, on a clock that is told when to move. */
 export function newWorld(
-  options: Partial<SimulatedCloudOptions> & { readonly config?: Partial<SimulatedConfig>; readonly seed?: number } = {},
+  options: Partial<SimulatedCloudOptions> & {
+    readonly config?: Partial<SimulatedConfig>;
+    readonly seed?: number;
+    readonly through?: (http: Http) => Http;
+  } = {},
 ) {
-  const { config: more, seed = 5, ...rest } = options;
+  const { config: more, seed = 5, through = (plain) => plain, ...rest } = options;
   const clock = fakeClock();
   const random = seededRandom(seed);
   const sandbox = createSandboxCloud({ clock, random, ...rest });
   const config: SimulatedConfig = { endpoint: 'http://cloud', project: 'demo', region: 'sim-1', ...more };
-  const http = inProcessHttp(sandbox.api, clock);
+  const http = through(inProcessHttp(sandbox.api, clock));
   const credential = async () => sandbox.credential;
   const permits: number[] = [];
   const permitted: ApplyOptions = { permit: (timeoutMs) => permits.push(timeoutMs) };
