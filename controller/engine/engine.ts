@@ -53,6 +53,8 @@ export interface Engine<D> {
   /** What the record of an owner says, where another process has written it. */
   take(owner: Owner, stored: JournalState | undefined): void;
   journalOf(owner: Owner): JournalState;
+  /** When the read of this owner began that all rests on. */
+  lookedAtMs(owner: Owner): number;
   /** Everything that is known. */
   found(): readonly Found[];
   /** What of that is of this owner. */
@@ -159,6 +161,7 @@ export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
     audit: knowledge.audit,
     look: (owner, ids, slots) => knowledge.find(owner, journals.now(owner), { ids, slots, removing: false }),
     take: journals.take,
+    lookedAtMs: inventory.lookedAtMs,
     journalOf: (owner) => journals.now(owner).state,
     found,
     match: (owner, adopts) => matchFound({ kinds, owner, found: found(), journal: journals.now(owner).state, adopts }),

@@ -112,6 +112,22 @@ describe('load balancers of a cloud that has a driver', () => {
     assert.equal(world.network.loadBalancers.store.all().length, 0);
   });
 
+  it('have what was changed by hand put right with the next change of their Service', async () => {
+    const world = newWorld();
+    const client = world.connect();
+    const desired = desiredWith({ members: membersOf(world, 1), ports: [port80, https] });
+    const [first] = client.plan(desired, undefined).steps;
+    const made = await world.during(client.apply(first!, undefined, world.permitted));
+    const { loadBalancers } = world.network;
+    const [listener] = loadBalancers.store.get(made!.id!)!.listeners;
+    loadBalancers.deleteListener(made!.id!, listener!.id);
+    await world.clock.advance(60_000);
+    const more = { ...desired, sessionAffinity: { timeoutSeconds: 60 } };
+    const [step] = client.plan(more, made).steps;
+    await world.during(client.apply(step!, made, world.permitted));
+    assert.equal(loadBalancers.store.get(made!.id!)?.listeners.length, 2);
+  });
+
   it('give their worker back when it is told to stop', async () => {
     const world = newWorld({ loadBalancerTimings: { provisioningMs: 600_000 } });
     const client = world.connect();

@@ -36,6 +36,8 @@ interface Session {
   unsaved: JournalState | undefined;
   /** The cloud, or another Service, is waited for: nothing is sent before. */
   restsUntilMs: number;
+  /** What it asked for when all was as asked for last, but for its members. */
+  settledFor: string | undefined;
   /** A read has just shown that nothing is left. */
   isGone: boolean;
 }
@@ -49,6 +51,8 @@ export interface EngineLoadBalancersParts {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** What was read no longer ago is not read again because a Service asks for something else. */
+const freshMs = 10_000;
 /** No step is taken before what it needs was read by its controller's own audit. */
 const auditMs = Number.POSITIVE_INFINITY;
 
@@ -107,7 +111,7 @@ export function createEngineLoadBalancers(
         tried: [],
         unsaved: undefined,
       },
-      ...{ restsUntilMs: Number.NEGATIVE_INFINITY, isGone: false },
+      ...{ restsUntilMs: Number.NEGATIVE_INFINITY, settledFor: undefined, isGone: false },
     };
     sessions.set(owner.service, made);
     return made;
@@ -259,15 +263,26 @@ export function createEngineLoadBalancers(
     if (session?.request === undefined) throw failure('Conflict', step.summary, 'it was planned by another process');
     session.options = options;
     const { owner, request } = session;
+    await lookAtChange(session, request, options.signal);
     const result = await unlessAborted(engineOf(owner.cluster).reconcile(request), options.signal);
     session.restsUntilMs = result.state === 'waiting' ? nowMs() + (result.againInMs ?? 0) : Number.NEGATIVE_INFINITY;
     session.isGone = request.desired === undefined && result.state === 'settled';
+    if (result.state === 'settled') session.settledFor = printOf(request);
     const error = errorOf(result);
     if (error !== undefined) {
       await flush(session);
       throw error;
     }
     return session.isGone ? undefined : view(session);
+  }
+
+  /** Where the Service asks for something else than it has, what was changed by hand meanwhile is put right with it. */
+  async function lookAtChange({ owner, ref, settledFor }: Session, request: Request<Asked>, aborting?: AbortSignal) {
+    const engine = engineOf(owner.cluster);
+    if (settledFor === undefined || settledFor === printOf(request)) return;
+    if (nowMs() - engine.lookedAtMs(owner) < freshMs) return;
+    const slots = ref === undefined ? [] : driver.slots(ref);
+    await unlessAborted(engine.look(owner, [], slots), aborting);
   }
 
   /** The one that tells most of what went wrong. */
@@ -330,4 +345,8 @@ export function createEngineLoadBalancers(
     },
     apply,
   };
+}
+
+function printOf({ desired }: Request<Asked>): string {
+  return JSON.stringify({ ...desired?.desired, members: undefined, record: undefined });
 }
