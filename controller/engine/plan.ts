@@ -60,7 +60,8 @@ export function makePlan(input: PlanInput): Plan {
   /** The create of the container takes it along, unless it needs something that has to wait for that create. */
   function inlined(want: Want, kind: Kind): string | undefined {
     const composite = want.within === undefined ? undefined : makers.get(want.within);
-    if (!kind.inline || composite === undefined || !composite.startsWith('create ')) return undefined;
+    if (!kind.inline || kind.alone?.(want) || composite === undefined || !composite.startsWith('create '))
+      return undefined;
     const needed = needsOf(want).flatMap((need) => makers.get(need) ?? []);
     if (needed.some((step) => step !== composite && graph.waitsFor(step, composite))) return undefined;
     for (const step of needed) graph.require(composite, step);

@@ -471,6 +471,17 @@ describe('the engine owns', () => {
     assert.deepEqual([left.owner, left.retained], [undefined, true]);
   });
 
+  it('what it has just taken over, by its id: no search is needed to see what came of it', async () => {
+    const harness = createHarness('silent');
+    const classic = harness.cloud.add({
+      ...{ kind: 'balancer', key: 'main', slots: ['name u1'], refs: [], consent: true },
+      body: { algorithm: 'old', fixed: 'z1' },
+    });
+    harness.trouble({ call: /^create (group|listener)/, is: 'Unavailable', times: 99 });
+    await harness.reconcile('u1', desire('u1'), { adopts: adoptsFor('u1') });
+    assert.equal(harness.journals.get('u1')?.ids['balancer/main'], classic.id);
+  });
+
   it('no address away without consent: the rest goes on', async () => {
     const harness = createHarness('document');
     await harness.settle('u1', desire('u1'));

@@ -40,6 +40,8 @@ export interface Want<S = unknown> {
   readonly use?: { readonly id: string; readonly allowed: boolean };
   /** The Service's status shows an address because of it. */
   readonly carriesAddress?: boolean;
+  /** What is asked for cannot be read: what is there stays as it is, and where nothing is, nothing is made. */
+  readonly asItStands?: true;
   /** Ports of the Service that are not served without it. */
   readonly ports?: Refusal['ports'];
   /** Equal to one of these is as good while it carries no mark of ours. */
@@ -143,6 +145,8 @@ export interface Kind<S = unknown, B = unknown> {
   readonly within?: string;
   /** The create of the container can make it, too. */
   readonly inline?: boolean;
+  /** With `inline`: that one the create of the container cannot make. */
+  alone?(want: Want<S>): boolean;
   /** It takes one change at a time, those of its parts included, each until its operation has ended. */
   readonly locks?: boolean;
   /** Name of the document type that it is a part of. */

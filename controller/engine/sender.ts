@@ -110,6 +110,8 @@ export function createSender(parts: RunParts, run: Run): Sender {
     const answer = await call(step, kind, io);
     refused.push(...(answer.refused ?? []));
     if (step.do === 'create') made(step, answer);
+    // What is taken over has its marks from now on, and a read by marks may not show it yet.
+    if (step.as === 'ours' && isRecorded(kind)) journal.made(step.name, step.found!.id);
     const ended = settled(step, answer);
     if (ended === undefined) return 'done';
     holdUntil(ended);
