@@ -22,13 +22,19 @@ export interface AnswerFields {
   /** The number as text, as paths and our own types have it. */
   id(name: string): string;
   flag(name: string): boolean;
+  /** Undefined for null and for a field that is missing. */
+  optionalFlag(name: string): boolean | undefined;
   object(name: string): AnswerFields;
   /** Undefined for null and for a field that is missing. */
   optionalObject(name: string): AnswerFields | undefined;
   objects(name: string): AnswerFields[];
+  /** None for null and for a field that is missing. */
+  optionalObjects(name: string): AnswerFields[];
   texts(name: string): string[];
   /** Texts by name: labels, tags. Nothing for null and for a field that is missing. */
   labels(name: string): Readonly<Record<string, string>>;
+  /** The object as it is. */
+  json(): Readonly<Record<string, unknown>>;
 }
 
 /** @throws CloudError where the value is no object */
@@ -58,6 +64,13 @@ export function answerFields(value: unknown, { cloud, operation, path = 'answer'
     return found;
   }
 
+  function flag(name: string): boolean {
+    const found = fields[name];
+    if (typeof found !== 'boolean') throw wrong(name, found, 'true or false');
+    return found;
+  }
+  const objects = (name: string) => list(name).map((one) => below(name, one));
+
   return {
     optionalText,
     text(name) {
@@ -68,14 +81,12 @@ export function answerFields(value: unknown, { cloud, operation, path = 'answer'
     number,
     optionalNumber: (name) => (fields[name] == null ? undefined : number(name)),
     id: (name) => String(number(name)),
-    flag(name) {
-      const found = fields[name];
-      if (typeof found !== 'boolean') throw wrong(name, found, 'true or false');
-      return found;
-    },
+    flag,
+    optionalFlag: (name) => (fields[name] == null ? undefined : flag(name)),
     object: (name) => below(name, fields[name]),
     optionalObject: (name) => (fields[name] == null ? undefined : below(name, fields[name])),
-    objects: (name) => list(name).map((one) => below(name, one)),
+    objects,
+    optionalObjects: (name) => (fields[name] == null ? [] : objects(name)),
     texts: (name) =>
       list(name).map((one) => {
         if (typeof one !== 'string') throw wrong(name, one, 'a list of texts');
@@ -87,5 +98,6 @@ export function answerFields(value: unknown, { cloud, operation, path = 'answer'
         return labels as Readonly<Record<string, string>>;
       throw wrong(name, labels, 'an object of texts');
     },
+    json: () => fields,
   };
 }

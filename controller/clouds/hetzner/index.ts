@@ -17,6 +17,7 @@ import type { CallLimits } from '../token-bucket.ts';
 import { checkHetzner } from './check.ts';
 import { createClient } from './client.ts';
 import { type HetznerConfig, readConfig } from './config.ts';
+import { checkDefaults, createLoadBalancerDriver } from './load-balancers/driver.ts';
 import { createNetwork } from './network.ts';
 import { createRobot } from './robot.ts';
 import { createRoutes } from './routes.ts';
@@ -43,6 +44,8 @@ export interface HetznerParts {
 async function open(file: CloudConfigFile | undefined, context: CloudContext): Promise<OpenedCloud | ReportOnlyCloud> {
   const config = await readConfig(file, context.env, readText);
   if ('reportOnly' in config) return config;
+  const problems = checkDefaults(config.loadBalancers.defaults);
+  if (problems.length > 0) throw new CloudConfigError(`hetzner: ${problems.join('; ')}`);
   for (const warning of config.warnings) context.log.warn(warning, { cloud: 'hetzner' });
   return openHetzner({ config, context });
 }
@@ -89,6 +92,12 @@ export function openHetzner({ config, context, wrapHttp = (http) => http }: Hetz
         return lookupPass({ ...options, cloud: 'hetzner', refs, reader, listAbove, targetOf });
       },
     },
+    loadBalancerDriver: config.loadBalancers.enabled
+      ? createLoadBalancerDriver({
+          ...{ client, network, defaults: config.loadBalancers.defaults },
+          dedicatedServers: robot && ((signal) => robot.addresses(signal)),
+        })
+      : undefined,
     ...(network !== undefined && config.routes ? { routes: createRoutes({ client, clock, network, serverIdOf }) } : {}),
     files: config.files,
     prove: async (signal) => void (await client.call({ ...oneServer, signal })),

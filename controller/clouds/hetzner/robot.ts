@@ -17,11 +17,16 @@ const powerMsPerServer = 10_000;
 /** After three wrong passwords the robot blocks the address of the sender for so long. */
 const refusalHoldsMs = 600_000;
 
+export interface Robot extends Machines {
+  /** Main IPv4 addresses, by the numbers of the servers. Throws a CloudError. */
+  addresses(signal: AbortSignal | undefined): Promise<ReadonlyMap<string, string>>;
+}
+
 /**
  * Dedicated servers, by the API of the robot. It names no account, so a server counts as absent only after this credential has shown a server that
  * was asked for by its number. Their power and the list of them are read less often than they are asked for.
  */
-export function createRobot(client: JsonApi, clock: Clock, config: HetznerConfig): Machines {
+export function createRobot(client: JsonApi, clock: Clock, config: HetznerConfig): Robot {
   let list: { readonly at: number; readonly servers: Promise<readonly AnswerFields[]> } | undefined;
   let hasShown = false;
   let refused: { readonly until: number; readonly error: CloudError } | undefined;
@@ -105,6 +110,12 @@ export function createRobot(client: JsonApi, clock: Clock, config: HetznerConfig
 
   return {
     holds: isDedicated,
+    async addresses(signal) {
+      const found = (await servers(signal)).map(
+        (one) => [one.id('server_number'), one.optionalText('server_ip')] as const,
+      );
+      return new Map(found.flatMap(([number, ip]) => (ip === undefined ? [] : [[number, ip]])));
+    },
     async all(ids, signal) {
       const asked = new Set(ids);
       const found = (await servers(signal)).filter((server) => asked.has(`bm-${server.id('server_number')}`));
