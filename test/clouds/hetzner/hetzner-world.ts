@@ -8,13 +8,28 @@ import { advanceDuring, fakeClock } from '../../../common/testing/fake-clock.ts'
 import type { CloudCall } from '../../../controller/clouds/cloud.ts';
 import { readConfig } from '../../../controller/clouds/hetzner/config.ts';
 import { openHetzner } from '../../../controller/clouds/hetzner/index.ts';
+import { labelKeys } from '../../../controller/clouds/hetzner/load-balancers/labels.ts';
+import { withLoadBalancers } from '../../../controller/engine/adapter/with-load-balancers.ts';
 import { sentCalls } from '../suite/sent-calls.ts';
-import type { CloudCapabilities, CloudWorld } from '../suite/world.ts';
+import type { CloudCapabilities, CloudWorld, InventoryItem } from '../suite/world.ts';
+import type { Json } from './fake-api.ts';
+import type { FakeBalancer } from './fake-balancers.ts';
+import { balancerTypes, locations } from './fake-catalog.ts';
 import { createFakeHetzner, type FakeHetzner, robotUser, token } from './fake-hetzner.ts';
 
 export const hetznerCapabilities: CloudCapabilities = {
   deletedVm: 'absent',
-  loadBalancers: undefined,
+  loadBalancers: {
+    protocols: ['TCP'],
+    sourceRanges: false,
+    sessionAffinity: false,
+    healthChecks: false,
+    uniqueNames: true,
+    attach: true,
+    drains: false,
+    retain: true,
+    refusesMembers: true,
+  },
   routes: { tags: false, blackholes: true, quota: false },
   enumerateFaults: true,
 };
@@ -78,11 +93,13 @@ export function hetznerWorld(options: HetznerWorldOptions = {}): HetznerWorld {
     fake,
     networkId: network.id,
     async open() {
-      const variables = { HCLOUD_TOKEN: token, HCLOUD_ENDPOINT: served.endpoint, HCLOUD_NETWORK: network.name, ...env };
-      const config = await readConfig(undefined, variables, async () => undefined);
+      const variables = { HCLOUD_TOKEN: token, HCLOUD_ENDPOINT: served.endpoint, HCLOUD_NETWORK: network.name };
+      const defaults = { HCLOUD_LOAD_BALANCERS_LOCATION: 'fsn1', HCLOUD_LOAD_BALANCERS_TYPE: 'lb21' };
+      const config = await readConfig(undefined, { ...variables, ...defaults, ...env }, async () => undefined);
       if ('reportOnly' in config) throw new Error(config.reportOnly);
       const context = { clock, random: seededRandom(1), log: silentLog, env: {}, onCall };
-      const client = openHetzner({ config, context, wrapHttp: () => sent.http });
+      const opened = openHetzner({ config, context, wrapHttp: () => sent.http });
+      const client = withLoadBalancers<typeof opened>(opened, clock);
       clients.push(client);
       return client;
     },
@@ -105,10 +122,24 @@ export function hetznerWorld(options: HetznerWorldOptions = {}): HetznerWorld {
       const body = { error: { code: 'unauthorized', message: 'unable to authenticate' } };
       fake.fault = refused ? () => ({ status: 401, body }) : undefined;
     },
-    inventory: async () => network.routes.map(({ destination }) => ({ kind: 'route', name: destination })),
-    createForeignLoadBalancer: () => assert.fail('no load balancers here yet'),
-    describeLoadBalancer: async () => undefined,
-    deleteLoadBalancer: async () => {},
+    inventory: async () => [
+      ...network.routes.map(({ destination }) => ({ kind: 'route', name: destination })),
+      ...[...fake.balancers.values()].flatMap(inventoryOf),
+      ...[...fake.certificates.values()].map(({ name }) => ({ kind: 'certificate', name })),
+    ],
+    async createForeignLoadBalancer(name, consent) {
+      const id = fake.nextId(3);
+      fake.balancers.set(id, foreignBalancer(fake, id, name, labelsFor(consent)));
+      return String(id);
+    },
+    async describeLoadBalancer(id) {
+      const found = fake.balancers.get(Number(id));
+      return found && JSON.stringify({ ...found, dnsPtrs: [...found.dnsPtrs] });
+    },
+    async deleteLoadBalancer(id) {
+      for (const { ip } of fake.balancers.get(Number(id))?.privateNets ?? []) network.members.delete(ip);
+      fake.balancers.delete(Number(id));
+    },
     async createForeignRoute(destination, vm) {
       network.routes = [...network.routes, { destination, gateway: vm.addresses[0]! }];
     },
@@ -123,5 +154,35 @@ export function hetznerWorld(options: HetznerWorldOptions = {}): HetznerWorld {
     async close() {
       for (const client of clients) client.close();
     },
+  };
+}
+
+function inventoryOf({ name, services, targets, privateNets }: FakeBalancer): InventoryItem[] {
+  return [
+    { kind: 'load balancer', name },
+    ...services.map(({ listen_port: port }) => ({ kind: 'service', name: `${name} ${port}` })),
+    ...targets.map(({ type }) => ({ kind: 'target', name: `${name} ${type}` })),
+    ...privateNets.map(() => ({ kind: 'attachment', name })),
+  ];
+}
+
+function foreignBalancer(fake: FakeHetzner, id: number, name: string, labels: Json): FakeBalancer {
+  return {
+    ...{ id, name, labels, created: fake.now(), place: locations[0]!, type: balancerTypes[0]! },
+    ...{ ipv4: `192.0.2.${id % 250}`, ipv6: `2001:db8:1b::${id.toString(16)}`, dnsPtrs: new Map() },
+    ...{ algorithm: 'round_robin', isPublic: true, isProtected: false, privateNets: [], services: [], targets: [] },
+  };
+}
+
+/** A consent tag of other clouds, as labels. */
+function labelsFor(consent: string | undefined): Json {
+  if (consent === undefined) return { team: 'somebody-else' };
+  const entries = consent.split(' ').map((entry) => entry.split('/'));
+  const namespaces = entries.flatMap(([, namespace]) => namespace ?? []);
+  const names = entries.flatMap(([, , name]) => name ?? []);
+  return {
+    [labelKeys.consent]: entries[0]![0],
+    ...(namespaces.length > 0 && { [labelKeys.consentNamespace]: namespaces.join('.') }),
+    ...(names.length > 0 && { [labelKeys.consentService]: names.join('.') }),
   };
 }
