@@ -36,10 +36,15 @@ export interface DesiredMember {
   readonly draining: boolean;
 }
 
-/** A label that a Node has to carry; undefined = with any value. */
+/** A label that a Node has to carry. */
 export interface NodeLabel {
   readonly key: string;
+  /** Undefined = with any value, or one of `values`. */
   readonly value: string | undefined;
+  /** Beside an undefined `value`: it carries one of these. */
+  readonly values?: readonly string[] | undefined;
+  /** It must not carry it so: neither that value, nor one of those, nor, where there are none, the label at all. */
+  readonly not?: true;
 }
 
 /** What is kept with a Service about what was made for it. */
@@ -231,7 +236,7 @@ export interface LoadBalancers<
   /** How annotations begin that are meant for this cloud: others than those in `annotations` are told. */
   readonly annotationPrefixes?: readonly string[];
   /**
-   * Which Nodes alone may be members, as the Service's annotations (those named in `annotations`) or the configuration say: those that carry every one of these labels;
+   * Which Nodes alone may be members, as the Service's annotations (those named in `annotations`) or the configuration say: those for which every one of these holds;
    * empty = any Node. What cannot be read asks for nothing here, and `plan` refuses it. Undefined: there is no such choice here. Pure.
    */
   readonly nodeLabels?: (annotations: Readonly<Record<string, string>>) => readonly NodeLabel[];
