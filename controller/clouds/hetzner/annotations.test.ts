@@ -62,16 +62,18 @@ const rows: Readonly<Record<Exclude<AnnotationName, 'id' | 'ipv4' | 'ipv6'>, Row
     bad: 'a b',
   },
   'node-selector': {
-    value: 'pool=web, gpu',
+    value: 'pool=web, disk!=hdd,zone in (a, b),arch notin (arm),gpu,!old',
     shows: (_, harness) => harness.nodeLabels(),
-    ...{
-      before: [],
-      after: [
-        { key: 'pool', value: 'web' },
-        { key: 'gpu', value: undefined },
-      ],
-    },
-    ...{ gone: [], bad: 'pool in (a,b)' },
+    before: [],
+    after: [
+      { key: 'pool', value: 'web' },
+      { key: 'disk', value: 'hdd', not: true },
+      { key: 'zone', value: undefined, values: ['a', 'b'] },
+      { key: 'arch', value: undefined, values: ['arm'], not: true },
+      { key: 'gpu', value: undefined },
+      { key: 'old', value: undefined, not: true },
+    ],
+    ...{ gone: [], bad: 'cores > 4' },
   },
   location: { value: 'nbg1', shows: ({ place }) => place.name, before: 'fsn1', after: 'nbg1' },
   'network-zone': {

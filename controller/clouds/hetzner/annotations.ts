@@ -14,7 +14,10 @@ export const known = {
     'of the load balancer; default: a and the UID of the Service. One of that name that others made is used with consent',
   ],
   hostname: ['a DNS name of at most 63 characters', "stands in the Service's status instead of the addresses"],
-  'node-selector': ['key=value or key, separated by commas', 'only Nodes with these labels become targets'],
+  'node-selector': [
+    'a label selector: pool=web,disk!=hdd,zone in (a,b),gpu,!old',
+    'only Nodes with these labels become targets',
+  ],
   location: [
     'the name of a location',
     'where the load balancer stands; wins over network-zone. One that stands elsewhere is made again, with consent to another address',

@@ -58,14 +58,23 @@ const protocolOf = oneOf('tcp', 'http', 'https');
 const listOf = (text: string) => text.split(',').map((part) => part.trim());
 const named = (text: string) => (text.trim() === '' ? undefined : text);
 
+/** A label selector of Kubernetes, but for comparisons of numbers. */
 function nodeLabelsOf(text: string): readonly NodeLabel[] | undefined {
-  const labels: NodeLabel[] = [];
-  for (const part of text.split(',').filter((one) => one.trim() !== '')) {
-    const match = /^\s*([\w./-]+)\s*(?:==?\s*([\w.-]*)\s*)?$/.exec(part);
-    if (match === null) return undefined;
-    labels.push({ key: match[1]!, value: match[2] });
-  }
-  return labels;
+  const labels = text
+    .split(/,(?![^(]*\))/)
+    .filter((one) => one.trim() !== '')
+    .map(nodeLabelOf);
+  return labels.every((one) => one !== undefined) ? labels : undefined;
+}
+
+function nodeLabelOf(text: string): NodeLabel | undefined {
+  const equal = /^\s*([\w./-]+)\s*(==?|!=)\s*([\w.-]*)\s*$/.exec(text);
+  if (equal !== null) return { key: equal[1]!, value: equal[3]!, ...(equal[2] === '!=' && { not: true }) };
+  const among = /^\s*([\w./-]+)\s+(in|notin)\s+\(([^()]*)\)\s*$/.exec(text);
+  if (among !== null)
+    return { key: among[1]!, value: undefined, values: listOf(among[3]!), ...(among[2] === 'notin' && { not: true }) };
+  const has = /^\s*(!?)\s*([\w./-]+)\s*$/.exec(text);
+  return has === null ? undefined : { key: has[2]!, value: undefined, ...(has[1] === '!' && { not: true }) };
 }
 
 /**
