@@ -247,10 +247,10 @@ const rows: Readonly<Record<Exclude<AnnotationName, 'id' | 'ipv4' | 'ipv6'>, Row
   },
   'http-status-codes': {
     beside: { 'health-check-protocol': 'http' },
-    value: '200, 3??',
+    value: '2??',
     shows: checkHttpOf('status_codes'),
     before: ['2??', '3??'],
-    after: ['200', '3??'],
+    after: ['2??'],
   },
 };
 

@@ -207,6 +207,45 @@ describe('a load balancer of Hetzner Cloud', () => {
     );
   });
 
+  it('has a certificate for the new domains before the ports turn to it, and lets the old one go last', async () => {
+    const harness = createBalancerHarness();
+    const annotations = { protocol: 'https', 'certificate-type': 'managed' };
+    const domains = 'http-managed-certificate-domains';
+    await harness.settle(harness.desired({ annotations: { ...annotations, [domains]: 'a.example.com' } }));
+    harness.calls();
+    await harness.settle(harness.desired({ annotations: { ...annotations, [domains]: 'b.example.com' } }));
+    assert.deepEqual(
+      harness.calls().filter((call) => !call.startsWith('GET')),
+      [
+        'POST /certificates',
+        'POST /load_balancers/{id}/actions/update_service',
+        'POST /load_balancers/{id}/actions/update_service',
+        'DELETE /certificates/{id}',
+      ],
+    );
+  });
+
+  it('is made with an address of its own in the network before its targets are reached there', async () => {
+    const harness = createBalancerHarness({ network: 'nodes' });
+    const annotations = { 'private-ipv4': '10.0.0.77', 'use-private-ip': 'true' };
+    const { state } = await harness.settle(harness.desired({ annotations }));
+    const { privateNets, targets } = harness.balancer();
+    assert.deepEqual([state, privateNets.map(({ ip }) => ip)], ['settled', ['10.0.0.77']]);
+    assert.deepEqual(
+      targets.map(({ use_private_ip }) => use_private_ip),
+      [true, true],
+    );
+  });
+
+  it('gets no managed certificate without domains', async () => {
+    const harness = createBalancerHarness();
+    const annotations = { protocol: 'https', 'certificate-type': 'managed' };
+    const { refusals } = await harness.settle(harness.desired({ annotations }));
+    const missing = 'load-balancer.hetzner.cloud/http-managed-certificate-domains: missing';
+    assert.equal(refusals[0]?.message, `${missing}, expected DNS names, separated by commas`);
+    assert.deepEqual([harness.fake.balancers.size, harness.fake.certificates.size], [0, 0]);
+  });
+
   it('asks for private addresses of targets only where there is a network', async () => {
     const harness = createBalancerHarness();
     const { refusals } = await harness.settle(harness.desired({ annotations: { 'use-private-ip': 'true' } }));

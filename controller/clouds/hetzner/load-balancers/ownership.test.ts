@@ -118,6 +118,21 @@ describe('a load balancer of Hetzner Cloud that others made', () => {
     assert.deepEqual(portsOf(shared), [22]);
   });
 
+  it('is left to the Service that has labelled it a moment before', async () => {
+    const harness = createBalancerHarness();
+    const theirs = harness.addBalancer('theirs', { labels: consent });
+    const byId = `/v1/load_balancers/${theirs.id}`;
+    harness.fake.fault = ({ path }) => {
+      if (path === byId)
+        theirs.labels = { ...consent, ...labelsFor('second', 'shop/api'), 'mooring.dev/attached': 'true' };
+      return undefined;
+    };
+    const [first] = await refused(harness, { attach: { id: String(theirs.id), allowed: false } });
+    assert.equal(first, `Conflict: load balancer ${theirs.id} is used by Service shop/api`);
+    assert.equal(theirs.labels['mooring.dev/service-uid'], 'second');
+    assert.deepEqual(portsOf(theirs), []);
+  });
+
   it('is no longer asked for: what was there for the Service goes, and one of its own is made', async () => {
     const harness = createBalancerHarness();
     const theirs = harness.addBalancer('theirs', { labels: consent });
@@ -165,6 +180,26 @@ describe('a load balancer of the classic controller of Hetzner Cloud', () => {
     await harness.settle(harness.desired(), { adopt: [classic.ipv6] });
     assert.deepEqual(classic.services[0]?.health_check, health_check);
     assert.equal(classic.services[0]?.proxyprotocol, true);
+  });
+
+  it('is taken over where the Service shows a hostname alone, and goes on to show it', async () => {
+    const harness = createBalancerHarness();
+    harness.addClassic();
+    const annotations = { hostname: 'web.example.com' };
+    await harness.settle(harness.desired({ annotations }), { adopt: ['web.example.com'] });
+    assert.deepEqual(harness.ingress(), [{ hostname: 'web.example.com' }]);
+  });
+
+  it('is not taken over for another Service, although that shows its address', async () => {
+    const harness = createBalancerHarness();
+    const classic = harness.addClassic({ labels: { 'hcloud-ccm/service-uid': 'another' } });
+    const before = JSON.stringify(classic);
+    const { refusals } = await harness.settle(harness.desired(), { adopt: [classic.ipv4] });
+    assert.deepEqual(
+      refusals.map(({ reason }) => reason),
+      ['Foreign'],
+    );
+    assert.equal(JSON.stringify(classic), before);
   });
 
   it('is not taken over where the Service shows another address, nor without --adopt', async () => {
