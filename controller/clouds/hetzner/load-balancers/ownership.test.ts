@@ -39,7 +39,10 @@ describe('a load balancer of Hetzner Cloud that others made', () => {
     assert.deepEqual(portsOf(theirs), [80, 443]);
     assert.deepEqual([theirs.type.name, theirs.algorithm, theirs.place.name], ['lb11', 'round_robin', 'fsn1']);
     assert.equal(theirs.labels['team'], 'x');
+    harness.calls();
     assert.equal((await harness.settle(undefined)).state, 'settled');
+    const writes = harness.calls().filter((call) => !call.startsWith('GET'));
+    assert.equal(writes.indexOf('PUT /load_balancers/{id}'), writes.length - 1, 'labels go last');
     assert.equal(JSON.stringify(theirs), before);
   });
 

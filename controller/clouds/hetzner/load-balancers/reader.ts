@@ -1,5 +1,5 @@
 import { isCloudError } from '../../../../common/cloud-error.ts';
-import { type Found, identityOf, type Query, type Reader, type ReadIo } from '../../../engine/resource.ts';
+import { type Found, identityOf, isOwnedBy, type Query, type Reader, type ReadIo } from '../../../engine/resource.ts';
 import type { AnswerFields } from '../../answer-fields.ts';
 import type { HetznerClient } from '../client.ts';
 import { foundOf, kindNames, readBalancer } from './balancer.ts';
@@ -44,7 +44,7 @@ export function createReader({ client, dedicatedServers, prepare }: ReaderOption
   const hasCertificates = (found: readonly Found[]) =>
     found.some(({ refs = [] }) => refs.some(({ kind }) => kind === kindNames.certificate));
 
-  async function readOwner({ ids, slots, search }: Query, io: ReadIo): Promise<Found[]> {
+  async function readOwner({ owner, ids, slots, search }: Query, io: ReadIo): Promise<Found[]> {
     const of = (kind: string) => ids.filter((one) => one.kind === kind).map(({ id }) => id);
     readsDedicated ||= of(kindNames.dedicated).length > 0;
     const apart: readonly string[] = [kindNames.certificate, kindNames.dedicated];
@@ -52,9 +52,12 @@ export function createReader({ client, dedicatedServers, prepare }: ReaderOption
     const named = new Set(ids.filter(({ kind }) => !apart.includes(kind)).map(({ id }) => id.split('/')[0]!));
     // A Service may name a load balancer by its name.
     const hosts = new Set([...named].filter((id) => /^[1-9]\d*$/.test(id)));
-    const listed = search || hosts.size < named.size ? await balancers('need', io.signal) : [];
     const asked = await Promise.all([...hosts].map((id) => get(`${path}/${id}`, 'load_balancer', io)));
     const read = asked.flatMap((fields) => (fields === undefined ? [] : foundOf(readBalancer(fields))));
+    // Names are unique in a project, so there is no second one of a Service that has one.
+    const isFound = read.some((one) => one.kind === kindNames.balancer && isOwnedBy(one, owner));
+    const isListed = (search && !isFound) || hosts.size < named.size;
+    const listed = isListed ? await balancers('need', io.signal) : [];
     const wanted = of(kindNames.certificate);
     const isCertificate = (slot: string) => slot.startsWith(`${kindNames.certificate} `);
     const isAsked = wanted.length > 0 || slots.some(isCertificate) || hasCertificates([...listed, ...read]);
