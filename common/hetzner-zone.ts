@@ -4,8 +4,8 @@ const firstDataCentres: ReadonlyMap<string, string> = new Map(
 );
 
 /**
- * The zone label that the classic controller of Hetzner Cloud gives to servers of a location (`fsn1`), whichever data centre they are in. Newer
- * locations are their own zone.
+ * The zone label that the classic controller of Hetzner Cloud gives to servers of a location (`fsn1`), whichever data
+ * centre they are in. Newer locations are their own zone.
  */
 export function zoneOfLocation(location: string): string {
   return firstDataCentres.get(location) ?? location;

@@ -31,7 +31,10 @@ export interface Instance {
   readonly type?: string;
   /** In the order in which they should stand in the Node's status; no duplicates of (type, address). */
   readonly addresses: readonly NodeAddress[];
-  /** The cloud does not know the internal addresses of its machines: those that the kubelet wrote stay on the Node. Default: it does. */
+  /**
+   * The cloud does not know the internal addresses of its machines: those that the kubelet wrote stay on the Node.
+   * Default: it does.
+   */
   readonly keepsInternalIPs?: boolean;
   /** Labels of the cloud's own, beyond type, zone and region. Reserved namespaces are dropped when written. */
   readonly labels?: Readonly<Record<string, string>>;

@@ -25,7 +25,10 @@ export const openstackUpstream: UpstreamCounts = ({ nodes, ports, services }) =>
   };
 };
 
-/** hcloud-cloud-controller-manager, with its cache of all servers: it serves a lookup for ten seconds, a route for a minute. */
+/**
+ * hcloud-cloud-controller-manager, with its cache of all servers: it serves a lookup for ten seconds, a route for a
+ * minute.
+ */
 export const hetznerUpstream: UpstreamCounts = ({ nodes, ports, services }) => ({
   'first ensure': `${4 + 2 * ports + 2 * nodes} (4 + 2P + 2N), and W for each change`,
   'first ensure, each further Service': `${4 + 2 * ports + 2 * nodes} (4 + 2P + 2N), and W for each change`,

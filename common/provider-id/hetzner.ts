@@ -4,8 +4,8 @@ const serverId = /^[1-9]\d*$/;
 const dedicated = /^bm-[1-9]\d*$/;
 
 /**
- * `hcloud://<server id>` for servers of Hetzner Cloud, `hrobot://<server number>` for dedicated servers, which are `bm-<server number>` among our
- * ids. An old fork of the classic controller wrote `hcloud://bm-<server number>`.
+ * `hcloud://<server id>` for servers of Hetzner Cloud, `hrobot://<server number>` for dedicated servers, which are
+ * `bm-<server number>` among our ids. An old fork of the classic controller wrote `hcloud://bm-<server number>`.
  */
 export const hetzner: ProviderIdCodec = {
   cloud: 'hetzner',

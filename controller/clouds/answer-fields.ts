@@ -10,7 +10,10 @@ export interface AnswerPlace {
   readonly path?: string;
 }
 
-/** Reads one JSON object of an answer. Each throws a CloudError `Invalid` that names the field, what it holds and what was expected. */
+/**
+ * Reads one JSON object of an answer. Each throws a CloudError `Invalid` that names the field, what it holds and what
+ * was expected.
+ */
 export interface AnswerFields {
   /** Not empty. */
   text(name: string): string;

@@ -23,7 +23,10 @@ export interface ApiRequest {
   readonly permit?: Permit | undefined;
 }
 
-/** Calls to an API that speaks JSON. Each is one HTTP exchange with a deadline, never repeated. Fails with a CloudError, or what the permit throws. */
+/**
+ * Calls to an API that speaks JSON. Each is one HTTP exchange with a deadline, never repeated. Fails with a CloudError,
+ * or what the permit throws.
+ */
 export interface JsonApi {
   /** The answer as it is; undefined for an empty one (204). */
   send(request: ApiRequest): Promise<unknown>;

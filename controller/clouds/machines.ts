@@ -20,8 +20,8 @@ export interface Machines {
 const callsAtOnce = 4;
 
 /**
- * Reads the instances of a cloud that has one or several kinds of machines, for one pass. A failure stays with the kind that it happened to; a name is
- * looked for among all kinds.
+ * Reads the instances of a cloud that has one or several kinds of machines, for one pass. A failure stays with the kind
+ * that it happened to; a name is looked for among all kinds.
  */
 export function createMachineReader(cloud: string, kinds: readonly Machines[]): InstanceReader {
   const unknown = (kind: CloudError['kind'], message: string): Lookup & { readonly state: 'unknown' } => ({

@@ -13,8 +13,8 @@ export interface CheckParts {
 }
 
 /**
- * Each read that is needed. That the token may write is proved by a create that lacks everything: a token that only reads is refused before the API
- * looks at what is sent.
+ * Each read that is needed. That the token may write is proved by a create that lacks everything: a token that only
+ * reads is refused before the API looks at what is sent.
  */
 export async function checkHetzner(
   { config, client, robot, network }: CheckParts,

@@ -9,7 +9,10 @@ import { cloud, errorOf, errorOfAction } from './fault.ts';
 
 /** Calls to one project. */
 export interface HetznerClient extends JsonApi {
-  /** Every item of a collection: complete, or throws. A page more than its items need, where they need several. Reads only. */
+  /**
+   * Every item of a collection: complete, or throws. A page more than its items need, where they need several. Reads
+   * only.
+   */
   list(request: ApiRequest, collection: string): Promise<readonly AnswerFields[]>;
   /** States of these actions, in one call for fifty of them. One that the API does not show is not in the answer. */
   actions(ids: readonly string[], signal?: AbortSignal): Promise<ReadonlyMap<string, OperationState>>;

@@ -19,7 +19,9 @@ export interface HetznerConfig {
   readonly robot: { readonly endpoint: string; readonly user: string; readonly password: string } | undefined;
   readonly loadBalancers: {
     readonly enabled: boolean;
-    /** Of annotations that a Service does not have, by their names without `load-balancer.hetzner.cloud/`; not checked. */
+    /**
+     * Of annotations that a Service does not have, by their names without `load-balancer.hetzner.cloud/`; not checked.
+     */
     readonly defaults: ReadonlyMap<string, string>;
   };
   /** Every file that was read but for the cloud config itself. */
@@ -54,8 +56,9 @@ const names: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The configuration from the classic controller's environment variables and from a YAML file whose keys are the names of the same variables and
- * whose values win. `reportOnly` when neither has a token. All bad values are reported together.
+ * The configuration from the classic controller's environment variables and from a YAML file whose keys are the names
+ * of the same variables and whose values win. `reportOnly` when neither has a token. All bad values are reported
+ * together.
  *
  * @throws CloudConfigError
  */

@@ -7,7 +7,10 @@ export const cloud = 'hetzner';
 export interface Refusal {
   /** Undefined: an action failed. */
   readonly status: number | undefined;
-  /** As docs.hetzner.cloud lists them (`locked`); those of the robot in lower case. Empty: the body is of something else. */
+  /**
+   * As docs.hetzner.cloud lists them (`locked`); those of the robot in lower case. Empty: the body is of something
+   * else.
+   */
   readonly code: string;
   readonly message: string;
 }
@@ -39,7 +42,10 @@ const kinds: Readonly<Record<string, CloudErrorKind>> = {
   robot_unavailable: 'Unavailable',
 };
 
-/** Of 3,600 calls an hour one comes back every second, so the time of a full recovery, which the header tells, is far too long. */
+/**
+ * Of 3,600 calls an hour one comes back every second, so the time of a full recovery, which the header tells, is far
+ * too long.
+ */
 const longestRestMs = 60_000;
 
 /** What the API said, of an error that is its answer. */

@@ -238,7 +238,7 @@ describe('looking up dedicated servers', () => {
     }
   });
 
-  it('takes a name that both APIs know for nobody', async () => {
+  it('answers with Conflict for a name that both APIs know', async () => {
     const { world, cloud } = await open(dedicated(1, { server_name: 'twin' }));
     world.fake.addServer('twin');
     assert.deepEqual(await states(world, cloud, [byName('twin'), byName('other')]), [

@@ -5,7 +5,10 @@ import { cloud } from './fault.ts';
 
 /** The private network of the nodes, that HCLOUD_NETWORK names. */
 export interface Network {
-  /** Asked once: a network keeps its id. Throws `Invalid` where the project has no such network, since `NotFound` would be taken for a server's. */
+  /**
+   * Asked once: a network keeps its id. Throws `Invalid` where the project has no such network, since `NotFound` would
+   * be taken for a server's.
+   */
   id(signal?: AbortSignal): Promise<string>;
   /** As it is now. */
   read(signal?: AbortSignal): Promise<AnswerFields>;

@@ -23,8 +23,9 @@ export interface Robot extends Machines {
 }
 
 /**
- * Dedicated servers, by the API of the robot. It names no account, so a server counts as absent only after this credential has shown a server that
- * was asked for by its number. Their power and the list of them are read less often than they are asked for.
+ * Dedicated servers, by the API of the robot. It names no account, so a server counts as absent only after this
+ * credential has shown a server that was asked for by its number. Their power and the list of them are read less often
+ * than they are asked for.
  */
 export function createRobot(client: JsonApi, clock: Clock, config: HetznerConfig): Robot {
   let list: { readonly at: number; readonly servers: Promise<readonly AnswerFields[]> } | undefined;

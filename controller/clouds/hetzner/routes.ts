@@ -29,7 +29,8 @@ const busyMs = 1000;
 const worthALook: ReadonlySet<CloudErrorKind> = new Set(['Busy', 'Conflict', 'Invalid', 'NotFound', 'Taken']);
 
 /**
- * The routes of one private network. They cannot be marked. A network takes one change at a time, so each waits for the action of the one before.
+ * The routes of one private network. They cannot be marked. A network takes one change at a time, so each waits for the
+ * action of the one before.
  */
 export function createRoutes({ client, clock, network, serverIdOf }: RouteOptions): Routes<HetznerRoute> {
   let turn: Promise<unknown> = Promise.resolve();
@@ -63,7 +64,10 @@ export function createRoutes({ client, clock, network, serverIdOf }: RouteOption
     return now.objects('routes').map(storedOf);
   }
 
-  /** Makes a change. Where it was refused, `isDone` says whether the network is as it should be, or throws what is in the way. */
+  /**
+   * Makes a change. Where it was refused, `isDone` says whether the network is as it should be, or throws what is in
+   * the way.
+   */
   async function changeUnless(
     what: 'add_route' | 'delete_route',
     route: HetznerRoute['stored'],

@@ -22,7 +22,9 @@ import { assertRoute, type FakeNetwork, showNetwork, takeAddress } from './fake-
 import { answerRobot, type FakeDedicatedServer } from './fake-robot.ts';
 import { type FakeServer, showServer } from './fake-servers.ts';
 
-/** One project of Hetzner Cloud at `/v1`, and an account of dedicated servers at `/robot`, as far as Mooring needs them. */
+/**
+ * One project of Hetzner Cloud at `/v1`, and an account of dedicated servers at `/robot`, as far as Mooring needs them.
+ */
 export interface FakeHetzner {
   /** Every call so far. */
   readonly calls: FakeCall[];

@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { goClient, openApiDocument, prism, pythonWithClient } from './tools.ts';
 
 /**
- * `node test/clouds/hetzner/run.ts`: the shipped controller on a fake of Hetzner Cloud; and that fake, and what Mooring sends, against what Mooring has not
- * written: the OpenAPI document of the vendor through Prism, and the vendor's clients for Python and Go. Installs them itself; says what was skipped. Ends in
- * "N passed, N failed".
+ * `node test/clouds/hetzner/run.ts`: the shipped controller on a fake of Hetzner Cloud; and that fake, and what Mooring
+ * sends, against what Mooring has not written: the OpenAPI document of the vendor through Prism, and the vendor's
+ * clients for Python and Go. Installs them itself; says what was skipped. Ends in "N passed, N failed".
  */
 // So that a run that is ended takes what it started with it.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));

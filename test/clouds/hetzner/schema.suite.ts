@@ -7,7 +7,10 @@ import { createFakeHetzner, listen } from './fake-hetzner.ts';
 import { hetznerCapabilities, hetznerWorld } from './hetzner-world.ts';
 import { startPrism } from './start-prism.ts';
 
-/** The conformance suite through Prism: what Mooring sends and what the fake answers are as the vendor's document has them. */
+/**
+ * The conformance suite through Prism: what Mooring sends and what the fake answers are as the vendor's document has
+ * them.
+ */
 const { PRISM: script, HETZNER_OPENAPI: document } = process.env;
 assert.ok(script && document, 'run by test/clouds/hetzner/run.ts');
 const clock = systemClock();

@@ -60,8 +60,8 @@ interface OpenApi {
 }
 
 /**
- * The document says in words which parameters of `GET /actions` may be given several times, and in its schema that each is one value. It is older than the
- * vendor's clients, which expect an action of a load balancer's removal.
+ * The document says in words which parameters of `GET /actions` may be given several times, and in its schema that each
+ * is one value. It is older than the vendor's clients, which expect an action of a load balancer's removal.
  */
 function corrected(document: OpenApi): OpenApi {
   const { paths } = document;
