@@ -11,12 +11,12 @@ export async function motoCalls(kind: 'nlb' | 'classic'): Promise<CountedWorld |
   const world =
     kind === 'nlb'
       ? await startAwsWorld({
-          moto: moto.url,
+          server: moto.url,
           kind,
           config: ['NLBSecurityGroupMode = Managed'],
           rules: loadBalancerRules(),
         })
-      : await startAwsWorld({ moto: moto.url, kind, rules: classicRules() });
+      : await startAwsWorld({ server: moto.url, kind, rules: classicRules() });
   return {
     calls: world.reported,
     world: {

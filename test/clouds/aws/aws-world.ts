@@ -18,17 +18,19 @@ import type { CloudWorld } from '../suite/world.ts';
 import { classicBalancers, networkBalancers } from './aws-balancers.ts';
 import { type AwsClients, inventoryOf } from './aws-inventory.ts';
 import { type AwsNetwork, createNetwork } from './aws-network.ts';
-import { errorAnswer, type MotoProxy, type MotoRule, startMotoProxy } from './moto-proxy.ts';
+import { askMoto, type Exchange, errorAnswer, type MotoProxy, type MotoRule, startMotoProxy } from './moto-proxy.ts';
 
 export const region = 'eu-west-1';
 export const awsKeys = { accessKeyId: 'testing', secretAccessKey: 'testing' };
 
 export interface AwsWorldOptions {
-  /** Of the moto server. */
-  readonly moto: string;
+  /** URL of moto, or of the fake in this process. */
+  readonly server: string;
+  /** What the proxy asks; default the server, over HTTP. */
+  readonly exchange?: Exchange;
   /** What the Services of this run ask for. */
   readonly kind: 'nlb' | 'classic';
-  /** What moto does not do as AWS does. */
+  /** What the server does not do as AWS does. */
   readonly rules?: readonly MotoRule[];
   /** More lines of `[Global]`. */
   readonly config?: readonly string[];
@@ -45,9 +47,10 @@ export interface AwsWorld extends CloudWorld {
   readonly reported: readonly CloudCall[];
 }
 
-/** A cluster's VPC on a moto server, with a proxy between it and the cloud under test. */
-export async function startAwsWorld({ moto, kind, rules = [], config = [] }: AwsWorldOptions): Promise<AwsWorld> {
-  const settings = { region, endpoint: moto, credentials: awsKeys };
+/** A cluster's VPC, with a proxy between the server and the cloud under test. */
+export async function startAwsWorld(options: AwsWorldOptions): Promise<AwsWorld> {
+  const { server, kind, rules = [], config = [] } = options;
+  const settings = { region, endpoint: server, credentials: awsKeys };
   const clients: AwsClients = {
     ec2: new EC2Client(settings),
     elb: new ElasticLoadBalancingClient(settings),
@@ -56,7 +59,10 @@ export async function startAwsWorld({ moto, kind, rules = [], config = [] }: Aws
   const { ec2 } = clients;
   const network = await createNetwork(ec2, region);
   const quota = routeQuota();
-  const proxy = await startMotoProxy(moto, [quota.rule, ...rules]);
+  const proxy = await startMotoProxy(options.exchange ?? ((form, headers) => askMoto(server, form, headers)), [
+    quota.rule,
+    ...rules,
+  ]);
   const cluster = randomUUID();
   const clock = systemClock();
   const opened: OpenedCloud[] = [];

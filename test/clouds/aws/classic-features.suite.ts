@@ -32,7 +32,7 @@ describe('AWS on moto, what classic load balancers are asked for', () => {
   let vms: readonly CloudVm[];
   before(async () => {
     assert.ok(moto, 'MOTO_URL');
-    world = await startAwsWorld({ moto, kind: 'classic', rules: [busy.rule, ...classicRules()] });
+    world = await startAwsWorld({ server: moto, kind: 'classic', rules: [busy.rule, ...classicRules()] });
     vms = [await world.createVm(), await world.createVm()];
   });
   after(() => world.close());

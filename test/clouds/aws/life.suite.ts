@@ -24,7 +24,7 @@ describe('the shipped controller on AWS, against moto', () => {
   before(async () => {
     assert.ok(moto, 'MOTO_URL');
     world = await startAwsWorld({
-      moto,
+      server: moto,
       kind: 'nlb',
       rules: [...weather.rules, ...loadBalancerRules(), ...classicRules()],
       config: ['NLBSecurityGroupMode = Managed'],

@@ -45,7 +45,10 @@ export function mutates({ action, form }: MotoCall): boolean {
   return !/^(Describe|Get|List|Assume)/.test(action) && form.get('DryRun') !== 'true';
 }
 
-export async function startMotoProxy(moto: string, rules: readonly MotoRule[] = []): Promise<MotoProxy> {
+/** What answers a call: a server behind the proxy, or a fake in this process. */
+export type Exchange = (form: URLSearchParams, headers: IncomingHttpHeaders) => Promise<MotoAnswer>;
+
+export async function startMotoProxy(exchange: Exchange, rules: readonly MotoRule[] = []): Promise<MotoProxy> {
   const calls: MotoCall[] = [];
   let mutations = 0;
   let lost: number | undefined;
@@ -70,7 +73,7 @@ export async function startMotoProxy(moto: string, rules: readonly MotoRule[] = 
   });
 
   async function answerOf(call: MotoCall, headers: IncomingHttpHeaders): Promise<MotoAnswer> {
-    const send = (form: URLSearchParams) => exchange(moto, headers, form);
+    const send = (form: URLSearchParams) => exchange(form, headers);
     const link: MotoLink = {
       forward: (form = call.form) => send(form),
       ask: (version, action, parameters) =>
@@ -103,7 +106,7 @@ export async function startMotoProxy(moto: string, rules: readonly MotoRule[] = 
 }
 
 /** Moto tells services and regions by the credential scope of the signature, and does not check it. */
-async function exchange(moto: string, headers: IncomingHttpHeaders, form: URLSearchParams): Promise<MotoAnswer> {
+export async function askMoto(moto: string, form: URLSearchParams, headers: IncomingHttpHeaders): Promise<MotoAnswer> {
   const version = form.get('Version');
   const service = version === ec2Version ? 'ec2' : version === '2011-06-15' ? 'sts' : 'elasticloadbalancing';
   const authorization = String(headers.authorization ?? '').replace(

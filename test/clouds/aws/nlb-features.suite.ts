@@ -31,7 +31,7 @@ describe('network load balancers on moto', () => {
   before(async () => {
     assert.ok(moto, 'MOTO_URL');
     // Without security groups, as the classic controller makes them by default.
-    world = await startAwsWorld({ moto, kind: 'nlb', rules: loadBalancerRules() });
+    world = await startAwsWorld({ server: moto, kind: 'nlb', rules: loadBalancerRules() });
   });
   after(() => world?.close());
 
@@ -314,7 +314,7 @@ describe('network load balancers on moto', () => {
 
   it('a search that misses what a lost answer made does not make it twice', async () => {
     const late = await startAwsWorld({
-      moto: moto!,
+      server: moto!,
       kind: 'nlb',
       rules: [...loadBalancerRules().slice(0, 1), lateBalancers(2)],
     });

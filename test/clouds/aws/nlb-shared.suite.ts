@@ -50,7 +50,7 @@ for (const managed of [false, true]) {
     before(async () => {
       assert.ok(moto, 'MOTO_URL');
       const config = managed ? ['NLBSecurityGroupMode = Managed'] : [];
-      world = await startAwsWorld({ moto, kind: 'nlb', config, rules: loadBalancerRules() });
+      world = await startAwsWorld({ server: moto, kind: 'nlb', config, rules: loadBalancerRules() });
       vms = [await world.createVm()];
     });
     after(() => world?.close());

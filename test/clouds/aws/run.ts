@@ -24,7 +24,7 @@ for (const suite of suites) {
     break;
   }
   const startedMs = Date.now();
-  const output = await run(join('test/aws', suite), moto.url);
+  const output = await run(join('test/clouds/aws', suite), moto.url);
   await moto.close();
   const [, passed, failed, left] = /(\d+) passed, (\d+) failed(?:, (\d+) skipped)?\s*$/.exec(output) ?? [];
   counts.passed += Number(passed ?? 0);

@@ -48,6 +48,8 @@ export interface CloudCapabilities {
     | undefined;
   /** A crash and a lost answer at every single call. Many load balancers are made and removed: not where one takes minutes. */
   readonly enumerateFaults: boolean;
+  /** Each kind of fault strikes every so manyth call, each kind at others. Default 1 = every call. */
+  readonly faultStride?: number;
 }
 
 /** The cloud under test from behind: what a person at its console, or a fault, would do. */

@@ -1,32 +1,12 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type FakeRouteTable, routeAnswer } from './fake-routes.ts';
-import { leaf, tagSet } from './xml.ts';
-
-export interface FakeInterface {
-  readonly id?: string;
-  readonly sourceDestCheck?: boolean;
-  readonly deviceIndex?: number;
-  readonly status?: string;
-  readonly privateIps: readonly string[];
-  readonly ipv6?: readonly string[];
-}
-
-export interface FakeInstance {
-  readonly id: string;
-  /** Left out of the answer when undefined. */
-  readonly state?: string | undefined;
-  readonly zone?: string;
-  readonly type?: string;
-  readonly privateDnsName?: string;
-  readonly publicDnsName?: string;
-  readonly publicIp?: string;
-  /** Default true, as EC2 makes instances. */
-  readonly sourceDestCheck?: boolean;
-  readonly tags?: Readonly<Record<string, string>>;
-  readonly vpcId?: string;
-  readonly interfaces?: readonly FakeInterface[];
-}
+import { classicActions } from './fake-classic.ts';
+import { elbV2Actions } from './fake-elbv2.ts';
+import { instanceActions } from './fake-instances.ts';
+import { networkActions } from './fake-network.ts';
+import { routeActions } from './fake-routes.ts';
+import { AwsFault, decoded, encoded, type Wire } from './query.ts';
+import { type FakeInstance, type FakeRegion, newRegion } from './region.ts';
 
 export interface FakeCall {
   readonly action: string;
@@ -41,42 +21,46 @@ export interface FakeCall {
 /** Answers a call in place of the fake's own answer; undefined leaves it to the fake. */
 export type Fault = (call: FakeCall, response: ServerResponse) => 'answered' | undefined;
 
-export interface FakeEc2 {
+export interface FakeAnswer {
+  readonly status: number;
+  readonly body: string;
+}
+
+export interface FakeEc2 extends FakeRegion {
   readonly url: string;
   readonly calls: FakeCall[];
-  readonly instances: Map<string, FakeInstance>;
-  readonly tables: Map<string, FakeRouteTable>;
   /** Of an instance: its place in the network, the widest layer first. */
   readonly topologies: Map<string, readonly string[]>;
   /** Of every credential. */
   account: string;
-  /** How many routes a table takes. */
-  routeLimit: number;
   zones: ReadonlyMap<string, string>;
-  pageSize: number;
   fault: Fault | undefined;
+  /** What is answered to a request, without a connection; `fault` and `calls` know nothing of it. */
+  answer(form: URLSearchParams): FakeAnswer;
   close(): Promise<void>;
 }
 
 export const fakeCaller = 'arn:aws-us-gov:sts::123456789012:assumed-role/mooring/session';
 
-/** EC2's query API as far as nodes need it: wire-true answers and errors of version 2016-11-15. */
+/**
+ * One region of AWS in this process, over HTTP as the SDK speaks: EC2 as far as nodes, routes and security groups need it, both APIs of
+ * Elastic Load Balancing, and STS; wire-true answers and errors. What is asked for is there at once, but for the network interfaces of a
+ * load balancer that was deleted, which hold its security groups for a while.
+ */
 export async function startFakeEc2(): Promise<FakeEc2> {
   const server = createServer((request, response) => {
     void readBody(request).then((body) => handle(fake, body, request.headers.authorization ?? '', response));
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const fake: FakeEc2 = {
+    ...newRegion(),
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     calls: [],
-    instances: new Map(),
-    tables: new Map(),
     topologies: new Map(),
     account: '123456789012',
-    routeLimit: 50,
     zones: new Map([['eu-west-1a', 'euw1-az1']]),
-    pageSize: 1000,
     fault: undefined,
+    answer: (form) => answerTo(fake, form),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -117,9 +101,12 @@ export function answerError(
   message: string,
   headers: Record<string, string> = {},
 ): 'answered' {
-  const xml = `<?xml version="1.0" encoding="UTF-8"?>
-<Response><Errors><Error><Code>${code}</Code><Message>${message}</Message></Error></Errors><RequestID>9d71</RequestID></Response>`;
-  return answerXml(response, status, xml, headers);
+  return answerXml(response, status, ec2Error(code, message), headers);
+}
+
+function ec2Error(code: string, message: string): string {
+  const error = `<Errors><Error><Code>${code}</Code><Message>${message}</Message></Error></Errors>`;
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<Response>${error}<RequestID>9d71</RequestID></Response>`;
 }
 
 function handle(fake: FakeEc2, body: string, authorization: string, response: ServerResponse): void {
@@ -133,135 +120,69 @@ function handle(fake: FakeEc2, body: string, authorization: string, response: Se
   };
   fake.calls.push(call);
   if (fake.fault?.(call, response) === 'answered') return;
-  if (call.action === 'AssumeRole') {
-    const credential =
-      '<AccessKeyId>ASIAASSUMED</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken>';
-    const life = '<Expiration>2099-01-01T00:00:00Z</Expiration>';
-    const result = `<AssumeRoleResult><Credentials>${credential}${life}</Credentials></AssumeRoleResult>`;
-    answerXml(response, 200, `<AssumeRoleResponse>${result}</AssumeRoleResponse>`);
-    return;
+  const { status, body: xml } = answerTo(fake, form);
+  answerXml(response, status, xml);
+}
+
+function answerTo(fake: FakeEc2, form: URLSearchParams): FakeAnswer {
+  try {
+    return { status: 200, body: documentFor(fake, form) };
+  } catch (error) {
+    if (!(error instanceof AwsFault)) throw error;
+    const { code: Code, message: Message } = error;
+    if (form.get('Version') === ec2Version) {
+      return { status: Code === 'DryRunOperation' ? 412 : 400, body: ec2Error(Code, encoded(Message, 'item')) };
+    }
+    const said = { Error: { Type: 'Sender', Code, Message }, RequestId: '1' };
+    return { status: 400, body: encoded({ ErrorResponse: said }, 'member') };
   }
-  if (form.get('Version') === '2011-06-15') {
-    const identity = `<GetCallerIdentityResult><Arn>${fakeCaller}</Arn><Account>${fake.account}</Account></GetCallerIdentityResult>`;
-    answerXml(response, 200, `<GetCallerIdentityResponse>${identity}</GetCallerIdentityResponse>`);
-    return;
+}
+
+const ec2Version = '2016-11-15';
+const stsVersion = '2011-06-15';
+
+function documentFor(fake: FakeEc2, form: URLSearchParams): string {
+  const action = form.get('Action') ?? '';
+  const version = form.get('Version');
+  if (version === ec2Version) {
+    const content = encoded({ requestId: '8f7724cf', ...(ec2Answer(fake, action, form) as object) }, 'item');
+    const xmlns = 'http://ec2.amazonaws.com/doc/2016-11-15/';
+    return `<?xml version="1.0" encoding="UTF-8"?>\n<${action}Response xmlns="${xmlns}">${content}</${action}Response>`;
   }
-  if (form.get('Version') !== '2016-11-15') {
-    // Either API of Elastic Load Balancing, in a region without load balancers.
-    const error = '<Error><Type>Sender</Type><Code>LoadBalancerNotFound</Code><Message>none</Message></Error>';
-    answerXml(response, 400, `<ErrorResponse>${error}<RequestId>1</RequestId></ErrorResponse>`);
-    return;
-  }
+  const actions: Readonly<Record<string, (region: FakeRegion, request: never) => Wire>> =
+    version === '2012-06-01' ? classicActions : elbV2Actions;
+  const run = actions[action];
+  if (version !== stsVersion && run === undefined) throw new AwsFault('InvalidAction', `${action} is not valid`);
+  const result = version === stsVersion ? stsAnswer(fake, action) : run!(fake, decoded<never>(form));
+  return encoded({ [`${action}Response`]: { [`${action}Result`]: result } }, 'member');
+}
+
+function stsAnswer(fake: FakeEc2, action: string): Wire {
+  if (action !== 'AssumeRole') return { Arn: fakeCaller, Account: fake.account };
+  const keys = { AccessKeyId: 'ASIAASSUMED', SecretAccessKey: 's', SessionToken: 't' };
+  return { Credentials: { ...keys, Expiration: '2099-01-01T00:00:00Z' } };
+}
+
+function ec2Answer(fake: FakeEc2, action: string, form: URLSearchParams): Wire {
   if (form.get('DryRun') === 'true') {
-    answerError(response, 412, 'DryRunOperation', 'Request would have succeeded, but DryRun flag is set.');
-    return;
+    throw new AwsFault('DryRunOperation', 'Request would have succeeded, but DryRun flag is set.');
   }
-  if (call.action === 'DescribeAvailabilityZones') {
-    const items = [...fake.zones].map(
-      ([name, id]) => `<item><zoneName>${name}</zoneName><zoneId>${id}</zoneId></item>`,
-    );
-    answerXml(
-      response,
-      200,
-      document('DescribeAvailabilityZones', `<availabilityZoneInfo>${items.join('')}</availabilityZoneInfo>`),
-    );
-    return;
+  if (action === 'DescribeAvailabilityZones') {
+    return { availabilityZoneInfo: [...fake.zones].map(([zoneName, zoneId]) => ({ zoneName, zoneId })) };
   }
-  if (call.action === 'DescribeInstances') {
-    describeInstances(fake, call, response);
-    return;
+  if (action === 'DescribeInstanceTopology') {
+    const items = numbered(form, 'InstanceId').flatMap((id) => {
+      const layers = fake.topologies.get(id);
+      return layers === undefined ? [] : [{ instanceId: id, networkNodeSet: layers }];
+    });
+    return { instanceSet: items };
   }
-  if (call.action === 'DescribeInstanceTopology') {
-    answerXml(response, 200, document('DescribeInstanceTopology', topology(fake, call.ids)));
-    return;
-  }
-  const answer = routeAnswer(fake, call);
-  if (answer === undefined) answerError(response, 400, 'InvalidAction', `The action ${call.action} is not valid`);
-  else if ('code' in answer) answerError(response, 400, answer.code, answer.message);
-  else answerXml(response, 200, document(call.action, answer.xml));
-}
-
-function topology({ topologies }: FakeEc2, ids: readonly string[]): string {
-  const items = ids.flatMap((id) => {
-    const layers = topologies.get(id);
-    if (layers === undefined) return [];
-    return `<item>${leaf('instanceId', id)}<networkNodeSet>${layers.map((layer) => leaf('item', layer)).join('')}</networkNodeSet></item>`;
-  });
-  return `<instanceSet>${items.join('')}</instanceSet>`;
-}
-
-function describeInstances(fake: FakeEc2, { ids, filters, form }: FakeCall, response: ServerResponse): void {
-  if (ids.length > 0) {
-    const malformed = ids.find((id) => !/^i-([0-9a-f]{8}|[0-9a-f]{17})$/.test(id));
-    if (malformed !== undefined) {
-      answerError(response, 400, 'InvalidInstanceID.Malformed', `Invalid id: &quot;${malformed}&quot;`);
-      return;
-    }
-    const missing = ids.filter((id) => !fake.instances.has(id));
-    if (missing.length > 0) {
-      const [noun, verb] = missing.length === 1 ? ['ID', 'does'] : ['IDs', 'do'];
-      const message = `The instance ${noun} &#39;${missing.join(', ')}&#39; ${verb} not exist`;
-      answerError(response, 400, 'InvalidInstanceID.NotFound', message);
-      return;
-    }
-    answerXml(response, 200, document('DescribeInstances', reservations(ids.map((id) => fake.instances.get(id)!))));
-    return;
-  }
-  const hits = [...fake.instances.values()].filter((instance) =>
-    [...filters].every(([name, values]) => values.includes(filterValue(instance, name))),
-  );
-  const from = Number(form.get('NextToken') ?? 0);
-  const page = hits.slice(from, from + fake.pageSize);
-  const next = from + page.length < hits.length ? `<nextToken>${from + page.length}</nextToken>` : '';
-  answerXml(response, 200, document('DescribeInstances', reservations(page) + next));
-}
-
-function filterValue(instance: FakeInstance, name: string): string {
-  if (name === 'instance-id') return instance.id;
-  if (name === 'private-dns-name') return instance.privateDnsName ?? '';
-  if (name === 'instance-state-name') return instance.state ?? '';
-  throw new Error(`filter ${name}`);
-}
-
-function document(action: string, content: string): string {
-  return `<?xml version="1.0" encoding="UTF-8"?>
-<${action}Response xmlns="http://ec2.amazonaws.com/doc/2016-11-15/"><requestId>8f7724cf</requestId>${content}</${action}Response>`;
-}
-
-function reservations(instances: readonly FakeInstance[]): string {
-  const items = instances.map(
-    (instance) => `<item><reservationId>r-1</reservationId><ownerId>123456789012</ownerId><groupSet/>
-<instancesSet><item>${instanceXml(instance)}</item></instancesSet></item>`,
-  );
-  return `<reservationSet>${items.join('')}</reservationSet>`;
-}
-
-function instanceXml(instance: FakeInstance): string {
-  const state =
-    instance.state === undefined ? '' : `<instanceState><code>16</code>${leaf('name', instance.state)}</instanceState>`;
-  const interfaces = (instance.interfaces ?? []).map((one) => {
-    const { deviceIndex, status = 'in-use', privateIps, ipv6 = [] } = one;
-    const ips = privateIps.map((ip) => `<item>${leaf('privateIpAddress', ip)}</item>`).join('');
-    const attachment =
-      deviceIndex === undefined ? '' : `<attachment><deviceIndex>${deviceIndex}</deviceIndex></attachment>`;
-    const six = ipv6.map((ip) => `<item>${leaf('ipv6Address', ip)}</item>`).join('');
-    const check = leaf('sourceDestCheck', String(one.sourceDestCheck ?? true));
-    return `<item>${leaf('networkInterfaceId', one.id)}${leaf('status', status)}${check}<privateIpAddressesSet>${ips}</privateIpAddressesSet>
-<ipv6AddressesSet>${six}</ipv6AddressesSet>${attachment}</item>`;
-  });
-  return [
-    leaf('instanceId', instance.id),
-    state,
-    leaf('privateDnsName', instance.privateDnsName),
-    leaf('dnsName', instance.publicDnsName),
-    leaf('instanceType', instance.type),
-    `<placement>${leaf('availabilityZone', instance.zone)}<tenancy>default</tenancy></placement>`,
-    leaf('ipAddress', instance.publicIp),
-    leaf('vpcId', instance.vpcId),
-    leaf('sourceDestCheck', String(instance.sourceDestCheck ?? true)),
-    tagSet(instance.tags ?? {}),
-    `<networkInterfaceSet>${interfaces.join('')}</networkInterfaceSet>`,
-  ].join('');
+  const actions: Readonly<Record<string, (region: FakeRegion, request: never) => Wire>> = {
+    ...{ ...instanceActions, ...networkActions, ...routeActions },
+  };
+  const run = actions[action];
+  if (run === undefined) throw new AwsFault('InvalidAction', `The action ${action} is not valid`);
+  return run(fake, decoded<never>(form));
 }
 
 function numbered(form: URLSearchParams, prefix: string): string[] {

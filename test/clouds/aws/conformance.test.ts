@@ -1,0 +1,17 @@
+import { cloudSuite } from '../suite/cloud-suite.ts';
+import { startFakeEc2 } from './fake/fake-ec2.ts';
+import { type AwsServer, classicSuite, networkSuite } from './suites.ts';
+
+/** The same as on moto, where faults strike every call. */
+const onFake: AwsServer = {
+  on: 'a fake in this process',
+  blackholes: true,
+  faultStride: 4,
+  async start() {
+    const { url, answer, close } = await startFakeEc2();
+    return { server: url, exchange: async (form) => answer(form), close };
+  },
+};
+
+cloudSuite(classicSuite(onFake));
+cloudSuite(networkSuite(onFake));
