@@ -1,0 +1,6 @@
+import { classicRules } from './classic-rules.ts';
+import { fakeFacts } from './fake-facts.ts';
+import { loadBalancerRules } from './load-balancer-rules.ts';
+import { onMoto } from './on-moto.ts';
+
+fakeFacts(onMoto([...loadBalancerRules(), ...classicRules()]));
