@@ -138,4 +138,5 @@ test('a stop ends a report that is under way', async (context) => {
   await arrived(server, 1);
   stop.abort();
   await until(() => clock.pending === 0, 'no timer is left', 5);
+  assert.equal(server.reports.length, 1, 'no report follows');
 });

@@ -42,9 +42,22 @@ describe('the rate limits of AWS', () => {
   it('one class at its limit keeps no other waiting', async () => {
     const clock = fakeClock();
     const { ec2, elb, elbv2 } = createGates({ clock, random: () => 0.5 });
-    const full = Array.from({ length: 30 }, () => elbv2.change.run('CreateListener', async () => {}));
-    for (const gate of [ec2.change, ec2.read, elb.change, elbv2.read]) await gate.run('Call', async () => {});
+    let created = 0;
+    const full = Array.from({ length: 30 }, () =>
+      elbv2.change.run('CreateListener', async () => {
+        created += 1;
+      }),
+    );
+    let others = 0;
+    for (const gate of [ec2.change, ec2.read, elb.change, elbv2.read]) {
+      void gate.run('Call', async () => {
+        others += 1;
+      });
+    }
+    await clock.advance(0);
+    assert.deepEqual([others, created], [4, 10], 'the other classes start at once, this one up to its limit');
     await clock.advance(60_000);
     await Promise.all(full);
+    assert.equal(created, 30);
   });
 });

@@ -7,6 +7,7 @@ import { DescribeLoadBalancersCommand } from '@aws-sdk/client-elastic-load-balan
 import { DeleteTargetGroupCommand, DescribeTargetGroupsCommand } from '@aws-sdk/client-elastic-load-balancing-v2';
 import { isCloudError } from '../../../common/cloud-error.ts';
 import { systemClock } from '../../../common/process/clock.ts';
+import { restOrAbort } from '../../../common/process/until.ts';
 import { fakeClock } from '../../../common/testing/fake-clock.ts';
 import { createCallGate } from '../call-gate.ts';
 import type { CloudCall, CloudContext } from '../cloud.ts';
@@ -164,13 +165,25 @@ describe('calls to AWS', () => {
 
   it('has 32 under way at once', async () => {
     const all = Promise.withResolvers<void>();
+    let underWay = 0;
+    let mostUnderWay = 0;
     answerWith = async () => {
-      if (requests.length === 32) all.resolve();
+      underWay += 1;
+      mostUnderWay = Math.max(mostUnderWay, underWay);
+      if (underWay === 32) all.resolve();
       await all.promise;
+      underWay -= 1;
       return { status: 200, xml: '<CreateRouteResponse><return>true</return></CreateRouteResponse>' };
     };
     const ec2 = createEc2(config(), options());
-    await Promise.all(Array.from({ length: 32 }, () => ec2.change('CreateRoute', route(), { permit })));
+    const changes = Promise.all(Array.from({ length: 32 }, () => ec2.change('CreateRoute', route(), { permit })));
+    // Fewer at once would wait for one another: they are let go then, and counted.
+    const waiting = new AbortController();
+    await Promise.race([all.promise, restOrAbort(systemClock(), 20_000, waiting.signal)]);
+    waiting.abort();
+    assert.equal(mostUnderWay, 32);
+    all.resolve();
+    await changes;
     ec2.close();
   });
 

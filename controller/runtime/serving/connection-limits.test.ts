@@ -142,8 +142,10 @@ describe('limits of connections', () => {
     const port = await start({});
     const silent = await hold(port, '127.0.0.2', false);
     const over = once(silent, 'close');
+    assert.equal(silent.destroyed, false, 'it was open until then');
     cutAll();
     await over;
+    assert.equal(silent.destroyed, true);
   });
 
   it('count a request whose body is awaited as silence', async () => {

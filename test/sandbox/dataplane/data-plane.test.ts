@@ -181,19 +181,15 @@ test('a load balancer that goes refuses connections, and a Service that goes clo
   const { target, healthOf, network, loadBalancer, rest } = await start(t);
   await until('all are healthy', () => healthOf().every((healthy) => healthy === true));
   await rest.must('DELETE', '/api/v1/namespaces/default/services/web');
-  await until('nobody answers', () =>
+  const answer = () =>
     ask(target).then(
-      () => false,
-      () => true,
-    ),
-  );
+      () => 'answered',
+      (error) => String(error.code),
+    );
+  await until('the node ports are closed', async () => (await answer()) !== 'answered');
   network.loadBalancers.delete(loadBalancer.id);
-  await until('nobody listens', () =>
-    ask(target).then(
-      () => false,
-      (error) => error.code === 'ECONNREFUSED',
-    ),
-  );
+  await until('the load balancer listens no more', async () => (await answer()) === 'ECONNREFUSED');
+  assert.deepEqual([await answer(), await answer()], ['ECONNREFUSED', 'ECONNREFUSED'], 'it stays closed');
 });
 
 test('traffic counts what was answered by whom, and every failure', async (t) => {
