@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import type {
   DesiredLoadBalancer,
   LoadBalancerPlan,
@@ -30,8 +31,19 @@ export async function services(harness: OctaviaHarness, count: number): Promise<
   return all;
 }
 
-export const look = 'GET /lbaas/loadbalancers/ID';
 export const compared = 'GET /lbaas/loadbalancers/ID/status';
+
+/** Fails where more was sent since the calls were last asked for: changes, or reads. */
+export function assertAtMost(
+  harness: OctaviaHarness,
+  limit: { readonly changes: number; readonly reads: number },
+): void {
+  const calls = harness.calls();
+  const reads = calls.filter((call) => call.startsWith('GET ')).length;
+  const changes = calls.length - reads;
+  const told = `${changes} changes and ${reads} reads, expected at most ${limit.changes} and ${limit.reads}`;
+  assert.ok(changes <= limit.changes && reads <= limit.reads, `${told}:\n${calls.join('\n')}`);
+}
 
 /** From what is known to the end, as the controller does it: it looks only where it is told to. */
 export async function settle(

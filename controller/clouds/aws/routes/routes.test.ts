@@ -74,7 +74,8 @@ describe('pod routes on AWS, at a fake EC2', () => {
   it('makes a route in the one table with the tag of the cluster, its check of source and destination off first', async () => {
     const routes = await open();
     const made = await routes.create(desired(1), always);
-    assert.deepEqual(sent(), ['DescribeRouteTables', 'DescribeInstances', 'ModifyInstanceAttribute', 'CreateRoute']);
+    assert.ok(sent().indexOf('ModifyInstanceAttribute') < sent().indexOf('CreateRoute'));
+    assert.ok(sent().length <= 4, sent().join());
     assert.deepEqual([...table().routes], [[one, { instance: id(1) }]]);
     assert.equal(ec2.instances.get(id(1))?.sourceDestCheck, false);
     const [seen] = (await routes.observe(cluster)).routes;
@@ -125,7 +126,13 @@ describe('pod routes on AWS, at a fake EC2', () => {
     ec2.instances.set(id(1), running(id(1), { interfaces }));
     const routes = await open();
     await routes.create(desired(1), always);
-    assert.deepEqual(sent().slice(2), ['ModifyNetworkInterfaceAttribute', 'CreateRoute']);
+    assert.ok(sent().indexOf('ModifyNetworkInterfaceAttribute') < sent().indexOf('CreateRoute'));
+    assert.ok(sent().length <= 4, sent().join());
+    const checks = ec2.instances.get(id(1))?.interfaces?.map((one) => [one.id, one.sourceDestCheck]);
+    assert.deepEqual(checks, [
+      ['eni-b', undefined],
+      ['eni-a', false],
+    ]);
     assert.deepEqual(table().routes.get(one), { interfaceId: 'eni-a' });
     const [seen] = (await routes.observe(cluster)).routes;
     assert.equal(seen?.providerID, desired(1).providerID);
@@ -203,7 +210,7 @@ describe('pod routes on AWS, at a fake EC2', () => {
     const { routes: seen } = await routes.observe(cluster);
     ec2.calls.length = 0;
     await Promise.all(seen.map((route) => routes.remove(route, always)));
-    assert.deepEqual(sent().toSorted(), [...Array(3).fill('DeleteRoute'), 'DescribeRouteTables']);
+    assert.ok(sent().length <= 4, sent().join());
     assert.equal(table().routes.size, 0);
   });
 
