@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { names } from '../common/well-known.ts';
 import type { RunningCloud } from '../test/kit/cloud/start-cloud.ts';
+import type { KubeRest } from '../test/kit/world/kube-rest.ts';
 import { guard, startChild } from '../test/real/child.ts';
-import type { KubeRest } from '../test/sandbox/world/kube-rest.ts';
 import { runFlags, startShippedController, writeRunFiles } from './shipped-controller.ts';
 import type { BenchApi } from './start-bench-api.ts';
 

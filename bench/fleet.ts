@@ -10,8 +10,8 @@ import { reportPath } from '../common/report.ts';
 import { version } from '../common/version.ts';
 import { names } from '../common/well-known.ts';
 import type { RunningCloud } from '../test/kit/cloud/start-cloud.ts';
-import { type KubeRest, strategicPatch } from '../test/sandbox/world/kube-rest.ts';
-import { serviceAccountToken } from '../test/sandbox/world/manifests.ts';
+import { type KubeRest, strategicPatch } from '../test/kit/world/kube-rest.ts';
+import { serviceAccountToken } from '../test/kit/world/manifests.ts';
 import { freshNode, type Machine } from './bare-patches.ts';
 
 /** VMs of the simulated cloud, and what kubelets and agents on them would do. */

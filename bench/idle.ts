@@ -6,7 +6,7 @@ import { systemClock } from '../common/process/clock.ts';
 import { seededRandom } from '../common/process/random.ts';
 import { nextReportSeconds } from '../controller/reports/pace.ts';
 import { startCloud } from '../test/kit/cloud/start-cloud.ts';
-import { createKubeRest } from '../test/sandbox/world/kube-rest.ts';
+import { createKubeRest } from '../test/kit/world/kube-rest.ts';
 import { createFleet } from './fleet.ts';
 import { reportCa } from './join.ts';
 import { cpuSecondsOf, memoryOf } from './process-figures.ts';

@@ -6,7 +6,7 @@ import { systemClock } from '../common/process/clock.ts';
 import { seededRandom } from '../common/process/random.ts';
 import { names } from '../common/well-known.ts';
 import { startCloud } from '../test/kit/cloud/start-cloud.ts';
-import { createKubeRest, type KubeRest } from '../test/sandbox/world/kube-rest.ts';
+import { createKubeRest, type KubeRest } from '../test/kit/world/kube-rest.ts';
 import { createNodes, measureBarePatches } from './bare-patches.ts';
 import { createFleet } from './fleet.ts';
 import { memoryOf } from './process-figures.ts';

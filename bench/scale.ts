@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../common/process/clock.ts';
 import { seededRandom } from '../common/process/random.ts';
 import { startCloud } from '../test/kit/cloud/start-cloud.ts';
-import { createKubeRest } from '../test/sandbox/world/kube-rest.ts';
+import { createKubeRest } from '../test/kit/world/kube-rest.ts';
 import { type Agents, startAgents } from './agents.ts';
 import type { AgentsSeen } from './agents-process.ts';
 import { newLeader } from './contender.ts';

@@ -5,9 +5,9 @@ import { parseAllDocuments } from 'yaml';
 import { buildAll } from '../scripts/build.ts';
 import type { RunningCloud } from '../test/kit/cloud/start-cloud.ts';
 import { freePorts } from '../test/kit/free-ports.ts';
-import { startChild } from '../test/sandbox/world/child.ts';
-import { createKubeRest } from '../test/sandbox/world/kube-rest.ts';
-import { applyManifests } from '../test/sandbox/world/manifests.ts';
+import { startChild } from '../test/kit/world/child.ts';
+import { createKubeRest } from '../test/kit/world/kube-rest.ts';
+import { applyManifests } from '../test/kit/world/manifests.ts';
 import type { BenchApi } from './start-bench-api.ts';
 
 /** The controller as it ships: the bundle of this checkout with the command line of deploy/. */

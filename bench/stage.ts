@@ -7,7 +7,7 @@ import { seededRandom } from '../common/process/random.ts';
 import { names } from '../common/well-known.ts';
 import { type Client, type KubeObject, makeClient } from '../test/conformance/client.ts';
 import { type RunningCloud, startCloud } from '../test/kit/cloud/start-cloud.ts';
-import { createKubeRest, type KubeRest, mergePatch } from '../test/sandbox/world/kube-rest.ts';
+import { createKubeRest, type KubeRest, mergePatch } from '../test/kit/world/kube-rest.ts';
 import { type Contender, newLeader, type RunningContender } from './contender.ts';
 import { eachOf } from './fleet.ts';
 import type { BenchApi } from './start-bench-api.ts';

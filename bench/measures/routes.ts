@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { conditions } from '../../common/well-known.ts';
 import type { KubeObject } from '../../test/conformance/client.ts';
-import { type KubeRest, strategicPatch } from '../../test/sandbox/world/kube-rest.ts';
+import { type KubeRest, strategicPatch } from '../../test/kit/world/kube-rest.ts';
 import { createNodes } from '../bare-patches.ts';
 import { type CallsMade, countCalls } from '../calls-made.ts';
 import type { Contender } from '../contender.ts';

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { taints } from '../../common/well-known.ts';
 import type { KubeObject } from '../../test/conformance/client.ts';
 import type { RunningCloud } from '../../test/kit/cloud/start-cloud.ts';
-import { strategicPatch } from '../../test/sandbox/world/kube-rest.ts';
+import { strategicPatch } from '../../test/kit/world/kube-rest.ts';
 import { createNodes } from '../bare-patches.ts';
 import { type CallsMade, countCalls } from '../calls-made.ts';
 import { eachOf } from '../fleet.ts';

@@ -9,12 +9,12 @@ import { conditions, labels, names, taints } from '../../common/well-known.ts';
 import type { ApiSuite } from '../conformance/api-under-test.ts';
 import { inWorld } from '../e2e/in-world.ts';
 import type { SimulatedInstance } from '../kit/cloud/instance.ts';
-import { assertThat, conditionOf, nodeNamed, taintKeys, until } from '../sandbox/tour/scenario.ts';
-import { createService, ensured, weightOf } from '../sandbox/tour/services.ts';
-import { createAgentPod } from '../sandbox/world/agent-pod.ts';
-import { createKubelet, type Kubelet, type KubeletOptions } from '../sandbox/world/kubelet.ts';
-import { shortened } from '../sandbox/world/shortened.ts';
-import type { World } from '../sandbox/world/world.ts';
+import { createAgentPod } from '../kit/world/agent-pod.ts';
+import { createKubelet, type Kubelet, type KubeletOptions } from '../kit/world/kubelet.ts';
+import { assertThat, conditionOf, nodeNamed, taintKeys, until } from '../kit/world/scenario.ts';
+import { createService, ensured, weightOf } from '../kit/world/services.ts';
+import { shortened } from '../kit/world/shortened.ts';
+import type { World } from '../kit/world/world.ts';
 
 const merge = 'application/merge-patch+json';
 const providerID = ({ region, id }: SimulatedInstance) => `simulated://${region}/${id}`;

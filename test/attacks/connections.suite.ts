@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiSuite } from '../conformance/api-under-test.ts';
 import { inWorld } from '../e2e/in-world.ts';
-import { assertThat, until } from '../sandbox/tour/scenario.ts';
-import type { Replica } from '../sandbox/world/replica.ts';
-import type { World } from '../sandbox/world/world.ts';
+import type { Replica } from '../kit/world/replica.ts';
+import { assertThat, until } from '../kit/world/scenario.ts';
+import type { World } from '../kit/world/world.ts';
 import { holdSilent, type SilentPeersOptions } from './silent-peers.ts';
 import { readyLeader, statusOf, takesReport } from './victim.ts';
 

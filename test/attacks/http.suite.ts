@@ -10,7 +10,7 @@ import { bytesOf, type HeaderLines } from '../fuzz/requests.ts';
 import { readSecureAnswer } from '../fuzz/secure-answers.ts';
 import { wildRequest } from '../fuzz/wild-requests.ts';
 import { createWire, type Delivery } from '../fuzz/wire.ts';
-import { assertThat } from '../sandbox/tour/scenario.ts';
+import { assertThat } from '../kit/world/scenario.ts';
 import { agentFiles, readyLeader, statusOf, takesReport } from './victim.ts';
 
 const bomb = Buffer.alloc(20 * 2 ** 20);

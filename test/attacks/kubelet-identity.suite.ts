@@ -1,10 +1,10 @@
 import { annotations, conditions, names, taints } from '../../common/well-known.ts';
 import type { ApiSuite } from '../conformance/api-under-test.ts';
 import { inWorld } from '../e2e/in-world.ts';
-import { assertThat, conditionOf, nodeNamed, taintKeys, until } from '../sandbox/tour/scenario.ts';
-import { mergePatch } from '../sandbox/world/kube-rest.ts';
-import { createKubelet, type Kubelet } from '../sandbox/world/kubelet.ts';
-import type { World } from '../sandbox/world/world.ts';
+import { mergePatch } from '../kit/world/kube-rest.ts';
+import { createKubelet, type Kubelet } from '../kit/world/kubelet.ts';
+import { assertThat, conditionOf, nodeNamed, taintKeys, until } from '../kit/world/scenario.ts';
+import type { World } from '../kit/world/world.ts';
 
 const otherUuid = 'aaaaaaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee';
 const configMap = `/api/v1/namespaces/${names.namespace}/configmaps/${names.certificates}`;

@@ -12,12 +12,12 @@ import {
 } from '../clouds/openstack/fake/fake-openstack.ts';
 import type { ApiSuite, ApiUnderTest } from '../conformance/api-under-test.ts';
 import { freePort } from '../kit/free-ports.ts';
-import { assertThat, conditionOf, taintKeys, until } from '../sandbox/tour/scenario.ts';
-import { startChild } from '../sandbox/world/child.ts';
-import { createKubeRest, type KubeRest } from '../sandbox/world/kube-rest.ts';
-import { createKubelet } from '../sandbox/world/kubelet.ts';
-import { applyManifests, serviceAccountToken } from '../sandbox/world/manifests.ts';
-import { controllerMain } from '../sandbox/world/shortened.ts';
+import { startChild } from '../kit/world/child.ts';
+import { createKubeRest, type KubeRest } from '../kit/world/kube-rest.ts';
+import { createKubelet } from '../kit/world/kubelet.ts';
+import { applyManifests, serviceAccountToken } from '../kit/world/manifests.ts';
+import { assertThat, conditionOf, taintKeys, until } from '../kit/world/scenario.ts';
+import { controllerMain } from '../kit/world/shortened.ts';
 
 const name = 'node-1';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { type FakeAnswer, slowBody, startFakeMetadata } from '../../agent/testing/fake-metadata.ts';
 import { buildAll } from '../../scripts/build.ts';
 import type { ApiSuite } from '../conformance/api-under-test.ts';
-import { assertThat, until } from '../sandbox/tour/scenario.ts';
+import { assertThat, until } from '../kit/world/scenario.ts';
 
 /** As deploy/base starts the agent. */
 const shippedFlags = ['--lite-mode', '--max-old-space-size=24', '--max-semi-space-size=1'];

@@ -3,10 +3,10 @@ import { ownerTags } from '../../controller/clouds/load-balancers.ts';
 import type { ApiSuite, Check } from '../conformance/api-under-test.ts';
 import { inWorld } from '../e2e/in-world.ts';
 import type { SimulatedLoadBalancer } from '../kit/cloud/load-balancer.ts';
-import { assertThat, until } from '../sandbox/tour/scenario.ts';
-import { addressOf, balancerCondition, type ServiceObject } from '../sandbox/tour/services.ts';
-import { mergePatch } from '../sandbox/world/kube-rest.ts';
-import type { World } from '../sandbox/world/world.ts';
+import { mergePatch } from '../kit/world/kube-rest.ts';
+import { assertThat, until } from '../kit/world/scenario.ts';
+import { addressOf, balancerCondition, type ServiceObject } from '../kit/world/services.ts';
+import type { World } from '../kit/world/world.ts';
 
 const limit = 2;
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { names } from '../../common/well-known.ts';
 import type { ApiSuite } from '../conformance/api-under-test.ts';
 import { makeClient } from '../conformance/client.ts';
-import { createKubeRest } from '../sandbox/world/kube-rest.ts';
-import { applyManifests, serviceAccountToken } from '../sandbox/world/manifests.ts';
+import { createKubeRest } from '../kit/world/kube-rest.ts';
+import { applyManifests, serviceAccountToken } from '../kit/world/manifests.ts';
 import { assertRefused, attempts } from './stolen-account.ts';
 
 /** A stolen token of the controller's ServiceAccount, with the rights that the manifests give it. */

@@ -3,10 +3,10 @@ import { promisify } from 'node:util';
 import { annotations, conditions } from '../../common/well-known.ts';
 import type { ApiSuite, Check } from '../conformance/api-under-test.ts';
 import { inWorld } from '../e2e/in-world.ts';
-import { addressesOf, assertThat, conditionOf, eventsOf, nodeNamed, until, vm } from '../sandbox/tour/scenario.ts';
-import { mergePatch } from '../sandbox/world/kube-rest.ts';
-import { controllerMain, shortened } from '../sandbox/world/shortened.ts';
-import type { World } from '../sandbox/world/world.ts';
+import { mergePatch } from '../kit/world/kube-rest.ts';
+import { addressesOf, assertThat, conditionOf, eventsOf, nodeNamed, until, vm } from '../kit/world/scenario.ts';
+import { controllerMain, shortened } from '../kit/world/shortened.ts';
+import type { World } from '../kit/world/world.ts';
 
 /**
  * A rogue kubelet chooses what the cloud routes: it registers Nodes, with its own credential alone, whose pod ranges are

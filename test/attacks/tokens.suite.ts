@@ -3,10 +3,10 @@ import { Agent, request } from 'node:https';
 import { names } from '../../common/well-known.ts';
 import type { ApiSuite } from '../conformance/api-under-test.ts';
 import { inWorld } from '../e2e/in-world.ts';
-import { assertThat, until } from '../sandbox/tour/scenario.ts';
-import { serviceAccountToken } from '../sandbox/world/manifests.ts';
-import type { Replica } from '../sandbox/world/replica.ts';
-import type { World } from '../sandbox/world/world.ts';
+import { serviceAccountToken } from '../kit/world/manifests.ts';
+import type { Replica } from '../kit/world/replica.ts';
+import { assertThat, until } from '../kit/world/scenario.ts';
+import type { World } from '../kit/world/world.ts';
 import { agentFiles, postReport, readyLeader, statusOf, takesReport } from './victim.ts';
 
 const base64 = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');

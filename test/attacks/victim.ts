@@ -4,9 +4,9 @@ import { Agent, type RequestOptions, request } from 'node:https';
 import { type Report, reportPath } from '../../common/report.ts';
 import { taints } from '../../common/well-known.ts';
 import { ask } from '../../controller/reports/testing/https-client.ts';
-import { nodeNamed, taintKeys, until } from '../sandbox/tour/scenario.ts';
-import type { Replica } from '../sandbox/world/replica.ts';
-import type { World } from '../sandbox/world/world.ts';
+import type { Replica } from '../kit/world/replica.ts';
+import { nodeNamed, taintKeys, until } from '../kit/world/scenario.ts';
+import type { World } from '../kit/world/world.ts';
 
 /** The leader, once it has taken reports of the first Node's agent: attacks begin on a cluster that works. */
 export async function readyLeader(world: World): Promise<Replica> {

@@ -6,9 +6,9 @@ import { promisify } from 'node:util';
 import { annotations } from '../../common/well-known.ts';
 import type { ApiSuite } from '../conformance/api-under-test.ts';
 import { inWorld } from '../e2e/in-world.ts';
-import { assertThat, conditionOf, eventsOf, nodeNamed, until } from '../sandbox/tour/scenario.ts';
-import { controllerMain } from '../sandbox/world/shortened.ts';
-import type { World } from '../sandbox/world/world.ts';
+import { assertThat, conditionOf, eventsOf, nodeNamed, until } from '../kit/world/scenario.ts';
+import { controllerMain } from '../kit/world/shortened.ts';
+import type { World } from '../kit/world/world.ts';
 
 const run = promisify(execFile);
 const missing = 'CloudInstanceMissing';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { freePorts } from '../kit/free-ports.ts';
 import { type KubeApiServer, startKubeApi } from '../kit/kube-api/start-kube-api.ts';
-import { controllerMain } from '../sandbox/world/shortened.ts';
+import { controllerMain } from '../kit/world/shortened.ts';
 import { aws, type ClassicController, huaweicloud, openstack, vsphere } from './fixtures/cases.ts';
 
 let api: KubeApiServer;

@@ -3,9 +3,9 @@ import { annotations, names, taints } from '../../common/well-known.ts';
 import { restoreCommand, type ShippedObject, shippedObjects } from '../../controller/kube/shipped-objects.ts';
 import type { ApiSuite, Check } from '../conformance/api-under-test.ts';
 import { inWorld } from '../e2e/in-world.ts';
-import { assertThat, nodeNamed, taintKeys, until } from '../sandbox/tour/scenario.ts';
-import { applyManifests } from '../sandbox/world/manifests.ts';
-import type { World } from '../sandbox/world/world.ts';
+import { applyManifests } from '../kit/world/manifests.ts';
+import { assertThat, nodeNamed, taintKeys, until } from '../kit/world/scenario.ts';
+import type { World } from '../kit/world/world.ts';
 
 const nodes = 1;
 const joining = ['joins-1', 'joins-2', 'joins-3', 'joins-4', 'joins-5', 'joins-6'];

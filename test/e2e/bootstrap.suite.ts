@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { taints } from '../../common/well-known.ts';
 import type { ApiSuite, ApiUnderTest, Check } from '../conformance/api-under-test.ts';
-import { addressesOf, assertThat, conditionOf, nodeNamed, taintKeys, until } from '../sandbox/tour/scenario.ts';
-import { createKubeRest } from '../sandbox/world/kube-rest.ts';
-import { controllerMain } from '../sandbox/world/shortened.ts';
-import type { World } from '../sandbox/world/world.ts';
+import { createKubeRest } from '../kit/world/kube-rest.ts';
+import { addressesOf, assertThat, conditionOf, nodeNamed, taintKeys, until } from '../kit/world/scenario.ts';
+import { controllerMain } from '../kit/world/shortened.ts';
+import type { World } from '../kit/world/world.ts';
 import { inWorld } from './in-world.ts';
 
 const execute = promisify(execFile);

@@ -2,8 +2,8 @@ import { readFile, rename, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { taints } from '../../common/well-known.ts';
 import type { ApiSuite } from '../conformance/api-under-test.ts';
-import { assertThat, nodeNamed, taintKeys, until } from '../sandbox/tour/scenario.ts';
-import type { World } from '../sandbox/world/world.ts';
+import { assertThat, nodeNamed, taintKeys, until } from '../kit/world/scenario.ts';
+import type { World } from '../kit/world/world.ts';
 import { inWorld } from './in-world.ts';
 
 const reloads = (result: string) => `mooring_cloud_credential_reloads_total{cloud="simulated",result="${result}"}`;

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import type { Check } from '../conformance/api-under-test.ts';
-import { showLogs } from '../sandbox/world/show-logs.ts';
-import { startWorld, type World, type WorldOptions } from '../sandbox/world/world.ts';
+import { showLogs } from '../kit/world/show-logs.ts';
+import { startWorld, type World, type WorldOptions } from '../kit/world/world.ts';
 
 /**
  * Checks things in a world of their own. Of one in which all went well nothing is left; of any other the processes' last words are shown and its folder with all of them stays.

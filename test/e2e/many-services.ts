@@ -1,5 +1,5 @@
-import { audited, restart } from '../sandbox/tour/controllers.ts';
-import { assertThat, type Scenario, seconds, until } from '../sandbox/tour/scenario.ts';
+import { audited, restart } from '../kit/world/controllers.ts';
+import { assertThat, type Scenario, seconds, until } from '../kit/world/scenario.ts';
 import {
   balancerCondition,
   createService,
@@ -7,8 +7,8 @@ import {
   loadBalancerServices,
   mutatingCalls,
   mutationsSince,
-} from '../sandbox/tour/services.ts';
-import type { World } from '../sandbox/world/world.ts';
+} from '../kit/world/services.ts';
+import type { World } from '../kit/world/world.ts';
 
 const width = 16;
 

@@ -1,16 +1,10 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import type { ApiSuite } from '../conformance/api-under-test.ts';
-import { assertThat, type Scenario, until } from '../sandbox/tour/scenario.ts';
-import {
-  createService,
-  ensured,
-  loadBalancerServices,
-  mutatingCalls,
-  mutationsSince,
-} from '../sandbox/tour/services.ts';
-import { controllerMain, shortened } from '../sandbox/world/shortened.ts';
-import type { World } from '../sandbox/world/world.ts';
+import { assertThat, type Scenario, until } from '../kit/world/scenario.ts';
+import { createService, ensured, loadBalancerServices, mutatingCalls, mutationsSince } from '../kit/world/services.ts';
+import { controllerMain, shortened } from '../kit/world/shortened.ts';
+import type { World } from '../kit/world/world.ts';
 import { inWorld } from './in-world.ts';
 import { manyServices } from './many-services.ts';
 import { routeLife } from './route-life.ts';

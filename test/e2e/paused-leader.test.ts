@@ -7,12 +7,12 @@ import { systemClock } from '../../common/process/clock.ts';
 import { names, taints } from '../../common/well-known.ts';
 import { startCloud } from '../kit/cloud/start-cloud.ts';
 import { startKubeApi } from '../kit/kube-api/start-kube-api.ts';
-import { taintKeys, until } from '../sandbox/tour/scenario.ts';
-import { createKubeRest } from '../sandbox/world/kube-rest.ts';
-import { createKubelet, type Kubelet } from '../sandbox/world/kubelet.ts';
-import { applyManifests, serviceAccountToken } from '../sandbox/world/manifests.ts';
-import { type Replica, startReplica } from '../sandbox/world/replica.ts';
-import { shortened } from '../sandbox/world/shortened.ts';
+import { createKubeRest } from '../kit/world/kube-rest.ts';
+import { createKubelet, type Kubelet } from '../kit/world/kubelet.ts';
+import { applyManifests, serviceAccountToken } from '../kit/world/manifests.ts';
+import { type Replica, startReplica } from '../kit/world/replica.ts';
+import { taintKeys, until } from '../kit/world/scenario.ts';
+import { shortened } from '../kit/world/shortened.ts';
 
 interface Write {
   readonly by: string;

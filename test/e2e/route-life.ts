@@ -1,6 +1,6 @@
 import { conditions } from '../../common/well-known.ts';
+import { assertThat, conditionOf, nodeNamed, type Scenario, until, vm } from '../kit/world/scenario.ts';
 import { routes } from '../sandbox/tour/network-scenarios.ts';
-import { assertThat, conditionOf, nodeNamed, type Scenario, until, vm } from '../sandbox/tour/scenario.ts';
 
 const foreignKept: Scenario = {
   name: 'foreign-route',

@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { names, taints } from '../../common/well-known.ts';
-import { assertThat, conditionOf, nodeNamed, type Scenario, taintKeys, until } from '../sandbox/tour/scenario.ts';
-import { mergePatch } from '../sandbox/world/kube-rest.ts';
-import { controllerMain } from '../sandbox/world/shortened.ts';
+import { mergePatch } from '../kit/world/kube-rest.ts';
+import { assertThat, conditionOf, nodeNamed, type Scenario, taintKeys, until } from '../kit/world/scenario.ts';
+import { controllerMain } from '../kit/world/shortened.ts';
 
 const execute = promisify(execFile);
 const configMap = `/api/v1/namespaces/${names.namespace}/configmaps/${names.certificates}`;

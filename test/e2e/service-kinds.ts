@@ -1,5 +1,5 @@
 import { annotations, finalizers } from '../../common/well-known.ts';
-import { assertThat, type Scenario, until } from '../sandbox/tour/scenario.ts';
+import { assertThat, type Scenario, until } from '../kit/world/scenario.ts';
 import {
   addressOf,
   balancerCondition,
@@ -14,7 +14,7 @@ import {
   recordOf,
   serviceGone,
   serviceNamed,
-} from '../sandbox/tour/services.ts';
+} from '../kit/world/services.ts';
 
 const quiet = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 

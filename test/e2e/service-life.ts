@@ -1,8 +1,8 @@
 import { finalizers } from '../../common/well-known.ts';
 import type { SimulatedLoadBalancer } from '../kit/cloud/load-balancer.ts';
-import { ask } from '../sandbox/dataplane/traffic.ts';
-import { audited, restart } from '../sandbox/tour/controllers.ts';
-import { assertThat, eventsOf, type Scenario, until, vm } from '../sandbox/tour/scenario.ts';
+import { ask } from '../kit/data-plane/traffic.ts';
+import { audited, restart } from '../kit/world/controllers.ts';
+import { assertThat, eventsOf, type Scenario, until, vm } from '../kit/world/scenario.ts';
 import {
   addressOf,
   answering,
@@ -22,8 +22,8 @@ import {
   serviceGone,
   serviceNamed,
   targetOf,
-} from '../sandbox/tour/services.ts';
-import type { World } from '../sandbox/world/world.ts';
+} from '../kit/world/services.ts';
+import type { World } from '../kit/world/world.ts';
 
 const name = 'life';
 const two = [

@@ -6,12 +6,12 @@ import { promisify } from 'node:util';
 import { names } from '../../../common/well-known.ts';
 import { startEmbeddedApi } from '../../conformance/embedded-api.ts';
 import { freePort } from '../../kit/free-ports.ts';
-import { type Child, startChild } from '../../sandbox/world/child.ts';
-import { createKubeRest, type KubeRest } from '../../sandbox/world/kube-rest.ts';
-import { createKubelet, type Kubelet } from '../../sandbox/world/kubelet.ts';
-import { applyManifests, serviceAccountToken } from '../../sandbox/world/manifests.ts';
-import { startNodeMonitor } from '../../sandbox/world/node-monitor.ts';
-import { controllerMain, shortened } from '../../sandbox/world/shortened.ts';
+import { type Child, startChild } from '../../kit/world/child.ts';
+import { createKubeRest, type KubeRest } from '../../kit/world/kube-rest.ts';
+import { createKubelet, type Kubelet } from '../../kit/world/kubelet.ts';
+import { applyManifests, serviceAccountToken } from '../../kit/world/manifests.ts';
+import { startNodeMonitor } from '../../kit/world/node-monitor.ts';
+import { controllerMain, shortened } from '../../kit/world/shortened.ts';
 import type { AwsWorld } from './aws-world.ts';
 
 const execute = promisify(execFile);

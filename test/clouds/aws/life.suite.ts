@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { iamActions } from '../../../controller/clouds/aws/iam-actions.ts';
-import { conditionOf, type NodeObject, taintKeys, until } from '../../sandbox/tour/scenario.ts';
+import { conditionOf, type NodeObject, taintKeys, until } from '../../kit/world/scenario.ts';
 import { type AwsWorld, startAwsWorld } from './aws-world.ts';
 import { classicRules } from './classic-rules.ts';
 import { type ControllerProcess, clusterCidr, prepareController } from './controller-process.ts';

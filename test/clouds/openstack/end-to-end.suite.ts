@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import { isDeepStrictEqual } from 'node:util';
 import { conditions, taints } from '../../../common/well-known.ts';
-import { until } from '../../sandbox/tour/scenario.ts';
+import { until } from '../../kit/world/scenario.ts';
 import type { CloudVm } from '../suite/world.ts';
 import { type Cluster, lastLines, startCluster } from './cluster.ts';
 import { type Connection, connectTo, type Json } from './connection.ts';

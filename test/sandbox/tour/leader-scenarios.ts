@@ -1,12 +1,10 @@
 import { taints } from '../../../common/well-known.ts';
 import { ownerTags } from '../../../controller/clouds/load-balancers.ts';
 import type { SimulatedLoadBalancer } from '../../kit/cloud/load-balancer.ts';
-import { startTraffic } from '../dataplane/traffic.ts';
-import type { Replica } from '../world/replica.ts';
-import { shortened } from '../world/shortened.ts';
-import type { World } from '../world/world.ts';
-import { audited, restart, sumOf } from './controllers.ts';
-import { assertThat, eventsOf, nodeNamed, type Scenario, seconds, taintKeys, until } from './scenario.ts';
+import { startTraffic } from '../../kit/data-plane/traffic.ts';
+import { audited, restart, sumOf } from '../../kit/world/controllers.ts';
+import type { Replica } from '../../kit/world/replica.ts';
+import { assertThat, eventsOf, nodeNamed, type Scenario, seconds, taintKeys, until } from '../../kit/world/scenario.ts';
 import {
   answering,
   balancersOf,
@@ -21,7 +19,9 @@ import {
   patchService,
   serviceNamed,
   targetOf,
-} from './services.ts';
+} from '../../kit/world/services.ts';
+import { shortened } from '../../kit/world/shortened.ts';
+import type { World } from '../../kit/world/world.ts';
 
 /** Kills the process at the very moment at which the cloud has made the load balancer of this Service and has not yet answered. */
 function killOnCreation(world: World, replica: Replica, service: string): { readonly done: () => boolean } {

@@ -1,9 +1,17 @@
 import { conditions, taints } from '../../../common/well-known.ts';
-import { ask, startTraffic } from '../dataplane/traffic.ts';
-import { mergePatch } from '../world/kube-rest.ts';
-import type { World } from '../world/world.ts';
-import { assertThat, conditionOf, nodeNamed, type Scenario, seconds, until, vm } from './scenario.ts';
-import { answering, balancersOf, createService, ensured, livingNodes, targetOf, weightOf } from './services.ts';
+import { ask, startTraffic } from '../../kit/data-plane/traffic.ts';
+import { mergePatch } from '../../kit/world/kube-rest.ts';
+import { assertThat, conditionOf, nodeNamed, type Scenario, seconds, until, vm } from '../../kit/world/scenario.ts';
+import {
+  answering,
+  balancersOf,
+  createService,
+  ensured,
+  livingNodes,
+  targetOf,
+  weightOf,
+} from '../../kit/world/services.ts';
+import type { World } from '../../kit/world/world.ts';
 
 export const routes: Scenario = {
   name: 'routes',

@@ -1,8 +1,8 @@
 import { rm } from 'node:fs/promises';
-import { shortened } from '../world/shortened.ts';
-import { showLogs } from '../world/show-logs.ts';
-import { startWorld, type World, type WorldApi } from '../world/world.ts';
-import type { Scenario } from './scenario.ts';
+import type { Scenario } from '../../kit/world/scenario.ts';
+import { shortened } from '../../kit/world/shortened.ts';
+import { showLogs } from '../../kit/world/show-logs.ts';
+import { startWorld, type World, type WorldApi } from '../../kit/world/world.ts';
 import { tour } from './scenarios.ts';
 import { createLiveTable } from './table.ts';
 

@@ -1,9 +1,5 @@
 import { taints } from '../../../common/well-known.ts';
-import { createKubelet } from '../world/kubelet.ts';
-import { shortened } from '../world/shortened.ts';
-import type { World } from '../world/world.ts';
-import { away, failover, orphan, restarted } from './leader-scenarios.ts';
-import { drain, routes, services } from './network-scenarios.ts';
+import { createKubelet } from '../../kit/world/kubelet.ts';
 import {
   addressesOf,
   assertThat,
@@ -15,8 +11,12 @@ import {
   taintKeys,
   until,
   vm,
-} from './scenario.ts';
-import { addressOf, ensured, loadBalancerServices } from './services.ts';
+} from '../../kit/world/scenario.ts';
+import { addressOf, ensured, loadBalancerServices } from '../../kit/world/services.ts';
+import { shortened } from '../../kit/world/shortened.ts';
+import type { World } from '../../kit/world/world.ts';
+import { away, failover, orphan, restarted } from './leader-scenarios.ts';
+import { drain, routes, services } from './network-scenarios.ts';
 
 const join: Scenario = {
   name: 'join',

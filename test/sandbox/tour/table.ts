@@ -1,4 +1,4 @@
-import { conditionOf, type NodeObject, taintKeys } from './scenario.ts';
+import { conditionOf, type NodeObject, taintKeys } from '../../kit/world/scenario.ts';
 
 const maxRows = 14;
 

@@ -1,6 +1,6 @@
 import { names } from '../../../common/well-known.ts';
 import { serviceAccountUser, type User } from '../../kit/kube-api/auth/user.ts';
-import { readShippedObjects } from '../../sandbox/world/manifests.ts';
+import { readShippedObjects } from '../../kit/world/manifests.ts';
 import type { Cluster } from './cluster.ts';
 
 /** Applies the shipped manifests. @returns the account of the controller, which has their rights and no others */

@@ -1,7 +1,7 @@
-import type { Replica } from '../world/replica.ts';
-import type { World } from '../world/world.ts';
+import type { Replica } from './replica.ts';
 import { until } from './scenario.ts';
 import { loadBalancerServices } from './services.ts';
+import type { World } from './world.ts';
 
 /** Both controllers end in order, something may happen, and both come back. Resolves with the leader. */
 export async function restart(world: World, meanwhile: () => Promise<void> = async () => {}): Promise<Replica> {

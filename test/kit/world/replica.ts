@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { Agent, get } from 'node:https';
 import { join } from 'node:path';
-import { freePorts } from '../../kit/free-ports.ts';
+import { freePorts } from '../free-ports.ts';
 import { type Child, startChild } from './child.ts';
 import { controllerMain, shortened } from './shortened.ts';
 

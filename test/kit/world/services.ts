@@ -1,10 +1,10 @@
 import { annotations, conditions, finalizers } from '../../../common/well-known.ts';
 import { ownerTags } from '../../../controller/clouds/load-balancers.ts';
-import type { SimulatedLoadBalancer } from '../../kit/cloud/load-balancer.ts';
-import { ask, type Target } from '../dataplane/traffic.ts';
-import { mergePatch } from '../world/kube-rest.ts';
-import type { World } from '../world/world.ts';
+import type { SimulatedLoadBalancer } from '../cloud/load-balancer.ts';
+import { ask, type Target } from '../data-plane/traffic.ts';
+import { mergePatch } from './kube-rest.ts';
 import { assertThat, until } from './scenario.ts';
+import type { World } from './world.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: a Service as the API server sends it
 export type ServiceObject = any;

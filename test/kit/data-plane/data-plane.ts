@@ -1,7 +1,7 @@
 import type { Random } from '../../../common/process/random.ts';
-import type { SimulatedInstance } from '../../kit/cloud/instance.ts';
-import type { LoadBalancerModel } from '../../kit/cloud/load-balancer-model.ts';
-import type { CloudModel } from '../../kit/cloud/model.ts';
+import type { SimulatedInstance } from '../cloud/instance.ts';
+import type { LoadBalancerModel } from '../cloud/load-balancer-model.ts';
+import type { CloudModel } from '../cloud/model.ts';
 import { type Balancers, createBalancers } from './balancers.ts';
 import { createHealthChecks } from './health-checks.ts';
 import { portOnLoopback, reserveLoopback } from './loopback.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { SimulatedInstance } from '../../kit/cloud/instance.ts';
-import type { World } from '../world/world.ts';
+import type { SimulatedInstance } from '../cloud/instance.ts';
+import type { World } from './world.ts';
 
 /** One thing the tour shows and proves. */
 export interface Scenario {

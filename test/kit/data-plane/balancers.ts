@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net';
-import type { Listener, Pool, SimulatedLoadBalancer } from '../../kit/cloud/load-balancer.ts';
+import type { Listener, Pool, SimulatedLoadBalancer } from '../cloud/load-balancer.ts';
 import { admits, chooseMember } from './choose-member.ts';
 import { type Forwarded, forward } from './forward.ts';
 import { type HealthChecks, type HealthTarget, healthKey } from './health-checks.ts';
