@@ -3,7 +3,8 @@ import { after, afterEach, before, describe, it } from 'node:test';
 import { createLog } from '../../common/process/log.ts';
 import { advanceDuring, type FakeClock, fakeClock } from '../../common/testing/fake-clock.ts';
 import { answerText } from '../../test/clouds/openstack/fake/answers.ts';
-import { type FakeOpenStack, password, startFakeOpenStack } from '../../test/clouds/openstack/fake/fake-openstack.ts';
+import { password, startFakeOpenStack } from '../../test/clouds/openstack/fake/fake-openstack.ts';
+import { type FakeOpenStack } from '../../test/clouds/openstack/fake/openstack-state.ts';
 import { CloudConfigError, type CloudContext } from '../clouds/cloud.ts';
 import { type CloudSet, createCloudSet } from './open-clouds.ts';
 

@@ -3,13 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { annotations, conditions, names, taints } from '../../common/well-known.ts';
 import { answerText } from '../clouds/openstack/fake/answers.ts';
-import {
-  active,
-  type FakeOpenStack,
-  password,
-  startFakeOpenStack,
-  uuid,
-} from '../clouds/openstack/fake/fake-openstack.ts';
+import { active, password, startFakeOpenStack, uuid } from '../clouds/openstack/fake/fake-openstack.ts';
+import type { FakeOpenStack } from '../clouds/openstack/fake/openstack-state.ts';
 import type { ApiSuite, ApiUnderTest } from '../conformance/api-under-test.ts';
 import { freePort } from '../kit/free-ports.ts';
 import { startChild } from '../kit/world/child.ts';

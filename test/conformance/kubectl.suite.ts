@@ -5,33 +5,9 @@ import { join } from 'node:path';
 import type { ApiSuite } from './api-under-test.ts';
 import { type Kit, runFact, startRun } from './kit.ts';
 import { kubectlUses } from './kubectl.ts';
+import type { Use } from './kubectl-use.ts';
 import { like } from './like.ts';
-
-/** What kubectl said, and its exit code; -1 when it was killed. */
-interface Result {
-  code: number;
-  stdout: string;
-  stderr: string;
-}
-
-/** kubectl against the server under test, beside the kit of that fact. */
-export interface Terminal {
-  k: Kit;
-  /** Runs kubectl in this run's namespace. Never throws for its exit code. */
-  run(args: string[], stdin?: string): Promise<Result>;
-  /** Runs it and wants exit code 0; gives stdout. */
-  ok(args: string[], stdin?: string): Promise<string>;
-  /** Starts it, and gives the lines of its stdout as they come, until `take` says that is enough or 10 s passed. */
-  follow(args: string[], meanwhile: () => Promise<unknown>, enough: (stdout: string) => boolean): Promise<string>;
-}
-
-/** One thing that people do with kubectl. */
-export interface Use {
-  id: string;
-  says: string;
-  realOnly?: string;
-  run(t: Terminal): Promise<void>;
-}
+import type { Result, Terminal } from './terminal.ts';
 
 /** kubectl as a client: the shape of what it prints, and what it changed. Without kubectl everything is skipped. */
 export function kubectlSuite(kubectl: string | undefined): ApiSuite {

@@ -1,5 +1,5 @@
 import type { Kit } from './kit.ts';
-import type { Use } from './kubectl.suite.ts';
+import type { Use } from './kubectl-use.ts';
 import { like } from './like.ts';
 
 const uninitialized = { key: 'node.cloudprovider.kubernetes.io/uninitialized', value: 'true', effect: 'NoSchedule' };

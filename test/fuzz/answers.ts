@@ -1,7 +1,7 @@
 import type { ReportAnswer } from '../../common/report.ts';
 import { type RefusalCode, refusals } from '../../controller/reports/refusal.ts';
 import { canary } from './evil-values.ts';
-import type { SecureOutcome } from './secure-answers.ts';
+import type { SecureOutcome } from './secure-outcome.ts';
 import type { Heard } from './wire.ts';
 
 /** How a case ended, as its sender sees it. */

@@ -1,7 +1,6 @@
 import type { Dice } from './dice.ts';
 import { canary, evil, evilKey } from './evil-values.ts';
-
-export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
+import type { Json } from './json.ts';
 
 /** Which agent says it, and how often it has spoken. */
 export interface Speaker {

@@ -1,7 +1,8 @@
 import { maxReportBytes } from '../../common/report.ts';
-import { type Json, mutate, type Speaker, validReport } from './bodies.ts';
+import { mutate, type Speaker, validReport } from './bodies.ts';
 import type { Dice } from './dice.ts';
 import { canary } from './evil-values.ts';
+import type { Json } from './json.ts';
 import { isReport } from './report-oracle.ts';
 
 /** What the API must make of a body, given that the sender is proved and the rest of the request is in order. */

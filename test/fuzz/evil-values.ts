@@ -1,5 +1,5 @@
-import type { Json } from './bodies.ts';
 import type { Dice } from './dice.ts';
+import type { Json } from './json.ts';
 
 /** Put where nothing of a report may come out again: in tokens, evidence and fields that do not exist. */
 export const canary = 'cAnArY7f3e';

@@ -1,12 +1,7 @@
 import { leaks } from './answers.ts';
 import { canary } from './evil-values.ts';
+import { type SecureOutcome, type SecureStatus, secureStatuses } from './secure-outcome.ts';
 import type { Heard } from './wire.ts';
-
-const statuses = [200, 400, 401, 403, 404, 405, 417, 429] as const;
-type SecureStatus = (typeof statuses)[number];
-
-/** How a case at the secure port ended: the status of its first answer. */
-export type SecureOutcome = `secure ${SecureStatus}`;
 
 export type SecureReading = { readonly outcome: SecureOutcome | 'silence' } | { readonly fault: string };
 
@@ -45,7 +40,7 @@ function readOne(
   const split = text.indexOf('\r\n\r\n');
   if (split < 0) return mayBeCut ? { outcome: 'secure 200', rest: '' } : 'the answer has no end of headers';
   const [first = '', ...lines] = text.slice(0, split).split('\r\n');
-  const status = statuses.find((each) => first.startsWith(`HTTP/1.1 ${each} `));
+  const status = secureStatuses.find((each) => first.startsWith(`HTTP/1.1 ${each} `));
   if (status === undefined) return `the answer begins with ${JSON.stringify(first.slice(0, 60))}`;
   const outcome: SecureOutcome = `secure ${status}`;
   const headers = new Map(

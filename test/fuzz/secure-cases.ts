@@ -4,7 +4,7 @@ import type { Lane } from './lane.ts';
 import { oddMethod, oddPath } from './odd-targets.ts';
 import type { Reader, Readers } from './readers.ts';
 import { bytesOf, type HeaderLines, idleHeaders, inPieces, noTls } from './requests.ts';
-import type { SecureOutcome } from './secure-answers.ts';
+import type { SecureOutcome } from './secure-outcome.ts';
 import { wildRequest } from './wild-requests.ts';
 import type { Delivery } from './wire.ts';
 

@@ -1,4 +1,4 @@
-import type { Machine } from './actors/machines.ts';
+import type { Machine } from './actors/machine.ts';
 import { createDice, type Dice } from './engine/dice.ts';
 import { orphans } from './judge/desired-network.ts';
 import { nodeOf } from './judge/node-object.ts';

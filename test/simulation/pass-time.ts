@@ -1,4 +1,4 @@
-import type { Machine } from './actors/machines.ts';
+import type { Machine } from './actors/machine.ts';
 import { inMotion, silentWaits, unmetNodes } from './judge/desired.ts';
 import { silentServices, unmetNetwork } from './judge/desired-network.ts';
 import type { World } from './world.ts';

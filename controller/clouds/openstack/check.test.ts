@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { ServerResponse } from 'node:http';
 import { after, afterEach, before, describe, it } from 'node:test';
 import { answerJson, answerNeutronError, answerNovaFault } from '../../../test/clouds/openstack/fake/answers.ts';
-import type { FakeCall, Fault } from '../../../test/clouds/openstack/fake/fake-openstack.ts';
+import type { FakeCall, Fault } from '../../../test/clouds/openstack/fake/openstack-state.ts';
 import { startWorld, type World } from '../../../test/clouds/openstack/fake/world.ts';
 import type { CheckResult } from '../cloud.ts';
 

@@ -5,7 +5,8 @@ import { systemClock } from '../../../common/process/clock.ts';
 import { createLog } from '../../../common/process/log.ts';
 import { fakeClock } from '../../../common/testing/fake-clock.ts';
 import { answerJson, answerNovaFault, answerText } from '../../../test/clouds/openstack/fake/answers.ts';
-import { type Fault, password, uuid } from '../../../test/clouds/openstack/fake/fake-openstack.ts';
+import { password, uuid } from '../../../test/clouds/openstack/fake/fake-openstack.ts';
+import { type Fault } from '../../../test/clouds/openstack/fake/openstack-state.ts';
 import {
   named,
   providerID,

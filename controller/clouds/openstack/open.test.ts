@@ -10,14 +10,8 @@ import { cryptoProvider, SubjectAlternativeNameExtension, X509CertificateGenerat
 import { systemClock } from '../../../common/process/clock.ts';
 import { silentLog } from '../../../common/process/log.ts';
 import { answerJson } from '../../../test/clouds/openstack/fake/answers.ts';
-import {
-  active,
-  catalogOf,
-  type FakeOpenStack,
-  password,
-  startFakeOpenStack,
-  uuid,
-} from '../../../test/clouds/openstack/fake/fake-openstack.ts';
+import { active, catalogOf, password, startFakeOpenStack, uuid } from '../../../test/clouds/openstack/fake/fake-openstack.ts';
+import { type FakeOpenStack } from '../../../test/clouds/openstack/fake/openstack-state.ts';
 import { CloudConfigError, type CloudContext, type OpenedCloud } from '../cloud.ts';
 import { cloudModule } from './index.ts';
 

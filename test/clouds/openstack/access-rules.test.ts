@@ -5,7 +5,7 @@ import type { DesiredRoute } from '../../../controller/clouds/routes.ts';
 import { memberOf, port } from '../suite/desired.ts';
 import type { CloudWorld } from '../suite/world.ts';
 import { type AccessRule, lets, shippedRules } from './fake/access-rules.ts';
-import type { FakeOpenStack } from './fake/fake-openstack.ts';
+import type { FakeOpenStack } from './fake/openstack-state.ts';
 import { startWorld, type World } from './fake/world.ts';
 import { fakeOpenStackWorld } from './fake-world.ts';
 import { octaviaHarness } from './octavia-harness.ts';

@@ -5,7 +5,8 @@ import { HttpFailure } from '../../../common/process/http.ts';
 import { advanceDuring, fakeClock } from '../../../common/testing/fake-clock.ts';
 import type { CloudCall } from '../../../controller/clouds/cloud.ts';
 import type { CloudWorld } from '../suite/world.ts';
-import { createFakeOpenStack, type FakeOpenStack, fakeHttp, password } from './fake/fake-openstack.ts';
+import { createFakeOpenStack, fakeHttp, password } from './fake/fake-openstack.ts';
+import type { FakeOpenStack } from './fake/openstack-state.ts';
 import { type OctaviaWorld, type OpenStackBehind, openStackWorld } from './openstack-world.ts';
 
 export const routerId = '00000000-0000-4000-8000-0000000000a1';

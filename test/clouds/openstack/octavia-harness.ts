@@ -5,8 +5,8 @@ import { desiredFor, newOwner } from '../suite/desired.ts';
 import { type Driven, type Driving, ensure, printStep, refOf, remove, type ServiceRecord } from '../suite/drive.ts';
 import type { CloudVm, CloudWorld } from '../suite/world.ts';
 import type { FakeEdge } from './fake/fake-floating-ips.ts';
-import type { FakeOctavia } from './fake/fake-octavia.ts';
-import type { FakeCall, FakeOpenStack } from './fake/fake-openstack.ts';
+import type { FakeOctavia } from './fake/octavia-state.ts';
+import type { FakeCall, FakeOpenStack } from './fake/openstack-state.ts';
 import { fakeOpenStackWorld } from './fake-world.ts';
 import { fakeOctaviaWorld } from './octavia-world.ts';
 

@@ -6,7 +6,7 @@ import { tag } from '../../../controller/clouds/openstack/load-balancers/tags.ts
 import { desiredFor, newOwner, port } from '../suite/desired.ts';
 import { ensure, remove } from '../suite/drive.ts';
 import { floatingIpFor } from './fake/fake-floating-ips.ts';
-import type { FakeCall } from './fake/fake-openstack.ts';
+import type { FakeCall } from './fake/openstack-state.ts';
 import { networkId, subnetId } from './fake-world.ts';
 import { type OctaviaHarness, octaviaHarness, reasons, steps } from './octavia-harness.ts';
 

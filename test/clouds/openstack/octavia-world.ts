@@ -4,9 +4,10 @@ import { markIn } from '../../../controller/clouds/openstack/load-balancers/name
 import { tag } from '../../../controller/clouds/openstack/load-balancers/tags.ts';
 import type { CloudCapabilities, InventoryItem } from '../suite/world.ts';
 import { addFloatingIps, type FakeEdge, floatingIpFor } from './fake/fake-floating-ips.ts';
-import { addOctavia, type FakeOctavia } from './fake/fake-octavia.ts';
+import { addOctavia } from './fake/fake-octavia.ts';
 import { balancerJson, type FakeBalancer, type FakePool, thing } from './fake/fake-octavia-model.ts';
-import type { FakeOpenStack } from './fake/fake-openstack.ts';
+import type { FakeOctavia } from './fake/octavia-state.ts';
+import type { FakeOpenStack } from './fake/openstack-state.ts';
 import { networkId, subnetId } from './fake-world.ts';
 import type { OctaviaWorld } from './openstack-world.ts';
 

@@ -1,7 +1,8 @@
 import { ModelError, type SimulatedInstance } from './instance.ts';
 import type { CloudModel } from './model.ts';
 import type { Network } from './network.ts';
-import { type NetworkView, recogniseNetwork } from './network-api.ts';
+import { recogniseNetwork } from './network-api.ts';
+import type { NetworkView } from './network-call.ts';
 import { Refused } from './refused.ts';
 import { type Answer, failure, type WireRequest } from './wire.ts';
 

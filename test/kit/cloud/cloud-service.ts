@@ -9,7 +9,7 @@ import { placeKey } from './geography.ts';
 import type { SimulatedInstance } from './instance.ts';
 import type { CloudModel } from './model.ts';
 import type { Network } from './network.ts';
-import type { NetworkView } from './network-api.ts';
+import type { NetworkView } from './network-call.ts';
 import type { ResourceView } from './network-wire.ts';
 import type { Resource, ResourceStore } from './resource-store.ts';
 import type { Throttle } from './throttle.ts';

@@ -1,6 +1,6 @@
 import { type Body, bodyOf, changedTags, flag, text, texts, whole } from './body.ts';
+import type { Guard } from './guard.ts';
 import { carriesTag, type SimulatedLoadBalancer } from './load-balancer.ts';
-import type { Guard } from './load-balancer-model.ts';
 import type { ListenerChange, PoolChange } from './load-balancer-parts.ts';
 import {
   healthCheck,
@@ -13,7 +13,7 @@ import {
   sourceRanges,
 } from './load-balancer-spec.ts';
 import type { Network } from './network.ts';
-import { answer, inSight, type NetworkCall, type NetworkView, seen } from './network-api.ts';
+import { answer, inSight, type NetworkCall, type NetworkView, seen } from './network-call.ts';
 import { loadBalancerToWire, pageOf, tagFilter, wholeNumber } from './network-wire.ts';
 import { notFound } from './refused.ts';
 import type { Answer, WireRequest } from './wire.ts';

@@ -3,6 +3,7 @@ import type { Random } from '../../../common/process/random.ts';
 import type { AddressModel } from './address-model.ts';
 import { exchangeAddresses, freeAddress, onePerFamily } from './address-use.ts';
 import type { Tags } from './body.ts';
+import type { Guard } from './guard.ts';
 import { randomHex } from './identifiers.ts';
 import type { LoadBalancerState, SimulatedLoadBalancer } from './load-balancer.ts';
 import { type LoadBalancerParts, loadBalancerParts, newListener, newPool } from './load-balancer-parts.ts';
@@ -17,11 +18,6 @@ import { transitions } from './transitions.ts';
 export interface LoadBalancerTimings {
   readonly provisioningMs: number;
   readonly deletingMs: number;
-}
-
-/** Of one change: refused with 409 `revision-mismatch` when the load balancer is at another revision. Left out = whatever it is at. */
-export interface Guard {
-  readonly ifRevision?: number | undefined;
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Tags } from './body.ts';
+import type { Guard } from './guard.ts';
 import type { HealthCheck, Listener, Member, Pool, SimulatedLoadBalancer } from './load-balancer.ts';
-import type { Guard } from './load-balancer-model.ts';
 import type { ListenerSpec, PoolSpec } from './load-balancer-spec.ts';
 import type { MemberRules } from './member-rules.ts';
 import { notFound, Refused } from './refused.ts';

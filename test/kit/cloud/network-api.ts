@@ -1,34 +1,14 @@
-import type { SimulatedAddress } from './address-model.ts';
 import { bodyOf, changedTags, oneOf, optionalText, tagsOf } from './body.ts';
-import type { SimulatedLoadBalancer } from './load-balancer.ts';
 import { recogniseLoadBalancers } from './load-balancer-api.ts';
 import { families, nameOf, schemes } from './load-balancer-spec.ts';
 import type { Network } from './network.ts';
-import { addressToWire, hasTag, pageOf, type ResourceView, routeToWire, tagFilter } from './network-wire.ts';
-import { notFound, Refused } from './refused.ts';
+import { answer, inSight, type NetworkCall, type NetworkView, seen } from './network-call.ts';
+import { addressToWire, hasTag, pageOf, routeToWire, tagFilter } from './network-wire.ts';
 import { routeSpec, type SimulatedRoute } from './route-model.ts';
-import type { Answer, WireRequest } from './wire.ts';
+import type { WireRequest } from './wire.ts';
 
 /** A route table is one resource: clouds answer it whole, or nearly. */
 const maxRoutePage = 20_000;
-
-/** What one caller can see beside the VMs of one region at one moment. */
-export interface NetworkView {
-  readonly loadBalancers: ResourceView<SimulatedLoadBalancer>;
-  readonly addresses: ResourceView<SimulatedAddress>;
-  readonly routes: ResourceView<SimulatedRoute>;
-  /** The credential is of another project: it sees nothing and may make nothing. */
-  readonly blind: boolean;
-  /** A fault: what is made ends up `failed`. */
-  readonly endsFailed: boolean;
-}
-
-export interface NetworkCall {
-  readonly operation: string;
-  /** Id of the resource, where the path names one. */
-  readonly resource?: string;
-  run(view: NetworkView): Answer;
-}
 
 /** @param place `project/region` @param rest of the path, without a slash at its start */
 export function recogniseNetwork(
@@ -146,20 +126,4 @@ function recogniseRoutes(
     return answer(200, {});
   };
   return { operation: 'routes.delete', resource: id, run };
-}
-
-export function answer(status: number, value: unknown): Answer {
-  return { status, value };
-}
-
-/** The place, for those who may make something there. */
-export function inSight(view: NetworkView, place: string): string {
-  if (view.blind) throw new Refused(403, 'forbidden', 'the credential is of another project');
-  return place;
-}
-
-export function seen<R>(view: ResourceView<R>, kind: string, id: string): R {
-  const found = view.get(id);
-  if (!found) throw notFound(kind, id);
-  return found;
 }

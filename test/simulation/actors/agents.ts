@@ -2,8 +2,9 @@ import type { Report } from '../../../common/report.ts';
 import type { Dice } from '../engine/dice.ts';
 import type { Faults } from '../engine/faults.ts';
 import type { AgentTokens } from './agent-tokens.ts';
+import type { Machine } from './machine.ts';
 import { honestReport, lyingReport } from './machine-report.ts';
-import type { Machine, Machines } from './machines.ts';
+import type { Machines } from './machines.ts';
 import type { Letter, ReportDelivery } from './report-delivery.ts';
 import type { Truth } from './truth.ts';
 

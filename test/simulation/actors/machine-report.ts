@@ -1,7 +1,7 @@
 import type { Notice } from '../../../common/instance.ts';
 import type { Report, ReportedInstance } from '../../../common/report.ts';
 import type { SimulatedInstance } from '../../kit/cloud/instance.ts';
-import type { Machine } from './machines.ts';
+import type { Machine } from './machine.ts';
 import type { Truth } from './truth.ts';
 
 /** What the agent of a machine says next; undefined where its VM is not there any more. */

@@ -2,8 +2,9 @@ import { annotations, labels, taints as taintKeys } from '../../../common/well-k
 import type { Dice } from '../engine/dice.ts';
 import { conditionOf, nodeOf } from '../judge/node-object.ts';
 import type { Cluster } from './cluster.ts';
+import type { Machine } from './machine.ts';
 import { providerIdOf } from './machine-report.ts';
-import type { Machine, Machines } from './machines.ts';
+import type { Machines } from './machines.ts';
 import type { Truth } from './truth.ts';
 
 export interface People {

@@ -4,7 +4,8 @@ import type { Dice } from '../engine/dice.ts';
 import type { Process } from '../engine/process.ts';
 import type { ReportRequest } from '../engine/report-intake.ts';
 import type { Observer } from '../judge/observer.ts';
-import type { Machine, Machines } from './machines.ts';
+import type { Machine } from './machine.ts';
+import type { Machines } from './machines.ts';
 import type { Truth } from './truth.ts';
 
 /** A report on its way, with what is shown for it. */

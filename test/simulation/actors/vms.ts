@@ -1,7 +1,8 @@
 import type { Dice } from '../engine/dice.ts';
 import type { Scenario } from '../engine/scenario.ts';
 import type { Agents } from './agents.ts';
-import type { Machine, Machines } from './machines.ts';
+import type { Machine } from './machine.ts';
+import type { Machines } from './machines.ts';
 import type { Truth } from './truth.ts';
 
 export interface Vms {

@@ -2,14 +2,8 @@ import { errorOfAnswer } from '../../../controller/kube/answer.ts';
 import { KubeError, type WatchCall, type WatchEvent } from '../../../controller/kube/api.ts';
 import { resourceOf } from '../../../controller/kube/client.ts';
 import type { JsonObject } from '../../kit/kube-api/json.ts';
+import type { ObjectEvent } from './object-event.ts';
 import { keyIn, type Wire } from './wire.ts';
-
-export interface ObjectEvent {
-  readonly type: WatchEvent['type'];
-  readonly object: {
-    readonly metadata?: { readonly name: string; readonly namespace?: string; readonly resourceVersion?: string };
-  };
-}
 
 const expired: WatchEvent = {
   type: 'ERROR',

@@ -6,7 +6,7 @@ import type { Dice } from '../engine/dice.ts';
 import type { Faults } from '../engine/faults.ts';
 import type { ProcessClock } from '../engine/timeline.ts';
 import type { Observer, ProcessRef } from '../judge/observer.ts';
-import type { ObjectEvent } from './watch-wire.ts';
+import type { ObjectEvent } from './object-event.ts';
 
 /** Who changes the cloud at this very moment; undefined = nobody of ours. */
 export interface Acting {

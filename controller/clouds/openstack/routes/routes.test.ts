@@ -5,13 +5,8 @@ import { isCloudError } from '../../../../common/cloud-error.ts';
 import type { Http } from '../../../../common/process/http.ts';
 import { fakeClock } from '../../../../common/testing/fake-clock.ts';
 import { answerJson } from '../../../../test/clouds/openstack/fake/answers.ts';
-import {
-  createFakeOpenStack,
-  type FakeCall,
-  type FakeOpenStack,
-  fakeHttp,
-  password,
-} from '../../../../test/clouds/openstack/fake/fake-openstack.ts';
+import { createFakeOpenStack, fakeHttp, password } from '../../../../test/clouds/openstack/fake/fake-openstack.ts';
+import { type FakeCall, type FakeOpenStack } from '../../../../test/clouds/openstack/fake/openstack-state.ts';
 import { WithheldError } from '../../permit.ts';
 import type { DesiredRoute, Routes } from '../../routes.ts';
 import { createClient } from '../client.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { answerJson, answerNeutronError, answerPage } from './answers.ts';
-import type { FakeCall, FakeOpenStack } from './fake-openstack.ts';
+import type { FakeCall, FakeOpenStack } from './openstack-state.ts';
 
 export interface FakeFloatingIp {
   readonly id: string;

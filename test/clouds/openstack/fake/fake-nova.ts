@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { answerJson, answerNovaFault, answerPage } from './answers.ts';
-import type { FakeCall, FakeOpenStack, FakeServer } from './fake-openstack.ts';
+import type { FakeCall, FakeOpenStack, FakeServer } from './openstack-state.ts';
 
 export function nova(
   fake: FakeOpenStack,

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import type { FakeOctavia } from './fake-octavia.ts';
 import {
   type FakeBalancer,
   type FakeListener,
@@ -15,7 +14,8 @@ import {
   thing,
   timestamp,
 } from './fake-octavia-model.ts';
-import type { FakeOpenStack } from './fake-openstack.ts';
+import type { FakeOctavia } from './octavia-state.ts';
+import type { FakeOpenStack } from './openstack-state.ts';
 
 const layer4Refuses = [
   'allowed_cidrs',

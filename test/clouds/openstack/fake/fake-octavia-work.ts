@@ -1,5 +1,5 @@
 import { type FakeBalancer, OctaviaFault, timestamp } from './fake-octavia-model.ts';
-import type { FakeOpenStack } from './fake-openstack.ts';
+import type { FakeOpenStack } from './openstack-state.ts';
 
 export interface FakeTimes {
   nowMs(): number;

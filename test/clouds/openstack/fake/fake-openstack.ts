@@ -2,76 +2,11 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { Http } from '../../../../common/process/http.ts';
 import { HttpFailure } from '../../../../common/process/http.ts';
-import { type AccessRule, lets, shippedRules } from './access-rules.ts';
+import { lets, shippedRules } from './access-rules.ts';
 import { answerJson, answerText } from './answers.ts';
-import { type FakePort, type FakeRouter, type FakeSubnet, neutron } from './fake-neutron.ts';
+import { neutron } from './fake-neutron.ts';
 import { nova } from './fake-nova.ts';
-
-export interface FakeServer {
-  readonly id: string;
-  readonly name?: string;
-  /** Left out of the answer when undefined. */
-  readonly status?: string | undefined;
-  readonly taskState?: string | null;
-  readonly zone?: string;
-  readonly flavor?: {
-    readonly id: string;
-    readonly name: string;
-    readonly extraSpecs?: Readonly<Record<string, string>>;
-  };
-  readonly accessIPv4?: string;
-  readonly accessIPv6?: string;
-  readonly metadata?: Readonly<Record<string, string>>;
-  readonly addresses?: Readonly<Record<string, readonly { addr: string; type: 'fixed' | 'floating' }[]>>;
-}
-
-export interface FakeCall {
-  readonly method: string;
-  /** `identity`, `compute`, `network` or `load-balancer`. */
-  readonly service: string;
-  readonly path: string;
-  readonly query: URLSearchParams;
-  readonly headers: IncomingMessage['headers'];
-  readonly body: string;
-}
-
-/** Answers a call in place of the fake's own answer; undefined leaves it to the fake. */
-export type Fault = (call: FakeCall, response: ServerResponse) => 'answered' | undefined;
-
-export interface FakeOpenStack {
-  /** For `auth-url`. */
-  readonly authUrl: string;
-  readonly calls: FakeCall[];
-  readonly servers: Map<string, FakeServer>;
-  readonly ports: FakePort[];
-  /** Names by id. */
-  readonly networks: Map<string, string>;
-  readonly externalNetworks: Set<string>;
-  readonly subnets: FakeSubnet[];
-  readonly routers: Map<string, FakeRouter>;
-  /** Neutron's, by alias. */
-  readonly extensions: string[];
-  /** Of one router. */
-  maxRoutes: number;
-  /** Of one port. */
-  maxAddressPairs: number;
-  readonly flavors: Map<string, string>;
-  /** Tokens that are refused though they were issued. */
-  readonly revoked: Set<string>;
-  catalog: unknown;
-  pageSize: number;
-  /** Nova's newest microversion, minor number. */
-  maxMicroversion: number;
-  tokenLifeMs: number;
-  /** How many tokens were issued. */
-  tokens: number;
-  fault: Fault | undefined;
-  /** Of the application credential that every token is of: those that are shipped. */
-  accessRules: readonly AccessRule[];
-  /** Further parts of Neutron and further services, asked before the fake's own once the token is good. */
-  readonly more: Fault[];
-  close(): Promise<void>;
-}
+import type { FakeCall, FakeOpenStack, FakeServer } from './openstack-state.ts';
 
 export const password = 's3cr3t-of-k8s';
 

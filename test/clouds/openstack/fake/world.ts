@@ -3,7 +3,8 @@ import { systemClock } from '../../../../common/process/clock.ts';
 import { silentLog } from '../../../../common/process/log.ts';
 import type { CloudCall, CloudContext, InstanceRef, Lookup, OpenedCloud } from '../../../../controller/clouds/cloud.ts';
 import { cloudModule } from '../../../../controller/clouds/openstack/index.ts';
-import { active, type FakeOpenStack, password, startFakeOpenStack, uuid } from './fake-openstack.ts';
+import { active, password, startFakeOpenStack, uuid } from './fake-openstack.ts';
+import type { FakeOpenStack } from './openstack-state.ts';
 
 export const providerID = (n: number) => `openstack:///${uuid(n)}`;
 export const ref = (n: number): InstanceRef => ({ by: 'providerID', providerID: providerID(n) });

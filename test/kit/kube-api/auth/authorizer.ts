@@ -2,6 +2,7 @@ import { at, type Json, listOf, textOf } from '../json.ts';
 import { clusterRoleBindings, clusterRoles, roleBindings, roles } from '../kinds/rbac.ts';
 import type { World } from '../store/resource.ts';
 import { kubeletRules, nodeOf } from './node-restriction.ts';
+import type { Rule } from './rule.ts';
 import type { User } from './user.ts';
 
 /** What somebody wants to do: to a resource, or to a plain path. */
@@ -20,14 +21,6 @@ export type Attributes =
 export interface Decision {
   readonly allowed: boolean;
   readonly reason: string;
-}
-
-export interface Rule {
-  readonly verbs: readonly string[];
-  readonly apiGroups: readonly string[];
-  readonly resources: readonly string[];
-  readonly resourceNames: readonly string[];
-  readonly nonResourceURLs: readonly string[];
 }
 
 interface Granted {

@@ -3,7 +3,7 @@ import { at, deepEqual, type JsonObject, objectOf } from '../json.ts';
 import { leases } from '../kinds/lease.ts';
 import { nodes } from '../kinds/node.ts';
 import type { Resource } from '../store/resource.ts';
-import type { Rule } from './authorizer.ts';
+import type { Rule } from './rule.ts';
 import type { User } from './user.ts';
 
 /** A kubelet as the API server names it. */

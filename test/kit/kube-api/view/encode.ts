@@ -4,13 +4,7 @@ import { type JsonObject, objectOf } from '../json.ts';
 import { groupVersion, type Resource } from '../store/resource.ts';
 import type { Stored } from '../store/store.ts';
 import { columnDefinitions, tableRow } from './table.ts';
-
-/** The shape a client asked for. */
-export interface View {
-  readonly as: 'object' | 'table' | 'partial';
-  /** What the rows of a table carry. */
-  readonly include: 'Metadata' | 'Object' | 'None';
-}
+import type { View } from './view.ts';
 
 /** Chooses by `Accept` and `includeObject`. Throws 406 when no entry, or the first known form, can be served. */
 export function chooseView(accept: string | undefined, query: URLSearchParams, verb: string): View {

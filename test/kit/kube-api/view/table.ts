@@ -1,7 +1,7 @@
 import { type JsonObject, objectOf } from '../json.ts';
 import { groupVersion, type Resource } from '../store/resource.ts';
 import type { Stored } from '../store/store.ts';
-import type { View } from './encode.ts';
+import type { View } from './view.ts';
 
 /** Head of the table that `kubectl get` prints. */
 export function columnDefinitions(resource: Resource): JsonObject[] {

@@ -2,8 +2,9 @@ import type { JsonObject } from '../json.ts';
 import { decode } from '../schema/decode.ts';
 import { groupVersion, type Resource } from '../store/resource.ts';
 import type { Change, Stored } from '../store/store.ts';
-import { encodeObject, type View } from './encode.ts';
+import { encodeObject } from './encode.ts';
 import { columnDefinitions, tableRow } from './table.ts';
+import type { View } from './view.ts';
 
 /** One line of a watch, with its newline. The bytes are made once, however many readers there are. */
 export interface WatchLine {
