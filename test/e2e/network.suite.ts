@@ -6,10 +6,10 @@ import { createService, ensured, loadBalancerServices, mutatingCalls, mutationsS
 import { controllerMain, shortened } from '../kit/world/shortened.ts';
 import type { World } from '../kit/world/world.ts';
 import { inWorld } from './in-world.ts';
-import { manyServices } from './many-services.ts';
-import { routeLife } from './route-life.ts';
-import { serviceKinds } from './service-kinds.ts';
-import { serviceLife } from './service-life.ts';
+import { manyServices } from './many-services.suite.ts';
+import { routeLife } from './route-life.suite.ts';
+import { serviceKinds } from './service-kinds.suite.ts';
+import { serviceLife } from './service-life.suite.ts';
 
 const execute = promisify(execFile);
 const nodes = 3;

@@ -1,7 +1,7 @@
 import type { ApiSuite } from '../conformance/api-under-test.ts';
 import { tour } from '../sandbox/tour/scenarios.ts';
+import { furtherScenarios } from './further-scenarios.suite.ts';
 import { inWorld } from './in-world.ts';
-import { furtherScenarios } from './scenarios.ts';
 
 const nodes = 5;
 

@@ -1,6 +1,6 @@
 import { cloudSuite } from '../suite/cloud-suite.ts';
+import { fakeFacts } from './fake/facts.suite.ts';
 import { startFakeEc2 } from './fake/fake-ec2.ts';
-import { fakeFacts } from './fake-facts.ts';
 import { type AwsServer, classicSuite, networkSuite } from './suites.ts';
 
 /** The same as on moto, where faults strike every call. */

@@ -1,5 +1,5 @@
 import { classicRules } from './classic-rules.ts';
-import { fakeFacts } from './fake-facts.ts';
+import { fakeFacts } from './fake/facts.suite.ts';
 import { loadBalancerRules } from './load-balancer-rules.ts';
 import { onMoto } from './on-moto.ts';
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe } from 'node:test';
-import { changeFacts } from '../suite/changes.ts';
-import { faultFacts } from '../suite/faults.ts';
-import { balancerFacts } from '../suite/load-balancers.ts';
-import { ownershipFacts } from '../suite/ownership.ts';
+import { changeFacts } from '../suite/changes.suite.ts';
+import { faultFacts } from '../suite/faults.suite.ts';
+import { balancerFacts } from '../suite/load-balancers.suite.ts';
+import { ownershipFacts } from '../suite/ownership.suite.ts';
 import type { SuiteContext } from '../suite/suite-context.ts';
 import type { CloudWorld } from '../suite/world.ts';
 import { withLentVms } from './lent-vms.ts';

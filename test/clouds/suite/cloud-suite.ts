@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, describe } from 'node:test';
-import { changeFacts } from './changes.ts';
-import { faultFacts } from './faults.ts';
-import { instanceFacts } from './instances.ts';
-import { balancerFacts } from './load-balancers.ts';
-import { ownershipFacts } from './ownership.ts';
-import { routeFacts } from './routes.ts';
+import { changeFacts } from './changes.suite.ts';
+import { faultFacts } from './faults.suite.ts';
+import { instanceFacts } from './instances.suite.ts';
+import { balancerFacts } from './load-balancers.suite.ts';
+import { ownershipFacts } from './ownership.suite.ts';
+import { routeFacts } from './routes.suite.ts';
 import type { SuiteContext } from './suite-context.ts';
 import type { CloudCapabilities, CloudWorld } from './world.ts';
 

@@ -36,9 +36,9 @@ import {
   ModifyTargetGroupCommand,
   RegisterTargetsCommand,
 } from '@aws-sdk/client-elastic-load-balancing-v2';
-import type { AwsClients } from './aws-inventory.ts';
-import { type AwsWorld, awsKeys, region, startAwsWorld } from './aws-world.ts';
-import type { AwsServer } from './suites.ts';
+import type { AwsClients } from '../aws-inventory.ts';
+import { type AwsWorld, awsKeys, region, startAwsWorld } from '../aws-world.ts';
+import type { AwsServer } from '../suites.ts';
 
 const code = (expected: string) => (error: Error & { Code?: string }) => {
   assert.equal(error.Code ?? error.name, expected);

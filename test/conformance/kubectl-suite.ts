@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { ApiSuite } from './api-under-test.ts';
 import { type Kit, runFact, startRun } from './kit.ts';
-import { kubectlUses } from './kubectl.ts';
 import type { Use } from './kubectl-use.ts';
+import { kubectlUses } from './kubectl-uses.suite.ts';
 import { like } from './like.ts';
 import type { Result, Terminal } from './terminal.ts';
 
