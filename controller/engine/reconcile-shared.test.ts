@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { WithheldError } from '../clouds/permit.ts';
+import { assertBefore } from './testing/calls.ts';
+import { createHarness, desire } from './testing/harness.ts';
+import { drive, ownerOf } from './testing/world.ts';
+
+describe('the engine shares', () => {
+  it('a document in edits of each owner, and shrinks no union before all Services are known', async () => {
+    const harness = createHarness('document');
+    await harness.settle('u1', desire('u1', { members: ['n1'] }));
+    await harness.settle('u2', desire('u2', { members: ['n2'] }));
+    harness.restart({ everyoneDeclared: () => false });
+    await harness.settle('u1', desire('u1', { members: ['n3'], ports: [] }));
+    const doc = harness.documents!.doc!;
+    const pool = doc.find(({ kind }) => kind === 'pool')!;
+    assert.equal(pool.body['members'], 'n1,n2,n3');
+    assert.deepEqual(
+      doc.filter(({ kind, owner }) => kind === 'rule' && owner?.service === 'u1'),
+      [],
+    );
+    assert.equal(doc.filter(({ kind, owner }) => kind === 'rule' && owner?.service === 'u2').length, 2);
+  });
+
+  it('one write of a document among all, and lets no refused edit spoil it', async () => {
+    const harness = createHarness('document');
+    await harness.settle('u1', desire('u1'));
+    harness.documents!.refuse('30666');
+    harness.calls();
+    const bad = desire('bad', { ports: [{ port: 80, nodePort: 30666 }] });
+    const services = ['a', 'b', 'c', 'd'];
+    const all = await Promise.all([
+      harness.reconcile('bad', bad),
+      ...services.map((one) => harness.reconcile(one, desire(one))),
+    ]);
+    assert.deepEqual(
+      all.map(({ state }) => state),
+      ['failed', 'settled', 'settled', 'settled', 'settled'],
+    );
+    harness.calls();
+    // The offender goes alone from now on.
+    await Promise.all([
+      harness.reconcile('bad', bad),
+      ...services.map((one) => harness.settle(one, desire(one, { members: ['n5'] }))),
+    ]);
+    const writes = harness.calls().filter((call) => call === 'write document');
+    assert.ok(writes.length <= 3, `${writes.length} writes`);
+  });
+
+  it('a lane: one call at a time takes what gathers, adds first, and asks the permit of each owner', async () => {
+    const harness = createHarness('rules');
+    const services = ['a', 'b', 'c'];
+    for (const one of services)
+      await harness.settle(one, desire(one, { ports: [{ port: 1, nodePort: 30009 }], members: [] }));
+    harness.calls();
+    harness.restart({
+      permit:
+        ({ service }) =>
+        () => {
+          if (service === 'b') throw new WithheldError('Paused', 'paused');
+        },
+    });
+    const group = [{ port: 1, nodePort: 30009 }];
+    await Promise.all(services.map((one) => harness.reconcile(one, desire(one, { ports: group, members: [one] }))));
+    const rules = () => [...harness.cloud.things.values()].filter(({ kind }) => kind === 'rule').map(({ key }) => key);
+    assert.deepEqual(
+      rules().filter((key) => key.startsWith('30009')),
+      ['30009 from a', '30009 from c'],
+    );
+    assert.equal(harness.calls().filter((call) => call.startsWith('authorize')).length, 1);
+    harness.restart({});
+    const declared = services.map((one) => ({
+      owner: ownerOf(one),
+      desired: desire(one, { ports: group, members: [`${one}2`] }),
+    }));
+    const engine = harness.engine();
+    for (const request of declared) engine.declare(request);
+    await drive(harness.clock, Promise.all(declared.map((request) => engine.reconcile(request))));
+    assertBefore(harness.calls(), /^authorize/, /^revoke/);
+    assert.deepEqual(
+      rules()
+        .filter((key) => key.startsWith('30009'))
+        .sort(),
+      ['30009 from a2', '30009 from b2', '30009 from c2'],
+    );
+  });
+
+  it('a rule that is wanted again in the turn in which it would be removed', async () => {
+    const harness = createHarness('rules');
+    const ports = [{ port: 80, nodePort: 30080 }];
+    await harness.settle('u1', desire('u1', { ports, members: ['n1', 'n2'] }));
+    harness.calls();
+    const engine = harness.engine();
+    await drive(harness.clock, engine.audit());
+    const ask = (service: string, members: string[]) => ({
+      owner: ownerOf(service),
+      desired: desire(service, { ports, members }),
+    });
+    // The lane is busy with a rule of another Service.
+    const adding = engine.reconcile(ask('u3', ['n3']));
+    await harness.clock.advance(25);
+    const removing = engine.reconcile(ask('u1', ['n1']));
+    await harness.clock.advance(1);
+    engine.declare(ask('u2', ['n2']));
+    await drive(harness.clock, Promise.all([adding, removing]));
+    assert.deepEqual(
+      harness.calls().filter((call) => call.startsWith('revoke')),
+      [],
+    );
+  });
+
+  it('a lane that adds first, whatever came first into its queue', async () => {
+    const harness = createHarness('rules');
+    const ports = [{ port: 80, nodePort: 30080 }];
+    await harness.settle('u1', desire('u1', { ports, members: ['n1', 'n2'] }));
+    await harness.settle('u4', desire('u4', { ports, members: [] }));
+    harness.calls();
+    const engine = harness.engine();
+    await drive(harness.clock, engine.audit());
+    const ask = (service: string, members: string[]) =>
+      engine.reconcile({ owner: ownerOf(service), desired: desire(service, { ports, members }) });
+    const all = [ask('u3', ['n3'])];
+    await harness.clock.advance(25);
+    all.push(ask('u1', ['n1']));
+    await harness.clock.advance(1);
+    all.push(ask('u4', ['n4']));
+    await drive(harness.clock, Promise.all(all));
+    const lane = harness.calls().filter((call) => /^(authorize|revoke)/.test(call));
+    assert.deepEqual(lane, ['authorize 30080 from n3', 'authorize 30080 from n4', 'revoke 30080 from n2']);
+  });
+
+  it('nothing away that a Service may want which is not known yet, and waits', async () => {
+    const harness = createHarness('rules');
+    await harness.settle('u1', desire('u1'));
+    await harness.settle('u2', desire('u2', { members: ['n7'] }));
+    harness.restart({ everyoneDeclared: () => false });
+    const result = await harness.reconcile('u1', undefined);
+    assert.equal(result.state, 'waiting');
+    assert.match(result.waits[0]!.why, /not every Service is known/);
+    assert.deepEqual(
+      harness.calls().filter((call) => call.startsWith('revoke')),
+      [],
+    );
+  });
+
+  it('a refused batch in halves, and is content with what is there already', async () => {
+    const harness = createHarness('rules');
+    const ports = [{ port: 80, nodePort: 30080 }];
+    const result = await harness.reconcile('u1', desire('u1', { ports, members: ['n1', 'refused', 'n2', 'n3'] }));
+    assert.equal(result.state, 'failed');
+    const rules = [...harness.cloud.things.values()].filter(({ key }) => key.startsWith('30080')).map(({ key }) => key);
+    assert.deepEqual(rules.sort(), ['30080 from n1', '30080 from n2', '30080 from n3']);
+    const foreign = [...harness.cloud.things.values()].find(({ key }) => key === '30001 from n1')!;
+    harness.restart();
+    await harness.settle('u2', desire('u2', { ports: [{ port: 80, nodePort: 30001 }], members: ['n1'] }));
+    assert.deepEqual(harness.cloud.things.get(foreign.id), foreign, 'an identical foreign rule serves');
+  });
+
+  it('a rule that another controller keeps for a Service, until that Service has settled here', async () => {
+    const harness = createHarness('rules');
+    const held = harness.cloud.add({
+      ...{ kind: 'rule', key: '31000 from x', slots: ['rule 31000 from x'], refs: [], within: 'nodes-group' },
+      ...{ owner: { cluster: 'c1', service: '*' }, body: { heldBy: 'u2' } },
+    });
+    await harness.settle('u1', desire('u1'));
+    assert.ok(harness.cloud.things.has(held.id));
+    await harness.settle('u2', desire('u2'));
+    assert.equal(harness.cloud.things.has(held.id), false);
+  });
+});

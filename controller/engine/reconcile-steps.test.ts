@@ -1,0 +1,247 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { WithheldError } from '../clouds/permit.ts';
+import type { Kind, Want } from './resource.ts';
+import { assertBefore, isRead, writesOf } from './testing/calls.ts';
+import { type Desired, plainDriver } from './testing/drivers.ts';
+import { createFakeCloud } from './testing/fake-cloud.ts';
+import { createHarness, desire } from './testing/harness.ts';
+import type { Spec } from './testing/table.ts';
+import { createWorld, drive, ownerOf } from './testing/world.ts';
+
+describe('the engine orders', () => {
+  it('by resources and not by kinds: the error of one port stops no other port', async () => {
+    const harness = createHarness('plain');
+    harness.trouble({ call: /^create group 443/, is: 'QuotaExceeded', times: 9 });
+    const result = await harness.reconcile('u1', desire('u1'));
+    assert.equal(result.state, 'failed');
+    const listeners = [...harness.cloud.things.values()].filter(({ kind }) => kind === 'listener');
+    assert.deepEqual(
+      listeners.map(({ key }) => key),
+      ['80'],
+    );
+    assert.deepEqual(
+      harness.calls().filter((call) => call.startsWith('update')),
+      [],
+      'no fresh listener is changed',
+    );
+  });
+
+  it('the turn of a listener before the end of its old group, and frees a place as late as it can', async () => {
+    const harness = createHarness('plain');
+    await harness.settle('u1', desire('u1'));
+    harness.calls();
+    await harness.settle('u1', desire('u1', { ports: [{ port: 80, nodePort: 31000 }] }));
+    const turned = harness.calls();
+    assertBefore(turned, /^create group 80/, /^update listener/);
+    assertBefore(turned, /^update listener/, /^delete group/);
+    await harness.settle('u1', desire('u1', { zone: 'z2' }));
+    const moved = harness.calls();
+    assertBefore(moved, /^create group 443/, /^delete balancer/);
+    assert.deepEqual(
+      moved.filter((call) => /^delete listener/.test(call)),
+      [],
+      'parts go with their container',
+    );
+    assert.deepEqual(harness.cloud.violations, []);
+  });
+
+  it('nothing away that something still refers to, because its turn failed', async () => {
+    const harness = createHarness('plain');
+    await harness.settle('u1', desire('u1'));
+    harness.calls();
+    harness.trouble({ call: /^update listener/, is: 'QuotaExceeded', times: 9 });
+    const result = await harness.reconcile('u1', desire('u1', { ports: [{ port: 80, nodePort: 31000 }] }));
+    assert.equal(result.state, 'failed');
+    // The group of port 443, which is not asked for any more, goes; the one that serves port 80 stays.
+    assert.equal(harness.calls().filter((call) => /^delete group/.test(call)).length, 1);
+    assert.deepEqual(harness.cloud.violations, []);
+  });
+
+  it('what is added before what is taken away, and takes nothing away when adding failed', async () => {
+    const harness = createHarness('plain');
+    const ports = [{ port: 80, nodePort: 30080 }];
+    await harness.settle('u1', desire('u1', { ports }));
+    const group = [...harness.cloud.things.values()].find(
+      (one) => one.kind === 'group' && one.owner?.service === 'u1',
+    )!;
+    const members = () => harness.cloud.things.get(group.id)!.body['members'];
+    harness.trouble({ call: /^update group/, is: 'QuotaExceeded' });
+    await harness.reconcile('u1', desire('u1', { ports, members: ['n3'] }));
+    assert.deepEqual(members(), ['n1', 'n2']);
+    harness.cloud.setHook(undefined);
+    const seen: unknown[] = [];
+    harness.cloud.setHook({ before: () => void seen.push(members()), crash: () => assert.fail() });
+    await harness.settle('u1', desire('u1', { ports, members: ['n3'] }));
+    assert.ok(
+      seen.some((one) => String(one) === 'n1,n2,n3'),
+      JSON.stringify(seen),
+    );
+    assert.deepEqual(members(), ['n3']);
+  });
+});
+
+describe('the engine completes', () => {
+  for (const answers of [true, false])
+    it(`what a create leaves to be done, in the same run, with answers that tell all: ${answers}`, async () => {
+      const world = createWorld(
+        (clock) => createFakeCloud({ clock }),
+        (cloud) => () => {
+          const driver = plainDriver(cloud, { answers, settleMs: 0 });
+          const kinds = driver.kinds.map((kind): Kind => {
+            if (kind.kind !== 'group') return kind;
+            const bare = (want: Want): Want => ({ ...want, spec: { ...(want.spec as Spec), body: { members: [] } } });
+            return {
+              ...kind,
+              create: (want, inside, io) => kind.create!(bare(want), inside, io),
+              fresh: ({ spec }) => ({ body: { body: { members: [], fixed: (spec as Spec).fixed! }, refs: [] } }),
+            };
+          });
+          return { ...driver, kinds };
+        },
+      );
+      const engine = world.engine();
+      const request = { owner: ownerOf('u1'), desired: desire('u1') };
+      assert.equal((await drive(world.clock, engine.reconcile(request))).state, 'settled');
+      const { calls, things } = world.cloud;
+      assertBefore(calls, /^update group/, /^create listener/);
+      const groups = [...things.values()].filter(({ kind }) => kind === 'group');
+      assert.deepEqual(
+        groups.map(({ body }) => body['members']),
+        [
+          ['n1', 'n2'],
+          ['n1', 'n2'],
+        ],
+      );
+      const firstRead = calls.findIndex((call, at) => at > 0 && isRead(call));
+      assert.ok(firstRead < 0 || firstRead > calls.findIndex((call) => call.startsWith('create listener')), `${calls}`);
+    });
+});
+
+describe('the engine runs', () => {
+  it('one change at a time in what locks itself, and makes it with all its parts in one call', async () => {
+    const harness = createHarness('composite');
+    await harness.settle('u1', desire('u1'));
+    assert.deepEqual(writesOf(harness.calls()), ['create balancer main', 'create floating ip main']);
+    await harness.settle('u1', desire('u1', { members: ['n1', 'n2', 'n3'], ports: [{ port: 80, nodePort: 31000 }] }));
+    assert.deepEqual(harness.cloud.violations, []);
+  });
+
+  it('nothing in a locked container while an operation lasts, even when its worker is gone', async () => {
+    const harness = createHarness('composite', 0, { budgetMs: 500 });
+    const { cloud, clock } = harness;
+    const host = cloud.add({ kind: 'balancer', key: 'host', slots: ['name host'], refs: [], body: {} });
+    const engine = harness.engine({ budgetMs: 500 });
+    await drive(clock, engine.audit());
+    const ask = (service: string, port: number) => {
+      const ports = [{ port, nodePort: 30000 + port }];
+      const desired = desire(service, { ports, attach: { id: host.id, allowed: true } });
+      return engine.reconcile({ owner: ownerOf(service), desired, mayChangeAddress: true });
+    };
+    const first = ask('u1', 80);
+    await clock.advance(35);
+    const second = ask('u2', 81);
+    await drive(clock, Promise.all([first, second]));
+    assert.deepEqual(cloud.violations, []);
+  });
+
+  it('nothing more of a plan once something else is desired', async () => {
+    const harness = createHarness('plain');
+    const { cloud, clock } = harness;
+    const engine = harness.engine();
+    const ask = (ports: Desired['ports']) =>
+      engine.reconcile({ owner: ownerOf('u1'), desired: desire('u1', { ports }), mayChangeAddress: true });
+    const first = ask(desire('u1').ports);
+    while (!cloud.calls.includes('create balancer main')) await clock.advance(1);
+    const second = ask([]);
+    const results = await drive(clock, Promise.all([first, second]));
+    assert.deepEqual(
+      results.map(({ state }) => state),
+      ['settled', 'settled'],
+    );
+    const kinds = [...cloud.things.values()].filter(({ owner }) => owner?.service === 'u1' && owner.cluster === 'c1');
+    assert.deepEqual(kinds.map(({ kind }) => kind).sort(), ['address', 'balancer']);
+    assert.ok(!cloud.calls.some((call) => call.startsWith('create listener')), cloud.calls.join(', '));
+  });
+
+  it('gives the worker back while an operation lasts, polls once for all, and goes on from there', async () => {
+    const harness = createHarness('composite', 0, { budgetMs: 500 });
+    const startedAt = harness.clock.monotonic();
+    const both = ['u1', 'u2'].map((service) => harness.reconcile(service, desire(service)));
+    assert.deepEqual(
+      (await Promise.all(both)).map(({ state }) => state),
+      ['waiting', 'waiting'],
+    );
+    assert.ok(harness.clock.monotonic() - startedAt <= 600);
+    // Another process resumes from what the cloud says it works on.
+    harness.restart();
+    await Promise.all([harness.settle('u1', desire('u1')), harness.settle('u2', desire('u2'))]);
+    const polls = harness.cloud.calls.filter((call) => call === 'poll').length;
+    assert.ok(polls <= 14, `${polls} polls`);
+    const made = [...harness.cloud.things.values()].filter(
+      (one) => one.kind === 'balancer' && one.owner?.cluster === 'c1',
+    );
+    assert.equal(made.length, 2);
+    assert.deepEqual(harness.cloud.violations, []);
+  });
+
+  it('no look before a create: the branch fails, a read follows, and the next plan decides', async () => {
+    const harness = createHarness('plain');
+    const foreign = harness.cloud.add({
+      kind: 'balancer',
+      key: 'main',
+      slots: ['name u1'],
+      refs: [],
+      body: { algorithm: 'x' },
+    });
+    const result = await harness.settle('u1', desire('u1'));
+    assert.equal(result.state, 'refused');
+    assert.deepEqual(
+      result.refusals.map(({ reason, name }) => [reason, name]),
+      [['Foreign', 'balancer/main']],
+    );
+    const calls = harness.calls();
+    assertBefore(calls, /^create balancer/, /^list/);
+    assert.equal(calls.filter((call) => /^create balancer/.test(call)).length, 1);
+    assert.deepEqual(harness.cloud.things.get(foreign.id), foreign);
+    harness.cloud.set(foreign.id, undefined);
+    assert.equal((await harness.settle('u1', desire('u1'))).state, 'settled');
+  });
+
+  it('a few tries against the lock of another, and then waits visibly', async () => {
+    const harness = createHarness('plain');
+    harness.trouble({ call: /^create balancer/, is: 'Busy', times: 9 });
+    const result = await harness.reconcile('u1', desire('u1'));
+    assert.equal(result.state, 'waiting');
+    assert.equal(result.errors.length, 1);
+    assert.equal(harness.calls().filter((call) => /^create balancer/.test(call)).length, 3);
+  });
+
+  it('not for ever what the cloud accepts without doing it, names it, and keeps nothing else waiting', async () => {
+    const harness = createHarness('silent');
+    await harness.settle('u1', desire('u1'));
+    harness.cloud.ignoring.add('group');
+    harness.calls();
+    const ports = [...desire('u1').ports, { port: 8080, nodePort: 30088 }];
+    const result = await harness.settle('u1', desire('u1', { ports, members: ['n1', 'n2', 'n3'], algorithm: 'lc' }));
+    assert.equal(result.state, 'refused');
+    assert.deepEqual([...new Set(result.refusals.map(({ reason }) => reason))], ['NoEffect']);
+    assert.match(result.refusals[0]!.message, /group\/(80|443): members of group/);
+    const calls = harness.calls();
+    assert.equal(calls.filter((call) => /^update group/.test(call)).length, 6, 'three for each of two');
+    assert.ok(calls.includes('create listener 8080') && calls.some((call) => /^update balancer/.test(call)));
+  });
+
+  it('nothing without a permit, and tries again later', async () => {
+    for (const name of ['plain', 'composite', 'document', 'rules'] as const) {
+      const paused = createHarness(name);
+      const no = () => {
+        throw new WithheldError('Paused', 'paused');
+      };
+      paused.restart({ permit: () => no });
+      const result = await paused.reconcile('u1', desire('u1'));
+      assert.equal(result.state, 'withheld', name);
+      assert.deepEqual(writesOf(paused.calls()), [], name);
+    }
+  });
+});
