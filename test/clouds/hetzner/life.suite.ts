@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { after, before, describe, it } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../../common/process/clock.ts';
-import { conditionOf, type NodeObject, taintKeys, until } from '../../sandbox/tour/scenario.ts';
+import { conditionOf, type NodeObject, taintKeys, until } from '../../kit/world/scenario.ts';
 import { type ControllerProcess, clusterCidr, prepareController } from '../aws/controller-process.ts';
 import { createFakeHetzner, type FakeHetzner, type ListeningFake, listen, robotUser, token } from './fake-hetzner.ts';
 import type { FakeNetwork } from './fake-networks.ts';
