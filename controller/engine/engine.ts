@@ -3,6 +3,7 @@ import type { Permit } from '../clouds/permit.ts';
 import { createBatches } from './batch.ts';
 import { createDocuments } from './document.ts';
 import { createEffects } from './effects.ts';
+import { type FoundIndex, indexFound } from './index-found.ts';
 import { createInventory } from './inventory.ts';
 import { createJournals, type JournalState, type JournalStore } from './journal.ts';
 import { createKnowledge } from './knowledge.ts';
@@ -56,7 +57,7 @@ export interface Engine<D> {
   /** When the read of this owner began that all rests on. */
   lookedAtMs(owner: Owner): number;
   /** Everything that is known. */
-  found(): readonly Found[];
+  found(): FoundIndex;
   /** What of that is of this owner. */
   match(owner: Owner, adopts: Request<D>['adopts']): Match;
 }
@@ -105,10 +106,16 @@ export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
   };
 
   const live = () => inventory.all().filter((one) => !going.has(identityOf(one)) && one.status !== 'deleting');
-  function found(): readonly Found[] {
+  let known: { readonly things: readonly Found[]; readonly index: FoundIndex } | undefined;
+  function found(): FoundIndex {
     const things = inventory.all();
+    const parts = documents.found();
+    const isPlain = going.size === 0 && parts.length === 0;
+    if (isPlain && known?.things === things) return known.index;
     const marked = things.map((one) => (going.has(identityOf(one)) ? { ...one, status: 'deleting' as const } : one));
-    return [...marked, ...documents.found()];
+    const index = indexFound(kinds, [...marked, ...parts]);
+    known = isPlain ? { things, index } : undefined;
+    return index;
   }
 
   const base = { driver, kinds, documentTypes, inventory, documents, knowledge, shared, effects, found };

@@ -57,6 +57,7 @@ export interface Inventory {
   /** Nothing is asked for this owner any more. */
   forget(owner: Owner): void;
   get(identity: string): Found | undefined;
+  /** The same list until something is known anew. */
   all(): readonly Found[];
 }
 
@@ -69,6 +70,7 @@ export function createInventory(parts: InventoryParts): Inventory {
   const held = new Map<string, string>();
   const details = createDetails(readers);
   let order = 0;
+  let listed: readonly Found[] | undefined;
   let audited: Moment | undefined;
   let auditing: Promise<void> | undefined;
 
@@ -91,6 +93,7 @@ export function createInventory(parts: InventoryParts): Inventory {
 
   function take(found: readonly Found[], read: Moment, isFresh: (kind: string) => boolean): ReadonlySet<string> {
     const shown = new Set<string>();
+    listed = undefined;
     for (const one of found) {
       const identity = identityOf(one);
       shown.add(identity);
@@ -108,6 +111,7 @@ export function createInventory(parts: InventoryParts): Inventory {
     isFresh: (kind: string) => boolean,
     wasAsked: (found: Found) => boolean,
   ): void {
+    listed = undefined;
     for (const [identity, entry] of entries) {
       if (shown.has(identity) || outlives(identity, entry, read, isFresh)) continue;
       if (entry.found !== undefined && !wasAsked(entry.found)) continue;
@@ -188,10 +192,12 @@ export function createInventory(parts: InventoryParts): Inventory {
     lookedAtMs: ({ service }) => looks.get(service)?.atMs ?? audited?.atMs ?? Number.NEGATIVE_INFINITY,
     lookOf: ({ service }) => looks.get(service),
     note(found) {
+      listed = undefined;
       const at = now();
       for (const one of found) entries.set(identityOf(one), { kind: one.kind, found: one, ...at, answered: true });
     },
     noteGone(found) {
+      listed = undefined;
       const at = now();
       const identity = identityOf(found);
       const later = kinds.get(found.kind)?.gone === 'later';
@@ -199,9 +205,11 @@ export function createInventory(parts: InventoryParts): Inventory {
       entries.set(identity, { kind: found.kind, found: left, ...at, answered: !later });
     },
     hold: (identity, operation) => {
+      listed = undefined;
       held.set(identity, operation);
     },
     release(identity) {
+      listed = undefined;
       held.delete(identity);
       const at = now();
       for (const [one, entry] of entries) {
@@ -227,6 +235,7 @@ export function createInventory(parts: InventoryParts): Inventory {
     },
     get: (identity) => entries.get(identity)?.found,
     all() {
+      if (listed !== undefined) return listed;
       const list: Found[] = [];
       for (const [identity, { found }] of entries) {
         if (found === undefined) continue;
@@ -236,6 +245,7 @@ export function createInventory(parts: InventoryParts): Inventory {
         const operation = held.get(identity);
         list.push(operation === undefined ? found : { ...found, status: 'pending', operation });
       }
+      listed = list;
       return list;
     },
   };

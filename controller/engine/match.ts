@@ -1,3 +1,4 @@
+import type { FoundIndex } from './index-found.ts';
 import type { JournalState } from './journal.ts';
 import { type Ownership, ownershipOf } from './owner.ts';
 import { type Found, identityOf, type Kind, nameOf, type Owner, type ResourceName } from './resource.ts';
@@ -5,7 +6,7 @@ import { type Found, identityOf, type Kind, nameOf, type Owner, type ResourceNam
 export interface MatchInput {
   readonly kinds: ReadonlyMap<string, Kind>;
   readonly owner: Owner;
-  readonly found: readonly Found[];
+  readonly found: FoundIndex;
   readonly journal: JournalState;
   /** The key of what the classic controller made for this owner. */
   readonly adopts?: ((found: Found) => string | undefined) | undefined;
@@ -21,6 +22,8 @@ export interface Match extends Ownership {
   readonly unmarked: ReadonlySet<Found>;
   /** Recorded, unmarked, and nothing proves it ours. */
   readonly estranged: readonly Found[];
+  /** What of all that can be of this owner. */
+  readonly near: readonly Found[];
   /** Everything found. */
   readonly all: readonly Found[];
   /** Under which names the journal keeps it. */
@@ -37,7 +40,7 @@ export function matchFound(input: MatchInput): Match {
   const ownership = ownershipOf(input);
   const unmarked = new Set<Found>();
   const byName = new Map<ResourceName, Found[]>();
-  const slots = new Map<string, Found>();
+  const near = found.near(input.owner.service);
 
   /** The key under which it is ours. */
   function keyOf(one: Found): string | undefined {
@@ -57,16 +60,12 @@ export function matchFound(input: MatchInput): Match {
     if (same === undefined) byName.set(name, [one]);
     else if (!same.includes(one)) same.push(one);
   }
-  for (const one of found) {
+  for (const one of near) {
     const key = keyOf(one);
     if (key !== undefined) add(one, key);
-    for (const slot of one.slots ?? []) {
-      const holder = slots.get(slot);
-      if (holder === undefined || holder.status === 'deleting') slots.set(slot, one);
-    }
   }
   // Parts of what is adopted are ours with it.
-  for (const one of found) {
+  for (const one of near) {
     const container = ownership.containerOf(one);
     if (container === undefined || !unmarked.has(container) || one.key === undefined || one.owner !== undefined)
       continue;
@@ -84,7 +83,7 @@ export function matchFound(input: MatchInput): Match {
   };
 
   const referrers = new Map<string, Found[]>();
-  for (const one of found) {
+  for (const one of near) {
     if (!isOurs(one)) continue;
     for (const ref of one.refs ?? []) {
       if (ref.loose && !ref.proof) continue;
@@ -99,11 +98,12 @@ export function matchFound(input: MatchInput): Match {
     candidates: (name) => byName.get(name) ?? [],
     ours: [...byName.values()].flat(),
     unmarked,
-    estranged: found.filter((one) => ownership.isEstranged(one) && !unmarked.has(one) && kinds.has(one.kind)),
-    all: found,
+    estranged: near.filter((one) => ownership.isEstranged(one) && !unmarked.has(one) && kinds.has(one.kind)),
+    all: found.all,
+    near,
     recordedNames: ({ kind, id }) =>
       Object.keys(journal.ids).filter((name) => journal.ids[name] === id && name.startsWith(`${kind}/`)),
-    holderOf: (slot) => slots.get(slot),
+    holderOf: found.holderOf,
     referrers: (target) => referrers.get(identityOf(target)) ?? [],
   };
 }

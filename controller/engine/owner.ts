@@ -1,3 +1,4 @@
+import type { FoundIndex } from './index-found.ts';
 import type { JournalState } from './journal.ts';
 import {
   everyService,
@@ -14,7 +15,7 @@ import {
 export interface OwnershipInput {
   readonly kinds: ReadonlyMap<string, Kind>;
   readonly owner: Owner;
-  readonly found: readonly Found[];
+  readonly found: FoundIndex;
   readonly journal: JournalState;
 }
 
@@ -31,7 +32,7 @@ export interface Ownership {
 
 /** Ownership is proved by marks, by the marks of the container, or by the journal together with marks nearby. Pure. */
 export function ownershipOf({ kinds, owner, found, journal }: OwnershipInput): Ownership {
-  const byIdentity = new Map(found.map((one) => [identityOf(one), one]));
+  const { containerOf } = found;
   const recorded = new Set(
     Object.entries(journal.ids).flatMap(([name, id]) =>
       isUseName(name) ? [] : identityOf({ kind: kindOf(name), id }),
@@ -42,16 +43,9 @@ export function ownershipOf({ kinds, owner, found, journal }: OwnershipInput): O
     one.owner.cluster === owner.cluster &&
     (one.owner.service === owner.service || one.owner.service === everyService);
 
-  function containerOf(one: Found): Found | undefined {
-    const kind = kinds.get(one.kind)?.within;
-    return kind === undefined || one.within === undefined
-      ? undefined
-      : byIdentity.get(identityOf({ kind, id: one.within }));
-  }
-
   /** Identities of what marked resources of this owner refer to or are in. */
   const nearMarked = new Set<string>();
-  for (const one of found) {
+  for (const one of found.near(owner.service)) {
     if (!isOwnedBy(one, owner)) continue;
     for (const ref of one.refs ?? []) nearMarked.add(identityOf(ref));
     const container = containerOf(one);
@@ -59,7 +53,7 @@ export function ownershipOf({ kinds, owner, found, journal }: OwnershipInput): O
   }
   const refersToMarked = (one: Found): boolean =>
     (one.refs ?? []).some((ref) => {
-      const target = byIdentity.get(identityOf(ref));
+      const target = found.get(identityOf(ref));
       return target !== undefined && isOwnedBy(target, owner);
     });
 

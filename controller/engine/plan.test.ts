@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
+import { indexFound } from './index-found.ts';
 import { matchFound } from './match.ts';
 import { inOrder } from './order.ts';
 import { makePlan, type PlanInput } from './plan.ts';
@@ -35,7 +36,7 @@ function planOf(kinds: readonly Kind[], wants: readonly Want[], all: readonly Fo
   return makePlan({
     kinds: byName,
     documents: new Map(),
-    match: matchFound({ kinds: byName, owner, found: all, journal }),
+    match: matchFound({ kinds: byName, owner, found: indexFound(byName, all), journal }),
     wants,
     refusals: [],
     removing: false,
@@ -156,10 +157,11 @@ describe('a plan', () => {
   it('takes as good what was adopted, as long as it carries no mark', () => {
     const kinds = [kindNamed('lb', { mark: async () => ({}) })];
     const { owner: _, ...classic } = found('lb', 'theirs');
+    const byName = new Map([['lb', kinds[0]!]]);
     const match = matchFound({
-      kinds: new Map([['lb', kinds[0]!]]),
+      kinds: byName,
       owner,
-      found: [classic],
+      found: indexFound(byName, [classic]),
       journal: { claimed: false, ids: {}, tried: [] },
       adopts: () => 'k',
     });
@@ -172,7 +174,13 @@ describe('a plan', () => {
     const { owner: _, ...classic } = found('lb', 'theirs');
     const journal = { claimed: false, ids: {}, tried: [] };
     const byName = new Map([['lb', kinds[0]!]]);
-    const match = matchFound({ kinds: byName, owner, found: [classic], journal, adopts: () => 'k' });
+    const match = matchFound({
+      kinds: byName,
+      owner,
+      found: indexFound(byName, [classic]),
+      journal,
+      adopts: () => 'k',
+    });
     const plan = planOf(kinds, [want('lb', 'ours')], [classic], { match });
     assert.deepEqual(plan.steps.find((step) => step.do === 'update')?.after, ['mark lb lb-1']);
     const retained = found('lb', 'x', { retained: true });

@@ -1,11 +1,12 @@
 import type { Effects } from './effects.ts';
+import type { FoundIndex } from './index-found.ts';
 import type { Inventory } from './inventory.ts';
 import type { Journal } from './journal.ts';
 import type { Knowledge } from './knowledge.ts';
 import { matchFound } from './match.ts';
 import { makePlan } from './plan.ts';
 import type { Request } from './request.ts';
-import { type DocumentType, type Driver, type Found, type Kind, kindOf, type Refusal, type Want } from './resource.ts';
+import { type DocumentType, type Driver, type Kind, kindOf, type Refusal, type Want } from './resource.ts';
 import type { Shared } from './shared.ts';
 import type { Plan, Wait } from './step.ts';
 
@@ -18,7 +19,7 @@ export interface PlanningParts<D> {
   readonly shared: Shared;
   readonly effects: Effects;
   /** Everything that is there. */
-  found(): readonly Found[];
+  found(): FoundIndex;
 }
 
 /** Plans for one owner, from what is known. */

@@ -1,12 +1,13 @@
 import { isCloudError } from '../../common/cloud-error.ts';
 import type { Clock } from '../../common/process/clock.ts';
 import { WithheldError } from '../clouds/permit.ts';
+import type { FoundIndex } from './index-found.ts';
 import type { Journals } from './journal.ts';
 import type { Knowledge } from './knowledge.ts';
 import type { Planning } from './planning.ts';
 import { isLeft, type Records } from './records.ts';
 import type { Request, Result } from './request.ts';
-import { type Found, isOwnedBy, type Owner } from './resource.ts';
+import { isOwnedBy, type Owner } from './resource.ts';
 import { runPlan } from './run.ts';
 import type { RunParts } from './sender.ts';
 import type { Plan, Step } from './step.ts';
@@ -19,7 +20,7 @@ export interface ReconcilerParts<D> {
   readonly journals: Journals;
   /** What an owner asks for now. */
   latest(owner: Owner): Request<D>;
-  found(): readonly Found[];
+  found(): FoundIndex;
   readonly budgetMs: number;
 }
 
@@ -51,7 +52,7 @@ export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) =
     const answer: Answering = (state, againInMs) => ({
       ...{ state, againInMs, refusals: plan?.refusals ?? [], waits: plan?.waits ?? [], refused: [...refused] },
       errors: errors.map(({ error }) => error),
-      found: parts.found().filter((one) => isOwnedBy(one, owner)),
+      found: parts.found().all.filter((one) => isOwnedBy(one, owner)),
     });
     try {
       await journal.save();

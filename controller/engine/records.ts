@@ -1,7 +1,8 @@
+import type { FoundIndex } from './index-found.ts';
 import type { Inventory } from './inventory.ts';
 import type { Journal } from './journal.ts';
 import { isUseName, useName } from './owner.ts';
-import { type Found, identityOf, isOwnedBy, type Kind, kindOf, type Owner } from './resource.ts';
+import { identityOf, isOwnedBy, type Kind, kindOf, type Owner } from './resource.ts';
 import { isRecorded } from './sender.ts';
 import type { Plan } from './step.ts';
 
@@ -9,7 +10,7 @@ export interface RecordsParts {
   readonly kinds: ReadonlyMap<string, Kind>;
   readonly inventory: Inventory;
   /** Everything that is there. */
-  found(): readonly Found[];
+  found(): FoundIndex;
 }
 
 /** What becomes of the journal of an owner before a plan is run, and when nothing more is to be done. */
@@ -48,7 +49,7 @@ export function createRecords({ kinds, inventory, found }: RecordsParts): Record
   return {
     intend,
     async conclude(owner, journal, plan, removing) {
-      const there = new Map(found().map((one) => [identityOf(one), one]));
+      const there = new Map(found().all.map((one) => [identityOf(one), one]));
       for (const [name, id] of Object.entries(plan.bound)) {
         const one = there.get(identityOf({ kind: kindOf(name), id }));
         const isOwn = one !== undefined && isRecorded(kinds.get(one.kind)!) && isOwnedBy(one, owner);

@@ -152,7 +152,7 @@ export function planRemovals(
     if (removing && retain) retainOne(found);
     else removeOne(found, whys.get(found));
   }
-  for (const found of match.all) {
+  for (const found of deletes.size === 0 ? [] : match.all) {
     const gone = deleteOf(found);
     if (gone === undefined) continue;
     // Those that refer to it turn away first, or go first.

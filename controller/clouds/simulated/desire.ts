@@ -40,10 +40,11 @@ export function desireOf(asked: Asked, sets: MemberSets): Desire {
   const ownIds = new Set(own.map(({ id }) => id));
   const isOurs = ({ id }: { readonly id: string }) => ownIds.has(id);
   const served = (id: string) => listeners.filter((one) => one.within.id === id && isOurs(one));
-  const hasParts = ({ id }: LoadBalancer) => served(id).length > 0 || pools.some(({ within }) => within.id === id);
+  const parts = [...pools, ...listeners.filter(isOurs)];
+  const withParts = new Set(parts.map(({ within }) => within.id));
   const mine = bodies<LoadBalancer>(own, kinds.loadBalancer);
   const current = mine.find(({ name }) => name === desired.name) ?? mine[0];
-  const hosts = balancers.filter((one) => !isOurs(one) && hasParts(one));
+  const hosts = balancers.filter((one) => !isOurs(one) && withParts.has(one.id));
 
   const isLost =
     current?.state === 'failed' &&
@@ -123,11 +124,11 @@ export function desireOf(asked: Asked, sets: MemberSets): Desire {
       ...{ kind: kinds.loadBalancer, key: 'host', use: { id: there.id, allowed: true } },
       ...{ spec: undefined, summary: `load balancer ${there.name}` },
     };
-    return [use, ...parts(hostName, there, mayAdd)];
+    return [use, ...partsOf(hostName, there, mayAdd)];
   }
 
   /** The pool and the listeners. What is not understood keeps them from being made, not from being kept up to date. */
-  function parts(within: string, there: LoadBalancer | undefined, mayAdd: boolean): readonly Want[] {
+  function partsOf(within: string, there: LoadBalancer | undefined, mayAdd: boolean): readonly Want[] {
     const { healthCheck, proxyProtocol, tls } = settings;
     const hasPool = there !== undefined && pools.some((one) => one.within.id === there.id);
     if (!hasPool && !(mayAdd && healthCheck !== undefined)) return [];
@@ -188,7 +189,7 @@ export function desireOf(asked: Asked, sets: MemberSets): Desire {
       // One that has failed is made again, unless that would cost it an address that the Service does not name.
       ...(isLost && { carriesAddress: true }),
     };
-    return [...placed.values(), loadBalancer, ...parts(ownName, current, true)];
+    return [...placed.values(), loadBalancer, ...partsOf(ownName, current, true)];
   }
 
   /** Undefined: nothing is made. */

@@ -174,13 +174,13 @@ export function createEngineLoadBalancers(
   /** What is found of one Service. */
   function ours(session: Session): readonly Found[] {
     const { owner } = session;
-    const { all, isOurs } = engineOf(owner.cluster).match(owner, adoptsOf(session));
-    return all.filter((one) => isOurs(one) && (one.owner === undefined || one.owner.service === owner.service));
+    const { near, isOurs } = engineOf(owner.cluster).match(owner, adoptsOf(session));
+    return near.filter((one) => isOurs(one) && (one.owner === undefined || one.owner.service === owner.service));
   }
 
   function knownOf(cluster: string): Asked['known'] {
     const engine = engineOf(cluster);
-    return (kind) => engine.found().filter((one) => one.kind === kind);
+    return (kind) => engine.found().ofKind(kind);
   }
 
   function requestOf(session: Session, desired: DesiredLoadBalancer): Request<Asked> {
@@ -206,7 +206,7 @@ export function createEngineLoadBalancers(
   function view(session: Session): ObservedLoadBalancer | undefined {
     const { owner, ref } = session;
     const engine = engineOf(owner.cluster);
-    const mains = mainsOf(engine.found());
+    const mains = mainsOf(engine.found().ofKind(driver.main));
     // Found without a mark of ours.
     const isAdopted = (found: Found) => ref?.adopt !== undefined && found.owner === undefined;
     const seen = viewOf({ driver, owner, ours: ours(session), mains, isAdopted, ref });
@@ -225,7 +225,7 @@ export function createEngineLoadBalancers(
     const engine = engineOf(cluster);
     await unlessAborted(engine.audit(), aborting);
     for (const ref of adoptable) sessionOf(ref.owner).ref = ref;
-    const found = engine.found();
+    const found = engine.found().all;
     const mains = mainsOf(found);
     const groups = byService(driver.kinds, found, cluster);
     const owned = [...groups].flatMap(([service, ours]) => {
