@@ -1,6 +1,6 @@
 import { defineMetrics, type MetricRegistry } from '../../common/process/metrics.ts';
-import type { CallWait } from '../clouds/call-gate.ts';
 import type { CloudCall } from '../clouds/cloud.ts';
+import type { CallWait } from '../clouds/rate-limiter.ts';
 import type { CallRecord } from '../kube/client.ts';
 import type { QueueMetrics } from '../runtime/reconciler.ts';
 import type { ReloadResult } from './reload/reloading-cloud.ts';

@@ -6,9 +6,9 @@ import type { Log } from '../../common/process/log.ts';
 import type { MetricRegistry } from '../../common/process/metrics.ts';
 import type { KubeApi } from '../kube/api.ts';
 import { issueSelfSigned } from '../reports/certificates/ca.ts';
-import type { AccessTimes } from '../runtime/serving/access.ts';
 import { watchCredentialFiles } from '../runtime/serving/credential-files.ts';
 import type { ServingCredentials } from '../runtime/serving/credentials.ts';
+import type { AccessTimes } from '../runtime/serving/path-access.ts';
 import { createSecureServer } from '../runtime/serving/secure-server.ts';
 import type { TlsPolicy } from '../runtime/serving/tls-policy.ts';
 

@@ -3,8 +3,8 @@ import type { Instance, PowerState } from '../../common/instance.ts';
 import type { Clock } from '../../common/process/clock.ts';
 import type { Log } from '../../common/process/log.ts';
 import type { Random } from '../../common/process/random.ts';
-import type { CallWait } from './call-gate.ts';
 import type { LoadBalancers } from './load-balancers.ts';
+import type { CallWait } from './rate-limiter.ts';
 import type { Routes } from './routes.ts';
 
 /** How an instance is asked for: by its providerID or, as the last resort, by the name of its Node. */

@@ -5,7 +5,7 @@ import type { BudgetKeeper } from '../model/budget-keeper.ts';
 import type { BudgetKind } from '../model/deletion-budget.ts';
 import { conditionOf, instanceMissing, isPaused, isUninitialized, type NodeView } from '../model/node-view.ts';
 import { answeringCloud } from '../model/ownership.ts';
-import { createWaitingNodes } from '../model/waiting.ts';
+import { createWaitingNodes } from '../model/waiting-nodes.ts';
 import type { Semaphore } from '../runtime/semaphore.ts';
 import { deleteNode } from './delete-node.ts';
 import type { Finding } from './examine.ts';

@@ -3,9 +3,9 @@ import { nodePath } from '../kube/node-path.ts';
 import { isPaused, isUninitialized } from '../model/node-view.ts';
 import { ownershipOf } from '../model/ownership.ts';
 import type { Semaphore } from '../runtime/semaphore.ts';
-import { nearEnd, planInterruption, planInterruptionTaint } from './interruption.ts';
 import { eventTarget, type NodeContext, reportOf } from './node-context.ts';
 import { statusPatch } from './patches.ts';
+import { nearEnd, planInterruption, planInterruptionTaint } from './plan-interruption.ts';
 
 /** Shows on Nodes what their clouds announce, as their own reports say. */
 export interface Interruptions {

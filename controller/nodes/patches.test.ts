@@ -6,7 +6,7 @@ import type { AddressView, NodeView, Taint } from '../model/node-view.ts';
 import { exampleInstance } from '../model/testing/example-instance.ts';
 import { exampleNode, uninitializedTaint } from '../model/testing/example-node.ts';
 import { dedupe } from './addresses.ts';
-import { desiredNode } from './desired.ts';
+import { desiredNode } from './desired-node.ts';
 import { conditionChange, planMain, planStatus, statusPatch } from './patches.ts';
 import { outOfServiceValue, planPowerTaints, powerTaintsOf } from './power-taints.ts';
 

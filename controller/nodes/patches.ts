@@ -2,7 +2,7 @@ import { visibleLine } from '../../common/visible-text.ts';
 import { annotations, conditions, taints as taintKeys } from '../../common/well-known.ts';
 import { type AddressView, conditionOf, isUninitialized, type NodeView, type Taint } from '../model/node-view.ts';
 import { sameAddresses } from './addresses.ts';
-import type { DesiredNode } from './desired.ts';
+import type { DesiredNode } from './desired-node.ts';
 
 export interface ConditionChange {
   readonly type: string;

@@ -5,7 +5,7 @@ import type { ConfiguredCloud } from '../model/configured-cloud.ts';
 import { isUninitialized, type NodeView } from '../model/node-view.ts';
 import { ownershipOf } from '../model/ownership.ts';
 import { reportScope } from '../model/scope-record.ts';
-import { uuidsAgree, uuidsContradict } from './identity.ts';
+import { uuidsAgree, uuidsContradict } from './instance-identity.ts';
 import type { Lookups } from './lookups.ts';
 import type { InitializedReason } from './reasons.ts';
 

@@ -3,11 +3,11 @@ import { errorFields } from '../../common/process/log.ts';
 import { conditions } from '../../common/well-known.ts';
 import { isConflict, isNotFound } from '../kube/api.ts';
 import { conditionOf, isPaused, isUninitialized, type NodeView } from '../model/node-view.ts';
-import type { WaitingNodes } from '../model/waiting.ts';
+import type { WaitingNodes } from '../model/waiting-nodes.ts';
 import type { Semaphore } from '../runtime/semaphore.ts';
 import { eventTarget, type NodeContext, reportOf } from './node-context.ts';
 import type { InitializedReason } from './reasons.ts';
-import { fingerprint, type RetryGate } from './retry-gate.ts';
+import { fingerprint, type RetryGate } from './retry-backoff.ts';
 import { readNode, writeCondition } from './write-node.ts';
 
 /** Waiting nodes are looked up together: their next tries are rounded up to this grid once they are far apart. */

@@ -5,8 +5,8 @@ import { isConflict, type KubeApi } from '../kube/api.ts';
 import { nodePath } from '../kube/node-path.ts';
 import { isPaused, isUninitialized, type NodeView, viewNode } from '../model/node-view.ts';
 import type { VerifiedInstance } from '../model/verified-instance.ts';
-import { type DesiredNode, desiredNode } from './desired.ts';
-import { contradiction } from './identity.ts';
+import { type DesiredNode, desiredNode } from './desired-node.ts';
+import { contradiction } from './instance-identity.ts';
 import { type ConditionChange, conditionChange, planMain, planStatus, statusPatch } from './patches.ts';
 import type { InitializedReason } from './reasons.ts';
 

@@ -1,6 +1,6 @@
 import { defineMetrics, type MetricRegistry } from '../../common/process/metrics.ts';
-import type { ReviewOutcome } from './identity.ts';
 import type { RefusalCode } from './refusal.ts';
+import type { ReviewOutcome } from './sender-identity.ts';
 
 /** How one request to the report API ended. */
 export type ReportOutcome = 'kept' | 'stale' | RefusalCode;

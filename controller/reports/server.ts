@@ -17,15 +17,15 @@ import {
   type ReportConnectionLimits,
   refuseConnection,
 } from './connections.ts';
-import type { Identity } from './identity.ts';
 import type { ReportMetrics, ReportOutcome } from './metrics.ts';
-import { nextReportSeconds } from './pace.ts';
 import { rateLimitStore } from './rate-limit-store.ts';
 import { createReportReader } from './read-report.ts';
 import { ReportRefusal, unproved } from './refusal.ts';
 import { createRefusalLog } from './refusal-log.ts';
+import { nextReportSeconds } from './report-interval.ts';
 import { bearerToken, isJsonType, leaderLocation, parseBody, refusalOf } from './request.ts';
 import type { Sender } from './sender.ts';
+import type { Identity } from './sender-identity.ts';
 import type { ReportStore } from './store.ts';
 
 export interface ReportLimits extends ReportConnectionLimits {

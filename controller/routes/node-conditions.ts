@@ -3,7 +3,7 @@ import { isConflict, isNotFound } from '../kube/api.ts';
 import { isOlder } from '../kube/resource-version.ts';
 import { isPaused, isUninitialized, type NodeView } from '../model/node-view.ts';
 import { readNode, writeCondition } from '../nodes/write-node.ts';
-import { networkChange, type Standing } from './condition.ts';
+import { networkChange, type Standing } from './network-condition.ts';
 import type { Requeue } from './requeue.ts';
 import type { RouteContext } from './route-context.ts';
 

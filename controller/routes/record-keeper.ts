@@ -1,7 +1,7 @@
 import type { ObservedRoute } from '../clouds/routes.ts';
-import type { KnownTable } from './known-table.ts';
 import type { RoutePlan } from './route-plan.ts';
 import type { RouteRecord, RouteRecords } from './route-records.ts';
+import type { KnownTable } from './table-cache.ts';
 
 /** Keeps the records of one scope whose cloud cannot tag routes. */
 export interface RecordKeeper<R extends ObservedRoute> {

@@ -2,7 +2,7 @@ import { conditions } from '../../common/well-known.ts';
 import { conditionOf, type NodeView } from '../model/node-view.ts';
 import { eventTarget } from '../nodes/node-context.ts';
 import { waitsForRoutes } from '../nodes/patches.ts';
-import type { Standing } from './condition.ts';
+import type { Standing } from './network-condition.ts';
 import type { RouteEventReason, RouteReason } from './reasons.ts';
 import type { RouteContext } from './route-context.ts';
 

@@ -7,12 +7,12 @@ import { isNotFound } from '../kube/api.ts';
 import { parseCidr } from '../model/cidr.ts';
 import { conditionOf, isPaused } from '../model/node-view.ts';
 import { readNode } from '../nodes/write-node.ts';
-import type { KnownTable } from './known-table.ts';
 import type { Requeue } from './requeue.ts';
 import type { RouteContext } from './route-context.ts';
 import type { RouteFailures } from './route-failures.ts';
 import type { RouteCreation, RoutePlan, RouteRemoval } from './route-plan.ts';
 import type { RecordChanges, RouteRecord } from './route-records.ts';
+import type { KnownTable } from './table-cache.ts';
 
 /** What is to be done in one scope, at most one thing for each destination, and doing it. */
 export interface RouteSteps<R extends ObservedRoute> {

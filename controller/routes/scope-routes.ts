@@ -10,18 +10,18 @@ import type { Cidr } from '../model/cidr.ts';
 import { conditionOf, type NodeView } from '../model/node-view.ts';
 import type { RouteBounds } from '../model/route-bounds.ts';
 import type { ClaimOrder } from './claim-order.ts';
-import { networkChange, type Standing } from './condition.ts';
-import { createKnownTable } from './known-table.ts';
-import { planRoutes } from './plan.ts';
+import { networkChange, type Standing } from './network-condition.ts';
 import { type RemovalReason, removalReasons, routeReasons } from './reasons.ts';
 import { createRecordKeeper } from './record-keeper.ts';
+import { createVanished } from './removal-approval.ts';
 import type { Requeue } from './requeue.ts';
 import { instanceOf as instanceOfCloud, nodesOfScope, type RouteContext } from './route-context.ts';
 import { createRouteFailures } from './route-failures.ts';
 import type { RoutePlan } from './route-plan.ts';
+import { planRoutes } from './route-planner.ts';
 import type { RouteRecords } from './route-records.ts';
 import { createRouteSteps } from './route-steps.ts';
-import { createVanished } from './vanished.ts';
+import { createKnownTable } from './table-cache.ts';
 import { createVmAddresses } from './vm-addresses.ts';
 
 export interface ScopeOptions {

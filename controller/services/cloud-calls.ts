@@ -3,7 +3,7 @@ import { errorFields } from '../../common/process/log.ts';
 import { annotations as annotationKeys } from '../../common/well-known.ts';
 import type { LoadBalancerStep } from '../clouds/load-balancers.ts';
 import { isPaused, wishOf } from '../model/service-view.ts';
-import { createPermit } from '../runtime/permit.ts';
+import { createPermit } from '../runtime/leader-permit.ts';
 import { type ClusterIdentity, refOf } from './desired.ts';
 import { mayHaveMade } from './failures.ts';
 import type { Action, Situation } from './next-action.ts';

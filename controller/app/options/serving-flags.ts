@@ -1,5 +1,5 @@
 import { defineFlags, type FlagValues } from '../../../common/process/flags.ts';
-import type { AccessTimes } from '../../runtime/serving/access.ts';
+import type { AccessTimes } from '../../runtime/serving/path-access.ts';
 import { cipherSuites, curveNames, type TlsPolicy, tlsPolicy, tlsVersions } from '../../runtime/serving/tls-policy.ts';
 
 const mostKeptMs = 600_000;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { fakeClock } from '../../../common/testing/fake-clock.ts';
-import type { CallGate } from '../call-gate.ts';
+import type { CallGate } from '../rate-limiter.ts';
 import { createGates, type Gates } from './gates.ts';
 
 /** How many of many calls start at once, and how many more in the second after. */

@@ -8,9 +8,9 @@ import { DeleteTargetGroupCommand, DescribeTargetGroupsCommand } from '@aws-sdk/
 import { isCloudError } from '../../../common/cloud-error.ts';
 import { systemClock } from '../../../common/process/clock.ts';
 import { fakeClock } from '../../../common/testing/fake-clock.ts';
-import { createCallGate } from '../call-gate.ts';
 import type { CloudCall, CloudContext } from '../cloud.ts';
 import { WithheldError } from '../permit.ts';
+import { createCallGate } from '../rate-limiter.ts';
 import { createEc2 } from './ec2.ts';
 import { createElb } from './elb.ts';
 import { createElbV2 } from './elbv2.ts';

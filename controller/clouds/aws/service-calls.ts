@@ -1,7 +1,7 @@
 import { CloudError } from '../../../common/cloud-error.ts';
-import type { CallGate } from '../call-gate.ts';
 import type { CloudContext } from '../cloud.ts';
 import type { ApplyOptions, Permit } from '../permit.ts';
+import type { CallGate } from '../rate-limiter.ts';
 import type { Urgency } from '../urgency.ts';
 import { codeOf, toCloudError } from './errors.ts';
 

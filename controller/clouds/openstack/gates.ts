@@ -1,5 +1,5 @@
-import { type CallGate, createCallGate } from '../call-gate.ts';
 import type { CloudContext } from '../cloud.ts';
+import { type CallGate, createCallGate } from '../rate-limiter.ts';
 import type { CallLimits } from '../token-bucket.ts';
 import type { ServiceType } from './session.ts';
 

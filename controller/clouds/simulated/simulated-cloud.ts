@@ -1,9 +1,9 @@
 import { isCloudError } from '../../../common/cloud-error.ts';
 import type { Http } from '../../../common/process/http.ts';
 import { simulated } from '../../../common/provider-id/simulated.ts';
-import { createCallGate } from '../call-gate.ts';
 import type { CheckResult, Cloud, CloudContext, InstanceRef } from '../cloud.ts';
 import { lookupPass, type Target } from '../lookup-pass.ts';
+import { createCallGate } from '../rate-limiter.ts';
 import type { Routes } from '../routes.ts';
 import { createSimulatedClient, maxPerCall, type SimulatedClient } from './client.ts';
 import type { SimulatedConfig } from './config.ts';

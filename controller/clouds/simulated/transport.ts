@@ -1,9 +1,9 @@
 import { CloudError, type CloudErrorKind, kindOfHttpStatus } from '../../../common/cloud-error.ts';
 import type { Clock } from '../../../common/process/clock.ts';
 import { type Http, type HttpAnswer, HttpFailure } from '../../../common/process/http.ts';
-import type { CallGate } from '../call-gate.ts';
 import type { CloudCall } from '../cloud.ts';
 import type { Permit } from '../permit.ts';
+import type { CallGate } from '../rate-limiter.ts';
 import { isObject } from './answer-fields.ts';
 import type { SimulatedConfig } from './config.ts';
 

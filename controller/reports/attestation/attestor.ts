@@ -2,7 +2,7 @@ import type { Clock } from '../../../common/process/clock.ts';
 import { errorFields, type Log } from '../../../common/process/log.ts';
 import type { Report } from '../../../common/report.ts';
 import { documentContradictsProviderID } from '../../model/attested.ts';
-import { createClaims } from '../../model/claims.ts';
+import { createClaims } from '../../model/instance-claims.ts';
 import type { VerifiedInstance } from '../../model/verified-instance.ts';
 import type { Sender } from '../sender.ts';
 import type { Challenges } from './challenges.ts';

@@ -6,9 +6,15 @@ import type { Leadership } from '../../kube/leadership.ts';
 import { type ShippedObjects, shippedObjects } from '../../kube/shipped-objects.ts';
 import type { ServingCredentials } from '../../runtime/serving/credentials.ts';
 import { issueAuthority, issueServing } from './ca.ts';
+import {
+  applyAction,
+  type CertificateAction,
+  type CertificateState,
+  type Issued,
+  planCertificates,
+} from './certificate-plan.ts';
 import { publish, readPublished } from './config-map.ts';
 import { periodic } from './periodic.ts';
-import { applyAction, type CertificateAction, type CertificateState, type Issued, planCertificates } from './plan.ts';
 import { readSecretData } from './secret.ts';
 import { readSecret, type StoredSecret, writeSecret } from './secret-object.ts';
 import type { ReplicaDirectory } from './urls.ts';

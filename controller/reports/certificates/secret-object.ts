@@ -1,6 +1,6 @@
 import { names } from '../../../common/well-known.ts';
 import type { KubeApi } from '../../kube/api.ts';
-import type { CertificateState } from './plan.ts';
+import type { CertificateState } from './certificate-plan.ts';
 import { type SecretData, secretData } from './secret.ts';
 
 const path = `/api/v1/namespaces/${names.namespace}/secrets/${names.certificates}`;

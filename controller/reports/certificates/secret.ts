@@ -1,6 +1,6 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { Authority, Validity } from './ca.ts';
-import type { CertificateState } from './plan.ts';
+import type { CertificateState } from './certificate-plan.ts';
 
 /** Keys of the Secret. Those of the serving certificate are those of `kubernetes.io/tls`. */
 const keys = {

@@ -5,10 +5,10 @@ import { answerHealth, type HealthAnswer, type HealthCheck } from '../../../comm
 import { errorFields, type Log } from '../../../common/process/log.ts';
 import type { MetricRegistry } from '../../../common/process/metrics.ts';
 import type { KubeApi } from '../../kube/api.ts';
-import { type Access, type AccessTimes, createAccess } from './access.ts';
 import { type ConnectionLimits, limitConnections, peerGroup } from './connection-limits.ts';
 import type { ServingCredentials } from './credentials.ts';
 import { type ListenAddress, listenOn, stopListening } from './listen-address.ts';
+import { type Access, type AccessTimes, createAccess } from './path-access.ts';
 import { defaultTlsPolicy, type TlsPolicy } from './tls-policy.ts';
 
 export interface SecureServerOptions {

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { silentLog } from '../../../common/process/log.ts';
 import { seededRandom } from '../../../common/process/random.ts';
 import { fakeClock } from '../../../common/testing/fake-clock.ts';
-import { createCallGate } from '../../../controller/clouds/call-gate.ts';
 import type {
   DesiredLoadBalancer,
   DesiredMember,
@@ -10,6 +9,7 @@ import type {
   LoadBalancerRef,
 } from '../../../controller/clouds/load-balancers.ts';
 import type { ApplyOptions } from '../../../controller/clouds/permit.ts';
+import { createCallGate } from '../../../controller/clouds/rate-limiter.ts';
 import type { SimulatedConfig } from '../../../controller/clouds/simulated/config.ts';
 import type { SimulatedStep } from '../../../controller/clouds/simulated/load-balancer-step.ts';
 import { createLoadBalancers } from '../../../controller/clouds/simulated/load-balancers.ts';

@@ -4,17 +4,17 @@ import type { Mutant } from './mutant.ts';
 export const nodeMutants: readonly Mutant[] = [
   {
     name: 'delete on one absence',
-    edits: [['controller/nodes/absence.ts', 'if (confirmed > 0) return', 'if (confirmed > 1e9) return']],
+    edits: [['controller/nodes/deletion-decision.ts', 'if (confirmed > 0) return', 'if (confirmed > 1e9) return']],
   },
   {
     name: 'second answer after five seconds',
-    edits: [['controller/nodes/absence.ts', 'secondAnswerMs = 15_000', 'secondAnswerMs = 5_000']],
+    edits: [['controller/nodes/deletion-decision.ts', 'secondAnswerMs = 15_000', 'secondAnswerMs = 5_000']],
   },
   {
     name: 'second answer without a canary after 15 s',
     edits: [
       [
-        'controller/nodes/absence.ts',
+        'controller/nodes/deletion-decision.ts',
         'secondAnswerWithoutCanaryMs = 5 * 60_000',
         'secondAnswerWithoutCanaryMs = 15_000',
       ],
@@ -54,7 +54,7 @@ export const nodeMutants: readonly Mutant[] = [
     name: 'total absence believed',
     edits: [
       [
-        'controller/nodes/absence.ts',
+        'controller/nodes/deletion-decision.ts',
         "return canary === 'not-found' || (canary === 'none' && !shown);",
         "return canary === 'not-found' && shown && released;",
       ],
@@ -70,7 +70,7 @@ export const nodeMutants: readonly Mutant[] = [
     name: 'sign of life ignored: how long it is ago',
     edits: [
       [
-        'controller/nodes/absence.ts',
+        'controller/nodes/deletion-decision.ts',
         'if (at.sinceLifeMs < at.silence.lifeMs) return',
         'if (at.sinceLifeMs < 0) return',
       ],
@@ -84,7 +84,11 @@ export const nodeMutants: readonly Mutant[] = [
         'const sinceLifeMs = Math.min(sinceLeaseMs, reportAgeMs);',
         'const sinceLifeMs = reportAgeMs;',
       ],
-      ['controller/nodes/absence.ts', 'if (at.leaseUnchangedMs < at.silence.leaseMs)', 'if (at.leaseUnchangedMs < 0)'],
+      [
+        'controller/nodes/deletion-decision.ts',
+        'if (at.leaseUnchangedMs < at.silence.leaseMs)',
+        'if (at.leaseUnchangedMs < 0)',
+      ],
     ],
   },
   {
@@ -100,16 +104,20 @@ export const nodeMutants: readonly Mutant[] = [
   {
     name: 'Ready ignored for the absent',
     edits: [
-      ['controller/nodes/absence.ts', "if (at.ready) return wait('SignOfLife'", "if (false) return wait('SignOfLife'"],
+      [
+        'controller/nodes/deletion-decision.ts',
+        "if (at.ready) return wait('SignOfLife'",
+        "if (false) return wait('SignOfLife'",
+      ],
     ],
   },
   {
     name: 'no age needed',
-    edits: [['controller/nodes/absence.ts', 'at.nodeAgeMs < minimumAgeMs', 'at.nodeAgeMs < 0']],
+    edits: [['controller/nodes/deletion-decision.ts', 'at.nodeAgeMs < minimumAgeMs', 'at.nodeAgeMs < 0']],
   },
   {
     name: 'no record of scope needed',
-    edits: [['controller/nodes/absence.ts', 'if (!at.recorded) return', 'if (false) return']],
+    edits: [['controller/nodes/deletion-decision.ts', 'if (!at.recorded) return', 'if (false) return']],
   },
   {
     name: 'answers told apart by when their pass ended',
@@ -244,7 +252,9 @@ export const nodeMutants: readonly Mutant[] = [
   },
   {
     name: 'addresses shrunk by one answer',
-    edits: [['controller/nodes/omissions.ts', 'if (readAtMs - firstAt >= secondReadMs || ', 'if (readAtMs >= 0 || ']],
+    edits: [
+      ['controller/nodes/address-removals.ts', 'if (readAtMs - firstAt >= secondReadMs || ', 'if (readAtMs >= 0 || '],
+    ],
   },
   {
     name: 'pause of everything ignored',
@@ -283,7 +293,11 @@ export const nodeMutants: readonly Mutant[] = [
   {
     name: "a person's type overwritten",
     edits: [
-      ['controller/nodes/desired.ts', 'const setByPerson = !joining &&', 'const setByPerson = false && !joining &&'],
+      [
+        'controller/nodes/desired-node.ts',
+        'const setByPerson = !joining &&',
+        'const setByPerson = false && !joining &&',
+      ],
     ],
   },
   {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { judgeMissing, type MissingCase } from './absence.ts';
+import { judgeMissing, type MissingCase } from './deletion-decision.ts';
 import { silenceOf } from './silence.ts';
 
 const second = 1000;

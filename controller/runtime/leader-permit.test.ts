@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type Permit, WithheldError } from '../clouds/permit.ts';
-import { allOf, createPermit } from './permit.ts';
+import { allOf, createPermit } from './leader-permit.ts';
 
 function reasonOf(permit: Permit, timeoutMs: number): string {
   try {

@@ -3,9 +3,9 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../../common/process/clock.ts';
 import type { KubeApi } from '../../kube/api.ts';
 import { createSemaphore } from '../semaphore.ts';
-import { createReviewPermits } from './review-permits.ts';
+import { createReviewPermits } from './review-rate-limiter.ts';
 import { reviewToken } from './token-review.ts';
-import { createVerdicts } from './verdicts.ts';
+import { createVerdicts } from './verdict-cache.ts';
 
 export type Access =
   | { readonly allowed: true; readonly user: string }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, it } from 'node:test';
 import { type FakeClock, fakeClock } from '../../common/testing/fake-clock.ts';
 import { KubeError } from '../kube/api.ts';
-import { createIdentity, type Identity, type IdentityOptions } from './identity.ts';
 import { ReportRefusal } from './refusal.ts';
+import { createIdentity, type Identity, type IdentityOptions } from './sender-identity.ts';
 import { type FakeTokenReviewer, fakeTokenReviewer } from './testing/fake-token-reviewer.ts';
 
 describe('identity', () => {

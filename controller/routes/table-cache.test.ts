@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { settle } from '../../common/testing/fake-clock.ts';
 import type { ObservedRoute, Routes, RouteTable } from '../clouds/routes.ts';
-import { createKnownTable } from './known-table.ts';
+import { createKnownTable } from './table-cache.ts';
 
 function route(id: string): ObservedRoute {
   return { id, destination: '10.244.0.0/24', providerID: undefined, blackhole: false, ours: true };

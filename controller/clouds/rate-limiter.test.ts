@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { CloudError } from '../../common/cloud-error.ts';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
-import { type CallWait, createCallGate, type GateCall } from './call-gate.ts';
+import { type CallWait, createCallGate, type GateCall } from './rate-limiter.ts';
 
 const throttled = (retryAfterMs?: number) =>
   new CloudError({ kind: 'Throttled', cloud: 'aws', operation: 'Describe', message: 'slow down', retryAfterMs });

@@ -9,7 +9,7 @@ import {
   type CertificateState,
   type Issued,
   planCertificates,
-} from './plan.ts';
+} from './certificate-plan.ts';
 
 const hour = 3_600_000;
 const day = 24 * hour;

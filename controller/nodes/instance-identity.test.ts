@@ -6,7 +6,7 @@ import { swapped } from '../../common/smbios-uuid.ts';
 import { annotations } from '../../common/well-known.ts';
 import { exampleInstance } from '../model/testing/example-instance.ts';
 import { exampleNode } from '../model/testing/example-node.ts';
-import { contradiction, namesInstance, uuidsContradict } from './identity.ts';
+import { contradiction, namesInstance, uuidsContradict } from './instance-identity.ts';
 
 const one = '11223344-5566-7788-99aa-bbccddeeff00';
 const other = '99999999-5566-7788-99aa-bbccddeeff00';

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
+import { createTurns } from './call-queue.ts';
 import { createTokenBucket } from './token-bucket.ts';
-import { createTurns } from './turns.ts';
 import type { Urgency } from './urgency.ts';
 
 const urgencies: readonly Urgency[] = ['change', 'need', 'refresh'];

@@ -2,8 +2,8 @@ import { CloudError, isCloudError } from '../../common/cloud-error.ts';
 import { backoffMs } from '../../common/process/backoff.ts';
 import type { Clock } from '../../common/process/clock.ts';
 import type { Random } from '../../common/process/random.ts';
+import { createTurns, type Turns } from './call-queue.ts';
 import { type CallLimits, createTokenBucket } from './token-bucket.ts';
-import { createTurns, type Turns } from './turns.ts';
 import type { Urgency } from './urgency.ts';
 
 export interface CallGateOptions {

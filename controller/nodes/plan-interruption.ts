@@ -1,7 +1,7 @@
 import type { Notice } from '../../common/instance.ts';
 import { conditions, taints as taintKeys } from '../../common/well-known.ts';
 import { conditionOf, type NodeView, type Taint } from '../model/node-view.ts';
-import { endsTheVm, untilNearMs } from './expected-end.ts';
+import { endsTheVm, untilNearMs } from './expected-termination.ts';
 import { type ConditionChange, conditionChange } from './patches.ts';
 import type { InterruptionReason } from './reasons.ts';
 

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { annotations, labels } from '../../common/well-known.ts';
 import { exampleInstance } from '../model/testing/example-instance.ts';
 import { exampleNode, uninitializedTaint } from '../model/testing/example-node.ts';
-import { desiredNode } from './desired.ts';
+import { desiredNode } from './desired-node.ts';
 
 const joining = { taints: [uninitializedTaint] };
 const joined = { providerID: 'simulated://sim-1/i-1' };

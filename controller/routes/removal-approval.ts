@@ -8,7 +8,7 @@ import { pickCanaries } from '../model/canaries.ts';
 import { parseCidr } from '../model/cidr.ts';
 import { eachLiveNode } from '../model/live-nodes.ts';
 import type { NodeView } from '../model/node-view.ts';
-import { markOn } from '../nodes/expected-end.ts';
+import { markOn } from '../nodes/expected-termination.ts';
 import { readNode } from '../nodes/write-node.ts';
 import type { RemovalReason } from './reasons.ts';
 import type { RouteContext } from './route-context.ts';

@@ -4,7 +4,7 @@ import { conditions } from '../../common/well-known.ts';
 import type { ConditionView } from '../model/node-view.ts';
 import { exampleNode } from '../model/testing/example-node.ts';
 import { waitsForRoutes } from '../nodes/patches.ts';
-import { networkChange, type Standing } from './condition.ts';
+import { networkChange, type Standing } from './network-condition.ts';
 
 const type = conditions.networkUnavailable;
 const routed: Standing = { kind: 'routed' };
