@@ -69,7 +69,7 @@ export interface Network {
   stop(): Promise<void>;
   readonly ready: readonly HealthCheck[];
   /** For the node task: whether a Node of this scope has to wait for its routes. */
-  routesRun(scope: string, node: NodeView): boolean;
+  routesEnabled(scope: string, node: NodeView): boolean;
   /** For the node task: this Node is about to be deleted, with evidence. */
   deleting(node: NodeView): void;
 }
@@ -221,7 +221,7 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
           },
         ]
       : [],
-    routesRun: (scope, node) => routes?.routesRun(scope, node) ?? false,
+    routesEnabled: (scope, node) => routes?.routesEnabled(scope, node) ?? false,
     deleting(node) {
       members?.noteDeletion(node);
       routes?.noteDeletion(node);

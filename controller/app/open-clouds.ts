@@ -149,7 +149,7 @@ async function openCloud(
     ? await module.open(config, context)
     : { reportOnly: 'the controller does not call the API of this cloud' };
   if (module === undefined || 'reportOnly' in opened) {
-    if ('mayCome' in opened && opened.mayCome)
+    if ('retryable' in opened && opened.retryable)
       return { ...reportOnly(request), unidentified: { why: opened.reportOnly } };
     const why = 'reportOnly' in opened ? opened.reportOnly : '';
     log.warn('cloud is report-only: nothing is looked up and nothing is deleted', { cloud: name, why });

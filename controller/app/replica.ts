@@ -12,7 +12,7 @@ import { createInterner } from '../kube/intern.ts';
 import { createListWatch, type ListWatch } from '../kube/list-watch.ts';
 import { createShippedObjects, type ShippedObjects } from '../kube/shipped-objects.ts';
 import { createSoleLeader } from '../kube/sole-leader.ts';
-import { type LeaderApi, leaderApi, loopApi, unwritten, writeTimeoutMs } from '../kube/write-api.ts';
+import { type LeaderApi, leaderApi, loopApi, readOnlyLeadership, writeTimeoutMs } from '../kube/write-api.ts';
 import { createBudgetKeeper } from '../model/budget-keeper.ts';
 import type { ConfiguredCloud } from '../model/configured-cloud.ts';
 import { type NodeView, unreadOfNode, viewNode } from '../model/node-view.ts';
@@ -21,7 +21,7 @@ import { nodeMetrics } from '../nodes/metrics.ts';
 import type { NodeContext } from '../nodes/node-context.ts';
 import { createNodeTask, type NodeTask } from '../nodes/node-task.ts';
 import { createReportStore } from '../reports/store.ts';
-import { together } from '../runtime/leader-task.ts';
+import { runAll } from '../runtime/leader-task.ts';
 import { watchPause } from '../runtime/pause.ts';
 import { createNetwork } from './network.ts';
 import type { RunOptions } from './options/run-options.ts';
@@ -150,7 +150,7 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
     host: parts.host,
     onDropped: (why) => metrics.eventsDropped.add({ why }),
   });
-  const ledger = dryRun ? unwritten(elector) : elector;
+  const ledger = dryRun ? readOnlyLeadership(elector) : elector;
   const { removalBudget } = options.network;
   // One for all: they share the annotation of the Lease.
   const budget = createBudgetKeeper(options.deletionBudget, ledger, clock, {
@@ -194,7 +194,7 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
     metrics: registry.define(nodeMetrics),
     paused: pause.paused,
     pausedNode: pause.pausedNode,
-    routesRun: network.routesRun,
+    routesEnabled: network.routesEnabled,
   };
   const task = createNodeTask(context, {
     budget,
@@ -207,7 +207,7 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
     deleting: network.deleting,
     queueMetrics: metrics.queue,
   });
-  const leaderTask = together([task, ...network.tasks]);
+  const leaderTask = runAll([task, ...network.tasks]);
 
   async function run(stop: AbortSignal): Promise<void> {
     if (stop.aborted) ending.abort();

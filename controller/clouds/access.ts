@@ -17,7 +17,7 @@ import {
  */
 export type Access = { readonly may: 'use' } | { readonly may: 'keep' | 'nothing'; readonly refusal: Refusal };
 
-export interface AskedFor {
+export interface ConsentRequest {
   /** For messages: `load balancer lb-1`. */
   readonly what: string;
   /** Values of its consent tag. */
@@ -28,10 +28,10 @@ export interface AskedFor {
   readonly served?: readonly { readonly port: number; readonly protocol: Protocol }[];
 }
 
-type Asks = Pick<DesiredLoadBalancer, 'owner' | 'service' | 'clusterWideConsent' | 'ports'>;
+type ConsentContext = Pick<DesiredLoadBalancer, 'owner' | 'service' | 'clusterWideConsent' | 'ports'>;
 
 /** Whether its consent tag, the operator's list or the operator's flag lets the Service use it. Pure. */
-export function accessTo({ what, consent, allowed, served = [] }: AskedFor, desired: Asks): Access {
+export function accessTo({ what, consent, allowed, served = [] }: ConsentRequest, desired: ConsentContext): Access {
   const claimant = claimantOf(desired.owner.cluster, desired.service);
   const kind = consentFor(consent, claimant);
   if (allowed === true || kind === 'named' || (kind === 'cluster-wide' && desired.clusterWideConsent))

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
-import { createTurns } from './call-queue.ts';
+import { createCallQueue } from './call-queue.ts';
 import { createTokenBucket } from './token-bucket.ts';
 import type { Urgency } from './urgency.ts';
 
@@ -10,18 +10,18 @@ const urgencies: readonly Urgency[] = ['change', 'need', 'refresh'];
 
 function setUp(perSecond: number, burst = 1) {
   const clock = fakeClock();
-  const turns = createTurns(createTokenBucket({ perSecond, burst }, clock), clock);
+  const callQueue = createCallQueue(createTokenBucket({ perSecond, burst }, clock), clock);
   const went: string[] = [];
   const ask = (name: string, urgency: Urgency, signal?: AbortSignal) => {
-    turns.wait(urgency, signal).then(
+    callQueue.wait(urgency, signal).then(
       () => went.push(name),
       () => went.push(`${name} given up`),
     );
   };
-  return { clock, turns, went, ask };
+  return { clock, callQueue, went, ask };
 }
 
-describe('createTurns', () => {
+describe('createCallQueue', () => {
   it('lets everybody go at once while there are tokens, and sets no timer', async () => {
     const { clock, went, ask } = setUp(1, 3);
     for (const name of ['a', 'b', 'c']) ask(name, 'refresh');

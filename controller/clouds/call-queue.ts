@@ -3,7 +3,7 @@ import type { TokenBucket } from './token-bucket.ts';
 import type { Urgency } from './urgency.ts';
 
 /** Who waits for a token, and whose turn it is. */
-export interface Turns {
+export interface CallQueue {
   /** Resolves when the turn has come and a token is taken. Rejects with the signal's reason as soon as it aborts; no token is taken then. */
   wait(urgency: Urgency, signal?: AbortSignal): Promise<void>;
   /** Lets everybody go at once, without tokens. */
@@ -21,7 +21,7 @@ const ranks: Readonly<Record<Urgency, number>> = { change: 0, need: 1, refresh: 
 const promotionMs = 30_000;
 
 /** By urgency, and first come first served within one. Has a timer only while somebody waits. */
-export function createTurns(bucket: TokenBucket, clock: Clock): Turns {
+export function createCallQueue(bucket: TokenBucket, clock: Clock): CallQueue {
   // Sets keep the order of arrival and let go of any one in no time.
   const queues: readonly Set<Waiting>[] = [new Set(), new Set(), new Set()];
   let arrivals = 0;

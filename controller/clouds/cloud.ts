@@ -98,13 +98,13 @@ export interface Cloud extends CloudIdentity {
   readonly routes?: Routes | undefined;
   /**
    * Files besides the cloud config that carry or choose the credential (clouds.yaml, the shared credentials file, a CA bundle), as they were when it opened. When one
-   * of them or the cloud config changes, the cloud is opened anew and takes over once `prove` has answered; until then this one goes on.
+   * of them or the cloud config changes, the cloud is opened anew and takes over once `ping` has answered; until then this one goes on.
    */
   readonly files?: readonly string[];
   /** Counts the credentials that were at work, this one included; undefined: it is the first one for as long as the process runs. */
   readonly credential?: number;
   /** One harmless read with the credential. Throws a CloudError. Undefined: nothing here can change while the process runs. */
-  prove?(signal?: AbortSignal): Promise<void>;
+  ping?(signal?: AbortSignal): Promise<void>;
   /** Proves credentials, region, permissions and reachability by harmless reads. Does not throw for a refusal. */
   check(signal?: AbortSignal): Promise<readonly CheckResult[]>;
   /** Closes connections. The cloud is not used afterwards. */
@@ -135,7 +135,7 @@ export interface ReportOnlyCloud {
   /** Why. */
   readonly reportOnly: string;
   /** The source of the credential may answer later: the cloud is opened again, with back-off. Default: no. */
-  readonly mayCome?: boolean;
+  readonly retryable?: boolean;
 }
 
 /** One call to a cloud, for the metrics `mooring_cloud_calls_total{cloud,operation,code}` and its duration. */
@@ -162,7 +162,7 @@ export interface CloudContext {
   readonly mutationTimeoutMs?: number;
   /** Called once per call, after it ended. */
   onCall(call: CloudCall): void;
-  /** Called once per call that had to wait for its turn or could have had to: what `createCallGate` takes as `onWait`. */
+  /** Called once per call that had to wait for its turn or could have had to: what `createRateLimiter` takes as `onWait`. */
   readonly onWait?: ((wait: CallWait) => void) | undefined;
 }
 

@@ -90,7 +90,7 @@ export async function lookupPass(options: LookupPassOptions): Promise<ReadonlyMa
   const result = new Map<string, Lookup>();
   for (const [key, target] of targets) result.set(key, answerFor(target));
   const absent = [...result.values()].some(({ state }) => state === 'absent');
-  if (absent && canaries.length > 0) await askCanaries();
+  if (absent && canaries.length > 0) await lookUpCanaries();
   return result;
 
   function answerFor(target: Target): Lookup {
@@ -104,7 +104,7 @@ export async function lookupPass(options: LookupPassOptions): Promise<ReadonlyMa
     return unknown('NotFound', `${target.id} is not in the list; its proof waits for a later pass`);
   }
 
-  async function askCanaries(): Promise<void> {
+  async function lookUpCanaries(): Promise<void> {
     const canaryTargets = new Map(canaries.map((ref) => [refKey(ref), targetOf(ref)]));
     const canaryIds = new Set<string>();
     for (const target of canaryTargets.values()) if (target.ask === 'id') canaryIds.add(target.id);

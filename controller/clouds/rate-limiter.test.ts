@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { CloudError } from '../../common/cloud-error.ts';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
-import { type CallWait, createCallGate, type GateCall } from './rate-limiter.ts';
+import { type CallWait, createRateLimiter, type RateLimitedCall } from './rate-limiter.ts';
 
 const throttled = (retryAfterMs?: number) =>
   new CloudError({ kind: 'Throttled', cloud: 'aws', operation: 'Describe', message: 'slow down', retryAfterMs });
@@ -11,7 +11,7 @@ function setUp() {
   const clock = fakeClock();
   let calls = 0;
   let next: () => Promise<string> = async () => 'ok';
-  const gate = createCallGate({ cloud: 'aws', clock, random: () => 0.5 });
+  const gate = createRateLimiter({ cloud: 'aws', clock, random: () => 0.5 });
   return {
     clock,
     calls: () => calls,
@@ -37,7 +37,7 @@ async function restOf(run: () => Promise<unknown>): Promise<number | undefined> 
   return undefined;
 }
 
-describe('createCallGate', () => {
+describe('createRateLimiter', () => {
   it('makes no call while the cloud wants rest, and says how long', async () => {
     const world = setUp();
     world.answer(() => Promise.reject(throttled(5000)));
@@ -94,7 +94,7 @@ describe('createCallGate', () => {
     function limited() {
       const clock = fakeClock();
       const waits: CallWait[] = [];
-      const gate = createCallGate({
+      const gate = createRateLimiter({
         cloud: 'aws',
         clock,
         random: () => 0.5,
@@ -103,7 +103,7 @@ describe('createCallGate', () => {
       });
       const started: string[] = [];
       const ended: string[] = [];
-      const ask = (name: string, options?: GateCall, answer: () => Promise<string> = async () => 'ok') => {
+      const ask = (name: string, options?: RateLimitedCall, answer: () => Promise<string> = async () => 'ok') => {
         const call = () => {
           started.push(name);
           return answer();

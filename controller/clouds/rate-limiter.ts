@@ -2,11 +2,11 @@ import { CloudError, isCloudError } from '../../common/cloud-error.ts';
 import { backoffMs } from '../../common/process/backoff.ts';
 import type { Clock } from '../../common/process/clock.ts';
 import type { Random } from '../../common/process/random.ts';
-import { createTurns, type Turns } from './call-queue.ts';
+import { type CallQueue, createCallQueue } from './call-queue.ts';
 import { type CallLimits, createTokenBucket } from './token-bucket.ts';
 import type { Urgency } from './urgency.ts';
 
-export interface CallGateOptions {
+export interface RateLimiterOptions {
   readonly cloud: string;
   readonly clock: Clock;
   readonly random: Random;
@@ -27,7 +27,7 @@ export interface CallWait {
   readonly seconds: number;
 }
 
-export interface GateCall {
+export interface RateLimitedCall {
   /** Default `need`. */
   readonly urgency?: Urgency;
   /** Ends the wait for a turn; the call is not made then. */
@@ -35,24 +35,24 @@ export interface GateCall {
 }
 
 /** The calls to one account and class of API: so many at a time as the cloud takes, the urgent ones first, none while it wants rest. */
-export interface CallGate {
+export interface RateLimiter {
   /**
    * Makes the call when its turn has come, or fails with `Throttled` and the time left as soon as the scope rests; with `Unavailable` when `signal` ends the wait. A call
    * that ends in `Throttled` starts the rest: as long as the cloud asked for, at least a delay that doubles with every refusal in a row. It also halves the rate of
    * `limits`, which comes back bit by bit.
    */
-  run<T>(operation: string, call: () => Promise<T>, options?: GateCall): Promise<T>;
+  run<T>(operation: string, call: () => Promise<T>, options?: RateLimitedCall): Promise<T>;
 }
 
 /** A cloud that asks for more may have been misread. */
 const longestAskedMs = 900_000;
 
-export function createCallGate(options: CallGateOptions): CallGate {
+export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
   const { cloud, clock, random, firstMs = 1000, maxMs = 120_000, limits, onWait } = options;
   let refusals = 0;
   let closedUntil = 0;
   const bucket = limits && createTokenBucket(limits, clock);
-  const turns = bucket && createTurns(bucket, clock);
+  const callQueue = bucket && createCallQueue(bucket, clock);
 
   function failWhileResting(operation: string): void {
     const leftMs = closedUntil - clock.monotonic();
@@ -62,10 +62,14 @@ export function createCallGate(options: CallGateOptions): CallGate {
   }
 
   /** Until the call may start. */
-  async function pass(turns: Turns, operation: string, { urgency = 'need', signal }: GateCall): Promise<void> {
+  async function pass(
+    callQueue: CallQueue,
+    operation: string,
+    { urgency = 'need', signal }: RateLimitedCall,
+  ): Promise<void> {
     const askedAt = clock.monotonic();
     try {
-      await turns.wait(urgency, signal);
+      await callQueue.wait(urgency, signal);
     } catch (cause) {
       const message = 'given up before its turn came';
       throw new CloudError({ kind: 'Unavailable', cloud, operation, message, cause });
@@ -78,7 +82,7 @@ export function createCallGate(options: CallGateOptions): CallGate {
   return {
     async run(operation, call, options = {}) {
       failWhileResting(operation);
-      if (turns) await pass(turns, operation, options);
+      if (callQueue) await pass(callQueue, operation, options);
       const startedAt = clock.monotonic();
       try {
         const answer = await call();
@@ -95,7 +99,7 @@ export function createCallGate(options: CallGateOptions): CallGate {
         const restMs = Math.max(askedMs, backoffMs(refusals, { firstMs, maxMs, random }));
         closedUntil = Math.max(closedUntil, clock.monotonic() + restMs);
         // They fail at once, as a call that comes now would.
-        turns?.release();
+        callQueue?.release();
         const message = error.message.replace(`${cloud} ${error.operation}: `, '');
         throw new CloudError({ kind: 'Throttled', cloud, operation, message, retryAfterMs: restMs, cause: error });
       }

@@ -61,7 +61,7 @@ export function teardownCommand(world: ControllerWorld): CommandDefinition {
             ...{ api, clock, log, clouds },
             cluster: { uid: await readClusterUid(api), name: options.clusterName },
             loadBalancerClasses: options.loadBalancerClasses,
-            proveSight: await sightOf(world, api, clouds, log),
+            proveSight: await visibilityCheckOf(world, api, clouds, log),
             recordedRoute: (scope, { destination, providerID }) => {
               const cloud = clouds.find((each) => each.scope === scope)?.name ?? '';
               return records.has(scope, destination, providerID && instanceOf(cloud, providerID));
@@ -157,7 +157,7 @@ async function whileLeading<T>(
 }
 
 /** From one read of the Nodes. */
-async function sightOf(
+async function visibilityCheckOf(
   { clock, random }: ControllerWorld,
   api: KubeApi,
   clouds: readonly ConfiguredCloud[],

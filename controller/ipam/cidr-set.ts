@@ -14,7 +14,7 @@ export interface CidrSet {
    */
   allocate(): { readonly cidr: Cidr; readonly tries: number } | undefined;
   /** From now on the parts that these ranges touch are given only when no other is left. */
-  shun(cidrs: readonly Cidr[]): void;
+  avoid(cidrs: readonly Cidr[]): void;
   /** Takes every part that the range touches, free or not; each taker gives back for itself. Answers whether any lies in this set, and whether one was taken already. */
   occupy(cidr: Cidr): { readonly touches: boolean; readonly free: boolean };
   /** Gives back what `allocate` or `occupy` took. */
@@ -34,7 +34,7 @@ export function createCidrSet(range: Cidr, partPrefix: number): CidrSet {
   const more = new Map<number, number>();
   let used = 0;
   let next = 0;
-  let shunned: readonly Interval[] = [];
+  let avoided: readonly Interval[] = [];
 
   const isTaken = (at: number) => ((taken[at >>> 5]! >>> (at & 31)) & 1) === 1;
 
@@ -69,21 +69,21 @@ export function createCidrSet(range: Cidr, partPrefix: number): CidrSet {
     return cidrAt(family, range.first + BigInt(at) * step, partPrefix);
   }
 
-  /** @param passedOver parts that are not given, in order and apart */
-  function search(passedOver: readonly Interval[]): { readonly cidr: Cidr; readonly tries: number } | undefined {
+  /** @param avoidedParts parts that are not given, in order and apart */
+  function search(avoidedParts: readonly Interval[]): { readonly cidr: Cidr; readonly tries: number } | undefined {
     let tries = 0;
-    for (let seen = 0; seen < size; ) {
-      const at = (next + seen) % size;
-      const beyond = lastOf(passedOver, at);
+    for (let passed = 0; passed < size; ) {
+      const at = (next + passed) % size;
+      const beyond = lastOf(avoidedParts, at);
       if (beyond !== undefined) {
-        seen += beyond - at + 1;
+        passed += beyond - at + 1;
       } else if ((at & 31) === 0 && taken[at >>> 5] === 0xffffffff) {
         // A word at a time where 32 parts are taken.
         tries += 32;
-        seen += 32;
+        passed += 32;
       } else if (isTaken(at)) {
         tries += 1;
-        seen += 1;
+        passed += 1;
       } else {
         take(at);
         next = (at + 1) % size;
@@ -102,10 +102,10 @@ export function createCidrSet(range: Cidr, partPrefix: number): CidrSet {
     },
     allocate() {
       if (used === size) return undefined;
-      return search(shunned) ?? search([]);
+      return search(avoided) ?? search([]);
     },
-    shun(cidrs) {
-      shunned = merged(cidrs.map(parts).filter((each) => each !== undefined));
+    avoid(cidrs) {
+      avoided = merged(cidrs.map(parts).filter((each) => each !== undefined));
     },
     occupy(cidr) {
       const touched = parts(cidr);

@@ -37,9 +37,9 @@ export function createIpamTask(context: IpamContext, options: IpamTaskOptions): 
 
   function observe({ ranges, queue }: Term, event: InformerEvent<NodeView>): void {
     if (event.type === 'deleted') {
-      if (ranges.gone(event.old)) for (const name of ranges.waiting()) queue.enqueue(name);
+      if (ranges.removed(event.old)) for (const name of ranges.waiting()) queue.enqueue(name);
     } else if (event.type === 'added' || concernsRanges(event.old, event.object)) {
-      ranges.seen(event.object);
+      ranges.observe(event.object);
       queue.enqueue(event.key);
     }
   }
@@ -51,7 +51,7 @@ export function createIpamTask(context: IpamContext, options: IpamTaskOptions): 
   async function readHeld(ranges: NodeRanges, signal: AbortSignal): Promise<void> {
     for (let failures = 0; ; ) {
       try {
-        await eachLiveNode(api, signal, (node) => ranges.seen(node));
+        await eachLiveNode(api, signal, (node) => ranges.observe(node));
         return;
       } catch (error) {
         signal.throwIfAborted();
@@ -92,7 +92,8 @@ export function createIpamTask(context: IpamContext, options: IpamTaskOptions): 
     } finally {
       term = undefined;
       await queue.stop();
-      for (const gauge of [context.metrics.waiting, context.metrics.strange]) gauge.reset();
+      const { waiting, invalidCidr, strange } = context.metrics;
+      for (const gauge of [waiting, invalidCidr, strange]) gauge.reset();
     }
   }
 

@@ -38,10 +38,19 @@ export const ipamMetrics = defineMetrics({
     type: 'gauge',
     help: 'Nodes without a pod range because none is left.',
   },
+  invalidCidr: {
+    name: 'mooring_ipam_nodes_invalid_cidr',
+    type: 'gauge',
+    help:
+      'Nodes whose pod range is not as expected: outside (of --cluster-cidr), mask (not the configured one), ' +
+      'overlaps (that of another Node or of Services).',
+    labels: ['fault'],
+  },
+  /** The name of `invalidCidr` before it was renamed. */
   strange: {
     name: 'mooring_ipam_nodes_strange',
     type: 'gauge',
-    help: 'Nodes whose pod range is not as expected: outside (of --cluster-cidr), mask (not the configured one), overlaps (that of another Node or of Services).',
+    help: 'Deprecated alias of mooring_ipam_nodes_invalid_cidr.',
     labels: ['fault'],
   },
 });

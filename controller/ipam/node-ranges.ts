@@ -13,9 +13,9 @@ import type { IpamEventReason } from './reasons.ts';
 /** Which pod ranges Nodes have, and giving them to those without. */
 export interface NodeRanges {
   /** A Node as somebody showed it: its ranges are taken. */
-  seen(node: NodeView): void;
+  observe(node: NodeView): void;
   /** The Node is gone. Answers whether a range came free. */
-  gone(node: NodeView): boolean;
+  removed(node: NodeView): boolean;
   /** Gives one Node its ranges, if it has none. Throws a KubeError, to be tried again. Safe to repeat at any moment. */
   reconcile(name: string): Promise<{ readonly requeueAfterMs: number } | undefined>;
   /** Nodes for which none was left. */
@@ -30,52 +30,55 @@ const maxTries = 5;
 
 export function createNodeRanges(context: IpamContext, allocator: RangeAllocator): NodeRanges {
   const { api, log, nodes, events, metrics, configured } = context;
-  const without = new Set<string>();
+  const waitingNodes = new Set<string>();
   /** By uid: whose failure was told. */
-  const told = new Set<string>();
-  const strange = { outside: new Set<string>(), overlaps: new Set<string>(), mask: new Set<string>() };
-  let unseenBefore: ReadonlySet<string> = new Set();
+  const reported = new Set<string>();
+  const invalid = { outside: new Set<string>(), overlaps: new Set<string>(), mask: new Set<string>() };
+  let missingBefore: ReadonlySet<string> = new Set();
 
-  function seen(node: NodeView): void {
+  function observe(node: NodeView): void {
     if (node.podCIDRs.length === 0) return;
     const { outside, overlaps, mask } = allocator.mark(node, node.podCIDRs);
-    tell(node, 'outside', 'CIDRNotInClusterCIDR', outside, 'is not inside a range of --cluster-cidr');
-    tell(node, 'mask', 'CIDRMaskDiffers', mask, 'has another mask than the configured one');
-    tell(node, 'overlaps', 'CIDROverlaps', overlaps, 'overlaps the range of another Node or of Services');
+    report(node, 'outside', 'CIDRNotInClusterCIDR', outside, 'is not inside a range of --cluster-cidr');
+    report(node, 'mask', 'CIDRMaskDiffers', mask, 'has another mask than the configured one');
+    report(node, 'overlaps', 'CIDROverlaps', overlaps, 'overlaps the range of another Node or of Services');
   }
 
   /** Once, and never a reason to stop: what the Node says of itself takes nothing from the others. */
-  function tell(
+  function report(
     node: NodeView,
-    fault: keyof typeof strange,
+    fault: keyof typeof invalid,
     reason: IpamEventReason,
     cidrs: readonly string[],
     what: string,
   ): void {
-    const known = strange[fault].has(node.uid);
+    const known = invalid[fault].has(node.uid);
     if (cidrs.length === 0) {
       if (!known) return;
-      strange[fault].delete(node.uid);
+      invalid[fault].delete(node.uid);
     } else {
       if (known) return;
-      strange[fault].add(node.uid);
+      invalid[fault].add(node.uid);
       const message = `pod range ${cidrs.join(', ')} of Node ${node.name} ${what}`;
-      log.warn('strange pod range', { node: node.name, reason, cidrs });
+      log.warn('invalid pod range', { node: node.name, reason, cidrs });
       events.emit(eventTarget(node), { type: 'Warning', reason, message });
     }
-    metrics.strange.set({ fault }, strange[fault].size);
+    measure(fault);
+  }
+
+  function measure(fault: keyof typeof invalid): void {
+    for (const gauge of [metrics.invalidCidr, metrics.strange]) gauge.set({ fault }, invalid[fault].size);
   }
 
   function forget({ name, uid }: Owner): boolean {
-    for (const fault of ['outside', 'overlaps', 'mask'] as const)
-      if (strange[fault].delete(uid)) metrics.strange.set({ fault }, strange[fault].size);
+    for (const fault of ['outside', 'overlaps', 'mask'] as const) if (invalid[fault].delete(uid)) measure(fault);
     satisfied(name);
-    told.delete(uid);
+    reported.delete(uid);
     return allocator.release({ name, uid });
   }
 
   function satisfied(name: string): void {
-    if (without.delete(name)) metrics.waiting.set(without.size);
+    if (waitingNodes.delete(name)) metrics.waiting.set(waitingNodes.size);
   }
 
   /** Foreign Nodes get their ranges from whoever owns them. Those that may turn out to be foreign are waited for. */
@@ -106,7 +109,7 @@ export function createNodeRanges(context: IpamContext, allocator: RangeAllocator
       if (!mayHaveHappened(error)) allocator.release(node);
       throw error;
     }
-    told.delete(node.uid);
+    reported.delete(node.uid);
     return undefined;
   }
 
@@ -141,7 +144,7 @@ export function createNodeRanges(context: IpamContext, allocator: RangeAllocator
         }
         if (live.podCIDRs.length > 0) {
           // Marking gives back what it did not get.
-          seen(live);
+          observe(live);
           return;
         }
         if (live.deleting || isPaused(live)) {
@@ -154,9 +157,9 @@ export function createNodeRanges(context: IpamContext, allocator: RangeAllocator
   }
 
   function full(node: NodeView, range: string): { readonly requeueAfterMs: number } {
-    if (!without.has(node.name)) {
-      without.add(node.name);
-      metrics.waiting.set(without.size);
+    if (!waitingNodes.has(node.name)) {
+      waitingNodes.add(node.name);
+      metrics.waiting.set(waitingNodes.size);
       log.warn('no pod range is left', { node: node.name, range });
       const message = `Node ${node.name} gets no pod range: none is left in ${range}`;
       events.emit(eventTarget(node), {
@@ -169,8 +172,8 @@ export function createNodeRanges(context: IpamContext, allocator: RangeAllocator
   }
 
   function failed(node: NodeView, error: unknown): void {
-    if (told.has(node.uid)) return;
-    told.add(node.uid);
+    if (reported.has(node.uid)) return;
+    reported.add(node.uid);
     const why = error instanceof Error ? error.message : String(error);
     const message = `Node ${node.name} was not given its pod range: ${why}`;
     events.emit(eventTarget(node), {
@@ -183,7 +186,7 @@ export function createNodeRanges(context: IpamContext, allocator: RangeAllocator
   async function audit(): Promise<boolean> {
     const unseen = [...allocator.owners()].filter(({ name, uid }) => nodes.get(name)?.uid !== uid);
     let freed = false;
-    for (const owner of unseen.filter(({ uid }) => unseenBefore.has(uid))) {
+    for (const owner of unseen.filter(({ uid }) => missingBefore.has(uid))) {
       try {
         if ((await readNode(api, owner.name)).uid !== owner.uid) freed = forget(owner) || freed;
       } catch (error) {
@@ -191,11 +194,11 @@ export function createNodeRanges(context: IpamContext, allocator: RangeAllocator
         else log.debug('Node not read', { node: owner.name, ...errorFields(error) });
       }
     }
-    unseenBefore = new Set(unseen.map(({ uid }) => uid));
+    missingBefore = new Set(unseen.map(({ uid }) => uid));
     return freed;
   }
 
-  return { seen, gone: forget, reconcile, waiting: () => [...without], audit };
+  return { observe, removed: forget, reconcile, waiting: () => [...waitingNodes], audit };
 }
 
 /** No answer, or one that does not say whether it was done. */

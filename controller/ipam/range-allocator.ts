@@ -39,7 +39,7 @@ interface Holding {
    * Those of `cidrs` that would not be given here. They are not counted, so that no Node can use the ranges up; while
    * there is room, no other Node is given a part of them.
    */
-  readonly shunned: readonly Cidr[];
+  readonly avoided: readonly Cidr[];
   readonly marked: Marked;
 }
 
@@ -51,7 +51,7 @@ export function createRangeAllocator(options: IpamOptions, metrics: MetricsOf<ty
     serviceCidrs: options.serviceCidrs,
     masks: Object.fromEntries(options.ranges.map(({ range, maskSize }) => [range.family, maskSize])),
   };
-  let shunnedChanged = false;
+  let avoidedChanged = false;
   for (const set of sets) {
     for (const reserved of options.serviceCidrs) set.occupy(reserved);
     metrics.maxCidrs.set({ clusterCIDR: set.range.text }, set.size);
@@ -74,7 +74,7 @@ export function createRangeAllocator(options: IpamOptions, metrics: MetricsOf<ty
     if (known) release(owner);
     const marked = { outside: [] as string[], overlaps: [] as string[], mask: [] as string[] };
     const cidrs: Cidr[] = [];
-    const shunned: Cidr[] = [];
+    const avoided: Cidr[] = [];
     for (const text of podCIDRs) {
       const cidr = parseCidr(text);
       if (cidr === undefined) {
@@ -84,7 +84,7 @@ export function createRangeAllocator(options: IpamOptions, metrics: MetricsOf<ty
       cidrs.push(cidr);
       const fault = boundsFault(cidr, bounds);
       if (fault) {
-        shunned.push(cidr);
+        avoided.push(cidr);
         marked[fault.kind === 'service' ? 'overlaps' : fault.kind].push(text);
         continue;
       }
@@ -94,26 +94,26 @@ export function createRangeAllocator(options: IpamOptions, metrics: MetricsOf<ty
         if (touches) measure(set);
       }
     }
-    hold({ owner, cidrs, shunned, marked });
+    hold({ owner, cidrs, avoided, marked });
     return marked;
   }
 
   function hold(holding: Holding): void {
     held.set(holding.owner.uid, holding);
-    shunnedChanged ||= holding.shunned.length > 0;
+    avoidedChanged ||= holding.avoided.length > 0;
   }
 
-  function shunAgain(): void {
-    if (!shunnedChanged) return;
-    shunnedChanged = false;
-    const all = [...held.values()].flatMap(({ shunned }) => shunned);
-    for (const set of sets) set.shun(all);
+  function refreshAvoided(): void {
+    if (!avoidedChanged) return;
+    avoidedChanged = false;
+    const all = [...held.values()].flatMap(({ avoided }) => avoided);
+    for (const set of sets) set.avoid(all);
   }
 
   function allocate(owner: Owner): { readonly cidrs: readonly Cidr[] } | { readonly full: string } {
     const known = held.get(owner.uid);
     if (known) return { cidrs: known.cidrs };
-    shunAgain();
+    refreshAvoided();
     const taken: { readonly set: CidrSet; readonly cidr: Cidr }[] = [];
     for (const set of sets) {
       const given = set.allocate();
@@ -129,7 +129,7 @@ export function createRangeAllocator(options: IpamOptions, metrics: MetricsOf<ty
       taken.push({ set, cidr: given.cidr });
     }
     const cidrs = taken.map(({ cidr }) => cidr);
-    hold({ owner, cidrs, shunned: [], marked: { outside: [], overlaps: [], mask: [] } });
+    hold({ owner, cidrs, avoided: [], marked: { outside: [], overlaps: [], mask: [] } });
     return { cidrs };
   }
 
@@ -137,9 +137,9 @@ export function createRangeAllocator(options: IpamOptions, metrics: MetricsOf<ty
     const holding = held.get(owner.uid);
     if (!holding) return false;
     held.delete(owner.uid);
-    shunnedChanged ||= holding.shunned.length > 0;
+    avoidedChanged ||= holding.avoided.length > 0;
     for (const cidr of holding.cidrs)
-      for (const set of holding.shunned.includes(cidr) ? [] : sets)
+      for (const set of holding.avoided.includes(cidr) ? [] : sets)
         if (set.range.family === cidr.family) giveBack(set, cidr);
     return true;
   }

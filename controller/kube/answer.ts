@@ -30,11 +30,11 @@ export function errorOfAnswer(
   const text = answer.body.toString('utf8');
   const status = parsedStatus(text);
   const asked = retryAfterMs(answer.headers['retry-after'], nowMs) ?? secondsToMs(status?.retryAfterSeconds);
-  const said = status?.message ?? shorten(text);
+  const message = status?.message ?? shorten(text);
   return new KubeError({
     status: answer.status,
     reason: status?.reason ?? reasons[answer.status] ?? 'Unknown',
-    message: `${what}: ${answer.status}${said === '' ? '' : ` ${said}`}${hintOf(answer.status, said)}`,
+    message: `${what}: ${answer.status}${message === '' ? '' : ` ${message}`}${hintOf(answer.status, message)}`,
     ...(asked === undefined ? {} : { retryAfterMs: asked }),
   });
 }
@@ -53,9 +53,9 @@ export function errorOfStatus(what: string, object: unknown): KubeError {
 }
 
 /** Of a right that the manifests give the controller: a Role or binding is missing, or older than the program. */
-function hintOf(status: number, said: string): string {
+function hintOf(status: number, message: string): string {
   const ours = `"system:serviceaccount:${names.namespace}:${names.controller}" cannot `;
-  if (status !== 403 || !said.includes(ours)) return '';
+  if (status !== 403 || !message.includes(ours)) return '';
   return '; apply the manifests of this version, which give this right ("mooring-controller check" lists what is missing)';
 }
 

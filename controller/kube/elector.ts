@@ -1,7 +1,7 @@
 import { type Clock, sleep } from '../../common/process/clock.ts';
 import { errorFields, type Log } from '../../common/process/log.ts';
 import type { Random } from '../../common/process/random.ts';
-import { annotations as known } from '../../common/well-known.ts';
+import { annotations as annotationKeys } from '../../common/well-known.ts';
 import { isConflict, isNotFound, type KubeApi, KubeError } from './api.ts';
 import { elapsedMs, type Instants, instantsOf } from './instants.ts';
 import type { Leadership } from './leadership.ts';
@@ -178,7 +178,7 @@ export function createElector(options: ElectorOptions): Elector {
   /** Writes our record with `changes` to the annotations; on success this replica leads. Throws a KubeError, after a conflict or a lost answer in any case. */
   async function write(changes: Readonly<Record<string, string | null>>): Promise<void> {
     const led = term;
-    const all = led === undefined ? { [known.reportUrl]: null, ...options.annotations, ...changes } : changes;
+    const all = led === undefined ? { [annotationKeys.reportUrl]: null, ...options.annotations, ...changes } : changes;
     const sentAt = instantsOf(clock);
     observe(await store.write(observed, ownRecord(), withChanges(annotations, all), led?.abort.signal));
     renewed(led, sentAt);
@@ -245,7 +245,7 @@ export function createElector(options: ElectorOptions): Elector {
     },
     leaderReportUrl() {
       if (observed === undefined || observed.holder === '' || observedTimeLeftMs() <= 0) return undefined;
-      return observed.annotations[known.reportUrl];
+      return observed.annotations[annotationKeys.reportUrl];
     },
     annotations: () => annotations,
     annotate: (changes) =>
@@ -290,7 +290,7 @@ export function createElector(options: ElectorOptions): Elector {
   async function free(held: Lease): Promise<void> {
     const now = microTime(clock.now());
     const record = { holder: '', durationMs: 1_000, transitions: held.transitions, acquireTime: now, renewTime: now };
-    observed = await store.write(held, record, withChanges(held.annotations, { [known.reportUrl]: null }));
+    observed = await store.write(held, record, withChanges(held.annotations, { [annotationKeys.reportUrl]: null }));
   }
 }
 

@@ -30,7 +30,7 @@ export function createEventCorrelator(): (
   event: KubeEvent,
   nowMs: number,
 ) => EventRecord | undefined {
-  const known = new LRUCache<string, EventRecord>({ max: records });
+  const recordsByKey = new LRUCache<string, EventRecord>({ max: records });
   const similar = new LRUCache<string, { messages: Set<string>; lastMs: number }>({ max: records });
   const buckets = new LRUCache<string, { tokens: number; atMs: number }>({ max: records });
 
@@ -65,7 +65,7 @@ export function createEventCorrelator(): (
     const combined = isOneOfMany(group, event.message, nowMs);
     const key = combined ? group : `${group}/${event.message}`;
     const message = combined ? `(combined from similar events): ${event.message}` : event.message;
-    let record = known.get(key);
+    let record = recordsByKey.get(key);
     if (record) {
       record.count += 1;
       record.lastMs = nowMs;
@@ -73,7 +73,7 @@ export function createEventCorrelator(): (
     } else {
       const { type, reason } = event;
       record = { target, type, reason, message, count: 1, firstMs: nowMs, lastMs: nowMs, name: undefined };
-      known.set(key, record);
+      recordsByKey.set(key, record);
     }
     return mayPass(`${about}/${event.type}`, nowMs) ? record : undefined;
   };

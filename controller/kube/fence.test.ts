@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type KubeApi, type KubeCall, KubeError, type KubeVerb } from './api.ts';
-import { fencedApi, mutationGate } from './fence.ts';
+import { fencedApi, withholdingApi } from './fence.ts';
 
 function recordingApi(): { readonly api: KubeApi; readonly sent: KubeCall[] } {
   const sent: KubeCall[] = [];
@@ -62,7 +62,7 @@ describe('a gate for mutations', () => {
   it('lets reads pass and refuses writes with the reason given', async () => {
     const { api, sent } = recordingApi();
     let paused = true;
-    const gated = mutationGate(api, {
+    const gated = withholdingApi(api, {
       allowed: (call) => (paused && call.path.endsWith('/a') ? 'paused by a person' : true),
     });
     await gated.call({ verb: 'get', path: '/api/v1/nodes/a' });

@@ -27,7 +27,7 @@ export function fencedApi(api: KubeApi, fence: Fence): KubeApi {
 }
 
 /** `api` whose mutating calls are sent only while `allowed` says true; otherwise they throw a KubeError with reason `Withheld` that names the reason given. */
-export function mutationGate(api: KubeApi, gate: { allowed(call: KubeCall): true | string }): KubeApi {
+export function withholdingApi(api: KubeApi, gate: { allowed(call: KubeCall): true | string }): KubeApi {
   return guarded(api, (call) => {
     const answer = gate.allowed(call);
     return answer === true ? undefined : { reason: 'Withheld', why: answer };

@@ -3,12 +3,12 @@
  * which costs memory and nothing else.
  */
 export function createInterner(capacity = 20_000): (text: string) => string {
-  const known = new Map<string, string>();
+  const pool = new Map<string, string>();
   return (text) => {
-    const before = known.get(text);
+    const before = pool.get(text);
     if (before !== undefined) return before;
-    if (known.size >= capacity) known.clear();
-    known.set(text, text);
+    if (pool.size >= capacity) pool.clear();
+    pool.set(text, text);
     return text;
   };
 }

@@ -83,9 +83,9 @@ export function createObjectCache<T>(options: {
       for (const [key, entry] of [...entries]) tell(handler, { type: 'added', key, object: entry.object });
     },
     put({ key, uid, resourceVersion, raw }) {
-      const known = entries.get(key);
-      if (known?.uid === uid && known.resourceVersion === resourceVersion) {
-        known.generation = generation;
+      const previous = entries.get(key);
+      if (previous?.uid === uid && previous.resourceVersion === resourceVersion) {
+        previous.generation = generation;
         return;
       }
       let object: T;
@@ -94,18 +94,18 @@ export function createObjectCache<T>(options: {
       } catch (error) {
         onFault?.('trim');
         log.error('an object cannot be read; it stays as it was known', { key, ...errorFields(error) });
-        if (known) known.generation = generation;
+        if (previous) previous.generation = generation;
         return;
       }
-      const same = known?.uid === uid;
-      if (known && !same) drop(key, known);
+      const same = previous?.uid === uid;
+      if (previous && !same) drop(key, previous);
       entries.set(key, { object, uid, resourceVersion, generation });
-      if (known && same) emit({ type: 'updated', key, old: known.object, object });
+      if (previous && same) emit({ type: 'updated', key, old: previous.object, object });
       else emit({ type: 'added', key, object });
     },
     remove({ key, uid }) {
-      const known = entries.get(key);
-      if (known?.uid === uid) drop(key, known);
+      const previous = entries.get(key);
+      if (previous?.uid === uid) drop(key, previous);
     },
     beginList() {
       generation += 1;

@@ -1,7 +1,7 @@
 import { backoffMs } from '../../common/process/backoff.ts';
 import { sleep } from '../../common/process/clock.ts';
 import { errorFields } from '../../common/process/log.ts';
-import { annotations as known } from '../../common/well-known.ts';
+import { annotations as annotationKeys } from '../../common/well-known.ts';
 import { isConflict } from './api.ts';
 import { type Elector, type ElectorOptions, notLeading } from './elector.ts';
 import { type Lease, withChanges } from './lease.ts';
@@ -86,7 +86,7 @@ export function createSoleLeader(
     get leading() {
       return state === 'leading';
     },
-    leaderReportUrl: () => (state === 'leading' ? observed?.annotations[known.reportUrl] : undefined),
+    leaderReportUrl: () => (state === 'leading' ? observed?.annotations[annotationKeys.reportUrl] : undefined),
     annotations: () => observed?.annotations ?? {},
     annotate: (changes) =>
       exclusive(async () => {

@@ -1,7 +1,7 @@
 import type { Log } from '../../common/process/log.ts';
 import type { KubeApi, KubeCall } from './api.ts';
 import { dryRunApi } from './dry-run-api.ts';
-import { fencedApi, isMutating, mutationGate } from './fence.ts';
+import { fencedApi, isMutating, withholdingApi } from './fence.ts';
 import type { Leadership } from './leadership.ts';
 
 /** A write may take a third of the lease, so that a renewal that comes late does not stop all writing. */
@@ -39,11 +39,11 @@ export function leaderApi(api: KubeApi, leadership: Leadership, timeoutMs: numbe
 /** What the loops write through: only while leading, not while everything is paused, and not at all in a dry run. */
 export function loopApi(leading: KubeApi, paused: () => boolean, dryRun: boolean, log: Log): KubeApi {
   if (dryRun) return dryRunApi(leading, log);
-  return mutationGate(leading, { allowed: () => (paused() ? 'everything is paused' : true) });
+  return withholdingApi(leading, { allowed: () => (paused() ? 'everything is paused' : true) });
 }
 
 /** The same leadership for a dry run: what would be noted on the Lease is not. */
-export function unwritten(leadership: Leadership): Leadership {
+export function readOnlyLeadership(leadership: Leadership): Leadership {
   return {
     get leading() {
       return leadership.leading;

@@ -6,7 +6,7 @@ import { type Budget, type BudgetKind, parseLedger, printLedger, room, spend } f
 /** Spends the budget of destructive effects; what is spent stands in the Lease before the effect happens. */
 export interface BudgetKeeper {
   /** Spends up to `wanted` of this kind, of which there are `ownedNodes` (Nodes, members, routes, ...); resolves with how many were granted. Throws a KubeError when the ledger could not be written: then nothing was granted. */
-  take(kind: BudgetKind, wanted: number, ownedNodes: number): Promise<number>;
+  take(kind: BudgetKind, requested: number, ownedNodes: number): Promise<number>;
 }
 
 /**
@@ -23,11 +23,11 @@ export function createBudgetKeeper(
 ): BudgetKeeper {
   let queue: Promise<unknown> = Promise.resolve();
 
-  async function spendUpTo(kind: BudgetKind, wanted: number, ownedNodes: number): Promise<number> {
+  async function spendUpTo(kind: BudgetKind, requested: number, ownedNodes: number): Promise<number> {
     const now = clock.now();
     const ledger = parseLedger(leadership.annotations()[annotations.deletionLedger]);
     const limit = own[kind] ?? budget;
-    const granted = Math.min(wanted, room(limit, kind, ownedNodes, ledger, now));
+    const granted = Math.min(requested, room(limit, kind, ownedNodes, ledger, now));
     if (granted === 0) return 0;
     const next = spend(limit, kind, granted, ledger, now);
     await leadership.annotate({ [annotations.deletionLedger]: printLedger(next) });
@@ -36,8 +36,8 @@ export function createBudgetKeeper(
 
   return {
     // One after the other: the ledger is read, then written, and two scopes must not spend the same room.
-    take(kind, wanted, ownedNodes) {
-      const granted = queue.then(() => spendUpTo(kind, wanted, ownedNodes));
+    take(kind, requested, ownedNodes) {
+      const granted = queue.then(() => spendUpTo(kind, requested, ownedNodes));
       queue = granted.catch(() => {});
       return granted;
     },

@@ -4,7 +4,7 @@ import type { ConfiguredCloud } from './configured-cloud.ts';
 import { type NodeView, readiness } from './node-view.ts';
 import { isScopeIn, parseRecord } from './scope-record.ts';
 
-const enough = 3;
+const maxCanaries = 3;
 
 /** What the last look at a Node under suspicion came to; undefined where there was none. */
 export type LastAnswers = (nodeName: string) => { readonly answer: Lookup['state'] | undefined } | undefined;
@@ -28,19 +28,19 @@ export function pickCanaries(
 ): InstanceRef[] {
   const ranks: NodeView[][] = [[], [], [], [], []];
   for (const node of nodes) {
-    const rank = rankOf(node, suspected);
+    const rank = suspicionRank(node, suspected);
     const held = ranks[rank]!;
-    if (held.length === enough || node.deleting || !isRecordedIn(node, scope, configured)) continue;
+    if (held.length === maxCanaries || node.deleting || !isRecordedIn(node, scope, configured)) continue;
     held.push(node);
-    if (rank === 0 && held.length === enough) break;
+    if (rank === 0 && held.length === maxCanaries) break;
   }
   return ranks
     .flat()
-    .slice(0, enough)
+    .slice(0, maxCanaries)
     .map(({ providerID }) => ({ by: 'providerID', providerID }));
 }
 
-function rankOf(node: NodeView, suspected: LastAnswers): number {
+function suspicionRank(node: NodeView, suspected: LastAnswers): number {
   const suspect = suspected(node.name);
   if (readiness(node) === 'True') return suspect === undefined ? 0 : 1;
   if (readiness(node) === 'False') return 2;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { bitsOf, type Cidr, cidrAt, contains, overlap, parseCidr, reaches, rememberingParser } from './cidr.ts';
+import { bitsOf, type Cidr, cidrAt, contains, memoizedCidrParser, overlap, parseCidr, reaches } from './cidr.ts';
 import { parseClusterCidrs } from './cluster-cidrs.ts';
 
 function must(text: string): Cidr {
@@ -77,7 +77,7 @@ describe('a CIDR', () => {
   });
 
   it('is remembered, and so is what is none', () => {
-    const parse = rememberingParser(2);
+    const parse = memoizedCidrParser(2);
     assert.equal(parse('10.0.0.1/24'), parse('10.0.0.1/24'));
     assert.equal(parse('x'), undefined);
     assert.equal(parse('10.0.1.0/24')?.text, '10.0.1.0/24');

@@ -65,13 +65,13 @@ export function reaches(clusterCidrs: readonly Cidr[], { family, first, last }: 
 }
 
 /** `parseCidr` that remembers: the same few thousand ranges are asked for again and again. */
-export function rememberingParser(capacity = 100_000): (text: string) => Cidr | undefined {
-  const known = new Map<string, Cidr | undefined>();
+export function memoizedCidrParser(capacity = 100_000): (text: string) => Cidr | undefined {
+  const cache = new Map<string, Cidr | undefined>();
   return (text) => {
-    if (known.has(text)) return known.get(text);
-    if (known.size >= capacity) known.clear();
+    if (cache.has(text)) return cache.get(text);
+    if (cache.size >= capacity) cache.clear();
     const cidr = parseCidr(text);
-    known.set(text, cidr);
+    cache.set(text, cidr);
     return cidr;
   };
 }

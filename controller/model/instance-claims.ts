@@ -4,7 +4,7 @@ import { comparableId } from '../../common/provider-id/comparable-id.ts';
  * Which Node holds which instance, including Nodes whose providerID has not come back through the cache yet. One instance, one live Node: without this two
  * Nodes that claim one instance in the same moment would both be written.
  */
-export interface Claims {
+export interface InstanceClaims {
   /** Takes the instance for the node; answers the name of the Node that holds it already, if that is another one for which `alive` says yes. */
   take(instanceKey: string, nodeName: string, alive: (nodeName: string) => boolean): string | undefined;
   /** Notes an initialised Node that shows the instance in its providerID. The first one keeps it. */
@@ -18,7 +18,7 @@ export function instanceKey(instance: { readonly cloud: string; readonly id: str
   return `${instance.cloud} ${comparableId(instance)}`;
 }
 
-export function createClaims(): Claims {
+export function createInstanceClaims(): InstanceClaims {
   const holderOf = new Map<string, string>();
   const heldBy = new Map<string, string>();
 

@@ -202,7 +202,7 @@ export function attachTo(service: ServiceView): string | undefined {
 }
 
 /** Things of the cloud that a Service names and that a search for what is ours does not find; undefined when it names none. */
-export function wishOf(service: ServiceView): string | undefined {
+export function externalReferencesOf(service: ServiceView): string | undefined {
   const wish = `${attachTo(service) ?? ''} ${service.loadBalancerIP}`;
   return wish === ' ' ? undefined : wish;
 }

@@ -84,16 +84,16 @@ export function createAddressHolders(): AddressHolders {
       hold({ nodeName: event.key, createdAtMs: node.createdAtMs, since, atFirstSight }, shown);
     },
     take({ name, createdAtMs }, addresses, alive) {
-      const wanted = ips(addresses);
+      const requested = ips(addresses);
       const asking = { nodeName: name, createdAtMs, since: undefined, atFirstSight: false };
-      for (const address of wanted) {
+      for (const address of requested) {
         const holders = holdersOf.get(address);
         const own = holders?.get(name) ?? asking;
         for (const [holder, holding] of holders ?? []) {
           if (holder !== name && precedes(holding, own) && alive(holder)) return { address, holder };
         }
       }
-      hold({ ...asking, since: ++count }, wanted);
+      hold({ ...asking, since: ++count }, requested);
       return undefined;
     },
   };

@@ -1,6 +1,6 @@
 import type { Report } from '../../common/report.ts';
 import type { AddressView } from '../model/node-view.ts';
-import { canonicalAddress, omitted } from './addresses.ts';
+import { canonicalAddress, droppedAddresses } from './addresses.ts';
 
 /** How far apart two reads of the cloud must be to count as two. */
 export const secondReadMs = 10_000;
@@ -9,52 +9,52 @@ export const secondReadMs = 10_000;
  * Remembers which addresses of initialised Nodes the cloud left out. One answer may be stale or cut, so an address goes only when a second read, or the Node's own report,
  * leaves it out too.
  */
-export interface Omissions {
+export interface AddressRemovals {
   /**
    * The list to write: `wanted`, and behind it those of `current` that are not yet proved to be gone. `pending` says that another read is needed.
    *
    * @param readAtMs when the answer behind `wanted` was read, monotonic
    */
-  settle(
+  confirm(
     nodeName: string,
     current: readonly AddressView[],
-    wanted: readonly AddressView[],
+    desired: readonly AddressView[],
     readAtMs: number,
     report: Report | undefined,
   ): { readonly addresses: readonly AddressView[]; readonly pending: boolean };
   forget(nodeName: string): void;
 }
 
-export function createOmissions(): Omissions {
-  const since = new Map<string, Map<string, number>>();
+export function createAddressRemovals(): AddressRemovals {
+  const firstMissingMs = new Map<string, Map<string, number>>();
 
   return {
-    forget: (nodeName) => since.delete(nodeName),
-    settle(nodeName, current, wanted, readAtMs, report) {
-      const left = omitted(current, wanted);
+    forget: (nodeName) => firstMissingMs.delete(nodeName),
+    confirm(nodeName, current, desired, readAtMs, report) {
+      const left = droppedAddresses(current, desired);
       if (left.length === 0) {
-        since.delete(nodeName);
-        return { addresses: wanted, pending: false };
+        firstMissingMs.delete(nodeName);
+        return { addresses: desired, pending: false };
       }
-      const before = since.get(nodeName);
+      const before = firstMissingMs.get(nodeName);
       const now = new Map<string, number>();
       const kept: AddressView[] = [];
       for (const each of left) {
         const key = `${each.type} ${canonicalAddress(each.address)}`;
         const firstAt = before?.get(key) ?? readAtMs;
-        if (readAtMs - firstAt >= secondReadMs || reportOmits(report, each)) continue;
+        if (readAtMs - firstAt >= secondReadMs || reportLacks(report, each)) continue;
         now.set(key, firstAt);
         kept.push(each);
       }
-      if (now.size > 0) since.set(nodeName, now);
-      else since.delete(nodeName);
-      return { addresses: [...wanted, ...kept], pending: kept.length > 0 };
+      if (now.size > 0) firstMissingMs.set(nodeName, now);
+      else firstMissingMs.delete(nodeName);
+      return { addresses: [...desired, ...kept], pending: kept.length > 0 };
     },
   };
 }
 
 /** A report that was read from a working metadata service, lists addresses of this kind, and not this one. */
-function reportOmits(report: Report | undefined, { type, address }: AddressView): boolean {
+function reportLacks(report: Report | undefined, { type, address }: AddressView): boolean {
   const reported = report?.metadata.ok ? report.instance?.addresses : undefined;
   if (reported === undefined || !reported.some((each) => each.type === type)) return false;
   return !reported.some((each) => each.type === type && canonicalAddress(each.address) === canonicalAddress(address));

@@ -5,7 +5,7 @@ import type { AddressView } from '../model/node-view.ts';
 import {
   canonicalAddress,
   dedupe,
-  omitted,
+  droppedAddresses,
   parseProvidedNodeIP,
   preferProvided,
   sameAddresses,
@@ -260,7 +260,7 @@ describe('a list of addresses', () => {
 
   it('tells what the other leaves out', () => {
     assert.deepEqual(
-      omitted(list('int=fd00::1 int=10.0.0.1 ext=1.1.1.1'), list('int=FD00::1')),
+      droppedAddresses(list('int=fd00::1 int=10.0.0.1 ext=1.1.1.1'), list('int=FD00::1')),
       list('int=10.0.0.1 ext=1.1.1.1'),
     );
   });

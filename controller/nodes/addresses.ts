@@ -96,7 +96,7 @@ export function sameAddresses(a: readonly AddressView[], b: readonly AddressView
 }
 
 /** Those of `current` that `wanted` leaves out. */
-export function omitted(current: readonly AddressView[], wanted: readonly AddressView[]): AddressView[] {
-  const kept = new Set(wanted.map(key));
+export function droppedAddresses(current: readonly AddressView[], desired: readonly AddressView[]): AddressView[] {
+  const kept = new Set(desired.map(key));
   return current.filter((each) => !kept.has(key(each)));
 }

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { judgeMissing, type MissingCase } from './deletion-decision.ts';
+import { decideDeletion, type MissingInstance } from './deletion-decision.ts';
 import { silenceOf } from './silence.ts';
 
 const second = 1000;
 const minute = 60 * second;
 
-const provenGone: MissingCase = {
+const provenGone: MissingInstance = {
   state: 'gone',
   askedMs: 10 * minute,
   firstMs: 9 * minute,
@@ -25,9 +25,14 @@ const provenGone: MissingCase = {
   expected: undefined,
   released: false,
 };
-const provenAbsent: MissingCase = { ...provenGone, state: 'absent', canary: 'found', firstWithCanaryMs: 9 * minute };
+const provenAbsent: MissingInstance = {
+  ...provenGone,
+  state: 'absent',
+  canary: 'found',
+  firstWithCanaryMs: 9 * minute,
+};
 
-const table: readonly [string, MissingCase, string][] = [
+const table: readonly [string, MissingInstance, string][] = [
   ['gone', provenGone, 'delete, free'],
   ['gone on the first answer, quiet already', { ...provenGone, firstMs: provenGone.askedMs }, 'delete, free'],
   ['gone while Ready lags behind', { ...provenGone, ready: true }, 'delete, free'],
@@ -102,12 +107,12 @@ const table: readonly [string, MissingCase, string][] = [
   ['absent, but never found here', { ...provenAbsent, recorded: false }, 'NeverFound'],
 ];
 
-function show(at: MissingCase): string {
-  const verdict = judgeMissing(at);
+function show(at: MissingInstance): string {
+  const verdict = decideDeletion(at);
   return verdict.act === 'wait' ? verdict.reason : `delete, ${verdict.budget ?? 'free'}`;
 }
 
-const anyCase: fc.Arbitrary<MissingCase> = fc
+const anyCase: fc.Arbitrary<MissingInstance> = fc
   .record({
     state: fc.constantFrom('gone' as const, 'absent' as const),
     firstAgoMs: fc.integer({ min: 0, max: 12 * minute }),
@@ -133,7 +138,7 @@ const anyCase: fc.Arbitrary<MissingCase> = fc
   }));
 
 /** Promise 1, clause by clause, as it is written; the budget and the live reads are others' part. */
-function promiseAllows(at: MissingCase): boolean {
+function promiseAllows(at: MissingInstance): boolean {
   const foundInThisScope = at.recorded;
   const twiceWithCanary =
     at.canary === 'found' && at.firstWithCanaryMs !== undefined && at.askedMs - at.firstWithCanaryMs >= 15_000;
@@ -153,7 +158,7 @@ describe('whether a Node may be deleted', () => {
   it('never unless every clause of the promise holds', () => {
     fc.assert(
       fc.property(anyCase, (at) => {
-        if (judgeMissing(at).act === 'delete') assert.ok(promiseAllows(at));
+        if (decideDeletion(at).act === 'delete') assert.ok(promiseAllows(at));
       }),
       { numRuns: 5000, seed: 1 },
     );
@@ -163,7 +168,7 @@ describe('whether a Node may be deleted', () => {
     fc.assert(
       fc.property(anyCase, (at) => {
         if (promiseAllows(at) && at.leaseUnchangedMs >= at.silence.leaseMs)
-          assert.equal(judgeMissing(at).act, 'delete');
+          assert.equal(decideDeletion(at).act, 'delete');
       }),
       { numRuns: 5000, seed: 2 },
     );
@@ -172,7 +177,7 @@ describe('whether a Node may be deleted', () => {
   it('spends a budget exactly for an absence that nobody chose: the larger one where the cloud announced it', () => {
     fc.assert(
       fc.property(anyCase, (at) => {
-        const verdict = judgeMissing(at);
+        const verdict = decideDeletion(at);
         if (verdict.act !== 'delete') return;
         const free = at.state === 'gone' || at.released || at.expected === 'marked';
         assert.equal(verdict.budget, free ? undefined : at.expected === 'announced' ? 'announced' : 'deletion');
@@ -184,7 +189,7 @@ describe('whether a Node may be deleted', () => {
   it('a wait says when to look again, in finite time of at least a second', () => {
     fc.assert(
       fc.property(anyCase, (at) => {
-        const verdict = judgeMissing(at);
+        const verdict = decideDeletion(at);
         if (verdict.act === 'wait')
           assert.ok(verdict.checkInMs >= 1000 && verdict.checkInMs <= 600_000, String(verdict.checkInMs));
       }),

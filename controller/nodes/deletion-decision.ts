@@ -8,14 +8,14 @@ export const secondAnswerWithoutCanaryMs = 5 * 60_000;
 export const minimumAgeMs = 5 * 60_000;
 
 /** What the credential at work shows of the scope. */
-export interface ScopeSight {
+export interface CredentialVisibility {
   readonly canary: Canary;
   /** An instance was shown under its id, found or in a terminal state, since the credential was loaded. */
   readonly shown: boolean;
 }
 
 /** Everything that the decision to delete a Node depends on. Times are monotonic milliseconds of one clock. */
-export interface MissingCase extends ScopeSight {
+export interface MissingInstance extends CredentialVisibility {
   readonly state: 'gone' | 'absent';
   /** When the present answer was asked for: a pass may wait for others long after this answer came. */
   readonly askedMs: number;
@@ -53,7 +53,7 @@ export type Verdict =
  * Whether a Node may be deleted now. Unknown is never absent (such answers do not come here), and neither is the absence of everything.
  * Life vetoes; Ready=True, which lags by up to a minute, does not count against `gone`. Pure.
  */
-export function judgeMissing(at: MissingCase): Verdict {
+export function decideDeletion(at: MissingInstance): Verdict {
   const wait = (reason: MissingReason, checkInMs: number, restart = false): Verdict => ({
     act: 'wait',
     reason,
@@ -62,7 +62,7 @@ export function judgeMissing(at: MissingCase): Verdict {
   });
   if (!at.recorded) return wait('NeverFound', 5 * 60_000);
   if (at.replaced && isAlive(at)) return wait('InstanceReplaced', 60_000, true);
-  if (isDoubted(at)) return wait('CanaryNotFound', 60_000, true);
+  if (isTotalAbsence(at)) return wait('CanaryNotFound', 60_000, true);
   if (at.lifeSinceFirst) return wait('SignOfLife', secondAnswerMs, true);
   if (at.state === 'absent') {
     if (at.ready) return wait('SignOfLife', 60_000, true);
@@ -75,24 +75,24 @@ export function judgeMissing(at: MissingCase): Verdict {
   return { act: 'delete', budget: budgetOf(at) };
 }
 
-function isAlive(at: MissingCase): boolean {
+function isAlive(at: MissingInstance): boolean {
   return at.lifeSinceFirst || (at.state === 'absent' && at.ready) || at.sinceLifeMs < at.silence.lifeMs;
 }
 
 /** Total absence is not believed: the credential may be of another project, or see nothing. A person may know better. */
-function isDoubted({ state, canary, shown, released }: MissingCase): boolean {
+function isTotalAbsence({ state, canary, shown, released }: MissingInstance): boolean {
   if (state === 'gone' || released) return false;
   return canary === 'not-found' || (canary === 'none' && !shown);
 }
 
 /** Milliseconds until this answer would count as the second one; 0 or less when it does. */
-function confirmedIn(at: MissingCase): number {
+function confirmedIn(at: MissingInstance): number {
   const plain = secondAnswerWithoutCanaryMs - (at.askedMs - at.firstMs);
   if (at.canary !== 'found' || at.firstWithCanaryMs === undefined) return plain;
   return Math.min(plain, secondAnswerMs - (at.askedMs - at.firstWithCanaryMs));
 }
 
-function budgetOf({ state, expected, released }: MissingCase): BudgetKind | undefined {
+function budgetOf({ state, expected, released }: MissingInstance): BudgetKind | undefined {
   if (state === 'gone' || released || expected === 'marked') return undefined;
   return expected === 'announced' ? 'announced' : 'deletion';
 }

@@ -97,10 +97,10 @@ const labelKey = /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[-
 const labelValue = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 
 /** One label that Kubernetes would refuse (a flavour with spaces in its name) would keep the whole Node from being written. */
-function acceptable(wanted: Readonly<Record<string, string>>) {
+function acceptable(candidates: Readonly<Record<string, string>>) {
   const labels: Record<string, string> = {};
   const refused: string[] = [];
-  for (const [key, value] of Object.entries(wanted)) {
+  for (const [key, value] of Object.entries(candidates)) {
     if (labelKey.test(key) && labelValue.test(value)) labels[key] = value;
     else refused.push(`${key}=${JSON.stringify(value)}`);
   }
@@ -109,9 +109,9 @@ function acceptable(wanted: Readonly<Record<string, string>>) {
 
 function topologyDrift(node: NodeView, instance: Instance): string[] {
   return topology.flatMap(([part, stable, beta]) => {
-    const [held, told] = [node.labels[beta] ?? node.labels[stable], instance[part]];
-    return held !== undefined && told !== undefined && held !== told
-      ? [`${part} label ${held}, the cloud says ${told}`]
+    const [held, observed] = [node.labels[beta] ?? node.labels[stable], instance[part]];
+    return held !== undefined && observed !== undefined && held !== observed
+      ? [`${part} label ${held}, the cloud says ${observed}`]
       : [];
   });
 }
@@ -128,14 +128,14 @@ function wellKnownLabels(node: NodeView, instance: Instance): Record<string, str
   };
   const joining = isUninitialized(node);
   for (const [part, stable, beta] of topology) {
-    const [told, first] = [instance[part], node.labels[beta]];
-    if (joining && told !== undefined) {
-      set(stable, told);
-      set(beta, told);
+    const [observed, first] = [instance[part], node.labels[beta]];
+    if (joining && observed !== undefined) {
+      set(stable, observed);
+      set(beta, observed);
     } else if (!joining && first !== undefined) {
       set(stable, first);
-    } else if (!joining && told !== undefined && node.labels[stable] === undefined) {
-      set(stable, told);
+    } else if (!joining && observed !== undefined && node.labels[stable] === undefined) {
+      set(stable, observed);
     }
   }
   if (instance.type !== undefined) {
@@ -151,8 +151,8 @@ function wellKnownLabels(node: NodeView, instance: Instance): Record<string, str
 
 /** A report alone sets no label but those that agents know: others select who gets volumes, machines or pods. */
 function extraLabels(node: NodeView, instance: Instance, reportOnly: boolean) {
-  const told = Object.entries(instance.labels ?? {}).filter(([key]) => !reserved.test(key));
-  const unknown = reportOnly ? told.map(([key]) => key).filter((key) => !reportedLabels.has(key)) : [];
-  const added = told.filter(([key]) => node.labels[key] === undefined && !unknown.includes(key));
+  const observed = Object.entries(instance.labels ?? {}).filter(([key]) => !reserved.test(key));
+  const unknown = reportOnly ? observed.map(([key]) => key).filter((key) => !reportedLabels.has(key)) : [];
+  const added = observed.filter(([key]) => node.labels[key] === undefined && !unknown.includes(key));
   return { extra: Object.fromEntries(added), unknown };
 }

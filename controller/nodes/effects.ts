@@ -12,7 +12,7 @@ import type { Finding } from './examine.ts';
 import { eventTarget, type NodeContext, reportOf } from './node-context.ts';
 import { type PowerTaints, planPowerTaints, powerTaintsOf } from './power-taints.ts';
 import { type MissingReason, missingReasons } from './reasons.ts';
-import { lookAgainAt, type Suspect } from './suspects.ts';
+import { type Suspect, scheduleLookup } from './suspects.ts';
 import { writeCondition } from './write-node.ts';
 
 export interface EffectsOptions {
@@ -35,7 +35,7 @@ export interface Examined {
 
 /** Carries out what the evidence allows, within the budgets, and says what waits. Writes are tried again at the next look. */
 export interface Effects {
-  settle(examined: readonly Examined[]): Promise<void>;
+  apply(examined: readonly Examined[]): Promise<void>;
   /** Takes back our power taints and the condition. Answers whether nothing of ours is left. */
   clear(node: NodeView): Promise<boolean>;
   /** The instance was found, whatever its power: takes back the condition alone. Answers whether it stands no longer. */
@@ -58,49 +58,49 @@ export function createEffects(
   const { api, clock, log, nodes, resolver, events, metrics } = context;
   const withheld = createWaitingNodes<MissingReason>(metrics.deletionsWithheld);
 
-  async function settle(examined: readonly Examined[]): Promise<void> {
+  async function apply(examined: readonly Examined[]): Promise<void> {
     const waits = examined.map(async ({ suspect, node, finding }) => {
       if (finding.kind === 'over') suspects.end(suspect);
       else if (finding.kind === 'powering-off' && finding.alive) suspects.retry(suspect, finding.checkInMs);
-      else if (finding.kind === 'powering-off') lookAgainAt(suspect, clock.monotonic() + finding.checkInMs);
-      else if (finding.kind === 'wait') await hold(suspect, finding.node ?? node, finding);
+      else if (finding.kind === 'powering-off') scheduleLookup(suspect, clock.monotonic() + finding.checkInMs);
+      else if (finding.kind === 'wait') await keepAndRecheck(suspect, finding.node ?? node, finding);
       else if (finding.kind === 'delete' && context.pausedNode(node.name))
-        await hold(suspect, finding.node, { reason: 'DeletionPaused', checkInMs: pausedRetryMs });
+        await keepAndRecheck(suspect, finding.node, { reason: 'DeletionPaused', checkInMs: pausedRetryMs });
     });
     await Promise.all(waits);
-    await settleDeletions(
+    await applyDeletions(
       examined.filter(({ node, finding }) => finding.kind === 'delete' && !context.pausedNode(node.name)),
     );
-    await settlePowerOff(examined.filter(({ finding }) => finding.kind === 'powered-off'));
+    await applyPowerOff(examined.filter(({ finding }) => finding.kind === 'powered-off'));
   }
 
-  async function hold(
+  async function keepAndRecheck(
     suspect: Suspect,
     node: NodeView,
     { reason, message, checkInMs }: { reason: MissingReason; message?: string; checkInMs: number },
   ): Promise<void> {
-    lookAgainAt(suspect, clock.monotonic() + checkInMs);
+    scheduleLookup(suspect, clock.monotonic() + checkInMs);
     await withhold(node, reason, message);
   }
 
-  async function grant(kind: BudgetKind, wanted: number): Promise<number> {
-    if (wanted === 0) return 0;
+  async function grant(kind: BudgetKind, requested: number): Promise<number> {
+    if (requested === 0) return 0;
     let owned = 0;
     for (const node of nodes.values())
       if (node.providerID !== '' && !isUninitialized(node) && answeringCloud(node, resolver.configured)) owned += 1;
     try {
-      return await options.budget.take(kind, wanted, owned);
+      return await options.budget.take(kind, requested, owned);
     } catch (error) {
       log.warn('budget not written, so nothing is spent', { kind, ...errorFields(error) });
       return 0;
     }
   }
 
-  async function settleDeletions(examined: readonly Examined[]): Promise<void> {
+  async function applyDeletions(examined: readonly Examined[]): Promise<void> {
     const granted = new Map<BudgetKind | undefined, number>();
     for (const kind of ['deletion', 'announced'] as const) {
-      const wanted = examined.filter(({ finding }) => finding.kind === 'delete' && finding.budget === kind).length;
-      granted.set(kind, await grant(kind, wanted));
+      const requested = examined.filter(({ finding }) => finding.kind === 'delete' && finding.budget === kind).length;
+      granted.set(kind, await grant(kind, requested));
     }
     await Promise.all(
       examined.map(async ({ suspect, finding }) => {
@@ -108,7 +108,7 @@ export function createEffects(
         const left = granted.get(finding.budget) ?? Number.POSITIVE_INFINITY;
         granted.set(finding.budget, left - 1);
         if (left > 0) await remove(suspect, finding);
-        else await hold(suspect, finding.node, { reason: 'BudgetExhausted', checkInMs: 30_000 });
+        else await keepAndRecheck(suspect, finding.node, { reason: 'BudgetExhausted', checkInMs: 30_000 });
       }),
     );
   }
@@ -144,7 +144,7 @@ export function createEffects(
     return deleteNode(api, node);
   }
 
-  async function settlePowerOff(examined: readonly Examined[]): Promise<void> {
+  async function applyPowerOff(examined: readonly Examined[]): Promise<void> {
     const fencing = options.outOfServiceTaint
       ? examined.filter(({ finding }) => finding.kind === 'powered-off' && lacksOutOfService(finding.node))
       : [];
@@ -177,8 +177,8 @@ export function createEffects(
   }
 
   /** The Node at the version it has then; undefined when it was not written. */
-  async function taint(node: NodeView, wanted: PowerTaints): Promise<NodeView | undefined> {
-    const taints = planPowerTaints(node, wanted);
+  async function taint(node: NodeView, desired: PowerTaints): Promise<NodeView | undefined> {
+    const taints = planPowerTaints(node, desired);
     if (taints === undefined) return node;
     if (isPaused(node)) return undefined;
     const body = { metadata: { resourceVersion: node.resourceVersion }, spec: { taints } };
@@ -193,9 +193,9 @@ export function createEffects(
       if (!isConflict(error)) log.warn('power taint not written', { node: node.name, ...errorFields(error) });
       return undefined;
     }
-    const reason = wanted.shutdown ? 'ShutdownTaintAdded' : 'ShutdownTaintRemoved';
-    const message = wanted.shutdown ? 'its VM is powered off' : 'its VM is powered on, or the Node is Ready';
-    log.info(wanted.shutdown ? 'shutdown taint added' : 'shutdown taint removed', { node: node.name });
+    const reason = desired.shutdown ? 'ShutdownTaintAdded' : 'ShutdownTaintRemoved';
+    const message = desired.shutdown ? 'its VM is powered off' : 'its VM is powered on, or the Node is Ready';
+    log.info(desired.shutdown ? 'shutdown taint added' : 'shutdown taint removed', { node: node.name });
     events.emit(eventTarget(node), { type: 'Normal', reason, message });
     return { ...node, resourceVersion, taints };
   }
@@ -221,9 +221,9 @@ export function createEffects(
   async function condition(node: NodeView, reason: MissingReason, message: string): Promise<boolean> {
     if (isPaused(node)) return false;
     const status = reason === 'Found' ? ('False' as const) : ('True' as const);
-    const wanted = { type: instanceMissing, status, reason, message };
+    const desired = { type: instanceMissing, status, reason, message };
     try {
-      await options.writes.run(() => writeCondition({ api, clock }, node, wanted));
+      await options.writes.run(() => writeCondition({ api, clock }, node, desired));
       return true;
     } catch (error) {
       if (!isConflict(error) && !isNotFound(error))
@@ -232,7 +232,7 @@ export function createEffects(
     }
   }
 
-  return { settle, clear, found, withhold, done: (name) => withheld.done(name) };
+  return { apply, clear, found, withhold, done: (name) => withheld.done(name) };
 }
 
 /** False where a person's own taint does what ours would: that needs no budget. */

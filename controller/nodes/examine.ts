@@ -4,12 +4,12 @@ import { type Canary, isRecordedIn } from '../model/canaries.ts';
 import type { BudgetKind } from '../model/deletion-budget.ts';
 import { isPaused, type NodeView, readiness } from '../model/node-view.ts';
 import { parseRecord } from '../model/scope-record.ts';
-import { judgeMissing, type ScopeSight, type Verdict } from './deletion-decision.ts';
-import { expectedEnd } from './expected-termination.ts';
+import { type CredentialVisibility, decideDeletion, type Verdict } from './deletion-decision.ts';
+import { expectedTermination } from './expected-termination.ts';
 import { namesInstance } from './instance-identity.ts';
 import { type NodeContext, reportOf } from './node-context.ts';
 import { type MissingReason, missingReasons } from './reasons.ts';
-import { type LiveNode, readLife } from './signs-of-life.ts';
+import { type LiveNode, readSignsOfLife } from './signs-of-life.ts';
 import type { Series, Suspect } from './suspects.ts';
 
 /** What one look at a suspect came to. */
@@ -53,7 +53,7 @@ export async function examine(
   suspect: Suspect,
   lookup: Lookup,
   scope: string,
-  sight: ScopeSight,
+  sight: CredentialVisibility,
   askedMs: number,
 ): Promise<Finding> {
   const { clock } = context;
@@ -62,7 +62,7 @@ export async function examine(
   const readAtMs = clock.monotonic();
   let live: LiveNode;
   try {
-    live = await readLife(context.api, suspect.name);
+    live = await readSignsOfLife(context.api, suspect.name);
   } catch {
     // It is found, only off: nobody may call it missing.
     if (state === 'stopped') return { kind: 'powering-off', alive: false, checkInMs: 5000 };
@@ -96,7 +96,7 @@ export async function examine(
     return { kind: 'powering-off', alive, checkInMs: Math.max(1000, quietInMs) };
   }
 
-  const verdict: Verdict = judgeMissing({
+  const verdict: Verdict = decideDeletion({
     state,
     askedMs,
     firstMs: series.firstMs,
@@ -110,7 +110,7 @@ export async function examine(
     lifeSinceFirst,
     ready: readiness(node) === 'True',
     replaced: reportedOther(node, stored) !== undefined,
-    expected: expectedEnd(node, stored?.report, serverNowMs ?? clock.now()),
+    expected: expectedTermination(node, stored?.report, serverNowMs ?? clock.now()),
     released: node.annotations[annotations.releaseDeletion] === node.uid,
   });
   if (verdict.act === 'wait') {
@@ -155,7 +155,7 @@ function messageOf(
   node: NodeView,
   stored: Stored,
   scope: string,
-  { canary }: ScopeSight,
+  { canary }: CredentialVisibility,
 ): string {
   const { meaning } = missingReasons[reason];
   if (reason === 'InstanceReplaced') {

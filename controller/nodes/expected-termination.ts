@@ -7,7 +7,7 @@ import { conditionOf, type NodeView } from '../model/node-view.ts';
 export const nearMs = 3_600_000;
 
 /** Which other controller has chosen the Node for deletion, in words. Pure. */
-export function markOn(node: NodeView): string | undefined {
+export function deletionMark(node: NodeView): string | undefined {
   const has = (key: string) => node.taints.some((taint) => taint.key === key);
   if (has(taintKeys.toBeDeletedByAutoscaler)) return 'the cluster autoscaler marked it';
   if (has(taintKeys.disruptedByKarpenter)) return 'Karpenter marked it';
@@ -15,7 +15,7 @@ export function markOn(node: NodeView): string | undefined {
 }
 
 /** Whether the notice says that the VM ends. */
-export function endsTheVm({ kind }: Pick<Notice, 'kind'>): boolean {
+export function endsVm({ kind }: Pick<Notice, 'kind'>): boolean {
   return kind === 'preemption' || kind === 'termination';
 }
 
@@ -32,15 +32,15 @@ export function untilNearMs({ deadline }: Notice, nowMs: number): number {
  *
  * @param nowMs wall clock
  */
-export function expectedEnd(
+export function expectedTermination(
   node: NodeView,
   report: Report | undefined,
   nowMs: number,
 ): 'marked' | 'announced' | undefined {
-  if (markOn(node) !== undefined) return 'marked';
+  if (deletionMark(node) !== undefined) return 'marked';
   // It stands on the Node too, so that a change of leader does not forget it.
   const shown = conditionOf(node, conditions.interruption);
   if (shown?.status === 'True' && (shown.reason === 'Preemption' || shown.reason === 'Termination')) return 'announced';
-  const announced = report?.notices?.some((notice) => endsTheVm(notice) && untilNearMs(notice, nowMs) === 0);
+  const announced = report?.notices?.some((notice) => endsVm(notice) && untilNearMs(notice, nowMs) === 0);
   return announced ? 'announced' : undefined;
 }

@@ -1,7 +1,7 @@
 import type { Instance } from '../../common/instance.ts';
 
 /** What was last read of a node's instance, and when (monotonic). */
-export interface KnownInstance {
+export interface CachedInstance {
   readonly uid: string;
   readonly instance: Instance;
   readonly scope: string;
@@ -9,16 +9,16 @@ export interface KnownInstance {
 }
 
 /** The last good answer for each Node, so that a change of the Node alone costs no cloud call. In memory only. */
-export interface KnownInstances {
+export interface InstanceCache {
   /** For this very Node object. */
-  get(nodeName: string, uid: string): KnownInstance | undefined;
+  get(nodeName: string, uid: string): CachedInstance | undefined;
   /** Keeps it; answers whether what is known changed. */
-  put(nodeName: string, known: KnownInstance): boolean;
+  put(nodeName: string, known: CachedInstance): boolean;
   forget(nodeName: string): void;
 }
 
-export function createKnownInstances(): KnownInstances {
-  const known = new Map<string, KnownInstance>();
+export function createInstanceCache(): InstanceCache {
+  const known = new Map<string, CachedInstance>();
   return {
     get(nodeName, uid) {
       const held = known.get(nodeName);

@@ -5,7 +5,7 @@ import { ownershipOf } from '../model/ownership.ts';
 import type { Semaphore } from '../runtime/semaphore.ts';
 import { eventTarget, type NodeContext, reportOf } from './node-context.ts';
 import { statusPatch } from './patches.ts';
-import { nearEnd, planInterruption, planInterruptionTaint } from './plan-interruption.ts';
+import { nextTermination, planInterruption, planInterruptionTaint } from './plan-interruption.ts';
 
 /** Shows on Nodes what their clouds announce, as their own reports say. */
 export interface Interruptions {
@@ -30,7 +30,7 @@ export function createInterruptions(
     if (node.deleting || isUninitialized(node)) return undefined;
     if (context.paused() || isPaused(node) || ownershipOf(node, resolver.configured).kind !== 'owned') return undefined;
     const notices = stored.report.notices ?? [];
-    const end = nearEnd(notices, clock.now());
+    const end = nextTermination(notices, clock.now());
     const change = planInterruption(node, notices, clock.now());
     const taints = planInterruptionTaint(node, options.taint && end.near);
     const later =

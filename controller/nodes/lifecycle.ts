@@ -11,7 +11,7 @@ import { createEffects, type EffectsOptions, type Examined } from './effects.ts'
 import { examine } from './examine.ts';
 import { type NodeContext, reportOf } from './node-context.ts';
 import { planPowerTaints, powerTaintsOf } from './power-taints.ts';
-import { createSuspects, lookAgainAt, type Suspect } from './suspects.ts';
+import { createSuspects, type Suspect, scheduleLookup } from './suspects.ts';
 
 export interface LifecycleOptions extends EffectsOptions {
   /** `--node-monitor-period`: looks that are due within half of it share a pass (at most a second); passes start at least that second or one period apart. */
@@ -56,10 +56,10 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
 
   function observe(event: InformerEvent<NodeView>): void {
     if (event.type === 'deleted') drop(event.key);
-    else watchReadiness(event.object, event.type === 'updated' && isNews(event.old, event.object));
+    else watchReadiness(event.object, event.type === 'updated' && isRelevantChange(event.old, event.object));
   }
 
-  function isNews(before: NodeView, now: NodeView): boolean {
+  function isRelevantChange(before: NodeView, now: NodeView): boolean {
     return readiness(before) !== readiness(now) || (isPaused(before) && !isPaused(now));
   }
 
@@ -68,13 +68,13 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
     effects.done(name);
   }
 
-  function watchReadiness(node: NodeView, news: boolean): void {
+  function watchReadiness(node: NodeView, changedSinceLookup: boolean): void {
     const leftover = powerTaintsOf(node).shutdown || conditionOf(node, instanceMissing)?.status === 'True';
     if (readiness(node) === 'True' && !leftover) {
       if (suspects.get(node.name)?.hinted !== true) drop(node.name);
       return;
     }
-    suspects.add(node.name, node.uid, false, news);
+    suspects.add(node.name, node.uid, false, changedSinceLookup);
     wake?.();
   }
 
@@ -87,24 +87,24 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
 
   async function pass(): Promise<void> {
     lastRoundMs = clock.monotonic();
-    if (context.paused()) return postpone(suspects.due(0).map(taken));
+    if (context.paused()) return postpone(suspects.due(0).map(startLookup));
     const byScope = new Map<string, { readonly suspect: Suspect; readonly node: NodeView }[]>();
     for (const suspect of suspects.due(Math.min(1000, options.periodMs / 2))) {
       const node = nodes.get(suspect.name);
       const cloud = node && answeringCloud(node, resolver.configured);
       if (node === undefined || node.deleting || node.uid !== suspect.uid || cloud === undefined) drop(suspect.name);
-      else if (!busy.has(cloud.scope)) append(byScope, cloud.scope, { suspect: taken(suspect), node });
+      else if (!busy.has(cloud.scope)) append(byScope, cloud.scope, { suspect: startLookup(suspect), node });
     }
-    await Promise.all([...byScope].map(([scope, due]) => begin(scope, due)));
+    await Promise.all([...byScope].map(([scope, due]) => runScope(scope, due)));
   }
 
   /** From here on whatever happens to it is news. */
-  function taken(suspect: Suspect): Suspect {
-    suspect.news = false;
+  function startLookup(suspect: Suspect): Suspect {
+    suspect.changedSinceLookup = false;
     return suspect;
   }
 
-  async function begin(scope: string, due: readonly Due[]): Promise<void> {
+  async function runScope(scope: string, due: readonly Due[]): Promise<void> {
     busy.set(scope, clock.monotonic());
     try {
       await passOfScope(scope, due);
@@ -117,13 +117,13 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
   }
 
   function postpone(late: readonly Suspect[]): void {
-    for (const suspect of late) lookAgainAt(suspect, clock.monotonic() + options.periodMs);
+    for (const suspect of late) scheduleLookup(suspect, clock.monotonic() + options.periodMs);
   }
 
   function retry(suspect: Suspect, atLeastMs = 0): void {
     suspect.tries += 1;
     const delay = Math.max(atLeastMs, Math.min(maxRetryMs, firstRetryMs * 2 ** Math.min(suspect.tries - 1, 10)));
-    lookAgainAt(suspect, clock.monotonic() + delay);
+    scheduleLookup(suspect, clock.monotonic() + delay);
   }
 
   async function passOfScope(scope: string, all: readonly Due[]): Promise<void> {
@@ -133,10 +133,10 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
     // Few absences can be proved in one pass: those that wait for their second proof come first.
     const waits = ({ suspect }: Due) => (suspect.series?.state === 'absent' ? 0 : 1);
     const due = all.filter((each) => !isOver(each)).sort((a, b) => waits(a) - waits(b));
-    await Promise.all([...all.filter(isOver).map(recovered), due.length > 0 ? look(scope, due) : undefined]);
+    await Promise.all([...all.filter(isOver).map(recovered), due.length > 0 ? lookUp(scope, due) : undefined]);
   }
 
-  async function look(scope: string, due: readonly Due[]): Promise<void> {
+  async function lookUp(scope: string, due: readonly Due[]): Promise<void> {
     const lookups = resolver.lookupsOf(scope);
     if (lookups === undefined) return;
     const ref = (node: NodeView): InstanceRef => ({ by: 'providerID', providerID: node.providerID });
@@ -146,7 +146,7 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
       due.map(({ node }) => ref(node)),
       { canaries },
     );
-    const shown = lookups.hasShown;
+    const shown = lookups.hasSeenInstance;
     const recorded = due
       .filter(({ node }) => isRecordedIn(node, scope, resolver.configured))
       .map(({ node }) => ref(node));
@@ -164,13 +164,13 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
         examined.push({ suspect, node, finding: await examine(context, suspect, lookup, scope, sight, askedMs) });
       }),
     );
-    await effects.settle(examined);
+    await effects.apply(examined);
   }
 
   /** Says nothing about the instance, so the row of answers goes on where it was. */
   async function unknown(suspect: Suspect, node: NodeView, error: CloudError | undefined): Promise<void> {
     // Its proof was put off because others came first: it is asked for soon, and has not failed.
-    if (error?.kind === 'NotFound') lookAgainAt(suspect, clock.monotonic() + firstRetryMs);
+    if (error?.kind === 'NotFound') scheduleLookup(suspect, clock.monotonic() + firstRetryMs);
     else retry(suspect, error?.retryAfterMs);
     const { state } = suspect.series ?? {};
     if (state === 'gone' || state === 'absent') await effects.withhold(node, 'CloudUnknown');
@@ -193,7 +193,7 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
     const leaving = suspect.hinted && reportOf(context, node)?.report.leaving === true;
     if (lookup.power === 'changing' || (leaving && suspect.tries < leavingTries)) {
       suspect.tries += 1;
-      lookAgainAt(suspect, clock.monotonic() + firstRetryMs);
+      scheduleLookup(suspect, clock.monotonic() + firstRetryMs);
     } else if (cleared && readiness(node) === 'True') end(suspect);
     else retry(suspect);
   }

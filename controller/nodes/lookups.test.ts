@@ -67,22 +67,22 @@ describe('lookups', () => {
     };
 
     it('say so after an instance was found or shown terminated under its id', async () => {
-      assert.equal(lookups.hasShown, false);
+      assert.equal(lookups.hasSeenInstance, false);
       await asks(ref(1), absent);
       await asks({ by: 'name', name: 'n' }, found);
-      assert.equal(lookups.hasShown, false, 'a name is the same in every project');
+      assert.equal(lookups.hasSeenInstance, false, 'a name is the same in every project');
       await asks(ref(1), gone);
-      assert.equal(lookups.hasShown, true);
+      assert.equal(lookups.hasSeenInstance, true);
       await asks(ref(1), absent);
-      assert.equal(lookups.hasShown, true);
+      assert.equal(lookups.hasSeenInstance, true);
     });
 
     it('say so no longer once another credential is loaded, until that one shows something', async () => {
       await asks(ref(1), found);
       credential = 1;
-      assert.equal(lookups.hasShown, false);
+      assert.equal(lookups.hasSeenInstance, false);
       await asks(ref(1), found);
-      assert.equal(lookups.hasShown, true);
+      assert.equal(lookups.hasSeenInstance, true);
     });
 
     it('do not count an answer that the one before gave', async () => {
@@ -90,7 +90,7 @@ describe('lookups', () => {
       const asked = asks(ref(1), found);
       credential = 1;
       await advanceDuring(clock, asked);
-      assert.equal(lookups.hasShown, false);
+      assert.equal(lookups.hasSeenInstance, false);
     });
   });
 

@@ -9,7 +9,7 @@ export interface Lookups {
   /** One pass of its own, at once, in as few calls as the cloud's batch size allows. */
   lookupAll(refs: readonly InstanceRef[], options?: LookupOptions): Promise<ReadonlyMap<string, Lookup>>;
   /** An instance was shown under its id, found or in a terminal state, since the credential at work was loaded. */
-  readonly hasShown: boolean;
+  readonly hasSeenInstance: boolean;
 }
 
 export interface LookupsOptions {
@@ -105,7 +105,7 @@ export function createLookups({ cloud, clock, idleMs = 20, firstWindowMs = 100 }
       for (const ref of refs) if (!answers.has(refKey(ref))) answers.set(refKey(ref), unanswered(cloud, refKey(ref)));
       return answers;
     },
-    get hasShown() {
+    get hasSeenInstance() {
       return shownBy === (cloud.credential ?? 0);
     },
   };

@@ -27,7 +27,7 @@ export interface NodeContext {
   /** True while a person keeps this Node from deletion. */
   pausedNode(name: string): boolean;
   /** Whether pod routes are kept for this Node, whose instance is in this scope: then it opens with NetworkUnavailable=True. Undefined = no routes at all. */
-  readonly routesRun?: ((scope: string, node: NodeView) => boolean) | undefined;
+  readonly routesEnabled?: ((scope: string, node: NodeView) => boolean) | undefined;
 }
 
 export function eventTarget(node: NodeView): EventTarget {

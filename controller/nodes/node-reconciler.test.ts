@@ -41,7 +41,7 @@ describe('the memory of the node reconciler', () => {
     const lookups = {
       lookup: () => new Promise<Lookup>((resolve) => answers.push(resolve)),
       lookupAll: async () => new Map<string, Lookup>(),
-      hasShown: true,
+      hasSeenInstance: true,
     };
     const reconciler = createNodeReconciler(
       {
@@ -77,7 +77,7 @@ describe('the memory of the node reconciler', () => {
     reconciler.observe({ type: 'deleted', key: node.name, old: node });
     answers[0]?.({ state: 'found', instance: exampleInstance(), power: 'running', request: 'id' });
     await run;
-    assert.equal(reconciler.known.get(node.name, node.uid), undefined);
+    assert.equal(reconciler.instances.get(node.name, node.uid), undefined);
     assert.equal(reconciler.waiting.get(node.name), undefined);
   });
 
@@ -85,10 +85,10 @@ describe('the memory of the node reconciler', () => {
     const { nodes, reconciler } = setUp();
     const node = exampleNode({ providerID: 'simulated://sim-1/i-1' });
     nodes.set(node.name, node);
-    reconciler.known.put(node.name, { uid: node.uid, instance: exampleInstance(), scope: 's', readAtMs: 0 });
-    assert.equal(reconciler.known.get(node.name, 'another-uid'), undefined);
+    reconciler.instances.put(node.name, { uid: node.uid, instance: exampleInstance(), scope: 's', readAtMs: 0 });
+    assert.equal(reconciler.instances.get(node.name, 'another-uid'), undefined);
     reconciler.observe({ type: 'deleted', key: node.name, old: node });
-    assert.equal(reconciler.known.get(node.name, node.uid), undefined);
+    assert.equal(reconciler.instances.get(node.name, node.uid), undefined);
   });
 });
 

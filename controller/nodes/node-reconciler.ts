@@ -5,24 +5,24 @@ import { isKubeError, isNotFound } from '../kube/api.ts';
 import type { InformerEvent } from '../kube/informer.ts';
 import { isOlder } from '../kube/resource-version.ts';
 import { documentContradicts, requiresAttestation, withSignedPlace } from '../model/attested.ts';
-import { createClaims, instanceKey } from '../model/instance-claims.ts';
+import { createInstanceClaims, instanceKey } from '../model/instance-claims.ts';
 import { conditionOf, isPaused, isUninitialized, type NodeView, readiness } from '../model/node-view.ts';
 import { ownershipOf } from '../model/ownership.ts';
 import { cloudOfReportScope, mayBecome, parseRecord } from '../model/scope-record.ts';
 import { createWaitingNodes, type WaitingNodes } from '../model/waiting-nodes.ts';
 import type { Semaphore } from '../runtime/semaphore.ts';
 import { createAddressHolders } from './address-holders.ts';
-import { createOmissions, secondReadMs } from './address-removals.ts';
+import { createAddressRemovals, secondReadMs } from './address-removals.ts';
 import { sameAddresses } from './addresses.ts';
 import type { DesiredNode } from './desired-node.ts';
-import { createKnownInstances, type KnownInstances } from './instance-cache.ts';
+import { createInstanceCache, type InstanceCache } from './instance-cache.ts';
 import { isProved } from './instance-identity.ts';
 import { missingProof } from './missing-proof.ts';
 import { eventTarget, type NodeContext, reportOf } from './node-context.ts';
 import { conditionMessage } from './patches.ts';
 import type { InitializedReason } from './reasons.ts';
 import { type Resolution, resolveInstance } from './resolve.ts';
-import { createRetryGate, fingerprint } from './retry-backoff.ts';
+import { createRetryBackoff, fingerprint } from './retry-backoff.ts';
 import { createWait, heldRetryMs } from './wait.ts';
 import { type WriteOutcome, writeNode } from './write-node.ts';
 
@@ -40,24 +40,24 @@ export interface NodeReconciler {
   /** Takes note of a change in the cache; at once. */
   observe(event: InformerEvent<NodeView>): void;
   /** The next reconcile of this node asks the cloud again, whatever is known. */
-  lookAgain(name: string): void;
-  readonly known: KnownInstances;
+  requestLookup(name: string): void;
+  readonly instances: InstanceCache;
   readonly waiting: WaitingNodes<InitializedReason>;
 }
 
 /** @param writes bounds how many Nodes are written at once; waiting for a lookup holds no place in it */
 export function createNodeReconciler(context: NodeContext, writes: Semaphore): NodeReconciler {
   const { api, clock, log, nodes, resolver, events, metrics } = context;
-  const known = createKnownInstances();
+  const instances = createInstanceCache();
   const waiting = createWaitingNodes<InitializedReason>(metrics.uninitialized);
-  const claims = createClaims();
+  const claims = createInstanceClaims();
   /** An API of a cloud does not give one address to two instances; an agent could say so. */
   const believesReports = resolver.configured.some((cloud) => cloud.api === undefined);
   const addressHolders = believesReports ? createAddressHolders() : undefined;
-  const omissions = createOmissions();
-  const again = new Set<string>();
-  const gate = createRetryGate(clock);
-  const wait = createWait(context, { writes, waiting, gate, wrote });
+  const addressRemovals = createAddressRemovals();
+  const lookupRequested = new Set<string>();
+  const backoffs = createRetryBackoff(clock);
+  const wait = createWait(context, { writes, waiting, backoffs, wrote });
   /** What we wrote last: an older Node in the cache is not worth deciding on. */
   const writtenVersion = new Map<string, { readonly version: string; readonly atMs: number }>();
 
@@ -68,13 +68,13 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
   }
 
   function forget(name: string): void {
-    known.forget(name);
+    instances.forget(name);
     waiting.done(name);
     claims.release(name);
     addressHolders?.release(name);
-    omissions.forget(name);
-    again.delete(name);
-    gate.forget(name);
+    addressRemovals.forget(name);
+    lookupRequested.delete(name);
+    backoffs.forget(name);
     writtenVersion.delete(name);
   }
 
@@ -86,7 +86,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
 
   /** What was found for the Node; before that, no more than its providerID says. */
   function instanceOf(node: NodeView): Instance | undefined {
-    const found = known.get(node.name, node.uid)?.instance;
+    const found = instances.get(node.name, node.uid)?.instance;
     if (found !== undefined) return found;
     const ownership = ownershipOf(node, resolver.configured);
     const cloud = ownership.kind === 'owned' ? ownership.clouds[0]?.name : undefined;
@@ -145,9 +145,9 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     if (context.paused()) return { requeueAfterMs: pausedRetryMs };
     const staleForMs = cacheLag(node);
     if (staleForMs > 0) return { requeueAfterMs: staleForMs };
-    const closedForMs = again.has(name)
+    const closedForMs = lookupRequested.has(name)
       ? 0
-      : gate.remainingMs(name, fingerprint(node, reportOf(context, node)?.report));
+      : backoffs.remainingMs(name, fingerprint(node, reportOf(context, node)?.report));
     if (closedForMs > 0) return { requeueAfterMs: closedForMs };
     return isUninitialized(node) ? join(node) : keepCurrent(node);
   }
@@ -168,7 +168,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
   /** A node that waits for initialisation. */
   async function join(node: NodeView) {
     // Before the question: a hint that comes while it is under way asks for another.
-    again.delete(node.name);
+    lookupRequested.delete(node.name);
     const resolution = await resolve(node);
     if (resolution.kind === 'foreign') {
       waiting.done(node.name);
@@ -205,13 +205,13 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
   /** An initialised node: what is known is enough, unless something hints at a change. */
   async function keepCurrent(node: NodeView) {
     waiting.done(node.name);
-    let held = known.get(node.name, node.uid);
-    const asked = again.delete(node.name);
+    let held = instances.get(node.name, node.uid);
+    const asked = lookupRequested.delete(node.name);
     if (asked || isReportOnly(node)) {
       const resolution = await resolve(node);
       if (resolution.kind === 'waiting' && asked) {
         // The question stays open: an address that waits for a second answer would otherwise wait for ever.
-        again.add(node.name);
+        lookupRequested.add(node.name);
         return { requeueAfterMs: Math.max(resolution.retryAfterMs ?? 0, heldRetryMs) };
       }
       if (resolution.kind !== 'found') return undefined;
@@ -242,11 +242,11 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
         return wait(node, 'IdentityConflict', `address ${taken.address} is held by live Node ${taken.holder}`);
       }
     }
-    known.put(node.name, { uid: node.uid, ...found });
+    instances.put(node.name, { uid: node.uid, ...found });
     const stored = reportOf(context, node);
     const report = stored?.report;
     const attested = stored?.attestation?.instance;
-    const notesProof = requiresAttestation(cloud, resolver.configured);
+    const recordsProof = requiresAttestation(cloud, resolver.configured);
     let pending = false;
     const keep = (current: NodeView, desired: DesiredNode): DesiredNode => {
       if (
@@ -256,9 +256,15 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
       ) {
         return desired;
       }
-      const settled = omissions.settle(node.name, current.addresses, desired.addresses, found.readAtMs, report);
-      pending = settled.pending;
-      return { ...desired, addresses: settled.addresses };
+      const confirmed = addressRemovals.confirm(
+        node.name,
+        current.addresses,
+        desired.addresses,
+        found.readAtMs,
+        report,
+      );
+      pending = confirmed.pending;
+      return { ...desired, addresses: confirmed.addresses };
     };
     let outcome: WriteOutcome;
     try {
@@ -266,9 +272,9 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
         context.paused()
           ? { kind: 'dropped' }
           : writeNode(
-              { api, clock, routesRun: context.routesRun },
+              { api, clock, routesEnabled: context.routesEnabled },
               node,
-              { ...found, report, attested, notesProof },
+              { ...found, report, attested, recordsProof },
               keep,
             ),
       );
@@ -285,7 +291,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
       return wait(outcome.node, outcome.reason, outcome.message);
     }
     const { written } = outcome;
-    gate.forget(node.name);
+    backoffs.forget(node.name);
     if (written.writes > 0) {
       wrote(node, written.resourceVersion);
       metrics.nodeWrites.add(written.writes);
@@ -297,7 +303,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
       events.emit(eventTarget(node), { type: 'Warning', reason: 'TopologyDrift', message: outcome.message });
     }
     if (!pending) return undefined;
-    again.add(node.name);
+    lookupRequested.add(node.name);
     return { requeueAfterMs: secondReadMs };
   }
 
@@ -326,11 +332,15 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     const seconds = Math.max(0, clock.now() - node.createdAtMs) / 1000;
     metrics.taintRemovalDelay.observe(seconds);
     metrics.initialSyncDelay.observe(seconds);
-    log.info('node initialised', { node: node.name, instance: known.get(node.name, node.uid)?.instance.id, seconds });
+    log.info('node initialised', {
+      node: node.name,
+      instance: instances.get(node.name, node.uid)?.instance.id,
+      seconds,
+    });
     events.emit(eventTarget(node), { type: 'Normal', reason: 'Synced', message: 'Node synced successfully' });
   }
 
-  return { reconcile, observe, known, waiting, lookAgain: (name) => again.add(name) };
+  return { reconcile, observe, instances, waiting, requestLookup: (name) => lookupRequested.add(name) };
 }
 
 /** A write the API server will not take as it is: nothing that a repetition soon would change. Undefined for any other failure. */

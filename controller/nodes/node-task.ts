@@ -60,7 +60,7 @@ export function createNodeTask(context: NodeContext, options: NodeTaskOptions): 
     if (term) observe(term, event);
   });
   reports.subscribe((arrival) => {
-    if (term) heard(term, arrival);
+    if (term) onReport(term, arrival);
   });
 
   function observe(current: Term, event: InformerEvent<NodeView>): void {
@@ -70,20 +70,21 @@ export function createNodeTask(context: NodeContext, options: NodeTaskOptions): 
   }
 
   /** A report names the candidate and hurries us; it deletes nothing. */
-  function heard(current: Term, { nodeName, changed, attested, first, leaving }: ReportArrival): void {
+  function onReport(current: Term, { nodeName, changed, attested, first, leaving }: ReportArrival): void {
     const node = nodes.get(nodeName);
     if (node === undefined) return;
     if (leaving) current.lifecycle?.hint(nodeName);
     if (!changed && !attested) return;
     // Proof is what a Node may have waited for; of an initialised one it is compared with what is known already.
     const isAwaited = attested && isUninitialized(node);
-    if (isAwaited || (changed && (!first || tellsMore(current, node)))) current.reconciler.lookAgain(nodeName);
+    if (isAwaited || (changed && (!first || contradictsCache(current, node))))
+      current.reconciler.requestLookup(nodeName);
     if (options.loops.node) current.queue.enqueue(nodeName, { priority: 'high' });
   }
 
   /** After a change of leader every report is the first; only one that contradicts what the cloud's API said is worth a call. */
-  function tellsMore(current: Term, node: NodeView): boolean {
-    const known = current.reconciler.known.get(node.name, node.uid)?.instance;
+  function contradictsCache(current: Term, node: NodeView): boolean {
+    const known = current.reconciler.instances.get(node.name, node.uid)?.instance;
     const reported = reportOf(context, node)?.report.instance;
     if (known === undefined || reported === undefined) return false;
     const addresses = new Set(known.addresses.map(({ address }) => address));
@@ -128,12 +129,12 @@ export function createNodeTask(context: NodeContext, options: NodeTaskOptions): 
   function learn(
     reconciler: NodeReconciler,
     node: NodeView,
-    instance: Parameters<NodeReconciler['known']['put']>[1]['instance'],
+    instance: Parameters<NodeReconciler['instances']['put']>[1]['instance'],
     scope: string,
   ) {
     // It may have gone while its instance was read: what nobody forgets again is not kept.
     if (nodes.get(node.name)?.uid !== node.uid) return false;
-    return reconciler.known.put(node.name, { uid: node.uid, instance, scope, readAtMs: clock.monotonic() });
+    return reconciler.instances.put(node.name, { uid: node.uid, instance, scope, readAtMs: clock.monotonic() });
   }
 
   async function refresh(current: Term): Promise<void> {
@@ -150,7 +151,7 @@ export function createNodeTask(context: NodeContext, options: NodeTaskOptions): 
       },
       undecided(node) {
         if (!options.loops.node) return;
-        current.reconciler.lookAgain(node.name);
+        current.reconciler.requestLookup(node.name);
         current.queue.enqueue(node.name, { priority: 'low' });
       },
     });

@@ -53,14 +53,14 @@ export function statusPatch(
 /** Whether the condition must be written, and whether its status flips; undefined when it stands already. */
 export function conditionChange(
   node: NodeView,
-  wanted: ConditionChange,
+  desired: ConditionChange,
 ): (ConditionChange & { readonly changed: boolean }) | undefined {
-  const held = conditionOf(node, wanted.type);
+  const held = conditionOf(node, desired.type);
   const same =
-    held?.status === wanted.status &&
-    held.reason === wanted.reason &&
-    held.message === conditionMessage(wanted.message);
-  return same ? undefined : { ...wanted, changed: held?.status !== wanted.status };
+    held?.status === desired.status &&
+    held.reason === desired.reason &&
+    held.message === conditionMessage(desired.message);
+  return same ? undefined : { ...desired, changed: held?.status !== desired.status };
 }
 
 /** What a Node says until its pod routes stand, so that no pod lands there before. Reason as upstream's, which its kubelets and taints know. */

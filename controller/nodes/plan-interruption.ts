@@ -1,7 +1,7 @@
 import type { Notice } from '../../common/instance.ts';
 import { conditions, taints as taintKeys } from '../../common/well-known.ts';
 import { conditionOf, type NodeView, type Taint } from '../model/node-view.ts';
-import { endsTheVm, untilNearMs } from './expected-termination.ts';
+import { endsVm, untilNearMs } from './expected-termination.ts';
 import { type ConditionChange, conditionChange } from './patches.ts';
 import type { InterruptionReason } from './reasons.ts';
 
@@ -20,7 +20,7 @@ function words({ kind, deadline, message }: Notice): string {
 
 /** An end that is not near yet has a reason of its own, so that the Node says itself what counts. */
 function reasonFor(notice: Notice, nowMs: number): InterruptionReason {
-  return endsTheVm(notice) && untilNearMs(notice, nowMs) > 0 ? 'Scheduled' : reasonOf[notice.kind];
+  return endsVm(notice) && untilNearMs(notice, nowMs) > 0 ? 'Scheduled' : reasonOf[notice.kind];
 }
 
 /**
@@ -34,7 +34,7 @@ export function planInterruption(
   notices: readonly Notice[],
   nowMs: number,
 ): (ConditionChange & { readonly changed: boolean }) | undefined {
-  const distance = (notice: Notice) => (endsTheVm(notice) ? untilNearMs(notice, nowMs) : 0);
+  const distance = (notice: Notice) => (endsVm(notice) ? untilNearMs(notice, nowMs) : 0);
   const sorted = [...notices].sort(
     (a, b) => Number(distance(a) > 0) - Number(distance(b) > 0) || gravity.indexOf(a.kind) - gravity.indexOf(b.kind),
   );
@@ -57,15 +57,18 @@ export function planInterruption(
 }
 
 /** The Node's taints with the interruption taint on or off; undefined when they stand already. Pure. */
-export function planInterruptionTaint(node: NodeView, wanted: boolean): Taint[] | undefined {
+export function planInterruptionTaint(node: NodeView, desired: boolean): Taint[] | undefined {
   const held = node.taints.some(({ key }) => key === taintKeys.interruption);
-  if (held === wanted) return undefined;
+  if (held === desired) return undefined;
   const others = node.taints.filter(({ key }) => key !== taintKeys.interruption);
-  return wanted ? [...others, { key: taintKeys.interruption, effect: 'NoSchedule' }] : others;
+  return desired ? [...others, { key: taintKeys.interruption, effect: 'NoSchedule' }] : others;
 }
 
 /** Whether an announced end is near; if none is, how long until the first one will be (Infinity: none). Pure. */
-export function nearEnd(notices: readonly Notice[], nowMs: number): { readonly near: boolean; readonly inMs: number } {
-  const inMs = Math.min(...notices.filter(endsTheVm).map((notice) => untilNearMs(notice, nowMs)));
+export function nextTermination(
+  notices: readonly Notice[],
+  nowMs: number,
+): { readonly near: boolean; readonly inMs: number } {
+  const inMs = Math.min(...notices.filter(endsVm).map((notice) => untilNearMs(notice, nowMs)));
   return { near: inMs === 0, inMs };
 }

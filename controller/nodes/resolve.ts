@@ -69,7 +69,7 @@ function claims(cloud: ConfiguredCloud, reported: ReportedInstance): boolean {
   return cloud.name === reported.cloud && cloud.accepts(reported.providerID);
 }
 
-async function ask(clouds: readonly ConfiguredCloud[], ref: InstanceRef, resolver: Resolver): Promise<Answer[]> {
+async function lookUp(clouds: readonly ConfiguredCloud[], ref: InstanceRef, resolver: Resolver): Promise<Answer[]> {
   const answers = clouds.map(async (cloud) => {
     const lookups = resolver.lookupsOf(cloud.scope);
     return lookups === undefined ? undefined : { cloud, lookup: await lookups.lookup(ref) };
@@ -83,12 +83,12 @@ async function resolveOwned(
   reported: ReportedInstance | undefined,
   resolver: Resolver,
 ): Promise<Resolution> {
-  const answers = await ask(clouds, { by: 'providerID', providerID: node.providerID }, resolver);
-  if (answers.length > 0) return judge(answers, `instance ${node.providerID}`);
+  const answers = await lookUp(clouds, { by: 'providerID', providerID: node.providerID }, resolver);
+  if (answers.length > 0) return combineAnswers(answers, `instance ${node.providerID}`);
   const cloud = clouds[0];
   const unidentified = clouds.find((each) => each.unidentified !== undefined);
   if (unidentified !== undefined && !isUninitialized(node)) return awaitingAccount(unidentified);
-  if (cloud && reported && clouds.some((each) => claims(each, reported))) return believe(cloud, reported);
+  if (cloud && reported && clouds.some((each) => claims(each, reported))) return fromReport(cloud, reported);
   return awaitingReport(clouds);
 }
 
@@ -97,10 +97,10 @@ async function resolveReported(
   reported: ReportedInstance,
   resolver: Resolver,
 ): Promise<Resolution> {
-  const answers = await ask(clouds, { by: 'providerID', providerID: reported.providerID }, resolver);
+  const answers = await lookUp(clouds, { by: 'providerID', providerID: reported.providerID }, resolver);
   const cloud = clouds[0];
-  if (answers.length === 0 && cloud) return believe(cloud, reported);
-  return judge(answers, `reported instance ${reported.providerID}`);
+  if (answers.length === 0 && cloud) return fromReport(cloud, reported);
+  return combineAnswers(answers, `reported instance ${reported.providerID}`);
 }
 
 async function resolveByName(
@@ -108,13 +108,13 @@ async function resolveByName(
   clouds: readonly ConfiguredCloud[],
   resolver: Resolver,
 ): Promise<Resolution> {
-  const answers = await ask(clouds, { by: 'name', name: node.name }, resolver);
-  const silent = clouds.filter((cloud) => cloud.api === undefined);
-  if (answers.length === 0) return awaitingReport(silent);
-  const resolution = judge(answers, `an instance named ${node.name}`);
+  const answers = await lookUp(clouds, { by: 'name', name: node.name }, resolver);
+  const reportOnly = clouds.filter((cloud) => cloud.api === undefined);
+  if (answers.length === 0) return awaitingReport(reportOnly);
+  const resolution = combineAnswers(answers, `an instance named ${node.name}`);
   if (resolution.kind === 'found') return confirmName(node, resolution, clouds);
   // Where no lookup claims the Node, a cloud that only reports can speak for still may.
-  return silent.length > 0 ? awaitingReport(silent) : resolution;
+  return reportOnly.length > 0 ? awaitingReport(reportOnly) : resolution;
 }
 
 /**
@@ -156,12 +156,12 @@ function awaitingAccount({ name, unidentified }: ConfiguredCloud): Resolution {
 }
 
 /** Takes what a report says as the instance, where nothing better is configured. */
-function believe(cloud: ConfiguredCloud, reported: ReportedInstance): Resolution {
+function fromReport(cloud: ConfiguredCloud, reported: ReportedInstance): Resolution {
   return { kind: 'found', instance: reported, scope: reportScope(cloud.name), power: undefined };
 }
 
 /** One verdict from the answers of every scope that might hold the instance. */
-function judge(answers: readonly Answer[], what: string): Resolution {
+function combineAnswers(answers: readonly Answer[], what: string): Resolution {
   const found = answers.filter((answer) => answer.lookup.state === 'found');
   const [first, second] = found;
   if (first && second) {

@@ -6,7 +6,7 @@ import type { NodeView } from '../model/node-view.ts';
  * Keeps the back-off of a waiting node from being undone by events: its kubelet's heartbeats, and the conditions that we write ourselves, bring it into the queue again
  * and again, but only a change of what the last try depended on opens the gate before its time.
  */
-export interface RetryGate {
+export interface RetryBackoff {
   /** Milliseconds until another try is worth it; 0 when it is now. */
   remainingMs(nodeName: string, fingerprint: string): number;
   /** @param untilMs monotonic */
@@ -30,14 +30,14 @@ export function fingerprint(node: NodeView, report: Report | undefined): string 
   ]);
 }
 
-export function createRetryGate(clock: Clock): RetryGate {
-  const closed = new Map<string, { readonly fingerprint: string; readonly untilMs: number }>();
+export function createRetryBackoff(clock: Clock): RetryBackoff {
+  const waitingNodes = new Map<string, { readonly fingerprint: string; readonly untilMs: number }>();
   return {
     remainingMs(nodeName, now) {
-      const held = closed.get(nodeName);
+      const held = waitingNodes.get(nodeName);
       return held?.fingerprint === now ? Math.max(0, held.untilMs - clock.monotonic()) : 0;
     },
-    close: (nodeName, now, untilMs) => closed.set(nodeName, { fingerprint: now, untilMs }),
-    forget: (nodeName) => closed.delete(nodeName),
+    close: (nodeName, now, untilMs) => waitingNodes.set(nodeName, { fingerprint: now, untilMs }),
+    forget: (nodeName) => waitingNodes.delete(nodeName),
   };
 }

@@ -21,7 +21,7 @@ interface Lease {
 }
 
 /** Throws a KubeError when either cannot be read: then nothing is known, which is no proof of death. */
-export async function readLife(api: KubeApi, nodeName: string): Promise<LiveNode> {
+export async function readSignsOfLife(api: KubeApi, nodeName: string): Promise<LiveNode> {
   let serverNowMs: number | undefined;
   const onDate = (ms: number) => {
     serverNowMs = Math.min(ms, serverNowMs ?? ms);

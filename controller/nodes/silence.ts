@@ -9,12 +9,12 @@ export interface Silence {
   readonly leaseMs: number;
 }
 
-const leastMs = 20_000;
+const minMs = 20_000;
 /** A kubelet writes its lease itself: a longer one does not keep the Node of a machine that is gone. */
-const mostMs = 3_600_000;
+const maxMs = 3_600_000;
 /** `nodeLeaseDurationSeconds` of a kubelet that sets none. */
-const usualMs = 40_000;
-const leastUnchangedMs = 12_000;
+const defaultMs = 40_000;
+const minUnchangedMs = 12_000;
 /** More than the quarter after which a kubelet renews. */
 const unchangedShare = 0.3;
 
@@ -25,6 +25,6 @@ const unchangedShare = 0.3;
  */
 export function silenceOf(leaseDurationSeconds: unknown): Silence {
   const told = typeof leaseDurationSeconds === 'number' && leaseDurationSeconds > 0;
-  const lifeMs = Math.min(mostMs, Math.max(leastMs, told ? leaseDurationSeconds * 1000 : usualMs));
-  return { lifeMs, leaseMs: Math.max(leastUnchangedMs, unchangedShare * lifeMs) };
+  const lifeMs = Math.min(maxMs, Math.max(minMs, told ? leaseDurationSeconds * 1000 : defaultMs));
+  return { lifeMs, leaseMs: Math.max(minUnchangedMs, unchangedShare * lifeMs) };
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
-import { createSuspects, lookAgainAt } from './suspects.ts';
+import { createSuspects, scheduleLookup } from './suspects.ts';
 
 describe('suspects', () => {
   it('a second hint keeps the row of answers and the back-off, unless it is news', async () => {
@@ -61,9 +61,9 @@ test('news that comes during a look is not put off by its outcome', () => {
   const [suspect] = suspects.due(0);
   assert.ok(suspect);
   suspects.add('a', 'uid-a', false, true);
-  lookAgainAt(suspect, clock.monotonic() + 60_000);
+  scheduleLookup(suspect, clock.monotonic() + 60_000);
   assert.deepEqual(suspects.due(0), [suspect]);
-  suspect.news = false;
-  lookAgainAt(suspect, clock.monotonic() + 60_000);
+  suspect.changedSinceLookup = false;
+  scheduleLookup(suspect, clock.monotonic() + 60_000);
   assert.deepEqual(suspects.due(0), []);
 });

@@ -26,18 +26,18 @@ export interface Suspect {
   /** A hint says more than readiness: the look is not dropped because the Node is still Ready. */
   hinted: boolean;
   /** Something happened since its last look began. */
-  news: boolean;
+  changedSinceLookup: boolean;
 }
 
 /** Puts off the next look, unless news came while this one was under way: then it is due already. */
-export function lookAgainAt(suspect: Suspect, atMs: number): void {
-  if (!suspect.news) suspect.nextAtMs = atMs;
+export function scheduleLookup(suspect: Suspect, atMs: number): void {
+  if (!suspect.changedSinceLookup) suspect.nextAtMs = atMs;
 }
 
 export interface Suspects {
   get(name: string): Suspect | undefined;
   /** Looks at the node as soon as may be; keeps a running series. One that is suspect already keeps its time, unless this is news. */
-  add(name: string, uid: string, hinted: boolean, news: boolean): void;
+  add(name: string, uid: string, hinted: boolean, changedSinceLookup: boolean): void;
   drop(name: string): void;
   /** Drops this very suspect, and not another that has taken its name since. */
   end(suspect: Suspect): void;
@@ -59,21 +59,21 @@ export function createSuspects(clock: Clock): Suspects {
       return suspects.size;
     },
     get: (name) => suspects.get(name),
-    add(name, uid, hinted, news) {
+    add(name, uid, hinted, changedSinceLookup) {
       const now = clock.monotonic();
       const held = suspects.get(name);
       if (held?.uid === uid) {
-        if (news) {
+        if (changedSinceLookup) {
           held.nextAtMs = Math.min(held.nextAtMs, now);
           held.tries = 0;
-          held.news = true;
+          held.changedSinceLookup = true;
         }
         held.hinted ||= hinted;
         return;
       }
       suspects.set(name, {
         ...{ name, uid, sinceMs: now, answer: undefined, nextAtMs: now, tries: 0 },
-        ...{ series: undefined, hinted, news: false },
+        ...{ series: undefined, hinted, changedSinceLookup: false },
       });
     },
     drop,

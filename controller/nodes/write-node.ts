@@ -36,7 +36,7 @@ export interface NodeWriter {
   readonly api: KubeApi;
   readonly clock: Clock;
   /** See NodeContext. */
-  readonly routesRun?: ((scope: string, node: NodeView) => boolean) | undefined;
+  readonly routesEnabled?: ((scope: string, node: NodeView) => boolean) | undefined;
 }
 
 interface Answer {
@@ -52,36 +52,36 @@ export async function readNode(api: KubeApi, name: string): Promise<NodeView> {
  * something differs, each guarded by resourceVersion. On a conflict the Node is read again and everything is decided anew; a Node re-created or paused meanwhile is
  * left to its own turn. Throws a KubeError. Safe to repeat.
  *
- * @param keep turns the desired addresses into those to write now, given the Node (see `omissions.ts`)
+ * @param keep turns the desired addresses into those to write now, given the Node (see `addressRemovals.ts`)
  */
 export async function writeNode(
-  { api, clock, routesRun }: NodeWriter,
+  { api, clock, routesEnabled }: NodeWriter,
   first: NodeView,
-  found: {
+  resolved: {
     readonly instance: Instance;
     readonly scope: string;
     readonly report: Report | undefined;
     /** What the evidence of the Node's agent proved. */
     readonly attested?: VerifiedInstance | undefined;
     /** Note on the Node that it did. */
-    readonly notesProof?: boolean;
+    readonly recordsProof?: boolean;
   },
   keep: (node: NodeView, desired: DesiredNode) => DesiredNode,
 ): Promise<WriteOutcome> {
   let node = first;
   for (let attempt = 1; ; attempt += 1) {
-    const contradicted = contradiction(node, found.instance, found.report, found.attested);
+    const contradicted = contradiction(node, resolved.instance, resolved.report, resolved.attested);
     if (contradicted !== undefined) return { kind: 'refused', reason: 'IdentityConflict', message: contradicted, node };
-    const wanted = desiredNode(
+    const planned = desiredNode(
       node,
-      found.instance,
-      found.scope,
-      found.notesProof ? found.attested?.assurance : undefined,
+      resolved.instance,
+      resolved.scope,
+      resolved.recordsProof ? resolved.attested?.assurance : undefined,
     );
-    if (!wanted.ok) return { kind: 'refused', reason: wanted.reason, message: wanted.message, node };
-    const desired = keep(node, wanted.node);
+    if (!planned.ok) return { kind: 'refused', reason: planned.reason, message: planned.message, node };
+    const desired = keep(node, planned.node);
     try {
-      const written = await apply(api, clock, node, desired, routesRun?.(found.scope, node) ?? false);
+      const written = await apply(api, clock, node, desired, routesEnabled?.(resolved.scope, node) ?? false);
       return { kind: 'written', written, reason: desired.reason, message: desired.message };
     } catch (error) {
       if (!isConflict(error) || attempt >= maxTries) throw error;
@@ -131,9 +131,9 @@ async function apply(
 export async function writeCondition(
   { api, clock }: NodeWriter,
   node: NodeView,
-  wanted: ConditionChange,
+  planned: ConditionChange,
 ): Promise<string | undefined> {
-  const change = conditionChange(node, wanted);
+  const change = conditionChange(node, planned);
   if (change === undefined) return undefined;
   const answer = await api.call<Answer>({
     verb: 'patch',

@@ -48,7 +48,7 @@ function substance(report: Report): string {
   return JSON.stringify([report.instance, report.notices, report.smbiosUuid, report.bootId]);
 }
 
-function said({ refused }: Judgement): string | undefined {
+function refusalText({ refused }: Judgement): string | undefined {
   return refused && `${refused.code}: ${refused.message}`;
 }
 
@@ -63,9 +63,9 @@ export function createReportStore(clock: Clock): ReportStore {
       if (before && sameNode && before.report.agentId === report.agentId && report.sequence <= before.report.sequence) {
         return 'stale';
       }
-      const known = sameNode ? before : undefined;
-      const attestation = judgement?.attestation ?? known?.attestation;
-      const refusedEvidence = judgement === undefined ? known?.refusedEvidence : said(judgement);
+      const previous = sameNode ? before : undefined;
+      const attestation = judgement?.attestation ?? previous?.attestation;
+      const refusedEvidence = judgement === undefined ? previous?.refusedEvidence : refusalText(judgement);
       reports.set(sender.nodeName, {
         nodeName: sender.nodeName,
         nodeUid: sender.nodeUid,
@@ -80,7 +80,7 @@ export function createReportStore(clock: Clock): ReportStore {
       const arrival = {
         nodeName: sender.nodeName,
         changed,
-        attested: JSON.stringify(attestation?.instance) !== JSON.stringify(known?.attestation?.instance),
+        attested: JSON.stringify(attestation?.instance) !== JSON.stringify(previous?.attestation?.instance),
         first,
         leaving: report.leaving === true,
       };

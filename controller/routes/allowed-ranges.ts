@@ -26,7 +26,7 @@ export interface Refusal {
 }
 
 /** From so many ranges of other Nodes inside it, a range is not the range of one Node. */
-const crowd = 2;
+const minContainedRanges = 2;
 
 /**
  * The claims for which no route may be made, and why; all others get theirs. A range that is refused for itself is in
@@ -61,11 +61,11 @@ export function refusedClaims<C extends RangeClaim>(
     // cluster's ranges meets none of them or holds them all, as the way out by a NAT instance does.
     if (!refused.has(claim) || (claim.hasRoute && fault?.kind !== 'outside')) contenders.push(claim);
   }
-  contest(contenders, lengthsOf(contenders), refused, refuse);
+  resolveOverlaps(contenders, lengthsOf(contenders), refused, refuse);
   return refused;
 }
 
-function contest<C extends RangeClaim>(
+function resolveOverlaps<C extends RangeClaim>(
   claims: readonly C[],
   lengths: Readonly<Record<Family, readonly number[]>>,
   refused: Map<C, Refusal>,
@@ -88,7 +88,7 @@ function contest<C extends RangeClaim>(
     const same = held.get(key);
     const outer = shorter(claim.range).find((each) => held.has(each));
     const other = heldInside.get(key) ?? (outer === undefined ? undefined : held.get(outer));
-    if (others >= crowd) {
+    if (others >= minContainedRanges) {
       refuse(claim, `holds the pod ranges of ${others} other Nodes`);
       continue;
     }

@@ -4,25 +4,25 @@ import { conditions } from '../../common/well-known.ts';
 import type { ConditionView } from '../model/node-view.ts';
 import { exampleNode } from '../model/testing/example-node.ts';
 import { waitsForRoutes } from '../nodes/patches.ts';
-import { networkChange, type Standing } from './network-condition.ts';
+import { networkChange, type RouteStatus } from './network-condition.ts';
 
 const type = conditions.networkUnavailable;
-const routed: Standing = { kind: 'routed' };
-const pending: Standing = { kind: 'pending' };
-const failed: Standing = { kind: 'missing', reason: 'NoRouteCreated', message: 'refused' };
-const full: Standing = { kind: 'missing', reason: 'QuotaExceeded', message: 'full' };
+const routed: RouteStatus = { kind: 'routed' };
+const pending: RouteStatus = { kind: 'pending' };
+const failed: RouteStatus = { kind: 'missing', reason: 'NoRouteCreated', message: 'refused' };
+const full: RouteStatus = { kind: 'missing', reason: 'QuotaExceeded', message: 'full' };
 
-function change(held: Partial<ConditionView> | undefined, standings: readonly Standing[]): string {
+function change(held: Partial<ConditionView> | undefined, routeStatuses: readonly RouteStatus[]): string {
   const view = held && { type, status: 'True', reason: '', message: '', ...held };
-  const wanted = networkChange(exampleNode({ conditions: view ? [view] : [] }), standings);
-  return wanted ? `${wanted.status} ${wanted.reason}` : 'left';
+  const desired = networkChange(exampleNode({ conditions: view ? [view] : [] }), routeStatuses);
+  return desired ? `${desired.status} ${desired.reason}` : 'left';
 }
 
 const created = { status: 'False', reason: 'RouteCreated', message: 'RouteController created a route' };
 const none = { status: 'True', reason: 'NoRouteCreated', message: 'RouteController failed to create a route' };
 
 describe('the condition NetworkUnavailable', () => {
-  const cases: readonly [string, Partial<ConditionView> | undefined, readonly Standing[], string][] = [
+  const cases: readonly [string, Partial<ConditionView> | undefined, readonly RouteStatus[], string][] = [
     ['is set on a Node without one, once it is routed', undefined, [routed], 'False RouteCreated'],
     ['is set on a Node without one, when its route failed', undefined, [failed], 'True NoRouteCreated'],
     ['turns when the route is made', none, [routed], 'False RouteCreated'],
@@ -43,8 +43,8 @@ describe('the condition NetworkUnavailable', () => {
     ['is routed when both families are', none, [routed, routed], 'False RouteCreated'],
     ['is left alone on a Node without a pod range', none, [], 'left'],
   ];
-  for (const [name, held, standings, expected] of cases)
-    it(name, () => assert.equal(change(held, standings), expected));
+  for (const [name, held, routeStatuses, expected] of cases)
+    it(name, () => assert.equal(change(held, routeStatuses), expected));
 
   it('says more than the Node was opened with as soon as more is known, once', () => {
     assert.equal(change(waitsForRoutes, [pending]), 'left');

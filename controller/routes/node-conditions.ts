@@ -3,7 +3,7 @@ import { isConflict, isNotFound } from '../kube/api.ts';
 import { isOlder } from '../kube/resource-version.ts';
 import { isPaused, isUninitialized, type NodeView } from '../model/node-view.ts';
 import { readNode, writeCondition } from '../nodes/write-node.ts';
-import { networkChange, type Standing } from './network-condition.ts';
+import { networkChange, type RouteStatus } from './network-condition.ts';
 import type { Requeue } from './requeue.ts';
 import type { RouteContext } from './route-context.ts';
 
@@ -21,7 +21,7 @@ const pausedMs = 1500;
 
 export function createNodeConditions(
   context: RouteContext,
-  standingsOf: (node: NodeView) => readonly Standing[],
+  routeStatusesOf: (node: NodeView) => readonly RouteStatus[],
 ): NodeConditions {
   const { api, clock, log, nodes } = context;
   const written = new Map<string, { readonly version: string; readonly atMs: number }>();
@@ -39,7 +39,7 @@ export function createNodeConditions(
     const node = nodes.get(name);
     if (node === undefined || isPaused(node) || isUninitialized(node)) return undefined;
     if (context.paused()) return { requeueAfterMs: pausedMs };
-    if (networkChange(node, standingsOf(node)) === undefined) return undefined;
+    if (networkChange(node, routeStatusesOf(node)) === undefined) return undefined;
     if (lags(node)) return { requeueAfterMs: lagMs };
     try {
       await write(node);
@@ -54,11 +54,11 @@ export function createNodeConditions(
   }
 
   async function write(node: NodeView): Promise<void> {
-    const wanted = networkChange(node, standingsOf(node));
-    if (wanted === undefined) return;
-    const version = await writeCondition({ api, clock }, node, wanted);
+    const desired = networkChange(node, routeStatusesOf(node));
+    if (desired === undefined) return;
+    const version = await writeCondition({ api, clock }, node, desired);
     if (version !== undefined) written.set(node.name, { version, atMs: clock.monotonic() });
-    const { status, reason } = wanted;
+    const { status, reason } = desired;
     log.info('network of a Node', { node: node.name, unavailable: status, reason });
   }
 

@@ -1,7 +1,7 @@
 import type { ObservedRoute } from '../clouds/routes.ts';
 import type { RoutePlan } from './route-plan.ts';
 import type { RouteRecord, RouteRecords } from './route-records.ts';
-import type { KnownTable } from './table-cache.ts';
+import type { TableCache } from './table-cache.ts';
 
 /** Keeps the records of one scope whose cloud cannot tag routes. */
 export interface RecordKeeper<R extends ObservedRoute> {
@@ -9,7 +9,7 @@ export interface RecordKeeper<R extends ObservedRoute> {
    * Records, before anything is made, what leads to a living Node or is about to; forgets what two looks in a row showed to be of no use. Undefined when there is nothing
    * to write; otherwise the write, which throws a KubeError.
    */
-  keep(table: Pick<KnownTable<R>, 'table' | 'readAtMs'>, plan: RoutePlan<R>): Promise<void> | undefined;
+  keep(table: Pick<TableCache<R>, 'table' | 'readAtMs'>, plan: RoutePlan<R>): Promise<void> | undefined;
 }
 
 export function createRecordKeeper<R extends ObservedRoute>(

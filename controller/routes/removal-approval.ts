@@ -8,32 +8,32 @@ import { pickCanaries } from '../model/canaries.ts';
 import { parseCidr } from '../model/cidr.ts';
 import { eachLiveNode } from '../model/live-nodes.ts';
 import type { NodeView } from '../model/node-view.ts';
-import { markOn } from '../nodes/expected-termination.ts';
+import { deletionMark } from '../nodes/expected-termination.ts';
 import { readNode } from '../nodes/write-node.ts';
 import type { RemovalReason } from './reasons.ts';
 import type { RouteContext } from './route-context.ts';
 import type { RouteRemoval } from './route-plan.ts';
 
 /** Decides which routes of Nodes that went may go: the last look before traffic is taken away. */
-export interface Vanished<R extends ObservedRoute> {
+export interface RemovalApproval<R extends ObservedRoute> {
   /** This controller is about to delete the Node, on evidence of its own. */
   deleting(node: NodeView): void;
   /** Takes note of a Node that went: what it was called, and whether somebody had announced it. */
   gone(instance: string, node: NodeView): void;
   /** Reads live, spends the budget. Never throws: what cannot be proved waits. @param ours how many routes of ours there are */
-  release(removals: readonly RouteRemoval<R>[], ours: number): Promise<Released<R>>;
+  approve(removals: readonly RouteRemoval<R>[], ours: number): Promise<Approval<R>>;
   /** Forgets Nodes to which no route leads any more. */
   keepOnly(instances: ReadonlySet<string>, routeIds: ReadonlySet<string>): void;
 }
 
-export interface Released<R extends ObservedRoute> {
+export interface Approval<R extends ObservedRoute> {
   readonly ready: readonly RouteRemoval<R>[];
   readonly waiting: ReadonlyMap<RouteRemoval<R>, RemovalReason>;
 }
 
 interface Departed {
   readonly node: string;
-  readonly explanation: string | undefined;
+  readonly expectedBecause: string | undefined;
 }
 
 interface LiveNode {
@@ -46,12 +46,12 @@ const listInsteadFrom = 20;
 
 const never = new AbortController().signal;
 
-export function createVanished<R extends ObservedRoute>(
+export function createRemovalApproval<R extends ObservedRoute>(
   context: Pick<RouteContext, 'api' | 'log' | 'nodes' | 'resolver'>,
   scope: string,
   instanceOf: (providerID: string) => string,
   budget: BudgetKeeper,
-): Vanished<R> {
+): RemovalApproval<R> {
   const { api, log, nodes, resolver } = context;
   const departed = new Map<string, Departed>();
   /** Uids of Nodes that were deleted on evidence; taken out when they go. */
@@ -61,7 +61,7 @@ export function createVanished<R extends ObservedRoute>(
 
   const instanceBehind = ({ providerID }: R) => (providerID === undefined ? undefined : instanceOf(providerID));
 
-  async function release(removals: readonly RouteRemoval<R>[], ours: number): Promise<Released<R>> {
+  async function approve(removals: readonly RouteRemoval<R>[], ours: number): Promise<Approval<R>> {
     const ready = removals.filter(({ why }) => why === 'Blackhole' || why === 'Superseded');
     const waiting = new Map<RouteRemoval<R>, RemovalReason>();
     const doubtful = removals.filter((removal) => !ready.includes(removal));
@@ -74,7 +74,7 @@ export function createVanished<R extends ObservedRoute>(
       if (isClaimed(removal, live)) waiting.set(removal, 'NodeSeen');
       else unclaimed.push(removal);
     }
-    const free = await explained(unclaimed);
+    const free = await expectedRemovals(unclaimed);
     const costly = unclaimed.filter((removal) => !free.has(removal));
     let left = await grant(costly.filter(({ route }) => !granted.has(route.id)).length, ours);
     for (const removal of unclaimed) {
@@ -138,13 +138,13 @@ export function createVanished<R extends ObservedRoute>(
   }
 
   /** Those that need no budget: somebody announced the end of the Node, or the cloud shows that the instance is gone. */
-  async function explained(removals: readonly RouteRemoval<R>[]): Promise<ReadonlySet<RouteRemoval<R>>> {
+  async function expectedRemovals(removals: readonly RouteRemoval<R>[]): Promise<ReadonlySet<RouteRemoval<R>>> {
     const free = new Set<RouteRemoval<R>>();
     const asked = new Map<string, RouteRemoval<R>[]>();
     for (const removal of removals) {
       const { providerID } = removal.route;
       if (providerID === undefined) continue;
-      if (departed.get(instanceOf(providerID))?.explanation !== undefined) free.add(removal);
+      if (departed.get(instanceOf(providerID))?.expectedBecause !== undefined) free.add(removal);
       else asked.set(providerID, [...(asked.get(providerID) ?? []), removal]);
     }
     const lookups = resolver.lookupsOf(scope);
@@ -161,10 +161,10 @@ export function createVanished<R extends ObservedRoute>(
     return free;
   }
 
-  async function grant(wanted: number, ours: number): Promise<number> {
-    if (wanted === 0) return 0;
+  async function grant(requested: number, ours: number): Promise<number> {
+    if (requested === 0) return 0;
     try {
-      return await budget.take('route', wanted, ours);
+      return await budget.take('route', requested, ours);
     } catch (error) {
       log.warn('budget not written, so nothing is spent', { scope, ...errorFields(error) });
       return 0;
@@ -172,11 +172,11 @@ export function createVanished<R extends ObservedRoute>(
   }
 
   return {
-    release,
+    approve,
     deleting: ({ uid }) => void deletedByUs.add(uid),
     gone(instance, node) {
-      const explanation = deletedByUs.delete(node.uid) ? 'deleted on evidence' : markOn(node);
-      departed.set(instance, { node: node.name, explanation });
+      const expectedBecause = deletedByUs.delete(node.uid) ? 'deleted on evidence' : deletionMark(node);
+      departed.set(instance, { node: node.name, expectedBecause });
     },
     keepOnly(instances, routeIds) {
       for (const instance of departed.keys()) if (!instances.has(instance)) departed.delete(instance);

@@ -2,11 +2,11 @@ import { conditions } from '../../common/well-known.ts';
 import { conditionOf, type NodeView } from '../model/node-view.ts';
 import { eventTarget } from '../nodes/node-context.ts';
 import { waitsForRoutes } from '../nodes/patches.ts';
-import type { Standing } from './network-condition.ts';
+import type { RouteStatus } from './network-condition.ts';
 import type { RouteEventReason, RouteReason } from './reasons.ts';
 import type { RouteContext } from './route-context.ts';
 
-type Missing = Extract<Standing, { kind: 'missing' }>;
+type Missing = Extract<RouteStatus, { kind: 'missing' }>;
 
 /** Which routes could not be made, and why. Keys are `destination uid`. */
 export interface RouteFailures {

@@ -48,7 +48,7 @@ export interface RoutesInput<R extends ObservedRoute> {
   /** One text for one instance, however its providerID is spelled. */
   instanceOf(providerID: string): string;
   /** Whether a route that leads to the right instance and drops packets may be made anew. Default: yes. */
-  readonly mayMend?: (destination: string) => boolean;
+  readonly mayReplaceBlackhole?: (destination: string) => boolean;
   readonly parse?: (text: string) => Cidr | undefined;
 }
 

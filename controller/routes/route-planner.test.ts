@@ -221,7 +221,7 @@ describe('the plan of routes', () => {
     ],
     [
       'a route that drops packets and was made anew a moment ago: kept',
-      { nodes: [n1], routes: [route(a4, 'n1', { blackhole: true })], mayMend: () => false },
+      { nodes: [n1], routes: [route(a4, 'n1', { blackhole: true })], mayReplaceBlackhole: () => false },
       [`keep ${a4} n1`],
     ],
   ];

@@ -14,14 +14,14 @@ import type {
 } from './route-plan.ts';
 import { withinQuota } from './table-quota.ts';
 
-interface Want extends RangeClaim {
+interface RangeCandidate extends RangeClaim {
   readonly routed: RoutedNode;
   readonly instance: string;
 }
 
 /** Pure. Idempotent: planned again after it was carried out, nothing is left to do. */
 export function planRoutes<R extends ObservedRoute>(input: RoutesInput<R>): RoutePlan<R> {
-  const { table, nodes, recorded, instanceOf, mayMend = () => true, parse = parseCidr } = input;
+  const { table, nodes, recorded, instanceOf, mayReplaceBlackhole = () => true, parse = parseCidr } = input;
   const plan = {
     keep: [] as KeptRoute<R>[],
     tolerated: [] as ToleratedRoute<R>[],
@@ -35,7 +35,7 @@ export function planRoutes<R extends ObservedRoute>(input: RoutesInput<R>): Rout
   const leadsTo = (route: R) => (route.providerID === undefined ? undefined : instanceOf(route.providerID));
 
   const instances = new Map<string, RoutedNode>();
-  const wants = new Map<string, Want[]>();
+  const candidatesByRange = new Map<string, RangeCandidate[]>();
   // The first to register comes first, everywhere: in duplicates and when the quota is short.
   const inOrder = [...nodes].sort((a, b) => a.createdAtMs - b.createdAtMs || (a.name < b.name ? -1 : 1));
   for (const node of inOrder) {
@@ -46,7 +46,15 @@ export function planRoutes<R extends ObservedRoute>(input: RoutesInput<R>): Rout
       if (range !== undefined) {
         const hasRoute = (byDestination.get(range.text) ?? []).some((route) => leadsTo(route) === instance);
         const { name, createdAtMs, claimedAt } = node;
-        append(wants, range.text, { node: name, createdAtMs, claimedAt, range, hasRoute, routed: node, instance });
+        append(candidatesByRange, range.text, {
+          node: name,
+          createdAtMs,
+          claimedAt,
+          range,
+          hasRoute,
+          routed: node,
+          instance,
+        });
       } else if (!node.paused)
         plan.blocked.push({
           node,
@@ -57,7 +65,7 @@ export function planRoutes<R extends ObservedRoute>(input: RoutesInput<R>): Rout
     }
   }
   const undecided = new Set(input.undecided.map((text) => parse(text)?.text ?? text));
-  const claims: RangeClaim[] = [...wants.values()].flat();
+  const claims: RangeClaim[] = [...candidatesByRange.values()].flat();
   for (const { name, createdAtMs, claimedAt, podCIDRs } of input.others)
     for (const range of podCIDRs.map(parse))
       if (range !== undefined) claims.push({ node: name, createdAtMs, claimedAt, range, hasRoute: false });
@@ -72,30 +80,31 @@ export function planRoutes<R extends ObservedRoute>(input: RoutesInput<R>): Rout
 
   const missing: RouteCreation<R>[] = [];
   const held = new Set<string>();
-  for (const [destination, wanting] of wants) {
+  for (const [destination, candidates] of candidatesByRange) {
     const routes = byDestination.get(destination) ?? [];
-    for (const want of wanting) {
-      const refusal = refused.get(want);
-      const standing = refusal && routes.find((route) => leadsTo(route) === want.instance);
+    for (const candidate of candidates) {
+      const refusal = refused.get(candidate);
+      const standing = refusal && routes.find((route) => leadsTo(route) === candidate.instance);
       if (standing && refusal.reason === 'CIDRNotAllowed')
-        plan.tolerated.push({ node: want.routed, destination, route: standing, message: refusal.message });
-      else if (refusal && !want.routed.paused) plan.blocked.push({ node: want.routed, destination, ...refusal });
+        plan.tolerated.push({ node: candidate.routed, destination, route: standing, message: refusal.message });
+      else if (refusal && !candidate.routed.paused)
+        plan.blocked.push({ node: candidate.routed, destination, ...refusal });
     }
-    const allowed = wanting.find((want) => !refused.has(want));
+    const allowed = candidates.find((candidate) => !refused.has(candidate));
     if (allowed === undefined) continue;
     held.add(destination);
     const holder = { node: allowed.routed, instance: allowed.instance };
-    const instancesWanting = new Set(wanting.map(({ instance }) => instance));
+    const candidateInstances = new Set(candidates.map(({ instance }) => instance));
     const right = routes.find((route) => leadsTo(route) === holder.instance);
     if (
       right?.blackhole &&
       holder.node.ready &&
       !holder.node.paused &&
       isOurs(right, destination) &&
-      mayMend(destination)
+      mayReplaceBlackhole(destination)
     ) {
       const astray = routes.filter(
-        (route) => isOurs(route, destination) && !instancesWanting.has(leadsTo(route) ?? ''),
+        (route) => isOurs(route, destination) && !candidateInstances.has(leadsTo(route) ?? ''),
       );
       missing.push({
         desired: desiredRoute(input.cluster, holder.node, destination),
@@ -106,7 +115,7 @@ export function planRoutes<R extends ObservedRoute>(input: RoutesInput<R>): Rout
     if (right) {
       plan.keep.push({ node: holder.node, destination, route: right });
       for (const route of holder.node.paused ? [] : routes)
-        if (isOurs(route, destination) && !instancesWanting.has(leadsTo(route) ?? ''))
+        if (isOurs(route, destination) && !candidateInstances.has(leadsTo(route) ?? ''))
           plan.remove.push({ route, destination, why: 'Superseded', node: undefined });
       continue;
     }
@@ -130,7 +139,7 @@ export function planRoutes<R extends ObservedRoute>(input: RoutesInput<R>): Rout
     if (held.has(destination)) continue;
     for (const route of routes) {
       const leads = leadsTo(route);
-      if (wants.get(destination)?.some(({ instance }) => instance === leads)) continue;
+      if (candidatesByRange.get(destination)?.some(({ instance }) => instance === leads)) continue;
       if (isOurs(route, destination)) {
         if (undecided.has(destination)) continue;
         const node = leads === undefined ? undefined : instances.get(leads);

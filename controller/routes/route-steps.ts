@@ -12,7 +12,7 @@ import type { RouteContext } from './route-context.ts';
 import type { RouteFailures } from './route-failures.ts';
 import type { RouteCreation, RoutePlan, RouteRemoval } from './route-plan.ts';
 import type { RecordChanges, RouteRecord } from './route-records.ts';
-import type { KnownTable } from './table-cache.ts';
+import type { TableCache } from './table-cache.ts';
 
 /** What is to be done in one scope, at most one thing for each destination, and doing it. */
 export interface RouteSteps<R extends ObservedRoute> {
@@ -22,14 +22,14 @@ export interface RouteSteps<R extends ObservedRoute> {
   remove(removal: RouteRemoval<R>): void;
   removes(destination: string, routeId: string): boolean;
   /** A Node came with this range: its route stays. */
-  callOff(destination: string): void;
+  cancelRemoval(destination: string): void;
   /** Throws a CloudError or a KubeError, to be tried again. Safe to repeat. */
   apply(destination: string, signal: AbortSignal): Promise<Requeue | undefined>;
 }
 
 export interface RouteStepsParts<R extends ObservedRoute> {
   readonly routes: Routes<R>;
-  readonly table: KnownTable<R>;
+  readonly table: TableCache<R>;
   readonly failures: RouteFailures;
   readonly records: {
     has(destination: string, instance: string | undefined): boolean;
@@ -45,7 +45,7 @@ export interface RouteStepsParts<R extends ObservedRoute> {
     node(name: string): void;
     round(afterMs: number): void;
     /** The table may not be what we think. */
-    doubted(): void;
+    invalidated(): void;
   };
 }
 
@@ -58,7 +58,13 @@ const quotaMs = 60_000;
 /** A cache that is behind gets this long to catch up. */
 const staleMs = 5000;
 /** Failures after which the table may be other than we think. */
-const unsettling: ReadonlySet<CloudErrorKind> = new Set(['Conflict', 'Timeout', 'Unavailable', 'NotFound', 'Invalid']);
+const uncertainErrors: ReadonlySet<CloudErrorKind> = new Set([
+  'Conflict',
+  'Timeout',
+  'Unavailable',
+  'NotFound',
+  'Invalid',
+]);
 /** Failures that speak of the route itself: it is not there. */
 const decided: ReadonlySet<CloudErrorKind> = new Set(['QuotaExceeded', 'NotFound']);
 /** Failures after which the route may be there nevertheless. */
@@ -71,7 +77,7 @@ export function createRouteSteps<R extends ObservedRoute>(
   const { clock, nodes, metrics } = context;
   const steps = new Map<string, Creation<R> | Removal<R>>();
   /** When a creation last ended so that nobody knows whether there is a route now. */
-  const unsure = new Map<string, number>();
+  const unsureSinceMs = new Map<string, number>();
   let throttledUntilMs = Number.NEGATIVE_INFINITY;
 
   function put(destination: string, step: Creation<R> | Removal<R>): void {
@@ -89,8 +95,8 @@ export function createRouteSteps<R extends ObservedRoute>(
         step.kind === 'create' ? creations.has(destination) : removals.has(`${destination} ${step.route.id}`);
       if (!stays) steps.delete(destination);
     }
-    const wanted = new Set(create.map((creation) => keyOf(creation)));
-    for (const key of unsure.keys()) if (!wanted.has(key)) unsure.delete(key);
+    const plannedKeys = new Set(create.map((creation) => keyOf(creation)));
+    for (const key of unsureSinceMs.keys()) if (!plannedKeys.has(key)) unsureSinceMs.delete(key);
     for (const creation of create) put(creation.desired.destination, { kind: 'create', ...creation });
   }
 
@@ -144,7 +150,7 @@ export function createRouteSteps<R extends ObservedRoute>(
     table.added(route);
     made(desired.destination, desired.nodeUid, instead);
     failures.clear(keyOf(step));
-    unsure.delete(keyOf(step));
+    unsureSinceMs.delete(keyOf(step));
     metrics.changes.add({ action: 'created' });
     log.info('route made', { node: desired.node, destination: desired.destination, route: route.id });
     signals.node(desired.node);
@@ -201,9 +207,9 @@ export function createRouteSteps<R extends ObservedRoute>(
     if (error.kind === 'Throttled')
       throttledUntilMs = Math.max(throttledUntilMs, clock.monotonic() + (error.retryAfterMs ?? 1000));
     const proved = step.kind === 'create' && isProof(step, error.kind);
-    if (unsettling.has(error.kind) || (step.kind === 'create' && !proved && hadRoute(step.desired.node))) {
-      table.doubt();
-      signals.doubted();
+    if (uncertainErrors.has(error.kind) || (step.kind === 'create' && !proved && hadRoute(step.desired.node))) {
+      table.invalidate();
+      signals.invalidated();
     }
     if (step.kind === 'create' && proved) {
       const reason = error.kind === 'QuotaExceeded' ? 'QuotaExceeded' : 'NoRouteCreated';
@@ -223,8 +229,8 @@ export function createRouteSteps<R extends ObservedRoute>(
     // A Node that had its route keeps saying so until the cloud has spoken of it: a table that is read with the wrong credential, or cut short, shows it to nobody.
     const had = hadRoute(step.desired.node);
     if (had ? decided.has(kind) : !undecided.has(kind)) return true;
-    const before = unsure.get(keyOf(step));
-    unsure.set(keyOf(step), before ?? clock.monotonic());
+    const before = unsureSinceMs.get(keyOf(step));
+    unsureSinceMs.set(keyOf(step), before ?? clock.monotonic());
     return (
       before !== undefined && table.readAtMs >= before && (!had || table.sawOurs || !othersHadRoutes(step.desired.node))
     );
@@ -248,7 +254,7 @@ export function createRouteSteps<R extends ObservedRoute>(
       const step = steps.get(destination);
       return step?.kind === 'remove' && step.route.id === routeId;
     },
-    callOff(destination) {
+    cancelRemoval(destination) {
       if (steps.get(destination)?.kind === 'remove') steps.delete(destination);
     },
   };

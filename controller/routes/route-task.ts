@@ -2,7 +2,7 @@ import { untilAborted } from '../../common/process/until.ts';
 import { conditions } from '../../common/well-known.ts';
 import type { InformerEvent } from '../kube/informer.ts';
 import type { BudgetKeeper } from '../model/budget-keeper.ts';
-import { rememberingParser } from '../model/cidr.ts';
+import { memoizedCidrParser } from '../model/cidr.ts';
 import { conditionOf, isPaused, isUninitialized, type NodeView } from '../model/node-view.ts';
 import type { RouteBounds } from '../model/route-bounds.ts';
 import { sameAddresses } from '../nodes/addresses.ts';
@@ -28,7 +28,7 @@ export interface RouteTaskOptions {
 
 export interface RouteTask extends LeaderTask {
   /** For the node task: whether pod routes are kept for this Node, whose instance is in this scope. */
-  routesRun(scope: string, node: NodeView): boolean;
+  routesEnabled(scope: string, node: NodeView): boolean;
   /** From the lifecycle of Nodes: it is about to delete this one on evidence, so that its routes need no budget. */
   noteDeletion(node: NodeView): void;
 }
@@ -52,7 +52,7 @@ const noRange = '--cluster-cidr is empty; give it, or --configure-cloud-routes=f
 export function createRouteTask(context: RouteContext, options: RouteTaskOptions): RouteTask {
   const { clock, random, log, nodes, resolver } = context;
   const auditMs = Math.max(options.auditMs, shortestAuditMs);
-  const parse = rememberingParser();
+  const parse = memoizedCidrParser();
   const served = resolver.configured.filter(({ api }) => api?.routes);
   const runs = options.enabled && options.bounds.clusterCidrs.length > 0 && served.length > 0;
   // Standbys hear it too.
@@ -73,7 +73,7 @@ export function createRouteTask(context: RouteContext, options: RouteTaskOptions
       for (const scope of current.scopes.values()) scope.claimed(event.object);
       // Clouds that route to addresses lead elsewhere now.
       if (event.type === 'updated' && !sameAddresses(event.old.addresses, event.object.addresses))
-        current.scopes.get(routedBy(event.object, resolver.configured)?.scope ?? '')?.doubt();
+        current.scopes.get(routedBy(event.object, resolver.configured)?.scope ?? '')?.invalidate();
     }
     for (const scope of current.scopes.keys()) current.rounds.enqueue(scope, { afterMs: debounceMs });
   }
@@ -81,9 +81,9 @@ export function createRouteTask(context: RouteContext, options: RouteTaskOptions
   function startTerm(): Term {
     const common = { clock, random, log, ...(options.queueMetrics && { metrics: options.queueMetrics }) };
     const scopes = new Map<string, ScopeRoutes>();
-    const standingsOf = (node: NodeView) =>
-      scopes.get(routedBy(node, resolver.configured)?.scope ?? '')?.standings(node) ?? [];
-    const nodeConditions = createNodeConditions(context, standingsOf);
+    const routeStatusesOf = (node: NodeView) =>
+      scopes.get(routedBy(node, resolver.configured)?.scope ?? '')?.routeStatuses(node) ?? [];
+    const nodeConditions = createNodeConditions(context, routeStatusesOf);
     const rounds = createReconciler({
       ...common,
       name: 'Routes',
@@ -159,7 +159,7 @@ export function createRouteTask(context: RouteContext, options: RouteTaskOptions
     noteDeletion(node) {
       for (const scope of term?.scopes.values() ?? []) scope.deleting(node);
     },
-    routesRun: (scope) => runs && served.some((cloud) => cloud.scope === scope),
+    routesEnabled: (scope) => runs && served.some((cloud) => cloud.scope === scope),
   };
 }
 

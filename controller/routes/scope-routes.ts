@@ -10,10 +10,10 @@ import type { Cidr } from '../model/cidr.ts';
 import { conditionOf, type NodeView } from '../model/node-view.ts';
 import type { RouteBounds } from '../model/route-bounds.ts';
 import type { ClaimOrder } from './claim-order.ts';
-import { networkChange, type Standing } from './network-condition.ts';
+import { networkChange, type RouteStatus } from './network-condition.ts';
 import { type RemovalReason, removalReasons, routeReasons } from './reasons.ts';
 import { createRecordKeeper } from './record-keeper.ts';
-import { createVanished } from './removal-approval.ts';
+import { createRemovalApproval } from './removal-approval.ts';
 import type { Requeue } from './requeue.ts';
 import { instanceOf as instanceOfCloud, nodesOfScope, type RouteContext } from './route-context.ts';
 import { createRouteFailures } from './route-failures.ts';
@@ -21,7 +21,7 @@ import type { RoutePlan } from './route-plan.ts';
 import { planRoutes } from './route-planner.ts';
 import type { RouteRecords } from './route-records.ts';
 import { createRouteSteps } from './route-steps.ts';
-import { createKnownTable } from './table-cache.ts';
+import { createTableCache } from './table-cache.ts';
 import { createVmAddresses } from './vm-addresses.ts';
 
 export interface ScopeOptions {
@@ -50,11 +50,11 @@ export interface ScopeRoutes {
   /** Carries out what is to be done for one destination. Throws a CloudError or a KubeError, to be tried again. */
   apply(destination: string, signal: AbortSignal): Promise<Requeue | undefined>;
   /** Where the routes of a Node of this scope stand. */
-  standings(node: NodeView): readonly Standing[];
+  routeStatuses(node: NodeView): readonly RouteStatus[];
   /** A Node came or changed: removals of routes to its ranges are called off. */
   claimed(node: NodeView): void;
   /** Something happened that the table may not show yet: it is read again. */
-  doubt(): void;
+  invalidate(): void;
   gone(node: NodeView): void;
   /** This controller is about to delete the Node, on evidence of its own. */
   deleting(node: NodeView): void;
@@ -63,12 +63,12 @@ export interface ScopeRoutes {
 /** A table older than this is read again before a route is removed: whoever took our route's place meanwhile must not lose his. */
 const evidenceMs = 10_000;
 /** After a failed change the table is read again, but not more often than this. */
-const doubtMs = 10_000;
+const rereadMs = 10_000;
 /** What waits for a budget or a person is looked at again this much later. */
 const waitMs = 30_000;
 const pausedMs = 1500;
 /** A route that drops packets although its Node is ready is made anew, but not more often than this. */
-const mendMs = 3_600_000;
+const blackholeReplaceMs = 3_600_000;
 
 export function createScopeRoutes<R extends ObservedRoute>(
   context: RouteContext,
@@ -83,8 +83,8 @@ export function createScopeRoutes<R extends ObservedRoute>(
   const log = context.log.with({ scope });
   const instanceOf = (providerID: string) => instanceOfCloud(name, providerID);
   const textOf = (cidr: string) => parse(cidr)?.text ?? cidr;
-  const table = createKnownTable(routes, () => clock.monotonic());
-  const vanished = createVanished<R>(context, scope, instanceOf, options.budget);
+  const table = createTableCache(routes, () => clock.monotonic());
+  const removalApproval = createRemovalApproval<R>(context, scope, instanceOf, options.budget);
   const recordsKept = createRecordKeeper<R>(records, { scope, tagged: routes.tagged }, instanceOf, textOf);
   const failures = createRouteFailures(context);
   const { clusterCidrs } = options.bounds;
@@ -102,16 +102,16 @@ export function createScopeRoutes<R extends ObservedRoute>(
     log,
     made(destination, nodeUid, instead) {
       routed.set(destination, nodeUid);
-      if (instead.some(({ blackhole }) => blackhole)) mended.set(destination, clock.monotonic());
+      if (instead.some(({ blackhole }) => blackhole)) replacedBlackholes.set(destination, clock.monotonic());
     },
-    signals: { ...signals, doubted: () => signals.round(nextReadMs()) },
+    signals: { ...signals, invalidated: () => signals.round(nextReadMs()) },
   });
   /** By destination, the uid of the Node that has its route. */
   let routed = new Map<string, string>();
   /** By destination and uid: why this Node has none, or should have none. */
-  let blocked = new Map<string, Standing>();
+  let blocked = new Map<string, RouteStatus>();
   /** When a route with this destination was made instead of one that dropped packets. */
-  const mended = new Map<string, number>();
+  const replacedBlackholes = new Map<string, number>();
   let withheld = '';
   let cluster: string | undefined;
   let recordsLoaded = false;
@@ -164,7 +164,7 @@ export function createScopeRoutes<R extends ObservedRoute>(
   function nextReadMs(): number {
     const now = clock.monotonic();
     const known = table.readAtMs > Number.NEGATIVE_INFINITY;
-    const due = known ? table.readAtMs + options.auditMs : table.table ? lastReadMs + doubtMs : now;
+    const due = known ? table.readAtMs + options.auditMs : table.table ? lastReadMs + rereadMs : now;
     return Math.max(0, due - now, noReadBeforeMs - now);
   }
 
@@ -177,7 +177,8 @@ export function createScopeRoutes<R extends ObservedRoute>(
       table: table.table ?? { routes: [], quota: undefined },
       recorded: (destination, instance) => records.has(scope, destination, instance),
       instanceOf,
-      mayMend: (destination) => clock.monotonic() - (mended.get(destination) ?? Number.NEGATIVE_INFINITY) >= mendMs,
+      mayReplaceBlackhole: (destination) =>
+        clock.monotonic() - (replacedBlackholes.get(destination) ?? Number.NEGATIVE_INFINITY) >= blackholeReplaceMs,
       parse,
     });
   }
@@ -239,11 +240,11 @@ export function createScopeRoutes<R extends ObservedRoute>(
   function take(current: RoutePlan<R>): void {
     routed = new Map(current.keep.map(({ destination, node }) => [destination, node.uid]));
     blocked = new Map([
-      ...current.blocked.map(({ node, destination, reason, message }): [string, Standing] => [
+      ...current.blocked.map(({ node, destination, reason, message }): [string, RouteStatus] => [
         keyOf(destination, node.uid),
         { kind: 'missing', reason, message },
       ]),
-      ...current.tolerated.map(({ node, destination, message }): [string, Standing] => [
+      ...current.tolerated.map(({ node, destination, message }): [string, RouteStatus] => [
         keyOf(destination, node.uid),
         { kind: 'tolerated', message },
       ]),
@@ -262,7 +263,7 @@ export function createScopeRoutes<R extends ObservedRoute>(
     const concerned = new Set([...keep, ...tolerated, ...without].map(({ node }) => node.name));
     for (const name of concerned) {
       const node = nodes.get(name);
-      if (node && networkChange(node, standings(node))) signals.node(name);
+      if (node && networkChange(node, routeStatuses(node))) signals.node(name);
     }
     measure(current);
   }
@@ -270,8 +271,9 @@ export function createScopeRoutes<R extends ObservedRoute>(
   /** Answers whether a route waits to be removed. */
   async function takeRemovals({ remove }: RoutePlan<R>): Promise<boolean> {
     const all = table.table?.routes ?? [];
-    for (const destination of mended.keys()) if (!routed.has(destination)) mended.delete(destination);
-    vanished.keepOnly(
+    for (const destination of replacedBlackholes.keys())
+      if (!routed.has(destination)) replacedBlackholes.delete(destination);
+    removalApproval.keepOnly(
       new Set(all.flatMap(({ providerID }) => (providerID === undefined ? [] : [instanceOf(providerID)]))),
       new Set(all.map(({ id }) => id)),
     );
@@ -281,7 +283,7 @@ export function createScopeRoutes<R extends ObservedRoute>(
       return false;
     }
     const ours = all.filter((route) => route.ours ?? records.has(scope, textOf(route.destination), undefined)).length;
-    const { ready, waiting } = await vanished.release(fresh, ours);
+    const { ready, waiting } = await removalApproval.approve(fresh, ours);
     for (const removal of ready)
       if (!claimedSince.has(removal.destination) && table.has(removal.route.id)) steps.remove(removal);
     showWithheld([...waiting.values()]);
@@ -310,8 +312,8 @@ export function createScopeRoutes<R extends ObservedRoute>(
       metrics.blocked.set({ scope, reason }, without.filter((each) => each.reason === reason).length);
   }
 
-  function standings(node: NodeView): readonly Standing[] {
-    return node.podCIDRs.map((text): Standing => {
+  function routeStatuses(node: NodeView): readonly RouteStatus[] {
+    return node.podCIDRs.map((text): RouteStatus => {
       const destination = textOf(text);
       if (routed.get(destination) === node.uid) return { kind: 'routed' };
       const key = keyOf(destination, node.uid);
@@ -322,17 +324,17 @@ export function createScopeRoutes<R extends ObservedRoute>(
   return {
     round,
     apply: (destination, signal) => steps.apply(destination, signal),
-    standings,
+    routeStatuses,
     claimed(node) {
       for (const text of node.podCIDRs) {
         claimedSince.add(textOf(text));
-        steps.callOff(textOf(text));
+        steps.cancelRemoval(textOf(text));
       }
     },
-    doubt: () => table.doubt(),
-    deleting: (node) => vanished.deleting(node),
+    invalidate: () => table.invalidate(),
+    deleting: (node) => removalApproval.deleting(node),
     gone(node) {
-      if (node.providerID !== '') vanished.gone(instanceOf(node.providerID), node);
+      if (node.providerID !== '') removalApproval.gone(instanceOf(node.providerID), node);
     },
   };
 }

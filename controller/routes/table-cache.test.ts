@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { settle } from '../../common/testing/fake-clock.ts';
 import type { ObservedRoute, Routes, RouteTable } from '../clouds/routes.ts';
-import { createKnownTable } from './table-cache.ts';
+import { createTableCache } from './table-cache.ts';
 
 function route(id: string): ObservedRoute {
   return { id, destination: '10.244.0.0/24', providerID: undefined, blackhole: false, ours: true };
@@ -24,7 +24,7 @@ const ids = (table: RouteTable | undefined) => table?.routes.map(({ id }) => id)
 
 describe('what is known of a route table', () => {
   it('is nothing before it was read', () => {
-    const table = createKnownTable(cloud().routes, () => 5);
+    const table = createTableCache(cloud().routes, () => 5);
     assert.equal(table.table, undefined);
     assert.equal(table.readAtMs, Number.NEGATIVE_INFINITY);
     table.added(route('a'));
@@ -33,7 +33,7 @@ describe('what is known of a route table', () => {
 
   it('follows our own changes, and so does the quota', async () => {
     const { routes, answers } = cloud();
-    const table = createKnownTable(routes, () => 5);
+    const table = createTableCache(routes, () => 5);
     const read = table.read('c', undefined);
     answers[0]?.give({ routes: [route('a')], quota: { limit: 10, used: 4 } });
     await read;
@@ -50,7 +50,7 @@ describe('what is known of a route table', () => {
   it('keeps what was changed while it was read, whether the answer shows it or not', async () => {
     for (const shown of [['a', 'b'], ['b']]) {
       const { routes, answers } = cloud();
-      const table = createKnownTable(routes, () => 5);
+      const table = createTableCache(routes, () => 5);
       const read = table.read('c', undefined);
       table.added(route('a'));
       table.removed(route('b'));
@@ -62,7 +62,7 @@ describe('what is known of a route table', () => {
 
   it('is read once however many ask', async () => {
     const { routes, answers } = cloud();
-    const table = createKnownTable(routes, () => 5);
+    const table = createTableCache(routes, () => 5);
     const reads = [table.read('c', undefined), table.read('c', undefined)];
     answers[0]?.give({ routes: [], quota: undefined });
     await Promise.all(reads);
@@ -71,7 +71,7 @@ describe('what is known of a route table', () => {
 
   it('stays when it cannot be read', async () => {
     const { routes, answers } = cloud();
-    const table = createKnownTable(routes, () => 5);
+    const table = createTableCache(routes, () => 5);
     const read = table.read('c', undefined);
     answers[0]?.give({ routes: [route('a')], quota: undefined });
     await read;
@@ -85,14 +85,14 @@ describe('what is known of a route table', () => {
   it('is as old as the beginning of its reading, and of no age once it is doubted, also while it is read', async () => {
     const { routes, answers } = cloud();
     let now = 1;
-    const table = createKnownTable(routes, () => now);
+    const table = createTableCache(routes, () => now);
     const read = table.read('c', undefined);
     now = 9;
     answers[0]?.give({ routes: [], quota: undefined });
     await read;
     assert.equal(table.readAtMs, 1);
     const again = table.read('c', undefined);
-    table.doubt();
+    table.invalidate();
     answers[1]?.give({ routes: [route('a')], quota: undefined });
     await again;
     await settle(1);

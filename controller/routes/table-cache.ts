@@ -1,7 +1,7 @@
 import type { ObservedRoute, Routes, RouteTable } from '../clouds/routes.ts';
 
 /** The route table of one scope as last read, with what was changed since. */
-export interface KnownTable<R extends ObservedRoute> {
+export interface TableCache<R extends ObservedRoute> {
   /** Undefined until it was read once. */
   readonly table: RouteTable<R> | undefined;
   /** Monotonic time from which on the last read began; minus infinity before the first, or when something happened that it cannot know of. */
@@ -15,7 +15,7 @@ export interface KnownTable<R extends ObservedRoute> {
   has(id: string): boolean;
   removed(route: R): void;
   /** Something went wrong: what is known may not be true any more. */
-  doubt(): void;
+  invalidate(): void;
 }
 
 interface Held<R extends ObservedRoute> {
@@ -23,32 +23,32 @@ interface Held<R extends ObservedRoute> {
   quota: RouteTable<R>['quota'];
 }
 
-export function createKnownTable<R extends ObservedRoute>(routes: Routes<R>, now: () => number): KnownTable<R> {
+export function createTableCache<R extends ObservedRoute>(routes: Routes<R>, now: () => number): TableCache<R> {
   let held: Held<R> | undefined;
   /** Made from `held` when it is asked for. */
   let table: RouteTable<R> | undefined;
   let readAtMs = Number.NEGATIVE_INFINITY;
   let reading: Promise<void> | undefined;
   /** Changes of ours while a read was under way: its answer may be from before them. */
-  let meanwhile: ((held: Held<R>) => void)[] = [];
-  let doubts = 0;
+  let ownChanges: ((held: Held<R>) => void)[] = [];
+  let invalidations = 0;
   let sawOurs = false;
 
   async function readOnce(cluster: string, signal: AbortSignal | undefined): Promise<void> {
     const startedMs = now();
-    const doubtsBefore = doubts;
-    meanwhile = [];
+    const invalidationsBefore = invalidations;
+    ownChanges = [];
     const answer = await routes.observe(cluster, signal);
     const next: Held<R> = { byId: new Map(answer.routes.map((route) => [route.id, route])), quota: answer.quota };
     sawOurs = answer.routes.some(({ ours }) => ours !== false);
-    for (const repeat of meanwhile) repeat(next);
+    for (const repeat of ownChanges) repeat(next);
     held = next;
     table = undefined;
-    if (doubts === doubtsBefore) readAtMs = startedMs;
+    if (invalidations === invalidationsBefore) readAtMs = startedMs;
   }
 
   function change(step: (held: Held<R>) => void): void {
-    if (reading) meanwhile.push(step);
+    if (reading) ownChanges.push(step);
     if (held) step(held);
     table = undefined;
   }
@@ -80,8 +80,8 @@ export function createKnownTable<R extends ObservedRoute>(routes: Routes<R>, now
         if (current.byId.delete(route.id)) use(current, -1);
       }),
     has: (id) => held?.byId.has(id) ?? false,
-    doubt() {
-      doubts += 1;
+    invalidate() {
+      invalidations += 1;
       readAtMs = Number.NEGATIVE_INFINITY;
     },
   };

@@ -90,19 +90,19 @@ export function createKeyQueue(): KeyQueue {
 
   return {
     add(key, dueAt, priority) {
-      const known = items.get(key);
-      if (!known) {
+      const queued = items.get(key);
+      if (!queued) {
         counter += 1;
         const item: Item = { key, priority, dueAt, order: counter, ready: false, stamp: 0 };
         items.set(key, item);
         return place(item);
       }
-      const raised = ranks[priority] < ranks[known.priority];
-      if (!raised && dueAt >= known.dueAt) return;
-      lift(known);
-      if (raised) known.priority = priority;
-      known.dueAt = Math.min(known.dueAt, dueAt);
-      place(known);
+      const raised = ranks[priority] < ranks[queued.priority];
+      if (!raised && dueAt >= queued.dueAt) return;
+      lift(queued);
+      if (raised) queued.priority = priority;
+      queued.dueAt = Math.min(queued.dueAt, dueAt);
+      place(queued);
     },
     take(now) {
       promote(now);

@@ -7,7 +7,7 @@ export interface LeaderTask {
 }
 
 /** All of them as one: when one fails, the others are ended before the failure is thrown. */
-export function together(tasks: readonly LeaderTask[]): LeaderTask {
+export function runAll(tasks: readonly LeaderTask[]): LeaderTask {
   return {
     async lead(signal) {
       const ending = new AbortController();

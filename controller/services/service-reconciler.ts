@@ -215,7 +215,7 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
         return again;
       }
       case 'apply':
-        if (action.step.action === 'create' && !subject.gone && !(await kube.hasShown(service)))
+        if (action.step.action === 'create' && !subject.gone && !(await kube.hasSeenInstance(service)))
           return rest(unheardAgainMs);
         await calls.apply(situation, action.step, { gone: subject.gone, signal });
         return again;

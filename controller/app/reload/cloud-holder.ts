@@ -79,7 +79,7 @@ export function createCloudHolder(first: Cloud, onClose: () => void): CloudHolde
     get files() {
       return held.cloud.files ?? [];
     },
-    prove: (signal) => call(async (one) => one.prove?.(signal)),
+    ping: (signal) => call(async (one) => one.ping?.(signal)),
     check: (signal) => call((one) => one.check(signal)),
     close() {
       onClose();

@@ -56,7 +56,7 @@ export async function createReloadingCloud(
   { clock, random, log: parentLog, readFile, onReload, intervalMs = 10_000 }: ReloadParts,
 ): Promise<Cloud> {
   const pathsOf = ({ files = [] }: Cloud) => [...new Set([...(config ? [config.path] : []), ...files])];
-  if (first.prove === undefined || pathsOf(first).length === 0) return first;
+  if (first.ping === undefined || pathsOf(first).length === 0) return first;
   const log = parentLog.with({ cloud: first.name, scope: first.scope });
   const closing = new AbortController();
   const holder = createCloudHolder(first, () => {
@@ -75,7 +75,7 @@ export async function createReloadingCloud(
     return digests;
   }
 
-  async function look(): Promise<void> {
+  async function checkFiles(): Promise<void> {
     const now = await digestsOf([...held.keys()], readFile);
     const changed = changedIn(held, now);
     if (changed.length === 0) {
@@ -107,8 +107,8 @@ export async function createReloadingCloud(
       // Caught half replaced: what it was opened with is not known.
       const settled = [...change.digests].every(([path, digest]) => (digests.get(path) ?? digest) === digest);
       if (!settled) return;
-      await next.prove?.(closing.signal);
-      await proveSight(next);
+      await next.ping?.(closing.signal);
+      await checkVisibility(next);
       if (closing.signal.aborted) return;
       holder.replace(next);
       next = undefined;
@@ -130,7 +130,7 @@ export async function createReloadingCloud(
   }
 
   /** A credential of another account is good, and sees nothing of what the one at work sees. */
-  async function proveSight(next: Cloud): Promise<void> {
+  async function checkVisibility(next: Cloud): Promise<void> {
     const refs = holder.found();
     if (refs.length === 0) return;
     const { signal } = closing;
@@ -161,7 +161,7 @@ export async function createReloadingCloud(
   function schedule(): void {
     if (closing.signal.aborted) return;
     timer = clock.setTimer(intervalMs, () => {
-      look()
+      checkFiles()
         .catch((error: unknown) => log.warn('cloud configuration not looked at', errorFields(error)))
         .finally(schedule);
     });

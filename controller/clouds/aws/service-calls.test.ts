@@ -10,7 +10,7 @@ import { systemClock } from '../../../common/process/clock.ts';
 import { fakeClock } from '../../../common/testing/fake-clock.ts';
 import type { CloudCall, CloudContext } from '../cloud.ts';
 import { WithheldError } from '../permit.ts';
-import { createCallGate } from '../rate-limiter.ts';
+import { createRateLimiter } from '../rate-limiter.ts';
 import { createEc2 } from './ec2.ts';
 import { createElb } from './elb.ts';
 import { createElbV2 } from './elbv2.ts';
@@ -40,7 +40,7 @@ let calls: CloudCall[] = [];
 
 function options(more: Partial<CloudContext> = {}): ServiceCallsOptions {
   const clock = more.clock ?? systemClock();
-  const gate = () => createCallGate({ cloud: 'aws', clock, random: () => 0.5 });
+  const gate = () => createRateLimiter({ cloud: 'aws', clock, random: () => 0.5 });
   return { context: { onCall: (call) => calls.push(call), ...more, clock }, gates: { read: gate(), change: gate() } };
 }
 const credential = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret' };

@@ -38,7 +38,10 @@ export async function runChecks(
   const [rights, shipped, ...perCloud] = await Promise.all([
     reachable.ok ? checkRights(api, permissions) : Promise.resolve([]),
     reachable.ok ? checkShipped(api, permissions) : Promise.resolve([]),
-    ...clouds.map(async (cloud) => [...(await checkCloud(cloud, signal)), ...(await checkSight(cloud, nodes, signal))]),
+    ...clouds.map(async (cloud) => [
+      ...(await checkCloud(cloud, signal)),
+      ...(await checkVisibility(cloud, nodes, signal)),
+    ]),
   ]);
   return [reachable, ...rights, ...shipped, ...perCloud.flat()];
 }
@@ -58,7 +61,7 @@ async function readyNodes(api: KubeApi): Promise<NodeView[]> {
 }
 
 /** Whether the cloud shows what is certainly there: a credential of another project is good, and sees nothing. */
-async function checkSight(
+async function checkVisibility(
   { scope, api: cloud, accepts }: ConfiguredCloud,
   nodes: readonly NodeView[],
   signal: AbortSignal,
@@ -90,10 +93,10 @@ async function checkServer(api: KubeApi): Promise<CheckLine> {
 }
 
 async function checkRights(api: KubeApi, permissions: readonly Permission[]): Promise<CheckLine[]> {
-  const wanted = permissions.flatMap((permission) => permission.verbs.map((verb) => ({ permission, verb })));
-  const answers = await Promise.all(wanted.map(({ permission, verb }) => mayI(api, permission, verb)));
+  const required = permissions.flatMap((permission) => permission.verbs.map((verb) => ({ permission, verb })));
+  const answers = await Promise.all(required.map(({ permission, verb }) => mayI(api, permission, verb)));
   return permissions.map((permission) => {
-    const own = wanted.flatMap((each, at) =>
+    const own = required.flatMap((each, at) =>
       each.permission === permission ? [{ ...each, answer: answers[at]! }] : [],
     );
     const where = `${permission.resource}${permission.name ? `/${permission.name}` : ''}${permission.namespace ? ` in ${permission.namespace}` : ''}`;

@@ -39,7 +39,7 @@ export async function planNodes(context: NodeContext, budget: BudgetKeeper): Pro
   await refreshInstances(recording, {
     answered(node, lookup, scope) {
       if (lookup.state === 'found')
-        reconciler.known.put(node.name, {
+        reconciler.instances.put(node.name, {
           uid: node.uid,
           instance: lookup.instance,
           scope,
@@ -47,7 +47,7 @@ export async function planNodes(context: NodeContext, budget: BudgetKeeper): Pro
         });
       else if (lookup.state === 'gone' || lookup.state === 'absent') lifecycle.hint(node.name);
     },
-    undecided: (node) => reconciler.lookAgain(node.name),
+    undecided: (node) => reconciler.requestLookup(node.name),
     unknown: (node, error) => problems.push(`node ${node.name}: ${error.kind}: ${error.message}`),
   });
   await Promise.all(

@@ -1,6 +1,6 @@
 import { errorFields } from '../../../common/process/log.ts';
 import { annotations as annotationKeys } from '../../../common/well-known.ts';
-import { isPaused, type ServiceView, wishOf } from '../../model/service-view.ts';
+import { externalReferencesOf, isPaused, type ServiceView } from '../../model/service-view.ts';
 import { adoptableOf, annotationsFor, type ClusterIdentity, refOf } from '../../services/desired.ts';
 import type { MemberSource } from '../../services/member-source.ts';
 import type { Situation } from '../../services/next-action.ts';
@@ -117,7 +117,7 @@ async function asked(parts: ServicePlanParts, service: ServiceView, cloud: Servi
     observed,
     source: 'asked',
     askedId: id,
-    askedFor: wishOf(service),
+    askedFor: externalReferencesOf(service),
     missingSinceMs: observed === undefined ? atMs : undefined,
     atMs,
     fresh: true,

@@ -96,7 +96,7 @@ export async function makePlan(parts: PlanParts): Promise<Plan> {
           metrics: registry.define(nodeMetrics),
           paused: () => false,
           pausedNode: () => false,
-          routesRun: (scope) =>
+          routesEnabled: (scope) =>
             routed && clouds.some((cloud) => cloud.scope === scope && cloud.api?.routes !== undefined),
         },
         budget,

@@ -97,12 +97,12 @@ export async function planTeardown(context: TeardownContext, signal: AbortSignal
         kept.push({ scope, what, why: 'this cloud cannot tag routes, and nothing recorded says that it is ours' });
     }
   }
-  await assertSight(context, askedMs);
+  await assertVisibility(context, askedMs);
   return { items, kept, services };
 }
 
 /** Asked after everything was read, since it judges just that. */
-async function assertSight({ clouds, proveSight }: TeardownContext, askedMs: number): Promise<void> {
+async function assertVisibility({ clouds, proveSight }: TeardownContext, askedMs: number): Promise<void> {
   for (const { name, scope, api: cloud } of clouds) {
     if (cloud === undefined || (await proveSight(scope, askedMs)) !== 'blind') continue;
     const message = `the instances of living Nodes do not show in ${scope}: the credential may be of another project`;
@@ -128,9 +128,9 @@ function loadBalancerItem(
       : `${attached ? 'our parts of load balancer' : 'load balancer'} ${id} of ${of}`;
   if (observed.retained) return { scope, what, why: 'it is retained: a Service asked that it stays' };
   if (owner?.cluster !== cluster.uid) return { scope, what, why: 'its tags do not say that it is of this cluster' };
-  const wanted = services.get(owner.service);
-  if (wanted && isPaused(wanted)) return { scope, what, why: 'its Service is paused' };
-  const retain = wanted !== undefined && isRetained(wanted);
+  const owningService = services.get(owner.service);
+  if (owningService && isPaused(owningService)) return { scope, what, why: 'its Service is paused' };
+  const retain = owningService !== undefined && isRetained(owningService);
   const { steps } = loadBalancers.planRemoval(observed, { retain });
   return {
     kind: 'load balancer',

@@ -2,7 +2,7 @@ import type { Clock } from '../../../common/process/clock.ts';
 import { errorFields, type Log } from '../../../common/process/log.ts';
 import type { Report } from '../../../common/report.ts';
 import { documentContradictsProviderID } from '../../model/attested.ts';
-import { createClaims } from '../../model/instance-claims.ts';
+import { createInstanceClaims } from '../../model/instance-claims.ts';
 import type { VerifiedInstance } from '../../model/verified-instance.ts';
 import type { Sender } from '../sender.ts';
 import type { Challenges } from './challenges.ts';
@@ -50,7 +50,7 @@ export function createAttestor(parts: AttestorParts): Attestor {
   const { clock, log, challenges, verifiers, alive, providerIDOf, onJudged } = parts;
   const byCloud = new Map(verifiers.map((verifier) => [verifier.cloud, verifier]));
   /** Which Node gave evidence of which instance first. */
-  const pairs = createClaims();
+  const pairs = createInstanceClaims();
   let nextRenewalMs = Number.NEGATIVE_INFINITY;
 
   async function verify(sender: Sender, { evidence, agentId }: Report): Promise<Attestation> {

@@ -31,12 +31,12 @@ export function azureRoots(): readonly X509Certificate[] {
 
 /** Fetches intermediates from Microsoft's host, each address once. */
 export function createIssuerFetch(fetchBytes: FetchBytes) {
-  const known = new LRUCache<string, X509Certificate>({ max: remembered });
+  const cache = new LRUCache<string, X509Certificate>({ max: remembered });
 
   return async (certificate: X509Certificate): Promise<X509Certificate | undefined> => {
     const url = issuerUrl(certificate);
     if (url === undefined) return undefined;
-    const held = known.get(url);
+    const held = cache.get(url);
     if (held !== undefined) return held;
     let bytes: Uint8Array | undefined;
     try {
@@ -48,7 +48,7 @@ export function createIssuerFetch(fetchBytes: FetchBytes) {
     if (bytes === undefined) throw new EvidenceRefusal('KeysUnavailable');
     try {
       const issuer = new X509Certificate(bytes);
-      known.set(url, issuer);
+      cache.set(url, issuer);
       return issuer;
     } catch {
       throw new EvidenceRefusal('KeysUnavailable', 'the intermediate certificate that was fetched does not parse');

@@ -25,7 +25,7 @@ export function createOwnFilesKeeper(options: OwnFilesOptions): CertificateKeepe
     options;
   let watched: WatchedCredentials | undefined;
 
-  async function tell(): Promise<void> {
+  async function publishAll(): Promise<void> {
     const published = await shipped.use(shippedObjects.published, () => readPublished(api));
     const urls = `${(await directory.collect()).join('\n')}\n`;
     const ca = caFile === undefined ? published.ca : await readFile(caFile);
@@ -37,7 +37,7 @@ export function createOwnFilesKeeper(options: OwnFilesOptions): CertificateKeepe
     clock,
     async run() {
       await directory.announce();
-      if (leadership.leading) await tell();
+      if (leadership.leading) await publishAll();
     },
     intervalMs: options.intervalMs ?? 30_000,
     retryMs: 5_000,

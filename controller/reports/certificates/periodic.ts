@@ -30,12 +30,12 @@ export function periodic({ clock, run, intervalMs, retryMs, onFailure }: Periodi
   let again = false;
   let stopped = false;
   let lastPassAt: number | undefined;
-  let told: { readonly message: string; readonly at: number } | undefined;
+  let reported: { readonly message: string; readonly at: number } | undefined;
 
-  function tell(error: unknown): void {
+  function report(error: unknown): void {
     const message = String(error);
-    if (told?.message === message && clock.monotonic() - told.at < repeatMs) return;
-    told = { message, at: clock.monotonic() };
+    if (reported?.message === message && clock.monotonic() - reported.at < repeatMs) return;
+    reported = { message, at: clock.monotonic() };
     onFailure(error);
   }
 
@@ -43,10 +43,10 @@ export function periodic({ clock, run, intervalMs, retryMs, onFailure }: Periodi
     let delay = intervalMs;
     try {
       await run();
-      told = undefined;
+      reported = undefined;
     } catch (error) {
       delay = retryMs;
-      if (!stopped) tell(error);
+      if (!stopped) report(error);
     }
     lastPassAt = clock.monotonic();
     underWay = undefined;

@@ -48,10 +48,10 @@ function annotationOf(identity: string): string {
 }
 
 /** An announcement as this process first saw it, by its monotonic clock. */
-interface Sighting {
+interface ObservedAnnouncement {
   readonly value: string;
   readonly since: number;
-  readonly believed: boolean;
+  readonly isCurrent: boolean;
 }
 
 /** What a replica wrote: its URL and when, by its own clock. */
@@ -69,7 +69,7 @@ function announcement(value: string): { readonly url: string; readonly writtenAt
 export function createReplicaDirectory(options: ReplicaDirectoryOptions): ReplicaDirectory {
   const { api, fencedApi, clock, url } = options;
   const ownKey = annotationOf(options.identity);
-  const seen = new Map<string, Sighting>();
+  const observedByKey = new Map<string, ObservedAnnouncement>();
   let announcedAt: number | undefined;
 
   async function write(value: string | null): Promise<void> {
@@ -92,16 +92,16 @@ export function createReplicaDirectory(options: ReplicaDirectoryOptions): Replic
     }
   }
 
-  function look(key: string, value: string): Sighting {
+  function observe(key: string, value: string): ObservedAnnouncement {
     const now = clock.monotonic();
-    const known = seen.get(key);
+    const known = observedByKey.get(key);
     if (known?.value === value) return known;
-    const said = announcement(value);
-    const ancient = !said || clock.now() - said.writtenAt > ancientMs;
+    const parsed = announcement(value);
+    const isAncient = !parsed || clock.now() - parsed.writtenAt > ancientMs;
     // One that changes while we look lives, whatever its clock says.
-    const sighting = { value, since: now, believed: known !== undefined || !ancient };
-    seen.set(key, sighting);
-    return sighting;
+    const observed = { value, since: now, isCurrent: known !== undefined || !isAncient };
+    observedByKey.set(key, observed);
+    return observed;
   }
 
   async function read(): Promise<LeaseObject | undefined> {
@@ -129,13 +129,14 @@ export function createReplicaDirectory(options: ReplicaDirectoryOptions): Replic
       const urls = new Set([url]);
       const dead: Record<string, null> = {};
       const entries = Object.entries(lease?.metadata.annotations ?? {}).filter(([key]) => key.startsWith(prefix));
-      for (const key of seen.keys()) if (!entries.some(([present]) => present === key)) seen.delete(key);
+      for (const key of observedByKey.keys())
+        if (!entries.some(([present]) => present === key)) observedByKey.delete(key);
       for (const [key, value] of entries) {
         if (key === ownKey) continue;
-        const said = announcement(value);
-        const { since, believed } = look(key, value);
+        const parsed = announcement(value);
+        const { since, isCurrent } = observe(key, value);
         if (clock.monotonic() - since >= deadMs) dead[key] = null;
-        else if (believed && said && urls.size < maxReplicas) urls.add(said.url);
+        else if (isCurrent && parsed && urls.size < maxReplicas) urls.add(parsed.url);
       }
       if (lease && Object.keys(dead).length > 0) {
         const { resourceVersion } = lease.metadata;

@@ -55,7 +55,7 @@ export async function watchCredentialFiles(options: CredentialFilesOptions): Pro
   let timer: Timer | undefined;
   let stopped = false;
 
-  async function look(): Promise<void> {
+  async function check(): Promise<void> {
     try {
       const found = await readCredentialFiles(options, readFile);
       if (stopped || (found.cert === current.cert && found.key === current.key)) return;
@@ -69,7 +69,7 @@ export async function watchCredentialFiles(options: CredentialFilesOptions): Pro
 
   function schedule(): void {
     if (stopped) return;
-    timer = clock.setTimer(intervalMs, () => void look().finally(schedule));
+    timer = clock.setTimer(intervalMs, () => void check().finally(schedule));
   }
   schedule();
 

@@ -3,9 +3,9 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../../common/process/clock.ts';
 import type { KubeApi } from '../../kube/api.ts';
 import { createSemaphore } from '../semaphore.ts';
-import { createReviewPermits } from './review-rate-limiter.ts';
+import { createReviewRateLimiter } from './review-rate-limiter.ts';
 import { reviewToken } from './token-review.ts';
-import { createVerdicts } from './verdict-cache.ts';
+import { createVerdictCache } from './verdict-cache.ts';
 
 export type Access =
   | { readonly allowed: true; readonly user: string }
@@ -48,14 +48,14 @@ interface User {
 
 const anonymous: User = { name: 'system:anonymous', uid: '', groups: ['system:unauthenticated'], extra: {} };
 /** A token that was allowed something lately is reviewed again without a permit. */
-const knownForMs = 3_600_000;
-const maxKnown = 100;
+const trustedForMs = 3_600_000;
+const maxTrusted = 100;
 /** Of each kind of client; the API client has 31 connections, and reconcilers need them. */
 const callsAtOnce = 2;
 const maxWaiting = 16;
 
 /** Too many questions; the client may come back. */
-class Limited extends Error {
+class RateLimitedError extends Error {
   readonly retryAfterMs: number;
   constructor(retryAfterMs: number) {
     super('too many requests of clients that have proved nothing');
@@ -69,28 +69,28 @@ class Limited extends Error {
  * API server; those that have do not wait behind them.
  */
 export function createAccess({ api, clock, times = defaultAccessTimes }: AccessOptions) {
-  const users = createVerdicts<{ readonly user: User | undefined }>(clock, () => times.tokenMs, 1_000);
-  const rights = createVerdicts<{ readonly allowed: boolean }>(
+  const users = createVerdictCache<{ readonly user: User | undefined }>(clock, () => times.tokenMs, 1_000);
+  const rights = createVerdictCache<{ readonly allowed: boolean }>(
     clock,
     ({ allowed }) => (allowed ? times.authorizedMs : times.unauthorizedMs),
     1_000,
   );
-  const known = new LRUCache<string, number>({ max: maxKnown });
-  const permits = createReviewPermits(clock);
-  const limit = { waiting: maxWaiting, refuse: () => new Limited(1_000) };
+  const trusted = new LRUCache<string, number>({ max: maxTrusted });
+  const reviewLimiter = createReviewRateLimiter(clock);
+  const limit = { waiting: maxWaiting, refuse: () => new RateLimitedError(1_000) };
   const reviews = {
-    known: createSemaphore(callsAtOnce, limit),
-    unknown: createSemaphore(callsAtOnce, limit),
+    trusted: createSemaphore(callsAtOnce, limit),
+    untrusted: createSemaphore(callsAtOnce, limit),
   };
 
-  const isKnown = (key: string) => clock.monotonic() < (known.get(key) ?? 0);
+  const isTrusted = (key: string) => clock.monotonic() < (trusted.get(key) ?? 0);
 
   /** Runs one call to the API server for this client. Throws a Limited when it may not be made now. */
   async function ask<T>(key: string, group: string, call: () => Promise<T>): Promise<T> {
-    if (isKnown(key)) return reviews.known.run(call);
-    const waitMs = permits.take(group);
-    if (waitMs > 0) throw new Limited(waitMs);
-    return reviews.unknown.run(call);
+    if (isTrusted(key)) return reviews.trusted.run(call);
+    const waitMs = reviewLimiter.take(group);
+    if (waitMs > 0) throw new RateLimitedError(waitMs);
+    return reviews.untrusted.run(call);
   }
 
   async function userOf(token: string): Promise<{ readonly user: User | undefined }> {
@@ -125,7 +125,7 @@ export function createAccess({ api, clock, times = defaultAccessTimes }: AccessO
     const { user } =
       token === '' ? { user: anonymous } : await users.get(key, () => ask(key, group, () => userOf(token)));
     if (!user) {
-      known.delete(key);
+      trusted.delete(key);
       return { allowed: false, status: 401, message: 'Unauthorized' };
     }
     const subject = JSON.stringify([user.name, user.uid, user.groups, user.extra, path]);
@@ -133,7 +133,7 @@ export function createAccess({ api, clock, times = defaultAccessTimes }: AccessO
       ? { allowed: true }
       : await rights.get(subject, () => ask(key, group, () => rightOf(user, path)));
     if (!allowed) return { allowed: false, status: 403, message: `User "${user.name}" cannot get path "${path}"` };
-    if (token !== '') known.set(key, clock.monotonic() + knownForMs);
+    if (token !== '') trusted.set(key, clock.monotonic() + trustedForMs);
     return { allowed: true, user: user.name };
   }
 
@@ -141,7 +141,7 @@ export function createAccess({ api, clock, times = defaultAccessTimes }: AccessO
     try {
       return await decide(request);
     } catch (error) {
-      if (error instanceof Limited) {
+      if (error instanceof RateLimitedError) {
         const retryAfterSeconds = Math.max(1, Math.ceil(error.retryAfterMs / 1000));
         return { allowed: false, status: 429, message: error.message, retryAfterSeconds };
       }

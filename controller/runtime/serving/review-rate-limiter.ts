@@ -3,7 +3,7 @@ import type { Clock } from '../../../common/process/clock.ts';
 import { createTokenBucket, type TokenBucket } from '../../clouds/token-bucket.ts';
 
 /** How often clients that have proved nothing may make us ask the API server. */
-export interface ReviewPermits {
+export interface ReviewRateLimiter {
   /** Takes one permit for a client of that group of addresses. Answers 0, or after how many milliseconds it may try again. */
   take(group: string): number;
 }
@@ -14,7 +14,7 @@ const ofAll = { perSecond: 2, burst: 20 };
 const maxGroups = 1_000;
 
 /** Bounds calls by address and in all, so that one address cannot use up what the others need. */
-export function createReviewPermits(clock: Pick<Clock, 'monotonic'>): ReviewPermits {
+export function createReviewRateLimiter(clock: Pick<Clock, 'monotonic'>): ReviewRateLimiter {
   const all = createTokenBucket(ofAll, clock);
   const groups = new LRUCache<string, TokenBucket>({ max: maxGroups });
   return {

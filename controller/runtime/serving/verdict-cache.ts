@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../../common/process/clock.ts';
 
 /** What an API server said, by what it was asked. */
-export interface Verdicts<V> {
+export interface VerdictCache<V> {
   /** The kept verdict while it holds; else what `load` answers. Callers that ask the same at once share one call. A failure is not kept. */
   get(key: string, load: () => Promise<V>): Promise<V>;
 }
@@ -11,11 +11,11 @@ export interface Verdicts<V> {
  * @param keepMs how long a verdict holds
  * @param max how many are kept, those used last
  */
-export function createVerdicts<V extends NonNullable<unknown>>(
+export function createVerdictCache<V extends NonNullable<unknown>>(
   clock: Pick<Clock, 'monotonic'>,
   keepMs: (verdict: V) => number,
   max: number,
-): Verdicts<V> {
+): VerdictCache<V> {
   const kept = new LRUCache<string, { readonly verdict: V; readonly until: number }>({ max });
   const underWay = new Map<string, Promise<V>>();
 

@@ -9,7 +9,7 @@ import type {
   LoadBalancerRef,
 } from '../../../controller/clouds/load-balancers.ts';
 import type { ApplyOptions } from '../../../controller/clouds/permit.ts';
-import { createCallGate } from '../../../controller/clouds/rate-limiter.ts';
+import { createRateLimiter } from '../../../controller/clouds/rate-limiter.ts';
 import type { SimulatedConfig } from '../../../controller/clouds/simulated/config.ts';
 import type { SimulatedStep } from '../../../controller/clouds/simulated/load-balancer-step.ts';
 import { createLoadBalancers } from '../../../controller/clouds/simulated/load-balancers.ts';
@@ -40,7 +40,7 @@ export function newWorld(
 
   /** The load balancers with a memory of their own, as after a restart. */
   function connect() {
-    const gate = createCallGate({ cloud: 'simulated', clock, random });
+    const gate = createRateLimiter({ cloud: 'simulated', clock, random });
     const transport = createTransport({
       config,
       http,

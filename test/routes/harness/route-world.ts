@@ -130,7 +130,7 @@ export function createRouteWorld(options: RouteWorldOptions = {}): RouteWorld {
   const world = createWorld({
     ...rest,
     task: { ...rest.task, ...(nodeTask ? {} : { loops: { node: false, lifecycle: false } }) },
-    ...(nodeTask ? { routesRun: (scope, node) => leading?.routesRun(scope, node) ?? false } : {}),
+    ...(nodeTask ? { routesEnabled: (scope, node) => leading?.routesEnabled(scope, node) ?? false } : {}),
   });
   const { clock, cluster, cloud, lease, trace } = world;
   shipObject(world.core, shippedObjects.routeRecords);

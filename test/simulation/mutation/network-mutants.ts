@@ -121,7 +121,11 @@ export const networkMutants: readonly Mutant[] = [
         '    if (held.has(destination)) continue;',
         '    if (held.size < 0) continue;',
       ],
-      ['controller/routes/route-planner.ts', 'wants.get(destination)?.some(', "wants.get('')?.some("],
+      [
+        'controller/routes/route-planner.ts',
+        'candidatesByRange.get(destination)?.some(',
+        "candidatesByRange.get('')?.some(",
+      ],
     ],
   },
   {

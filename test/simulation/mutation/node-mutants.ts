@@ -63,7 +63,7 @@ export const nodeMutants: readonly Mutant[] = [
   {
     name: 'silence that is the same for every lease',
     edits: [
-      ['controller/nodes/silence.ts', 'told ? leaseDurationSeconds * 1000 : usualMs', 'told ? leastMs : usualMs'],
+      ['controller/nodes/silence.ts', 'told ? leaseDurationSeconds * 1000 : defaultMs', 'told ? minMs : defaultMs'],
     ],
   },
   {
@@ -131,15 +131,21 @@ export const nodeMutants: readonly Mutant[] = [
   },
   {
     name: 'a Node opened before its routes',
-    edits: [['controller/nodes/write-node.ts', 'routesRun?.(found.scope, node) ?? false', 'routesRun === undefined']],
+    edits: [
+      [
+        'controller/nodes/write-node.ts',
+        'routesEnabled?.(resolved.scope, node) ?? false',
+        'routesEnabled === undefined',
+      ],
+    ],
   },
   {
     name: 'budget ignored',
     edits: [
       [
         'controller/model/budget-keeper.ts',
-        'const granted = Math.min(wanted, room(limit, kind, ownedNodes, ledger, now));',
-        'const granted = wanted;',
+        'const granted = Math.min(requested, room(limit, kind, ownedNodes, ledger, now));',
+        'const granted = requested;',
       ],
     ],
   },
@@ -245,8 +251,8 @@ export const nodeMutants: readonly Mutant[] = [
     edits: [
       [
         'controller/nodes/write-node.ts',
-        'const contradicted = contradiction(node, found.instance, found.report, found.attested);',
-        'const contradicted = contradiction(node, found.instance, found.report) && undefined;',
+        'const contradicted = contradiction(node, resolved.instance, resolved.report, resolved.attested);',
+        'const contradicted = contradiction(node, resolved.instance, resolved.report) && undefined;',
       ],
     ],
   },
@@ -346,6 +352,12 @@ export const nodeMutants: readonly Mutant[] = [
   },
   {
     name: 'waits without a reason',
-    edits: [['controller/nodes/wait.ts', '        await say(node, reason, message);\n', '        void say;\n']],
+    edits: [
+      [
+        'controller/nodes/wait.ts',
+        '        await writeReason(node, reason, message);\n',
+        '        void writeReason;\n',
+      ],
+    ],
   },
 ];
