@@ -2,18 +2,19 @@ import type { Report } from '../../common/report.ts';
 import type { AddressView } from '../model/node-view.ts';
 import { canonicalAddress, droppedAddresses } from './addresses.ts';
 
-/** How far apart two reads of the cloud must be to count as two. */
+/** Two reads of the cloud closer together than this count as one. */
 export const secondReadMs = 10_000;
 
 /**
- * Remembers which addresses of initialised Nodes the cloud left out. One answer may be stale or cut, so an address goes only when a second read, or the Node's own report,
- * leaves it out too.
+ * Confirms the removal of addresses from initialised Nodes. One answer of the cloud may be stale or incomplete, so an
+ * address is removed only when a second read, or the Node's own report, does not list it either.
  */
 export interface AddressRemovals {
   /**
-   * The list to write: `wanted`, and behind it those of `current` that are not yet proved to be gone. `pending` says that another read is needed.
+   * The addresses to write: `desired`, followed by those of `current` whose removal is not confirmed yet. `pending`:
+   * another read is needed.
    *
-   * @param readAtMs when the answer behind `wanted` was read, monotonic
+   * @param readAtMs when `desired` was read from the cloud, monotonic
    */
   confirm(
     nodeName: string,
@@ -53,7 +54,7 @@ export function createAddressRemovals(): AddressRemovals {
   };
 }
 
-/** A report that was read from a working metadata service, lists addresses of this kind, and not this one. */
+/** Whether a report from a working metadata service lists addresses of this type, but not this one. */
 function reportLacks(report: Report | undefined, { type, address }: AddressView): boolean {
   const reported = report?.metadata.ok ? report.instance?.addresses : undefined;
   if (reported === undefined || !reported.some((each) => each.type === type)) return false;

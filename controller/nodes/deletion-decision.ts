@@ -7,51 +7,55 @@ export const secondAnswerMs = 15_000;
 export const secondAnswerWithoutCanaryMs = 5 * 60_000;
 export const minimumAgeMs = 5 * 60_000;
 
-/** What the credential at work shows of the scope. */
+/** What the current credential can see of the scope. */
 export interface CredentialVisibility {
   readonly canary: Canary;
-  /** An instance was shown under its id, found or in a terminal state, since the credential was loaded. */
+  /** A lookup by id has shown an instance, found or in a terminal state, since the credential was loaded. */
   readonly shown: boolean;
 }
 
 /** Everything that the decision to delete a Node depends on. Times are monotonic milliseconds of one clock. */
 export interface MissingInstance extends CredentialVisibility {
   readonly state: 'gone' | 'absent';
-  /** When the present answer was asked for: a pass may wait for others long after this answer came. */
+  /** When the current answer was requested: a pass may wait for other answers long after this one arrived. */
   readonly askedMs: number;
-  /** When the first answer of this series had been weighed; every other answer and every sign of life begins a new series. */
+  /** When the first answer of this series was examined. Any other answer and any sign of life begins a new series. */
   readonly firstMs: number;
   /** The first of them given while a canary was found. */
   readonly firstWithCanaryMs: number | undefined;
-  /** The Node's record says that its instance was once found in the very scope that answered. */
+  /** The Node's record says that its instance was once found in the scope that answered. */
   readonly recorded: boolean;
   readonly nodeAgeMs: number;
   /** How long this Node must be silent. */
   readonly silence: Silence;
   /** Age of the newest of lease renewal and report, read live; Infinity where there is none. */
   readonly sinceLifeMs: number;
-  /** How long our own clock has seen the lease unchanged. */
+  /** How long the lease has been unchanged, by our own clock. */
   readonly leaseUnchangedMs: number;
   /** The lease was renewed or a report came since `firstMs`. */
   readonly lifeSinceFirst: boolean;
   /** Read live. */
   readonly ready: boolean;
-  /** The Node's own agent reports another instance than the Node stands for. */
+  /** The Node's own agent reports another instance than the Node's providerID names. */
   readonly replaced: boolean;
-  /** `marked`: an autoscaler or Cluster API has chosen the Node; `announced`: the cloud announced the VM's end. */
+  /**
+   * `marked`: an autoscaler or Cluster API has chosen the Node for deletion; `announced`: the cloud announced the VM's
+   * end.
+   */
   readonly expected: 'marked' | 'announced' | undefined;
-  /** A person has released the deletion of this very Node. */
+  /** A person has released the deletion of this Node object. */
   readonly released: boolean;
 }
 
 export type Verdict =
-  /** `budget`: what must have room; undefined = none. */
+  /** `budget`: the budget that the deletion needs; undefined = none. */
   | { readonly act: 'delete'; readonly budget: BudgetKind | undefined }
   | { readonly act: 'wait'; readonly reason: MissingReason; readonly checkInMs: number; readonly restart?: boolean };
 
 /**
- * Whether a Node may be deleted now. Unknown is never absent (such answers do not come here), and neither is the absence of everything.
- * Life vetoes; Ready=True, which lags by up to a minute, does not count against `gone`. Pure.
+ * Whether a Node may be deleted now. An unknown answer never counts as absent and does not get here, and the absence of
+ * every instance does not count either. A sign of life prevents the deletion; Ready=True, which lags by up to a minute,
+ * does not count against `gone`. Pure.
  */
 export function decideDeletion(at: MissingInstance): Verdict {
   const wait = (reason: MissingReason, checkInMs: number, restart = false): Verdict => ({
@@ -79,13 +83,16 @@ function isAlive(at: MissingInstance): boolean {
   return at.lifeSinceFirst || (at.state === 'absent' && at.ready) || at.sinceLifeMs < at.silence.lifeMs;
 }
 
-/** Total absence is not believed: the credential may be of another project, or see nothing. A person may know better. */
+/**
+ * The absence of every instance proves nothing: the credential may be of another project or have no rights. A person
+ * may overrule this.
+ */
 function isTotalAbsence({ state, canary, shown, released }: MissingInstance): boolean {
   if (state === 'gone' || released) return false;
   return canary === 'not-found' || (canary === 'none' && !shown);
 }
 
-/** Milliseconds until this answer would count as the second one; 0 or less when it does. */
+/** Milliseconds until this answer counts as the second one; 0 or less when it does. */
 function confirmedIn(at: MissingInstance): number {
   const plain = secondAnswerWithoutCanaryMs - (at.askedMs - at.firstMs);
   if (at.canary !== 'found' || at.firstWithCanaryMs === undefined) return plain;

@@ -26,8 +26,8 @@ describe('labels of zone, region and type', () => {
     [typeBeta]: 'sim.small',
   };
 
-  // As upstream's reconcileNodeLabels, the beta zone and region are copied over the stable ones; they keep what was written
-  // first. A person's type stands; there the beta label is only the witness of what the controller wrote.
+  // As upstream's reconcileNodeLabels, the beta zone and region are copied over the stable ones; they keep what was
+  // written first. A person's type stands; there the beta label is only the witness of what the controller wrote.
   const table: readonly [string, Parameters<typeof exampleNode>[0], Readonly<Record<string, string>>][] = [
     ['all six while joining', joining, all],
     [
@@ -131,7 +131,8 @@ describe('additional labels of a report that no API of the cloud confirms', () =
 });
 
 describe('additional labels', () => {
-  // Upstream's table (node_controller_test.go), bare and sub-domain forms of both reserved namespaces and their look-alikes.
+  // Upstream's table (node_controller_test.go), bare and sub-domain forms of both reserved namespaces and their
+  // look-alikes.
   for (const [key, kept] of [
     ['topology.k8s.cp/zone-id', true],
     ['my.custom.label/foo', true],

@@ -7,14 +7,14 @@ import type { VerifiedInstance } from '../model/verified-instance.ts';
 import { parseProvidedNodeIP, preferProvided, withHostnames } from './addresses.ts';
 import type { InitializedReason } from './reasons.ts';
 
-/** What a Node should carry, as far as it is ours to write. */
+/** The desired fields of a Node, as far as this controller writes them. */
 export interface DesiredNode {
-  /** Undefined = leave it (it is set already, and immutable). */
+  /** Undefined: it is set already, and immutable. */
   readonly providerID: string | undefined;
-  /** Only what differs from the Node. */
+  /** Only those that differ from the Node's. */
   readonly labels: Readonly<Record<string, string>>;
   readonly record: string;
-  /** Undefined = the cloud tells none: leave what is there. */
+  /** Undefined: the cloud lists none, so the Node's addresses stay. */
   readonly addresses: readonly AddressView[] | undefined;
   readonly reason: Extract<InitializedReason, 'Initialized' | 'TopologyDrift'>;
   readonly message: string;
@@ -28,7 +28,7 @@ export type Desired =
       readonly message: string;
     };
 
-/** Kubernetes' own namespaces, which a cloud's additional labels may not enter; upstream's rule. */
+/** Label domains of Kubernetes, which a cloud's additional labels may not use; upstream's rule. */
 const reserved = /(^|\.)(kubernetes|k8s)\.io\//;
 
 const topology = [
@@ -37,9 +37,9 @@ const topology = [
 ] as const;
 
 /**
- * What the Node should look like, given the instance it runs on. Pure.
+ * Plans the desired Node for the instance that it runs on. Pure.
  *
- * @param proof to be noted on the Node
+ * @param proof to be recorded in a label of the Node
  */
 export function desiredNode(
   node: NodeView,
@@ -63,7 +63,7 @@ export function desiredNode(
   const { extra, unknown } = extraLabels(node, instance, cloudOfReportScope(scope) !== undefined);
   const { labels, refused } = acceptable({ ...extra, ...wellKnownLabels(node, instance) });
   const parts = [
-    drift.length > 0 ? drift.join('; ') : 'the Node carries what its cloud says',
+    drift.length > 0 ? drift.join('; ') : 'up to date with the cloud',
     ...(unknown.length > 0 ? [`left out, since no agent sets it: ${unknown.join(', ')}`] : []),
     ...(refused.length > 0 ? [`left out, since Kubernetes would refuse it: ${refused.join(', ')}`] : []),
   ];
@@ -85,7 +85,7 @@ function proofLabel(node: NodeView, proof: VerifiedInstance['assurance'] | undef
   return value === undefined || node.labels[labelKeys.attested] === value ? {} : { [labelKeys.attested]: value };
 }
 
-/** A report proves less than an API: it does not take the place of what an API found. */
+/** A report proves less than an API, so it never replaces the record of an API. */
 function recordOf(node: NodeView, scope: string, instance: Instance): string {
   const held = node.annotations[annotations.instance];
   const recorded = parseRecord(held)?.scope;
@@ -96,7 +96,10 @@ function recordOf(node: NodeView, scope: string, instance: Instance): string {
 const labelKey = /^(?:[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?\/)?[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;
 const labelValue = /^(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$/;
 
-/** One label that Kubernetes would refuse (a flavour with spaces in its name) would keep the whole Node from being written. */
+/**
+ * Drops labels that Kubernetes would refuse, such as a flavour with spaces in its name: one of them would fail the
+ * whole write.
+ */
 function acceptable(candidates: Readonly<Record<string, string>>) {
   const labels: Record<string, string> = {};
   const refused: string[] = [];
@@ -117,9 +120,10 @@ function topologyDrift(node: NodeView, instance: Instance): string[] {
 }
 
 /**
- * Zone and region are chosen once, while the Node waits for initialisation, as upstream does over whatever is there.
- * Afterwards the beta label holds that choice: the stable one is set back to it, as upstream does. Without a beta label,
- * the stable one is written only where it is missing. The type follows the cloud for ever, unless somebody set another: the beta label tells, which nobody but a cloud controller writes.
+ * Zone and region are set once, while the Node waits for initialisation, over any earlier value, as upstream does.
+ * Afterwards the beta label holds that value and the stable label is reset to it, as upstream does. Without a beta
+ * label, the stable one is written only where it is missing. The instance type follows the cloud, unless a person
+ * changed the label: it then differs from the beta label, which only cloud controllers write.
  */
 function wellKnownLabels(node: NodeView, instance: Instance): Record<string, string> {
   const changes: Record<string, string> = {};
@@ -149,7 +153,7 @@ function wellKnownLabels(node: NodeView, instance: Instance): Record<string, str
   return changes;
 }
 
-/** A report alone sets no label but those that agents know: others select who gets volumes, machines or pods. */
+/** A report alone sets only the labels that agents know: other labels decide where volumes and pods go. */
 function extraLabels(node: NodeView, instance: Instance, reportOnly: boolean) {
   const observed = Object.entries(instance.labels ?? {}).filter(([key]) => !reserved.test(key));
   const unknown = reportOnly ? observed.map(([key]) => key).filter((key) => !reportedLabels.has(key)) : [];

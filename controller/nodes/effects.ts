@@ -19,13 +19,13 @@ export interface EffectsOptions {
   readonly budget: BudgetKeeper;
   /** Bounds how many Nodes are written at once. */
   readonly writes: Semaphore;
-  /** Opt-in: also taint `out-of-service` once power-off is certain. */
+  /** Opt-in: also add the taint `out-of-service` once power-off is certain. */
   readonly outOfServiceTaint: boolean;
-  /** Called before a Node is deleted on evidence, so that its disappearance is no riddle to others. */
+  /** Called before a Node is deleted on evidence, so that other controllers expect its deletion. */
   deleting?(node: NodeView): void;
 }
 
-/** One suspect and what the look at it came to. */
+/** A suspect and the result of its examination. */
 export interface Examined {
   readonly suspect: Suspect;
   /** As the cache has it. */
@@ -33,21 +33,26 @@ export interface Examined {
   readonly finding: Finding;
 }
 
-/** Carries out what the evidence allows, within the budgets, and says what waits. Writes are tried again at the next look. */
+/**
+ * Applies the findings within the budgets, and reports which deletions are withheld. A failed write is repeated at the
+ * next lookup.
+ */
 export interface Effects {
   apply(examined: readonly Examined[]): Promise<void>;
-  /** Takes back our power taints and the condition. Answers whether nothing of ours is left. */
+  /** Removes our power taints and resets the condition. Returns whether none of them is left. */
   clear(node: NodeView): Promise<boolean>;
-  /** The instance was found, whatever its power: takes back the condition alone. Answers whether it stands no longer. */
+  /** The instance was found, in any power state: resets the condition alone. Returns whether that succeeded. */
   found(node: NodeView): Promise<boolean>;
-  /** Says why a deletion waits: in the gauge, the log and an event once per change, and in the condition. */
+  /**
+   * Reports why a deletion is withheld: in the gauge and the condition, and once per change in the log and an event.
+   */
   withhold(node: NodeView, reason: MissingReason, message?: string): Promise<void>;
   done(name: string): void;
 }
 
-/** Evidence older than this is read again rather than acted on: writes may have had to wait for each other. */
+/** Evidence older than this is read again before a deletion, because writes may have waited for each other. */
 const maxEvidenceAgeMs = 10_000;
-/** How soon a Node is looked at again that a person keeps from deletion. */
+/** How soon a Node that a person protects from deletion is examined again. */
 const pausedRetryMs = 15_000;
 
 export function createEffects(
@@ -156,7 +161,7 @@ export function createEffects(
         if (finding.kind !== 'powered-off') return;
         const { outOfService: held } = powerTaintsOf(finding.node);
         const outOfService = held || (options.outOfServiceTaint && fenced-- > 0);
-        // The cloud shows the VM and says that it is off: that is proof, and needs no budget.
+        // The cloud shows the VM as powered off. That is proof, so it needs no budget.
         await taint(finding.node, { shutdown: true, outOfService });
         suspects.retry(suspect);
       }),
@@ -176,7 +181,7 @@ export function createEffects(
     );
   }
 
-  /** The Node at the version it has then; undefined when it was not written. */
+  /** Returns the Node at its new version; undefined when the write failed. */
   async function taint(node: NodeView, desired: PowerTaints): Promise<NodeView | undefined> {
     const taints = planPowerTaints(node, desired);
     if (taints === undefined) return node;
@@ -201,11 +206,11 @@ export function createEffects(
   }
 
   async function withhold(node: NodeView, found: MissingReason, message?: string): Promise<void> {
-    // It may have gone meanwhile; nobody would ever take it out of the gauge again.
+    // If the Node was deleted meanwhile, nothing would ever remove it from the gauge.
     if (nodes.get(node.name)?.uid !== node.uid) return;
     const shown = conditionOf(node, instanceMissing);
     const before = withheld.get(node.name)?.reason ?? (shown?.status === 'True' ? shown.reason : undefined);
-    // Life breaks each series of answers; the Node goes on saying what it waits for.
+    // Each sign of life restarts the confirmation. The condition keeps the reason for it.
     const same = found === 'Confirming' && (before === 'SignOfLife' || before === 'InstanceReplaced');
     const reason = same ? before : found;
     const { meaning } = missingReasons[reason];
@@ -235,7 +240,7 @@ export function createEffects(
   return { apply, clear, found, withhold, done: (name) => withheld.done(name) };
 }
 
-/** False where a person's own taint does what ours would: that needs no budget. */
+/** False where a person's own taint has the same effect as ours, which then needs no budget. */
 function lacksOutOfService(node: NodeView): boolean {
   const { shutdown } = powerTaintsOf(node);
   return planPowerTaints(node, { shutdown, outOfService: true }) !== undefined;

@@ -1,6 +1,6 @@
 import type { Instance } from '../../common/instance.ts';
 
-/** What was last read of a node's instance, and when (monotonic). */
+/** The instance of a Node as last read, and when (monotonic). */
 export interface CachedInstance {
   readonly uid: string;
   readonly instance: Instance;
@@ -8,11 +8,11 @@ export interface CachedInstance {
   readonly readAtMs: number;
 }
 
-/** The last good answer for each Node, so that a change of the Node alone costs no cloud call. In memory only. */
+/** The last instance found for each Node, so that a change of the Node alone needs no cloud call. In memory only. */
 export interface InstanceCache {
-  /** For this very Node object. */
+  /** The entry of this Node object; undefined for one re-created under the same name. */
   get(nodeName: string, uid: string): CachedInstance | undefined;
-  /** Keeps it; answers whether what is known changed. */
+  /** Stores the entry. Returns whether the instance changed. */
   put(nodeName: string, known: CachedInstance): boolean;
   forget(nodeName: string): void;
 }
@@ -31,7 +31,8 @@ export function createInstanceCache(): InstanceCache {
         before.uid !== next.uid ||
         before.scope !== next.scope ||
         JSON.stringify(before.instance) !== JSON.stringify(next.instance);
-      // An unchanged instance keeps its first object, so that equal answers do not pile up in the old heap.
+      // An unchanged instance keeps its first object, so that equal answers do not accumulate in the old generation of
+      // the heap.
       known.set(nodeName, changed || before === undefined ? next : { ...next, instance: before.instance });
       return changed;
     },

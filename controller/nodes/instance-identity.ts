@@ -9,7 +9,7 @@ import type { NodeView } from '../model/node-view.ts';
 import { parseRecord } from '../model/scope-record.ts';
 import type { VerifiedInstance } from '../model/verified-instance.ts';
 
-/** Values that firmware vendors leave in place of a UUID; they identify nothing. */
+/** Placeholders of firmware vendors, which identify no machine. */
 const placeholderUuids: ReadonlySet<string> = new Set([
   '00000000-0000-0000-0000-000000000000',
   'ffffffff-ffff-ffff-ffff-ffffffffffff',
@@ -18,31 +18,31 @@ const placeholderUuids: ReadonlySet<string> = new Set([
 ]);
 const uuidShape = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Undefined when either says nothing. */
+/** Undefined when either is missing or a placeholder. */
 function sameMachine(one: string | undefined, other: string | undefined): boolean | undefined {
   const [a, b] = [(one ?? '').toLowerCase(), (other ?? '').toLowerCase()];
   if (!uuidShape.test(a) || !uuidShape.test(b) || placeholderUuids.has(a) || placeholderUuids.has(b)) return undefined;
   return a === b || swapped(a) === b;
 }
 
-/** Whether two SMBIOS UUIDs name different machines. False when either says nothing. */
+/** Whether two SMBIOS UUIDs name different machines. False when either is missing or a placeholder. */
 export function uuidsContradict(one: string | undefined, other: string | undefined): boolean {
   return sameMachine(one, other) === false;
 }
 
-/** Whether two SMBIOS UUIDs name the same machine. False when either says nothing. */
+/** Whether two SMBIOS UUIDs name the same machine. False when either is missing or a placeholder. */
 export function uuidsAgree(one: string | undefined, other: string | undefined): boolean {
   return sameMachine(one, other) === true;
 }
 
-/** Whether a providerID means this instance, in whichever of its cloud's forms it is written. */
+/** Whether a providerID names this instance, in any spelling that its cloud accepts. */
 export function namesInstance(providerID: string, instance: Pick<Instance, 'cloud' | 'id' | 'providerID'>): boolean {
   if (providerID === instance.providerID) return true;
   const id = providerIdCodecs.get(instance.cloud)?.parse(providerID)?.instanceId;
   return id !== undefined && comparableId({ cloud: instance.cloud, id }) === comparableId(instance);
 }
 
-/** Whether this very instance is proved of the Node. The label was set for the one that the providerID names. Pure. */
+/** Whether it is proved that the Node runs on this instance. The label proves the instance of the providerID. Pure. */
 export function isProved(node: NodeView, instance: Instance, attested: VerifiedInstance | undefined): boolean {
   if (attested !== undefined && documentContradicts(attested, instance) !== undefined) return false;
   if (isAttested(node) && namesInstance(node.providerID, instance)) return true;
@@ -50,8 +50,8 @@ export function isProved(node: NodeView, instance: Instance, attested: VerifiedI
 }
 
 /**
- * What contradicts the belief that `node` runs on `instance`, in words; undefined when nothing does. `report` is the sender's own, proved to come from
- * this very Node; `attested` is what its evidence proved. Pure.
+ * Why `node` cannot run on `instance`, as text for people; undefined when nothing contradicts it. `report` is proved to
+ * come from this Node; `attested` is what its evidence proved. Pure.
  */
 export function contradiction(
   node: NodeView,

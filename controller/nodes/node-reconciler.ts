@@ -26,39 +26,45 @@ import { createRetryBackoff, fingerprint } from './retry-backoff.ts';
 import { createWait, heldRetryMs } from './wait.ts';
 import { type WriteOutcome, writeNode } from './write-node.ts';
 
-/** A write that the API server refused is not tried again before this, unless the Node or its report changes. */
+/** A write that the API server refused is not repeated before this, unless the Node or its report changes. */
 const refusedRetryMs = 30_000;
-/** How soon a node is looked at again while everything is paused. */
+/** How soon a Node is reconciled again while everything is paused. */
 const pausedRetryMs = 5000;
-/** An answer of the API server is ahead of the cache by this at the most; longer, and it is the version that does not compare (a restored backup). */
+/**
+ * The longest time that the cache may lag behind a write of ours. After that the versions do not compare (a restored
+ * backup).
+ */
 const cacheLagMs = 30_000;
 
-/** Keeps Nodes what their instances say: the one place that initialises them and keeps them current. */
+/** Initialises Nodes from their instances and keeps them up to date. */
 export interface NodeReconciler {
-  /** One node, by name. Reads and writes the cluster; throws a KubeError to be tried again. Safe to repeat at any moment. */
+  /**
+   * Reconciles one Node, by name. Reads and writes the cluster. Throws a KubeError, to be repeated. Safe to repeat at
+   * any time.
+   */
   reconcile(name: string): Promise<{ readonly requeueAfterMs?: number } | undefined>;
-  /** Takes note of a change in the cache; at once. */
+  /** Records a change in the cache; synchronous. */
   observe(event: InformerEvent<NodeView>): void;
-  /** The next reconcile of this node asks the cloud again, whatever is known. */
+  /** Makes the next reconcile of this Node read its instance from the cloud again. */
   requestLookup(name: string): void;
   readonly instances: InstanceCache;
   readonly waiting: WaitingNodes<InitializedReason>;
 }
 
-/** @param writes bounds how many Nodes are written at once; waiting for a lookup holds no place in it */
+/** @param writes bounds how many Nodes are written at once; a Node that waits for its lookup is not counted */
 export function createNodeReconciler(context: NodeContext, writes: Semaphore): NodeReconciler {
   const { api, clock, log, nodes, resolver, events, metrics } = context;
   const instances = createInstanceCache();
   const waiting = createWaitingNodes<InitializedReason>(metrics.uninitialized);
   const claims = createInstanceClaims();
-  /** An API of a cloud does not give one address to two instances; an agent could say so. */
+  /** A cloud's API does not give one address to two instances, but an agent could report it. */
   const believesReports = resolver.configured.some((cloud) => cloud.api === undefined);
   const addressHolders = believesReports ? createAddressHolders() : undefined;
   const addressRemovals = createAddressRemovals();
   const lookupRequested = new Set<string>();
   const backoffs = createRetryBackoff(clock);
   const wait = createWait(context, { writes, waiting, backoffs, wrote });
-  /** What we wrote last: an older Node in the cache is not worth deciding on. */
+  /** The version of our last write. An older Node in the cache is outdated. */
   const writtenVersion = new Map<string, { readonly version: string; readonly atMs: number }>();
 
   function observe(event: InformerEvent<NodeView>): void {
@@ -84,7 +90,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     if (instance && mayHold(node, instance)) claims.note(instanceKey(instance), node.name);
   }
 
-  /** What was found for the Node; before that, no more than its providerID says. */
+  /** The cached instance of the Node; before the first lookup, one with only the id of its providerID. */
   function instanceOf(node: NodeView): Instance | undefined {
     const found = instances.get(node.name, node.uid)?.instance;
     if (found !== undefined) return found;
@@ -94,7 +100,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     return cloud && id ? { cloud, id, providerID: node.providerID, addresses: [] } : undefined;
   }
 
-  /** A kubelet that says it is not ready lives; only one that stopped saying anything may have lost its VM to another Node. */
+  /** A Node with Ready=False has a living kubelet. Only with Ready=Unknown may another Node have taken its VM. */
   function alive(name: string): boolean {
     const node = nodes.get(name);
     return node !== undefined && !node.deleting && readiness(node) !== 'Unknown';
@@ -111,7 +117,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     return attested === undefined || documentContradicts(attested, instance) === undefined;
   }
 
-  /** A holder is judged by what is known of itself, never by what the Node that asks says of the instance. */
+  /** A holder is judged by its own cached instance, never by the data of the Node that claims it. */
   function holds(name: string): boolean {
     const node = nodes.get(name);
     if (node === undefined || !alive(name)) return false;
@@ -119,7 +125,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     return instance !== undefined && mayHold(node, instance);
   }
 
-  /** Takes the instance for the Node, if it may hold it; answers the Node that holds it against this one. */
+  /** Claims the instance for the Node, if it may hold it. Returns the name of another Node that holds it already. */
   function claim(node: NodeView, instance: Instance): string | undefined {
     if (mayHold(node, instance)) return claims.take(instanceKey(instance), node.name, holds);
     claims.release(node.name);
@@ -130,7 +136,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     try {
       return await attempt(name);
     } finally {
-      // It may have gone while its instance was looked up: what was learnt since would be kept for ever.
+      // If the Node was deleted during the lookup, its entries would stay for ever.
       if (nodes.get(name) === undefined) forget(name);
     }
   }
@@ -152,7 +158,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     return isUninitialized(node) ? join(node) : keepCurrent(node);
   }
 
-  /** How long the cache may still be behind our own write; 0 when it is not. */
+  /** How long the cache may still lag behind our own write; 0 when it does not. */
   function cacheLag(node: NodeView): number {
     const written = writtenVersion.get(node.name);
     if (written === undefined) return 0;
@@ -165,9 +171,9 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     writtenVersion.set(node.name, { version, atMs: clock.monotonic() });
   }
 
-  /** A node that waits for initialisation. */
+  /** Handles a Node that waits for initialisation. */
   async function join(node: NodeView) {
-    // Before the question: a hint that comes while it is under way asks for another.
+    // Reset before the lookup: a hint during it requests another one.
     lookupRequested.delete(node.name);
     const resolution = await resolve(node);
     if (resolution.kind === 'foreign') {
@@ -189,7 +195,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     return write(node, { instance, scope, readAtMs: clock.monotonic() });
   }
 
-  /** What was signed outranks what the body of a report says. */
+  /** Signed zone and region take precedence over those in the body of a report. */
   async function resolve(node: NodeView): Promise<Resolution> {
     const stored = reportOf(context, node);
     const resolution = await resolveInstance(node, stored?.report, resolver);
@@ -202,7 +208,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     return ownership.kind === 'owned' && ownership.clouds.every((cloud) => cloud.api === undefined);
   }
 
-  /** An initialised node: what is known is enough, unless something hints at a change. */
+  /** Handles an initialised Node: the cached instance is enough, unless a lookup was requested. */
   async function keepCurrent(node: NodeView) {
     waiting.done(node.name);
     let held = instances.get(node.name, node.uid);
@@ -210,7 +216,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     if (asked || isReportOnly(node)) {
       const resolution = await resolve(node);
       if (resolution.kind === 'waiting' && asked) {
-        // The question stays open: an address that waits for a second answer would otherwise wait for ever.
+        // The request stays: an address removal that waits for its confirmation would otherwise wait for ever.
         lookupRequested.add(node.name);
         return { requeueAfterMs: Math.max(resolution.retryAfterMs ?? 0, heldRetryMs) };
       }
@@ -298,7 +304,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     }
     if (written.untainted) initialised(written.node);
     else if (written.writes > 0)
-      log.info('node kept current', { node: node.name, instance: found.instance.id, reason: outcome.reason });
+      log.info('node updated', { node: node.name, instance: found.instance.id, reason: outcome.reason });
     if (outcome.reason === 'TopologyDrift' && isNews(written.node, outcome)) {
       events.emit(eventTarget(node), { type: 'Warning', reason: 'TopologyDrift', message: outcome.message });
     }
@@ -307,15 +313,21 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     return { requeueAfterMs: secondReadMs };
   }
 
-  /** Why what was found in this scope cannot be what the Node has on record; undefined when it can. */
+  /** Why the instance found in this scope contradicts the scope recorded on the Node; undefined when it does not. */
   function recordedElsewhere(node: NodeView, scope: string): string | undefined {
     const recorded = parseRecord(node.annotations[annotations.instance])?.scope;
     const cloud = resolver.configured.find((each) => each.scope === scope);
     if (recorded === undefined || cloud?.api === undefined || mayBecome(recorded, cloud)) return undefined;
-    return `its instance is on record in ${recorded}, this credential is of ${scope}: another account is never adopted; if it is right, remove the annotation ${annotations.instance}`;
+    return (
+      `its instance is recorded in ${recorded}, but this credential is of ${scope}: another account is never ` +
+      `adopted; if this credential is right, remove the annotation ${annotations.instance}`
+    );
   }
 
-  /** What it was not given it shall not keep from others: a contradicted claim must not lock the instance's own Node out. */
+  /**
+   * Releases the claims of a Node that was not initialised: a contradicted claim must not lock out the instance's own
+   * Node.
+   */
   function unclaim(node: NodeView): void {
     if (!isUninitialized(node)) return;
     claims.release(node.name);
@@ -343,11 +355,11 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
   return { reconcile, observe, instances, waiting, requestLookup: (name) => lookupRequested.add(name) };
 }
 
-/** A write the API server will not take as it is: nothing that a repetition soon would change. Undefined for any other failure. */
+/** The reason for a write that the API server refuses and would refuse again; undefined for any other failure. */
 function refusalOf(error: unknown): { readonly reason: InitializedReason; readonly message: string } | undefined {
   if (!isKubeError(error)) return undefined;
   const { status, message } = error;
-  // 422: what we would write contradicts what the Node holds for good (an immutable providerID).
+  // 422: the write contradicts an immutable field of the Node (providerID).
   if (status === 422) return { reason: 'IdentityConflict', message };
   // 403 and 400: RBAC, or an admission webhook.
   return status === 400 || status === 403 ? { reason: 'WriteRefused', message } : undefined;

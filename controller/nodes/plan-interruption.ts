@@ -11,21 +11,21 @@ const reasonOf: Readonly<Record<Notice['kind'], InterruptionReason>> = {
   maintenance: 'Maintenance',
   rebalance: 'Rebalance',
 };
-/** The gravest first: it names the condition, unless it is far off. */
+/** The most severe first: it gives the condition its reason, unless its deadline is far away. */
 const gravity: readonly Notice['kind'][] = ['termination', 'preemption', 'maintenance', 'rebalance'];
 
 function words({ kind, deadline, message }: Notice): string {
   return `${kind}${deadline === undefined ? '' : ` at ${deadline}`}${message === undefined ? '' : `: ${message}`}`;
 }
 
-/** An end that is not near yet has a reason of its own, so that the Node says itself what counts. */
+/** A termination that is not near yet has a reason of its own, so that the condition shows whether it counts. */
 function reasonFor(notice: Notice, nowMs: number): InterruptionReason {
   return endsVm(notice) && untilNearMs(notice, nowMs) > 0 ? 'Scheduled' : reasonOf[notice.kind];
 }
 
 /**
- * The condition CloudInterruption as the node's newest report has it: True while its cloud announces an interruption. Undefined when it
- * stands already, and for a Node that was never announced any. Pure.
+ * The change of the condition CloudInterruption for the notices of the newest report: True while the cloud announces an
+ * interruption. Undefined when the condition is up to date, or missing without any notice. Pure.
  *
  * @param nowMs wall clock
  */
@@ -56,7 +56,7 @@ export function planInterruption(
   });
 }
 
-/** The Node's taints with the interruption taint on or off; undefined when they stand already. Pure. */
+/** The Node's taints with or without the interruption taint; undefined when they are up to date. Pure. */
 export function planInterruptionTaint(node: NodeView, desired: boolean): Taint[] | undefined {
   const held = node.taints.some(({ key }) => key === taintKeys.interruption);
   if (held === desired) return undefined;
@@ -64,7 +64,7 @@ export function planInterruptionTaint(node: NodeView, desired: boolean): Taint[]
   return desired ? [...others, { key: taintKeys.interruption, effect: 'NoSchedule' }] : others;
 }
 
-/** Whether an announced end is near; if none is, how long until the first one will be (Infinity: none). Pure. */
+/** Whether an announced termination is near; otherwise how long until the first one is (Infinity: none). Pure. */
 export function nextTermination(
   notices: readonly Notice[],
   nowMs: number,

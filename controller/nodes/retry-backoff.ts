@@ -3,18 +3,18 @@ import type { Report } from '../../common/report.ts';
 import type { NodeView } from '../model/node-view.ts';
 
 /**
- * Keeps the back-off of a waiting node from being undone by events: its kubelet's heartbeats, and the conditions that we write ourselves, bring it into the queue again
- * and again, but only a change of what the last try depended on opens the gate before its time.
+ * Keeps the back-off of a waiting Node although events put it into the queue again and again: its kubelet's heartbeats,
+ * and the conditions that we write ourselves. Only a change of the inputs of the last try ends the back-off early.
  */
 export interface RetryBackoff {
-  /** Milliseconds until another try is worth it; 0 when it is now. */
+  /** Milliseconds until the next try; 0 when it may start now. */
   remainingMs(nodeName: string, fingerprint: string): number;
   /** @param untilMs monotonic */
   close(nodeName: string, fingerprint: string, untilMs: number): void;
   forget(nodeName: string): void;
 }
 
-/** What the outcome of a try depends on, apart from the cloud. */
+/** The inputs of a try, apart from the cloud. */
 export function fingerprint(node: NodeView, report: Report | undefined): string {
   const { uid, providerID, labels, annotations, systemUuid } = node;
   const tainted = node.taints.map(({ key }) => key);

@@ -10,30 +10,33 @@ import type { InitializedReason } from './reasons.ts';
 import { fingerprint, type RetryBackoff } from './retry-backoff.ts';
 import { readNode, writeCondition } from './write-node.ts';
 
-/** Waiting nodes are looked up together: their next tries are rounded up to this grid once they are far apart. */
+/** Longer delays are rounded up to this grid, so that waiting Nodes are looked up together. */
 const retryGridMs = 15_000;
-/** An initialised node that cannot be kept current is tried again this much later. */
+/** The delay before an initialised Node that could not be updated is tried again. */
 export const heldRetryMs = 60_000;
 
-/** Reasons that only last as long as somebody fails. */
+/** Reasons that last only as long as a failure. */
 const failures: ReadonlySet<string> = new Set<InitializedReason>(['AwaitingCloud', 'WriteRefused']);
 
 export interface WaitParts {
   readonly writes: Semaphore;
   readonly waiting: WaitingNodes<InitializedReason>;
   readonly backoffs: RetryBackoff;
-  /** The Node was written, and is at this version now. */
+  /** The Node was written and has this version now. */
   wrote(node: NodeView, version: string): void;
 }
 
 export interface WaitOptions {
-  /** Not before this; default: by the back-off alone. */
+  /** The shortest delay; default: the back-off alone. */
   readonly retryAfterMs?: number | undefined;
-  /** False while nothing says that the node is ours at all: then it is not written to. Default true. */
+  /** False while nothing claims the Node for a configured cloud: then it is not written. Default true. */
   readonly claimed?: boolean;
 }
 
-/** Makes a node wait: answers when it shall be tried again, undefined when it is gone. Writes at most one condition; throws nothing that the API server answers. */
+/**
+ * Makes a Node wait. Returns when to reconcile it again; undefined when the Node is gone. Writes at most one condition.
+ * Does not throw for failures of the API server.
+ */
 export type Wait = (
   node: NodeView,
   reason: InitializedReason,
@@ -44,7 +47,10 @@ export type Wait = (
 export function createWait(context: NodeContext, { writes, waiting, backoffs, wrote }: WaitParts): Wait {
   const { api, clock, random, log, events } = context;
 
-  /** Says why on the Node, once per reason, and comes back later; what nobody claims yet may be foreign, and is not written to. */
+  /**
+   * Writes the reason on the Node, and schedules the next try. A Node that no cloud claims yet may be foreign and is
+   * not written.
+   */
   async function wait(
     node: NodeView,
     reason: InitializedReason,
@@ -64,8 +70,8 @@ export function createWait(context: NodeContext, { writes, waiting, backoffs, wr
       });
     }
     const alreadyShown = shown?.status === 'False' && shown.reason === reason;
-    // A message may differ at every try; it is written again ever more rarely.
-    // It was claimed when we told of a failure: left there, that would be told long after it is over.
+    // A message may differ at every try, so it is rewritten only at tries 1, 2, 4, 8 and so on.
+    // The condition shows an earlier failure of a claimed Node, which would otherwise stay after the failure is over.
     const mayWrite = claimed || (shown !== undefined && failures.has(shown.reason));
     if (mayWrite && (!alreadyShown || Number.isInteger(Math.log2(tries)))) {
       try {
@@ -83,7 +89,7 @@ export function createWait(context: NodeContext, { writes, waiting, backoffs, wr
     return { requeueAfterMs: onGrid - clock.monotonic() };
   }
 
-  /** The Node as we know it is often one heartbeat behind, above all right after a refused write: then it is read anew, once. */
+  /** The cached Node is often one heartbeat behind, especially after a conflict. It is then read again, once. */
   async function writeReason(node: NodeView, reason: InitializedReason, message: string): Promise<void> {
     const desired = { type: conditions.cloudInitialized, status: 'False' as const, reason, message };
     const version = await writes.run(async () => {

@@ -10,7 +10,7 @@ import { contradiction } from './instance-identity.ts';
 import { type ConditionChange, conditionChange, planMain, planStatus, statusPatch } from './patches.ts';
 import type { InitializedReason } from './reasons.ts';
 
-/** How often a write is planned afresh after somebody else changed the Node in between. */
+/** How often a write is planned again after a conflict. */
 const maxTries = 5;
 
 export interface Written {
@@ -29,7 +29,7 @@ export type WriteOutcome =
       readonly message: string;
     }
   | { readonly kind: 'refused'; readonly reason: InitializedReason; readonly message: string; readonly node: NodeView }
-  /** The Node went, was re-created or paused meanwhile. */
+  /** The Node was deleted, re-created or paused meanwhile. */
   | { readonly kind: 'dropped' };
 
 export interface NodeWriter {
@@ -48,9 +48,10 @@ export async function readNode(api: KubeApi, name: string): Promise<NodeView> {
 }
 
 /**
- * Brings one Node to what its instance says: a status patch (addresses, condition), then a main patch (providerID, labels, record, taint off), each only where
- * something differs, each guarded by resourceVersion. On a conflict the Node is read again and everything is decided anew; a Node re-created or paused meanwhile is
- * left to its own turn. Throws a KubeError. Safe to repeat.
+ * Updates one Node from its instance: a status patch (addresses, condition), then a main patch (providerID, labels,
+ * record, taint removal). Each is sent only where something differs and is guarded by resourceVersion. On a conflict
+ * the Node is read again and both patches are planned again. A Node that was re-created or paused meanwhile is dropped.
+ * Throws a KubeError. Safe to repeat.
  *
  * @param keep turns the desired addresses into those to write now, given the Node (see `addressRemovals.ts`)
  */
@@ -61,9 +62,9 @@ export async function writeNode(
     readonly instance: Instance;
     readonly scope: string;
     readonly report: Report | undefined;
-    /** What the evidence of the Node's agent proved. */
+    /** The instance that the evidence of the Node's agent proved. */
     readonly attested?: VerifiedInstance | undefined;
-    /** Note on the Node that it did. */
+    /** Record that proof in a label of the Node. */
     readonly recordsProof?: boolean;
   },
   keep: (node: NodeView, desired: DesiredNode) => DesiredNode,
@@ -127,7 +128,10 @@ async function apply(
   return { node, resourceVersion, untainted: main !== undefined && isUninitialized(node), writes };
 }
 
-/** Sets one condition of ours on the Node; writes only what changed. Resolves with the new resourceVersion, or undefined when it stood already. Throws a KubeError. */
+/**
+ * Sets one condition of ours on the Node, if it differs. Resolves with the new resourceVersion, or undefined when
+ * nothing was written. Throws a KubeError.
+ */
 export async function writeCondition(
   { api, clock }: NodeWriter,
   node: NodeView,
