@@ -2,11 +2,13 @@ import type { Clock, Timer } from '../../common/process/clock.ts';
 import type { TokenBucket } from './token-bucket.ts';
 import type { Urgency } from './urgency.ts';
 
-/** Who waits for a token, and whose turn it is. */
+/** The queue of calls that wait for a token. */
 export interface CallQueue {
-  /** Resolves when the turn has come and a token is taken. Rejects with the signal's reason as soon as it aborts; no token is taken then. */
+  /**
+   * Resolves when the call has a token. Rejects with the signal's reason as soon as it aborts; no token is taken then.
+   */
   wait(urgency: Urgency, signal?: AbortSignal): Promise<void>;
-  /** Lets everybody go at once, without tokens. */
+  /** Releases all waiting calls at once, without tokens. */
   release(): void;
 }
 
@@ -17,17 +19,17 @@ interface Waiting {
 }
 
 const ranks: Readonly<Record<Urgency, number>> = { change: 0, need: 1, refresh: 2 };
-/** Whoever has waited for so long is as urgent as the next class, so that nobody waits for ever. */
+/** A call that has waited this long counts as one class more urgent, so that no call waits for ever. */
 const promotionMs = 30_000;
 
-/** By urgency, and first come first served within one. Has a timer only while somebody waits. */
+/** Orders calls by urgency, and first come, first served within one class. Sets a timer only while calls wait. */
 export function createCallQueue(bucket: TokenBucket, clock: Clock): CallQueue {
-  // Sets keep the order of arrival and let go of any one in no time.
+  // Sets keep the order of arrival and remove any element in constant time.
   const queues: readonly Set<Waiting>[] = [new Set(), new Set(), new Set()];
   let arrivals = 0;
   let timer: Timer | undefined;
 
-  /** The most urgent; within one class by arrival, so that the first of each queue stands for it. */
+  /** The most urgent call; within one class the first, so only the head of each queue is compared. */
   function next(): { readonly queue: Set<Waiting>; readonly waiting: Waiting } | undefined {
     const now = clock.monotonic();
     let best: { queue: Set<Waiting>; waiting: Waiting; rank: number } | undefined;
@@ -80,7 +82,7 @@ export function createCallQueue(bucket: TokenBucket, clock: Clock): CallQueue {
         };
         signal?.addEventListener('abort', onAbort, { once: true });
         queue.add(waiting);
-        // While a timer runs there is no token, and whoever comes later changes only whose turn the next is.
+        // While a timer runs there is no token. A later call only changes which call is next.
         if (timer === undefined) serve();
       });
     },

@@ -10,17 +10,17 @@ export interface RateLimiterOptions {
   readonly cloud: string;
   readonly clock: Clock;
   readonly random: Random;
-  /** The first rest after a refusal that names no time. Default 1 s. */
+  /** The first pause after a refusal without a time. Default 1 s. */
   readonly firstMs?: number;
-  /** The longest rest after a refusal that names no time. Default 2 minutes. */
+  /** The longest pause after a refusal without a time. Default 2 minutes. */
   readonly maxMs?: number;
-  /** How many calls may start. Default: as many as are asked for. */
+  /** The rate at which calls may start. Default: unlimited. */
   readonly limits?: CallLimits | undefined;
-  /** Called once for every call that had to pass `limits`, when its turn has come or its wait has ended without. */
+  /** Called once for every call that is subject to `limits`, when it may start or its wait was aborted. */
   readonly onWait?: ((wait: CallWait) => void) | undefined;
 }
 
-/** How long one call waited for its turn, for the metric `mooring_cloud_call_waiting_seconds{cloud,urgency}`. */
+/** How long one call waited in the queue, for the metric `mooring_cloud_call_waiting_seconds{cloud,urgency}`. */
 export interface CallWait {
   readonly cloud: string;
   readonly urgency: Urgency;
@@ -30,21 +30,25 @@ export interface CallWait {
 export interface RateLimitedCall {
   /** Default `need`. */
   readonly urgency?: Urgency;
-  /** Ends the wait for a turn; the call is not made then. */
+  /** Aborts the wait in the queue; the call is not made then. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The calls to one account and class of API: so many at a time as the cloud takes, the urgent ones first, none while it wants rest. */
+/**
+ * Limits the calls to one account and class of API: the most urgent calls first, and none during a pause that the cloud
+ * asked for.
+ */
 export interface RateLimiter {
   /**
-   * Makes the call when its turn has come, or fails with `Throttled` and the time left as soon as the scope rests; with `Unavailable` when `signal` ends the wait. A call
-   * that ends in `Throttled` starts the rest: as long as the cloud asked for, at least a delay that doubles with every refusal in a row. It also halves the rate of
-   * `limits`, which comes back bit by bit.
+   * Makes the call when it is its turn. During a pause it fails at once with `Throttled` and the remaining time; with
+   * `Unavailable` when `signal` aborts the wait. A call that ends in `Throttled` starts a pause: as long as the cloud
+   * asked for, at least a delay that doubles with every consecutive refusal. It also halves the rate of `limits`, which
+   * recovers step by step.
    */
   run<T>(operation: string, call: () => Promise<T>, options?: RateLimitedCall): Promise<T>;
 }
 
-/** A cloud that asks for more may have been misread. */
+/** A longer pause than this is not believed: the cloud's answer may have been misread. */
 const longestAskedMs = 900_000;
 
 export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
@@ -61,7 +65,7 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
     throw new CloudError({ kind: 'Throttled', cloud, operation, message, retryAfterMs: leftMs });
   }
 
-  /** Until the call may start. */
+  /** Resolves when the call may start. */
   async function pass(
     callQueue: CallQueue,
     operation: string,
@@ -90,7 +94,7 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
         return answer;
       } catch (error) {
         if (!isCloudError(error) || error.kind !== 'Throttled') throw error;
-        // Calls that were under way together are refused together: one refusal.
+        // Concurrent calls are refused together, which counts as one refusal.
         if (startedAt >= closedUntil) {
           refusals += 1;
           bucket?.halve();
@@ -98,7 +102,7 @@ export function createRateLimiter(options: RateLimiterOptions): RateLimiter {
         const askedMs = Math.min(error.retryAfterMs ?? 0, longestAskedMs);
         const restMs = Math.max(askedMs, backoffMs(refusals, { firstMs, maxMs, random }));
         closedUntil = Math.max(closedUntil, clock.monotonic() + restMs);
-        // They fail at once, as a call that comes now would.
+        // The waiting calls fail at once, as a new call would.
         callQueue?.release();
         const message = error.message.replace(`${cloud} ${error.operation}: `, '');
         throw new CloudError({ kind: 'Throttled', cloud, operation, message, retryAfterMs: restMs, cause: error });

@@ -10,17 +10,19 @@ import type { IpamContext } from './ipam-context.ts';
 import type { Owner, RangeAllocator } from './range-allocator.ts';
 import type { IpamEventReason } from './reasons.ts';
 
-/** Which pod ranges Nodes have, and giving them to those without. */
+/** Tracks the pod ranges of Nodes, and allocates ranges to Nodes without one. */
 export interface NodeRanges {
-  /** A Node as somebody showed it: its ranges are taken. */
+  /** Records a Node as observed: its ranges count as allocated. */
   observe(node: NodeView): void;
-  /** The Node is gone. Answers whether a range came free. */
+  /** The Node was deleted. Returns whether a range was released. */
   removed(node: NodeView): boolean;
-  /** Gives one Node its ranges, if it has none. Throws a KubeError, to be tried again. Safe to repeat at any moment. */
+  /** Writes ranges to one Node, if it has none. Throws a KubeError, to be repeated. Safe to repeat at any time. */
   reconcile(name: string): Promise<{ readonly requeueAfterMs: number } | undefined>;
-  /** Nodes for which none was left. */
+  /** Nodes that no free range was left for. */
   waiting(): readonly string[];
-  /** Gives back what Nodes held that went unseen. Answers whether a range came free. Never throws. */
+  /**
+   * Releases the ranges of Nodes whose deletion was not observed. Returns whether a range was released. Never throws.
+   */
   audit(): Promise<boolean>;
 }
 
@@ -31,7 +33,7 @@ const maxTries = 5;
 export function createNodeRanges(context: IpamContext, allocator: RangeAllocator): NodeRanges {
   const { api, log, nodes, events, metrics, configured } = context;
   const waitingNodes = new Set<string>();
-  /** By uid: whose failure was told. */
+  /** By uid: Nodes whose failure was reported. */
   const reported = new Set<string>();
   const invalid = { outside: new Set<string>(), overlaps: new Set<string>(), mask: new Set<string>() };
   let missingBefore: ReadonlySet<string> = new Set();
@@ -44,7 +46,10 @@ export function createNodeRanges(context: IpamContext, allocator: RangeAllocator
     report(node, 'overlaps', 'CIDROverlaps', overlaps, 'overlaps the range of another Node or of Services');
   }
 
-  /** Once, and never a reason to stop: what the Node says of itself takes nothing from the others. */
+  /**
+   * Reports a fault once per Node. It does not stop the allocation: the range of such a Node takes nothing from the
+   * others.
+   */
   function report(
     node: NodeView,
     fault: keyof typeof invalid,
@@ -81,7 +86,7 @@ export function createNodeRanges(context: IpamContext, allocator: RangeAllocator
     if (waitingNodes.delete(name)) metrics.waiting.set(waitingNodes.size);
   }
 
-  /** Foreign Nodes get their ranges from whoever owns them. Those that may turn out to be foreign are waited for. */
+  /** Foreign Nodes get their ranges from their own controller. Nodes that may turn out to be foreign have to wait. */
   function isOurs(node: NodeView): boolean {
     const ownership = ownershipOf(node, configured);
     return ownership.kind === 'owned' || (ownership.kind === 'claimable' && ownership.ours);
@@ -105,7 +110,7 @@ export function createNodeRanges(context: IpamContext, allocator: RangeAllocator
         return undefined;
       }
       if (!isWithheld(error)) failed(node, error);
-      // Where nothing was written, another Node may have the range.
+      // Nothing was written, so another Node may get the range.
       if (!mayHaveHappened(error)) allocator.release(node);
       throw error;
     }
@@ -114,8 +119,8 @@ export function createNodeRanges(context: IpamContext, allocator: RangeAllocator
   }
 
   /**
-   * Guarded by resourceVersion. A Node that has ranges by now keeps those. After an answer that left things open the next try, with the very same ranges, settles it: until
-   * then they stay taken.
+   * Guarded by resourceVersion. A Node that got ranges meanwhile keeps those. After an ambiguous answer the ranges stay
+   * allocated, and the next try with the same ranges decides.
    */
   async function give(first: NodeView, cidrs: readonly Cidr[]): Promise<void> {
     const texts = cidrs.map(({ text }) => text);
@@ -133,7 +138,7 @@ export function createNodeRanges(context: IpamContext, allocator: RangeAllocator
           answer: 'metadata',
           body,
         });
-        log.info('pod range given', { node: node.name, cidrs: texts });
+        log.info('pod range allocated', { node: node.name, cidrs: texts });
         return;
       } catch (error) {
         if (!isConflict(error) || attempt >= maxTries) throw error;
@@ -143,7 +148,7 @@ export function createNodeRanges(context: IpamContext, allocator: RangeAllocator
           return;
         }
         if (live.podCIDRs.length > 0) {
-          // Marking gives back what it did not get.
+          // This releases the ranges that the Node did not get.
           observe(live);
           return;
         }
@@ -175,7 +180,7 @@ export function createNodeRanges(context: IpamContext, allocator: RangeAllocator
     if (reported.has(node.uid)) return;
     reported.add(node.uid);
     const why = error instanceof Error ? error.message : String(error);
-    const message = `Node ${node.name} was not given its pod range: ${why}`;
+    const message = `Node ${node.name} did not get its pod range: ${why}`;
     events.emit(eventTarget(node), {
       type: 'Warning',
       reason: 'CIDRAssignmentFailed' satisfies IpamEventReason,
@@ -201,13 +206,13 @@ export function createNodeRanges(context: IpamContext, allocator: RangeAllocator
   return { observe, removed: forget, reconcile, waiting: () => [...waitingNodes], audit };
 }
 
-/** No answer, or one that does not say whether it was done. */
+/** Whether there was no answer, or one that does not say whether the write was done. */
 function mayHaveHappened(error: unknown): boolean {
   if (!isKubeError(error)) return true;
   return !isWithheld(error) && (error.status === 0 || error.status >= 500);
 }
 
-/** Never sent: paused, or the lease is running out. */
+/** Whether the write was never sent: paused, or the lease is running out. */
 function isWithheld(error: unknown): boolean {
   return isKubeError(error) && error.status === 0 && (error.reason === 'Fenced' || error.reason === 'Withheld');
 }

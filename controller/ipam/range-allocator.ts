@@ -5,15 +5,21 @@ import { type CidrSet, createCidrSet } from './cidr-set.ts';
 import type { IpamOptions } from './ipam-options.ts';
 import type { ipamMetrics } from './metrics.ts';
 
-/** Which pod range is whose. Pure but for its own state and metrics. */
+/** Tracks which Node has which pod range. Does no I/O. */
 export interface RangeAllocator {
-  /** What a Node shows already is taken, if it might have been given here. Answers what is strange about it. Repeating it changes nothing. */
+  /**
+   * Marks the ranges of a Node as allocated, if they may have been allocated here. Returns what is invalid about them.
+   * Safe to repeat.
+   */
   mark(owner: Owner, podCIDRs: readonly string[]): Marked;
-  /** One range of each family; the same again while they are held. Undefined and nothing taken when a family has none left; `full` says which. */
+  /**
+   * Allocates one range of each family; the same ones again while the owner holds them. Allocates nothing when a family
+   * has none left: `full` names its range.
+   */
   allocate(owner: Owner): { readonly cidrs: readonly Cidr[] } | { readonly full: string };
-  /** What this very Node holds; undefined when nothing. */
+  /** The ranges of this Node object; undefined when it has none. */
   held(owner: Owner): readonly Cidr[] | undefined;
-  /** The Node went, or does not get what was held for it. Answers whether anything was given back. */
+  /** Releases the ranges of a Node that was deleted or does not get them. Returns whether there were any. */
   release(owner: Owner): boolean;
   owners(): Iterable<Owner>;
 }
@@ -24,11 +30,11 @@ export interface Owner {
 }
 
 export interface Marked {
-  /** Ranges that do not lie inside one of ours. */
+  /** Ranges that are not inside one of ours. */
   readonly outside: readonly string[];
-  /** Ranges that belong to another Node or to Services, in part or in whole. */
+  /** Ranges that overlap those of another Node or of Services. */
   readonly overlaps: readonly string[];
-  /** Ranges of another mask than ours. */
+  /** Ranges with another mask than ours. */
   readonly mask: readonly string[];
 }
 
@@ -36,8 +42,8 @@ interface Holding {
   readonly owner: Owner;
   readonly cidrs: readonly Cidr[];
   /**
-   * Those of `cidrs` that would not be given here. They are not counted, so that no Node can use the ranges up; while
-   * there is room, no other Node is given a part of them.
+   * The `cidrs` that would not be allocated here. They are not counted, so that no Node can exhaust the ranges. While
+   * there is room, no other Node gets a part of them.
    */
   readonly avoided: readonly Cidr[];
   readonly marked: Marked;
@@ -118,7 +124,7 @@ export function createRangeAllocator(options: IpamOptions, metrics: MetricsOf<ty
     for (const set of sets) {
       const given = set.allocate();
       if (given === undefined) {
-        // What one family had is of no use without the other.
+        // The range of one family is of no use without the other.
         for (const each of taken) giveBack(each.set, each.cidr);
         return { full: set.range.text };
       }

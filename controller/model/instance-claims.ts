@@ -1,19 +1,21 @@
 import { comparableId } from '../../common/provider-id/comparable-id.ts';
 
 /**
- * Which Node holds which instance, including Nodes whose providerID has not come back through the cache yet. One instance, one live Node: without this two
- * Nodes that claim one instance in the same moment would both be written.
+ * Which Node holds which instance, including Nodes whose providerID the cache does not show yet. An instance belongs to
+ * one live Node: without claims, two Nodes that resolve to one instance at the same time would both be written.
  */
 export interface InstanceClaims {
-  /** Takes the instance for the node; answers the name of the Node that holds it already, if that is another one for which `alive` says yes. */
+  /**
+   * Claims the instance for the Node. Returns the name of another Node that holds it already and that `alive` confirms.
+   */
   take(instanceKey: string, nodeName: string, alive: (nodeName: string) => boolean): string | undefined;
-  /** Notes an initialised Node that shows the instance in its providerID. The first one keeps it. */
+  /** Records an initialised Node whose providerID names the instance. The first one keeps it. */
   note(instanceKey: string, nodeName: string): void;
   /** The node is gone. */
   release(nodeName: string): void;
 }
 
-/** One key for one instance, however its id is spelled. */
+/** The same key for all spellings of an instance's id. */
 export function instanceKey(instance: { readonly cloud: string; readonly id: string }): string {
   return `${instance.cloud} ${comparableId(instance)}`;
 }

@@ -78,7 +78,9 @@ describe('whose a Node is', () => {
       const shown =
         ownership.kind === 'foreign'
           ? 'foreign'
-          : `${ownership.kind} ${ownership.clouds.map(({ scope }) => scope).join(' ')}${ownership.kind === 'claimable' && ownership.ours ? ', ours' : ''}`;
+          : `${ownership.kind} ` +
+            ownership.clouds.map(({ scope }) => scope).join(' ') +
+            (ownership.kind === 'claimable' && ownership.ours ? ', ours' : '');
       assert.equal(shown, expected);
     });
   }

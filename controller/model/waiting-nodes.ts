@@ -1,4 +1,4 @@
-/** Sets the number of nodes that wait for one reason. */
+/** A gauge of the waiting Nodes by reason. */
 export interface ReasonGauge {
   set(labels: { readonly reason: string }, value: number): void;
 }
@@ -6,14 +6,14 @@ export interface ReasonGauge {
 export interface WaitingNode<R extends string> {
   readonly reason: R;
   readonly message: string;
-  /** Tries in a row that ended so. */
+  /** Consecutive tries that ended with this reason or another. */
   readonly tries: number;
 }
 
-/** Which nodes wait, and why; keeps the gauge true. */
+/** Which Nodes wait, and why. Keeps the gauge up to date. */
 export interface WaitingNodes<R extends string> {
   get(nodeName: string): WaitingNode<R> | undefined;
-  /** Answers how many tries in a row have ended without success. */
+  /** Returns the number of consecutive unsuccessful tries. */
   wait(nodeName: string, reason: R, message: string): number;
   done(nodeName: string): void;
 }

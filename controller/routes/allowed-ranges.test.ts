@@ -108,7 +108,7 @@ describe('pod ranges that may be routed', () => {
   it('refuses a wide range to a rogue that came first, where no mask is known', () => {
     const honest = [claim('n1', '100.64.1.0/24', 5), claim('n2', '100.64.2.0/24', 6)];
     assert.deepEqual(refusals([claim('rogue', '100.64.0.0/11', 0), ...honest], anyMask), [
-      'rogue: CIDRNotAllowed pod range 100.64.0.0/11 holds the pod ranges of 2 other Nodes',
+      'rogue: CIDRNotAllowed pod range 100.64.0.0/11 contains the pod ranges of 2 other Nodes',
     ]);
   });
 
@@ -187,7 +187,8 @@ describe('any pod ranges', () => {
       fc.property(someClaims, someMasks, fc.nat(7), fc.boolean(), (rogues, masks, at, hasRoute) => {
         const honest = claim('honest', `100.64.${at}.0/24`, hasRoute ? 9 : -1, hasRoute);
         const claims = [...rogues.map((each) => ({ ...each, hasRoute: false })), honest];
-        // Without a mask and without a route yet, several Nodes inside a range are believed rather than one around them.
+        // Without a mask and without a route yet, several Nodes inside a range are believed rather than one around
+        // them.
         fc.pre(hasRoute || '4' in masks);
         assert.equal(refusedClaims(claims, { ...bounds, masks }).get(honest), undefined);
       }),

@@ -4,8 +4,8 @@ import { type ConditionChange, waitsForRoutes } from '../nodes/patches.ts';
 import { isRouteReason, type RouteReason } from './reasons.ts';
 
 /**
- * Where the route to one pod range of a Node stands. `pending`: not tried yet, so nothing is known that should be said.
- * `tolerated`: the route is there and would not be made today.
+ * The status of the route to one pod range of a Node. `pending`: not tried yet, so there is nothing to report.
+ * `tolerated`: the route exists and would not be created today.
  */
 export type RouteStatus =
   | { readonly kind: 'routed' }
@@ -14,8 +14,8 @@ export type RouteStatus =
   | { readonly kind: 'missing'; readonly reason: Exclude<RouteReason, 'RouteCreated'>; readonly message: string };
 
 /**
- * What NetworkUnavailable should say, given the routes of a Node; undefined = leave it. What is missing is said first: one range without a route is enough.
- * `NoRouteCreated` gives way to a reason that says more.
+ * The desired condition NetworkUnavailable for the routes of a Node; undefined: leave it. A missing route comes first:
+ * one range without a route is enough. A more specific reason replaces `NoRouteCreated`.
  */
 export function networkCondition(routeStatuses: readonly RouteStatus[]): ConditionChange | undefined {
   const type = conditions.networkUnavailable;
@@ -29,8 +29,8 @@ export function networkCondition(routeStatuses: readonly RouteStatus[]): Conditi
 }
 
 /**
- * Whether the Node's condition must be written: only when its status or reason differs, as upstream does, and never over the reason of a network plugin. Undefined =
- * leave it.
+ * The condition to write: only when its status or reason differs, as upstream does, and never over the reason of a
+ * network plugin. Undefined: leave it.
  */
 export function networkChange(node: NodeView, routeStatuses: readonly RouteStatus[]): ConditionChange | undefined {
   const desired = networkCondition(routeStatuses);
@@ -38,6 +38,6 @@ export function networkChange(node: NodeView, routeStatuses: readonly RouteStatu
   const held = conditionOf(node, desired.type);
   if (held !== undefined && !isRouteReason(held.reason)) return undefined;
   if (held?.status !== desired.status || held.reason !== desired.reason) return desired;
-  // What the Node was opened with says less than what is known by now.
+  // The message from the Node's initialisation is less specific than the current one.
   return held.message === waitsForRoutes.message && desired.message !== held.message ? desired : undefined;
 }

@@ -7,15 +7,15 @@ import { networkChange, type RouteStatus } from './network-condition.ts';
 import type { Requeue } from './requeue.ts';
 import type { RouteContext } from './route-context.ts';
 
-/** Keeps the condition NetworkUnavailable of Nodes what their routes are. */
+/** Updates the condition NetworkUnavailable of Nodes from their routes. */
 export interface NodeConditions {
-  /** One Node, by name. Throws a KubeError, to be tried again. Safe to repeat. */
+  /** Reconciles one Node, by name. Throws a KubeError, to be repeated. Safe to repeat. */
   reconcile(name: string): Promise<Requeue | undefined>;
   forget(name: string): void;
 }
 
 const lagMs = 500;
-/** The cache is behind our own write by this at the most; longer, and it is the version that does not compare. */
+/** The longest time that the cache may lag behind our own write. After that the versions do not compare. */
 const longestLagMs = 30_000;
 const pausedMs = 1500;
 
@@ -46,7 +46,7 @@ export function createNodeConditions(
     } catch (error) {
       if (isNotFound(error)) return undefined;
       if (!isConflict(error)) throw error;
-      // The Node as we know it is often one heartbeat behind.
+      // The cached Node is often one heartbeat behind.
       const live = await readNode(api, name);
       if (live.uid === node.uid && !isPaused(live) && !isUninitialized(live)) await write(live);
     }
@@ -59,7 +59,7 @@ export function createNodeConditions(
     const version = await writeCondition({ api, clock }, node, desired);
     if (version !== undefined) written.set(node.name, { version, atMs: clock.monotonic() });
     const { status, reason } = desired;
-    log.info('network of a Node', { node: node.name, unavailable: status, reason });
+    log.info('network condition of a Node written', { node: node.name, unavailable: status, reason });
   }
 
   return {

@@ -14,15 +14,18 @@ import type { RemovalReason } from './reasons.ts';
 import type { RouteContext } from './route-context.ts';
 import type { RouteRemoval } from './route-plan.ts';
 
-/** Decides which routes of Nodes that went may go: the last look before traffic is taken away. */
+/** Decides which routes of deleted Nodes may be deleted: the last check before traffic is cut. */
 export interface RemovalApproval<R extends ObservedRoute> {
-  /** This controller is about to delete the Node, on evidence of its own. */
+  /** This controller is about to delete the Node on evidence. */
   deleting(node: NodeView): void;
-  /** Takes note of a Node that went: what it was called, and whether somebody had announced it. */
+  /** Records a deleted Node: its name, and whether its deletion was expected. */
   gone(instance: string, node: NodeView): void;
-  /** Reads live, spends the budget. Never throws: what cannot be proved waits. @param ours how many routes of ours there are */
+  /**
+   * Reads the Nodes live and spends the budget. Never throws: a removal without proof waits. @param ours how many of
+   * the routes are ours
+   */
   approve(removals: readonly RouteRemoval<R>[], ours: number): Promise<Approval<R>>;
-  /** Forgets Nodes to which no route leads any more. */
+  /** Drops Nodes that no route leads to any more. */
   keepOnly(instances: ReadonlySet<string>, routeIds: ReadonlySet<string>): void;
 }
 
@@ -41,7 +44,7 @@ interface LiveNode {
   readonly destinations: readonly string[];
 }
 
-/** From so many on, one list of all Nodes is cheaper than asking for each. */
+/** For this many Nodes, one list of all is cheaper than one read for each. */
 const listInsteadFrom = 20;
 
 const never = new AbortController().signal;
@@ -54,9 +57,9 @@ export function createRemovalApproval<R extends ObservedRoute>(
 ): RemovalApproval<R> {
   const { api, log, nodes, resolver } = context;
   const departed = new Map<string, Departed>();
-  /** Uids of Nodes that were deleted on evidence; taken out when they go. */
+  /** Uids of Nodes that we delete on evidence, until their deletion is observed. */
   const deletedByUs = new Set<string>();
-  /** Routes whose removal the budget has paid for already. */
+  /** Routes whose removal is already paid from the budget. */
   const granted = new Set<string>();
 
   const instanceBehind = ({ providerID }: R) => (providerID === undefined ? undefined : instanceOf(providerID));
@@ -88,7 +91,7 @@ export function createRemovalApproval<R extends ObservedRoute>(
     return { ready, waiting };
   }
 
-  /** A Node that has the range and no other instance, as far as it says. */
+  /** Whether a live Node has the range, and its providerID is empty or names the instance behind the route. */
   function isClaimed({ route, destination }: RouteRemoval<R>, live: readonly LiveNode[]): boolean {
     const behind = instanceBehind(route);
     return live.some(
@@ -97,7 +100,7 @@ export function createRemovalApproval<R extends ObservedRoute>(
     );
   }
 
-  /** The Nodes of which one might be behind these routes, as the API server has them now; undefined when it does not say. */
+  /** The Nodes that may be behind these routes, read live; undefined when the API server failed. */
   async function readLive(removals: readonly RouteRemoval<R>[]): Promise<LiveNode[] | undefined> {
     const names = removals.map(({ route, node }) => node ?? nameBehind(route));
     try {
@@ -105,7 +108,7 @@ export function createRemovalApproval<R extends ObservedRoute>(
       const read = await Promise.all([...new Set(names)].map((name) => readIfThere(name as string)));
       return read.filter((node) => node !== undefined).map(liveNode);
     } catch (error) {
-      log.info('Nodes not read again, so no route of theirs is removed', { scope, ...errorFields(error) });
+      log.info('Nodes not read again, so their routes are kept', { scope, ...errorFields(error) });
       return undefined;
     }
   }
@@ -137,7 +140,10 @@ export function createRemovalApproval<R extends ObservedRoute>(
     };
   }
 
-  /** Those that need no budget: somebody announced the end of the Node, or the cloud shows that the instance is gone. */
+  /**
+   * The removals that need no budget: the deletion of the Node was expected, or the cloud shows that the instance is
+   * gone.
+   */
   async function expectedRemovals(removals: readonly RouteRemoval<R>[]): Promise<ReadonlySet<RouteRemoval<R>>> {
     const free = new Set<RouteRemoval<R>>();
     const asked = new Map<string, RouteRemoval<R>[]>();
@@ -152,7 +158,7 @@ export function createRemovalApproval<R extends ObservedRoute>(
     const canaries = pickCanaries(nodes.values(), scope, resolver.configured);
     const refs = [...asked.keys()].map((providerID): InstanceRef => ({ by: 'providerID', providerID }));
     const answers = await lookups.lookupAll(refs, { canaries });
-    // As for Nodes: an absence is believed where the same request, in the same pass, finds an instance that is there.
+    // As for Nodes: an absence counts only if the same kind of request in the same pass finds an existing instance.
     const believed = canaries.some((canary) => answers.get(refKey(canary))?.state === 'found');
     for (const [providerID, these] of asked) {
       if (isGone(answers.get(refKey({ by: 'providerID', providerID })), believed))

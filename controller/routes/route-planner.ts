@@ -19,7 +19,7 @@ interface RangeCandidate extends RangeClaim {
   readonly instance: string;
 }
 
-/** Pure. Idempotent: planned again after it was carried out, nothing is left to do. */
+/** Plans the route table of one scope. Pure. Idempotent: after a plan was executed, the next one is empty. */
 export function planRoutes<R extends ObservedRoute>(input: RoutesInput<R>): RoutePlan<R> {
   const { table, nodes, recorded, instanceOf, mayReplaceBlackhole = () => true, parse = parseCidr } = input;
   const plan = {
@@ -36,7 +36,7 @@ export function planRoutes<R extends ObservedRoute>(input: RoutesInput<R>): Rout
 
   const instances = new Map<string, RoutedNode>();
   const candidatesByRange = new Map<string, RangeCandidate[]>();
-  // The first to register comes first, everywhere: in duplicates and when the quota is short.
+  // The first Node to register wins, both for duplicate ranges and for a short quota.
   const inOrder = [...nodes].sort((a, b) => a.createdAtMs - b.createdAtMs || (a.name < b.name ? -1 : 1));
   for (const node of inOrder) {
     const instance = instanceOf(node.providerID);
@@ -75,7 +75,7 @@ export function planRoutes<R extends ObservedRoute>(input: RoutesInput<R>): Rout
     const cidr = parse(route.destination);
     return cidr !== undefined && reaches(input.bounds.clusterCidrs, cidr);
   };
-  // A record is proof enough: what was made under other flags must not stay for ever.
+  // A record is proof enough: routes that were created under other flags must not stay for ever.
   const isOurs = (route: R, destination: string) => route.ours ?? recorded(destination, leadsTo(route));
 
   const missing: RouteCreation<R>[] = [];

@@ -27,47 +27,49 @@ import { createVmAddresses } from './vm-addresses.ts';
 export interface ScopeOptions {
   readonly bounds: RouteBounds;
   readonly order: ClaimOrder;
-  /** How old what is known of the table may become without a look, milliseconds. */
+  /** The maximal age of the cached table, milliseconds. */
   readonly auditMs: number;
   readonly budget: BudgetKeeper;
   readonly parse: (text: string) => Cidr | undefined;
 }
 
-/** What the queues are told. */
+/** Signals to the queues. */
 export interface ScopeSignals {
-  /** The steps for this destination changed. */
+  /** The pending change of this destination differs. */
   route(destination: string): void;
-  /** The routes of this Node stand otherwise than its condition says. */
+  /** The condition of this Node is out of date. */
   node(name: string): void;
-  /** Plan again, no sooner than in so many milliseconds. */
+  /** Plan again, after this many milliseconds at the earliest. */
   round(afterMs: number): void;
 }
 
-/** The routes of one scope: what is known of them, what is to be done, and doing it. */
+/** The routes of one scope: the cached table, the pending changes and their execution. */
 export interface ScopeRoutes {
-  /** Reads the table when it is time, plans, and hands out the steps. Safe to repeat. */
+  /** Reads the table when it is due, plans, and schedules the changes. Safe to repeat. */
   round(signal: AbortSignal): Promise<Requeue>;
-  /** Carries out what is to be done for one destination. Throws a CloudError or a KubeError, to be tried again. */
+  /** Executes the pending change of one destination. Throws a CloudError or a KubeError, to be repeated. */
   apply(destination: string, signal: AbortSignal): Promise<Requeue | undefined>;
-  /** Where the routes of a Node of this scope stand. */
+  /** The status of each route of a Node of this scope. */
   routeStatuses(node: NodeView): readonly RouteStatus[];
-  /** A Node came or changed: removals of routes to its ranges are called off. */
+  /** A Node was added or changed: cancels removals of routes to its ranges. */
   claimed(node: NodeView): void;
-  /** Something happened that the table may not show yet: it is read again. */
+  /** Invalidates the cached table after a change that it may not show. */
   invalidate(): void;
   gone(node: NodeView): void;
-  /** This controller is about to delete the Node, on evidence of its own. */
+  /** This controller is about to delete the Node on evidence. */
   deleting(node: NodeView): void;
 }
 
-/** A table older than this is read again before a route is removed: whoever took our route's place meanwhile must not lose his. */
+/**
+ * A table older than this is read again before a route is deleted: the route may have been replaced by a foreign one.
+ */
 const evidenceMs = 10_000;
-/** After a failed change the table is read again, but not more often than this. */
+/** The shortest interval between reads of the table after failed changes. */
 const rereadMs = 10_000;
-/** What waits for a budget or a person is looked at again this much later. */
+/** The delay before withheld removals are checked again. */
 const waitMs = 30_000;
 const pausedMs = 1500;
-/** A route that drops packets although its Node is ready is made anew, but not more often than this. */
+/** The shortest interval between replacements of a route that drops packets although its Node is Ready. */
 const blackholeReplaceMs = 3_600_000;
 
 export function createScopeRoutes<R extends ObservedRoute>(
@@ -106,11 +108,11 @@ export function createScopeRoutes<R extends ObservedRoute>(
     },
     signals: { ...signals, invalidated: () => signals.round(nextReadMs()) },
   });
-  /** By destination, the uid of the Node that has its route. */
+  /** By destination: the uid of the Node that has the route. */
   let routed = new Map<string, string>();
-  /** By destination and uid: why this Node has none, or should have none. */
+  /** By destination and uid: why this Node has no route, or should have none. */
   let blocked = new Map<string, RouteStatus>();
-  /** When a route with this destination was made instead of one that dropped packets. */
+  /** By destination: when a route that dropped packets was replaced. */
   const replacedBlackholes = new Map<string, number>();
   let withheld = '';
   let cluster: string | undefined;
@@ -118,12 +120,12 @@ export function createScopeRoutes<R extends ObservedRoute>(
   let lastReadMs = Number.NEGATIVE_INFINITY;
   let readFailures = 0;
   let noReadBeforeMs = Number.NEGATIVE_INFINITY;
-  /** Ranges that Nodes came with since the round began. */
+  /** Ranges that Nodes have claimed since the round began. */
   const claimedSince = new Set<string>();
 
   const keyOf = (destination: string, nodeUid: string) => `${destination} ${nodeUid}`;
 
-  /** Answers whether the table was read; a failure leaves what is known. */
+  /** Returns whether the table was read. A failure leaves the cached table. */
   async function read(signal: AbortSignal): Promise<boolean> {
     lastReadMs = clock.monotonic();
     try {
@@ -147,7 +149,7 @@ export function createScopeRoutes<R extends ObservedRoute>(
   }
 
   /**
-   * The first read tells which routes are ours, later ones put back what was lost. A cloud that tags routes needs no
+   * The first load shows which routes are ours, later ones restore lost records. A cloud that tags routes needs no
    * records.
    */
   async function loadRecords(): Promise<void> {
@@ -156,7 +158,7 @@ export function createScopeRoutes<R extends ObservedRoute>(
       await records.load(scope, formerScopes);
     } catch (error) {
       if (!recordsLoaded) throw error;
-      log.warn('the records of routes are not kept', errorFields(error));
+      log.warn('route records not updated', errorFields(error));
     }
     recordsLoaded = true;
   }
@@ -192,7 +194,7 @@ export function createScopeRoutes<R extends ObservedRoute>(
     let current = plan();
     if (destroys(current) && !isFresh() && noReadBeforeMs <= clock.monotonic() && (await read(signal)))
       current = plan();
-    // Nothing is waited for between the last plan and taking it: a route made meanwhile would be made twice.
+    // There must be no await between the last plan and its use: a route created meanwhile would be created twice.
     const recording = recordsKept.keep(table, current);
     if (recording) {
       await recording.catch((error: unknown) => {
@@ -206,9 +208,9 @@ export function createScopeRoutes<R extends ObservedRoute>(
     return { requeueAfterMs: Math.min(waits ? waitMs : Number.POSITIVE_INFINITY, nextReadMs()) };
   }
 
-  /** Nothing is made before it is on record: the Nodes that wait for it say so. */
+  /** A route is created only after it was recorded. Shows on the waiting Nodes that the record could not be written. */
   function showUnrecorded({ create }: RoutePlan<R>, error: unknown): void {
-    // Anything else passes by itself.
+    // Other errors are transient.
     if (!isKubeError(error) || (error.status !== 403 && error.status !== 404)) return;
     const why = `the route could not be recorded: ${error.message}`;
     for (const { desired } of create) {
@@ -224,7 +226,7 @@ export function createScopeRoutes<R extends ObservedRoute>(
     }
   }
 
-  /** Whether its condition says that it has its routes, which only the cloud may contradict. */
+  /** Whether the condition says that the Node has its routes, which only the cloud may contradict. */
   function hasNetwork(node: NodeView): boolean {
     return conditionOf(node, conditions.networkUnavailable)?.status === 'False';
   }
@@ -268,7 +270,7 @@ export function createScopeRoutes<R extends ObservedRoute>(
     measure(current);
   }
 
-  /** Answers whether a route waits to be removed. */
+  /** Returns whether a removal is withheld. */
   async function takeRemovals({ remove }: RoutePlan<R>): Promise<boolean> {
     const all = table.table?.routes ?? [];
     for (const destination of replacedBlackholes.keys())
@@ -295,7 +297,7 @@ export function createScopeRoutes<R extends ObservedRoute>(
       metrics.withheld.set({ scope, reason }, reasons.filter((each) => each === reason).length);
     const said = [...new Set(reasons)].sort().join(',');
     if (said !== '' && said !== withheld)
-      log.warn('routes of vanished Nodes are kept for now', { routes: reasons.length, reasons: said });
+      log.warn('routes of deleted Nodes are kept for now', { routes: reasons.length, reasons: said });
     withheld = said;
   }
 

@@ -1,20 +1,20 @@
 import type { ObservedRoute, Routes, RouteTable } from '../clouds/routes.ts';
 
-/** The route table of one scope as last read, with what was changed since. */
+/** The route table of one scope as last read, plus our own changes since. */
 export interface TableCache<R extends ObservedRoute> {
   /** Undefined until it was read once. */
   readonly table: RouteTable<R> | undefined;
-  /** Monotonic time from which on the last read began; minus infinity before the first, or when something happened that it cannot know of. */
+  /** Monotonic start of the last read; minus infinity before the first one and after `invalidate`. */
   readonly readAtMs: number;
-  /** The last read showed some route that is or may be ours: it was not that of somebody who sees nothing. */
+  /** The last read showed a route that is or may be ours, so the credential does see the table. */
   readonly sawOurs: boolean;
-  /** Reads the table anew. A failure leaves what is known. Throws a CloudError. */
+  /** Reads the table again. A failure leaves the cached table. Throws a CloudError. */
   read(cluster: string, signal: AbortSignal | undefined): Promise<void>;
-  /** A change of ours that succeeded. */
+  /** Records a route that we created. */
   added(route: R): void;
   has(id: string): boolean;
   removed(route: R): void;
-  /** Something went wrong: what is known may not be true any more. */
+  /** After a failure: the cached table may be outdated. */
   invalidate(): void;
 }
 
@@ -25,11 +25,11 @@ interface Held<R extends ObservedRoute> {
 
 export function createTableCache<R extends ObservedRoute>(routes: Routes<R>, now: () => number): TableCache<R> {
   let held: Held<R> | undefined;
-  /** Made from `held` when it is asked for. */
+  /** Derived from `held` on demand. */
   let table: RouteTable<R> | undefined;
   let readAtMs = Number.NEGATIVE_INFINITY;
   let reading: Promise<void> | undefined;
-  /** Changes of ours while a read was under way: its answer may be from before them. */
+  /** Our changes during a read, whose answer may not contain them. */
   let ownChanges: ((held: Held<R>) => void)[] = [];
   let invalidations = 0;
   let sawOurs = false;
