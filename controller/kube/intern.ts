@@ -1,6 +1,6 @@
 /**
- * Gives one string for all equal ones: 5,000 Nodes name few zones and types, but JSON.parse makes a new string of each. Bounded: when full it starts over,
- * which costs memory and nothing else.
+ * Returns one shared string for all equal ones: 5,000 Nodes have few zones and types, but JSON.parse creates a new
+ * string for each. Bounded: when full it starts over, which only costs memory.
  */
 export function createInterner(capacity = 20_000): (text: string) => string {
   const pool = new Map<string, string>();

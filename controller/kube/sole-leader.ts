@@ -8,8 +8,9 @@ import { type Lease, withChanges } from './lease.ts';
 import { createLeaseStore } from './lease-store.ts';
 
 /**
- * For `--leader-elect=false`: leads without a lease, for ever, once it has read the Lease's annotations (the deletion ledger must survive a restart here too).
- * Writes annotations on the Lease, and never its spec. Whoever runs it sees to it that there is one replica.
+ * For `--leader-elect=false`: leads for ever without holding the lease, once it has read the Lease's annotations (the
+ * deletion ledger must survive a restart here, too). Writes annotations of the Lease, but never its spec. The operator
+ * has to ensure that there is only one replica.
  */
 export function createSoleLeader(
   options: Pick<

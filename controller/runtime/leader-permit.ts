@@ -3,12 +3,18 @@ import type { Fence } from '../kube/api.ts';
 
 export interface PermitOptions {
   readonly fence: Fence;
-  /** True while everything, or the object that the permit is for, is paused; or a text that says what is paused. Asked anew for each call. */
+  /**
+   * True, or a text that names what is paused, while everything or the object of the permit is paused. Checked for each
+   * call.
+   */
   paused(): boolean | string;
   readonly dryRun: boolean;
 }
 
-/** Lets a mutating call to a cloud go while this replica leads with more lease time left than the call may take, nothing is paused, and it is no dry run. */
+/**
+ * Permits a mutating call to a cloud while this replica leads with more lease time left than the call may take, nothing
+ * is paused, and this is no dry run.
+ */
 export function createPermit({ fence, paused, dryRun }: PermitOptions): Permit {
   return (timeoutMs) => {
     if (dryRun) throw new WithheldError('DryRun', 'not sent: dry run');
@@ -25,7 +31,7 @@ export function createPermit({ fence, paused, dryRun }: PermitOptions): Permit {
   };
 }
 
-/** A permit that lets a call go only if all of them do. */
+/** A permit that requires all of these permits. */
 export function allOf(...permits: readonly Permit[]): Permit {
   return (timeoutMs) => {
     for (const permit of permits) permit(timeoutMs);

@@ -44,7 +44,7 @@ function facts(
 }
 
 describe('explain', () => {
-  const initialised = condition('CloudInitialized', 'True', 'Initialized', 'the Node carries what its cloud says');
+  const initialised = condition('CloudInitialized', 'True', 'Initialized', 'up to date with the cloud');
 
   for (const [what, given, state, reason] of [
     ['an initialised Node', facts({ annotations: recorded, conditions: [initialised] }), 'initialized', 'Initialized'],

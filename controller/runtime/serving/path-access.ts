@@ -9,12 +9,12 @@ import { createVerdictCache } from './verdict-cache.ts';
 
 export type Access =
   | { readonly allowed: true; readonly user: string }
-  /** 401: the token is not believed. 403: the user may not. 503: the API server could not be asked. */
+  /** 401: the token is invalid. 403: the user has no permission. 503: the API server did not answer. */
   | { readonly allowed: false; readonly status: 401 | 403 | 503; readonly message: string }
-  /** 429: too many questions to the API server for clients that have proved nothing. */
+  /** 429: too many reviews for clients that are not trusted yet. */
   | { readonly allowed: false; readonly status: 429; readonly message: string; readonly retryAfterSeconds: number };
 
-/** How long each verdict holds, in milliseconds. */
+/** How long each verdict is cached, in milliseconds. */
 export interface AccessTimes {
   readonly tokenMs: number;
   readonly authorizedMs: number;
@@ -35,7 +35,7 @@ export interface AccessRequest {
   readonly path: string;
   /** Empty = none. */
   readonly token: string;
-  /** The addresses that count together with the client's. */
+  /** The group of addresses that the client's address belongs to. */
   readonly group: string;
 }
 
@@ -47,14 +47,14 @@ interface User {
 }
 
 const anonymous: User = { name: 'system:anonymous', uid: '', groups: ['system:unauthenticated'], extra: {} };
-/** A token that was allowed something lately is reviewed again without a permit. */
+/** A token that was recently granted access is reviewed again without a rate limit. */
 const trustedForMs = 3_600_000;
 const maxTrusted = 100;
-/** Of each kind of client; the API client has 31 connections, and reconcilers need them. */
+/** Concurrent reviews per kind of client: the API client has only 31 connections, and reconcilers need them. */
 const callsAtOnce = 2;
 const maxWaiting = 16;
 
-/** Too many questions; the client may come back. */
+/** Too many reviews; the client may try again later. */
 class RateLimitedError extends Error {
   readonly retryAfterMs: number;
   constructor(retryAfterMs: number) {
@@ -64,9 +64,10 @@ class RateLimitedError extends Error {
 }
 
 /**
- * Decides as Kubernetes' own components do who may read a path: the token by TokenReview, the right by SubjectAccessReview, `system:masters` without
- * the latter, and without a token as `system:anonymous`. Outages are not kept. Clients that have not been allowed anything yet share a small number of calls to the
- * API server; those that have do not wait behind them.
+ * Decides who may read a path as Kubernetes' own components do: TokenReview for the token, SubjectAccessReview for the
+ * permission, which `system:masters` do not need; a request without a token is `system:anonymous`. Failures are not
+ * cached. Clients that were never granted access share a small number of calls to the API server, so that trusted
+ * clients do not wait behind them.
  */
 export function createAccess({ api, clock, times = defaultAccessTimes }: AccessOptions) {
   const users = createVerdictCache<{ readonly user: User | undefined }>(clock, () => times.tokenMs, 1_000);
@@ -85,7 +86,7 @@ export function createAccess({ api, clock, times = defaultAccessTimes }: AccessO
 
   const isTrusted = (key: string) => clock.monotonic() < (trusted.get(key) ?? 0);
 
-  /** Runs one call to the API server for this client. Throws a Limited when it may not be made now. */
+  /** Makes one call to the API server for this client. Throws a RateLimitedError when it may not be made now. */
   async function ask<T>(key: string, group: string, call: () => Promise<T>): Promise<T> {
     if (isTrusted(key)) return reviews.trusted.run(call);
     const waitMs = reviewLimiter.take(group);
@@ -145,7 +146,7 @@ export function createAccess({ api, clock, times = defaultAccessTimes }: AccessO
         const retryAfterSeconds = Math.max(1, Math.ceil(error.retryAfterMs / 1000));
         return { allowed: false, status: 429, message: error.message, retryAfterSeconds };
       }
-      return { allowed: false, status: 503, message: 'the API server could not be asked who may read this' };
+      return { allowed: false, status: 503, message: 'the API server could not review the access' };
     }
   };
 }

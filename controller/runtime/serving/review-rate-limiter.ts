@@ -2,18 +2,21 @@ import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../../common/process/clock.ts';
 import { createTokenBucket, type TokenBucket } from '../../clouds/token-bucket.ts';
 
-/** How often clients that have proved nothing may make us ask the API server. */
+/** Limits the reviews at the API server for clients that are not trusted yet. */
 export interface ReviewRateLimiter {
-  /** Takes one permit for a client of that group of addresses. Answers 0, or after how many milliseconds it may try again. */
+  /**
+   * Takes one token for a client of this group of addresses. Returns 0, or after how many milliseconds the client may
+   * try again.
+   */
   take(group: string): number;
 }
 
-/** A client that is known asks no permit, so this is for the first scrape of each token alone. */
+/** Trusted clients are not limited, so this is only for the first scrape of each token. */
 const ofOneGroup = { perSecond: 1, burst: 10 };
 const ofAll = { perSecond: 2, burst: 20 };
 const maxGroups = 1_000;
 
-/** Bounds calls by address and in all, so that one address cannot use up what the others need. */
+/** Limits calls per address and in total, so that one address cannot use up the limit of the others. */
 export function createReviewRateLimiter(clock: Pick<Clock, 'monotonic'>): ReviewRateLimiter {
   const all = createTokenBucket(ofAll, clock);
   const groups = new LRUCache<string, TokenBucket>({ max: maxGroups });

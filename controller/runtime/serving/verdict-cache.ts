@@ -1,15 +1,18 @@
 import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../../common/process/clock.ts';
 
-/** What an API server said, by what it was asked. */
+/** A cache of the API server's verdicts. */
 export interface VerdictCache<V> {
-  /** The kept verdict while it holds; else what `load` answers. Callers that ask the same at once share one call. A failure is not kept. */
+  /**
+   * Returns the cached verdict while it is valid, else that of `load`. Concurrent requests for one key share one call.
+   * A failure is not cached.
+   */
   get(key: string, load: () => Promise<V>): Promise<V>;
 }
 
 /**
- * @param keepMs how long a verdict holds
- * @param max how many are kept, those used last
+ * @param keepMs how long a verdict is valid
+ * @param max how many verdicts are kept; the least recently used are dropped
  */
 export function createVerdictCache<V extends NonNullable<unknown>>(
   clock: Pick<Clock, 'monotonic'>,
