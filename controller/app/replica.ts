@@ -36,12 +36,12 @@ export interface ReplicaParts {
   readonly log: Log;
   readonly registry: MetricRegistry;
   readonly metrics: ProcessMetrics;
-  /** As it stands in the Lease. */
+  /** As in the Lease. */
   readonly identity: string;
   readonly host: string;
-  /** How many objects a page of a list has; default as in createListWatch. */
+  /** Objects per page of a list; default as in createListWatch. */
   readonly pageSize?: number;
-  /** This replica has begun to lead. */
+  /** Called when this replica begins to lead. */
   onStartedLeading(): void;
 }
 
@@ -61,27 +61,28 @@ export type ReplicaOptions = Pick<
   | 'statusUpdateMs'
 >;
 
-/** Caches, election and loops of one process; no sockets and no files. */
+/** Caches, election and loops of one process, without sockets and files. */
 export interface Replica {
   readonly elector: Elector;
   readonly nodes: ListWatch<NodeView>;
   readonly context: NodeContext;
   readonly task: NodeTask;
-  /** Fenced, whether everything is paused or not. */
+  /** Fenced, but not withheld while everything is paused. */
   readonly leading: LeaderApi;
   readonly shipped: ShippedObjects;
   readonly ready: readonly HealthCheck[];
   /** Monotonic time of each loop's last progress, by name; empty while not leading. */
   progress(): ReadonlyMap<string, number>;
   /**
-   * Fills the caches, stands for election and leads until `stop` aborts; then drains, and releases the lease. Once.
+   * Starts the caches and the election, and leads until `stop` aborts. Then it drains and releases the lease. May be
+   * called once.
    *
-   * @throws why leading failed, after the same orderly end
+   * @throws the error of a leader task, after the same shutdown
    */
   run(stop: AbortSignal): Promise<void>;
 }
 
-/** Puts one replica together. Makes no call before `run`. */
+/** Creates one replica. Makes no call before `run`. */
 export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Replica {
   const { api, clouds, clock, random, log, registry, metrics, identity } = parts;
   const { lease, dryRun } = options;
@@ -125,7 +126,7 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
         .then(() => leaderTask.lead(signal))
         .catch((error: unknown) => {
           if (signal.aborted) return;
-          // A leader that does nothing keeps every other from acting: better to make way and be started anew.
+          // A leader without tasks would keep the other replicas from acting, so this process ends and is restarted.
           log.error('leading failed', errorFields(error));
           failure ??= error;
           ending.abort();
@@ -152,7 +153,7 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
   });
   const ledger = dryRun ? readOnlyLeadership(elector) : elector;
   const { removalBudget } = options.network;
-  // One for all: they share the annotation of the Lease.
+  // One for all kinds: they share the annotation of the Lease.
   const budget = createBudgetKeeper(options.deletionBudget, ledger, clock, {
     announced: options.announcedDeletionBudget,
     member: removalBudget,
@@ -221,7 +222,7 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
     await electing;
     await terms;
     await events.stop();
-    // Each has a deadline well within the lease.
+    // Each write has a deadline well within the lease.
     await leading.settled();
     await elector.release();
     await Promise.all([nodes.stop(), network.stop(), pause.stop()]);

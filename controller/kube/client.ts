@@ -43,7 +43,7 @@ const methods: Readonly<Record<KubeCall['verb'], string>> = {
 };
 const metadataOnly =
   'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,' +
- 'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json';
+  'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json';
 /** Longer than a server queues a watch (priority and fairness). */
 const watchStartTimeoutMs = 30_000;
 
