@@ -115,7 +115,10 @@ const trees: Readonly<Record<string, () => Promise<Answer>>> = {
   },
 };
 
-/** The whole agent but for its process: a source on real sockets, everything timed by a clock that waits while a request is under way. */
+/**
+ * The whole agent but for its process: a source on real sockets, everything timed by a clock that waits while a request
+ * is under way.
+ */
 async function start(context: TestContext, cloud: string) {
   const answer = await trees[cloud]!();
   let announced: Readonly<Record<string, string>> = {};

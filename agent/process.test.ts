@@ -141,7 +141,8 @@ test('provider-id can print arguments for the kubelet', async () => {
   const { stdout } = await spawnAgent([...args, '--with', 'hostname-override,node-ip']).exited;
   assert.equal(
     stdout,
-    `--provider-id=openstack:///${serverId}\n--hostname-override=node-7\n--node-ip=10.30.0.7,2001:db8:1:0:f816:3eff:fe00:1\n`,
+    `--provider-id=openstack:///${serverId}\n--hostname-override=node-7\n` +
+      '--node-ip=10.30.0.7,2001:db8:1:0:f816:3eff:fe00:1\n',
   );
 });
 

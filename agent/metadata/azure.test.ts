@@ -11,7 +11,8 @@ const fixture = (name: string) => readFile(new URL(`fixtures/azure/${name}.json`
 const text = await fixture('instance');
 const balancer = await fixture('loadbalancer');
 const compute =
-  '/subscriptions/8d10da13-8125-4ba9-a717-bf7490507b3d/resourceGroups/mc_prod_cluster_westeurope/providers/Microsoft.Compute';
+  '/subscriptions/8d10da13-8125-4ba9-a717-bf7490507b3d/resourceGroups/mc_prod_cluster_westeurope' +
+  '/providers/Microsoft.Compute';
 
 // biome-ignore lint/suspicious/noExplicitAny: a payload to be spoilt in any way
 function payload(change: (document: any) => void): string {

@@ -15,7 +15,8 @@ const context = { cloud, operation: `GET ${path}` };
 const networksContext = { cloud, operation: `GET ${networksPath}` };
 
 /**
- * Upstream's zone labels: the data centre in which each location began, whichever one the server is in. Newer locations are their own zone.
+ * Upstream's zone labels: the first data centre of each location, whichever data centre the server is in. Newer
+ * locations are their own zone.
  */
 const zones: ReadonlyMap<string, string> = new Map(
   ['nbg1-dc3', 'hel1-dc2', 'fsn1-dc14', 'ash-dc1', 'hil-dc1', 'sin-dc1'].map((zone) => [zone.split('-')[0]!, zone]),
@@ -37,7 +38,7 @@ export const hetzner: SourceKind = {
   },
 };
 
-/** Reads by IPv4 or, on servers without it, by the link-local address. */
+/** Reads over IPv4 or, on servers without it, over the link-local address. */
 function documentsOf({ clock, metadataUrl, interfaces }: SourceOptions) {
   const http = createMetadataHttp(clock);
   const clients = new Map<string, MetadataClient>();
@@ -56,14 +57,17 @@ function documentsOf({ clock, metadataUrl, interfaces }: SourceOptions) {
     answered = undefined;
     const { client, answer } = await askInTurn(candidates, (candidate) => candidate.text({ path, signal }), signal);
     if (answer === undefined) throw invalid(context, 'document', undefined, 'the metadata of a server');
-    // Empty (204) or unknown where the server is in no network.
+    // Empty (204) or missing when the server is in no network.
     const networks = (await client.text({ path: networksPath, signal })) ?? '';
     answered = client;
     return { metadata: answer, networks };
   };
 }
 
-/** Pure. Both documents are YAML: a mapping of texts and of the network configuration, and a list of networks. */
+/**
+ * Parses both documents, which are YAML: a mapping with texts and the network configuration, and a list of networks.
+ * Pure.
+ */
 function instanceOf(document: string, networks: string, serial: string | undefined): Instance {
   const metadata = fieldsOf(context, readTopLevel(context, document));
   const id = metadata.text('instance-id');
@@ -86,20 +90,20 @@ function instanceOf(document: string, networks: string, serial: string | undefin
     incarnation: id,
     name: hostname,
     zone: zones.get(location) ?? location,
-    // The label is the location; the metadata's own `region` is the network zone.
+    // The region label is the location; `region` of the metadata is the network zone.
     region: location,
     addresses: addresses.all,
   };
 }
 
-/** The server's IPv6 address stands in its network configuration alone. */
+/** The server's IPv6 address, which only the network configuration contains. */
 function staticIPv6(document: string): string[] {
   return valuesBelow(document, 'network-config', 'address')
     .map((text) => addressOf(context, 'network-config address', text))
     .filter((address) => isIP(address) === 6);
 }
 
-/** One for each network. Were a document that cannot be read empty, it would take every address away. */
+/** One address per network. If an unreadable document counted as empty, it would remove all addresses. */
 function privateAddresses(networks: string): string[] {
   const items = networks.split('\n').filter((line) => line.startsWith('- ')).length;
   const found = valuesOfItems(networks, 'ip').map((text) => addressOf(networksContext, 'ip', text));

@@ -2,7 +2,7 @@ import { type ProviderIdCodec, schemeOf } from './codec.ts';
 
 const serverId = /^[1-9]\d*$/;
 
-/** `hcloud://<server id>`. Dedicated servers (`hrobot://…`, in an old fork `hcloud://bm-…`) are no servers of Hetzner Cloud and not accepted. */
+/** `hcloud://<server id>`. Dedicated servers (`hrobot://…`, in an old fork `hcloud://bm-…`) are not accepted. */
 export const hetzner: ProviderIdCodec = {
   cloud: 'hetzner',
   scheme: 'hcloud',

@@ -26,7 +26,8 @@ describe('the clouds of the command line', () => {
   });
 
   const conf = (secret: string, region = 'RegionOne') =>
-    `[Global]\nauth-url=${fake.authUrl}\nusername=k8s\npassword=${secret}\ndomain-name=Default\ntenant-name=k8s\nregion=${region}\n`;
+    `[Global]\nauth-url=${fake.authUrl}\nusername=k8s\npassword=${secret}\ndomain-name=Default\n` +
+    `tenant-name=k8s\nregion=${region}\n`;
 
   async function open(...texts: readonly string[]): Promise<CloudSet> {
     clock = fakeClock();

@@ -10,13 +10,15 @@ import type { Sender } from './sender.ts';
 export type ReviewOutcome = 'proved' | 'refused' | 'unavailable' | 'cached' | 'busy';
 
 export interface IdentityOptions {
-  /** Not fenced: replicas review tokens whether they lead or not. */
+  /** Not fenced: standbys review tokens, too. */
   readonly api: KubeApi;
   readonly clock: Clock;
   readonly audience: string;
   /** The agents' ServiceAccount. */
   readonly serviceAccount: { readonly namespace: string; readonly name: string };
-  /** The uid of the Node of that name as it is now; undefined when there is none. A failure makes the sender come back later. */
+  /**
+   * The uid of the current Node of that name; undefined when there is none. After a failure the sender has to retry.
+   */
   liveNodeUid(nodeName: string): string | undefined | Promise<string | undefined>;
   /** Reviews under way at once; default 16. */
   readonly maxInFlight?: number;
@@ -28,22 +30,22 @@ export interface IdentityOptions {
 }
 
 export interface Identity {
-  /** Whose report it is, by its token. @throws ReportRefusal with one code for each thing that may be wrong */
+  /** Identifies the sender of a report by its token. @throws ReportRefusal with one code for each fault */
   identify(token: string): Promise<Sender>;
-  /** Whether this token proved its sender before and has not ended since, however old that verdict is. Asks nobody. */
+  /** Whether this token was proved before and has not expired, however old that verdict is. Makes no call. */
   knows(token: string): boolean;
 }
 
-/** A verdict of the API server, without the token. */
+/** The API server's verdict, without the token. */
 interface Verdict {
   readonly sender?: Sender;
-  /** The code alone: an Error would keep its stack for as long. */
+  /** Only the code: an Error would keep its stack in memory. */
   readonly refused?: RefusalCode;
   /** The node that a refused token names. */
   readonly node?: string | undefined;
   /** By the monotonic clock. */
   readonly keepUntil: number;
-  /** By the wall clock: when the token itself ends. */
+  /** When the token itself expires, by the wall clock. */
   readonly tokenEndsAtMs: number;
 }
 
@@ -52,7 +54,9 @@ const keepRefusedMs = 10_000;
 const maxTokenLength = 16 * 1024;
 const tokenShape = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+$/;
 
-/** `exp` of a JWT in milliseconds since 1970; 0 when it has none. To be asked only about a token the API server vouched for. */
+/**
+ * `exp` of a JWT in milliseconds since 1970; 0 when it has none. Only for tokens that the API server has authenticated.
+ */
 export function tokenEndsAtMs(token: string): number {
   try {
     const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
@@ -63,7 +67,7 @@ export function tokenEndsAtMs(token: string): number {
   }
 }
 
-/** The checks on what the review says; the one on the live Node comes later, each time anew. */
+/** Checks the review. The live Node is checked separately for each report. */
 function senderOf(review: TokenReview, audience: string, username: string): Sender | ReportRefusal {
   if (!review.authenticated || review.error !== '') return new ReportRefusal('TokenInvalid');
   if (!review.audiences.includes(audience)) return new ReportRefusal('AudienceUnproved');
@@ -81,8 +85,9 @@ function senderOf(review: TokenReview, audience: string, username: string): Send
 }
 
 /**
- * Proves senders by TokenReview. Each token is reviewed once and its verdict kept: a good one for ten minutes at most and never beyond the token's own end,
- * a bad one for ten seconds; an outage is no verdict. Tokens are kept as SHA-256 only. Requests with one token share one review.
+ * Proves senders by TokenReview. Each token is reviewed once and its verdict is cached: a positive one for at most ten
+ * minutes and never beyond the token's expiry, a negative one for ten seconds; an outage is not cached. Tokens are
+ * stored as SHA-256 only. Concurrent requests with one token share one review.
  */
 export function createIdentity(options: IdentityOptions): Identity {
   const { api, clock, audience, serviceAccount, liveNodeUid, onReview } = options;

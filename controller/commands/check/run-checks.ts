@@ -103,7 +103,8 @@ async function checkRights(api: KubeApi, permissions: readonly Permission[]): Pr
     const own = required.flatMap((each, at) =>
       each.permission === permission ? [{ ...each, answer: answers[at]! }] : [],
     );
-    const where = `${permission.resource}${permission.name ? `/${permission.name}` : ''}${permission.namespace ? ` in ${permission.namespace}` : ''}`;
+    const { resource, name, namespace } = permission;
+    const where = `${resource}${name ? `/${name}` : ''}${namespace ? ` in ${namespace}` : ''}`;
     return {
       of: 'kubernetes',
       name: `${permission.verbs.join(',')} ${where}`,

@@ -15,7 +15,8 @@ interface NodeLease extends KubeObject {
  */
 export async function readNodeFacts(api: KubeApi, name: string, options: FactsOptions): Promise<NodeFacts> {
   const node = viewNode(await api.call({ verb: 'get', path: nodePath(name) }));
-  const lease = `/apis/coordination.k8s.io/v1/namespaces/${names.nodeLeaseNamespace}/leases/${encodeURIComponent(name)}`;
+  const leases = `/apis/coordination.k8s.io/v1/namespaces/${names.nodeLeaseNamespace}/leases`;
+  const lease = `${leases}/${encodeURIComponent(name)}`;
   const denied: Hidden[] = [];
   const [nodeLease, surroundings] = await Promise.all([
     readOptional<NodeLease>(api, lease, () => void denied.push('node lease')),

@@ -153,7 +153,9 @@ describe('the plan of certificates', () => {
   });
 
   interface Turn {
-    /** 0 and 1: agents, which look at least once a day; 2 and 3: replicas, which load within 25 days; else the leader. */
+    /**
+     * 0 and 1: agents, which look at least once a day; 2 and 3: replicas, which load within 25 days; else the leader.
+     */
     readonly actor: number;
     readonly gap: number;
     readonly publishFails: boolean;
@@ -168,7 +170,10 @@ describe('the plan of certificates', () => {
     return fc.array(turn, { minLength: count, maxLength: count });
   }
 
-  /** Lets everybody act in turn, after `quietDays` in which only the leader did, and checks every agent against every replica after each. */
+  /**
+   * Lets everybody act in turn, after `quietDays` in which only the leader did, and checks every agent against every
+   * replica after each.
+   */
   function play(quietDays: number, timeline: readonly Turn[]): void {
     const cluster = modelCluster();
     let now = start;

@@ -8,45 +8,48 @@ export const authorityLifetimeMs = 365 * day;
 export const servingLifetimeMs = 90 * day;
 /** How long before its end a serving certificate is replaced. */
 export const renewBeforeMs = 30 * day;
-/** How long the next authority is published before anything is signed by it: agents that look at their file once in that time never miss it. */
+/**
+ * How long the next authority is published before it signs certificates: agents that read their file once in that time
+ * do not miss it.
+ */
 export const publishLeadMs = day;
-/** The next authority is made early enough that the current one outlives every serving certificate it signs. */
+/** The next authority is issued early enough that the current one outlives every serving certificate that it signs. */
 export const prepareBeforeMs = servingLifetimeMs + renewBeforeMs;
-/** Certificates are valid from a little earlier, for peers whose clock is behind. */
+/** Certificates are backdated, for peers whose clock is behind. */
 const backdateMs = hour;
 
-/** What the Secret holds. */
+/** The contents of the Secret. */
 export interface CertificateState {
   readonly current: Authority & Validity;
-  /** Signed what standbys may still serve; its key is gone, so it signs nothing any more. */
+  /** It signed certificates that standbys may still serve. Its key is deleted, so it signs no more. */
   readonly previous?: { readonly cert: string } & Validity;
   readonly next?: Authority & Validity & { readonly publishedAt?: number };
   readonly serving: ServingCredentials & Validity;
 }
 
-/** One step, each a single write. */
+/** One step of the rotation, with a single write. */
 export type CertificateAction =
-  /** Nothing usable is there: a new authority, used at once. */
+  /** There is no valid authority: issue a new one and use it at once. */
   | { readonly type: 'create'; readonly authority: Validity; readonly serving: Validity }
   | { readonly type: 'renew'; readonly serving: Validity }
   | { readonly type: 'prepare'; readonly authority: Validity }
   /** To the ConfigMap. */
   | { readonly type: 'publish'; readonly bundle: string }
-  /** The next authority has been seen in the ConfigMap: its time counts from now. */
+  /** The next authority is published in the ConfigMap: its lead time starts now. */
   | { readonly type: 'mark' }
-  /** It has gone from the ConfigMap: its time counts anew. */
+  /** It is no longer in the ConfigMap: its lead time has to start again. */
   | { readonly type: 'unmark' }
   | { readonly type: 'promote'; readonly serving: Validity }
   | { readonly type: 'retire' }
   | { readonly type: 'wait'; readonly untilMs: number };
 
-/** What an action needs to have been issued. */
+/** The certificates issued for an action. */
 export interface Issued {
   readonly authority?: Authority & Validity;
   readonly serving?: ServingCredentials & Validity;
 }
 
-/** What agents shall trust: the authority in use, the one to come and the one that was. */
+/** The bundle for agents: the current, the next and the previous authority. */
 export function bundleOf({ current, next, previous }: CertificateState): string {
   return [current.cert, next?.cert, previous?.cert].filter((cert) => cert !== undefined).join('');
 }
@@ -60,7 +63,8 @@ function newAuthority(now: number): Validity {
 }
 
 /**
- * The next step towards certificates that agents can verify at every moment, from what is stored, what is published and the time. Pure; ask again after each step.
+ * Plans the next step of the rotation from the Secret, the published bundle and the time, so that agents can verify the
+ * serving certificate at all times. Pure. Call it again after each step.
  * @param published the bundle as it was just read from the ConfigMap; empty when there is none
  */
 export function planCertificates(
@@ -95,7 +99,10 @@ export function planCertificates(
   return { type: 'wait', untilMs: Math.min(...moments.filter((moment) => moment > now)) };
 }
 
-/** The state after an action, given what was issued for it. Actions that need no write to the Secret leave it as it is. Pure. */
+/**
+ * The state after an action with its issued certificates. Actions without a write to the Secret leave it unchanged.
+ * Pure.
+ */
 export function applyAction(
   state: CertificateState | undefined,
   action: CertificateAction,
