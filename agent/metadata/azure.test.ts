@@ -52,7 +52,7 @@ function imds({
   };
 }
 
-test('reads a scale-set VM: resource id, zone, labels, and the public addresses that the load balancer knows', async (context) => {
+test('reads a scale-set VM: resource id, zone, labels, and public addresses of the load balancer', async (context) => {
   const { source, service } = await openBeside(context, azure, imds());
   assert.deepEqual(await source.read(never), {
     cloud: 'azure',
@@ -79,7 +79,7 @@ test('reads a scale-set VM: resource id, zone, labels, and the public addresses 
   assert.equal(source.notices, undefined);
 });
 
-test('a stand-alone VM in a region without zones has its fault domain as zone; a public address of its own needs no balancer', async (context) => {
+test('a VM in a region without zones has its fault domain as zone, and may have its own public address', async (context) => {
   const alone = payload((all) => {
     Object.assign(all.compute, {
       name: 'Node-7',
@@ -245,7 +245,7 @@ const event = {
   DurationInSeconds: 10,
 };
 
-test('scheduled events are asked for only when a person wants them, and those of other VMs are left out', async (context) => {
+test('scheduled events are read only if enabled, without those of other VMs', async (context) => {
   const events = {
     DocumentIncarnation: 3,
     Events: [

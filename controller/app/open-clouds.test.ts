@@ -54,7 +54,7 @@ describe('the clouds of the command line', () => {
     assert.equal(cloud?.account, 'p1');
   });
 
-  it('are report-only while they do not tell their account, are asked again with back-off, and serve when they do', async () => {
+  it('is report-only while the account is unknown, retries with back-off, and serves afterwards', async () => {
     fake.fault = (_, response) => answerText(response, 503, 'later');
     const set = await open(conf(password));
     assert.deepEqual(scopesOf(set), ['report:openstack']);

@@ -22,7 +22,7 @@ function setUp(perSecond: number, burst = 1) {
 }
 
 describe('createCallQueue', () => {
-  it('lets everybody go at once while there are tokens, and sets no timer', async () => {
+  it('releases all calls at once while there are tokens, and sets no timer', async () => {
     const { clock, went, ask } = setUp(1, 3);
     for (const name of ['a', 'b', 'c']) ask(name, 'refresh');
     await clock.advance(0);
@@ -58,7 +58,7 @@ describe('createCallQueue', () => {
     assert.equal(went.indexOf('old refresh'), 30);
   });
 
-  it('lets nobody wait for ever behind a stream of changes', async () => {
+  it('lets no call wait for ever behind a stream of changes', async () => {
     const { clock, went, ask } = setUp(1);
     ask('first', 'change');
     ask('read', 'refresh');

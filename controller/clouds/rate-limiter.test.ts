@@ -136,7 +136,7 @@ describe('createRateLimiter', () => {
       assert.equal(clock.pending, 0);
     });
 
-    it('fails everybody who waits as soon as the cloud wants rest, and makes half as many calls after it', async () => {
+    it('fails all waiting calls when the cloud asks for a pause, and halves the rate afterwards', async () => {
       const { clock, started, ended, ask } = limited();
       ask('one', {}, () => Promise.reject(throttled(5000)));
       ask('two');

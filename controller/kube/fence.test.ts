@@ -48,7 +48,7 @@ describe('a fenced API', () => {
     });
   }
 
-  it('reads whoever leads', async () => {
+  it('passes reads on standbys too', async () => {
     const { api, sent } = recordingApi();
     const fenced = fencedApi(api, { timeLeftMs: () => 0 });
     await fenced.call({ verb: 'get', path: '/x' });
@@ -58,7 +58,7 @@ describe('a fenced API', () => {
   });
 });
 
-describe('a gate for mutations', () => {
+describe('a withholding API', () => {
   it('lets reads pass and refuses writes with the reason given', async () => {
     const { api, sent } = recordingApi();
     let paused = true;

@@ -155,7 +155,7 @@ function promiseAllows(at: MissingInstance): boolean {
 describe('whether a Node may be deleted', () => {
   for (const [name, at, expected] of table) it(`${name}: ${expected}`, () => assert.equal(show(at), expected));
 
-  it('never unless every clause of the promise holds', () => {
+  it('never deletes a Node unless every condition of the promise holds', () => {
     fc.assert(
       fc.property(anyCase, (at) => {
         if (decideDeletion(at).act === 'delete') assert.ok(promiseAllows(at));
@@ -164,7 +164,7 @@ describe('whether a Node may be deleted', () => {
     );
   });
 
-  it('always when they hold and our own clock has seen the lease rest', () => {
+  it('always deletes a Node when the conditions hold and the lease was unchanged by our own clock', () => {
     fc.assert(
       fc.property(anyCase, (at) => {
         if (promiseAllows(at) && at.leaseUnchangedMs >= at.silence.leaseMs)
@@ -174,7 +174,7 @@ describe('whether a Node may be deleted', () => {
     );
   });
 
-  it('spends a budget exactly for an absence that nobody chose: the larger one where the cloud announced it', () => {
+  it('spends a budget only for an unmarked absence, and the larger one where the cloud announced it', () => {
     fc.assert(
       fc.property(anyCase, (at) => {
         const verdict = decideDeletion(at);
@@ -186,7 +186,7 @@ describe('whether a Node may be deleted', () => {
     );
   });
 
-  it('a wait says when to look again, in finite time of at least a second', () => {
+  it('returns a finite time of at least a second for the next check', () => {
     fc.assert(
       fc.property(anyCase, (at) => {
         const verdict = decideDeletion(at);

@@ -81,24 +81,24 @@ describe('labels of zone, region and type', () => {
   ];
   for (const [name, node, expected] of table) it(name, () => assert.deepEqual({ ...changed(node).labels }, expected));
 
-  it('what the cloud does not tell is not written', () => {
+  it('does not write a label that the cloud has no value for', () => {
     const told = desiredNode(exampleNode(joining), { cloud: 'c', id: 'i', providerID: 'c://i', addresses: [] }, 's');
     assert.deepEqual(told.ok && told.node.labels, {});
   });
 
-  it('drift is named with both values, zone and region', () => {
+  it('reports a drift of zone and region with both values', () => {
     const labelled = { ...all, [zone]: 'z', [zoneBeta]: 'z', [region]: 'r', [regionBeta]: 'r' };
     const { reason, message } = changed({ ...joined, labels: labelled });
     assert.equal(reason, 'TopologyDrift');
     assert.equal(message, 'zone label z, the cloud says sim-1a; region label r, the cloud says sim-1');
   });
 
-  it('drift of the beta labels alone is told too, once they are copied', () => {
+  it('reports a drift of the beta labels alone once they are copied', () => {
     const { labels: written, reason } = changed({ ...joined, labels: { ...all, [zoneBeta]: 'z' } });
     assert.deepEqual([{ ...written }, reason], [{ [zone]: 'z' }, 'TopologyDrift']);
   });
 
-  it('is no drift while joining, nor where a label or the cloud is silent', () => {
+  it('reports no drift while joining, or where the label or the cloud has no value', () => {
     assert.equal(changed({ ...joining, labels: { [zone]: 'z' } }).reason, 'Initialized');
     assert.equal(changed(joined).reason, 'Initialized');
   });
@@ -111,7 +111,7 @@ describe('additional labels of a report that no API of the cloud confirms', () =
     return desired.node;
   };
 
-  it('are written if an agent sets them', () => {
+  it('writes labels that agents set', () => {
     const zoneId = { 'topology.k8s.aws/zone-id': 'euc1-az1' };
     assert.equal(told(zoneId).labels['topology.k8s.aws/zone-id'], 'euc1-az1');
   });
@@ -122,7 +122,7 @@ describe('additional labels of a report that no API of the cloud confirms', () =
     'node.cluster.x-k8s.io/nodegroup',
     'pool',
   ]) {
-    it(`are left out otherwise, and the condition tells it: ${key}`, () => {
+    it(`leaves out a label that agents do not set, and names it in the condition: ${key}`, () => {
       const { labels, message } = told({ [key]: 'chosen' });
       assert.equal(Object.hasOwn(labels, key), false);
       assert.match(message, new RegExp(`left out, since no agent sets it: ${key}`));
@@ -150,7 +150,7 @@ describe('additional labels', () => {
     });
   }
 
-  it('never overwrite', () => {
+  it('never overwrites an existing label with an additional one', () => {
     assert.equal(
       changed({ ...joining, labels: { 'a.b/c': 'held' } }, { labels: { 'a.b/c': 'cloud' } }).labels['a.b/c'],
       undefined,
@@ -168,7 +168,7 @@ describe('additional labels', () => {
     [`a.b/${'c'.repeat(64)}`, 'v'],
     ['a.b/c', '-v'],
   ] as const) {
-    it(`${key}=${value.slice(0, 12)} is left out and named, the rest is written`, () => {
+    it(`${key}=${value.slice(0, 12)} is left out and named, and the other labels are written`, () => {
       const { labels: written, message } = changed(joining, { labels: { [key]: value, 'a.b/ok': 'v' } });
       assert.equal(written[key], undefined);
       assert.equal(written['a.b/ok'], 'v');
@@ -178,7 +178,7 @@ describe('additional labels', () => {
 });
 
 describe('addresses and identity', () => {
-  it('a node IP that does not parse is InvalidNodeIP, one the instance lacks IdentityConflict', () => {
+  it('refuses a malformed node IP as InvalidNodeIP, and one the instance lacks as IdentityConflict', () => {
     const desired = (ip: string) =>
       desiredNode(exampleNode({ annotations: { [annotations.providedNodeIP]: ip } }), exampleInstance(), 's');
     const [bad, foreign] = [desired('x'), desired('192.0.2.1')];
@@ -186,10 +186,10 @@ describe('addresses and identity', () => {
     assert.equal(!foreign.ok && foreign.reason, 'IdentityConflict');
   });
 
-  it('no addresses of the cloud leave what is there', () =>
+  it('keeps the addresses of the Node when the cloud lists none', () =>
     assert.equal(changed(joining, { addresses: [] }).addresses, undefined));
 
-  it('a providerID is written where none is, and kept where one is', () => {
+  it('writes a missing providerID and keeps an existing one', () => {
     assert.equal(changed(joining).providerID, 'simulated://sim-1/i-1');
     assert.equal(changed({ ...joining, ...joined }).providerID, undefined);
   });

@@ -44,7 +44,13 @@ describe('what contradicts a Node', () => {
     ['a providerID of another cloud', { providerID: 'aws:///x/i-1' }, {}, undefined, /providerID/],
     ['the recorded incarnation', { annotations: { [annotations.instance]: 's inc-1' } }, {}, undefined, undefined],
     ['another incarnation', { annotations: { [annotations.instance]: 's inc-0' } }, {}, undefined, /rebuilt/],
-    ['an incarnation nobody recorded', { annotations: { [annotations.instance]: 's' } }, {}, undefined, undefined],
+    [
+      'an incarnation that was not recorded',
+      { annotations: { [annotations.instance]: 's' } },
+      {},
+      undefined,
+      undefined,
+    ],
     ['the instance’s SMBIOS UUID', { systemUuid: one }, { smbiosUuid: other }, undefined, /SMBIOS/],
     ['the agent’s SMBIOS UUID', { systemUuid: one }, {}, { smbiosUuid: other }, /agent's machine/],
     [
@@ -113,7 +119,7 @@ describe('what contradicts a Node', () => {
 });
 
 describe('two SMBIOS UUIDs', () => {
-  it('agree with themselves in either byte order and any case, and contradiction has no direction', () => {
+  it('agrees on a UUID in either byte order and any case, and contradicts symmetrically', () => {
     fc.assert(
       fc.property(fc.uuid(), fc.uuid(), (a, b) => {
         assert.equal(uuidsContradict(a, a.toUpperCase()), false);
@@ -124,7 +130,7 @@ describe('two SMBIOS UUIDs', () => {
       { seed: 16 },
     );
   });
-  it('say nothing where one is missing or no UUID', () => {
+  it('neither agrees nor contradicts where a UUID is missing or malformed', () => {
     for (const nothing of [undefined, '', 'Not Specified', 'ffffffff-ffff-ffff-ffff-ffffffffffff']) {
       assert.equal(uuidsContradict(one, nothing), false);
     }

@@ -3,7 +3,8 @@ import { documentNames } from '../model/attested.ts';
 import type { StoredReport } from '../reports/store.ts';
 
 /**
- * Why a Node of a cloud whose evidence is required may not be initialised yet; undefined when it may. A contradiction is reported elsewhere. Pure.
+ * Why a Node of a cloud whose evidence is required may not be initialised yet; undefined when it may. A contradiction
+ * is reported elsewhere. Pure.
  */
 export function missingProof(instance: Instance, stored: StoredReport | undefined): string | undefined {
   const attested = stored?.attestation?.instance;

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { exampleReport } from './testing/example-report.ts';
 import { codeOf, reportServerHarness, wholeReport } from './testing/report-server-harness.ts';
 
-describe('the report API asked by no agent of ours', () => {
+describe('the report API with malformed requests', () => {
   const start = reportServerHarness();
 
   it('answers what is no HTTP with 400, and headers beyond the limit with 431', async () => {

@@ -6,7 +6,7 @@ import { ReportRefusal } from './refusal.ts';
 import { createIdentity, type Identity, type IdentityOptions } from './sender-identity.ts';
 import { type FakeTokenReviewer, fakeTokenReviewer } from './testing/fake-token-reviewer.ts';
 
-describe('identity', () => {
+describe('the identity of a sender', () => {
   let clock: FakeClock;
   let reviewer: FakeTokenReviewer;
   let identity: Identity;
@@ -108,7 +108,7 @@ describe('identity', () => {
     assert.ok(refusal.retryAfterSeconds);
   });
 
-  it('refuses a token of a Node that is gone or was created again, though the API server still vouches for it', async () => {
+  it('refuses the authenticated token of a Node that was deleted or re-created', async () => {
     const token = reviewer.issue({ node: 'a' });
     await identity.identify(token);
     reviewer.deleteNode('a');
@@ -176,7 +176,7 @@ describe('identity', () => {
     assert.equal((await identity.identify(token)).nodeName, 'a');
   });
 
-  it('goes on believing what it proved while the API server is away', async () => {
+  it('keeps its verdicts while the API server is unavailable', async () => {
     const token = reviewer.issue({ node: 'a' });
     await identity.identify(token);
     reviewer.outage = new KubeError({ status: 0, reason: 'Unreachable', message: 'x' });
@@ -195,7 +195,7 @@ describe('identity', () => {
     assert.equal(reviewer.reviews, 1);
   });
 
-  it('has so many reviews under way and no more, and turns away whom it cannot keep waiting', async () => {
+  it('limits concurrent and waiting reviews, and refuses further ones', async () => {
     identity = make({ maxInFlight: 3, maxWaiting: 5 });
     let release: () => void = () => {};
     reviewer.hold = new Promise((resolve) => {

@@ -54,7 +54,7 @@ describe('pod ranges that may be routed', () => {
     ]);
   });
 
-  describe('make no new route over a standing one', () => {
+  describe('a new route over an existing one', () => {
     const within = { ...anyMask, serviceCidrs: [cidr('100.96.3.0/26')] };
     const vms = [{ node: 'honest', address: cidr('100.64.5.1/32') }];
     const standing: readonly (readonly [what: string, range: string, inside: string])[] = [
@@ -69,12 +69,12 @@ describe('pod ranges that may be routed', () => {
         assert.equal(refused.get(rogue)?.message, `pod range ${inside} overlaps ${range} of Node honest`);
       });
 
-    it('but over one that holds all pods, as the way out by a NAT instance does', () => {
+    it('allows a new route inside one that contains all pods, such as the default route of a NAT instance', () => {
       const [nat, honest] = [claim('nat', '0.0.0.0/0', 0, true), claim('honest', '100.64.7.0/24', 5)];
       assert.deepEqual([...refusedClaims([nat, honest], within).keys()], [nat]);
     });
 
-    it('that loses to another standing one', () => {
+    it('refuses an existing route that loses to another existing one', () => {
       const inner = claim('inner', '100.64.2.0/24', 1, true);
       const outer = claim('outer', '100.64.2.0/23', 2, true);
       assert.deepEqual(refusals([inner, outer, claim('rogue', '100.64.3.0/24', 0)], anyMask), [

@@ -46,7 +46,7 @@ describe('the condition NetworkUnavailable', () => {
   for (const [name, held, routeStatuses, expected] of cases)
     it(name, () => assert.equal(change(held, routeStatuses), expected));
 
-  it('says more than the Node was opened with as soon as more is known, once', () => {
+  it('replaces the initial message by a more specific one, once', () => {
     assert.equal(change(waitsForRoutes, [pending]), 'left');
     assert.equal(change(waitsForRoutes, [failed]), 'True NoRouteCreated');
     assert.equal(change({ ...waitsForRoutes, message: 'refused' }, [failed]), 'left');

@@ -9,16 +9,16 @@ describe('where routes carry no tags', () => {
   const recorded = (destination: string, instance: string | undefined) =>
     destination === a4 && (instance === undefined || instance === 'sim://n1');
 
-  it('a route of a Node that went is removed only if it was recorded while the Node lived', () => {
+  it('removes the route of a deleted Node only if the route was recorded', () => {
     const routes = [untagged(a4, 'n1'), untagged(b4, 'n2')];
     assert.deepEqual(told(plan({ routes, recorded })), [`foreign ${b4}`, `remove ${a4} NodeGone sim://n1`]);
   });
 
-  it('a record of another instance proves nothing', () => {
+  it('does not accept the record of another instance as proof', () => {
     assert.deepEqual(told(plan({ routes: [untagged(a4, 'n9')], recorded })), [`foreign ${a4}`]);
   });
 
-  it('a blackhole is ours if the range was', () => {
+  it('treats a blackhole as ours if its range was recorded', () => {
     const routes = [untagged(a4, undefined), untagged(b4, undefined)];
     assert.deepEqual(told(plan({ routes, recorded })), [`foreign ${b4}`, `remove ${a4} Blackhole -`]);
   });
@@ -32,7 +32,7 @@ describe('where routes carry no tags', () => {
     assert.deepEqual(told(plan({ routes: [untagged(wide, 'n2')], recorded: noted })), []);
   });
 
-  it('an unrecorded route in the way is foreign', () => {
+  it('treats an unrecorded route to the range as foreign', () => {
     assert.deepEqual(told(plan({ nodes: [n2], routes: [untagged(b4, 'n1')], recorded })), [`ForeignRoute ${b4} n2`]);
   });
 });

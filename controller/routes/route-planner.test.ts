@@ -21,7 +21,7 @@ describe('the plan of routes', () => {
       [`keep ${a4} n1`, `remove ${b4} NodeGone sim://n2`, `remove ${c4} NodeGone sim://n3`],
     ],
     [
-      'single stack, one wrong: it is made anew',
+      'single stack, one wrong: it is replaced',
       { nodes: [n1, n2], routes: [route(a4, 'n1'), route(b4, 'n9')] },
       [`create ${b4} n2 instead of r ${b4} n9`, `keep ${a4} n1`],
     ],
@@ -46,7 +46,7 @@ describe('the plan of routes', () => {
       [`create ${a4} n1`, `create ${b6} n2`, `keep ${a6} n1`, `keep ${b4} n2`],
     ],
     [
-      'dual stack, wrong route in one family: it alone is made anew',
+      'dual stack, wrong route in one family: it alone is replaced',
       { nodes: [node('n1', [a4, a6])], routes: [route(a4, 'n1'), route(a6, 'n7')] },
       [`create ${a6} n1 instead of r ${a6} n7`, `keep ${a4} n1`],
     ],
@@ -77,7 +77,7 @@ describe('the plan of routes', () => {
       [`foreign ${b4}`, `keep ${a4} n1`],
     ],
     [
-      'a blackhole where a Node wants its route: made anew',
+      'a blackhole where a Node needs its route: replaced',
       { nodes: [n1], routes: [route(a4, undefined)] },
       [`create ${a4} n1 instead of r ${a4} nothing`],
     ],
@@ -127,15 +127,11 @@ describe('the plan of routes', () => {
       [`ForeignRoute ${a4} n1`],
     ],
     [
-      'a route that somebody else made and that leads right: it will do',
+      'a foreign route that leads to the right instance: kept',
       { nodes: [n1], routes: [route(a4, 'n1', { ours: false })] },
       [`keep ${a4} n1`],
     ],
-    [
-      'a route that somebody else made for a Node that went: not ours to remove',
-      { routes: [route(a4, 'n1', { ours: false })] },
-      [`foreign ${a4}`],
-    ],
+    ['a foreign route of a deleted Node: kept', { routes: [route(a4, 'n1', { ours: false })] }, [`foreign ${a4}`]],
     [
       'a range out of the cluster`s ranges: no route is made, and one is removed when it is provably ours',
       { nodes: [node('n1', ['10.9.0.0/24'])], routes: [route('10.8.0.0/24', 'n2')] },
@@ -205,7 +201,7 @@ describe('the plan of routes', () => {
       [`remove ${b4} NodeGone sim://n2`],
     ],
     [
-      'a route that drops packets though its Node is ready: made anew',
+      'a route that drops packets though its Node is Ready: replaced',
       { nodes: [n1], routes: [route(a4, 'n1', { blackhole: true })] },
       [`create ${a4} n1 instead of r ${a4} n1`],
     ],
@@ -220,7 +216,7 @@ describe('the plan of routes', () => {
       [`keep ${a4} n1`],
     ],
     [
-      'a route that drops packets and was made anew a moment ago: kept',
+      'a route that drops packets and was replaced a moment ago: kept',
       { nodes: [n1], routes: [route(a4, 'n1', { blackhole: true })], mayReplaceBlackhole: () => false },
       [`keep ${a4} n1`],
     ],
@@ -249,14 +245,14 @@ describe('the plan of routes', () => {
 describe('the quota of a route table', () => {
   const nodes = [node('n3', [c4]), n1, n2];
 
-  it('is read ahead: the first Nodes get their routes, the others are told without a try', () => {
+  it('gives routes to the first Nodes within the quota, and blocks the others without a try', () => {
     const table = { routes: [route('10.9.0.0/24', 'x', { ours: false })], quota: { limit: 3, used: 1 } };
     const planned = plan({ nodes, table });
     assert.deepEqual(told(planned), [`QuotaExceeded ${c4} n3`, `create ${a4} n1`, `create ${b4} n2`]);
     assert.match(planned.blocked[0]?.message ?? '', /1 routes of at most 3/);
   });
 
-  it('does not stop a route from being made anew', () => {
+  it('replaces a route although the quota is used up', () => {
     const table = { routes: [route(a4, 'n9')], quota: { limit: 1, used: 1 } };
     assert.deepEqual(told(plan({ nodes: [n1, n2], table })), [
       `QuotaExceeded ${b4} n2`,
@@ -264,7 +260,7 @@ describe('the quota of a route table', () => {
     ]);
   });
 
-  it('may be exceeded already: then nobody gets a new route', () => {
+  it('creates no new route when the quota is already exceeded', () => {
     const table = { routes: [], quota: { limit: 1, used: 5 } };
     assert.deepEqual(told(plan({ nodes: [n1], table })), [`QuotaExceeded ${a4} n1`]);
   });

@@ -22,8 +22,8 @@ function cloud() {
 
 const ids = (table: RouteTable | undefined) => table?.routes.map(({ id }) => id).sort();
 
-describe('what is known of a route table', () => {
-  it('is nothing before it was read', () => {
+describe('the cache of a route table', () => {
+  it('is empty before the first read', () => {
     const table = createTableCache(cloud().routes, () => 5);
     assert.equal(table.table, undefined);
     assert.equal(table.readAtMs, Number.NEGATIVE_INFINITY);
@@ -31,7 +31,7 @@ describe('what is known of a route table', () => {
     assert.equal(table.table, undefined);
   });
 
-  it('follows our own changes, and so does the quota', async () => {
+  it('applies our own changes to the routes and the quota', async () => {
     const { routes, answers } = cloud();
     const table = createTableCache(routes, () => 5);
     const read = table.read('c', undefined);
@@ -47,7 +47,7 @@ describe('what is known of a route table', () => {
     assert.equal(table.has('a'), false);
   });
 
-  it('keeps what was changed while it was read, whether the answer shows it or not', async () => {
+  it('keeps our changes during a read, whether the answer shows them or not', async () => {
     for (const shown of [['a', 'b'], ['b']]) {
       const { routes, answers } = cloud();
       const table = createTableCache(routes, () => 5);
@@ -60,7 +60,7 @@ describe('what is known of a route table', () => {
     }
   });
 
-  it('is read once however many ask', async () => {
+  it('shares one read between concurrent callers', async () => {
     const { routes, answers } = cloud();
     const table = createTableCache(routes, () => 5);
     const reads = [table.read('c', undefined), table.read('c', undefined)];
@@ -69,7 +69,7 @@ describe('what is known of a route table', () => {
     assert.equal(answers.length, 1);
   });
 
-  it('stays when it cannot be read', async () => {
+  it('keeps the table when a read fails', async () => {
     const { routes, answers } = cloud();
     const table = createTableCache(routes, () => 5);
     const read = table.read('c', undefined);
@@ -82,7 +82,7 @@ describe('what is known of a route table', () => {
     assert.equal(table.readAtMs, 5);
   });
 
-  it('is as old as the beginning of its reading, and of no age once it is doubted, also while it is read', async () => {
+  it('is as old as the start of its read, and outdated once it is invalidated, also during a read', async () => {
     const { routes, answers } = cloud();
     let now = 1;
     const table = createTableCache(routes, () => now);

@@ -29,7 +29,7 @@ describe('a permit', () => {
     });
   }
 
-  it('is asked anew each time', () => {
+  it('is checked for each call', () => {
     let paused = false;
     const permit = createPermit({ fence: { timeLeftMs: () => 15_000 }, paused: () => paused, dryRun: false });
     assert.equal(reasonOf(permit, 1), 'sent');
@@ -37,7 +37,7 @@ describe('a permit', () => {
     assert.equal(reasonOf(permit, 1), 'Paused');
   });
 
-  it('of several lets a call go only if all do', () => {
+  it('allows a call only if all of several permits do', () => {
     const leads = createPermit({ fence: { timeLeftMs: () => 15_000 }, paused: () => false, dryRun: false });
     const lost = createPermit({ fence: { timeLeftMs: () => 0 }, paused: () => false, dryRun: false });
     assert.equal(reasonOf(allOf(leads, leads), 1), 'sent');

@@ -10,7 +10,7 @@ function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }
 
-test('a task that fails ends the others before the failure is told', async () => {
+test('a failed task ends the others before the failure is thrown', async () => {
   const ended: string[] = [];
   const steady = task('steady', async (signal) => {
     await untilAborted(signal);
@@ -23,7 +23,7 @@ test('a task that fails ends the others before the failure is told', async () =>
   assert.deepEqual(ended, ['steady']);
 });
 
-test('all tasks end with the signal, and tell their progress together', async () => {
+test('all tasks end with the signal and report their progress', async () => {
   const tasks = runAll([task('a', untilAborted), task('b', untilAborted)]);
   const stop = new AbortController();
   const leading = tasks.lead(stop.signal);

@@ -149,7 +149,7 @@ describe('createReloadingCloud', () => {
     world.cloud.close();
   });
 
-  it('goes on with the one before while the new one is refused, tries again with back-off, and takes it when it answers', async () => {
+  it('keeps the previous cloud while the new one is refused, retries with back-off, and uses it when it answers', async () => {
     const world = await setUp();
     world.ping = refuses('secret-2');
     world.files.set(secretFile, 'secret-2');
@@ -169,7 +169,7 @@ describe('createReloadingCloud', () => {
     world.cloud.close();
   });
 
-  it('does not take one that shows none of the known instances, unless nobody sees them any more', async () => {
+  it('refuses a credential that finds none of the known instances, unless the current one does not either', async () => {
     const world = await setUp();
     const refs = [{ by: 'providerID', providerID: 'aws:///z/i-1' } as const];
     const first = world.cloud.instances.lookup(refs);
@@ -198,7 +198,7 @@ describe('createReloadingCloud', () => {
     world.cloud.close();
   });
 
-  it('forgets a change that was taken back', async () => {
+  it('drops a change that was reverted', async () => {
     const world = await setUp();
     world.ping = refuses('secret-2');
     world.files.set(secretFile, 'secret-2');

@@ -54,7 +54,7 @@ describe('explain', () => {
       'waiting',
       'AwaitingCloud',
     ],
-    ['a Node of somebody else', facts({ spec: { providerID: 'other:///1' } }), 'foreign', ''],
+    ['a foreign Node', facts({ spec: { providerID: 'other:///1' } }), 'foreign', ''],
     ['a paused Node', facts({ annotations: { [annotations.paused]: 'true' } }), 'paused', 'Paused'],
     ['any Node while everything is paused', facts({ spec: tainted }, { pausedForAll: true }), 'paused', 'Paused'],
     [
@@ -124,7 +124,7 @@ describe('explain', () => {
     );
   });
 
-  it('sends nobody to the log of a leader that there is not', () => {
+  it('does not point to the log of a missing leader', () => {
     for (const leader of [undefined, { identity: '', renewTime: at(2), annotations: {} }]) {
       const told = explainNode(facts({ spec: tainted }, { leader }));
       assert.match(told.why, /no controller holds the Lease/);

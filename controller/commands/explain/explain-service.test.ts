@@ -44,7 +44,7 @@ describe('explain service', () => {
       'refused',
       'AdoptionRequired',
     ],
-    ['one that nobody has looked at', facts({}), 'waiting', ''],
+    ['one without a condition', facts({}), 'waiting', ''],
     [
       'one that is being removed',
       facts({ metadata: { ...ours, ...deleted }, ...stands('Deleting') }),
@@ -84,7 +84,7 @@ describe('explain service', () => {
     }
   });
 
-  it('sends nobody to the log of a leader that there is not', () => {
+  it('does not point to the log of a missing leader', () => {
     assert.match(explainService(facts({}, { leader: undefined })).why, /no controller holds the Lease/);
     const late = explainService(facts({}, { leader: { identity: 'one', renewTime: at(90), annotations: {} } }));
     assert.match(late.why, /last renewed 90 s ago/);

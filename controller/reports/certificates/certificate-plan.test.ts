@@ -122,7 +122,7 @@ describe('the plan of certificates', () => {
     assert.ok(cluster.state && cluster.state.serving.notAfter > start + 246 * day + 60 * day);
   });
 
-  it('starts afresh after everything expired', () => {
+  it('starts over after all certificates expired', () => {
     const cluster = modelCluster();
     cluster.pass(start);
     const before = cluster.state;

@@ -188,7 +188,7 @@ describe('self-managed certificates', () => {
     });
   }
 
-  it('serves before anybody leads, from a Secret that the first of several replicas filled', async () => {
+  it('serves before the election, from a Secret that the first of several replicas filled', async () => {
     const all = ['a', 'b', 'c'].map((identity) => replica(identity, false));
     const credentials = await Promise.all(all.map(({ keeper }) => keeper.start()));
     assert.equal(new Set(credentials.map(({ cert }) => cert)).size, 1);
@@ -254,7 +254,7 @@ describe('self-managed certificates', () => {
     await assert.rejects(first, /stopped/);
   });
 
-  it('rotates for two years so that a peer with the bundle of a day ago verifies leader and standby at every pass', async () => {
+  it('rotates for two years so that a day-old bundle verifies leader and standby at every pass', async () => {
     const leader = replica('a', true, day / 2);
     const standby = replica('b', false, day / 2);
     await leader.keeper.start();

@@ -87,7 +87,7 @@ describe('the secure port', () => {
     return ask({ port, ca: authority.cert, servername: 'localhost', path, method, headers });
   }
 
-  it('tells anybody how it is, without asking the API server', async () => {
+  it('serves health without authentication and without a call to the API server', async () => {
     assert.deepEqual([(await get('/livez')).text, (await get('/healthz')).status], ['ok', 200]);
     assert.match((await get('/livez?verbose')).text, /\[\+\]loops ok\nlivez check passed/);
     const ready = await get('/readyz');
@@ -104,7 +104,7 @@ describe('the secure port', () => {
     assert.deepEqual(review.spec.nonResourceAttributes, { path: '/metrics', verb: 'get' });
   });
 
-  it('answers 401 to a token nobody knows and 403 to everybody else, as Kubernetes does', async () => {
+  it('answers 401 to an unknown token and 403 to users without permission, as Kubernetes does', async () => {
     const unknown = await get('/metrics', 'nonsense');
     assert.deepEqual([unknown.status, (unknown.json as { reason: string }).reason], [401, 'Unauthorized']);
     const someone = await get('/metrics', 'of-someone');
