@@ -214,7 +214,7 @@ export const ownKeys: readonly OwnKey[] = [
     kind: 'annotation',
     written: 'person',
     meaning:
-      'Use this load balancer, which somebody else made, instead of making one. It must carry the consent ' +
+      'Use this existing load balancer instead of creating one. It must carry the consent ' +
       'tag `mooring.dev/attachable-by` with `UID/namespace` or `UID/namespace/name` (UID: of the namespace ' +
       'kube-system), or stand in --attachable-load-balancers. It is never deleted.',
   },

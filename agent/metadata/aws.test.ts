@@ -262,7 +262,7 @@ test('announces maintenance and terminations, and reads spot notices only on spo
   ]);
 });
 
-test('spot notices are read each time, others each minute, and on-demand instances make no request in between', async (context) => {
+test('spot notices are read each time, others each minute and alone on on-demand instances', async (context) => {
   const clock = fakeClock(undefined, 1);
   const paths: Record<string, string> = { ...tree, [`${meta}instance-life-cycle`]: 'spot' };
   const { source, service } = await openBeside(context, aws, imds(paths), { clock });

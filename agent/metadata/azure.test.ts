@@ -79,7 +79,7 @@ test('reads a scale-set VM: resource id, zone, labels, and public addresses of t
   assert.equal(source.notices, undefined);
 });
 
-test('a VM in a region without zones has its fault domain as zone, and may have its own public address', async (context) => {
+test('a VM without zones has its fault domain as zone, and may have its own public address', async (context) => {
   const alone = payload((all) => {
     Object.assign(all.compute, {
       name: 'Node-7',

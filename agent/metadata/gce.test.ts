@@ -118,7 +118,7 @@ for (const [name, document, message] of malformed) {
   });
 }
 
-test('a preempted or maintained VM announces it, also where the service lacks one of the attributes', async (context) => {
+test('a VM announces preemption and maintenance, even if the service lacks one attribute', async (context) => {
   const states: readonly (readonly [Readonly<Record<string, string>>, readonly string[]])[] = [
     [{}, []],
     [{ 'instance/preempted': 'FALSE', 'instance/maintenance-event': 'NONE' }, []],

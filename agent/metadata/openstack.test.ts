@@ -222,7 +222,7 @@ test('zone names become label values as the cloud controller makes them', () => 
   assert.equal(labelValue('z'.repeat(80)).length, 63);
 });
 
-test('tries the link-local address on each interface of an IPv6-only network, and keeps the one that answers', async () => {
+test('tries the link-local address on each interface, and keeps the one that answers', async () => {
   const asked: string[] = [];
   const http: Http = async ({ url }) => {
     asked.push(url);

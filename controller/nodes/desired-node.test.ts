@@ -41,11 +41,7 @@ describe('labels of zone, region and type', () => {
       { ...joined, labels: { ...without(all, zone) } },
       { [zone]: 'sim-1a' },
     ],
-    [
-      'a missing beta zone is not: nobody but a joining Node gets one',
-      { ...joined, labels: without(all, zoneBeta) },
-      {},
-    ],
+    ['a missing beta zone is not: only a joining Node gets one', { ...joined, labels: without(all, zoneBeta) }, {}],
     [
       'another zone is set back to the beta label, as upstream',
       { ...joined, labels: { ...all, [zone]: 'moved' } },

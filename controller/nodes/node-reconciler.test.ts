@@ -53,7 +53,7 @@ describe('the memory of the node reconciler', () => {
         reports: createReportStore(clock),
         resolver: {
           configured: [
-            // Only that there is an API matters to whoever asks through `lookups`.
+            // Only that there is an API matters to callers of `lookups`.
             { name: 'simulated', scope: 's', accepts: () => true, selector: undefined, api: {} as never },
           ],
           lookupsOf: () => lookups,

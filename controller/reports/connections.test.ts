@@ -66,7 +66,7 @@ describe('connections of the report API', () => {
     assert.equal(await hold('127.0.0.4', 'fourth'), true);
     assert.equal(await hold('127.0.0.5', 'fifth'), true);
     assert.deepEqual(cut, ['greedy 1', 'greedy 2']);
-    assert.equal(await hold('127.0.0.6', 'sixth'), false, 'everybody holds one: nobody is cut for it');
+    assert.equal(await hold('127.0.0.6', 'sixth'), false, 'each address holds one: none is closed for it');
     assert.equal(await hold('127.0.0.2', 'greedy 4'), false);
     assert.deepEqual(cut, ['greedy 1', 'greedy 2', 'sixth', 'greedy 4']);
   });

@@ -149,7 +149,7 @@ describe('createReloadingCloud', () => {
     world.cloud.close();
   });
 
-  it('keeps the previous cloud while the new one is refused, retries with back-off, and uses it when it answers', async () => {
+  it('keeps the previous cloud while the new one is refused, and retries with back-off', async () => {
     const world = await setUp();
     world.ping = refuses('secret-2');
     world.files.set(secretFile, 'secret-2');
@@ -169,7 +169,7 @@ describe('createReloadingCloud', () => {
     world.cloud.close();
   });
 
-  it('refuses a credential that finds none of the known instances, unless the current one does not either', async () => {
+  it('refuses a credential that finds none of the instances that the current one finds', async () => {
     const world = await setUp();
     const refs = [{ by: 'providerID', providerID: 'aws:///z/i-1' } as const];
     const first = world.cloud.instances.lookup(refs);

@@ -171,7 +171,7 @@ describe('the plan of certificates', () => {
   }
 
   /**
-   * Lets everybody act in turn, after `quietDays` in which only the leader did, and checks every agent against every
+   * Lets all replicas act in turn, after `quietDays` in which only the leader did, and checks every agent against every
    * replica after each.
    */
   function play(quietDays: number, timeline: readonly Turn[]): void {

@@ -111,9 +111,9 @@ describe('the secure port', () => {
     const { kind, reason, code, message } = someone.json as Record<string, unknown>;
     assert.deepEqual([someone.status, kind, reason, code], [403, 'Status', 'Forbidden', 403]);
     assert.equal(message, 'forbidden: User "someone" cannot get path "/metrics"');
-    const nobody = await get('/configz');
-    assert.equal(nobody.status, 403);
-    assert.match(nobody.text, /system:anonymous/);
+    const anonymous = await get('/configz');
+    assert.equal(anonymous.status, 403);
+    assert.match(anonymous.text, /system:anonymous/);
   });
 
   it('lets system:masters in without asking for their right', async () => {
