@@ -31,7 +31,12 @@ export interface Instance {
   readonly type?: string;
   /** In the order for the Node's status; no duplicates of (type, address). */
   readonly addresses: readonly NodeAddress[];
-  /** The cloud's own labels, besides type, zone and region. Those with reserved domains are not written. */
+  /**
+   * The cloud does not know the internal addresses of its machines: those that the kubelet wrote stay on the Node.
+   * Default: it does.
+   */
+  readonly keepsInternalIPs?: boolean;
+  /** Labels of the cloud's own, beyond type, zone and region. Reserved namespaces are dropped when written. */
   readonly labels?: Readonly<Record<string, string>>;
   /** The SMBIOS UUID in the guest, lower case, where the cloud's API has it. */
   readonly smbiosUuid?: string;

@@ -1,4 +1,5 @@
 import { isIP } from 'node:net';
+import { zoneOfLocation } from '../../common/hetzner-zone.ts';
 import type { Instance } from '../../common/instance.ts';
 import { hetzner as providerId } from '../../common/provider-id/hetzner.ts';
 import { createAddressList } from './address-list.ts';
@@ -13,14 +14,6 @@ const path = '/hetzner/v1/metadata';
 const networksPath = `${path}/private-networks`;
 const context = { cloud, operation: `GET ${path}` };
 const networksContext = { cloud, operation: `GET ${networksPath}` };
-
-/**
- * Upstream's zone labels: the first data centre of each location, whichever data centre the server is in. Newer
- * locations are their own zone.
- */
-const zones: ReadonlyMap<string, string> = new Map(
-  ['nbg1-dc3', 'hel1-dc2', 'fsn1-dc14', 'ash-dc1', 'hil-dc1', 'sin-dc1'].map((zone) => [zone.split('-')[0]!, zone]),
-);
 
 /** Hetzner Cloud (docs.hetzner.cloud, "Server Metadata"). Dedicated servers have no metadata service. */
 export const hetzner: SourceKind = {
@@ -89,8 +82,8 @@ function instanceOf(document: string, networks: string, serial: string | undefin
     providerID: providerId.print({ instanceId: id }),
     incarnation: id,
     name: hostname,
-    zone: zones.get(location) ?? location,
-    // The region label is the location; `region` of the metadata is the network zone.
+    zone: zoneOfLocation(location),
+    // The label is the location; the metadata's own `region` is the network zone.
     region: location,
     addresses: addresses.all,
   };

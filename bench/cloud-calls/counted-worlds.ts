@@ -5,7 +5,13 @@ import { simulatedWorld } from '../../test/clouds/simulated/suite-world.ts';
 import { createSimulatedCloud } from '../../test/kit/cloud/cloud.ts';
 import { inProcessHttp } from '../../test/kit/cloud/in-process.ts';
 import type { CountedWorld } from './count-operations.ts';
-import { awsClassicUpstream, awsNetworkUpstream, openstackUpstream, type UpstreamCounts } from './upstream-counts.ts';
+import {
+  awsClassicUpstream,
+  awsNetworkUpstream,
+  hetznerUpstream,
+  openstackUpstream,
+  type UpstreamCounts,
+} from './upstream-counts.ts';
 
 export interface Candidate {
   readonly name: string;
@@ -16,6 +22,7 @@ export interface Candidate {
 
 export const candidates: readonly Candidate[] = [
   { name: 'simulated', open: openSimulated, upstream: () => ({}) },
+  { name: 'hetzner, on a fake one', open: openHetzner, upstream: hetznerUpstream },
   { name: 'openstack, on a fake one', open: openOpenStack, upstream: openstackUpstream },
   { name: 'aws on moto, network load balancers', open: () => openAws('nlb'), upstream: awsNetworkUpstream },
   { name: 'aws on moto, classic load balancers', open: () => openAws('classic'), upstream: awsClassicUpstream },
@@ -33,6 +40,11 @@ async function openSimulated(): Promise<CountedWorld> {
     close: async () => cloud.close(),
   });
   return { world, calls };
+}
+
+async function openHetzner(): Promise<CountedWorld> {
+  const { fakeHetznerCalls } = await import('./hetzner-world.ts');
+  return fakeHetznerCalls();
 }
 
 async function openOpenStack(): Promise<CountedWorld> {

@@ -25,6 +25,23 @@ export const openstackUpstream: UpstreamCounts = ({ nodes, ports, services }) =>
   };
 };
 
+/**
+ * hcloud-cloud-controller-manager, with its cache of all servers: it serves a lookup for ten seconds, a route for a
+ * minute.
+ */
+export const hetznerUpstream: UpstreamCounts = ({ nodes, ports, services }) => ({
+  'first ensure': `${4 + 2 * ports + 2 * nodes} (4 + 2P + 2N), and W for each change`,
+  'first ensure, each further Service': `${4 + 2 * ports + 2 * nodes} (4 + 2P + 2N), and W for each change`,
+  'nothing changed, all Services': `${services * (2 + 2 * ports)} (${services} x (2 + 2P))`,
+  'one node more, one Service': `${2 + ports} (2 + P), and W for each change`,
+  'deletion, proof included': '2',
+  'deletion, each further Service': '2',
+  'check of all nodes': `${Math.ceil(nodes / 50)} (N / 50)`,
+  'route table read': `${1 + Math.ceil(nodes / 50)} (1 + N / 50)`,
+  'route made': '2 + W',
+  'route removed': '1 + W',
+});
+
 /** It looks at once, after a second, and each time a fifth later than the time before. */
 function pollsFor(takesMs: number): number {
   let polls = 1;

@@ -3,8 +3,15 @@ import { backoffMs } from '../../common/process/backoff.ts';
 import { errorFields } from '../../common/process/log.ts';
 import { restOrAbort, untilAborted } from '../../common/process/until.ts';
 import { providerIdCodecs } from '../../common/provider-id/registry.ts';
-import { CloudConfigError, type CloudContext, type CloudIdentity, identified } from '../clouds/cloud.ts';
+import {
+  CloudConfigError,
+  type CloudContext,
+  type CloudIdentity,
+  type CloudModule,
+  identified,
+} from '../clouds/cloud.ts';
 import { cloudModules } from '../clouds/registry.ts';
+import { withLoadBalancers } from '../engine/adapter/with-load-balancers.ts';
 import type { ConfiguredCloud } from '../model/configured-cloud.ts';
 import { reportScope } from '../model/scope-record.ts';
 import type { CloudRequest } from './options/options.ts';
@@ -148,7 +155,7 @@ async function openCloud(
   const { clock, random, log } = context;
   const module = await cloudModules.get(name)?.();
   const opened = module
-    ? await module.open(config, context)
+    ? await openModule(module, config, context)
     : { reportOnly: 'the controller does not call the API of this cloud' };
   if (module === undefined || 'reportOnly' in opened) {
     if ('retryable' in opened && opened.retryable)
@@ -166,7 +173,7 @@ async function openCloud(
   }
   const first = { ...opened, ...identity };
   const open = async (now: CloudRequest['config']) => {
-    const again = await module.open(now, context);
+    const again = await openModule(module, now, context);
     return 'reportOnly' in again ? again : identified(again);
   };
   const cloud = reload
@@ -178,6 +185,12 @@ async function openCloud(
   const byName = bindsByName ?? module.namesOnly ?? false;
   const claims = { selector, requireAttestation, bindsByName: byName };
   return { name, scope, account, formerScopes, accepts, ...claims, api: cloud };
+}
+
+/** Its load balancers are made of its driver, where it has one. */
+async function openModule(module: CloudModule, config: CloudRequest['config'], context: CloudContext) {
+  const opened = await module.open(config, context);
+  return 'reportOnly' in opened ? opened : withLoadBalancers(opened, context.clock);
 }
 
 function reportOnly({ name, selector, requireAttestation }: CloudRequest): ConfiguredCloud {

@@ -3,6 +3,8 @@ import type { Instance, PowerState } from '../../common/instance.ts';
 import type { Clock } from '../../common/process/clock.ts';
 import type { Log } from '../../common/process/log.ts';
 import type { Random } from '../../common/process/random.ts';
+import type { CallWait } from './call-gate.ts';
+import type { LoadBalancerDriver } from './load-balancer-driver.ts';
 import type { LoadBalancers } from './load-balancers.ts';
 import type { CallWait } from './rate-limiter.ts';
 import type { Routes } from './routes.ts';
@@ -104,6 +106,8 @@ export interface Cloud extends CloudIdentity {
   readonly instances: Instances;
   /** Undefined: this cloud has none, or its configuration disables them. */
   readonly loadBalancers?: LoadBalancers | undefined;
+  /** The same as resources, from which whoever opens the cloud makes `loadBalancers`. */
+  readonly loadBalancerDriver?: LoadBalancerDriver | undefined;
   readonly routes?: Routes | undefined;
   /**
    * Files besides the cloud config that contain or select the credential (clouds.yaml, the shared credentials file, a

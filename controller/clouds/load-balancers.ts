@@ -36,10 +36,23 @@ export interface DesiredMember {
   readonly draining: boolean;
 }
 
-/** A label that a Node must have; `value` undefined: with any value. */
+/** A label that a Node has to carry. */
 export interface NodeLabel {
   readonly key: string;
+  /** Undefined = with any value, or one of `values`. */
   readonly value: string | undefined;
+  /** Beside an undefined `value`: it carries one of these. */
+  readonly values?: readonly string[] | undefined;
+  /** It must not carry it so: neither that value, nor one of those, nor, where there are none, the label at all. */
+  readonly not?: true;
+}
+
+/** What is kept with a Service about what was made for it. */
+export interface CloudRecord {
+  /** Of its load balancer. */
+  readonly id: string | undefined;
+  /** What the cloud wants to be told after a crash, in its own words; without white space. */
+  readonly notes: string | undefined;
 }
 
 /** The desired load balancer of a Service: validated, complete, and free of Kubernetes types. */
@@ -81,6 +94,8 @@ export interface DesiredLoadBalancer {
   readonly retain: boolean;
   /** The operator allows that an annotation of the cloud's classic controller retains the address alone. */
   readonly mayKeepAddress: boolean;
+  /** As it is kept with the Service; undefined = nothing was made for it yet. */
+  readonly record?: CloudRecord | undefined;
 }
 
 /** One entry of `status.loadBalancer.ingress`. */
@@ -133,6 +148,8 @@ export interface ObservedLoadBalancer {
   readonly createdAtMs: number | undefined;
   /** `namespace/name` as it was tagged, for people. */
   readonly service: string | undefined;
+  /** What the cloud wants kept with the Service; undefined = nothing, or it is not known here. */
+  readonly notes?: string;
 }
 
 /** One mutating call to the cloud. Plain data, so that `plan` prints the very steps that `run` applies. */
@@ -153,15 +170,16 @@ export interface Refusal {
    * - `AddressWouldChange`: without consent, the address stays
    * - `Unsupported`: this cloud cannot do it; `message` names the field or annotation, the value and what is possible
    * - `Conflict`: two Services want the same port of one load balancer
-   * - `RetentionNotAllowed`: the Service asks to retain its address, which the operator does not allow; the rest is
-   *   done
-   * - `ClusterWideConsent`: nothing is refused; it uses a resource whose consent would not be enough for a new Service
+   * - `RetentionNotAllowed`: it asks that its address outlives it, which the operator does not allow; the rest is done
+   * - `NoEffect`: the cloud accepted it several times and did not do it
+   * - `ClusterWideConsent`: nothing is refused; it uses something whose consent is no longer enough for a new Service
    */
   readonly reason:
     | 'ForeignLoadBalancer'
     | 'AddressWouldChange'
     | 'Unsupported'
     | 'Conflict'
+    | 'NoEffect'
     | 'RetentionNotAllowed'
     | 'ClusterWideConsent';
   readonly message: string;
@@ -198,6 +216,8 @@ export interface LoadBalancerRef {
   readonly service: string;
   /** The recorded id from the answer to create. A person may have changed it: only tags prove ownership. */
   readonly id: string | undefined;
+  /** As the cloud had them kept when it made something; may be forged, too. */
+  readonly notes?: string | undefined;
   /** As in DesiredLoadBalancer. */
   readonly attachTo: string | undefined;
   /** `spec.loadBalancerIP`, where it is set: the existence and owner of that address are looked up, too. */
@@ -237,9 +257,8 @@ export interface LoadBalancers<
    */
   readonly annotationPrefixes?: readonly string[];
   /**
-   * The labels that a member's Node must have, from the Service's annotations (those listed in `annotations`) or the
-   * configuration; empty: any Node. An unreadable value requires nothing here and is refused by `plan`. Undefined: this
-   * cloud has no such choice. Pure.
+   * Which Nodes alone may be members, as the Service's annotations (those named in `annotations`) or the configuration say: those for which every one of these holds;
+   * empty = any Node. What cannot be read asks for nothing here, and `plan` refuses it. Undefined: there is no such choice here. Pure.
    */
   readonly nodeLabels?: (annotations: Readonly<Record<string, string>>) => readonly NodeLabel[];
   /**
@@ -274,9 +293,15 @@ export interface LoadBalancers<
    */
   planRemoval(observed: O, options: { readonly retain: boolean }): LoadBalancerPlan<S>;
   /**
-   * Makes the one call of a step. Idempotent: repeated after a lost answer, it finds what it created. Returns the new
-   * observed state; undefined when nothing is left. Throws a CloudError (`subjects` names members that the cloud
-   * refuses) or a WithheldError; after either, observe before planning again.
+   * Takes note of what the Services of a cluster ask for, before the first of them is worked on and after each read of everything. `isEveryone`: all that live are among
+   * them; until then nothing shrinks that Services share. Without members. Undefined: they share nothing.
+   */
+  declare?(desired: readonly DesiredLoadBalancer[], isEveryone: boolean): void;
+  /** One `apply` carries out all steps that are possible, and tells each by `onStep`. Default: that step alone. */
+  readonly appliesAll?: boolean | undefined;
+  /**
+   * Makes the one call of a step. Idempotent: repeated after a lost answer, it finds what it made. Answers what there is now; undefined when nothing is left. Throws a
+   * CloudError (`subjects` names members that the cloud refuses) or a WithheldError; after either, observe before planning again.
    */
   apply(step: S, observed: O | undefined, options: ApplyOptions): Promise<O | undefined>;
 }

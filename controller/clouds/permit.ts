@@ -1,3 +1,5 @@
+import type { CloudRecord, LoadBalancerStep } from './load-balancers.ts';
+
 /**
  * Checks that this replica may still change a cloud. A cloud calls it right before it sends each mutating request,
  * after all its own waits (rate limits, credentials). Throws a WithheldError when the remaining lease time does not
@@ -22,4 +24,8 @@ export class WithheldError extends Error {
 export interface ApplyOptions {
   readonly permit: Permit;
   readonly signal?: AbortSignal | undefined;
+  /** Keeps with the Service what has to survive a crash, before anything else is sent. Throws what the write throws. */
+  readonly save?: ((record: CloudRecord) => Promise<void>) | undefined;
+  /** Called for each call that was made, where one `apply` makes several. */
+  readonly onStep?: ((step: LoadBalancerStep) => void) | undefined;
 }

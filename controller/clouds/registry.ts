@@ -6,10 +6,19 @@ import { CloudConfigError, type CloudModule } from './cloud.ts';
  */
 export const cloudModules: ReadonlyMap<string, () => Promise<CloudModule>> = new Map([
   ['aws', loading('aws', () => import('./aws/index.ts'))],
+  ['hetzner', loading('hetzner', () => import('./hetzner/index.ts'))],
   ['openstack', loading('openstack', () => import('./openstack/index.ts'))],
   ['simulated', loading('simulated', () => import('./simulated/index.ts'))],
   ['vsphere', loading('vsphere', () => import('./vsphere/index.ts'))],
 ]);
+
+/** What classic controllers call their clouds in `--cloud-provider`, where it is not our name. */
+const classicNames: ReadonlyMap<string, string> = new Map([['hcloud', 'hetzner']]);
+
+/** Our name of a cloud that a command line names. */
+export function cloudNameOf(name: string): string {
+  return classicNames.get(name) ?? name;
+}
 
 function loading(name: string, load: () => Promise<{ readonly cloudModule: CloudModule }>) {
   return async (): Promise<CloudModule> => {

@@ -120,6 +120,13 @@ function decideOnce(
     return { is: 'used', id };
   }
 
+  function stand(want: Want, current: Found | undefined): Decision {
+    if (current === undefined) return blocked;
+    used.add(current);
+    bind(nameOf(want), want.kind, current.id);
+    return { is: 'keep', found: current, changes: [], isMarked: !match.unmarked.has(current) };
+  }
+
   /** What of ours is it now: of several the one that needs no replacement; none in another container. */
   function currentOf(want: Want, kind: Kind): Found | undefined {
     const isInPlace = (one: Found) =>
@@ -237,6 +244,7 @@ function decideOnce(
       for (const there of match.candidates(name)) used.add(there);
       decided.set(name, blocked);
     } else if (want.use !== undefined) decided.set(name, use({ ...want, use: want.use }));
+    else if (want.asItStands) decided.set(name, stand(want, current));
     else if (current === undefined) decided.set(name, make(want, kind));
     else {
       const decision = keep(want, kind, current);

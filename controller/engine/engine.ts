@@ -4,15 +4,16 @@ import { createBatches } from './batch.ts';
 import { createDocuments } from './document.ts';
 import { createEffects } from './effects.ts';
 import { createInventory } from './inventory.ts';
-import { createJournals, type JournalStore } from './journal.ts';
+import { createJournals, type JournalState, type JournalStore } from './journal.ts';
 import { createKnowledge } from './knowledge.ts';
 import { createLocks } from './locks.ts';
+import { type Match, matchFound } from './match.ts';
 import { createOperations } from './operations.ts';
 import { createPlanning } from './planning.ts';
 import { createReconciler } from './reconcile.ts';
 import { createRecords } from './records.ts';
 import type { Request, Result } from './request.ts';
-import { type Driver, type Found, identityOf, nameOf, type Owner } from './resource.ts';
+import { type Driver, type Found, identityOf, nameOf, type Owner, type Query } from './resource.ts';
 import type { Outcome, RunParts } from './sender.ts';
 import { createShared } from './shared.ts';
 import type { Plan, Step } from './step.ts';
@@ -43,8 +44,21 @@ export interface Engine<D> {
   declare(request: Request<D>): void;
   /** What `reconcile` would do. Reads only. */
   plan(request: Request<D>): Promise<Plan>;
-  /** Reads everything now. */
+  /** The same from what is known, without a read. */
+  planNow(request: Request<D>): Plan;
+  /** Reads everything now. Throws the CloudError of a read. */
   audit(): Promise<void>;
+  /** Reads one owner now: all known ids, these, and what its marks and slots show. Throws the CloudError of a read. */
+  look(owner: Owner, ids: Query['ids'], slots: Query['slots']): Promise<void>;
+  /** What the record of an owner says, where another process has written it. */
+  take(owner: Owner, stored: JournalState | undefined): void;
+  journalOf(owner: Owner): JournalState;
+  /** When the read of this owner began that all rests on. */
+  lookedAtMs(owner: Owner): number;
+  /** Everything that is known. */
+  found(): readonly Found[];
+  /** What of that is of this owner. */
+  match(owner: Owner, adopts: Request<D>['adopts']): Match;
 }
 
 export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
@@ -140,6 +154,16 @@ export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
       await planning.know(request, journal);
       return planning.planOf(request, journal);
     },
+    planNow(request) {
+      planning.declare(request);
+      return planning.planOf(request, journals.now(request.owner));
+    },
     audit: knowledge.audit,
+    look: (owner, ids, slots) => knowledge.find(owner, journals.now(owner), { ids, slots, removing: false }),
+    take: journals.take,
+    lookedAtMs: inventory.lookedAtMs,
+    journalOf: (owner) => journals.now(owner).state,
+    found,
+    match: (owner, adopts) => matchFound({ kinds, owner, found: found(), journal: journals.now(owner).state, adopts }),
   };
 }

@@ -24,14 +24,14 @@ const lb = (id: string, more: Partial<Found> = {}): Found => ({
 
 function stand(details = false) {
   const clock = fakeClock();
-  const state = { list: [] as Found[], read: [] as string[], fails: false };
+  const state = { list: [] as Found[], read: [] as string[], fails: false, isFresh: false };
   const reader: Reader = {
     kinds: ['lb'],
     async all() {
       if (state.fails) throw new Error('no');
       return state.list;
     },
-    of: async () => ({ found: state.list }),
+    of: async () => ({ found: state.list, isFresh: state.isFresh }),
     ...(details && {
       detail: {
         kind: 'lb',
@@ -105,6 +105,33 @@ describe('the inventory', () => {
     await clock.advance(600);
     await inventory.audit();
     assert.deepEqual(known(), ['a old', 'b old'], 'the list is right in the end');
+  });
+
+  it('takes a read that lags behind nothing for newer than any answer before it', async () => {
+    const { state, inventory } = stand();
+    inventory.note([lb('a', { body: 'new' }), lb('b')]);
+    state.list = [lb('a', { body: 'newer' })];
+    await inventory.look(query(['a', 'b']));
+    assert.deepEqual(
+      inventory.all().map(({ body }) => body),
+      ['new', 'old'],
+    );
+    state.isFresh = true;
+    await inventory.look(query(['a', 'b']));
+    assert.deepEqual(
+      inventory.all().map(({ body }) => body),
+      ['newer'],
+    );
+  });
+
+  it('does not show parts again when it forgets that what held them has gone', async () => {
+    const { clock, state, inventory } = stand();
+    inventory.note([lb('a'), { kind: 'part', id: 'p', within: 'a', owner, key: 'p', status: 'ready', body: '' }]);
+    inventory.noteGone(lb('a'));
+    await clock.advance(2000);
+    state.list = [];
+    await inventory.look(query([]));
+    assert.deepEqual(inventory.all(), []);
   });
 
   it('stays stale until a read that began later has succeeded', async () => {

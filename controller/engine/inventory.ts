@@ -2,6 +2,8 @@ import type { Clock } from '../../common/process/clock.ts';
 import { createDetails } from './details.ts';
 import { type Found, identityOf, isOwnedBy, type Kind, type Owner, type Query, type Reader } from './resource.ts';
 
+const lags = () => false;
+
 /** A moment: in the order of this process, and in milliseconds. */
 export interface Moment {
   readonly order: number;
@@ -81,29 +83,37 @@ export function createInventory(parts: InventoryParts): Inventory {
   }
 
   /** An answer of our own outlives reads that began before they could show it. */
-  function outlives(identity: string, entry: Entry, read: Moment): boolean {
+  function outlives(identity: string, entry: Entry, read: Moment, isFresh: (kind: string) => boolean): boolean {
     if (entry.order > read.order || held.has(identity)) return true;
     if (entry.found !== undefined && held.has(containerOf(entry.found) ?? '')) return true;
-    return entry.answered && entry.atMs + (kinds.get(entry.kind)?.settleMs ?? 0) > read.atMs;
+    return !isFresh(entry.kind) && entry.answered && entry.atMs + (kinds.get(entry.kind)?.settleMs ?? 0) > read.atMs;
   }
 
-  function take(found: readonly Found[], read: Moment): ReadonlySet<string> {
+  function take(found: readonly Found[], read: Moment, isFresh: (kind: string) => boolean): ReadonlySet<string> {
     const shown = new Set<string>();
     for (const one of found) {
       const identity = identityOf(one);
       shown.add(identity);
       const entry = entries.get(identity);
-      if (entry === undefined || !outlives(identity, entry, read))
+      if (entry === undefined || !outlives(identity, entry, read, isFresh))
         entries.set(identity, { kind: one.kind, found: one, ...read, answered: false });
     }
     return shown;
   }
 
   /** What a read should have shown and did not is gone. */
-  function dropMissing(shown: ReadonlySet<string>, read: Moment, wasAsked: (found: Found) => boolean): void {
+  function dropMissing(
+    shown: ReadonlySet<string>,
+    read: Moment,
+    isFresh: (kind: string) => boolean,
+    wasAsked: (found: Found) => boolean,
+  ): void {
     for (const [identity, entry] of entries) {
-      if (shown.has(identity) || outlives(identity, entry, read)) continue;
-      if (entry.found === undefined || wasAsked(entry.found)) entries.delete(identity);
+      if (shown.has(identity) || outlives(identity, entry, read, isFresh)) continue;
+      if (entry.found !== undefined && !wasAsked(entry.found)) continue;
+      entries.delete(identity);
+      for (const [part, { found }] of entries)
+        if (found !== undefined && containerOf(found) === identity) entries.delete(part);
     }
   }
 
@@ -123,9 +133,9 @@ export function createInventory(parts: InventoryParts): Inventory {
       }),
     );
     const parts = lists.flatMap(([, parts]) => parts);
-    const shown = take([...lists.flatMap(([list]) => list), ...parts.flatMap(({ found }) => found)], read);
+    const shown = take([...lists.flatMap(([list]) => list), ...parts.flatMap(({ found }) => found)], read, lags);
     const detailed = new Set(parts.map(({ container }) => container));
-    dropMissing(shown, read, (one) => {
+    dropMissing(shown, read, lags, (one) => {
       const container = details.isDetail(one.kind) ? containerOf(one) : undefined;
       return container === undefined || detailed.has(container) || !shown.has(container);
     });
@@ -147,10 +157,13 @@ export function createInventory(parts: InventoryParts): Inventory {
     );
     const parts = readings.flatMap(([, parts]) => parts);
     const complete = new Set(readings.flatMap(([{ complete }]) => complete ?? []));
-    const shown = take([...readings.flatMap(([{ found }]) => found), ...parts.flatMap(({ found }) => found)], read);
+    const fresh = new Set(readings.flatMap(([{ isFresh }], at) => (isFresh ? readers[at]!.kinds : [])));
+    const isFresh = (kind: string) => fresh.has(kind);
+    const found = [...readings.flatMap(([{ found }]) => found), ...parts.flatMap(({ found }) => found)];
+    const shown = take(found, read, isFresh);
     const detailed = new Set(parts.map(({ container }) => container));
     const slots = new Set(query.search ? query.slots : []);
-    dropMissing(shown, read, (one) => {
+    dropMissing(shown, read, isFresh, (one) => {
       if (complete.has(one.kind) || ids.has(identityOf(one)) || one.slots?.some((slot) => slots.has(slot))) return true;
       const container = containerOf(one);
       if (container === undefined) return false;

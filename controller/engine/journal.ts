@@ -45,28 +45,35 @@ const empty: JournalState = { claimed: false, ids: {}, tried: [] };
 /** One journal for each owner, loaded once. */
 export interface Journals {
   of(owner: Owner): Promise<Journal>;
+  /** As far as it is loaded; otherwise that of an owner for which nothing is kept. */
+  now(owner: Owner): Journal;
+  /** What is kept for an owner, in place of what was loaded: another process has written it. */
+  take(owner: Owner, stored: JournalState | undefined): void;
   forget(owner: Owner): void;
 }
 
 /** `nowMs` counts since any start. */
 export function createJournals(store: JournalStore, nowMs: () => number): Journals {
   const startedAtMs = nowMs();
-  const journals = new Map<string, Promise<Journal>>();
+  const journals = new Map<string, Journal>();
 
-  async function open(owner: Owner): Promise<Journal> {
-    const stored = await store.load(owner);
-    return createJournal(store, owner, stored, startedAtMs, nowMs);
+  function take(owner: Owner, stored: JournalState | undefined): Journal {
+    // What another process wrote meanwhile it may have done just now.
+    const sinceMs = journals.has(owner.service) ? nowMs() : startedAtMs;
+    const journal = createJournal(store, owner, stored, sinceMs, nowMs);
+    journals.set(owner.service, journal);
+    return journal;
   }
 
   return {
-    of(owner) {
+    async of(owner) {
       const known = journals.get(owner.service);
       if (known !== undefined) return known;
-      const opening = open(owner);
-      journals.set(owner.service, opening);
-      opening.catch(() => journals.delete(owner.service));
-      return opening;
+      const stored = await store.load(owner);
+      return journals.get(owner.service) ?? take(owner, stored);
     },
+    now: (owner) => journals.get(owner.service) ?? createJournal(store, owner, undefined, startedAtMs, nowMs),
+    take: (owner, stored) => void take(owner, stored),
     forget: ({ service }) => void journals.delete(service),
   };
 }

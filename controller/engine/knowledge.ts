@@ -34,8 +34,8 @@ export interface Subject {
 export interface Knowledge {
   audit(): Promise<void>;
   refresh(subject: Subject): Promise<void>;
-  /** Reads by all known ids and by marks, so that their absence is proved. */
-  prove(owner: Owner, journal: Journal): Promise<void>;
+  /** Reads by all known ids, by these, and by marks, so that the absence of what does not show is proved. */
+  find(owner: Owner, journal: Journal, more: Pick<Query, 'ids' | 'slots' | 'removing'>): Promise<void>;
   /** The next read of this owner searches by marks. */
   searchNext(owner: Owner): void;
 }
@@ -108,7 +108,12 @@ export function createKnowledge(parts: KnowledgeParts): Knowledge {
         }),
       );
     },
-    prove: (owner, journal) => look({ owner, journal, wants: [], removing: true, adopting: false }, true),
+    async find(owner, journal, { ids, slots, removing }) {
+      const known = idsOf({ owner, journal, wants: [] });
+      const all = new Map([...known, ...ids].map((one) => [identityOf(one), one]));
+      await inventory.look({ owner, ids: [...all.values()], slots, search: true, removing });
+      searches.delete(owner.service);
+    },
     searchNext: ({ service }) => {
       searches.add(service);
     },

@@ -44,6 +44,7 @@ export function matchFound(input: MatchInput): Match {
     if (one.retained === true) return undefined;
     const stripped = ownership.isStripped(one);
     if (stripped) unmarked.add(one);
+    if (ownership.isOurs(one) && one.owner === undefined && kinds.get(one.kind)?.mark !== undefined) unmarked.add(one);
     if (ownership.isOurs(one)) return stripped ? (one.key ?? recordedKey(one, journal)) : one.key;
     if (one.owner !== undefined || ownership.containerOf(one) !== undefined) return undefined;
     const key = input.adopts?.(one);
@@ -67,8 +68,10 @@ export function matchFound(input: MatchInput): Match {
   // Parts of what is adopted are ours with it.
   for (const one of found) {
     const container = ownership.containerOf(one);
-    if (container !== undefined && unmarked.has(container) && one.key !== undefined && one.owner === undefined)
-      add(one, one.key);
+    if (container === undefined || !unmarked.has(container) || one.key === undefined || one.owner !== undefined)
+      continue;
+    if (kinds.get(one.kind)?.mark !== undefined) unmarked.add(one);
+    add(one, one.key);
   }
 
   for (const [name, same] of byName)

@@ -77,7 +77,10 @@ export function ownershipOf({ kinds, owner, found, journal }: OwnershipInput): O
     if (one.owner !== undefined) return marked(one);
     const container = containerOf(one);
     if (container === undefined) return isStripped(one);
-    if (isOurs(container) || recorded.has(identityOf(one))) return true;
+    // A part that can be marked is ours by its mark alone, unless the marks were stripped of what it is in, too.
+    if (kinds.get(one.kind)?.mark !== undefined) return isStripped(container);
+    if (isOurs(container)) return true;
+    if (recorded.has(identityOf(one))) return true;
     // Its place was free when its create was sent, and the answer was lost.
     return journal.ids[useName(container)] !== undefined && journal.tried.includes(nameOf(one));
   }

@@ -73,6 +73,31 @@ describe('a plan', () => {
     ]);
   });
 
+  it('keeps as it stands what is asked for and cannot be read, with all that needs it, and makes nothing with it', () => {
+    const kinds = [kindNamed('pool'), kindNamed('listener')];
+    const pool = want('pool', '?', { asItStands: true });
+    const wants = [pool, want('listener', 'y', { needs: ['pool/k'] })];
+    const there = planOf(kinds, wants, [found('pool', 'a'), found('listener', 'x', { refs: [refTo('pool')] })]);
+    assert.deepEqual(orderOf(there), ['update listener/k listener-1 value']);
+    assert.deepEqual(planOf(kinds, wants, []).steps, []);
+    assert.deepEqual(planOf(kinds, wants, [found('listener', 'x')]).steps, [], 'what needs it stays, too');
+  });
+
+  it('makes a part with its container, but for one that has to be made alone and what needs that one', () => {
+    const net = kindNamed('net', { within: 'lb', inline: true, alone: ({ spec }) => spec !== undefined });
+    const kinds = [kindNamed('lb'), net, kindNamed('port', { within: 'lb', inline: true })];
+    const part = (kind: string, more: Partial<Want>) => ({ ...want(kind, 'x', { within: 'lb/k' }), ...more });
+    const ports = [part('port', { key: '80' }), part('port', { key: '443', needs: ['net/k'] })];
+    const together = planOf(kinds, [want('lb', 'a'), part('net', { spec: undefined }), ...ports], []);
+    assert.deepEqual(
+      together.steps.map(({ id, inside }) => [id, inside?.map(nameOf)]),
+      [['create lb/k', ['net/k', 'port/80', 'port/443']]],
+    );
+    const apart = planOf(kinds, [want('lb', 'a'), part('net', {}), ...ports], []);
+    assert.deepEqual(orderOf(apart), ['create lb/k', 'create net/k', 'create port/443']);
+    assert.deepEqual(apart.steps[0]?.inside?.map(nameOf), ['port/80']);
+  });
+
   it('replaces nothing that something with an address refers to, without consent', () => {
     const kinds = [kindNamed('pool'), kindNamed('listener')];
     const wants = [want('pool', 'b', { first: 'break' }), want('listener', 'x', { needs: ['pool/k'] })];

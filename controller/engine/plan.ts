@@ -43,6 +43,7 @@ export function makePlan(input: PlanInput): Plan {
   const changers = new Map<ResourceName, string[]>();
   const unavailable = new Set<ResourceName>();
   const replaced: Removal[] = [];
+  const marked: { readonly found: Found; readonly step: string }[] = [];
 
   function afterNeeds(step: string, want: Want): void {
     for (const need of needsOf(want)) {
@@ -59,7 +60,8 @@ export function makePlan(input: PlanInput): Plan {
   /** The create of the container takes it along, unless it needs something that has to wait for that create. */
   function inlined(want: Want, kind: Kind): string | undefined {
     const composite = want.within === undefined ? undefined : makers.get(want.within);
-    if (!kind.inline || composite === undefined || !composite.startsWith('create ')) return undefined;
+    if (!kind.inline || kind.alone?.(want) || composite === undefined || !composite.startsWith('create '))
+      return undefined;
     const needed = needsOf(want).flatMap((need) => makers.get(need) ?? []);
     if (needed.some((step) => step !== composite && graph.waitsFor(step, composite))) return undefined;
     for (const step of needed) graph.require(composite, step);
@@ -80,7 +82,7 @@ export function makePlan(input: PlanInput): Plan {
     const container = want.within === undefined ? undefined : decisions.bound.get(want.within);
     const host =
       container === undefined ? undefined : match.all.find((one) => one.kind === kind.within && one.id === container);
-    const unmarked = host !== undefined && !match.isOurs(host);
+    const unmarked = host !== undefined && !match.isOurs(host) && kind.mark === undefined;
     const step = drafts.add({
       id: `create ${name}`,
       do: 'create',
@@ -163,7 +165,8 @@ export function makePlan(input: PlanInput): Plan {
         const step = drafts.add({ ...mark, want, found, summary: `take over ${want.summary}` });
         // It is ours first of all: a crash must not leave changes on what looks foreign.
         makers.set(name, step);
-        afterNeeds(step, want);
+        marked.push({ found, step });
+        for (const need of want.needs ?? []) if (makers.has(need)) graph.require(step, makers.get(need)!);
       }
       if (changes.length > 0 && kind.document !== undefined) {
         const summary = changes.map((one) => one.summary).join(', ');
@@ -175,6 +178,12 @@ export function makePlan(input: PlanInput): Plan {
       if (marker !== undefined) for (const step of steps) graph.require(step, marker);
       changers.set(name, steps);
     }
+  }
+  // What holds others gets its mark last: until then they are known by it.
+  for (const { found, step } of marked) {
+    const container = match.containerOf(found);
+    const last = marked.find((one) => one.found === container);
+    if (last !== undefined) graph.require(last.step, step);
   }
   const removals = planRemovals(input, decisions, drafts, replaced);
   const steps = finish(drafts, insides);

@@ -38,15 +38,11 @@ export function createPlanning<D>(parts: PlanningParts<D>): Planning<D> {
   } {
     return desired === undefined ? { wants: [], refusals: [] } : driver.desire(desired);
   }
-  function adoptsOf({ adopt, desired }: Request<D>): ((found: Found) => string | undefined) | undefined {
-    if (adopt !== true || desired === undefined || driver.adopts === undefined) return undefined;
-    return (found) => driver.adopts!(found, desired);
-  }
 
   function planOf(request: Request<D>, journal: Journal): Plan {
     const { owner, desired } = request;
     const { wants, refusals } = desireOf(request);
-    const match = matchFound({ kinds, owner, found: parts.found(), journal: journal.state, adopts: adoptsOf(request) });
+    const match = matchFound({ kinds, owner, found: parts.found(), journal: journal.state, adopts: request.adopts });
     const unseenMs = (name: string) =>
       journal.unseenMs(name, kinds.get(kindOf(name))?.settleMs ?? 0, inventory.lookedAtMs(owner));
     const plan = makePlan({
@@ -78,7 +74,7 @@ export function createPlanning<D>(parts: PlanningParts<D>): Planning<D> {
       wants,
       journal,
       removing: request.desired === undefined,
-      adopting: adoptsOf(request) !== undefined && journal.isFirstClaim,
+      adopting: request.adopts !== undefined && journal.isFirstClaim,
     });
   }
 

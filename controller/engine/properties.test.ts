@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { sleep } from '../../common/process/clock.ts';
 import type { Request } from './request.ts';
-import type { Desired } from './testing/drivers.ts';
+import { adoptsFor, type Desired } from './testing/drivers.ts';
 import { type CloudName, clouds, createScene, type Scene } from './testing/scenes.ts';
 import { drive, faults, type Outcome, ownerOf } from './testing/world.ts';
 
@@ -197,7 +197,7 @@ describe('the engine, with a fault at every call and at every permit', () => {
       const { cloud } = scene;
       const body = { algorithm: 'old', fixed: 'z1' };
       const classic = cloud.add({ kind: 'balancer', key: 'main', slots: ['name u1'], refs: [], body, consent: true });
-      const request = { owner, desired: served, adopt: true, mayChangeAddress: false };
+      const request = { owner, desired: served, adopts: adoptsFor('u1'), mayChangeAddress: false };
       const first = await scene.converge([request], { hit });
       const what = JSON.stringify(hit);
       assert.deepEqual(first.stuck, [], `${what} ${told(first)}`);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { WithheldError } from '../clouds/permit.ts';
 import type { Kind, Want } from './resource.ts';
-import { type Desired, plainDriver } from './testing/drivers.ts';
+import { adoptsFor, type Desired, plainDriver } from './testing/drivers.ts';
 import { createFakeCloud } from './testing/fake-cloud.ts';
 import { createHarness, desire } from './testing/harness.ts';
 import type { Spec } from './testing/table.ts';
@@ -461,7 +461,7 @@ describe('the engine owns', () => {
       body: { algorithm: 'old', fixed: 'z1' },
       consent: true,
     });
-    await harness.settle('u1', desire('u1'), { adopt: true });
+    await harness.settle('u1', desire('u1'), { adopts: adoptsFor('u1') });
     const calls = harness.calls();
     const updates = calls.filter((call) => call.startsWith(`update ${classic.id}`));
     assert.equal(updates[0], `update ${classic.id} owner`);
@@ -469,6 +469,17 @@ describe('the engine owns', () => {
     await harness.settle('u1', undefined, { retain: true });
     const left = harness.cloud.things.get(classic.id)!;
     assert.deepEqual([left.owner, left.retained], [undefined, true]);
+  });
+
+  it('what it has just taken over, by its id: no search is needed to see what came of it', async () => {
+    const harness = createHarness('silent');
+    const classic = harness.cloud.add({
+      ...{ kind: 'balancer', key: 'main', slots: ['name u1'], refs: [], consent: true },
+      body: { algorithm: 'old', fixed: 'z1' },
+    });
+    harness.trouble({ call: /^create (group|listener)/, is: 'Unavailable', times: 99 });
+    await harness.reconcile('u1', desire('u1'), { adopts: adoptsFor('u1') });
+    assert.equal(harness.journals.get('u1')?.ids['balancer/main'], classic.id);
   });
 
   it('no address away without consent: the rest goes on', async () => {

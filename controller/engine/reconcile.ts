@@ -71,7 +71,7 @@ export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) =
           }
           if (request.desired === undefined && plan.waits.length === 0 && journal.state.claimed && !provedGone) {
             provedGone = true;
-            await knowledge.prove(owner, journal);
+            await knowledge.find(owner, journal, { ids: [], slots: [], removing: true });
             continue;
           }
           await records.conclude(owner, journal, plan, request.desired === undefined);
@@ -139,11 +139,9 @@ export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) =
   return work;
 }
 
-/** Another try in the same run may help, after a read. */
+/** What it was planned from was old: another try in the same run may help, after a read. */
 function isRepeatable(error: unknown): boolean {
-  return (
-    !isCloudError(error) || ['Timeout', 'Unavailable', 'Conflict', 'Stale', 'NotFound', 'Taken'].includes(error.kind)
-  );
+  return isCloudError(error) && ['Stale', 'NotFound', 'Taken'].includes(error.kind);
 }
 
 function isBusy(error: unknown): boolean {

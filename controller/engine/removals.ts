@@ -161,6 +161,8 @@ export function planRemovals(
       if (isFirm) for (const step of drafts.stepsOn(other)) if (step !== gone) graph.require(gone, step);
       const otherGone = deleteOf(other);
       if (otherGone !== undefined && otherGone !== gone) graph.require(gone, otherGone);
+      // On its way without us: what it refers to can go after its end.
+      if (isFirm && otherGone === undefined && going.has(other)) graph.require(gone, notNow);
     }
   }
   for (const { found, for: maker, first } of replaced) {

@@ -10,8 +10,8 @@ export interface Request<D = unknown> {
   readonly retain?: boolean;
   /** A person has consented to another address. */
   readonly mayChangeAddress?: boolean;
-  /** What the classic controller of the cloud made for it is taken over. */
-  readonly adopt?: boolean;
+  /** The key of what the classic controller of the cloud made for it and is taken over. */
+  readonly adopts?: ((found: Found) => string | undefined) | undefined;
 }
 
 export interface Result {

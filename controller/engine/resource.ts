@@ -1,5 +1,5 @@
 import type { CloudError } from '../../common/cloud-error.ts';
-import type { Owner } from '../clouds/load-balancers.ts';
+import type { Owner, Protocol } from '../clouds/load-balancers.ts';
 import type { Permit } from '../clouds/permit.ts';
 
 /**
@@ -40,6 +40,10 @@ export interface Want<S = unknown> {
   readonly use?: { readonly id: string; readonly allowed: boolean };
   /** The Service's status shows an address because of it. */
   readonly carriesAddress?: boolean;
+  /** What is asked for cannot be read: what is there stays as it is, and where nothing is, nothing is made. */
+  readonly asItStands?: true;
+  /** Ports of the Service that are not served without it. */
+  readonly ports?: Refusal['ports'];
   /** Equal to one of these is as good while it carries no mark of ours. */
   readonly asGood?: readonly S[];
   readonly spec: S;
@@ -141,6 +145,8 @@ export interface Kind<S = unknown, B = unknown> {
   readonly within?: string;
   /** The create of the container can make it, too. */
   readonly inline?: boolean;
+  /** With `inline`: that one the create of the container cannot make. */
+  alone?(want: Want<S>): boolean;
   /** It takes one change at a time, those of its parts included, each until its operation has ended. */
   readonly locks?: boolean;
   /** Name of the document type that it is a part of. */
@@ -194,6 +200,8 @@ export interface Reading {
   readonly found: readonly Found[];
   /** Kinds of which everything was read: what is not in `found` is gone. */
   readonly complete?: readonly string[];
+  /** It shows everything that was answered before it began: no search of a list is in it. */
+  readonly isFresh?: boolean;
 }
 
 /** One listing of a cloud and every kind that it shows. Complete, or throws a CloudError. */
@@ -250,11 +258,22 @@ export interface Refusal {
    * - `AddressWouldChange`: needs consent
    * - `InUse`: it holds parts of other owners
    * - `Unsupported`: the cloud cannot do it
+   * - `Conflict`: another Service has that port, address or name
+   * - `ClusterWideConsent`: it is done, with a consent that is not enough for something new
    * - `NoEffect`: the cloud accepted it several times and did not do it
    */
-  readonly reason: 'Foreign' | 'AddressWouldChange' | 'InUse' | 'Unsupported' | 'NoEffect';
+  readonly reason:
+    | 'Foreign'
+    | 'AddressWouldChange'
+    | 'InUse'
+    | 'Unsupported'
+    | 'Conflict'
+    | 'ClusterWideConsent'
+    | 'NoEffect';
   readonly message: string;
   readonly name?: ResourceName;
+  /** Of the Service, that are not served because of it. */
+  readonly ports?: readonly { readonly port: number; readonly protocol: Protocol }[];
 }
 
 export type OperationState = 'running' | 'done' | CloudError;
@@ -267,8 +286,6 @@ export interface Driver<D = unknown> {
   desire(desired: D): { readonly wants: readonly Want[]; readonly refusals: readonly Refusal[] };
   /** Of all operations that are waited for. One that is not in the answer has ended. */
   poll(operations: readonly string[], io: ReadIo): Promise<ReadonlyMap<string, OperationState>>;
-  /** The key of what the classic controller of this cloud made for this Service. */
-  adopts?(found: Found, desired: D): string | undefined;
 }
 
 export function nameOf(one: { readonly kind: string; readonly key?: string | undefined }): ResourceName {

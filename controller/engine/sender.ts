@@ -13,7 +13,9 @@ import {
   type Edit,
   type Found,
   identityOf,
+  isOwnedBy,
   type Kind,
+  kindOf,
   nameOf,
   type Owner,
   type ResourceName,
@@ -108,6 +110,8 @@ export function createSender(parts: RunParts, run: Run): Sender {
     const answer = await call(step, kind, io);
     refused.push(...(answer.refused ?? []));
     if (step.do === 'create') made(step, answer);
+    // What is taken over has its marks from now on, and a read by marks may not show it yet.
+    if (step.as === 'ours' && isRecorded(kind)) journal.made(step.name, step.found!.id);
     const ended = settled(step, answer);
     if (ended === undefined) return 'done';
     holdUntil(ended);
@@ -124,7 +128,7 @@ export function createSender(parts: RunParts, run: Run): Sender {
       case 'mark':
         return kind.mark!(currentFound(step), step.as!, step.want, io);
       default:
-        return kind.remove!(step.found!, io);
+        return kind.remove!(currentFound(step), io);
     }
   }
 
@@ -139,12 +143,18 @@ export function createSender(parts: RunParts, run: Run): Sender {
     return inventory.get(identityOf({ kind: found!.kind, id })) ?? { ...found!, id };
   }
 
+  /** What can be marked is what was made by its mark alone: the answer may show parts of others, too. */
+  function foundAs(name: ResourceName, { found }: Answer): Found | undefined {
+    const isMarked = kinds.get(kindOf(name))?.mark !== undefined;
+    return found?.find((one) => nameOf(one) === name && (isOwnedBy(one, owner) || (!isMarked && !one.owner)));
+  }
+
   function made(step: Step, answer: Answer): void {
-    const id = answer.id ?? answer.found?.find((one) => nameOf(one) === step.name)?.id;
+    const id = answer.id ?? foundAs(step.name, answer)?.id;
     if (id === undefined) return;
     ids.set(step.name, id);
     for (const part of step.inside ?? []) {
-      const found = answer.found?.find((one) => nameOf(one) === nameOf(part));
+      const found = foundAs(nameOf(part), answer);
       if (found !== undefined) ids.set(nameOf(part), found.id);
     }
     if (isRecorded(kinds.get(step.kind)!) || step.unmarked) journal.made(step.name, id);

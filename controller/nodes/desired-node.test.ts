@@ -185,7 +185,20 @@ describe('addresses and identity', () => {
   it('keeps the addresses of the Node when the cloud lists none', () =>
     assert.equal(changed(joining, { addresses: [] }).addresses, undefined));
 
-  it('writes a missing providerID and keeps an existing one', () => {
+  it('internal addresses stay on the Node where the cloud does not know them, and may be its node IP', () => {
+    const held = [
+      { type: 'InternalIP', address: '10.9.0.4' },
+      { type: 'ExternalIP', address: '192.0.2.9' },
+    ] as const;
+    const external = { type: 'ExternalIP', address: '203.0.113.7' } as const;
+    const cloud = { addresses: [external], keepsInternalIPs: true };
+    assert.deepEqual(changed({ ...joined, addresses: held }, cloud).addresses, [external, held[0]]);
+    const asked = { ...joined, addresses: held, annotations: { [annotations.providedNodeIP]: '10.9.0.4' } };
+    assert.deepEqual(changed(asked, cloud).addresses, [held[0], external]);
+    assert.deepEqual(changed({ ...joined, addresses: held }, { addresses: [external] }).addresses, [external]);
+  });
+
+  it('a providerID is written where none is, and kept where one is', () => {
     assert.equal(changed(joining).providerID, 'simulated://sim-1/i-1');
     assert.equal(changed({ ...joining, ...joined }).providerID, undefined);
   });

@@ -54,7 +54,8 @@ export function desiredNode(
 
   let addresses: readonly AddressView[] | undefined;
   if (instance.addresses.length > 0) {
-    const chosen = preferProvided(instance.addresses, provided.ips);
+    const own = instance.keepsInternalIPs ? node.addresses.filter(({ type }) => type === 'InternalIP') : [];
+    const chosen = preferProvided([...instance.addresses, ...own], provided.ips);
     if (!chosen.ok) return { ok: false, reason: 'IdentityConflict', message: chosen.message };
     addresses = withHostnames(chosen.addresses, node.addresses);
   }

@@ -1,9 +1,9 @@
 import { CloudError, isCloudError } from '../../common/cloud-error.ts';
 import { errorFields } from '../../common/process/log.ts';
 import { annotations as annotationKeys } from '../../common/well-known.ts';
-import type { LoadBalancerStep } from '../clouds/load-balancers.ts';
-import { externalReferencesOf, isPaused } from '../model/service-view.ts';
-import { createPermit } from '../runtime/leader-permit.ts';
+import type { CloudRecord, LoadBalancerStep } from '../clouds/load-balancers.ts';
+import { isPaused, wishOf } from '../model/service-view.ts';
+import { createPermit } from '../runtime/permit.ts';
 import { type ClusterIdentity, refOf } from './desired.ts';
 import { mayHaveMade } from './failures.ts';
 import type { Action, Situation } from './next-action.ts';
@@ -40,6 +40,8 @@ export interface CloudCallParts {
   readonly standings: Pick<Standings, 'emit'>;
   readonly work: Pick<ServiceWork, 'begin'>;
   readonly gate: Pick<RetryGate, 'forget'>;
+  /** Keeps with the Service what its cloud wants kept. Throws a KubeError, or where the Service has changed meanwhile. */
+  save(situation: Situation, record: CloudRecord): Promise<void>;
 }
 
 /** The calls to a cloud for one Service, and what is known after each. All throw a CloudError; `apply` a WithheldError, too. */
@@ -142,12 +144,18 @@ export function createCloudCalls(context: ServiceContext, parts: CloudCallParts)
       },
     });
     const atMs = clock.monotonic();
+    const onStep = ({ action, resource, summary, target }: LoadBalancerStep) => {
+      metrics.steps.add({ action, resource });
+      log.info('load balancer step', { service: service.key, step: summary, target });
+    };
+    const save = gone ? undefined : (record: CloudRecord) => parts.save(situation, record);
     try {
-      const observed = await cloud.loadBalancers.apply(step, known?.observed, { permit, signal });
+      const observed = await cloud.loadBalancers.apply(step, known?.observed, { permit, signal, save, onStep });
       gate.forget(service.uid);
-      steps.applied(situation, JSON.stringify(step));
-      metrics.steps.add({ action: step.action, resource: step.resource });
-      log.info('load balancer step', { service: service.key, step: step.summary, target: step.target });
+      if (!cloud.loadBalancers.appliesAll) {
+        steps.applied(situation, JSON.stringify(step));
+        onStep(step);
+      }
       observations.put(scope, service.uid, {
         observed,
         source: 'made',

@@ -56,6 +56,7 @@ describe('what a Service asks of its load balancer', () => {
       mayKeepAddress: true,
       mayChangeAddress: false,
       retain: false,
+      record: { id: undefined, notes: undefined },
     });
   });
 

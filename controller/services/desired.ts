@@ -1,5 +1,12 @@
 import { annotations as annotationKeys } from '../../common/well-known.ts';
-import type { DesiredLoadBalancer, DesiredMember, IpFamily, LoadBalancerRef, Owner } from '../clouds/load-balancers.ts';
+import type {
+  CloudRecord,
+  DesiredLoadBalancer,
+  DesiredMember,
+  IpFamily,
+  LoadBalancerRef,
+  Owner,
+} from '../clouds/load-balancers.ts';
 import { allowsAddressChange, attachTo, hasFinalizer, type ServiceView } from '../model/service-view.ts';
 import { mayAttach, mayKeepAddress, type OperatorPolicy } from './operator-policy.ts';
 import { parseRecord } from './record.ts';
@@ -33,11 +40,17 @@ export function refOf(cluster: ClusterIdentity, service: ServiceView, adopts: bo
     owner: ownerOf(cluster, service),
     name: defaultName(service.uid),
     service: service.key,
-    id: parseRecord(service.annotations[annotationKeys.loadBalancer])?.id,
+    ...recordOf(service),
     attachTo: attachTo(service),
     address: service.loadBalancerIP || undefined,
     adopt: adoptionOf(cluster, service, adopts),
   };
+}
+
+/** What is kept with it of what was made for it. */
+function recordOf(service: ServiceView): CloudRecord {
+  const { id, notes } = parseRecord(service.annotations[annotationKeys.loadBalancer]) ?? {};
+  return { id, notes };
 }
 
 /**
@@ -135,6 +148,7 @@ export function desiredOf(
       mayChangeAddress: allowsAddressChange(service),
       retain,
       mayKeepAddress: mayKeepAddress(policy, service),
+      record: recordOf(service),
     },
   };
 }

@@ -143,16 +143,24 @@ function isOld({ nowMs }: Situation, { source, atMs }: Known): boolean {
 function recordChange(situation: Situation, record: LoadBalancerRecord): ServiceChange {
   const { known } = situation;
   if (!isOurs(situation, known?.observed) || known?.observed?.id === undefined) return {};
-  const { id, adopted = false } = known.observed;
-  if (record.scope === situation.cloud.scope && id === record.id && adopted === (record.adopted !== undefined))
-    return {};
+  const { id, adopted = false, notes = record.notes } = known.observed;
+  const isSame = id === record.id && notes === record.notes && adopted === (record.adopted !== undefined);
+  if (isSame && record.scope === situation.cloud.scope) return {};
   return { record: recordOf(situation) };
 }
 
 /** As what is known of it would have it. */
 function recordOf({ service, cloud, known }: Situation): string {
-  const { id, adopted } = known?.observed ?? {};
-  return printRecord({ scope: cloud.scope, id, ...(adopted && { adopted: addressesOf(service) }) });
+  const {
+    id,
+    adopted,
+    notes = parseRecord(service.annotations[annotationKeys.loadBalancer])?.notes,
+  } = known?.observed ?? {};
+  return printRecord({
+    ...{ scope: cloud.scope, id },
+    ...(adopted && { adopted: addressesOf(service) }),
+    ...(notes !== undefined && { notes }),
+  });
 }
 
 /** What was taken over is there, and is not what it was then: it may be somebody else's by now. */
@@ -312,6 +320,12 @@ function removeAction(situation: Situation): Action {
     const [step] = plan.steps;
     if (step !== undefined)
       return isOld(situation, known) ? { do: 'observe' } : { do: 'apply', step, steps: plan.steps };
+    const left = plan.refusals.filter(({ reason }) => reason === 'Conflict' || reason === 'NoEffect');
+    const [refusal] = left;
+    if (refusal !== undefined) {
+      const message = left.map((each) => each.message).join('; ');
+      return settle(refusal.reason, message, { againInMs: plan.waitMs ?? refusedRetryMs });
+    }
     if (plan.waitMs !== undefined)
       return settle('Deleting', 'the cloud is at work on its removal', { againInMs: plan.waitMs });
     // Nothing of ours is left, says an answer that may be old: ask for this very one.

@@ -82,6 +82,12 @@ export const loadBalancerReasons = {
     meaning: 'Another Service has the same port of the same load balancer.',
     remedy: 'Give one of them another port or another load balancer.',
   },
+  NoEffect: {
+    meaning:
+      'The cloud accepted a change of the load balancer several times and did not make it; the message names it. All else is as the Service asks. It is tried again after half an hour.',
+    remedy:
+      'Look at that part of the load balancer in the cloud: something else may undo the change, or the cloud may not support it there.',
+  },
   AwaitingCloud: {
     meaning: "The cloud's API did not answer usefully; the message says how. Tried again with back-off.",
     remedy: "Look at the cloud's status and `mooring-controller check`.",

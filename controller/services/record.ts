@@ -5,21 +5,29 @@ export interface LoadBalancerRecord {
   readonly id: string | undefined;
   /** It was taken over from another controller with these addresses, and does not carry our tags yet. */
   readonly adopted?: readonly string[];
+  /** In the cloud's own words; handed back to it as they are. */
+  readonly notes?: string | undefined;
 }
 
 const pending = 'pending';
 const adoptedMark = 'adopted:';
+const notesMark = 'notes:';
 
-export function printRecord({ scope, id = pending, adopted }: LoadBalancerRecord): string {
-  return `${scope} ${id}${adopted ? ` ${adoptedMark}${adopted.join()}` : ''}`;
+export function printRecord({ scope, id = pending, adopted, notes }: LoadBalancerRecord): string {
+  return [scope, id, ...(adopted ? [adoptedMark + adopted.join()] : []), ...(notes ? [notesMark + notes] : [])].join(
+    ' ',
+  );
 }
 
 /** Undefined for a missing or foreign-looking value: such a Service counts as never served by us. */
 export function parseRecord(text: string | undefined): LoadBalancerRecord | undefined {
   if (text === undefined) return undefined;
-  const [scope, id, mark, ...more] = text.split(' ');
-  if (!scope || !id || more.length > 0) return undefined;
-  const record = { scope, id: id === pending ? undefined : id };
+  const [scope, id, ...marks] = text.split(' ');
+  if (!scope || !id) return undefined;
+  const notes = marks.at(-1)?.startsWith(notesMark) ? marks.pop()!.slice(notesMark.length) : undefined;
+  const record = { scope, id: id === pending ? undefined : id, ...(notes !== undefined && { notes }) };
+  const [mark, ...more] = marks;
+  if (more.length > 0 || notes === '') return undefined;
   if (mark === undefined) return record;
   const adopted = mark.startsWith(adoptedMark) ? mark.slice(adoptedMark.length).split(',') : [''];
   return adopted.includes('') ? undefined : { ...record, adopted };

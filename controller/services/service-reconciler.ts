@@ -1,9 +1,11 @@
 import { isCloudError } from '../../common/cloud-error.ts';
 import { errorFields } from '../../common/process/log.ts';
+import { annotations } from '../../common/well-known.ts';
+import type { CloudRecord, DesiredLoadBalancer } from '../clouds/load-balancers.ts';
 import { isKubeError } from '../kube/api.ts';
 import { attachTo, isPaused, type ServiceView } from '../model/service-view.ts';
 import { createCloudCalls, type Done, nothingDone } from './cloud-calls.ts';
-import type { ClusterIdentity } from './desired.ts';
+import { type ClusterIdentity, desiredOf } from './desired.ts';
 import { createDryRun } from './dry-run.ts';
 import { failureOf } from './failures.ts';
 import { createGoneServices, viewOfTags } from './gone-services.ts';
@@ -14,6 +16,7 @@ import type { Observations } from './observations.ts';
 import type { OperatorPolicy } from './operator-policy.ts';
 import { neverCreated } from './plan-service.ts';
 import type { LoadBalancerReason } from './reasons.ts';
+import { parseRecord, printRecord } from './record.ts';
 import { createRefusedMembers } from './refused-members.ts';
 import { createRetentions } from './retention.ts';
 import { createRetryGate } from './retry-gate.ts';
@@ -47,6 +50,8 @@ export interface ServiceReconciler {
    * to be removed.
    */
   orphaned(cloud: ServingCloud): readonly string[];
+  /** Tells a cloud what all its Services ask for, where they share something there. */
+  declare(cloud: ServingCloud): void;
   /** The first read of everything failed. Answers whether that is news. */
   unread(cloud: ServingCloud, error: unknown): boolean;
   readonly latest: LatestServices;
@@ -103,10 +108,20 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
     standings,
     work,
     gate,
+    save,
   });
   /** By scope: why not even the first read of everything has come to an end. */
   const unreadable = new Map<string, Standing>();
   const dryRun = createDryRun(log);
+
+  async function save({ service: planned, demand, cloud }: Situation, { id, notes }: CloudRecord): Promise<void> {
+    const service = latest.get(planned.key);
+    if (service?.uid !== planned.uid) throw new Error(`${planned.key} has changed meanwhile`);
+    const before = parseRecord(service.annotations[annotations.loadBalancer]) ?? { scope: cloud.scope, id: undefined };
+    const record = printRecord({ ...before, id: id ?? before.id, notes });
+    const ended = await kube.record({ service, demand }, { record });
+    if (ended === 'gone' || ended === 'changed') throw new Error(`${service.key} has changed meanwhile`);
+  }
 
   async function reconcile(key: string, signal: AbortSignal) {
     let failure: { readonly error: unknown } | undefined;
@@ -215,7 +230,7 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
         return again;
       }
       case 'apply':
-        if (action.step.action === 'create' && !subject.gone && !(await kube.hasSeenInstance(service)))
+        if (action.steps.some((step) => step.action === 'create') && !subject.gone && !(await kube.hasShown(service)))
           return rest(unheardAgainMs);
         await calls.apply(situation, action.step, { gone: subject.gone, signal });
         return again;
@@ -256,11 +271,13 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
   }
 
   async function release(subject: Subject, situation: Situation, change: ServiceChange): Promise<Turn> {
-    const { service, cloud } = situation;
+    const { service, cloud, known } = situation;
+    // What carries no mark of ours any more is not ours to remove.
+    const stands = known?.observed?.id !== undefined;
     if (subject.gone) gone.done(service);
     else if ((await kube.release(situation, change)) === 'changed') return again;
     log.info('load balancer gone', { service: service.key, uid: service.uid, scope: cloud.scope });
-    work.removed(service, situation.retention.kind === 'granted' || attachTo(service) !== undefined);
+    work.removed(service, stands || situation.retention.kind === 'granted' || attachTo(service) !== undefined);
     retentions.ended(service);
     countRetained();
     forget(service);
@@ -342,6 +359,22 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
     return gone.keys();
   }
 
+  function declare(cloud: ServingCloud): void {
+    if (cloud.loadBalancers.declare === undefined) return;
+    let isEveryone = true;
+    const all: DesiredLoadBalancer[] = [];
+    for (const service of services.values()) {
+      if (demandOf(service, parts.loadBalancerClasses) !== 'ensure') continue;
+      const choice = chooseCloud(service, clouds);
+      if (!('cloud' in choice) || choice.cloud !== cloud) continue;
+      // Services share nothing that depends on their members.
+      const wanted = desiredOf(service, { cluster, cloud, policy: parts.policy, members: [], retain: false });
+      if (wanted.ok) all.push(wanted.desired);
+      else isEveryone = false;
+    }
+    cloud.loadBalancers.declare(all, isEveryone);
+  }
+
   function unread({ scope }: ServingCloud, error: unknown): boolean {
     const failure = failureOf(error);
     if (failure.kind !== 'failed' || failure.standing === undefined) return false;
@@ -350,5 +383,5 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
     return news;
   }
 
-  return { reconcile, departed, orphaned, unread, latest };
+  return { reconcile, departed, orphaned, declare, unread, latest };
 }

@@ -151,6 +151,7 @@ export function createServiceTask(context: ServiceContext, options: ServiceTaskO
   }
 
   function audited(current: Term, cloud: ServingCloud): void {
+    current.reconciler.declare(cloud);
     for (const key of current.reconciler.orphaned(cloud)) current.queue.enqueue(key);
     for (const service of services.values()) {
       if (!concerns(service)) continue;

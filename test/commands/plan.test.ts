@@ -4,7 +4,6 @@ import { silentLog } from '../../common/process/log.ts';
 import { seededRandom } from '../../common/process/random.ts';
 import { annotations } from '../../common/well-known.ts';
 import { classicName, classicTags } from '../../controller/clouds/simulated/adoption.ts';
-import { createSimulatedCloud as openSimulated } from '../../controller/clouds/simulated/simulated-cloud.ts';
 import { isEmptyPlan, type Plan } from '../../controller/commands/plan/planned-change.ts';
 import { printPlan } from '../../controller/commands/plan/print-plan.ts';
 import { makePlan } from '../../controller/commands/plan/run-plan.ts';
@@ -12,6 +11,7 @@ import { type KubeApi, type KubeCall, KubeError } from '../../controller/kube/ap
 import { readClusterUid } from '../../controller/kube/cluster-identity.ts';
 import { parseClusterCidrs } from '../../controller/model/cluster-cidrs.ts';
 import { strictPolicy } from '../../controller/services/operator-policy.ts';
+import { openSimulated } from '../clouds/simulated/open.ts';
 import { inProcessHttp } from '../kit/cloud/in-process.ts';
 import { type InProcessKube, inProcessKube } from '../nodes/harness/kube-in-process.ts';
 import { createWorld, type World } from '../services/harness/world.ts';

@@ -56,7 +56,6 @@ const examples: readonly Example[] = [
   ),
   example('digitalocean', '4012', 'digitalocean://4012', [], 'digitalocean://4013'),
   example('gce', 'p/z-1/n', 'gce://p/z-1/n', ['gce://p/z-1/n.c.p.internal'], 'gce://p/z-2/n'),
-  example('hetzner', '4212', 'hcloud://4212', [], 'hcloud://4213'),
   example('huaweicloud', uuid, `huaweicloud://${uuid}`, [uuid], uuid.replace('0', '1')),
   example('nocloud', 'hrobot://32', 'hrobot://32', [], 'hrobot://33'),
   example('oci', ocid, `oci://${ocid}`, [ocid], `${ocid}q`),

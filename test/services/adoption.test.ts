@@ -43,7 +43,8 @@ describe('with --adopt, what the classic controller made', () => {
     return one;
   }
 
-  const recordOf = (name: string) => world.services.must(name).metadata.annotations?.[annotations.loadBalancer];
+  const recordOf = (name: string) =>
+    world.services.must(name).metadata.annotations?.[annotations.loadBalancer]?.split(' notes:')[0];
 
   async function start(adopts: boolean): Promise<Replica> {
     const replica = world.replica({ task: { adopts } });

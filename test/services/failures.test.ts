@@ -161,7 +161,9 @@ describe('what goes wrong', () => {
       await world.clock.advance(120_000);
       assertConverged(world, what);
       assert.equal(world.services.get('web') === undefined, deleted);
-      assert.equal(world.cloud.calls.total('load-balancers.create'), 1);
+      // Sent again with the same token, it answers the one that is there.
+      assert.ok(world.cloud.calls.total('load-balancers.create') <= 2);
+      assert.equal(world.loadBalancers().length, deleted ? 0 : 1);
     });
   }
 

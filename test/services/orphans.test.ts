@@ -4,7 +4,6 @@ import { silentLog } from '../../common/process/log.ts';
 import { createMetricRegistry } from '../../common/process/metrics.ts';
 import { seededRandom } from '../../common/process/random.ts';
 import { WithheldError } from '../../controller/clouds/permit.ts';
-import { createSimulatedCloud as openSimulated } from '../../controller/clouds/simulated/simulated-cloud.ts';
 import type { EventTarget, KubeEvent } from '../../controller/kube/event-sink.ts';
 import { createListWatch } from '../../controller/kube/list-watch.ts';
 import { type MemoryLease, memoryLeadership, memoryLease } from '../../controller/kube/testing/memory-leadership.ts';
@@ -13,6 +12,7 @@ import { type ServiceView, viewService } from '../../controller/model/service-vi
 import { orphanMetrics } from '../../controller/services/orphans/metrics.ts';
 import { orphanLedgerKey } from '../../controller/services/orphans/orphan-ledger.ts';
 import { createOrphanSweep } from '../../controller/services/orphans/orphan-sweep.ts';
+import { openSimulated } from '../clouds/simulated/open.ts';
 import { inProcessHttp } from '../kit/cloud/in-process.ts';
 import { inProcessKube } from '../nodes/harness/kube-in-process.ts';
 import { createWorld, type World } from './harness/world.ts';

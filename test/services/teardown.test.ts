@@ -6,7 +6,6 @@ import { annotations } from '../../common/well-known.ts';
 import { ownerTags } from '../../controller/clouds/load-balancers.ts';
 import { WithheldError } from '../../controller/clouds/permit.ts';
 import { classicName, classicTags } from '../../controller/clouds/simulated/adoption.ts';
-import { createSimulatedCloud as openSimulated } from '../../controller/clouds/simulated/simulated-cloud.ts';
 import { planTeardown, type TeardownContext } from '../../controller/commands/teardown/plan-teardown.ts';
 import {
   ServicesRemainError,
@@ -14,6 +13,7 @@ import {
   type TeardownProgress,
   teardown,
 } from '../../controller/commands/teardown/teardown.ts';
+import { openSimulated } from '../clouds/simulated/open.ts';
 import { inProcessHttp } from '../kit/cloud/in-process.ts';
 import { inProcessKube } from '../nodes/harness/kube-in-process.ts';
 import { createWorld, type World } from './harness/world.ts';
@@ -220,7 +220,7 @@ describe('teardown', () => {
       [1, 2, 3, 4].map((count) => [count, 4]),
     );
     assert.equal(over.at(-1)?.item.kind, 'route');
-    assert.ok(progress.some(({ state, message }) => state === 'working' && message.startsWith('release address')));
+    assert.ok(progress.some(({ state, message }) => state === 'working' && message.startsWith('delete address')));
     assert.ok(permits >= 7, `every call asked: ${permits}`);
     const before = world.mutationCount();
     assert.deepEqual((await run()).removed, 0);

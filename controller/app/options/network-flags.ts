@@ -144,7 +144,7 @@ export const networkFlags = defineFlags({
   },
   'load-balancer-audit-period': {
     kind: 'duration',
-    default: '10m',
+    default: '5m',
     help: 'How often all load balancers of the cluster are read and compared.',
     min: 1000,
   },

@@ -3,7 +3,7 @@ import { evidenceKinds, isEvidenceCloud } from '../../../common/attestation.ts';
 import type { FlagValues } from '../../../common/process/flags.ts';
 import { providerIdCodecs } from '../../../common/provider-id/registry.ts';
 import type { CloudConfigFile } from '../../clouds/cloud.ts';
-import { cloudModules } from '../../clouds/registry.ts';
+import { cloudModules, cloudNameOf } from '../../clouds/registry.ts';
 import { type LabelSelector, parseSelector } from '../../model/selector.ts';
 import { selectorFault } from './expectations.ts';
 import { allClouds, type commonFlags } from './own-flags.ts';
@@ -35,7 +35,7 @@ export interface CloudRequest {
  * name belongs to the n-th provider of that name, so one cloud may be served in two scopes. Throws an OptionError.
  */
 export async function readCloudRequests(values: FlagValues<typeof commonFlags>): Promise<CloudRequest[]> {
-  const providers = values.cloudProvider;
+  const providers = values.cloudProvider.map(cloudNameOf);
   if (providers.length === 0) throw new OptionError('--cloud-provider: missing, expected the name of a cloud');
   for (const name of providers) {
     if (!cloudModules.has(name) && !providerIdCodecs.has(name)) {
@@ -43,8 +43,8 @@ export async function readCloudRequests(values: FlagValues<typeof commonFlags>):
       throw new OptionError(`--cloud-provider: ${JSON.stringify(name)}, expected one of ${known}`);
     }
   }
-  const required = requiredClouds(values.requireAttestation, providers);
-  const { bindByName = [] } = values;
+  const required = requiredClouds(values.requireAttestation.map(cloudNameOf), providers);
+  const bindByName = (values.bindByName ?? []).map(cloudNameOf);
   const unserved = bindByName.find((name) => name !== allClouds && !providers.includes(name));
   if (unserved !== undefined) {
     const expected = `one of ${providers.join(', ')}, or no value for all of them`;
@@ -84,7 +84,7 @@ function assign(flag: string, texts: readonly string[], providers: readonly stri
   const given: (string | undefined)[] = providers.map(() => undefined);
   for (const text of texts) {
     const at = text.indexOf('=');
-    const name = text.slice(0, at);
+    const name = cloudNameOf(text.slice(0, at));
     const named = at > 0 && providers.includes(name);
     const free = providers.findIndex((provider, index) => given[index] === undefined && (!named || provider === name));
     if (!named && new Set(providers).size > 1) {

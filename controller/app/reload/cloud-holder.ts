@@ -58,7 +58,7 @@ export function createCloudHolder(first: Cloud, onClose: () => void): CloudHolde
     if (one !== held && one.calls === 0) one.cloud.close();
   }
 
-  const cloud: Required<Cloud> = {
+  const cloud: Required<Omit<Cloud, 'loadBalancerDriver'>> = {
     name: first.name,
     scope: first.scope,
     account: first.account,
@@ -125,6 +125,10 @@ function heldLoadBalancers(now: () => LoadBalancers, call: Call): Required<LoadB
     nodeLabels: (annotations) => now().nodeLabels?.(annotations) ?? [],
     observeAll: (...args) => call((cloud) => balancersOf(cloud).observeAll(...args)),
     observe: (...args) => call((cloud) => balancersOf(cloud).observe(...args)),
+    get appliesAll() {
+      return now().appliesAll ?? false;
+    },
+    declare: (...args) => now().declare?.(...args),
     plan: (desired, observed) => now().plan(desired, observed),
     planRemoval: (observed, options) => now().planRemoval(observed, options),
     apply: (...args) => call((cloud) => balancersOf(cloud).apply(...args)),

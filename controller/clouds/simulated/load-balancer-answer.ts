@@ -44,6 +44,7 @@ export interface Listener {
 
 export interface Pool {
   readonly id: string;
+  /** Unique in its load balancer. */
   readonly name: string;
   readonly tags: Tags;
   readonly healthCheck: { readonly port: number; readonly path: string } | undefined;

@@ -15,8 +15,7 @@ import {
   type World,
 } from '../../../test/clouds/simulated/world.ts';
 import type { Effect } from '../../../test/kit/cloud/faults.ts';
-import { type DesiredLoadBalancer, ownerTags } from '../load-balancers.ts';
-import type { SimulatedObserved } from './observed.ts';
+import { type DesiredLoadBalancer, type ObservedLoadBalancer, ownerTags } from '../load-balancers.ts';
 
 /** Follows plans to their end; every failure is a crash: nothing is remembered but the id that was recorded before it. */
 async function survive(
@@ -26,7 +25,7 @@ async function survive(
   retain = false,
 ) {
   let client = world.connect();
-  let observed: SimulatedObserved | undefined;
+  let observed: ObservedLoadBalancer | undefined;
   let recorded = ref.id;
   let fresh = false;
   let crashes = 0;
@@ -38,7 +37,7 @@ async function survive(
       if (!desired && !observed) return { crashes, recorded };
       const plan = desired ? client.plan(desired, observed) : client.planRemoval(observed!, { retain });
       if (plan.steps[0]) {
-        observed = await client.apply(plan.steps[0], observed, world.permitted);
+        observed = await world.during(client.apply(plan.steps[0], observed, world.permitted));
       } else if (plan.waitMs !== undefined) {
         await world.clock.advance(plan.waitMs);
         fresh = false;
@@ -79,7 +78,9 @@ function shapeOf(world: World) {
         pools: pools.map(({ id: _, clientToken: __, ...shown }) => shown),
       }),
     ),
-    addresses: addresses.map(({ family, scheme, tags }) => ({ family, scheme, tags })),
+    addresses: addresses
+      .map(({ family, scheme, tags }) => ({ family, scheme, tags }))
+      .toSorted((a, b) => a.family.localeCompare(b.family)),
   };
 }
 

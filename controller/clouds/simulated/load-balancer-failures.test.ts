@@ -57,17 +57,19 @@ test('a failed load balancer whose address would not come back stays until someb
   assert.notDeepEqual(now?.ingress, observed?.ingress);
 });
 
-test('what is deleted behind our back is made again, and no step insists on it', async () => {
+test('what is deleted behind our back is made again with its address, and no step insists on it', async () => {
   const world = newWorld();
   const client = world.connect();
   const { observed } = await reach(world, client, desiredWith({ ports: [http, https] }));
   world.network.loadBalancers.forget(observed!.id!);
-  const { steps } = client.plan(desiredWith(), observed);
-  assert.deepEqual(does(steps), ['delete listener']);
-  assert.equal((await client.apply(steps[0]!, observed, world.permitted))?.id, undefined);
   const { applied, observed: now } = await reach(world, client, desiredWith(), observed!.id);
   assert.deepEqual(does(applied), ['create load balancer']);
   assert.deepEqual(now?.ingress, observed?.ingress);
+  world.network.loadBalancers.forget(now!.id!);
+  const { steps } = client.plan(desiredWith({ ports: [https] }), now);
+  assert.ok(does(steps).includes('delete listener'), 'it has yet to hear of it');
+  const after = await world.during(client.apply(steps[0]!, now, world.permitted));
+  assert.deepEqual([after?.state, after?.ingress], ['active', observed?.ingress]);
 });
 
 test('a call that is not permitted is never sent', async () => {
@@ -78,37 +80,36 @@ test('a call that is not permitted is never sent', async () => {
     throw withheld;
   };
   const { steps } = client.plan(desiredWith(), undefined);
-  await assert.rejects(client.apply(steps[0]!, undefined, { permit }), withheld);
-  assert.equal(world.calls.total(), 0);
+  await assert.rejects(world.during(client.apply(steps[0]!, undefined, { permit })), withheld);
+  assert.equal(world.calls.total('addresses.create') + world.calls.total('load-balancers.create'), 0);
 });
 
-test('a change that somebody else made in between is a conflict, and seen with the next look', async () => {
+test('a change that somebody else made in between is seen, and the own one is made on what is there then', async () => {
   const world = newWorld();
   const client = world.connect();
   const { observed } = await reach(world, client, desiredWith());
-  world.network.loadBalancers.update(observed!.id!, {
-    tags: { ...world.network.loadBalancers.store.get(observed!.id!)!.tags, x: 'y' },
-  });
-  const desired = desiredWith({ ports: [http, https] });
-  const { steps } = client.plan(desired, observed);
-  await assert.rejects(
-    client.apply(steps[0]!, observed, world.permitted),
-    (error) => isCloudError(error) && error.kind === 'Conflict',
-  );
-  assert.deepEqual(does((await reach(world, client, desired, observed!.id)).applied), ['add listener']);
+  const { loadBalancers } = world.network;
+  loadBalancers.update(observed!.id!, { tags: { ...loadBalancers.store.get(observed!.id!)!.tags, x: 'y' } });
+  const { steps } = client.plan(desiredWith({ ports: [{ ...http, nodePort: 31_000 }] }), observed);
+  await world.during(client.apply(steps[0]!, observed, world.permitted));
+  const now = loadBalancers.store.get(observed!.id!)!;
+  assert.deepEqual([now.tags['x'], now.listeners[0]?.memberPort], ['y', 31_000]);
+  assert.equal(world.calls.snapshot()['listeners.update']?.[409], 1);
 });
 
 test('every step can be sent again after it has had its effect', async () => {
   const world = newWorld();
   const client = world.connect();
   const members = membersOf(world, 2);
+  const applied = (...[step, seen, options]: Parameters<typeof client.apply>) =>
+    world.during(client.apply(step, seen, options));
   const twice = async (desired: DesiredLoadBalancer) => {
     let observed = await client.observe(refOf(desired));
     for (;;) {
       const step = client.plan(desired, observed).steps[0];
       if (!step) return observed;
-      const first = await client.apply(step, observed, world.permitted);
-      const second = await client.apply(step, observed, world.permitted);
+      const first = await applied(step, observed, world.permitted);
+      const second = await applied(step, observed, world.permitted);
       assert.deepEqual(second && { ...second, pieces: undefined }, first && { ...first, pieces: undefined });
       observed = second;
     }
@@ -124,8 +125,8 @@ test('every step can be sent again after it has had its effect', async () => {
   for (;;) {
     const step = observed && client.planRemoval(observed, { retain: false }).steps[0];
     if (!step) break;
-    await client.apply(step, observed, world.permitted);
-    observed = await client.apply(step, observed, world.permitted);
+    await applied(step, observed, world.permitted);
+    observed = await applied(step, observed, world.permitted);
   }
   assert.equal(observed, undefined);
   assert.deepEqual(world.network.addresses.store.all(), []);
@@ -137,7 +138,7 @@ const failures = [
   ['unauthorized', 401, 'Unauthorized'],
   ['simulated-fault', 500, 'Unavailable'],
   ['path-not-found', 404, 'Invalid'],
-  ['not-ready', 409, 'Conflict'],
+  ['not-ready', 409, 'Busy'],
 ] as const;
 
 for (const [code, status, kind] of failures) {
@@ -145,7 +146,7 @@ for (const [code, status, kind] of failures) {
     const world = newWorld();
     world.sandbox.faults.add({ operation: 'addresses.create', effect: { kind: 'error', status, code } });
     await assert.rejects(
-      reach(world, world.connect(), desiredWith()),
+      world.during(reach(world, world.connect(), desiredWith())),
       (error) => isCloudError(error) && error.kind === kind && error.operation === 'addresses.create',
     );
   });

@@ -24,8 +24,8 @@ test('what is kept on purpose loses our tags alone, and is no orphan', async () 
   const desired = desiredWith({ members: membersOf(world, 1), ports: [http, https] });
   const { observed } = await reach(world, client, desired);
   const { applied } = await remove(world, client, observed!, refOf(desired, observed!.id), true);
-  assert.deepEqual(does(applied), [
-    ...['change listener', 'change listener', 'change pool', 'change address', 'change load balancer'],
+  assert.deepEqual(does(applied).toSorted(), [
+    ...['update address', 'update listener', 'update listener', 'update load balancer', 'update pool'],
   ]);
   const [kept] = world.network.loadBalancers.store.all();
   assert.equal(kept?.listeners.length, 2);
@@ -69,18 +69,32 @@ test('a load balancer with our name and without our tags is foreign, and a forge
   assert.equal(forged, undefined);
 });
 
-test('without its tags a load balancer is not ours any more', async () => {
+test('a recorded load balancer whose tags were stripped gets them back where its address proves it ours', async () => {
+  const world = newWorld();
+  const client = world.connect();
+  const { observed } = await reach(world, client, desiredWith());
+  const before = world.network.loadBalancers.store.get(observed!.id!)!;
+  world.network.loadBalancers.stripTags(before.id);
+  const { refusals, observed: now } = await reach(world, client, desiredWith(), before.id);
+  assert.deepEqual([refusals, now?.id, now?.owner], [[], before.id, desiredWith().owner]);
+  const { revision: _, ...after } = world.network.loadBalancers.store.get(before.id)!;
+  const { revision: __, ...whole } = before;
+  assert.deepEqual(after, whole);
+});
+
+test('a recorded load balancer whose tags were stripped stays, named, where nothing proves it ours', async () => {
   const world = newWorld();
   const client = world.connect();
   const { observed } = await reach(world, client, desiredWith());
   world.network.loadBalancers.stripTags(observed!.id!);
+  for (const { id } of world.network.addresses.store.all()) world.network.addresses.setTags(id, {});
+  const before = world.network.loadBalancers.store.all();
   const { applied, refusals, observed: now } = await reach(world, client, desiredWith(), observed!.id);
-  assert.deepEqual([applied, now?.owner], [[], desiredWith().owner]);
-  assert.equal(now?.pieces.own, undefined);
-  assert.deepEqual(
-    refusals.map(({ reason }) => reason),
-    ['ForeignLoadBalancer'],
-  );
+  assert.deepEqual([applied, now?.id, now?.owner], [[], observed!.id, undefined]);
+  assert.deepEqual(new Set(refusals.map(({ reason }) => reason)), new Set(['ForeignLoadBalancer']));
+  assert.ok(refusals.some(({ message }) => message.includes(observed!.id!)));
+  assert.deepEqual(client.planRemoval(now!, { retain: false }).steps, []);
+  assert.deepEqual(world.network.loadBalancers.store.all(), before);
 });
 
 test('a listener of somebody else on our load balancer stays, and its port is refused', async () => {
@@ -184,7 +198,7 @@ test('one port of a load balancer of somebody else is used with consent, and onl
   const attach = { id: before.id, allowed: false };
   const desired = desiredWith({ attach, ports: [https], members: membersOf(world, 2) });
   const { applied, observed } = await reach(world, client, desired);
-  assert.deepEqual(does(applied), ['add pool', 'add listener']);
+  assert.deepEqual(does(applied), ['create pool', 'create listener']);
   assert.deepEqual([observed?.attached, observed?.id], [true, before.id]);
   assert.deepEqual([observed?.owner, observed?.members.length], [desired.owner, 2]);
   const other = desiredWith({ attach, ports: [{ ...dns }], owner: { cluster, service: 'other' } });
@@ -231,11 +245,11 @@ test('with a load balancer of its own, attaching to another changes the address 
   const refused = await reach(world, client, moved, observed!.id);
   assert.deepEqual(
     [does(refused.applied), refused.refusals.map(({ reason }) => reason)],
-    [['add listener'], ['AddressWouldChange']],
+    [['create listener'], ['AddressWouldChange']],
   );
   const { applied, observed: now } = await reach(world, client, { ...moved, mayChangeAddress: true }, observed!.id);
   assert.deepEqual(does(applied), [
-    ...['add pool', 'add listener', 'add listener', 'delete load balancer', 'release address'],
+    ...['create pool', 'create listener', 'create listener', 'delete load balancer', 'delete address'],
   ]);
   assert.deepEqual([now?.id, now?.attached], [id, true]);
   const back = desiredWith({ ports: [https, dns] });

@@ -22,7 +22,7 @@ test('a Service gets an address and a load balancer in two calls, and nothing mo
   const client = world.connect();
   const desired = desiredWith({ ports: [http, dns], members: membersOf(world, 3), sourceRanges: ['10.0.0.0/8'] });
   const { applied, observed, refusals } = await reach(world, client, desired);
-  assert.deepEqual(does(applied), ['reserve address', 'create load balancer']);
+  assert.deepEqual(does(applied), ['create address', 'create load balancer']);
   assert.deepEqual(refusals, []);
   assert.deepEqual(world.permits, [8000, 8000]);
   assert.equal(observed?.state, 'active');
@@ -49,42 +49,42 @@ test('a Service gets an address and a load balancer in two calls, and nothing mo
 });
 
 const updates: [string, Partial<DesiredLoadBalancer>, Partial<DesiredLoadBalancer>, string[]][] = [
-  ['another node port', { ports: [http] }, { ports: [{ ...http, nodePort: 31000 }] }, ['change listener']],
-  ['no node port any more', { ports: [http] }, { ports: [{ ...http, nodePort: 0 }] }, ['change listener']],
-  ['one port more', { ports: [http] }, { ports: [http, https] }, ['add listener']],
+  ['another node port', { ports: [http] }, { ports: [{ ...http, nodePort: 31000 }] }, ['update listener']],
+  ['no node port any more', { ports: [http] }, { ports: [{ ...http, nodePort: 0 }] }, ['update listener']],
+  ['one port more', { ports: [http] }, { ports: [http, https] }, ['create listener']],
   ['one port less', { ports: [http, https] }, { ports: [https] }, ['delete listener']],
-  ['another port: the new one comes first', { ports: [http] }, { ports: [https] }, ['add listener', 'delete listener']],
+  [
+    'another port: the new one comes first',
+    { ports: [http] },
+    { ports: [https] },
+    ['create listener', 'delete listener'],
+  ],
   [
     'another protocol on the same port',
     { ports: [{ ...dns, protocol: 'TCP' }] },
     { ports: [dns] },
-    ['add listener', 'delete listener'],
+    ['create listener', 'delete listener'],
   ],
   [
     'everything about the ports: what is missing, what differs, what goes',
     { ports: [http, https] },
     { ports: [{ ...https, nodePort: 31000 }, dns] },
-    ['add listener', 'change listener', 'delete listener'],
+    ['update listener', 'create listener', 'delete listener'],
   ],
   ['another name of a port', { ports: [http] }, { ports: [{ ...http, name: 'web' }] }, []],
-  ['other source ranges', { sourceRanges: [] }, { sourceRanges: ['192.0.2.0/24'] }, ['change listener']],
-  ['affinity on', {}, { sessionAffinity: { timeoutSeconds: 10_800 } }, ['change pool']],
-  ['affinity off', { sessionAffinity: { timeoutSeconds: 60 } }, {}, ['change pool']],
-  ['another health check', {}, { healthCheck: { port: 30999, path: '/healthz' } }, ['change pool']],
-  ['PROXY protocol on', {}, { annotations: { [annotation('proxy-protocol')]: 'true' } }, ['change listener']],
-  ['a second family', {}, { families: ['IPv4', 'IPv6'] }, ['reserve address', 'change load balancer']],
-  [
-    'a family less',
-    { families: ['IPv4', 'IPv6'] },
-    { families: ['IPv4'] },
-    ['change load balancer', 'release address'],
-  ],
-  ['another name of the Service', {}, { service: 'default/renamed' }, ['change load balancer']],
+  ['other source ranges', { sourceRanges: [] }, { sourceRanges: ['192.0.2.0/24'] }, ['update listener']],
+  ['affinity on', {}, { sessionAffinity: { timeoutSeconds: 10_800 } }, ['update pool']],
+  ['affinity off', { sessionAffinity: { timeoutSeconds: 60 } }, {}, ['update pool']],
+  ['another health check', {}, { healthCheck: { port: 30999, path: '/healthz' } }, ['update pool']],
+  ['PROXY protocol on', {}, { annotations: { [annotation('proxy-protocol')]: 'true' } }, ['update listener']],
+  ['a second family', {}, { families: ['IPv4', 'IPv6'] }, ['create address', 'update load balancer']],
+  ['a family less', { families: ['IPv4', 'IPv6'] }, { families: ['IPv4'] }, ['update load balancer', 'delete address']],
+  ['another name of the Service', {}, { service: 'default/renamed' }, ['update load balancer']],
   [
     'an internal one instead, with consent',
     {},
     { annotations: { [annotation('internal')]: 'true' }, mayChangeAddress: true },
-    ['delete load balancer', 'reserve address', 'create load balancer', 'release address'],
+    ['create address', 'delete load balancer', 'create load balancer', 'delete address'],
   ],
 ];
 
@@ -110,7 +110,7 @@ test('members come, go and drain in one call for the whole set', async () => {
   const { observed } = await reach(world, client, desiredWith({ members: [a!, b!] }));
   const members = [{ ...b!, draining: true }, c!];
   const { applied, observed: now } = await reach(world, client, desiredWith({ members }), observed?.id);
-  assert.deepEqual(does(applied), ['set members']);
+  assert.deepEqual(does(applied), ['update pool']);
   assert.match(applied[0]!.summary, /1 added, 1 removed, 1 of another weight, 2 in all/);
   assert.equal(now?.members.find(({ providerID }) => providerID === b!.providerID)?.draining, true);
   const [member] = now?.members ?? [];
@@ -139,7 +139,7 @@ test('removal deletes the load balancer, waits until it is gone and releases its
   const desired = desiredWith({ members: membersOf(world, 2), ports: [https] });
   const { observed } = await reach(world, client, desired);
   const { applied, left } = await remove(world, client, observed!, refOf(desired, observed!.id));
-  assert.deepEqual(does(applied), ['delete load balancer', 'release address']);
+  assert.deepEqual(does(applied), ['delete load balancer', 'delete address']);
   assert.equal(left, undefined);
   assert.deepEqual(world.network.loadBalancers.store.all(), []);
   assert.deepEqual(world.network.addresses.store.all(), []);
@@ -152,7 +152,7 @@ test('what gives another address is refused without consent, and the rest goes o
   const internal = { [annotation('internal')]: 'true' };
   const desired = desiredWith({ annotations: internal, ports: [http, https] });
   const { applied, refusals, observed: now } = await reach(world, client, desired, observed!.id);
-  assert.deepEqual(does(applied), ['add listener']);
+  assert.deepEqual(does(applied), ['create listener']);
   assert.deepEqual(
     refusals.map(({ reason }) => reason),
     ['AddressWouldChange'],
@@ -183,7 +183,7 @@ test('an annotation that is not understood makes nothing and changes nothing of 
   const { observed } = await reach(world, client, desiredWith({ annotations: { [annotation('internal')]: 'true' } }));
   const annotations = { [annotation('internal')]: 'maybe' };
   const { applied } = await reach(world, client, desiredWith({ annotations, ports: [http, https] }), observed?.id);
-  assert.deepEqual(does(applied), ['add listener']);
+  assert.deepEqual(does(applied), ['create listener']);
   assert.deepEqual(
     client.annotations.map(({ key }) => key),
     ['internal', 'proxy-protocol', 'tls', 'health-check-path', 'health-check-port', 'node-selector'].map(annotation),

@@ -1,127 +1,83 @@
 import { createHash } from 'node:crypto';
 import type { DesiredMember, ObservedMember } from '../load-balancers.ts';
 
-export interface SortedMembers {
-  readonly members: readonly DesiredMember[];
-  readonly strangers: readonly DesiredMember[];
-}
-
 export interface WireMember {
   readonly instanceId: string;
   readonly weight: 0 | 1;
 }
 
+/** A set of members as requests carry it. */
+export interface MemberSet {
+  readonly wire: readonly WireMember[];
+  /** As the API computes it: SHA-256 of a line `<instance id> <weight>\n` for each member in the order of ids. */
+  readonly digest: string;
+  readonly members: readonly ObservedMember[];
+}
+
 /**
- * Sets of members by their digest. Hundreds of Services share one set of thousands of nodes: each is hashed once, listed by its digest and
- * held once.
+ * Sets of members by their digest. Hundreds of Services share one set of thousands of nodes: each is hashed once,
+ * listed by its digest and held once.
  */
 export interface MemberSets {
-  /** Those that this scope could hold, and the others. The list itself where it holds them all. */
-  sorted(members: readonly DesiredMember[]): SortedMembers;
-  /** As requests carry them. */
-  wire(members: readonly DesiredMember[]): readonly WireMember[];
-  /** In words. @param before undefined = not known */
-  difference(before: readonly ObservedMember[] | undefined, after: readonly DesiredMember[]): string;
-  /** As the API computes it: SHA-256 of a line `<instance id> <weight>\n` for each member in the order of ids. */
-  digest(members: readonly DesiredMember[]): string;
+  /** @param members of this scope alone */
+  of(members: readonly DesiredMember[]): MemberSet;
   /** The one list of this set, with nothing that health checks say. */
   known(digest: string): readonly ObservedMember[] | undefined;
   /** @returns the list to hold: the one that is known with the same health, or this one from now on */
   learn(digest: string, members: readonly ObservedMember[]): readonly ObservedMember[];
-  /** Learns what is about to be set. */
-  announce(members: readonly DesiredMember[]): void;
   /** Forgets all others. */
   keep(digests: ReadonlySet<string>): void;
 }
 
 /** @param idOf instance id of a providerID of this scope */
-export function memberSets(idOf: (providerID: string) => string | undefined): MemberSets {
-  const digests = new WeakMap<readonly DesiredMember[], string>();
-  const sortings = new WeakMap<readonly DesiredMember[], SortedMembers>();
-  const wires = new WeakMap<readonly DesiredMember[], readonly WireMember[]>();
-  const differences = new WeakMap<readonly ObservedMember[], WeakMap<readonly DesiredMember[], string>>();
-  const sets = new Map<string, readonly ObservedMember[]>();
+export function createMemberSets(idOf: (providerID: string) => string | undefined): MemberSets {
+  const byMembers = new WeakMap<readonly DesiredMember[], MemberSet>();
+  const lists = new Map<string, readonly ObservedMember[]>();
 
-  function digest(members: readonly DesiredMember[]): string {
-    return remembered(digests, members, () => {
-      const lines = wire(members).map(({ instanceId, weight }) => `${instanceId} ${weight}\n`);
-      return createHash('sha256').update(lines.sort().join('')).digest('hex');
-    });
-  }
-
-  function wire(members: readonly DesiredMember[]): readonly WireMember[] {
-    return remembered(wires, members, () =>
-      members.map(({ providerID, draining }) => ({
-        instanceId: idOf(providerID) ?? providerID,
-        weight: draining ? 0 : 1,
-      })),
-    );
-  }
-
-  function sorted(members: readonly DesiredMember[]): SortedMembers {
-    return remembered(sortings, members, () => {
-      const held = members.filter(({ providerID }) => idOf(providerID) !== undefined);
-      if (held.length === members.length) return { members, strangers: [] };
-      return { members: held, strangers: members.filter((member) => !held.includes(member)) };
-    });
-  }
-
-  function learn(set: string, members: readonly ObservedMember[]): readonly ObservedMember[] {
-    const told = members.some(({ healthy }) => healthy !== undefined);
-    const key = told ? `${set} ${members.map(({ healthy }) => healthOf(healthy)).join('')}` : set;
-    const found = sets.get(key) ?? members;
-    sets.set(key, found);
-    return found;
+  function learn(digest: string, members: readonly ObservedMember[]): readonly ObservedMember[] {
+    const isTold = members.some(({ healthy }) => healthy !== undefined);
+    const key = isTold ? `${digest} ${members.map(({ healthy }) => Number(healthy ?? 2)).join('')}` : digest;
+    const known = lists.get(key) ?? members;
+    lists.set(key, known);
+    return known;
   }
 
   return {
-    sorted,
-    wire,
-    difference(before, after) {
-      if (!before) return `${after.length} from now on`;
-      const known = remembered(differences, before, () => new WeakMap<readonly DesiredMember[], string>());
-      return remembered(known, after, () => differenceOf(before, after));
+    of(members) {
+      const known = byMembers.get(members);
+      if (known !== undefined && lists.has(known.digest)) return known;
+      const wire = members.flatMap(({ providerID, draining }): WireMember[] => {
+        const instanceId = idOf(providerID);
+        return instanceId === undefined ? [] : [{ instanceId, weight: draining ? 0 : 1 }];
+      });
+      const lines = wire.map(({ instanceId, weight }) => `${instanceId} ${weight}\n`).sort();
+      const digest = createHash('sha256').update(lines.join('')).digest('hex');
+      const held = members.filter(({ providerID }) => idOf(providerID) !== undefined);
+      const list = held.map(({ providerID, draining }) => ({ providerID, draining, healthy: undefined }));
+      const made = { wire, digest, members: learn(digest, list) };
+      byMembers.set(members, made);
+      return made;
     },
-    digest,
-    known: (key) => sets.get(key),
+    known: (digest) => lists.get(digest),
     learn,
-    announce(members) {
-      const key = digest(members);
-      if (sets.has(key)) return;
-      learn(
-        key,
-        members.map(({ providerID, draining }) => ({ providerID, draining, healthy: undefined })),
-      );
-    },
-    keep(wanted) {
-      for (const key of sets.keys()) if (!wanted.has(key.split(' ')[0]!)) sets.delete(key);
+    keep(digests) {
+      for (const key of lists.keys()) if (!digests.has(key.split(' ')[0]!)) lists.delete(key);
     },
   };
 }
 
-function differenceOf(before: readonly ObservedMember[], after: readonly DesiredMember[]): string {
+/** In words. @param before undefined = not known */
+export function differenceOf(before: readonly ObservedMember[] | undefined, { members }: MemberSet): string {
+  if (before === undefined) return `${members.length} from now on`;
   const old = new Map(before.map(({ providerID, draining }) => [providerID, draining]));
-  const wanted = new Set(after.map(({ providerID }) => providerID));
-  const added = after.filter(({ providerID }) => !old.has(providerID)).length;
+  const wanted = new Set(members.map(({ providerID }) => providerID));
+  const added = members.filter(({ providerID }) => !old.has(providerID)).length;
   const removed = before.filter(({ providerID }) => !wanted.has(providerID)).length;
-  const turned = after.filter(({ providerID, draining }) => (old.get(providerID) ?? draining) !== draining).length;
+  const turned = members.filter(({ providerID, draining }) => (old.get(providerID) ?? draining) !== draining).length;
   const parts = [
-    added > 0 && `${added} added`,
-    removed > 0 && `${removed} removed`,
-    turned > 0 && `${turned} of another weight`,
+    ...(added > 0 ? [`${added} added`] : []),
+    ...(removed > 0 ? [`${removed} removed`] : []),
+    ...(turned > 0 ? [`${turned} of another weight`] : []),
   ];
-  return `${parts.filter(Boolean).join(', ') || 'set anew'}, ${after.length} in all`;
-}
-
-function remembered<K extends object, V>(memory: WeakMap<K, V>, key: K, make: () => V): V {
-  const known = memory.get(key);
-  if (known !== undefined) return known;
-  const made = make();
-  memory.set(key, made);
-  return made;
-}
-
-function healthOf(healthy: boolean | undefined): string {
-  if (healthy === undefined) return '?';
-  return healthy ? '1' : '0';
+  return `${parts.join(', ') || 'set again'}, ${members.length} in all`;
 }

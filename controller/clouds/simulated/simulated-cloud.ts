@@ -8,7 +8,7 @@ import type { Routes } from '../routes.ts';
 import { createSimulatedClient, maxPerCall, type SimulatedClient } from './client.ts';
 import type { SimulatedConfig } from './config.ts';
 import { instanceId } from './instance-answer.ts';
-import { createLoadBalancers } from './load-balancers.ts';
+import { createLoadBalancerDriver, type SimulatedDriver } from './load-balancer-driver.ts';
 import { simulatedReader } from './reader.ts';
 import { createRoutes } from './routes.ts';
 import { createTransport } from './transport.ts';
@@ -53,7 +53,7 @@ export function createSimulatedCloud(parts: SimulatedCloudParts): Cloud {
   }
 
   const { region, maxMembers, settleMs = 5000 } = config;
-  const loadBalancers = createLoadBalancers({ transport, region, idOf: heldId, maxMembers, settleMs });
+  const driver = createLoadBalancerDriver({ transport, region, idOf: heldId, maxMembers, settleMs });
   const routes = createRoutes({ transport, region, idOf: heldId });
   return {
     name: simulated.cloud,
@@ -65,11 +65,11 @@ export function createSimulatedCloud(parts: SimulatedCloudParts): Cloud {
       lookup: (refs, options = {}) =>
         lookupPass({ ...options, cloud: simulated.cloud, refs, targetOf, reader, listAbove: 1 }),
     },
-    loadBalancers,
+    loadBalancerDriver: driver,
     routes,
     files,
-    ping: (signal) => client.region(signal),
-    check: (signal) => check({ client, config, loadBalancers, routes }, signal),
+    prove: (signal) => client.region(signal),
+    check: (signal) => check({ client, config, driver, routes }, signal),
     close,
   };
 }
@@ -77,14 +77,11 @@ export function createSimulatedCloud(parts: SimulatedCloudParts): Cloud {
 interface Provable {
   readonly client: SimulatedClient;
   readonly config: SimulatedConfig;
-  readonly loadBalancers: ReturnType<typeof createLoadBalancers>;
+  readonly driver: SimulatedDriver;
   readonly routes: Routes;
 }
 
-async function check(
-  { client, config, loadBalancers, routes }: Provable,
-  signal?: AbortSignal,
-): Promise<CheckResult[]> {
+async function check({ client, config, driver, routes }: Provable, signal?: AbortSignal): Promise<CheckResult[]> {
   const { endpoint, project, region } = config;
   const results: CheckResult[] = [];
   const prove = async (name: string, proof: () => Promise<string>) => {
@@ -108,7 +105,7 @@ async function check(
     return `no instance is visible: if project ${project} has any in ${region}, the credential is another project's`;
   });
   await prove('load balancers', async () => {
-    await loadBalancers.probe(signal);
+    await driver.probe(signal);
     return 'load balancers and addresses can be listed';
   });
   await prove('routes', async () => {

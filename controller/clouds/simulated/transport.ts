@@ -121,12 +121,20 @@ const absences: ReadonlySet<string> = new Set(
   ['instance', 'load-balancer', 'listener', 'pool', 'address', 'route'].map((kind) => `${kind}-not-found`),
 );
 
+const kindOfCode: ReadonlyMap<string, CloudErrorKind> = new Map([
+  ['quota-exceeded', 'QuotaExceeded'],
+  ['not-ready', 'Busy'],
+  ['revision-mismatch', 'Stale'],
+  ['name-taken', 'Taken'],
+  ['port-taken', 'Taken'],
+]);
+
 function refusal(answer: HttpAnswer, operation: string): CloudError {
   const { status } = answer;
   const { code, message, details } = errorOf(answer.text);
   const said = `HTTP ${status}${code === '' ? '' : ` ${code}`}${message === '' ? '' : `: ${message}`}`;
   const cause = new ApiRefusal(status, code, message, details);
-  const kind = status === 403 && code === 'quota-exceeded' ? 'QuotaExceeded' : kindOfHttpStatus(status);
+  const kind = kindOfCode.get(code) ?? kindOfHttpStatus(status);
   if (kind === 'NotFound' && !absences.has(code)) {
     return new CloudError({
       kind: 'Invalid',

@@ -1,4 +1,4 @@
-import type { Driver, Kind, Want } from '../resource.ts';
+import type { Driver, Found, Kind, Want } from '../resource.ts';
 import type { FakeCloud } from './fake-cloud.ts';
 import { type Spec, tableKind, tableReader } from './table.ts';
 
@@ -66,10 +66,14 @@ export function plainDriver(cloud: FakeCloud, options: { readonly answers: boole
       };
     },
     poll: noOperations,
-    adopts: (found, { name }) =>
-      found.kind === 'balancer' && found.slots?.includes(`name ${name}`) && found.consent ? 'main' : undefined,
   };
   return driver;
+}
+
+/** What the classic controller of the plain cloud made for a Service of that name. */
+export function adoptsFor(name: string) {
+  return (found: Found) =>
+    found.kind === 'balancer' && found.slots?.includes(`name ${name}`) && found.consent ? 'main' : undefined;
 }
 
 function free(want: Want<Spec>): Want<Spec> {

@@ -39,6 +39,16 @@ describe('a Service that chooses its members by labels', () => {
     assert.equal(ask([]), 'a b c');
   });
 
+  it('gets those with one of several values, and those without a value, or without the label', () => {
+    const { ask } = world(['a', 'edge'], ['b', 'core'], ['c', undefined], ['d', 'gpu']);
+    const pool = { key: 'pool', value: undefined };
+    assert.equal(ask([{ ...pool, values: ['edge', 'core'] }]), 'a b');
+    assert.equal(ask([{ ...pool, values: ['edge', 'core'], not: true }]), 'c d');
+    assert.equal(ask([{ key: 'pool', value: 'edge', not: true }]), 'b c d');
+    assert.equal(ask([{ ...pool, not: true }]), 'c');
+    assert.equal(ask([{ ...pool, values: ['edge'] }]), 'a');
+  });
+
   it('drains a member that it does not choose any more, and adds one that it chooses now', async () => {
     const { clock, nodes, ask, changes } = world(['a', 'edge'], ['b', 'edge'], ['c', 'core']);
     assert.equal(ask(edge, held(['a', 'b'])), 'a b');

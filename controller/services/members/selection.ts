@@ -13,7 +13,9 @@ export function createSelections(): Selections {
   return {
     of(set, chosen) {
       if (chosen.length === 0) return set;
-      const key = JSON.stringify(chosen.map(({ key, value }) => [key, value ?? null]));
+      const key = JSON.stringify(
+        chosen.map(({ key, value, values, not }) => [key, value ?? values ?? null, not === true]),
+      );
       const known = made.get(set) ?? new Map<string, Membership>();
       made.set(set, known);
       const selected = known.get(key) ?? select(set, chosen, key);
@@ -39,8 +41,8 @@ function select(set: Membership, chosen: readonly NodeLabel[], key: string): Mem
 }
 
 function isChosen({ labels }: MemberFacts, chosen: readonly NodeLabel[]): boolean {
-  return chosen.every(({ key, value }) => {
+  return chosen.every(({ key, value, values = value === undefined ? undefined : [value], not = false }) => {
     const held = labels[key];
-    return held !== undefined && (value === undefined || held === value);
+    return (held !== undefined && (values === undefined || values.includes(held))) !== not;
   });
 }

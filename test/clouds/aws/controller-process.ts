@@ -16,7 +16,13 @@ import type { AwsWorld } from './aws-world.ts';
 
 const execute = promisify(execFile);
 
-/** A Kubernetes API without anything else, and the shipped controller as a process that works on an AWS world. */
+/** What the controller is to serve: by the cloud's config and the environment. */
+export interface ServedCloud extends Pick<AwsWorld, 'configText' | 'env'> {
+  /** As in `--cloud-provider`. Default: `aws`. */
+  readonly cloud?: string;
+}
+
+/** A Kubernetes API without anything else, and the shipped controller as a process that works on a cloud. */
 export interface ControllerProcess {
   readonly rest: KubeRest;
   /** Starts it; only when none runs. */
@@ -37,24 +43,24 @@ export const clusterCidr = '10.244.0.0/16';
 
 /** @param program what node runs, with its options before it; default: the controller from its sources */
 export async function prepareController(
-  world: AwsWorld,
+  { cloud = 'aws', ...world }: ServedCloud,
   program: readonly string[] = [controllerMain],
 ): Promise<ControllerProcess> {
-  const folder = await mkdtemp(join(tmpdir(), 'mooring-aws-'));
+  const folder = await mkdtemp(join(tmpdir(), `mooring-${cloud}-`));
   const api = await startEmbeddedApi();
   const rest = createKubeRest(api);
   await applyManifests(rest);
   const token = await serviceAccountToken(rest, { namespace: names.namespace, name: names.controller });
   const kubeconfig = join(folder, 'kubeconfig');
   await writeFile(kubeconfig, api.kubeconfig(token), { mode: 0o600 });
-  const config = join(folder, 'aws.conf');
+  const config = join(folder, `${cloud}.conf`);
   await writeFile(config, world.configText);
   const logFile = join(folder, 'controller.log');
   const kubelets = new Map<string, Kubelet>();
   const monitor = startNodeMonitor(rest, shortened.monitorGraceMs, 1000);
   let child: Child | undefined;
   const args = [
-    ...[...program, 'run', `--kubeconfig=${kubeconfig}`, '--cloud-provider=aws', `--cloud-config=${config}`],
+    ...[...program, 'run', `--kubeconfig=${kubeconfig}`, `--cloud-provider=${cloud}`, `--cloud-config=${config}`],
     ...[
       '--configure-cloud-routes',
       '--controllers=*,nodeipam',
@@ -63,7 +69,12 @@ export async function prepareController(
     ],
     ...[`--report-address=127.0.0.1:${await freePort()}`, '--report-advertise-address=127.0.0.1', '--secure-port=0'],
     ...['--leader-elect-lease-duration=5s', '--leader-elect-renew-deadline=3s', '--leader-elect-retry-period=1s'],
-    ...['--node-monitor-period=1s', '--bind-by-name=aws', '--load-balancer-audit-period=4s', '--member-drain-time=2s'],
+    ...[
+      '--node-monitor-period=1s',
+      `--bind-by-name=${cloud}`,
+      '--load-balancer-audit-period=4s',
+      '--member-drain-time=2s',
+    ],
   ];
   const env = { ...process.env, ...world.env };
   return {
@@ -78,7 +89,13 @@ export async function prepareController(
       return child;
     },
     async command(name, ...more) {
-      const words = [name, ...more, '--cloud-provider=aws', `--cloud-config=${config}`, `--kubeconfig=${kubeconfig}`];
+      const words = [
+        name,
+        ...more,
+        `--cloud-provider=${cloud}`,
+        `--cloud-config=${config}`,
+        `--kubeconfig=${kubeconfig}`,
+      ];
       try {
         const { stdout } = await execute(process.execPath, [...program, ...words], { env });
         return { code: 0, output: stdout };

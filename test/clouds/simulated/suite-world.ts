@@ -6,10 +6,10 @@ import { silentLog } from '../../../common/process/log.ts';
 import { seededRandom } from '../../../common/process/random.ts';
 import type { CloudCall } from '../../../controller/clouds/cloud.ts';
 import { ownerTags } from '../../../controller/clouds/load-balancers.ts';
-import { createSimulatedCloud as createClient } from '../../../controller/clouds/simulated/simulated-cloud.ts';
 import type { SimulatedCloud } from '../../kit/cloud/cloud.ts';
 import { sentCalls } from '../suite/sent-calls.ts';
 import type { CloudCapabilities, CloudVm, CloudWorld, InventoryItem } from '../suite/world.ts';
+import { openSimulated } from './open.ts';
 
 export const simulatedCapabilities: CloudCapabilities = {
   deletedVm: 'gone',
@@ -68,7 +68,7 @@ export function simulatedWorld({
   return {
     cluster,
     async open() {
-      const client = createClient({
+      const client = openSimulated({
         config: { endpoint: url, project, region, settleMs },
         context: { clock, random: seededRandom(1), log: silentLog, env: {}, onCall },
         http: sent.http,

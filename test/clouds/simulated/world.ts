@@ -1,62 +1,68 @@
 import assert from 'node:assert/strict';
+import type { Http } from '../../../common/process/http.ts';
 import { silentLog } from '../../../common/process/log.ts';
 import { seededRandom } from '../../../common/process/random.ts';
-import { fakeClock } from '../../../common/testing/fake-clock.ts';
+import { advanceDuring, fakeClock } from '../../../common/testing/fake-clock.ts';
+import type { CloudContext } from '../../../controller/clouds/cloud.ts';
 import type {
   DesiredLoadBalancer,
   DesiredMember,
   DesiredPort,
   LoadBalancerRef,
+  LoadBalancerStep,
+  ObservedLoadBalancer,
 } from '../../../controller/clouds/load-balancers.ts';
 import type { ApplyOptions } from '../../../controller/clouds/permit.ts';
 import { createRateLimiter } from '../../../controller/clouds/rate-limiter.ts';
 import type { SimulatedConfig } from '../../../controller/clouds/simulated/config.ts';
-import type { SimulatedStep } from '../../../controller/clouds/simulated/load-balancer-step.ts';
-import { createLoadBalancers } from '../../../controller/clouds/simulated/load-balancers.ts';
-import type { SimulatedObserved } from '../../../controller/clouds/simulated/observed.ts';
-import { createSimulatedCloud } from '../../../controller/clouds/simulated/simulated-cloud.ts';
-import { createTransport } from '../../../controller/clouds/simulated/transport.ts';
 import { createSimulatedCloud as createSandboxCloud, type SimulatedCloudOptions } from '../../kit/cloud/cloud.ts';
 import { inProcessHttp } from '../../kit/cloud/in-process.ts';
+import { openSimulated } from './open.ts';
 
 export const cluster = '6f1ad1b6-3f0e-4d6c-9a8e-0d2c3e4f5a6b';
 export const place = 'demo/sim-1';
 
 /** The client straight into a simulated cloud of its own, on a clock that is told when to move. */
 export function newWorld(
-  options: Partial<SimulatedCloudOptions> & { readonly config?: Partial<SimulatedConfig>; readonly seed?: number } = {},
+  options: Partial<SimulatedCloudOptions> & {
+    readonly config?: Partial<SimulatedConfig>;
+    readonly seed?: number;
+    readonly through?: (http: Http) => Http;
+  } = {},
 ) {
-  const { config: more, seed = 5, ...rest } = options;
+  const { config: more, seed = 5, through = (plain) => plain, ...rest } = options;
   const clock = fakeClock();
   const random = seededRandom(seed);
   const sandbox = createSandboxCloud({ clock, random, ...rest });
   const config: SimulatedConfig = { endpoint: 'http://cloud', project: 'demo', region: 'sim-1', ...more };
-  const http = inProcessHttp(sandbox.api, clock);
+  const http = through(inProcessHttp(sandbox.api, clock));
   const credential = async () => sandbox.credential;
   const permits: number[] = [];
   const permitted: ApplyOptions = { permit: (timeoutMs) => permits.push(timeoutMs) };
   const context = { clock, random, log: silentLog, env: {}, onCall: () => {} };
-  const open = () => createSimulatedCloud({ config, context, http, credential });
+  const open = (more: Partial<CloudContext> = {}) =>
+    openSimulated({ config, context: { ...context, ...more }, http, credential });
 
   /** The load balancers with a memory of their own, as after a restart. */
   function connect() {
-    const gate = createRateLimiter({ cloud: 'simulated', clock, random });
-    const transport = createTransport({
-      config,
-      http,
-      clock,
-      gate,
-      credential,
-      onCall: () => {},
-      mutationTimeoutMs: 8000,
-      timeoutMs: 10_000,
-    });
-    const idOf = (providerID: string) => /^simulated:\/\/sim-1\/([^/]+)$/.exec(providerID)?.[1];
-    const { region, maxMembers, settleMs = 5000 } = config;
-    return createLoadBalancers({ transport, region, idOf, maxMembers, settleMs });
+    const { loadBalancers } = open({ mutationTimeoutMs: 8000 });
+    assert.ok(loadBalancers);
+    return loadBalancers;
   }
 
-  return { clock, sandbox, network: sandbox.network, calls: sandbox.calls, config, permits, permitted, open, connect };
+  const during = <T>(work: Promise<T>) => advanceDuring(clock, work);
+  return {
+    clock,
+    sandbox,
+    network: sandbox.network,
+    calls: sandbox.calls,
+    config,
+    permits,
+    permitted,
+    during,
+    open,
+    connect,
+  };
 }
 
 export type World = ReturnType<typeof newWorld>;
@@ -117,14 +123,14 @@ type Client = ReturnType<World['connect']>;
 
 /** What a controller does: observe, apply the first step, plan anew from its answer, wait while the cloud is at work. */
 export async function reach(world: World, client: Client, desired: DesiredLoadBalancer, id?: string) {
-  const applied: SimulatedStep[] = [];
+  const applied: LoadBalancerStep[] = [];
   let observed = await client.observe(refOf(desired, id));
   for (let round = 0; round < 60; round += 1) {
     const plan = client.plan(desired, observed);
     const step = plan.steps[0];
     if (step) {
-      applied.push(step);
-      observed = await client.apply(step, observed, world.permitted);
+      const onStep = (one: LoadBalancerStep) => void applied.push(one);
+      observed = await world.during(client.apply(step, observed, { ...world.permitted, onStep }));
     } else if (plan.waitMs !== undefined) {
       await world.clock.advance(plan.waitMs);
       observed = await client.observe(refOf(desired, observed?.id ?? id));
@@ -139,18 +145,18 @@ export async function reach(world: World, client: Client, desired: DesiredLoadBa
 export async function remove(
   world: World,
   client: Client,
-  observed: SimulatedObserved,
+  observed: ObservedLoadBalancer,
   ref: LoadBalancerRef,
   retain = false,
 ) {
-  const applied: SimulatedStep[] = [];
-  let now: SimulatedObserved | undefined = observed;
+  const applied: LoadBalancerStep[] = [];
+  let now: ObservedLoadBalancer | undefined = observed;
   for (let round = 0; round < 60 && now; round += 1) {
     const { steps, waitMs } = client.planRemoval(now, { retain });
     const step = steps[0];
     if (step) {
-      applied.push(step);
-      now = await client.apply(step, now, world.permitted);
+      const onStep = (one: LoadBalancerStep) => void applied.push(one);
+      now = await world.during(client.apply(step, now, { ...world.permitted, onStep }));
     } else if (waitMs !== undefined) {
       await world.clock.advance(waitMs);
       now = await client.observe({ ...ref, id: now.id ?? ref.id });
@@ -161,8 +167,9 @@ export async function remove(
   return { applied, left: now };
 }
 
-export function does(steps: readonly SimulatedStep[]): string[] {
-  return steps.map(({ call }) => call.does);
+/** `create load balancer`, `update pool`. */
+export function does(steps: readonly LoadBalancerStep[]): string[] {
+  return steps.map(({ action, resource }) => `${action} ${resource}`);
 }
 
 export const annotation = (name: string) => `service.beta.kubernetes.io/simulated-load-balancer-${name}`;

@@ -13,7 +13,17 @@ const drainingMember: Change = [
   ({ members: [first, ...others] }) => ({ members: [{ ...first!, draining: true }, ...others] }),
 ];
 
-function changes({ sourceRanges, sessionAffinity, drains }: NonNullable<CloudCapabilities['loadBalancers']>): Change[] {
+const healthCheckChanges: readonly Change[] = [
+  ['another health check', () => ({ healthCheck: { port: 32000, path: '/healthz' } })],
+  ['traffic policy Local', () => ({ trafficPolicy: 'Local' as const, healthCheck: { port: 32001, path: '/healthz' } })],
+];
+
+function changes({
+  sourceRanges,
+  sessionAffinity,
+  healthChecks = true,
+  drains,
+}: NonNullable<CloudCapabilities['loadBalancers']>): Change[] {
   const withPorts = (edit: (ports: readonly DesiredPort[]) => DesiredPort[]): Change[1] => {
     return ({ ports }) => ({ ports: edit(ports) });
   };
@@ -24,11 +34,7 @@ function changes({ sourceRanges, sessionAffinity, drains }: NonNullable<CloudCap
     ['ports in another order', withPorts((ports) => [port(443, 30443), ...ports])],
     ['one member less', ({ members }) => ({ members: members.slice(1) })],
     ['no members at all', () => ({ members: [] })],
-    ['another health check', () => ({ healthCheck: { port: 32000, path: '/healthz' } })],
-    [
-      'traffic policy Local',
-      () => ({ trafficPolicy: 'Local' as const, healthCheck: { port: 32001, path: '/healthz' } }),
-    ],
+    ...(healthChecks ? healthCheckChanges : []),
     ...(drains ? [drainingMember] : []),
     ...(sourceRanges
       ? ([['source ranges', () => ({ sourceRanges: ['192.0.2.0/24', '198.51.100.0/25'] })]] satisfies Change[])

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { isCloudError } from '../../../common/cloud-error.ts';
 import type {
+  CloudRecord,
   DesiredLoadBalancer,
   LoadBalancerPlan,
   LoadBalancerRef,
@@ -15,6 +16,7 @@ import type { CloudWorld } from './world.ts';
 /** What stands on the Service about its load balancer; it outlives every process. */
 export interface ServiceRecord {
   id: string | undefined;
+  notes?: string | undefined;
 }
 
 export const withheld: Permit = () => {
@@ -24,7 +26,7 @@ export const withheld: Permit = () => {
 /** The process has died at this very place: nothing of what it knew is left. */
 export class Crash extends Error {}
 
-/** Where the process dies: right before a call is sent, or right after its answer came and before anything was recorded. */
+/** Where the process dies: right before a call is sent, or after its answer came and before anything is recorded. */
 export interface CrashPoint {
   readonly at: 'before' | 'after';
   /** Counted from 1. */
@@ -52,13 +54,22 @@ export interface Driven {
 }
 
 const maxRounds = 200;
-const retriesAfter: ReadonlySet<string> = new Set(['Conflict', 'Unavailable', 'Timeout', 'NotFound', 'Throttled']);
+const retriesAfter: ReadonlySet<string> = new Set([
+  'Conflict',
+  'Busy',
+  'Stale',
+  'Taken',
+  'Unavailable',
+  'Timeout',
+  'NotFound',
+  'Throttled',
+]);
 
 export function refOf(
   { owner, name, service, attach, address }: DesiredLoadBalancer,
   record: ServiceRecord,
 ): LoadBalancerRef {
-  return { owner, name, service, id: record.id, attachTo: attach?.id, address };
+  return { owner, name, service, id: record.id, notes: record.notes, attachTo: attach?.id, address };
 }
 
 export async function look({
@@ -96,9 +107,20 @@ async function drive(
   const permit: Permit = (timeoutMs) => {
     assert.ok(timeoutMs > 0 && Number.isFinite(timeoutMs), `permit was asked for ${timeoutMs} ms`);
     outer(timeoutMs);
-    if (crash?.at === 'before' && crash.call === calls + 1) throw new Crash();
+    if (crash?.at === 'before' && crash.call === calls + 1) throw die();
+    if (crash?.at === 'after' && crash.call === calls) throw die();
     calls += 1;
   };
+  let isDead = false;
+  function die(): Crash {
+    isDead = true;
+    return new Crash();
+  }
+  async function save({ id, notes }: CloudRecord): Promise<void> {
+    if (isDead || (crash?.at === 'after' && crash.call === calls)) throw die();
+    record.id = id ?? record.id;
+    record.notes = notes;
+  }
   let observed = await look(driving);
   for (let round = 0; round < maxRounds; round += 1) {
     const plan = planFor(observed);
@@ -111,12 +133,15 @@ async function drive(
     }
     await onStep?.(step, observed);
     try {
-      observed = await world.during(balancers.apply(step, observed, { permit }));
-      if (crash?.at === 'after' && crash.call === calls) throw new Crash();
-      steps.push(step);
+      const made: LoadBalancerStep[] = [];
+      const told = (one: LoadBalancerStep) => void made.push(one);
+      observed = await world.during(balancers.apply(step, observed, { permit, save, onStep: told }));
+      if (isDead || (crash?.at === 'after' && crash.call === calls)) throw new Crash();
+      steps.push(...(balancers.appliesAll ? made : [step]));
       // An attached one is not ours to record.
       if (observed?.id !== undefined && !observed.attached) record.id = observed.id;
     } catch (error) {
+      if (isDead) throw new Crash();
       if (!isCloudError(error) || !retriesAfter.has(error.kind) || error.subjects.length > 0) throw error;
       failures.push(`${printStep(step)}: ${error.message}`);
       await world.pass(error.retryAfterMs ?? 1000);

@@ -24,6 +24,8 @@ export interface CloudCapabilities {
         readonly protocols: readonly Protocol[];
         readonly sourceRanges: boolean;
         readonly sessionAffinity: boolean;
+        /** Health checks follow what a Service asks for. Default true; elsewhere annotations alone say. */
+        readonly healthChecks?: boolean;
         /** Two load balancers cannot have one name, so one that is not ours stands in the way. */
         readonly uniqueNames: boolean;
         readonly attach: boolean;

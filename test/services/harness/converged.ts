@@ -43,7 +43,7 @@ export function assertConverged(world: World, what: string): void {
     );
     assert.deepEqual(service.metadata.finalizers, [finalizers.loadBalancerCleanup], `${what}: finalizer of ${name}`);
     assert.equal(
-      service.metadata.annotations?.['mooring.dev/load-balancer'],
+      service.metadata.annotations?.['mooring.dev/load-balancer']?.split(' notes:')[0],
       `${world.scope} ${own.id}`,
       `${what}: record of ${name}`,
     );

@@ -3,7 +3,6 @@ import { createMetricRegistry, type MetricRegistry } from '../../../common/proce
 import { seededRandom } from '../../../common/process/random.ts';
 import { advanceDuring, type FakeClock, fakeClock } from '../../../common/testing/fake-clock.ts';
 import { metricValue } from '../../../common/testing/metric-value.ts';
-import { createSimulatedCloud as openSimulated } from '../../../controller/clouds/simulated/simulated-cloud.ts';
 import type { KubeApi, KubeCall } from '../../../controller/kube/api.ts';
 import type { EventTarget, KubeEvent } from '../../../controller/kube/event-sink.ts';
 import { fencedApi } from '../../../controller/kube/fence.ts';
@@ -28,6 +27,7 @@ import {
 } from '../../../controller/services/service-task.ts';
 import { createSight } from '../../../controller/services/sight.ts';
 import { servingClouds } from '../../../controller/services/wants.ts';
+import { openSimulated } from '../../clouds/simulated/open.ts';
 import { createSimulatedCloud, type SimulatedCloud } from '../../kit/cloud/cloud.ts';
 import { inProcessHttp } from '../../kit/cloud/in-process.ts';
 import type { SimulatedInstance } from '../../kit/cloud/instance.ts';

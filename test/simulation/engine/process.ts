@@ -4,7 +4,9 @@ import { names } from '../../../common/well-known.ts';
 import type { NetworkOptions } from '../../../controller/app/options/network-options.ts';
 import { createProcessMetrics } from '../../../controller/app/process-metrics.ts';
 import { createReplica, type ReplicaOptions } from '../../../controller/app/replica.ts';
-import { createSimulatedCloud as openSimulated } from '../../../controller/clouds/simulated/simulated-cloud.ts';
+import type { Cloud } from '../../../controller/clouds/cloud.ts';
+import { createSimulatedCloud } from '../../../controller/clouds/simulated/simulated-cloud.ts';
+import { withLoadBalancers } from '../../../controller/engine/adapter/with-load-balancers.ts';
 import { parseIpamOptions } from '../../../controller/ipam/ipam-options.ts';
 import type { Elector } from '../../../controller/kube/elector.ts';
 import { writeTimeoutMs } from '../../../controller/kube/write-api.ts';
@@ -74,7 +76,7 @@ export function startProcess(wire: Wire, cloud: SimulatedCloud, scenario: Scenar
       const accepts = (id: string) => id.startsWith(`${reportOnly}://`);
       return { name: reportOnly, scope: reportScope(reportOnly), accepts, selector: undefined, api: undefined };
     }
-    const opened = openSimulated({
+    const simulated = createSimulatedCloud({
       config: { endpoint, project: 'demo', region, credential: { text: cloud.credential } },
       context: {
         clock,
@@ -87,6 +89,7 @@ export function startProcess(wire: Wire, cloud: SimulatedCloud, scenario: Scenar
       http: cloudHttp(wire, cloud),
       credential: async () => cloud.credential,
     });
+    const opened = withLoadBalancers<Cloud>(simulated, clock);
     return {
       name: 'simulated',
       scope: opened.scope,

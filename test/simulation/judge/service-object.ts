@@ -64,7 +64,8 @@ export function serviceOf(value: JsonObject | undefined): ServiceObject | undefi
     paused: metadata.annotations?.[annotations.paused] !== undefined,
     attachTo: metadata.annotations?.[annotations.loadBalancerId] ?? '',
     retain: metadata.annotations?.[annotations.loadBalancerRetain] === 'true' && metadata.namespace !== rogueNamespace,
-    record: metadata.annotations?.[annotations.loadBalancer] ?? '',
+    // What the cloud notes beside it is its own.
+    record: metadata.annotations?.[annotations.loadBalancer]?.split(' notes:')[0] ?? '',
     ports: (spec.ports ?? []).map(({ protocol, port, nodePort = 0 }) => ({ protocol, port, nodePort })),
     sourceRanges: spec.loadBalancerSourceRanges ?? [],
     ingress: (status?.loadBalancer?.ingress ?? []).map(({ ip = '' }) => ip),

@@ -46,9 +46,9 @@ export const networkMutants: readonly Mutant[] = [
         'return observed !== undefined && cluster.uid !== service.uid;',
       ],
       [
-        'controller/clouds/simulated/ownership.ts',
-        'return tags[ownerTags.cluster] === cluster && tags[ownerTags.service] === service;',
-        'return tags[ownerTags.cluster] !== service || cluster === service;',
+        'controller/engine/owner.ts',
+        'if (one.owner !== undefined) return marked(one);',
+        'if (one.owner !== undefined) return true;',
       ],
     ],
   },

@@ -1,0 +1,72 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type AnswerFields, answerFields } from './answer-fields.ts';
+
+const fields = (value: unknown) => answerFields(value, { cloud: 'hetzner', operation: 'GET /servers' });
+
+describe('the fields of an answer', () => {
+  it('are read as they are', () => {
+    const one = fields({
+      id: 42,
+      name: 'n',
+      on: false,
+      nets: [{ ip: 'a' }],
+      tags: ['x'],
+      labels: { a: 'b' },
+      place: {},
+    });
+    assert.deepEqual([one.id('id'), one.number('id'), one.text('name'), one.flag('on')], ['42', 42, 'n', false]);
+    assert.deepEqual([one.objects('nets')[0]?.text('ip'), one.texts('tags')], ['a', ['x']]);
+    assert.deepEqual([one.labels('labels'), one.labels('more')], [{ a: 'b' }, {}]);
+    assert.ok(one.optionalObject('place'));
+  });
+
+  it('may be null or missing where they are optional', () => {
+    const one = fields({ a: null, empty: '' });
+    for (const name of ['a', 'b']) {
+      assert.equal(one.optionalText(name), undefined);
+      assert.equal(one.optionalNumber(name), undefined);
+      assert.equal(one.optionalObject(name), undefined);
+    }
+    assert.equal(one.optionalText('empty'), undefined);
+  });
+
+  const wrong: readonly (readonly [string, unknown, (one: AnswerFields) => unknown, RegExp])[] = [
+    ['a missing text', {}, (one) => one.text('name'), /answer\.name: missing, expected a text/],
+    ['an empty text', { name: '' }, (one) => one.text('name'), /answer\.name: "", expected a text/],
+    ['a number for a text', { name: 4 }, (one) => one.optionalText('name'), /answer\.name: 4, expected a text/],
+    ['a text for a number', { id: '42' }, (one) => one.id('id'), /answer\.id: "42", expected a number/],
+    ['no flag', { on: 'yes' }, (one) => one.flag('on'), /answer\.on: "yes", expected true or false/],
+    ['a list for an object', { net: [] }, (one) => one.object('net'), /answer\.net: \[\], expected an object/],
+    ['an object for a list', { nets: {} }, (one) => one.objects('nets'), /answer\.nets: \{\}, expected a list/],
+    [
+      'a number among texts',
+      { tags: ['a', 1] },
+      (one) => one.texts('tags'),
+      /answer\.tags: 1, expected a list of texts/,
+    ],
+    [
+      'a number among labels',
+      { labels: { a: 1 } },
+      (one) => one.labels('labels'),
+      /answer\.labels: .*an object of texts/,
+    ],
+    ['a field below', { nets: [{}] }, (one) => one.objects('nets')[0]!.text('ip'), /answer\.nets\.ip: missing/],
+  ];
+  for (const [name, value, read, message] of wrong)
+    it(`${name} is an error that names field, value and what was expected`, () => {
+      assert.throws(
+        () => read(fields(value)),
+        (error: Error & { kind?: string }) => {
+          assert.equal(error.kind, 'Invalid');
+          assert.match(error.message, message);
+          return true;
+        },
+      );
+    });
+
+  it('are of an object, or it is an error', () => {
+    for (const value of [undefined, null, [], 'text'])
+      assert.throws(() => fields(value), /answer: .*expected an object/);
+  });
+});

@@ -1,0 +1,164 @@
+import { parseDocument } from 'yaml';
+import { CloudConfigError, type CloudConfigFile } from '../cloud.ts';
+
+/** What the variables of the classic controller say, complete with their defaults. */
+export interface HetznerConfig {
+  /** Without a slash at the end. */
+  readonly endpoint: string;
+  readonly token: string;
+  /** A name for the project, where several are served that have no network. */
+  readonly project: string | undefined;
+  /** Name or id. Undefined: no private addresses and no routes. */
+  readonly network: string | undefined;
+  /** Pod routes are kept in the network. */
+  readonly routes: boolean;
+  readonly families: { readonly ipv4: boolean; readonly ipv6: boolean };
+  /** Nodes get a zone. */
+  readonly zones: boolean;
+  /** Dedicated servers. Undefined: they are not served. */
+  readonly robot: { readonly endpoint: string; readonly user: string; readonly password: string } | undefined;
+  readonly loadBalancers: {
+    readonly enabled: boolean;
+    /**
+     * Of annotations that a Service does not have, by their names without `load-balancer.hetzner.cloud/`; not checked.
+     */
+    readonly defaults: ReadonlyMap<string, string>;
+  };
+  /** Every file that was read but for the cloud config itself. */
+  readonly files: readonly string[];
+  /** For the log. */
+  readonly warnings: readonly string[];
+}
+
+/** Answers the text of a file, undefined where there is none. */
+export type ReadText = (path: string) => Promise<string | undefined>;
+
+const secrets = ['HCLOUD_TOKEN', 'ROBOT_USER', 'ROBOT_PASSWORD'];
+const loadBalancerPrefix = 'HCLOUD_LOAD_BALANCERS_';
+const loadBalancerDefaults = [
+  ...['LOCATION', 'NETWORK_ZONE', 'TYPE', 'ALGORITHM_TYPE', 'USE_PRIVATE_IP', 'DISABLE_PRIVATE_INGRESS'],
+  ...['DISABLE_IPV6', 'DISABLE_PUBLIC_NETWORK', 'USES_PROXYPROTOCOL', 'PRIVATE_SUBNET_IP_RANGE'],
+  ...['HEALTH_CHECK_INTERVAL', 'HEALTH_CHECK_TIMEOUT', 'HEALTH_CHECK_RETRIES'],
+];
+/** Of the classic controller; Mooring has other means, or none is needed. */
+const withoutMeaning = [
+  ...['HCLOUD_DEBUG', 'HCLOUD_METRICS_ENABLED', 'HCLOUD_METRICS_ADDRESS', 'HCLOUD_NETWORK_DISABLE_ATTACHED_CHECK'],
+  ...['HCLOUD_SERVER_CACHE_MODE', 'HCLOUD_SERVER_CACHE_MAX_AGE', 'ROBOT_CACHE_TIMEOUT', 'ROBOT_RATE_LIMIT_WAIT_TIME'],
+  'ROBOT_FORWARD_INTERNAL_IPS',
+];
+const names: ReadonlySet<string> = new Set([
+  ...secrets.flatMap((name) => [name, `${name}_FILE`]),
+  ...['HCLOUD_ENDPOINT', 'HCLOUD_NETWORK', 'HCLOUD_NETWORK_ROUTES_ENABLED', 'HCLOUD_INSTANCES_ADDRESS_FAMILY'],
+  ...['HCLOUD_INSTANCES_ZONE_LABEL_ENABLED', 'HCLOUD_LOAD_BALANCERS_ENABLED', 'ROBOT_ENABLED', 'ROBOT_ENDPOINT'],
+  ...loadBalancerDefaults.map((name) => loadBalancerPrefix + name),
+  ...withoutMeaning,
+  'MOORING_HETZNER_PROJECT',
+]);
+
+/**
+ * The configuration from the classic controller's environment variables and from a YAML file whose keys are the names
+ * of the same variables and whose values win. `reportOnly` when neither has a token. All bad values are reported
+ * together.
+ *
+ * @throws CloudConfigError
+ */
+export async function readConfig(
+  file: CloudConfigFile | undefined,
+  env: Readonly<Record<string, string | undefined>>,
+  readText: ReadText,
+): Promise<HetznerConfig | { readonly reportOnly: string }> {
+  const fromFile = file === undefined ? new Map<string, string>() : readFile(file);
+  const problems: string[] = [];
+  const files: string[] = [];
+  const text = (name: string) => (fromFile.get(name) ?? env[name]) || undefined;
+
+  function wrong<Value>(name: string, expected: string, instead: Value, shown = JSON.stringify(text(name))): Value {
+    problems.push(`${fromFile.has(name) ? `${file!.path}: ` : ''}${name}: ${shown}, expected ${expected}`);
+    return instead;
+  }
+  function flag(name: string, without: boolean): boolean {
+    const value = text(name);
+    if (value === undefined) return without;
+    if (/^(1|t|T|TRUE|true|True)$/.test(value)) return true;
+    return /^(0|f|F|FALSE|false|False)$/.test(value) ? false : wrong(name, 'true or false', without);
+  }
+  function url(name: string, without: string): string {
+    const value = text(name) ?? without;
+    const parsed = URL.parse(value);
+    const plain = parsed?.username === '' && parsed.search === '' && parsed.hash === '';
+    if (plain && /^https?:$/.test(parsed.protocol)) return value.replace(/\/+$/, '');
+    return wrong(name, 'an http or https URL without user, query and fragment', without, 'it is none');
+  }
+  async function secret(name: string): Promise<string | undefined> {
+    const path = text(`${name}_FILE`);
+    if (path === undefined) return inOneLine(name, text(name));
+    if (text(name) !== undefined) return wrong(`${name}_FILE`, `${name} or ${name}_FILE, not both`, undefined);
+    files.push(path);
+    const content = await readText(path);
+    if (content === undefined) return wrong(`${name}_FILE`, 'the path of a file', undefined);
+    return inOneLine(name, content.trim());
+  }
+  function inOneLine(name: string, value: string | undefined): string | undefined {
+    // A header takes no line breaks and no other control characters.
+    if (value === undefined || /^[\x21-\x7e]+$/.test(value)) return value;
+    return wrong(name, 'one word of ASCII characters', undefined, 'it is none');
+  }
+
+  const [token, user, password] = await Promise.all(secrets.map(secret));
+  const family = text('HCLOUD_INSTANCES_ADDRESS_FAMILY') ?? 'ipv4';
+  if (!['ipv4', 'ipv6', 'dualstack'].includes(family))
+    wrong('HCLOUD_INSTANCES_ADDRESS_FAMILY', 'ipv4, ipv6 or dualstack', undefined);
+  const network = text('HCLOUD_NETWORK');
+  const withRobot = flag('ROBOT_ENABLED', false);
+  const routes = flag('HCLOUD_NETWORK_ROUTES_ENABLED', network !== undefined);
+  if (routes && network === undefined)
+    wrong('HCLOUD_NETWORK_ROUTES_ENABLED', 'HCLOUD_NETWORK beside it, or false', undefined);
+  if (routes && withRobot) wrong('ROBOT_ENABLED', 'HCLOUD_NETWORK_ROUTES_ENABLED=false beside it', undefined);
+  if ((user === undefined) !== (password === undefined) || (withRobot && user === undefined))
+    wrong('ROBOT_ENABLED', 'both ROBOT_USER and ROBOT_PASSWORD', undefined);
+  const project = text('MOORING_HETZNER_PROJECT');
+  if (project !== undefined && !/^[A-Za-z0-9._-]+$/.test(project))
+    wrong('MOORING_HETZNER_PROJECT', "a name of letters, digits, '.', '_' and '-'", undefined);
+  const config = {
+    endpoint: url('HCLOUD_ENDPOINT', 'https://api.hetzner.cloud/v1'),
+    ...{ project, network, routes, files },
+    families: { ipv4: family !== 'ipv6', ipv6: family !== 'ipv4' },
+    zones: flag('HCLOUD_INSTANCES_ZONE_LABEL_ENABLED', true),
+    robot:
+      withRobot && user !== undefined && password !== undefined
+        ? { endpoint: url('ROBOT_ENDPOINT', 'https://robot-ws.your-server.de'), user, password }
+        : undefined,
+    loadBalancers: {
+      enabled: flag('HCLOUD_LOAD_BALANCERS_ENABLED', true),
+      defaults: new Map(loadBalancerDefaults.flatMap((name) => defaultOf(name, text(loadBalancerPrefix + name)))),
+    },
+    warnings: [
+      ...withoutMeaning.filter((name) => text(name) !== undefined).map((name) => `${name} has no meaning here`),
+      ...(token === undefined || token.length === 64 ? [] : ['HCLOUD_TOKEN: expected 64 characters']),
+    ],
+  };
+  if (problems.length > 0) throw new CloudConfigError(`hetzner: ${problems.join('; ')}`);
+  if (token !== undefined) return { ...config, token };
+  return { reportOnly: `no HCLOUD_TOKEN: tried the environment${file === undefined ? '' : ` and ${file.path}`}` };
+}
+
+function defaultOf(name: string, value: string | undefined): [string, string][] {
+  const annotation = name === 'DISABLE_IPV6' ? 'ipv6-disabled' : name.toLowerCase().replaceAll('_', '-');
+  return value === undefined ? [] : [[annotation, value]];
+}
+
+function readFile({ path, text }: CloudConfigFile): Map<string, string> {
+  const document = parseDocument(text, { prettyErrors: false });
+  // Errors of the parser repeat the line, which may be that of the token.
+  const content: unknown = document.errors.length === 0 ? (document.toJS() ?? {}) : undefined;
+  if (typeof content !== 'object' || content === null || Array.isArray(content))
+    throw new CloudConfigError(`${path}: no YAML mapping, expected the names of variables and their values`);
+  const unknown = Object.keys(content).filter((name) => !names.has(name));
+  if (unknown.length > 0) {
+    const expected = `expected variables of the hcloud-cloud-controller-manager (HCLOUD_TOKEN, ...)`;
+    throw new CloudConfigError(
+      `${path}: unknown ${unknown.map((name) => JSON.stringify(name)).join(', ')}, ${expected}`,
+    );
+  }
+  return new Map(Object.entries(content).map(([name, value]) => [name, value === null ? '' : String(value)]));
+}

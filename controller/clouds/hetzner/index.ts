@@ -1,0 +1,129 @@
+import { readFile } from 'node:fs/promises';
+import { createHttp, type Http } from '../../../common/process/http.ts';
+import { hetzner } from '../../../common/provider-id/hetzner.ts';
+import { createCallGate } from '../call-gate.ts';
+import {
+  CloudConfigError,
+  type CloudConfigFile,
+  type CloudContext,
+  type CloudModule,
+  type InstanceRef,
+  type OpenedCloud,
+  type ReportOnlyCloud,
+} from '../cloud.ts';
+import { lookupPass, type Target } from '../lookup-pass.ts';
+import { createMachineReader } from '../machines.ts';
+import type { CallLimits } from '../token-bucket.ts';
+import { checkHetzner } from './check.ts';
+import { createClient } from './client.ts';
+import { type HetznerConfig, readConfig } from './config.ts';
+import { checkDefaults, createLoadBalancerDriver } from './load-balancers/driver.ts';
+import { createNetwork } from './network.ts';
+import { createRobot } from './robot.ts';
+import { createRoutes } from './routes.ts';
+import { createServers, isDedicated } from './servers.ts';
+
+/** Hetzner: one project of Hetzner Cloud and, beside it, dedicated servers. Opening makes no call. */
+export const cloudModule: CloudModule = { name: 'hetzner', open };
+
+/** Up to so many servers are asked for one by one; more, and all of the project are listed. */
+const listAbove = 2;
+/** As many as Services and routes are worked on at once: a call that waits here was permitted too early. */
+const maxSockets = 48;
+/** A project has 3,600 calls an hour, which others use, too; the robot has 200 lists an hour. */
+const cloudLimits: CallLimits = { perSecond: 1, burst: 1800 };
+const robotLimits: CallLimits = { perSecond: 0.1, burst: 100 };
+
+export interface HetznerParts {
+  readonly config: HetznerConfig;
+  readonly context: CloudContext;
+  /** Around every exchange, for worlds that lose answers or count calls. */
+  readonly wrapHttp?: (http: Http) => Http;
+}
+
+async function open(file: CloudConfigFile | undefined, context: CloudContext): Promise<OpenedCloud | ReportOnlyCloud> {
+  const config = await readConfig(file, context.env, readText);
+  if ('reportOnly' in config) return config;
+  const problems = checkDefaults(config.loadBalancers.defaults);
+  if (problems.length > 0) throw new CloudConfigError(`hetzner: ${problems.join('; ')}`);
+  for (const warning of config.warnings) context.log.warn(warning, { cloud: 'hetzner' });
+  return openHetzner({ config, context });
+}
+
+/** One project. Makes no call. */
+export function openHetzner({ config, context, wrapHttp = (http) => http }: HetznerParts): OpenedCloud {
+  const { clock, random, onCall, onWait, mutationTimeoutMs = 10_000 } = context;
+  const pool = { keepAlive: true, maxSockets };
+  const { http: bare, close } = createHttp({ clock, plain: pool, tls: pool });
+  const clientAt = (endpoint: string, authorization: string, limits: CallLimits) => {
+    const gate = createCallGate({ ...{ cloud: 'hetzner', clock, random, limits, onWait } });
+    return createClient({
+      ...{ http: wrapHttp(bare), clock, gate, onCall, endpoint, authorization, mutationTimeoutMs },
+    });
+  };
+  const client = clientAt(config.endpoint, `Bearer ${config.token}`, cloudLimits);
+  const network = config.network === undefined ? undefined : createNetwork(client, config.network);
+  const robotClient = config.robot && clientAt(config.robot.endpoint, basic(config.robot), robotLimits);
+  const robot = robotClient && createRobot(robotClient, clock, config);
+  const targetOf = (ref: InstanceRef) => targetIn(robot !== undefined, ref);
+  const serverIdOf = (providerID: string) => {
+    const target = targetOf({ by: 'providerID', providerID });
+    return target.ask === 'id' && !isDedicated(target.id) ? target.id : undefined;
+  };
+  const oneServer = { path: '/servers', query: [['per_page', '1']] } as const;
+  return {
+    name: 'hetzner',
+    async identify(signal) {
+      // The API names no project. A network belongs to one, and only its tokens see it.
+      const scopeOf = (account: string) => ({ scope: `${new URL(config.endpoint).host}/${account}`, account });
+      const unnamed = scopeOf(config.project ?? 'project');
+      if (network !== undefined) {
+        return { ...scopeOf(`network-${await network.id(signal)}`), formerScopes: [unnamed.scope] };
+      }
+      await client.call({ ...oneServer, signal });
+      return unnamed;
+    },
+    accepts: (providerID) => targetOf({ by: 'providerID', providerID }).ask === 'id',
+    instances: {
+      batchSize: 1000,
+      lookup: (refs, options) => {
+        const servers = createServers({ client, config, network });
+        const reader = createMachineReader('hetzner', robot === undefined ? [servers] : [servers, robot]);
+        return lookupPass({ ...options, cloud: 'hetzner', refs, reader, listAbove, targetOf });
+      },
+    },
+    loadBalancerDriver: config.loadBalancers.enabled
+      ? createLoadBalancerDriver({
+          ...{ client, network, defaults: config.loadBalancers.defaults },
+          dedicatedServers: robot && ((signal) => robot.addresses(signal)),
+        })
+      : undefined,
+    ...(network !== undefined && config.routes ? { routes: createRoutes({ client, clock, network, serverIdOf }) } : {}),
+    files: config.files,
+    prove: async (signal) => void (await client.call({ ...oneServer, signal })),
+    check: (signal) => checkHetzner({ config, client, robot, network }, signal),
+    close,
+  };
+}
+
+function targetIn(withRobot: boolean, ref: InstanceRef): Target {
+  if (ref.by === 'name') return { ask: 'name', name: ref.name };
+  const id = hetzner.parse(ref.providerID)?.instanceId;
+  if (id === undefined) return { ask: 'nothing', problem: `${JSON.stringify(ref.providerID)} is no server of Hetzner` };
+  if (!isDedicated(id) || withRobot) return { ask: 'id', id, by: 'providerID' };
+  return { ask: 'nothing', problem: `${ref.providerID} is a dedicated server, and ROBOT_ENABLED is not true` };
+}
+
+function basic({ user, password }: { readonly user: string; readonly password: string }): string {
+  return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
+}
+
+async function readText(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code === 'ENOENT') return undefined;
+    throw new CloudConfigError(`hetzner: ${path}: cannot be read (${String(code)})`);
+  }
+}

@@ -1,0 +1,112 @@
+import { type Found, isOwnedBy, type Refusal } from '../../../engine/resource.ts';
+import { accessTo, nameHolder } from '../../access.ts';
+import type { Asked } from '../../load-balancer-driver.ts';
+import type { DesiredLoadBalancer } from '../../load-balancers.ts';
+import { type Balancer, kindNames } from './balancer.ts';
+import { consentOf, isRetainedFor, labelKeys, ownerOf, serviceOf } from './labels.ts';
+
+/** In which load balancer a Service is served. */
+export type Place =
+  | { readonly is: 'own' }
+  /** One that others made. `mayAdd`: otherwise the ports that are there are kept up to date, and none is added. */
+  | { readonly is: 'host'; readonly host: Found<Balancer>; readonly mayAdd: boolean }
+  | { readonly is: 'nowhere' };
+
+/**
+ * Parts carry no labels, so a load balancer of others serves one Service, and nothing else. What a Service has goes on where what it asks for
+ * is refused. Pure.
+ *
+ * @param name as the annotation of the classic controller has it
+ */
+export function placeOf(
+  { desired, known, mine }: Asked,
+  name: string | undefined,
+): { readonly place: Place; readonly refusals: readonly Refusal[] } {
+  const { owner, service, ports, attach, mayChangeAddress } = desired;
+  const balancers = known(kindNames.balancer) as readonly Found<Balancer>[];
+  const isOwn = mine().some(({ kind }) => kind === kindNames.balancer);
+  const claimed = mine().find(({ kind }) => kind === kindNames.claim)?.within;
+  const used = balancers.find((one) => one.id === claimed);
+  const own: Place = { is: 'own' };
+  const onHost = (host: Found<Balancer>, mayAdd: boolean): Place => ({ is: 'host', host, mayAdd });
+
+  /** What it has goes on. */
+  function instead(reason: Refusal['reason'], message: string, ports?: NonNullable<Refusal['ports']>) {
+    const place: Place = isOwn ? own : used === undefined ? { is: 'nowhere' } : onHost(used, false);
+    return { place, refusals: [{ reason, message, ...(ports !== undefined && { ports }) }] };
+  }
+  function accessOf({ id, body }: Found<Balancer>) {
+    const served = used?.id === id ? body.services.map(({ port }) => ({ port, protocol: 'TCP' as const })) : [];
+    return accessTo(
+      { what: `load balancer ${id}`, consent: consentOf(body.labels), allowed: attach?.allowed ?? false, served },
+      desired,
+    );
+  }
+
+  const asked =
+    attach === undefined
+      ? namedOf(desired, name, balancers)
+      : balancers.find(({ id, body }) => id === attach.id || body.name === attach.id);
+  if (asked === undefined && attach !== undefined)
+    return instead('Unsupported', `load balancer ${JSON.stringify(attach.id)} does not exist in this project`);
+  if (asked === undefined || isOwnedBy(asked, owner)) {
+    if (isOwn || used === undefined || mayChangeAddress) return { place: own, refusals: [] };
+    const message = `${service} uses load balancer ${used.id}, which others made; one of its own has another address`;
+    return { place: onHost(used, accessOf(used).may === 'use'), refusals: [{ reason: 'AddressWouldChange', message }] };
+  }
+  const { id, body } = asked;
+  const holder = ownerOf(body.labels);
+  if (holder !== undefined && asked !== used)
+    return instead(
+      'Conflict',
+      `load balancer ${id} is used by ${nameHolder(serviceOf(body.labels), desired)}`,
+      ports.map(({ port, protocol }) => ({ port, protocol })),
+    );
+  const isKept = isRetainedFor(body.labels, service);
+  const access = accessOf(asked);
+  const told = access.may === 'use' || isKept ? [] : [refusalOf(access.refusal)];
+  if (access.may === 'nothing' && !isKept) return instead(told[0]!.reason, told[0]!.message);
+  const others =
+    asked === used || isKept ? [] : body.services.filter(({ port }) => !ports.some((one) => one.port === port));
+  if (others.length > 0) {
+    const shown = others.map(({ port }) => port).join(', ');
+    return instead(
+      'Foreign',
+      `load balancer ${id} serves port ${shown} for others, expected one that serves nothing else`,
+    );
+  }
+  if ((isOwn || used !== undefined) && asked !== used && !mayChangeAddress)
+    return instead('AddressWouldChange', `load balancer ${id} has another address than the one that serves ${service}`);
+  return { place: onHost(asked, access.may === 'use' || isKept), refusals: told };
+}
+
+function refusalOf({
+  reason,
+  message,
+  ports,
+}: {
+  readonly reason: string;
+  readonly message: string;
+  readonly ports?: Refusal['ports'];
+}): Refusal {
+  const { consent, consentNamespace, consentService } = labelKeys;
+  const labels = `here its parts stand in the labels ${consent}, ${consentNamespace} and ${consentService}`;
+  return {
+    reason: reason === 'ClusterWideConsent' ? reason : 'Foreign',
+    message: `${message}; ${labels}`,
+    ...(ports !== undefined && { ports }),
+  };
+}
+
+/** One of that name, as the classic controller takes it, where its labels say that it is meant to be used. */
+function namedOf(
+  { owner, service }: DesiredLoadBalancer,
+  name: string | undefined,
+  balancers: readonly Found<Balancer>[],
+): Found<Balancer> | undefined {
+  const named = name === undefined ? undefined : balancers.find(({ body }) => body.name === name);
+  const labels = named?.body.labels ?? {};
+  if (named?.owner !== undefined || labels[labelKeys.classic] === owner.service) return undefined;
+  const isMeant = consentOf(labels).length > 0 || ownerOf(labels) !== undefined || isRetainedFor(labels, service);
+  return isMeant ? named : undefined;
+}

@@ -1,0 +1,154 @@
+import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
+import type { PowerState } from '../../../common/instance.ts';
+import type { Clock } from '../../../common/process/clock.ts';
+import { hetzner } from '../../../common/provider-id/hetzner.ts';
+import { type AnswerFields, answerFields } from '../answer-fields.ts';
+import type { JsonApi } from '../json-api.ts';
+import { type Machines, readable, type Seen } from '../machines.ts';
+import { inParallel } from '../parallel.ts';
+import type { HetznerConfig } from './config.ts';
+import { cloud } from './fault.ts';
+import { firstOf, isDedicated } from './servers.ts';
+
+/** The robot takes 200 lists an hour, and 500 questions about power. */
+const listMs = 60_000;
+const powerMs = 300_000;
+const powerMsPerServer = 10_000;
+/** After three wrong passwords the robot blocks the address of the sender for so long. */
+const refusalHoldsMs = 600_000;
+
+export interface Robot extends Machines {
+  /** Main IPv4 addresses, by the numbers of the servers. Throws a CloudError. */
+  addresses(signal: AbortSignal | undefined): Promise<ReadonlyMap<string, string>>;
+}
+
+/**
+ * Dedicated servers, by the API of the robot. It names no account, so a server counts as absent only after this
+ * credential has shown a server that was asked for by its number. Their power and the list of them are read less often
+ * than they are asked for.
+ */
+export function createRobot(client: JsonApi, clock: Clock, config: HetznerConfig): Robot {
+  let list: { readonly at: number; readonly servers: Promise<readonly AnswerFields[]> } | undefined;
+  let hasShown = false;
+  let refused: { readonly until: number; readonly error: CloudError } | undefined;
+  const powers = new Map<string, { readonly at: number; readonly power: PowerState }>();
+
+  async function ask(path: string, signal: AbortSignal | undefined): Promise<unknown> {
+    if (refused !== undefined && clock.monotonic() < refused.until) throw refused.error;
+    try {
+      return await client.send({ path, signal });
+    } catch (error) {
+      if (isCloudError(error) && error.kind === 'Unauthorized')
+        refused = { until: clock.monotonic() + refusalHoldsMs, error };
+      throw error;
+    }
+  }
+  const objectAt = (operation: string, answer: unknown) => answerFields(answer, { cloud, operation });
+
+  async function readAll(signal: AbortSignal | undefined): Promise<readonly AnswerFields[]> {
+    // An account without a server answers 404.
+    const answer = await ask('/server', signal).catch(insteadOf('NotFound', []));
+    const items = objectAt('GET /server', { servers: answer }).objects('servers');
+    return items.map((item) => item.object('server'));
+  }
+
+  async function servers(signal: AbortSignal | undefined): Promise<readonly AnswerFields[]> {
+    if (list === undefined || clock.monotonic() - list.at > listMs) {
+      list = { at: clock.monotonic(), servers: readAll(signal) };
+    }
+    const { servers } = list;
+    return servers.catch((error: unknown) => {
+      if (list?.servers === servers) list = undefined;
+      throw error;
+    });
+  }
+
+  async function powerOf(number: string, signal: AbortSignal | undefined): Promise<PowerState> {
+    const known = powers.get(number);
+    if (known && clock.monotonic() - known.at < Math.max(powerMs, powers.size * powerMsPerServer)) return known.power;
+    // A server without this option answers 404.
+    const answer = await ask(`/reset/${number}`, signal).catch(insteadOf('NotFound', { reset: {} }));
+    const status = objectAt('GET /reset/{id}', answer).object('reset').optionalText('operating_status');
+    const power = status === 'shut off' ? 'stopped' : 'running';
+    powers.set(number, { at: clock.monotonic(), power });
+    return power;
+  }
+
+  const complete = (found: readonly AnswerFields[], request: 'list' | 'id', signal: AbortSignal | undefined) =>
+    inParallel(4, found, async (server) => {
+      const number = server.id('server_number');
+      return [
+        `bm-${number}`,
+        await readable(async () => seenOf(server, await powerOf(number, signal), request)),
+      ] as const;
+    });
+
+  function seenOf(server: AnswerFields, power: PowerState, request: 'list' | 'id'): Seen {
+    const id = `bm-${server.id('server_number')}`;
+    const name = server.text('server_name');
+    const zone = server.text('dc').toLowerCase();
+    const [ipv6, ipv4] = [server.optionalText('server_ipv6_net'), server.optionalText('server_ip')];
+    const type = server
+      .text('product')
+      .replaceAll(' ', '-')
+      .replace(/[^A-Za-z0-9_.-]/g, '');
+    return {
+      ...{ state: 'found', power, request },
+      instance: {
+        ...{ cloud, id, name, incarnation: id, providerID: hetzner.print({ instanceId: id }) },
+        ...(config.zones ? { zone } : {}),
+        ...{ region: zone.split('-')[0]!, type },
+        addresses: [
+          { type: 'Hostname', address: name },
+          ...(config.families.ipv6 && ipv6 ? [{ type: 'ExternalIP', address: firstOf(ipv6) } as const] : []),
+          ...(config.families.ipv4 && ipv4 ? [{ type: 'ExternalIP', address: ipv4 } as const] : []),
+        ],
+        keepsInternalIPs: true,
+        labels: { 'instance.hetzner.cloud/provided-by': 'robot' },
+      },
+    };
+  }
+
+  return {
+    holds: isDedicated,
+    async addresses(signal) {
+      const found = (await servers(signal)).map(
+        (one) => [one.id('server_number'), one.optionalText('server_ip')] as const,
+      );
+      return new Map(found.flatMap(([number, ip]) => (ip === undefined ? [] : [[number, ip]])));
+    },
+    async all(ids, signal) {
+      const asked = new Set(ids);
+      const found = (await servers(signal)).filter((server) => asked.has(`bm-${server.id('server_number')}`));
+      hasShown ||= found.length > 0;
+      return new Map(await complete(found, 'list', signal));
+    },
+    async named(names, signal) {
+      const found = (await servers(signal)).filter((server) =>
+        names.includes(server.optionalText('server_name') ?? ''),
+      );
+      return (await complete(found, 'list', signal)).map(([, seen]) => seen);
+    },
+    async get(id, signal) {
+      const number = id.slice('bm-'.length);
+      const operation = 'GET /server/{id}';
+      try {
+        const server = objectAt(operation, await ask(`/server/${number}`, signal)).object('server');
+        hasShown = true;
+        const [[, seen]] = (await complete([server], 'id', signal)) as [[string, Seen]];
+        return seen;
+      } catch (error) {
+        if (!isCloudError(error) || error.kind !== 'NotFound' || hasShown) throw error;
+        const message = `dedicated server ${number} is not there, but this credential has shown no other one yet`;
+        throw new CloudError({ kind: 'Unavailable', cloud, operation, message, cause: error });
+      }
+    },
+  };
+}
+
+function insteadOf<Value>(kind: CloudError['kind'], value: Value): (error: unknown) => Value {
+  return (error) => {
+    if (isCloudError(error) && error.kind === kind) return value;
+    throw error;
+  };
+}

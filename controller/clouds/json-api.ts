@@ -1,0 +1,112 @@
+import { CloudError } from '../../common/cloud-error.ts';
+import type { Clock } from '../../common/process/clock.ts';
+import { type Http, type HttpAnswer, HttpFailure } from '../../common/process/http.ts';
+import { type AnswerFields, answerFields } from './answer-fields.ts';
+import type { CallGate } from './call-gate.ts';
+import type { CloudCall } from './cloud.ts';
+import type { Permit } from './permit.ts';
+import type { Urgency } from './urgency.ts';
+
+export interface ApiRequest {
+  /** From the base URL, with a slash first. Numeric ids stand in it; names only in the query. */
+  readonly path: string;
+  /** Default `GET`. */
+  readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Names and values; a name may repeat. */
+  readonly query?: readonly (readonly [string, string])[];
+  /** Sent as JSON. */
+  readonly body?: unknown;
+  /** Default `need`, and `change` for what has a permit. */
+  readonly urgency?: Urgency | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Of a request that changes something: called right before it is sent. */
+  readonly permit?: Permit | undefined;
+}
+
+/**
+ * Calls to an API that speaks JSON. Each is one HTTP exchange with a deadline, never repeated. Fails with a CloudError,
+ * or what the permit throws.
+ */
+export interface JsonApi {
+  /** The answer as it is; undefined for an empty one (204). */
+  send(request: ApiRequest): Promise<unknown>;
+  /** The answer's object, for reading its fields; none for an empty answer. */
+  call(request: ApiRequest): Promise<AnswerFields>;
+}
+
+export interface JsonApiOptions {
+  readonly cloud: string;
+  readonly http: Http;
+  readonly clock: Clock;
+  readonly gate: CallGate;
+  readonly onCall: (call: CloudCall) => void;
+  /** Base URL without a slash at the end. */
+  readonly endpoint: string;
+  /** Value of the header. */
+  readonly authorization: string;
+  readonly timeoutMs: number;
+  /** Of a mutating call. */
+  readonly mutationTimeoutMs: number;
+  /** An answer with a status of 300 or more. */
+  errorOf(operation: string, answer: HttpAnswer): CloudError;
+}
+
+const maxBytes = 16 * 1024 * 1024;
+
+export function createJsonApi(options: JsonApiOptions): JsonApi {
+  const { cloud, http, clock, gate, onCall, endpoint, authorization, timeoutMs, mutationTimeoutMs } = options;
+
+  function send(request: ApiRequest): Promise<unknown> {
+    const { path, method = 'GET', query = [], body, signal, permit } = request;
+    const { urgency = permit === undefined ? 'need' : 'change' } = request;
+    const operation = operationOf(request);
+    const url = new URL(endpoint + path);
+    for (const [name, value] of query) url.searchParams.append(name, value);
+    const limitMs = permit === undefined ? timeoutMs : Math.min(timeoutMs, mutationTimeoutMs);
+    const json = body === undefined ? {} : { body: JSON.stringify(body) };
+    const headers = {
+      ...{ authorization, accept: 'application/json' },
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    };
+
+    async function exchange(): Promise<unknown> {
+      permit?.(limitMs);
+      const startedAt = clock.monotonic();
+      let code = 'unreachable';
+      try {
+        const answer = await http({ method, url: url.href, headers, ...json, timeoutMs: limitMs, maxBytes, signal });
+        code = answer.status < 300 ? 'ok' : String(answer.status);
+        if (answer.status >= 300) throw options.errorOf(operation, answer);
+        return answer.text === '' ? undefined : parse(cloud, operation, answer.text);
+      } catch (error) {
+        if (!(error instanceof HttpFailure)) throw error;
+        if (error.kind === 'timeout') code = 'timeout';
+        const kind = error.kind === 'timeout' ? 'Timeout' : 'Unavailable';
+        throw new CloudError({ kind, cloud, operation, message: error.message, cause: error });
+      } finally {
+        onCall({ cloud, operation, code, seconds: (clock.monotonic() - startedAt) / 1000 });
+      }
+    }
+    return gate.run(operation, exchange, { urgency, signal });
+  }
+
+  return {
+    send,
+    call: async (request) => answerFields((await send(request)) ?? {}, { cloud, operation: operationOf(request) }),
+  };
+}
+
+/** For metrics and errors: `GET /servers/{id}`. */
+export function operationOf({ method = 'GET', path }: Pick<ApiRequest, 'method' | 'path'>): string {
+  return `${method} ${path.replace(/\/\d+(?=\/|$)/g, '/{id}')}`;
+}
+
+function parse(cloud: string, operation: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // A cut body and a proxy's page look alike.
+    const message = 'the answer is not JSON, or not all of it';
+    throw new CloudError({ kind: 'Unavailable', cloud, operation, message });
+  }
+}

@@ -1,0 +1,49 @@
+import type { Driver, Found } from '../engine/resource.ts';
+import type {
+  AdoptionProof,
+  DesiredLoadBalancer,
+  Ingress,
+  LoadBalancerRef,
+  LoadBalancers,
+  ObservedMember,
+} from './load-balancers.ts';
+
+/** What one Service asks for, and what is known besides. */
+export interface Asked {
+  readonly desired: DesiredLoadBalancer;
+  /** Everything of that kind that was read, of others, too. */
+  known(kind: string): readonly Found[];
+  /** What of all that is this Service's: by its marks, by its record, or because it takes it over. */
+  mine(): readonly Found[];
+}
+
+/** What people and the Service see of a load balancer. */
+export interface ShownLoadBalancer {
+  readonly name: string;
+  /** Empty until an address is certain. */
+  readonly ingress: readonly Ingress[];
+  /** Milliseconds since 1970; undefined where the cloud does not tell. */
+  readonly createdAtMs?: number | undefined;
+  /** `namespace/name` as it was tagged. */
+  readonly service?: string | undefined;
+}
+
+/** Which Service, by which proof, takes over what the classic controller made. */
+export type Adopting = Pick<LoadBalancerRef, 'owner' | 'service'> &
+  Pick<Asked, 'known'> & { readonly proof: AdoptionProof };
+
+type Facts = Pick<LoadBalancers, 'annotations' | 'annotationPrefixes' | 'nodeLabels' | 'maxMembers' | 'drains'>;
+
+/** The load balancers of one cloud, as resources: the engine makes them what Services ask for. */
+export interface LoadBalancerDriver extends Driver<Asked>, Facts {
+  /** The kind of the load balancers themselves. A Service's own has the key `main`. */
+  readonly main: string;
+  /** Slots that a search for one Service asks for: names in the way, addresses that it names. */
+  slots(ref: LoadBalancerRef): readonly string[];
+  /** @param parts of this Service, the load balancer itself included where it is its own */
+  show(main: Found, parts: readonly Found[]): ShownLoadBalancer;
+  /** The same array for equal lists of many load balancers saves much work. */
+  members(parts: readonly Found[]): readonly ObservedMember[];
+  /** The key under which something of the classic controller is that Service's: its marks and addresses prove it. Pure. */
+  adopts?(found: Found, adopting: Adopting): string | undefined;
+}

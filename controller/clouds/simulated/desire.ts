@@ -1,0 +1,313 @@
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
+import type { Found, Refusal, Want } from '../../engine/resource.ts';
+import { type Access, accessTo, isKeptFor, nameHolder } from '../access.ts';
+import type { Asked } from '../load-balancer-driver.ts';
+import { type IpFamily, ownerTags, type Refusal as ToldRefusal } from '../load-balancers.ts';
+import { addressKey, kinds, listenerKey, type Part } from './found.ts';
+import { readSettings } from './load-balancer-annotations.ts';
+import {
+  type Address,
+  addressName,
+  type Listener,
+  type LoadBalancer,
+  type Pool,
+  type Scheme,
+} from './load-balancer-answer.ts';
+import type { MemberSets } from './member-sets.ts';
+import type { AddressSpec, ListenerSpec, LoadBalancerSpec, PoolSpec } from './specs.ts';
+
+interface Desire {
+  readonly wants: readonly Want[];
+  readonly refusals: readonly Refusal[];
+}
+
+const ownName = `${kinds.loadBalancer}/main`;
+const hostName = `${kinds.loadBalancer}/host`;
+
+/** The resources that serve a Service: a load balancer of its own, or parts of one that others made. Pure. */
+export function desireOf(asked: Asked, sets: MemberSets): Desire {
+  const { desired } = asked;
+  const { owner, attach, service } = desired;
+  const settings = readSettings(desired);
+  const own = asked.mine();
+  const bodies = <B>(found: readonly Found[], kind: string) =>
+    found.flatMap((one) => (one.kind === kind ? [one.body as B] : []));
+  const balancers = bodies<LoadBalancer>(asked.known(kinds.loadBalancer), kinds.loadBalancer);
+  const listeners = bodies<Part<Listener>>(asked.known(kinds.listener), kinds.listener);
+  const addresses = bodies<Address>(asked.known(kinds.address), kinds.address);
+  const pools = bodies<Part<Pool>>(own, kinds.pool);
+  const ownIds = new Set(own.map(({ id }) => id));
+  const isOurs = ({ id }: { readonly id: string }) => ownIds.has(id);
+  const served = (id: string) => listeners.filter((one) => one.within.id === id && isOurs(one));
+  const hasParts = ({ id }: LoadBalancer) => served(id).length > 0 || pools.some(({ within }) => within.id === id);
+  const mine = bodies<LoadBalancer>(own, kinds.loadBalancer);
+  const current = mine.find(({ name }) => name === desired.name) ?? mine[0];
+  const hosts = balancers.filter((one) => !isOurs(one) && hasParts(one));
+
+  const isLost =
+    current?.state === 'failed' &&
+    current.addresses.some(
+      ({ id, ip, family }) =>
+        (id === undefined || !isOurs({ id })) &&
+        desired.families.includes(family) &&
+        !(desired.address !== undefined && sameAddress(ip, desired.address)),
+    );
+
+  const refusals: Refusal[] = [...settings.refusals.map(told), ...strangers()];
+  const refuse = (reason: Refusal['reason'], message: string) => refusals.push({ reason, message });
+
+  function strangers(): Refusal[] {
+    const sent = new Set(sets.of(desired.members).wire.map(({ instanceId }) => instanceId));
+    return desired.members.flatMap(({ node, providerID }): Refusal[] => {
+      if (sent.has(providerID.slice(providerID.lastIndexOf('/') + 1))) return [];
+      const message = `member ${node}: providerID ${JSON.stringify(providerID)} is of another place`;
+      return [{ reason: 'Unsupported', message }];
+    });
+  }
+
+  if (attach === undefined || attach.id === current?.id) {
+    const [used] = hosts;
+    if (attach === undefined && current === undefined && used !== undefined && !desired.mayChangeAddress) {
+      const whose = `uses load balancer ${used.id}, which somebody else made`;
+      refuse('AddressWouldChange', `${service} ${whose}; one of its own has another address`);
+      return done(partsIn(used, accessOf(used).may === 'use'));
+    }
+    return done(ofItsOwn());
+  }
+  const target = balancers.find(({ id, state }) => id === attach.id && state !== 'deleting');
+  if (target === undefined) {
+    refuse('Unsupported', `load balancer ${JSON.stringify(attach.id)} does not exist in this region`);
+    return done(instead());
+  }
+  const access = accessOf(target, attach.allowed);
+  if (access.may !== 'use') refusals.push(told(access.refusal));
+  if (access.may === 'nothing') return done(instead());
+  const elsewhere = current ?? hosts.find((one) => one !== target);
+  if (elsewhere !== undefined && !desired.mayChangeAddress && served(target.id).length === 0) {
+    refuse('AddressWouldChange', `${service} uses load balancer ${elsewhere.id}, and ${target.id} has another address`);
+    return done(instead());
+  }
+  const { address } = desired;
+  if (address !== undefined && !target.addresses.some(({ ip }) => sameAddress(ip, address)))
+    refuse(
+      'Unsupported',
+      `spec.loadBalancerIP: ${JSON.stringify(address)} is no address of load balancer ${target.id}`,
+    );
+  const lacking = desired.families.filter((family) => !target.addresses.some((one) => one.family === family));
+  if (lacking.length > 0)
+    refuse('Unsupported', `spec.ipFamilies: load balancer ${target.id} has no ${lacking.join(', ')} address`);
+  return done(partsIn(target, access.may === 'use'));
+
+  function done(wants: readonly Want[]): Desire {
+    return { wants, refusals };
+  }
+
+  function accessOf({ id, tags }: LoadBalancer, allowed?: boolean): Access {
+    const consent = tags[ownerTags.consent];
+    return accessTo(
+      { what: `load balancer ${id}`, consent, served: served(id), ...(allowed !== undefined && { allowed }) },
+      desired,
+    );
+  }
+
+  /** What it has goes on, where what it asks for is refused. */
+  function instead(): readonly Want[] {
+    if (current !== undefined) return ofItsOwn();
+    const [used] = hosts;
+    return used === undefined ? keptAddresses() : partsIn(used, false);
+  }
+
+  function partsIn(there: LoadBalancer, mayAdd: boolean): readonly Want[] {
+    const use: Want = {
+      ...{ kind: kinds.loadBalancer, key: 'host', use: { id: there.id, allowed: true } },
+      ...{ spec: undefined, summary: `load balancer ${there.name}` },
+    };
+    return [use, ...parts(hostName, there, mayAdd)];
+  }
+
+  /** The pool and the listeners. What is not understood keeps them from being made, not from being kept up to date. */
+  function parts(within: string, there: LoadBalancer | undefined, mayAdd: boolean): readonly Want[] {
+    const { healthCheck, proxyProtocol, tls } = settings;
+    const hasPool = there !== undefined && pools.some((one) => one.within.id === there.id);
+    if (!hasPool && !(mayAdd && healthCheck !== undefined)) return [];
+    const members = settings.nodeLabels === undefined ? undefined : sets.of(desired.members);
+    const pool: Want<PoolSpec> = {
+      ...{ kind: kinds.pool, key: 'main', within, slot: `{within} pool ${desired.name}`, summary: 'pool' },
+      spec: { name: desired.name, service, healthCheck, sessionAffinity: desired.sessionAffinity, members },
+    };
+    const isUnderstood = mayAdd && proxyProtocol !== undefined && tls !== undefined;
+    const wanted = desired.ports.flatMap((port): Want<ListenerSpec>[] => {
+      const key = listenerKey(port);
+      const held = listeners.find((one) => one.within.id === there?.id && listenerKey(one) === key);
+      const isForeign = held !== undefined && !isOurs(held);
+      if (held !== undefined && isForeign) {
+        const holder = nameHolder(held.tags[ownerTags.serviceName], desired);
+        const message = `${key} of load balancer ${there?.name} (${there?.id}) is taken by listener ${held.id} of ${holder}`;
+        refusals.push({ reason: 'Conflict', message, ports: [port] });
+      }
+      if (isForeign || (held === undefined && !isUnderstood)) return [];
+      const isTcp = port.protocol === 'TCP';
+      const spec: ListenerSpec = {
+        ...{ name: port.name || `${port.protocol.toLowerCase()}-${port.port}`, service, pool: `${kinds.pool}/main` },
+        ...{ protocol: port.protocol, port: port.port, sourceRanges: desired.sourceRanges },
+        // Without a node port, the members get what came in on its own port.
+        memberPort: port.nodePort === 0 ? port.port : port.nodePort,
+        proxyProtocol: isTcp ? proxyProtocol : false,
+        tls: isTcp ? tls?.has(port.port) : false,
+      };
+      const more = { within, needs: [spec.pool], slot: `{within} ${key}`, ports: [port], summary: `listener ${key}` };
+      return [{ kind: kinds.listener, key, ...more, spec }];
+    });
+    return [pool, ...wanted];
+  }
+
+  function ofItsOwn(): readonly Want[] {
+    const inTheWay = balancers.find(({ name, state }) => name === desired.name && state !== 'deleting');
+    if (current === undefined && inTheWay !== undefined) {
+      const { id, name, tags } = inTheWay;
+      const kept = tags[ownerTags.retained] === undefined ? '' : ' any more: it was kept on purpose';
+      refuse(
+        'Foreign',
+        `load balancer ${id} has the name ${name}, and its tags do not say that it is of ${service}${kept}`,
+      );
+      return keptAddresses();
+    }
+    const scheme = schemeOf();
+    if (scheme === undefined) return keptAddresses();
+    const placed = placedIn(scheme);
+    if (placed === undefined) return keptAddresses();
+    const spec: LoadBalancerSpec = {
+      ...{ name: desired.name, service, scheme, families: desired.families },
+      addresses: Object.fromEntries([...placed].map(([family, want]) => [family, `${want.kind}/${want.key}`])),
+    };
+    const needs = [...placed.values()].map(({ kind, key }) => `${kind}/${key}`);
+    const loadBalancer: Want<LoadBalancerSpec> = {
+      ...{ kind: kinds.loadBalancer, key: 'main', needs, slot: `name ${desired.name}`, spec },
+      summary: `${scheme} load balancer ${desired.name} for ${service}`,
+      // One that has failed is made again, unless that would cost it an address that the Service does not name.
+      ...(isLost && { carriesAddress: true }),
+    };
+    return [...placed.values(), loadBalancer, ...parts(ownName, current, true)];
+  }
+
+  /** Undefined: nothing is made. */
+  function schemeOf(): Scheme | undefined {
+    const { scheme } = settings;
+    if (current === undefined) return settings.refusals.length > 0 ? undefined : scheme;
+    const change = addressChange(scheme ?? current.scheme);
+    if (change === undefined || settings.refusals.length > 0) return current.scheme;
+    if (desired.mayChangeAddress) return scheme;
+    refuse('AddressWouldChange', `load balancer ${current.name} (${current.id}): ${change}`);
+    return current.scheme;
+  }
+
+  /** Why what is asked for has another address than the load balancer that is there. */
+  function addressChange(scheme: Scheme): string | undefined {
+    if (current === undefined) return undefined;
+    if (scheme !== current.scheme) return `from ${current.scheme} to ${scheme}`;
+    const ips = current.addresses.map(({ ip }) => ip);
+    const { address } = desired;
+    if (address === undefined || ips.some((ip) => sameAddress(ip, address))) return undefined;
+    // With another family than those it has, the named address can join.
+    const named = namedAddress();
+    if (named !== undefined && !current.addresses.some(({ family }) => family === named.family)) return undefined;
+    return `from ${ips.join(', ')} to ${address}, which spec.loadBalancerIP names`;
+  }
+
+  function namedAddress(): Address | undefined {
+    const { address } = desired;
+    if (address === undefined) return undefined;
+    return addresses.find(({ ip }) => sameAddress(ip, address));
+  }
+
+  /** The address of each family; none for one that comes and goes with the load balancer. Undefined: nothing is made. */
+  function placedIn(scheme: Scheme): ReadonlyMap<IpFamily, Want> | undefined {
+    const isReplaced = current !== undefined && current.scheme !== scheme;
+    const named = nameOfAddress(scheme);
+    if (named === 'refused' && current === undefined) return undefined;
+    const placed = new Map<IpFamily, Want>();
+    for (const family of desired.families) {
+      const held = isReplaced ? undefined : current?.addresses.find((one) => one.family === family);
+      const isNamed = typeof named === 'object' && named.family === family;
+      if (isNamed && (held === undefined || desired.mayChangeAddress || held.id === named.id))
+        placed.set(family, useOf(named));
+      else if (held === undefined) placed.set(family, reserved(scheme, family));
+      else if (held.id !== undefined) {
+        const known = addresses.find(({ id }) => id === held.id);
+        const isLent = known !== undefined && !(isLost && desired.mayChangeAddress && !isOurs(known));
+        placed.set(family, isLent ? useOf(known) : reserved(scheme, family));
+      }
+    }
+    return placed;
+  }
+
+  function reserved(scheme: Scheme, family: IpFamily): Want<AddressSpec> {
+    const spec = { scheme, family, service, name: addressName(desired.name, family, scheme) };
+    return { kind: kinds.address, key: addressKey(spec), spec, summary: `${scheme} ${family} address` };
+  }
+
+  function useOf({ id, ip, scheme, family }: Address): Want {
+    const use = { id, allowed: true };
+    if (!isOurs({ id }))
+      return { kind: kinds.address, key: `named ${family}`, use, spec: undefined, summary: `address ${ip}` };
+    const same = bodies<Address>(own, kinds.address).filter((one) => one.scheme === scheme && one.family === family);
+    const want = reserved(scheme, family);
+    // Of several that an earlier try has left, the one that serves stays.
+    return same.length > 1 ? { ...want, use } : want;
+  }
+
+  /** What it has reserved stays, as long as nothing can be made of it. */
+  function keptAddresses(): readonly Want[] {
+    const kept = bodies<Address>(own, kinds.address);
+    return [...new Map(kept.map((one) => [addressKey(one), reserved(one.scheme, one.family)])).values()];
+  }
+
+  /** The address that the Service names, where it names one and may have it. */
+  function nameOfAddress(scheme: Scheme): Address | 'refused' | undefined {
+    const { address } = desired;
+    if (address === undefined || current?.addresses.some(({ ip }) => sameAddress(ip, address))) {
+      const there = namedAddress();
+      return there !== undefined && current?.addresses.some(({ id }) => id === there.id) ? there : undefined;
+    }
+    const named = namedAddress();
+    const refusal = refusalOfNamed(named, scheme);
+    if (refusal === undefined) return named;
+    refusals.push(refusal);
+    return 'refused';
+  }
+
+  function refusalOfNamed(named: Address | undefined, scheme: Scheme): Refusal | undefined {
+    const field = `spec.loadBalancerIP: ${JSON.stringify(desired.address)}`;
+    const unsupported = (message: string): Refusal => ({ reason: 'Unsupported', message: `${field} ${message}` });
+    if (isIP(desired.address ?? '') === 0) return unsupported('is no IP address');
+    if (named === undefined) return unsupported('is no reserved address of this region');
+    if (!desired.families.includes(named.family))
+      return unsupported(`is ${named.family}, expected ${desired.families.join(' or ')}`);
+    const { id, tags } = named;
+    const isKept = tags[ownerTags.cluster] === owner.cluster && isKeptFor(tags[ownerTags.retained], service);
+    if (!isOurs(named) && !isKept) {
+      const may = accessTo({ what: `${field}: address ${id}`, consent: tags[ownerTags.consent] }, desired);
+      if (may.may !== 'use') return told(may.refusal);
+    }
+    if (named.scheme !== scheme) return unsupported(`is ${named.scheme}, and the load balancer is ${scheme}`);
+    if (named.usedBy !== undefined && named.usedBy !== current?.id)
+      return { reason: 'Conflict', message: `${field} is in use by load balancer ${named.usedBy}` };
+    return undefined;
+  }
+}
+
+function told({ reason, message, ports }: ToldRefusal): Refusal {
+  const engineReason =
+    reason === 'ForeignLoadBalancer' ? 'Foreign' : reason === 'RetentionNotAllowed' ? 'Unsupported' : reason;
+  return { reason: engineReason, message, ...(ports !== undefined && { ports }) };
+}
+
+/** However they are spelt. */
+function sameAddress(a: string, b: string): boolean {
+  return a === b || (isIP(a) === 6 && isIP(b) === 6 && spelling(a) === spelling(b));
+}
+
+function spelling(address: string): string {
+  return ipaddr.IPv6.parse(address).toRFC5952String();
+}

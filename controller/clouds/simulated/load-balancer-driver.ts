@@ -1,0 +1,76 @@
+import { CloudError } from '../../../common/cloud-error.ts';
+import type { OperationState } from '../../engine/resource.ts';
+import type { LoadBalancerDriver } from '../load-balancer-driver.ts';
+import { ownerTags } from '../load-balancers.ts';
+import { adopts, classicName } from './adoption.ts';
+import { annotations } from './annotations.ts';
+import { desireOf } from './desire.ts';
+import { kinds, type Part } from './found.ts';
+import { createKinds } from './kinds.ts';
+import type { Address, Listener, LoadBalancer, Pool } from './load-balancer-answer.ts';
+import { createReaders } from './load-balancer-readers.ts';
+import { createMemberSets } from './member-sets.ts';
+import { nodeLabels } from './node-labels.ts';
+import { cloud, type Transport } from './transport.ts';
+
+export interface DriverParts {
+  readonly transport: Transport;
+  readonly region: string;
+  /** The instance id, when this scope could hold it. */
+  readonly idOf: (providerID: string) => string | undefined;
+  readonly maxMembers: number | undefined;
+  readonly settleMs: number;
+}
+
+export type SimulatedDriver = LoadBalancerDriver & { probe(signal?: AbortSignal): Promise<void> };
+
+/** The load balancers of one project and region. */
+export function createLoadBalancerDriver({
+  transport,
+  region,
+  idOf,
+  maxMembers,
+  settleMs,
+}: DriverParts): SimulatedDriver {
+  const sets = createMemberSets(idOf);
+  const { readers, get, probe } = createReaders({ transport, region, sets });
+  return {
+    ...{ annotations, nodeLabels, maxMembers, drains: true, probe },
+    main: kinds.loadBalancer,
+    kinds: createKinds({ transport, region, sets, settleMs }),
+    readers,
+    documents: [],
+    desire: (asked) => desireOf(asked, sets),
+    adopts,
+    slots: ({ name, address, adopt, service }) => [
+      `name ${name}`,
+      ...(address === undefined ? [] : [`ip ${address}`]),
+      ...(adopt === undefined ? [] : [`name ${classicName(adopt.clusterName, service)}`]),
+    ],
+    show({ kind, body }, parts) {
+      const { tags } = body as LoadBalancer | Address;
+      const service = tags[ownerTags.serviceName] ?? tags[ownerTags.retained];
+      if (kind === kinds.address) return { name: (body as Address).ip, ingress: [], service };
+      const { name, createdAtMs, addresses } = body as LoadBalancer;
+      const listeners = parts.flatMap((one) => (one.kind === kinds.listener ? [one.body as Part<Listener>] : []));
+      const isProxied = listeners.some(({ proxyProtocol, tls }) => proxyProtocol || tls);
+      const ingress = addresses.map(({ ip }) => (isProxied ? { ip, ipMode: 'Proxy' as const } : { ip }));
+      return { name, createdAtMs, service, ingress };
+    },
+    members(parts) {
+      const pool = parts.find(({ kind }) => kind === kinds.pool);
+      return (pool?.body as Part<Pool> | undefined)?.members ?? [];
+    },
+    /** An operation is what a load balancer goes through, under the id of that. */
+    async poll(operations, io) {
+      const states = operations.map(async (id): Promise<[string, OperationState]> => {
+        const state = (await get(id, io))?.state;
+        if (state === 'provisioning' || state === 'deleting') return [id, 'running'];
+        if (state !== 'failed') return [id, 'done'];
+        const message = `load balancer ${id} has failed`;
+        return [id, new CloudError({ kind: 'Invalid', cloud, operation: 'load-balancers.get', message })];
+      });
+      return new Map(await Promise.all(states));
+    },
+  };
+}

@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { Http } from '../../../common/process/http.ts';
+import {
+  cluster,
+  desiredWith,
+  https,
+  membersOf,
+  newWorld,
+  http as port80,
+  reach,
+  refOf,
+  remove,
+} from '../../../test/clouds/simulated/world.ts';
+import type { CloudRecord, LoadBalancerStep, ObservedLoadBalancer } from '../../clouds/load-balancers.ts';
+import { WithheldError } from '../../clouds/permit.ts';
+
+const timings = { loadBalancerTimings: { provisioningMs: 2000, deletingMs: 2000 } };
+
+/** A cloud that accepts one kind of change and leaves everything as it was. */
+function ignoring(is: (method: string, url: string) => boolean, state: { count: number }) {
+  return (http: Http): Http =>
+    (request) => {
+      if (!is(request.method ?? 'GET', request.url)) return http(request);
+      state.count += 1;
+      const url = request.url.replace(/\/pools\/.*/, '');
+      const { body: _, ...rest } = request;
+      return http({ ...rest, method: 'GET', url });
+    };
+}
+
+describe('load balancers of a cloud that has a driver', () => {
+  it('are made by one apply, to the end, and each call is told', async () => {
+    const world = newWorld(timings);
+    const client = world.connect();
+    const desired = desiredWith({ ports: [port80, https], members: membersOf(world, 2) });
+    await client.observe(refOf(desired));
+    const [first] = client.plan(desired, undefined).steps;
+    const told: string[] = [];
+    const onStep = ({ action, resource }: LoadBalancerStep) => void told.push(`${action} ${resource}`);
+    const seen = await world.during(client.apply(first!, undefined, { ...world.permitted, onStep }));
+    assert.deepEqual([seen?.state, seen?.members.length], ['active', 2]);
+    assert.deepEqual(told, ['create address', 'create load balancer']);
+    assert.ok(world.calls.total('load-balancers.get') <= 5, 'polls until it was done');
+  });
+
+  it('have their ids kept with what is written anyway, and before the next read where something fails', async () => {
+    const world = newWorld();
+    const client = world.connect();
+    const desired = desiredWith({ members: membersOf(world, 1), record: { id: undefined, notes: undefined } });
+    const saved: CloudRecord[] = [];
+    const save = async (record: CloudRecord) => void saved.push(record);
+    const [first] = client.plan(desired, undefined).steps;
+    const made: ObservedLoadBalancer | undefined = await world.during(
+      client.apply(first!, undefined, { ...world.permitted, save }),
+    );
+    assert.equal(saved.length, 0, 'nothing but what is answered');
+    assert.match(made!.notes!, /^ids:address.*load%20balancer\/main=lb-/);
+
+    const other = desiredWith({ owner: { cluster, service: 'other' }, ports: [port80, https] });
+    world.sandbox.faults.add({ operation: 'load-balancers.create', effect: { kind: 'error', status: 500 } });
+    const [step] = client.plan(other, undefined).steps;
+    await assert.rejects(world.during(client.apply(step!, undefined, { ...world.permitted, save })), /HTTP 500/);
+    assert.match(saved.at(-1)!.notes!, /^ids:address\/external%20IPv4=addr-/);
+  });
+
+  it('get back marks that were stripped, by what an earlier process has kept', async () => {
+    const world = newWorld();
+    const desired = desiredWith({ members: membersOf(world, 1) });
+    const { observed } = await reach(world, world.connect(), desired);
+    world.network.loadBalancers.stripTags(observed!.id!);
+    const record = { id: observed!.id, notes: observed!.notes };
+    const next = world.connect();
+    const seen = await next.observe({ ...refOf(desired, record.id), notes: record.notes });
+    assert.deepEqual(seen?.owner, desired.owner);
+    const told = next.plan({ ...desired, record }, seen);
+    await world.during(next.apply(told.steps[0]!, seen, world.permitted));
+    assert.equal(world.network.loadBalancers.store.get(observed!.id!)?.tags['mooring.dev/service'], 'default/web');
+    const forgotten = await world.connect().observe(refOf(desired, record.id));
+    assert.deepEqual(forgotten?.owner, desired.owner, 'from now on by their own marks');
+  });
+
+  it('whose change the cloud accepts without doing it are said to be so after three tries, and all else is done', async () => {
+    const state = { count: 0 };
+    const world = newWorld({ through: ignoring((method, url) => method === 'PUT' && url.includes('/members'), state) });
+    const client = world.connect();
+    const [a, b] = membersOf(world, 2);
+    await reach(world, client, desiredWith({ members: [a!] }));
+    const desired = desiredWith({ members: [a!, b!], ports: [port80, https] });
+    const { refusals, observed } = await reach(world, client, desired);
+    assert.deepEqual(
+      refusals.map(({ reason }) => reason),
+      ['NoEffect'],
+    );
+    assert.match(refusals[0]!.message, /members of .*: 1 added, 2 in all/);
+    assert.equal(state.count, 3);
+    assert.equal(world.network.loadBalancers.store.get(observed!.id!)?.listeners.length, 2);
+  });
+
+  it('take nothing any more from the moment that their permit is gone', async () => {
+    const world = newWorld(timings);
+    const client = world.connect();
+    const desired = desiredWith();
+    let permits = 0;
+    const permit = () => {
+      permits += 1;
+      if (permits > 1) throw new WithheldError('Paused', 'paused');
+    };
+    const [step] = client.plan(desired, undefined).steps;
+    await assert.rejects(world.during(client.apply(step!, undefined, { permit })), { name: 'WithheldError' });
+    assert.equal(world.network.addresses.store.all().length, 1);
+    assert.equal(world.network.loadBalancers.store.all().length, 0);
+  });
+
+  it('have what was changed by hand put right with the next change of their Service', async () => {
+    const world = newWorld();
+    const client = world.connect();
+    const desired = desiredWith({ members: membersOf(world, 1), ports: [port80, https] });
+    const [first] = client.plan(desired, undefined).steps;
+    const made = await world.during(client.apply(first!, undefined, world.permitted));
+    const { loadBalancers } = world.network;
+    const [listener] = loadBalancers.store.get(made!.id!)!.listeners;
+    loadBalancers.deleteListener(made!.id!, listener!.id);
+    await world.clock.advance(60_000);
+    const more = { ...desired, sessionAffinity: { timeoutSeconds: 60 } };
+    const [step] = client.plan(more, made).steps;
+    await world.during(client.apply(step!, made, world.permitted));
+    assert.equal(loadBalancers.store.get(made!.id!)?.listeners.length, 2);
+  });
+
+  it('give their worker back when it is told to stop', async () => {
+    const world = newWorld({ loadBalancerTimings: { provisioningMs: 600_000 } });
+    const client = world.connect();
+    const [step] = client.plan(desiredWith(), undefined).steps;
+    const stopping = new AbortController();
+    const work = client.apply(step!, undefined, { ...world.permitted, signal: stopping.signal });
+    work.catch(() => undefined);
+    await world.clock.advance(1000);
+    stopping.abort();
+    await assert.rejects(work, /interrupted/);
+  });
+
+  it('are waited for without a call where the cloud takes longer than a worker may', async () => {
+    const world = newWorld({ loadBalancerTimings: { provisioningMs: 60_000 } });
+    const client = world.connect();
+    const desired = desiredWith({ members: membersOf(world, 1) });
+    const [step] = client.plan(desired, undefined).steps;
+    const seen = await world.during(client.apply(step!, undefined, world.permitted));
+    assert.equal(seen?.state, 'provisioning');
+    const { steps, waitMs } = client.plan({ ...desired, ports: [port80, https] }, seen);
+    assert.deepEqual([steps, (waitMs ?? 0) > 0], [[], true]);
+    await world.clock.advance(60_000);
+    const { observed } = await reach(world, client, { ...desired, ports: [port80, https] }, seen?.id);
+    assert.equal(observed?.state, 'active');
+  });
+
+  it('are proved gone once: whoever asks right after a removal gets its answer', async () => {
+    const world = newWorld(timings);
+    const client = world.connect();
+    const desired = desiredWith();
+    const { observed } = await reach(world, client, desired);
+    await world.clock.advance(10_000);
+    await client.observe(refOf(desired, observed!.id));
+    const { left } = await remove(world, client, observed!, refOf(desired, observed!.id));
+    assert.equal(left, undefined);
+    const calls = world.calls.total();
+    assert.equal(await client.observe(refOf(desired, observed!.id)), undefined);
+    assert.equal(world.calls.total(), calls);
+    assert.equal(await client.observe(refOf(desired, observed!.id)), undefined);
+    assert.ok(world.calls.total() > calls, 'only right after it');
+  });
+});

@@ -1,0 +1,52 @@
+import type { LoadBalancerPlan, LoadBalancerStep, Refusal } from '../../clouds/load-balancers.ts';
+import { inOrder } from '../order.ts';
+import { type Refusal as EngineRefusal, nameOf, type Want } from '../resource.ts';
+import type { Plan, Step } from '../step.ts';
+
+/** A step of the engine as its controller sees it: which Service it is of tells what it is carried out for. */
+export interface EngineStep extends LoadBalancerStep {
+  /** UID. */
+  readonly service: string;
+}
+
+const actions = { create: 'create', update: 'update', mark: 'update', edit: 'update', delete: 'delete' } as const;
+const reasons = {
+  Foreign: 'ForeignLoadBalancer',
+  AddressWouldChange: 'AddressWouldChange',
+  InUse: 'Conflict',
+  Unsupported: 'Unsupported',
+  Conflict: 'Conflict',
+  ClusterWideConsent: 'ClusterWideConsent',
+  NoEffect: 'NoEffect',
+} as const satisfies Record<EngineRefusal['reason'], Refusal['reason']>;
+
+export function stepOf(service: string, step: Step): EngineStep {
+  const { kind, found, document, name, summary } = step;
+  const target = found?.id || document || name.slice(name.indexOf('/') + 1);
+  return { action: actions[step.do], resource: kind, target, summary, service };
+}
+
+/** Pure. */
+export function planOf(service: string, plan: Plan, wants: readonly Want[]): LoadBalancerPlan<EngineStep> {
+  const early = plan.steps.filter(({ last }) => !last).map(({ id }) => id);
+  const steps = inOrder(
+    plan.steps,
+    ({ id }) => id,
+    ({ after, follows, last }) => [...after, ...follows, ...(last ? early : [])],
+  );
+  const portsOf = new Map(wants.flatMap((want) => (want.ports === undefined ? [] : [[nameOf(want), want.ports]])));
+  const waits = plan.waits.map(({ ms }) => ms);
+  return {
+    steps: steps.map((step) => stepOf(service, step)),
+    refusals: plan.refusals.map(({ reason, message, name, ports }): Refusal => {
+      const unserved = ports ?? portsOf.get(name ?? '');
+      return { reason: reasons[reason], message, ...(unserved !== undefined && { ports: unserved }) };
+    }),
+    waitMs: waits.length === 0 ? undefined : Math.min(...waits),
+  };
+}
+
+/** It takes over what the classic controller made, and does nothing else yet. */
+export function marksOnly({ steps }: Plan): boolean {
+  return steps.every((step) => step.do === 'mark' && step.as === 'ours');
+}

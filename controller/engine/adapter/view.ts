@@ -1,0 +1,89 @@
+import type { LoadBalancerDriver } from '../../clouds/load-balancer-driver.ts';
+import type { LoadBalancerRef, ObservedLoadBalancer, Owner } from '../../clouds/load-balancers.ts';
+import { type Found, identityOf, type Kind } from '../resource.ts';
+
+const states = { ready: 'active', pending: 'provisioning', failed: 'failed', deleting: 'deleting' } as const;
+
+export interface ViewInput {
+  readonly driver: LoadBalancerDriver;
+  readonly owner: Owner;
+  /** What of all that is found is of this owner. */
+  readonly ours: readonly Found[];
+  /** Load balancers of anybody, by id. */
+  readonly mains: ReadonlyMap<string, Found>;
+  /** Without our marks, and ours by adoption. */
+  readonly isAdopted: (found: Found) => boolean;
+  readonly ref?: LoadBalancerRef | undefined;
+}
+
+/** What one Service has, as its controller sees it; undefined where there is nothing. Pure. */
+export function viewOf({ driver, owner, ours, mains, isAdopted, ref }: ViewInput): ObservedLoadBalancer | undefined {
+  const own = ours.filter(({ kind }) => kind === driver.main);
+  const mine = own.find(({ status }) => status !== 'deleting') ?? own[0];
+  const others = ours.flatMap(({ within }) => mains.get(within ?? '') ?? []).filter((one) => !own.includes(one));
+  const slots = ref === undefined ? [] : driver.slots(ref);
+  const inTheWay = [...mains.values()].find((one) => one.slots?.some((slot) => slots.includes(slot)));
+  const asked = [mains.get(ref?.attachTo ?? ''), mains.get((ref?.adopt && ref.id) ?? ''), inTheWay].filter(
+    (one) => one !== undefined,
+  );
+  const host = others.find(({ id }) => id === ref?.attachTo) ?? others[0];
+  const isAttached = host !== undefined && (mine === undefined || host.id === ref?.attachTo);
+  const main = (isAttached ? host : mine) ?? asked[0];
+  if (main === undefined && ours.length === 0) return undefined;
+  const shown = main && driver.show(main, ours);
+  const isNamed = main !== undefined && !isAttached && main !== mine;
+  return {
+    id: main?.id,
+    name: shown?.name ?? ref?.name ?? '',
+    owner: ours.length > 0 ? owner : undefined,
+    state: states[main?.status ?? 'ready'],
+    ingress: isNamed ? [] : (shown?.ingress ?? []),
+    members: driver.members(ours),
+    attached: isAttached || (isNamed && main.id === ref?.attachTo),
+    retained: main?.retained === true,
+    createdAtMs: shown?.createdAtMs,
+    service: shown?.service ?? ref?.service,
+    ...(mine !== undefined && isAdopted(mine) && { adopted: true }),
+  };
+}
+
+/** What was kept on purpose and has no Service any more. Pure. */
+export function retainedViews(driver: LoadBalancerDriver, found: readonly Found[]): readonly ObservedLoadBalancer[] {
+  const kept = found.filter((one) => one.retained === true && one.within === undefined);
+  const used = new Set(kept.flatMap(({ refs = [] }) => refs.map(identityOf)));
+  return kept.flatMap((one): ObservedLoadBalancer[] => {
+    if (used.has(identityOf(one))) return [];
+    const { name, createdAtMs, service } = driver.show(one, []);
+    return [
+      {
+        ...{ id: one.kind === driver.main ? one.id : undefined, name, owner: undefined, state: states[one.status] },
+        ...{ ingress: [], members: [], attached: false, retained: true, createdAtMs, service },
+      },
+    ];
+  });
+}
+
+/** Everything that is marked for a Service of this cluster, and the parts of it that carry no mark. Pure. */
+export function byService(
+  kinds: readonly Kind[],
+  found: readonly Found[],
+  cluster: string,
+): ReadonlyMap<string, readonly Found[]> {
+  const containerKind = new Map(kinds.map(({ kind, within }) => [kind, within]));
+  const byIdentity = new Map(found.map((one) => [identityOf(one), one]));
+  const ownerOf = (one: Found): Owner | undefined => {
+    const kind = containerKind.get(one.kind);
+    if (one.owner !== undefined || kind === undefined || one.within === undefined) return one.owner;
+    const container = byIdentity.get(identityOf({ kind, id: one.within }));
+    return container && ownerOf(container);
+  };
+  const groups = new Map<string, Found[]>();
+  for (const one of found) {
+    const owner = ownerOf(one);
+    if (owner?.cluster !== cluster || one.retained === true) continue;
+    const group = groups.get(owner.service);
+    if (group === undefined) groups.set(owner.service, [one]);
+    else group.push(one);
+  }
+  return groups;
+}

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { after, describe, it } from 'node:test';
+import { sleep, systemClock } from '../../../common/process/clock.ts';
+import { createHttp } from '../../../common/process/http.ts';
+import { cloudSuite } from '../suite/cloud-suite.ts';
+import { createFakeHetzner, listen } from './fake-hetzner.ts';
+import { hetznerCapabilities, hetznerWorld } from './hetzner-world.ts';
+import { startPrism } from './start-prism.ts';
+
+/**
+ * The conformance suite through Prism: what Mooring sends and what the fake answers are as the vendor's document has
+ * them.
+ */
+const { PRISM: script, HETZNER_OPENAPI: document } = process.env;
+assert.ok(script && document, 'run by test/clouds/hetzner/run.ts');
+const clock = systemClock();
+const fake = createFakeHetzner(clock);
+fake.actions.durationMs = 50;
+const served = await listen(fake);
+const prism = await startPrism(script, document, `${served.url}/v1`);
+const { http, close } = createHttp({ clock, plain: { keepAlive: true, maxSockets: 16 } });
+
+cloudSuite({
+  name: 'hetzner, on a fake one behind Prism',
+  capabilities: { ...hetznerCapabilities, enumerateFaults: false },
+  open: async () =>
+    hetznerWorld({
+      served: {
+        ...{ clock, fake, http, endpoint: prism.url },
+        during: (work) => work,
+        pass: (ms) => sleep(clock, ms),
+      },
+    }),
+});
+
+describe('what went through Prism', () => {
+  after(async () => {
+    close();
+    await prism.close();
+    await served.close();
+  });
+  it('was as the OpenAPI document of Hetzner Cloud has it', () => {
+    assert.ok(fake.calls.length > 50, `${fake.calls.length} calls`);
+    assert.deepEqual(prism.violations(), []);
+  });
+});
