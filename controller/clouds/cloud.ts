@@ -3,7 +3,6 @@ import type { Instance, PowerState } from '../../common/instance.ts';
 import type { Clock } from '../../common/process/clock.ts';
 import type { Log } from '../../common/process/log.ts';
 import type { Random } from '../../common/process/random.ts';
-import type { CallWait } from './call-gate.ts';
 import type { LoadBalancerDriver } from './load-balancer-driver.ts';
 import type { LoadBalancers } from './load-balancers.ts';
 import type { CallWait } from './rate-limiter.ts';

@@ -68,7 +68,7 @@ export function createSimulatedCloud(parts: SimulatedCloudParts): Cloud {
     loadBalancerDriver: driver,
     routes,
     files,
-    prove: (signal) => client.region(signal),
+    ping: (signal) => client.region(signal),
     check: (signal) => check({ client, config, driver, routes }, signal),
     close,
   };

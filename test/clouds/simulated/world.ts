@@ -13,7 +13,6 @@ import type {
   ObservedLoadBalancer,
 } from '../../../controller/clouds/load-balancers.ts';
 import type { ApplyOptions } from '../../../controller/clouds/permit.ts';
-import { createRateLimiter } from '../../../controller/clouds/rate-limiter.ts';
 import type { SimulatedConfig } from '../../../controller/clouds/simulated/config.ts';
 import { createSimulatedCloud as createSandboxCloud, type SimulatedCloudOptions } from '../../kit/cloud/cloud.ts';
 import { inProcessHttp } from '../../kit/cloud/in-process.ts';
