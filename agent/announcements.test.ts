@@ -115,7 +115,10 @@ const trees: Readonly<Record<string, () => Promise<Answer>>> = {
   },
 };
 
-/** The whole agent but for its process: a source on real sockets, everything timed by a clock that waits while a request is under way. */
+/**
+ * The whole agent but for its process: a source on real sockets, everything timed by a clock that waits while a request
+ * is under way.
+ */
 async function start(context: TestContext, cloud: string) {
   const answer = await trees[cloud]!();
   let announced: Readonly<Record<string, string>> = {};
@@ -207,7 +210,7 @@ function countRequests(clock: FakeClock, note: (change: 1 | -1) => void): Clock 
     ...clock,
     monotonic: () => clock.monotonic(),
     setTimer(ms, run) {
-      // A held request may take a minute, and is waited for by nobody.
+      // A long poll may take a minute, and nothing waits for it.
       if (ms > 10_000) return clock.setTimer(ms, run);
       note(1);
       let over = false;
@@ -230,7 +233,7 @@ function countRequests(clock: FakeClock, note: (change: 1 | -1) => void): Clock 
 }
 
 for (const { cloud, what, kind, deadline, paths } of announcements) {
-  test(`${cloud}: the announcement of a ${what} is reported within five seconds, and so is its end`, async (context) => {
+  test(`${cloud}: a notice of a ${what} is reported within five seconds, and so is its end`, async (context) => {
     const { clock, reports, pass, announce, drain, nextLook } = await start(context, cloud);
     await drain();
     await pass(10_000);

@@ -62,7 +62,7 @@ test('waits for a token that can stand in a header', async (context) => {
   }
 });
 
-test('reads the token anew each time', async (context) => {
+test('reads the token again each time', async (context) => {
   const { access, write } = await folderOf(context, { 'ca.crt': caPem, token: 'first\n' });
   const before = await access.current();
   assert.equal(before.ok && before.token, 'first');
@@ -111,7 +111,7 @@ test('says why a file of controller URLs gives none', async (context) => {
     [folder, 'EISDIR'],
     [join(folder, 'empty'), 'it names none'],
   ] as const) {
-    await writeFile(join(folder, 'empty'), '# nobody leads yet\n');
+    await writeFile(join(folder, 'empty'), '# no leader yet\n');
     const access = createControllerAccess({
       clock: systemClock(),
       log: silentLog,

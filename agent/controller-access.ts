@@ -7,16 +7,16 @@ import type { Log } from '../common/process/log.ts';
 export interface ControllerAccessOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** Asked after those of the file. */
+  /** Tried after those of the file. */
   readonly urls: readonly string[];
   readonly urlFile: string | undefined;
   readonly tokenFile: string;
   readonly caFile: string;
-  /** The name that the controller's certificate must carry, whatever address it is reached by. */
+  /** The name that the controller's certificate must have, independently of the address. */
   readonly serverName: string;
 }
 
-/** What is needed to speak to a controller at this moment. */
+/** The current token, URLs and HTTP client for reports. */
 export interface Access {
   readonly ok: true;
   readonly http: Http;
@@ -24,15 +24,15 @@ export interface Access {
   readonly urls: readonly string[];
 }
 
-/** Why it is not possible yet. */
+/** Why reports cannot be sent yet. */
 export interface NoAccess {
   readonly ok: false;
   readonly message: string;
 }
 
 /**
- * Files that others renew under us (kubelet the token and the ConfigMap), read anew for each report. Connections are made with the CA of the file and nothing else:
- * without one there is no access, the system's roots are never asked.
+ * Reads token, CA and URLs again for each report, because the kubelet renews these files. Connections trust only the CA
+ * of the file: without one there is no access, and the system's roots are never used.
  */
 export interface ControllerAccess {
   current(): Promise<Access | NoAccess>;
@@ -74,7 +74,7 @@ export function createControllerAccess(options: ControllerAccessOptions): Contro
       const read = await readText(tokenFile);
       const token = read.text.trim();
       if (token === '') return waiting('a token', tokenFile, read.fault ?? 'it is empty');
-      // Anything else could not stand in a header.
+      // Other characters are not valid in a header.
       if (!/^[\x21-\x7e]+$/.test(token)) return waiting('a token', tokenFile, 'it holds more than one word');
       const all = await listUrls();
       if (all.length === 0) return waiting('a controller URL', urlFile ?? 'no file', urlFault);
@@ -84,7 +84,7 @@ export function createControllerAccess(options: ControllerAccessOptions): Contro
   };
 }
 
-/** TLS takes a text that is none without a word, and then trusts nobody. */
+/** Why the text has no valid certificate. Node's TLS accepts such a text silently, and then trusts no certificate. */
 function certificateFault(text: string): string | undefined {
   const blocks = text.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
   if (blocks.length === 0) return 'it holds none';
@@ -100,7 +100,7 @@ function waiting(what: string, file: string, why: string): NoAccess {
   return { ok: false, message: `waiting for ${what} in ${file}: ${why}` };
 }
 
-/** An empty text, and why, when the file cannot be read. */
+/** The text of the file; empty, with the fault, when it cannot be read. */
 async function readText(file: string): Promise<{ readonly text: string; readonly fault?: string }> {
   try {
     return { text: await readFile(file, 'utf8') };
@@ -110,7 +110,7 @@ async function readText(file: string): Promise<{ readonly text: string; readonly
   }
 }
 
-/** One URL a line; blank lines and lines that begin with `#` say nothing. Pure. */
+/** Parses one URL per line; ignores blank lines and lines that begin with `#`. Pure. */
 export function parseUrlLines(text: string): { readonly valid: readonly string[]; readonly bad: readonly string[] } {
   const lines = text
     .split('\n')
@@ -119,14 +119,14 @@ export function parseUrlLines(text: string): { readonly valid: readonly string[]
   return { valid: lines.filter(isControllerUrl), bad: lines.filter((line) => !isControllerUrl(line)) };
 }
 
-/** Whether a report may be sent there: https, a host, no user and password. */
+/** Whether a report may be sent to this URL: https, a host, no user and password. */
 export function isSafeUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, username, password, hostname } = new URL(text);
   return protocol === 'https:' && hostname !== '' && username === '' && password === '';
 }
 
-/** The same, with nothing after the port: the path of a report is ours. */
+/** As `isSafeUrl`, and without a path, since the path of a report is fixed. */
 export function isControllerUrl(text: string): boolean {
   if (!isSafeUrl(text)) return false;
   const { pathname, search, hash } = new URL(text);

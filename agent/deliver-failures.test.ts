@@ -24,7 +24,7 @@ test('backs off with growing pauses and never gives up', async (context) => {
   assert.ok(pauses.at(-1)! >= 50_000 && pauses.at(-1)! <= 62_000, `${pauses}`);
 });
 
-test('news does not cut a pause short that a failure asked for', async (context) => {
+test('a change does not shorten the pause after a failure', async (context) => {
   const server = await controller(context, () => ({ status: 503, headers: { 'retry-after': '30' } }));
   const { pass, deliverer, arrived } = await start(context, [server.url]);
   deliverer.wake();

@@ -5,7 +5,7 @@ import { acceptedAnswer, type ControllerReply } from './testing/fake-controller.
 
 const { controller, serverName, start } = await deliveryHarness();
 
-test('says nothing before there is news, then reports at once with the token', async (context) => {
+test('sends nothing before the first observation, then reports at once with the token', async (context) => {
   const server = await controller(context);
   const { pass, deliverer, ready } = await start(context, [server.url]);
   await pass(300);
@@ -44,7 +44,7 @@ test('reports again on the heartbeat and on news, each over a connection of its 
   }, 'all connections closed');
 });
 
-test('a flood of news is one report a second', async (context) => {
+test('many changes cause one report a second', async (context) => {
   const server = await controller(context);
   const { pass, deliverer, ready } = await start(context, [server.url]);
   deliverer.wake();
@@ -69,7 +69,7 @@ test('the controller stretches the heartbeat and does not shorten it', async (co
   assert.ok(own > 50 && own <= 61, `after ${own} s`);
 });
 
-test('keeps only the newest report while nobody takes it', async (context) => {
+test('keeps only the newest report while no controller accepts it', async (context) => {
   let up = false;
   const server = await controller(context, () => (up ? { status: 200, body: acceptedAnswer } : { status: 500 }));
   const { deliverer, state, arrived, ready } = await start(context, [server.url]);
@@ -85,7 +85,7 @@ test('keeps only the newest report while nobody takes it', async (context) => {
   assert.deepEqual([...new Set(contents)], ['a', 'd']);
 });
 
-test('a report that the controller does not accept is delivered, but does not make the agent ready', async (context) => {
+test('a report that the controller does not accept does not make the agent ready', async (context) => {
   const reasons = [{ code: 'IdentityConflict', message: 'another Node holds this instance' }];
   const server = await controller(context, () => ({
     status: 200,
@@ -111,7 +111,7 @@ test('ready means a report was accepted within three heartbeats', async (context
   assert.equal(deliverer.stuck(), undefined, 'failing is not being stuck');
 });
 
-test('says goodbye to the leader after it was stopped, within the time it is given', async (context) => {
+test('sends the last report to the leader after the stop, within the time limit', async (context) => {
   let answer: ControllerReply | 'hang' = { status: 200, body: acceptedAnswer };
   const server = await controller(context, () => answer);
   const { clock, deliverer, ready, stop, until } = await start(context, [server.url]);

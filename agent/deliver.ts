@@ -14,32 +14,35 @@ export interface DeliverOptions {
   readonly log: Log;
   readonly metrics: AgentMetrics;
   readonly heartbeatMs: number;
-  /** The newest report, as JSON text; asked for at the moment of each sending, so that no older one is ever kept. */
+  /** Composes the newest report as JSON text. Called right before each attempt, so that no older one is sent. */
   readonly compose: (leaving: boolean) => string;
-  /** Hears the answer to the report composed last. */
+  /** Called with the answer to the report composed last. */
   readonly onAnswer?: (answer: ReportAnswer) => void;
 }
 
 export interface Deliverer {
-  /** There is news. Nothing is sent before the first call. */
+  /** Requests a report now. Nothing is sent before the first call. */
   wake(): void;
-  /** One last report, within `timeoutMs` in all. To be called after the signal aborted. Answers whether a controller accepted it. */
+  /**
+   * Sends the last report, within `timeoutMs` in total. Call it after the signal aborted. Returns whether a controller
+   * accepted it.
+   */
   leave(timeoutMs: number): Promise<boolean>;
-  /** Why no report counts as accepted lately; undefined when one does. */
+  /** Why no report was accepted recently; undefined when one was. */
   unready(): string | undefined;
-  /** Why the loop does not move; undefined when it does. */
+  /** Why the loop is stuck; undefined while it makes progress. */
   stuck(): string | undefined;
 }
 
 const attemptTimeoutMs = 10_000;
 const roundTimeoutMs = 6 * attemptTimeoutMs;
 const stuckMs = 2 * roundTimeoutMs;
-/** Between two reports, so that a flapping address does not flood the controller. */
+/** The minimal time between two reports, so that a flapping address does not flood the controller. */
 const minGapMs = 1000;
 const retryFirstMs = 1000;
 const retryMaxMs = 60_000;
 const retryAfterMaxMs = 600_000;
-/** How often a missing token, CA or URL is looked for. */
+/** The maximal delay between checks for a missing token, CA or URL. */
 const waitMaxMs = 5000;
 const maxHeartbeatMs = 3_600_000;
 
@@ -48,20 +51,23 @@ type Round =
   | { readonly kind: 'waiting'; readonly message: string }
   | { readonly kind: 'failed'; readonly result: Exclude<SendResult, { readonly answer: ReportAnswer }> };
 
-/** Delivers reports until the signal aborts: at once on news, else on the heartbeat; after failures with growing pauses, and never gives up. */
+/**
+ * Sends reports until the signal aborts: at once after `wake`, else at the heartbeat, and with back-off after failures.
+ * Never gives up.
+ */
 export function deliver(options: DeliverOptions, signal: AbortSignal): Deliverer {
   const { access, clock, random, log, metrics, compose } = options;
   let news = false;
   let wakeUp: (() => void) | undefined;
-  /** Who accepted last; asked first until it fails. */
+  /** The controller that accepted the last report, tried first until it fails. */
   let leader: string | undefined;
   let lastAcceptedMs: number | undefined;
   let heartbeatMs = options.heartbeatMs;
   let failures = 0;
   let lastProblem = 'no report was sent yet';
-  /** What the last acceptance said, so that only another one is worth a line. */
+  /** The last accepted answer, so that only a different one is logged. */
   let lastSaid: string | undefined;
-  /** When the next round is due at the latest. */
+  /** The latest time of the next round. */
   let dueMs = Number.POSITIVE_INFINITY;
 
   async function attempt(url: string, { http, token }: Access, body: string, timeoutMs: number, until?: AbortSignal) {
@@ -73,7 +79,7 @@ export function deliver(options: DeliverOptions, signal: AbortSignal): Deliverer
     return result;
   }
 
-  /** Asks the controllers in turn; the one that accepted last first. */
+  /** Tries the controllers in turn, beginning with the one that accepted last. */
   async function tryAll(found: Access, body: string, deadlineMs: number, until?: AbortSignal): Promise<SendResult> {
     const urls = leader === undefined ? found.urls : [leader, ...found.urls.filter((url) => url !== leader)];
     let kept: SendResult | undefined;
@@ -82,14 +88,14 @@ export function deliver(options: DeliverOptions, signal: AbortSignal): Deliverer
       if (kept !== undefined && (left <= 0 || until?.aborted)) break;
       const result = await attempt(url, found, body, Math.min(attemptTimeoutMs, Math.max(left, 1)), until);
       if ('answer' in result) {
-        if (leader !== result.url) log.info('reporting to', { url: result.url });
+        if (leader !== result.url) log.info('reports go to', { url: result.url });
         leader = result.url;
         return result;
       }
       if (url === leader) leader = undefined;
       if (!result.tryNext) return result;
       log.debug('controller did not take the report', { outcome: result.outcome, error: result.message });
-      // A replica that names a time to come back knows more than one that cannot be reached.
+      // The answer of a replica with a retry time is more useful than that of an unreachable one.
       if (kept === undefined || ('retryAfterMs' in kept && kept.retryAfterMs === undefined)) kept = result;
     }
     return kept!;
@@ -102,7 +108,7 @@ export function deliver(options: DeliverOptions, signal: AbortSignal): Deliverer
     return 'answer' in result ? { kind: 'delivered', answer: result.answer } : { kind: 'failed', result };
   }
 
-  /** Takes note of how a round went; answers how long to wait, and whether news may cut that short. */
+  /** Records the outcome of a round. Returns how long to wait, and whether `wake` may end the wait. */
   function conclude(outcome: Round): { readonly waitMs: number; readonly interruptible: boolean } {
     if (outcome.kind === 'delivered') return { waitMs: noteAnswer(outcome.answer), interruptible: true };
     failures += 1;
@@ -114,7 +120,7 @@ export function deliver(options: DeliverOptions, signal: AbortSignal): Deliverer
     const { outcome: kind, message, retryAfterMs } = outcome.result;
     lastProblem = message;
     log.warn('report not delivered', { outcome: kind, error: message, failures });
-    // The same report would be refused again; the next one may not.
+    // The same report would be refused again, but the next one may be valid.
     if (kind === 'invalid') return { waitMs: heartbeatMs * (0.9 + 0.1 * random()), interruptible: true };
     const exact = backoffMs(failures, { firstMs: retryFirstMs, maxMs: retryMaxMs, random });
     const waitMs =
@@ -145,7 +151,7 @@ export function deliver(options: DeliverOptions, signal: AbortSignal): Deliverer
     return heartbeatMs * (0.9 + 0.1 * random());
   }
 
-  /** Waits; with `interruptible`, news ends the wait, though not before the smallest gap. */
+  /** Waits. With `interruptible`, `wake` ends the wait, but not before the minimal gap. */
   async function pause(ms: number, interruptible: boolean): Promise<void> {
     await wait(Math.min(ms, minGapMs), false);
     if (interruptible && news) return;

@@ -3,13 +3,14 @@ import type { Dmi, SourceKind } from './metadata/source.ts';
 
 export type Detection =
   | { readonly ok: true; readonly kind: SourceKind }
-  /** Says what was seen and what would settle it. */
+  /** Contains the firmware's facts and the flag that decides. */
   | { readonly ok: false; readonly message: string };
 
 /**
- * Which of the clouds this machine belongs to, from its firmware alone. Never guesses: no candidate, or two, is an answer of its own. Pure.
+ * Detects the cloud of this machine from its firmware alone. Never guesses: with no candidate, or with two, the
+ * detection fails. Pure.
  *
- * @param root of the file system that the firmware was read in, for the message
+ * @param root of the file system that the firmware was read from, for the message
  */
 export function detectCloud(kinds: Iterable<SourceKind>, dmi: Dmi, root = '/'): Detection {
   const all = [...kinds];
@@ -22,7 +23,7 @@ export function detectCloud(kinds: Iterable<SourceKind>, dmi: Dmi, root = '/'): 
   return { ok: false, message };
 }
 
-/** Fields that are world-readable come first; the serial is left out, it may be a licence or an account. */
+/** The world-readable fields first; without the serial, which may be a licence or an account. */
 function seen(dmi: Dmi, root: string): string {
   const facts: readonly (readonly [string, string | undefined])[] = [
     ['sys_vendor', dmi.sysVendor],

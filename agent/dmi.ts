@@ -18,8 +18,8 @@ const files = {
 const lowerCased: ReadonlySet<string> = new Set(['productUuid', 'hypervisorUuid']);
 
 /**
- * What the firmware says of itself. Eleven one-line files; a library would start `dmidecode` for the same. A file that is missing or not ours to read
- * (uuid and serial are root's) leaves its field out; never throws.
+ * Reads the firmware's description of the machine from eleven one-line files; a library would start `dmidecode` for the
+ * same. A missing or unreadable file (uuid and serial need root) leaves its field out. Never throws.
  *
  * @param root of the file system
  */

@@ -8,13 +8,13 @@ import type { MetadataSource } from './metadata/source.ts';
 import type { AgentMetrics } from './metrics.ts';
 
 /**
- * Gets the signed identity of the VM when the controller asks for it. Failures stop no report: they are told in the
- * next one.
+ * Reads the signed identity of the VM when the controller requests it. Failures do not stop reports: the next report
+ * contains them.
  */
 export interface EvidenceKeeper {
-  /** What goes into the report that is composed now. */
+  /** The evidence or error for the report that is composed now. */
   take(): { readonly evidence?: Evidence; readonly error?: string };
-  /** Takes note of the controller's answer to the report composed last. */
+  /** Handles the controller's answer to the report composed last. */
   answered(answer: ReportAnswer): void;
 }
 
@@ -23,7 +23,7 @@ export interface EvidenceOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: AgentMetrics;
-  /** There is evidence to report. */
+  /** Called when there is evidence to report. */
   readonly onReady: () => void;
 }
 

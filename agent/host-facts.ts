@@ -3,8 +3,9 @@ import { readBootId } from './dmi.ts';
 import type { HostFacts } from './show.ts';
 
 /**
- * The machine under the agent. Of systeminformation only `mem` is asked, which reads a file; most others start processes (`networkInterfaces` 59 of them).
- * It is loaded here and nowhere else, so that the agent that runs never carries it.
+ * Facts about the machine of the agent. Only `mem` of systeminformation is used, which reads a file; most other
+ * functions start processes (`networkInterfaces` 59 of them). The library is loaded only here, so that the running
+ * agent does not contain it.
  *
  * @param root of the file system
  */

@@ -4,7 +4,9 @@ import type { Instance } from '../common/instance.ts';
 export const kubeletExtras = ['hostname-override', 'node-ip'] as const;
 export type KubeletExtra = (typeof kubeletExtras)[number];
 
-/** Arguments for the kubelet of this instance, one a line. Throws a RangeError when one that was asked for cannot be told. Pure. */
+/**
+ * Arguments for the kubelet of this instance. Throws a RangeError when the value of a requested one is unknown. Pure.
+ */
 export function kubeletArgs(instance: Instance, extras: readonly KubeletExtra[]): string[] {
   const args = [`--provider-id=${instance.providerID}`];
   if (extras.includes('hostname-override')) args.push(`--hostname-override=${nodeName(instance)}`);
@@ -12,11 +14,14 @@ export function kubeletArgs(instance: Instance, extras: readonly KubeletExtra[])
   return args;
 }
 
-/** The name under which the cloud's controller would look for the Node: the VM's name, or, where VMs have none, its host name. */
+/**
+ * The name by which the cloud's controller would look up the Node: the VM's name, or, where VMs have none, its host
+ * name.
+ */
 function nodeName({ name, addresses }: Instance): string {
   const found = (name ?? addresses.find(({ type }) => type === 'Hostname')?.address)?.toLowerCase();
   if (found === undefined) throw new RangeError('hostname-override: the metadata holds neither a name nor a host name');
-  // RFC 1123 subdomain, which the API server asks of a Node's name.
+  // The API server requires an RFC 1123 subdomain as the name of a Node.
   if (found.length > 253 || !/^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/.test(found)) {
     throw new RangeError(`hostname-override: ${JSON.stringify(found)} cannot name a Node`);
   }

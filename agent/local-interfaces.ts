@@ -2,13 +2,16 @@ import { networkInterfaces } from 'node:os';
 import type { LocalInterface } from './metadata/source.ts';
 
 /**
- * Names that container networks give to their ends of pod links, bridges and tunnels. On a busy node these come and go every few seconds and say nothing about
- * the VM. (`eni` is the Amazon VPC CNI's, `azv` Azure's, `gke` Google's; a VM's own interfaces are `eth…` or `en[osp]…`.)
+ * Interface names of container networks: pod links, bridges and tunnels. On a busy node they change every few seconds
+ * and say nothing about the VM. (`eni` is the Amazon VPC CNI's, `azv` Azure's, `gke` Google's; a VM's own interfaces
+ * are `eth…` or `en[osp]…`.)
  */
-const podNetwork =
-  /^(lo$|veth|cali|cilium|lxc|docker|br-|cni|flannel|tunl|vxlan|kube-|nodelocaldns|virbr|tap|eni[0-9a-f]|azv|gke|dummy|ovs-|ovn|genev|antrea|weave|wg)/;
+const podNetwork = new RegExp(
+  '^(lo$|veth|cali|cilium|lxc|docker|br-|cni|flannel|tunl|vxlan|kube-|nodelocaldns|virbr|tap|' +
+    'eni[0-9a-f]|azv|gke|dummy|ovs-|ovn|genev|antrea|weave|wg)',
+);
 
-/** The interfaces that belong to the machine rather than to its pods, as the kernel knows them now. */
+/** The current interfaces of the machine itself, without those of its pods. */
 export function readLocalInterfaces(read: typeof networkInterfaces = networkInterfaces): LocalInterface[] {
   const interfaces: LocalInterface[] = [];
   for (const [name, entries] of Object.entries(read())) {

@@ -1,6 +1,6 @@
 import { defineMetrics, type MetricsOf } from '../common/process/metrics.ts';
 
-/** What the agent counts of itself; served at `/metrics` and listed in the reference. */
+/** The metrics of the agent, served at `/metrics` and listed in the reference. */
 export const agentMetrics = defineMetrics({
   reports: {
     name: 'mooring_agent_reports_total',
@@ -49,7 +49,9 @@ export const agentMetrics = defineMetrics({
   evidence: {
     name: 'mooring_agent_evidence_total',
     type: 'counter',
-    help: 'Reads of the signed identity of the VM, which the controller asked for, by outcome: ok or the kind of failure.',
+    help:
+      'Reads of the signed identity of the VM, which the controller asked for, by outcome: ok or the kind of ' +
+      'failure.',
     labels: ['cloud', 'outcome'],
   },
   buildInfo: {

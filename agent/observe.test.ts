@@ -66,7 +66,7 @@ function start(
 
 const outageDetails = { cloud: 'test', operation: 'GET /', message: 'status 503' };
 
-test('reads at start and every poll interval, and tells of changes alone', async (context) => {
+test('reads at start and every poll interval, and reports only changes', async (context) => {
   const { clock, observer, reads, changes, state } = start(context);
   await clock.advance(0);
   assert.deepEqual(observer.current().instance, instanceAt('10.0.0.7'));
@@ -106,7 +106,7 @@ test('retries after failures with growing pauses, up to the poll interval', asyn
   assert.deepEqual(reads.slice(0, 8), [0, 1000, 3000, 7000, 15_000, 31_000, 63_000, 123_000]);
 });
 
-test('a service that asks to be left alone for a while is', async (context) => {
+test('a service that asks for a pause is not called during it', async (context) => {
   const throttled = new CloudError({ ...outageDetails, kind: 'Throttled', retryAfterMs: 40_000 });
   const { clock, reads } = start(context, {}, async () => Promise.reject(throttled));
   await clock.advance(79_000);
@@ -206,7 +206,7 @@ test('while waiting for changes fails, announcements are asked for', async (cont
   assert.ok(looks.length <= 2, `asked ${looks.length} times though the service tells by itself`);
 });
 
-test('notices are news; when they alone cannot be read, the old ones stand and the instance is still renewed', async (context) => {
+test('changed notices are reported; if only they cannot be read, the old ones stay', async (context) => {
   let announced: () => Promise<Notice[]> = async () => [];
   const { clock, observer, changes, state } = start(context, { notices: () => announced() });
   await clock.advance(0);
@@ -250,7 +250,7 @@ test('counts reads by outcome', async (context) => {
   assert.match(text, /mooring_agent_metadata_reads_total\{cloud="test",outcome="Unavailable"\} 1/);
 });
 
-test('interfaces and notices are looked at in one waking, four seconds apart however slowly the service answers', async (context) => {
+test('interfaces and notices share one timer of four seconds, even with a slow service', async (context) => {
   const looks: [string, number][] = [];
   const { clock, state } = start(context, {
     async notices() {
@@ -277,7 +277,7 @@ test('interfaces and notices are looked at in one waking, four seconds apart how
   );
 });
 
-test('an announcement is news within five seconds, between two polls', async (context) => {
+test('a notice is reported within five seconds, between two polls', async (context) => {
   let announced: readonly Notice[] = [];
   const { clock, observer, reads, changes } = start(context, { notices: async () => announced });
   await clock.advance(20_000);

@@ -9,9 +9,9 @@ import type { MetadataHealth } from '../common/report.ts';
 import type { LocalInterface, MetadataSource } from './metadata/source.ts';
 import type { AgentMetrics } from './metrics.ts';
 
-/** What is known about the instance at one moment. */
+/** The observed state of the instance. */
 export interface Observation {
-  /** As last read; a failed read leaves it alone. Absent until the first success. */
+  /** As last read; a failed read does not change it. Absent until the first success. */
   readonly instance?: Instance;
   readonly notices: readonly Notice[];
   readonly metadata: MetadataHealth;
@@ -25,36 +25,39 @@ export interface ObserveOptions {
   readonly metrics: AgentMetrics;
   readonly pollIntervalMs: number;
   readonly interfaces: () => readonly LocalInterface[];
-  /** Called after the first read, whatever came of it, and whenever instance, notices or the service's health changed. */
+  /** Called after the first read, even a failed one, and whenever instance, notices or the service's health changed. */
   readonly onChange: () => void;
 }
 
 export interface Observer {
   current(): Observation;
-  /** Something may have changed: reads now, then more often for two minutes. */
+  /** After a possible change: reads now, then more often for two minutes. */
   hint(reason: string): void;
-  /** Why the loop does not move; undefined when it does. */
+  /** Why the loop is stuck; undefined while it makes progress. */
   stuck(): string | undefined;
 }
 
 const readTimeoutMs = 20_000;
-/** An announcement is to be reported within five seconds, and one of them the deliverer may hold it back. */
+/** A notice has to be reported within five seconds, of which the delivery may take one. */
 const lookPeriodMs = 4000;
 const hintedIntervalMs = 15_000;
 const hintedForMs = 120_000;
 const retryFirstMs = 1000;
 
-/** Reads the metadata service until the signal aborts: by the clock, on hints and where the source can tell, when something changed. */
+/**
+ * Reads the metadata service until the signal aborts: periodically, on hints and, where the source supports it, on
+ * changes.
+ */
 export function observe(options: ObserveOptions, signal: AbortSignal): Observer {
   const { source, clock, random, log, metrics, pollIntervalMs, onChange } = options;
-  /** Whether the service tells of changes by itself; announcements are asked for on their own while it does not. */
+  /** Whether the service reports changes by itself; otherwise notices are read separately. */
   let tellsOfChanges = source.waitForChange !== undefined;
   let instance: Instance | undefined;
   let notices: readonly Notice[] = [];
   let lastRead: number | undefined;
   let failures = 0;
   let lastError: string | undefined;
-  /** Before this the service asked not to be bothered. */
+  /** No reads before this time, as the service requested. */
   let notBefore = Number.NEGATIVE_INFINITY;
   let hintedUntil = Number.NEGATIVE_INFINITY;
   let lastProgress = clock.monotonic();
@@ -68,7 +71,7 @@ export function observe(options: ObserveOptions, signal: AbortSignal): Observer 
     try {
       const found = await source.read(limit.signal);
       if (instance !== undefined && instance.id !== found.id) {
-        log.warn('the metadata service tells of another instance than before', { before: instance.id, now: found.id });
+        log.warn('the metadata service names another instance than before', { before: instance.id, now: found.id });
       }
       instance = found;
       if (tellsOfChanges || lastRead === undefined) notices = await readNotices(limit.signal);
@@ -95,7 +98,7 @@ export function observe(options: ObserveOptions, signal: AbortSignal): Observer 
     onChange();
   }
 
-  /** What is announced; when that alone cannot be read, what was announced before. */
+  /** Reads the notices; if only they cannot be read, returns the previous ones. */
   async function readNotices(limit: AbortSignal): Promise<readonly Notice[]> {
     try {
       return (await source.notices?.(limit)) ?? [];
@@ -105,7 +108,7 @@ export function observe(options: ObserveOptions, signal: AbortSignal): Observer 
     }
   }
 
-  /** Undefined before the first attempt, so that its outcome counts as a change even when it is a failure. */
+  /** Undefined before the first attempt, so that even a failed first attempt counts as a change. */
   function fingerprint(): string | undefined {
     if (lastRead === undefined && failures === 0) return undefined;
     return JSON.stringify([instance, notices, failures === 0]);
@@ -129,7 +132,7 @@ export function observe(options: ObserveOptions, signal: AbortSignal): Observer 
     }
   }
 
-  /** Waits, but not past a hint. */
+  /** Waits, but ends at a hint. */
   function pause(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const done = () => {
@@ -150,8 +153,8 @@ export function observe(options: ObserveOptions, signal: AbortSignal): Observer 
   }
 
   /**
-   * Looks for what nobody tells by itself: changes of the machine's interfaces and, where the source cannot wait for them, announcements. Both at one waking: on an idle machine that costs
-   * as much processor time as the looking.
+   * Polls changes of the machine's interfaces and, where the source cannot wait for them, notices. Both share one
+   * timer, because on an idle machine a wake-up costs as much processor time as the check.
    */
   async function lookLoop(): Promise<void> {
     let interfaces = JSON.stringify(options.interfaces());
@@ -175,7 +178,7 @@ export function observe(options: ObserveOptions, signal: AbortSignal): Observer 
         refusals = 0;
         tellsOfChanges = true;
         readSoon();
-        // A service that answers at once, every time, must not be asked without end.
+        // A service that always answers at once must not be called in a tight loop.
         await sleep(clock, retryFirstMs, signal);
       } catch (error) {
         if (signal.aborted) return;

@@ -12,7 +12,7 @@ import type { SourceValues } from './options.ts';
 export interface OpenedSource {
   readonly source: MetadataSource;
   readonly dmi: Dmi;
-  /** How the cloud was settled. */
+  /** How the cloud was determined. */
   readonly by: 'flag' | 'firmware';
 }
 
@@ -22,7 +22,10 @@ export interface OpenSourceDependencies {
   readonly log: Log;
 }
 
-/** The metadata source that the flags name, or that the firmware leaves no doubt about. Throws an Error for people when there is doubt. */
+/**
+ * Opens the metadata source named by the flags, or detected from the firmware. Throws an Error with a message for
+ * people when the detection is ambiguous.
+ */
 export async function openSource(
   values: SourceValues,
   { clock, random, log }: OpenSourceDependencies,

@@ -8,7 +8,7 @@ import { sourceKinds } from './metadata/registry.ts';
 const aPath = (text: string) => (text === '' ? 'a path' : undefined);
 const hourMs = 3_600_000;
 
-/** Where the instance is looked up: shared by all commands. */
+/** Flags of all commands: where the instance is read from. */
 export const sourceFlags = defineFlags({
   cloud: {
     kind: 'string',
@@ -24,11 +24,13 @@ export const sourceFlags = defineFlags({
   'config-drive': {
     kind: 'string',
     check: aPath,
-    help: 'Folder of a mounted config drive or NoCloud seed, read instead of the metadata service, where the cloud has such (huaweicloud, nocloud, openstack).',
+    help:
+      'Folder of a mounted config drive or NoCloud seed, read instead of the metadata service, where the cloud ' +
+      'has such (huaweicloud, nocloud, openstack).',
   },
   region: {
     kind: 'string',
-    // It becomes a part of providerIDs, which are set once.
+    // The region becomes part of providerIDs, which are immutable.
     check: (text) => (/^[^\s/]+$/.test(text) ? undefined : 'the name of a region, such as RegionOne'),
     help: 'Region of this machine, where the metadata does not tell it.',
   },
@@ -123,6 +125,6 @@ export function parseHostPort(text: string): { readonly host: string | undefined
 }
 
 function isHttpUrl(text: string): boolean {
-  // `URL` refuses a link-local address with its interface, which the client knows to reach.
+  // `URL` refuses a link-local address with an interface, which the client supports.
   return /^https?:\/\/(\[[0-9A-Fa-f:.]+(%[^\]]+)?\]|[^/?#@:\s[\]]+)(:\d{1,5})?(\/[^?#\s]*)?$/.test(text);
 }

@@ -55,7 +55,7 @@ async function running(context: TestContext, reply?: () => ControllerReply | 'ha
   return { controller, agent, folder, health };
 }
 
-test('run reports, serves health and metrics, and on SIGTERM says goodbye and ends within a second', async (context) => {
+test('run reports, serves health and metrics, and ends within a second of SIGTERM', async (context) => {
   const { controller, agent, health } = await running(context);
   await agent.says(/report accepted/);
   const first = controller.reports[0]?.body;
@@ -127,7 +127,7 @@ test('provider-id prints the providerID and nothing else', async () => {
   assert.deepEqual({ code, stdout, stderr }, { code: 0, stdout: `openstack:///${serverId}\n`, stderr: '' });
 });
 
-test('provider-id takes the region into it only when asked, by flag or by the name of the variable of old', async () => {
+test('provider-id contains the region only by a flag or the variable of the classic controller', async () => {
   const args = ['provider-id', '--cloud=openstack', `--config-drive=${drive}`, '--region=RegionOne'];
   assert.equal((await spawnAgent(args).exited).stdout, `openstack:///${serverId}\n`);
   const expected = `openstack://RegionOne/${serverId}\n`;
@@ -141,7 +141,8 @@ test('provider-id can print arguments for the kubelet', async () => {
   const { stdout } = await spawnAgent([...args, '--with', 'hostname-override,node-ip']).exited;
   assert.equal(
     stdout,
-    `--provider-id=openstack:///${serverId}\n--hostname-override=node-7\n--node-ip=10.30.0.7,2001:db8:1:0:f816:3eff:fe00:1\n`,
+    `--provider-id=openstack:///${serverId}\n--hostname-override=node-7\n` +
+      '--node-ip=10.30.0.7,2001:db8:1:0:f816:3eff:fe00:1\n',
   );
 });
 

@@ -14,7 +14,7 @@ import { type Facts, factsTable } from './show.ts';
 export interface AgentDependencies {
   readonly clock: Clock;
   readonly random: Random;
-  /** Aborts when the process was asked to stop. */
+  /** Aborts on SIGTERM and SIGINT. */
   readonly signal: AbortSignal;
 }
 
@@ -62,7 +62,8 @@ export function agentProgram({ clock, random, signal }: AgentDependencies): Prog
         async run({ values, io }) {
           if (values.output === 'id' && values.with.length > 0) {
             io.stderr(
-              `mooring-agent provider-id: --with: ${JSON.stringify(values.with.join(','))}, expected --output kubelet-args beside it\n`,
+              `mooring-agent provider-id: --with: ${JSON.stringify(values.with.join(','))}, expected ` +
+                `--output kubelet-args beside it\n`,
             );
             return 2;
           }

@@ -31,12 +31,13 @@ export interface ProviderIdDependencies {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Aborts when the process was asked to stop. */
+  /** Aborts on SIGTERM and SIGINT. */
   readonly signal: AbortSignal;
 }
 
 /**
- * The text for stdout. Retries what may pass, until the time is up; throws with the last reason otherwise. A providerID can be set once in a Node's life, so a wrong one is worse than none.
+ * Returns the text for stdout. Retries temporary failures until the timeout, and then throws the last one. A providerID
+ * is immutable, so a wrong one is worse than none.
  */
 export async function printProviderId(
   source: MetadataSource,
@@ -48,7 +49,7 @@ export async function printProviderId(
   return `${kubeletArgs(instance, values.with).join('\n')}\n`;
 }
 
-/** Reads until it succeeds, fails for good, or `timeoutMs` have passed. Throws the last failure. */
+/** Reads until success, a permanent failure, or `timeoutMs`. Throws the last failure. */
 export async function readPatiently(
   source: MetadataSource,
   timeoutMs: number,
@@ -59,7 +60,7 @@ export async function readPatiently(
   const stop = () => limit.abort(new Error('asked to stop'));
   const timer = clock.setTimer(timeoutMs, stop);
   signal.addEventListener('abort', stop, { once: true });
-  /** What went wrong before the time was up tells more than that it was. */
+  /** At the timeout, the last failure is more useful than the timeout itself. */
   let last: unknown;
   const ended = (error: unknown) =>
     because(error, signal.aborted ? 'asked to stop' : `given up after ${formatDuration(timeoutMs)} (--timeout)`);
@@ -83,7 +84,7 @@ export async function readPatiently(
   }
 }
 
-/** The same failure, which also says why there was no other try. */
+/** The same failure, with the reason why there was no further try. */
 function because(error: unknown, why: string): unknown {
   if (!isCloudError(error)) return error;
   const { cloud, operation, kind, message } = error;

@@ -3,7 +3,7 @@ import { type Evidence, maxReportBytes, type Report, type ReportedInstance, repo
 import { visibleLine } from '../common/visible-text.ts';
 import type { Observation } from './observe.ts';
 
-/** What stays the same from report to report of one process. */
+/** The parts of a report that never change within one process. */
 export interface AgentIdentity {
   readonly agentVersion: string;
   readonly agentId: string;
@@ -17,14 +17,17 @@ export interface ReportMoment {
   readonly nowMs: number;
   readonly leaving: boolean;
   readonly evidence?: Evidence;
-  /** Why there is none, though it was asked for. */
+  /** Why there is no evidence, although it was requested. */
   readonly evidenceError?: string;
 }
 
 const maxNotices = 10;
 const maxTextLength = 300;
 
-/** The report of one moment, never longer than the wire allows: of a list of addresses that does not fit, the tail is left out. Pure. */
+/**
+ * Composes a report within the length limits of the wire: the end of a list of addresses that is too long is left out.
+ * Pure.
+ */
 export function composeReport(identity: AgentIdentity, observation: Observation, moment: ReportMoment): Report {
   const { instance, notices, metadata } = observation;
   const error = metadata.error ?? moment.evidenceError;

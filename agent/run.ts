@@ -23,14 +23,14 @@ export interface RunDependencies {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Aborts when the process was asked to stop. */
+  /** Aborts on SIGTERM and SIGINT. */
   readonly signal: AbortSignal;
 }
 
-/** Of the second that stopping may take, this much is for the last report. */
+/** The time for the last report, out of the second that stopping may take. */
 const leaveTimeoutMs = 500;
 
-/** Observes and reports until the signal aborts, says goodbye, and answers the exit code. */
+/** Observes and reports until the signal aborts, sends the last report, and returns the exit code. */
 export async function runAgent(values: RunValues, { clock, random, log, signal }: RunDependencies): Promise<number> {
   const named = values.nodeName === undefined ? log : log.with({ node: values.nodeName });
   const { source, dmi, by } = await openSource(values, { clock, random, log: named });
@@ -137,7 +137,7 @@ function textOf({ address, family, port }: AddressInfo): string {
   return family === 'IPv6' ? `[${address}]:${port}` : `${address}:${port}`;
 }
 
-/** 128 random bits; tells processes apart and guards nothing. */
+/** 128 random bits to distinguish processes; not a secret. */
 function randomId(random: Random): string {
   return Array.from({ length: 4 }, () =>
     Math.floor(random() * 2 ** 32)

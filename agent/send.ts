@@ -4,7 +4,7 @@ import { type ReportAnswer, type ReportReason, reportPath } from '../common/repo
 import { isSafeUrl } from './controller-access.ts';
 import { parseRetryAfter } from './metadata/client.ts';
 
-/** How one attempt can end, also the values of the metric's label. */
+/** The outcomes of an attempt, which are also the values of the metric's label. */
 export type SendOutcome =
   | 'accepted'
   | 'refused'
@@ -22,32 +22,33 @@ export type SendResult =
   | {
       readonly outcome: 'accepted' | 'refused';
       readonly answer: ReportAnswer;
-      /** Where the answer came from: the leader, after a redirect. */
+      /** The URL that answered: the leader's after a redirect. */
       readonly url: string;
     }
   | {
       readonly outcome: Exclude<SendOutcome, 'accepted' | 'refused'>;
       readonly message: string;
       readonly retryAfterMs: number | undefined;
-      /** Whether another replica may do better; otherwise the answer holds for all of them. */
+      /** Whether another replica may answer differently. */
       readonly tryNext: boolean;
     };
 
 export interface SendRequest {
   readonly http: Http;
   readonly clock: Clock;
-  /** Of the controller; the path is ours. */
+  /** The URL of the controller, without the path. */
   readonly url: string;
   readonly token: string;
   readonly body: string;
-  /** For the attempt as a whole. */
+  /** The time limit of the whole attempt. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
 }
 
 /**
- * Sends one report to one controller. A standby's 307 is followed once, to an https URL alone, with the same CA, server name and token. (fetch's own following would drop the
- * token for another host and keep it for plain http on the same one.) Never throws.
+ * Sends one report to one controller. Follows a standby's 307 once, only to an https URL, with the same CA, server name
+ * and token. (fetch itself would drop the token for another host and keep it for plain http on the same one.) Never
+ * throws.
  */
 export async function sendReport(request: SendRequest): Promise<SendResult> {
   const started = request.clock.monotonic();
@@ -70,7 +71,8 @@ async function post(
   url: string,
   timeoutMs: number,
 ): Promise<HttpAnswer | SendResult> {
-  // When the signal has aborted before the request begins, node-fetch leaves the body's error unhandled, which would end the process.
+  // If the signal aborted before the request, node-fetch does not handle the error of the body, which would end the
+  // process.
   if (signal?.aborted) return { outcome: 'unreachable', message: 'given up', retryAfterMs: undefined, tryNext: false };
   try {
     const headers = {
@@ -87,7 +89,7 @@ async function post(
   }
 }
 
-/** The place to go on to: absolute, https, with our path where it names none. */
+/** The redirect target: absolute, https, with the path of a report if it has none. */
 function redirectTarget(location: string | null, from: string): string | undefined {
   if (location === null || !URL.canParse(location, from)) return undefined;
   const target = new URL(location, from);
@@ -122,7 +124,7 @@ function failureOf(status: number): [Exclude<SendOutcome, 'accepted' | 'refused'
   return ['bad_answer', true];
 }
 
-/** The answer, checked field by field; undefined when it is not one. */
+/** Parses and validates the answer; undefined when it is invalid. */
 function parseAnswer(text: string): ReportAnswer | undefined {
   let value: unknown;
   try {
@@ -143,7 +145,7 @@ function isReason(value: unknown): value is ReportReason {
   return 'code' in value && typeof value.code === 'string' && 'message' in value && typeof value.message === 'string';
 }
 
-/** What a foreign answer says, safe for a log line. */
+/** The message of a foreign answer, safe for a log line. */
 function printable(text: string): string {
   return text
     .replace(/[^\x20-\x7e]+/g, ' ')

@@ -1,10 +1,10 @@
 import type { Instance, Notice } from '../common/instance.ts';
 import type { Dmi } from './metadata/source.ts';
 
-/** Everything the machine can tell of itself without credentials. */
+/** All facts about the machine that need no credentials. */
 export interface Facts {
   readonly cloud: string;
-  /** How the cloud was settled. */
+  /** How the cloud was determined. */
   readonly by: 'flag' | 'firmware';
   readonly instance: Instance;
   readonly notices: readonly Notice[];
@@ -19,7 +19,7 @@ export interface HostFacts {
   readonly bootId?: string;
 }
 
-/** Facts as aligned lines for people; what is unknown is left out. Pure. */
+/** The facts as aligned lines for people, without unknown ones. Pure. */
 export function factsTable({ cloud, by, instance, notices, firmware, host }: Facts): string {
   const rows: (readonly [string, string | undefined])[] = [
     ['CLOUD', `${cloud} (by ${by})`],

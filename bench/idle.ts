@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../common/process/clock.ts';
 import { seededRandom } from '../common/process/random.ts';
-import { nextReportSeconds } from '../controller/reports/pace.ts';
+import { nextReportSeconds } from '../controller/reports/report-interval.ts';
 import { startCloud } from '../test/kit/cloud/start-cloud.ts';
 import { createKubeRest } from '../test/kit/world/kube-rest.ts';
 import { createFleet } from './fleet.ts';

@@ -1,4 +1,4 @@
-/** The one kind of evidence of each cloud whose metadata service signs the identity of the VM. */
+/** The kind of evidence of each cloud whose metadata service signs the identity of the VM. */
 export const evidenceKinds = {
   /**
    * JSON `{document, signature}`: the instance identity document as served, and its `rsa2048` PKCS#7 signature in
@@ -19,13 +19,13 @@ export function isEvidenceCloud(cloud: string): cloud is EvidenceCloud {
   return Object.hasOwn(evidenceKinds, cloud);
 }
 
-/** 32 letters and digits: the most that Azure's nonce takes. */
+/** 32 letters and digits: the maximum of Azure's nonce. */
 export const challengeShape = /^[A-Za-z0-9]{32}$/;
 
-/** What a report may carry of evidence, in characters. */
+/** The maximal length of the evidence in a report, in characters. */
 export const maxEvidenceLength = 24 * 1024;
 
-/** The audience of GCE's identity token for this challenge; another service's tokens never have it. */
+/** The audience of GCE's identity token for this challenge; tokens for other services never have it. */
 export function evidenceAudience(challenge: string): string {
   return `https://mooring.dev/attestation/${challenge}`;
 }

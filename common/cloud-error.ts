@@ -4,15 +4,15 @@
  * | kind | meaning | retryable |
  * |---|---|---|
  * | Unauthorized | the credential was refused (401) | yes: it may be renewed |
- * | Forbidden | the credential may not do this (403) | yes, slowly: a person may grant it |
+ * | Forbidden | the credential lacks the permission (403) | yes, slowly: a person may grant it |
  * | Throttled | too many calls (429 and its kin) | yes, after retryAfterMs |
- * | NotFound | the thing asked for is not there; for an instance this is no proof of absence by itself | no |
- * | Conflict | somebody else changed it, or the answer is ambiguous | yes |
- * | Busy | another operation holds a lock on it; the same call can be sent again later | yes |
- * | Stale | the version that the call was sent with is old; read, and send a new one | yes |
- * | Taken | another resource holds the name, the port or the address range | yes, after a look at whose it is |
- * | QuotaExceeded | the account is full | yes, slowly |
- * | Invalid | we asked wrongly, or the answer is not what the cloud documents | no |
+ * | NotFound | the resource does not exist; for an instance this alone does not prove its absence | no |
+ * | Conflict | a concurrent change, or an ambiguous answer | yes |
+ * | Busy | another operation has locked the resource; the same call can be repeated later | yes |
+ * | Stale | the version in the call is outdated; read again and send a new call | yes |
+ * | Taken | another resource has the name, the port or the address range | yes, after a check of its owner |
+ * | QuotaExceeded | the quota of the account is used up | yes, slowly |
+ * | Invalid | the request is wrong, or the answer is not as the cloud documents | no |
  * | Unavailable | 5xx, connection refused or cut, partial answer | yes |
  * | Timeout | no answer in time; a mutation may have happened | yes |
  */
@@ -39,13 +39,13 @@ export interface CloudErrorDetails {
   readonly kind: CloudErrorKind;
   /** Which cloud, by its name in `--cloud-provider`. */
   readonly cloud: string;
-  /** Which call, in the cloud's own words (`DescribeInstances`, `GET /servers/detail`). */
+  /** The call, by the cloud's own name (`DescribeInstances`, `GET /servers/detail`). */
   readonly operation: string;
   /** Free of credentials. */
   readonly message: string;
-  /** How long the cloud asked us to wait, in milliseconds. */
+  /** The wait that the cloud requested, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
-  /** Which of several things sent together were refused, by the ids they were sent with; the others could be sent again without them. */
+  /** The refused items of a batch, by the ids in the request; the others can be sent again without them. */
   readonly subjects?: readonly string[] | undefined;
   readonly cause?: unknown;
 }
@@ -75,7 +75,7 @@ export function isCloudError(error: unknown): error is CloudError {
   return error instanceof CloudError;
 }
 
-/** The kind an HTTP status stands for, for APIs that follow HTTP's own meanings; 2xx and 3xx have none. */
+/** The kind of an HTTP status, for APIs that use HTTP's meanings; not for 2xx and 3xx. */
 export function kindOfHttpStatus(status: number): CloudErrorKind {
   if (status === 401) return 'Unauthorized';
   if (status === 403) return 'Forbidden';

@@ -8,8 +8,8 @@ export interface NodeAddress {
 }
 
 /**
- * One VM, as its metadata service or its cloud's API describes it. An absent field is unknown, never empty:
- * nothing is written from it and nothing written earlier is taken away for it.
+ * One VM, as described by its metadata service or its cloud's API. An absent field is unknown, not empty: it writes
+ * nothing, and removes nothing that was written earlier.
  */
 export interface Instance {
   /** The cloud's name in `--cloud-provider`. */
@@ -19,8 +19,8 @@ export interface Instance {
   /** What `spec.providerID` of its Node must be. */
   readonly providerID: string;
   /**
-   * What changes when a VM is rebuilt under the same name or id: GCE numeric id, Azure vmId, EC2 id, Nova uuid.
-   * Unknown where the source does not tell.
+   * A value that changes when a VM is rebuilt under the same name or id: GCE numeric id, Azure vmId, EC2 id, Nova uuid.
+   * Unknown where the source does not contain it.
    */
   readonly incarnation?: string;
   /** The VM's name in the cloud. */
@@ -29,7 +29,7 @@ export interface Instance {
   readonly region?: string;
   /** Machine type, flavour or size: becomes `node.kubernetes.io/instance-type`. */
   readonly type?: string;
-  /** In the order in which they should stand in the Node's status; no duplicates of (type, address). */
+  /** In the order for the Node's status; no duplicates of (type, address). */
   readonly addresses: readonly NodeAddress[];
   /**
    * The cloud does not know the internal addresses of its machines: those that the kubelet wrote stay on the Node.
@@ -38,17 +38,17 @@ export interface Instance {
   readonly keepsInternalIPs?: boolean;
   /** Labels of the cloud's own, beyond type, zone and region. Reserved namespaces are dropped when written. */
   readonly labels?: Readonly<Record<string, string>>;
-  /** The SMBIOS UUID the guest sees, lower case, where the cloud's API tells it. */
+  /** The SMBIOS UUID in the guest, lower case, where the cloud's API has it. */
   readonly smbiosUuid?: string;
 }
 
-/** What a cloud says about a VM's power; `changing` covers every state on the way between the others. */
+/** A VM's power state, as the cloud reports it; `changing` covers all transitions. */
 export type PowerState = 'running' | 'stopped' | 'changing';
 
 /** A cloud's announcement that it will interrupt a VM. */
 export interface Notice {
   readonly kind: 'preemption' | 'maintenance' | 'termination' | 'rebalance';
-  /** ISO 8601; when the interruption comes, where the cloud says so. */
+  /** The time of the interruption in ISO 8601, where the cloud announces it. */
   readonly deadline?: string;
   readonly message?: string;
 }

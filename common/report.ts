@@ -1,29 +1,30 @@
 import type { Instance, Notice } from './instance.ts';
 
 /**
- * The wire contract between agent and controller: `POST /v1/report`, JSON, at most `maxReportBytes`, with the agent's projected token as
- * bearer. Sending a report again is harmless. The sender's node comes from the token's review, never from the body.
+ * The wire contract between agent and controller: `POST /v1/report`, JSON, at most `maxReportBytes`, with the agent's
+ * projected token as bearer. Sending a report again is safe. The sender's Node comes from the review of the token,
+ * never from the body.
  */
 export const reportPath = '/v1/report';
 export const reportVersion = 1;
 export const maxReportBytes = 32 * 1024;
 
-/** The instance as the sender's own metadata service describes it; the machine's SMBIOS UUID stands apart. */
+/** The instance as the sender's metadata service describes it; the machine's SMBIOS UUID is a separate field. */
 export type ReportedInstance = Omit<Instance, 'smbiosUuid'>;
 
-/** Every label that an agent's source sets on its own: where no API of the cloud is configured, no other is written. */
+/** All labels that the agent's sources set. Where no API of the cloud is configured, no others are written. */
 export const reportedLabels: ReadonlySet<string> = new Set([
   'topology.k8s.aws/zone-id',
   'topology.kubernetes.azure.com/sub-fault-domain',
   'topology.kubernetes.azure.com/interconnect-group',
 ]);
 
-/** How the metadata service answers; a failure says how old `instance` is. */
+/** The state of the metadata service, and the age of `instance` after failures. */
 export interface MetadataHealth {
   readonly ok: boolean;
   /** Seconds since `instance` was last read; 0 when the last read succeeded. */
   readonly ageSeconds: number;
-  /** Failed reads in a row. */
+  /** Consecutive failed reads. */
   readonly failures: number;
   /** The last failure, free of credentials; while `ok`, why no evidence could be read. */
   readonly error?: string;
@@ -53,7 +54,7 @@ export interface Report {
   readonly metadata: MetadataHealth;
   readonly notices?: readonly Notice[];
   readonly evidence?: Evidence;
-  /** The agent is stopping. Speeds up a look at the instance; proves nothing. */
+  /** The agent is stopping. Triggers a lookup of the instance; proves nothing. */
   readonly leaving?: boolean;
 }
 
@@ -65,12 +66,12 @@ export interface ReportReason {
 
 export interface ReportAnswer {
   readonly accepted: boolean;
-  /** The Node carries no uninitialized taint any more. */
+  /** Whether the Node has no uninitialized taint any more. */
   readonly initialized: boolean;
-  /** Why not, when it is not. */
+  /** Why the Node is not initialised. */
   readonly reasons: readonly ReportReason[];
-  /** When the controller wants to hear again; grows with the fleet. */
+  /** The requested time until the next report; grows with the number of Nodes. */
   readonly nextReportSeconds: number;
-  /** Evidence that answers this is wanted with a report of its own, at once: 32 letters and digits. */
+  /** A challenge of 32 letters and digits: the agent sends evidence that answers it in an extra report, at once. */
   readonly challenge?: string;
 }

@@ -1,9 +1,9 @@
 /**
- * Keys on Kubernetes objects that the product reads or writes. Upstream's name where upstream has one.
+ * Keys on Kubernetes objects that Mooring reads or writes, with upstream's names where upstream has them.
  * The reference page of annotations and labels is generated from `ownKeys` below.
  */
 export const taints = {
-  /** Put on by a kubelet with an external cloud provider; matched by key alone, as upstream does. */
+  /** Set by a kubelet with an external cloud provider; matched by key alone, as upstream does. */
   uninitialized: 'node.cloudprovider.kubernetes.io/uninitialized',
   shutdown: 'node.cloudprovider.kubernetes.io/shutdown',
   outOfService: 'node.kubernetes.io/out-of-service',
@@ -20,7 +20,7 @@ export const labels = {
   zoneBeta: 'failure-domain.beta.kubernetes.io/zone',
   region: 'topology.kubernetes.io/region',
   regionBeta: 'failure-domain.beta.kubernetes.io/region',
-  /** Ours. NodeRestriction keeps labels of this domain from kubelets, on creation too. */
+  /** Ours. NodeRestriction prevents kubelets from setting labels of this domain, on creation, too. */
   attested: 'mooring.node-restriction.kubernetes.io/attested',
   excludeFromLoadBalancers: 'node.kubernetes.io/exclude-from-external-load-balancers',
 } as const;
@@ -32,7 +32,7 @@ export const annotations = {
   paused: 'mooring.dev/paused',
   releaseDeletion: 'mooring.dev/release-deletion',
   reportUrl: 'mooring.dev/report-url',
-  /** Prefix; the rest is the replica's identity. */
+  /** A prefix, followed by the replica's identity. */
   replica: 'replica.mooring.dev/',
   deletionLedger: 'mooring.dev/deletion-ledger',
   orphanLedger: 'mooring.dev/orphan-ledger',
@@ -63,13 +63,13 @@ export const names = {
   agent: 'mooring-agent',
   /** Secret (controller's own) and ConfigMap (mounted by agents) of the report API's certificates. */
   certificates: 'mooring-ca',
-  /** ConfigMap of the routes that are ours, for clouds that cannot tag them. */
+  /** ConfigMap of the records of our routes, for clouds that cannot tag them. */
   routeRecords: 'mooring-routes',
   caKey: 'ca.crt',
   controllerUrlsKey: 'controller-urls',
-  /** In the ConfigMap: `true` stops every mutation of the cluster. */
+  /** Key of the ConfigMap: `true` stops all changes. */
   pausedKey: 'paused',
-  /** In the ConfigMap: names of Nodes that are not deleted. */
+  /** Key of the ConfigMap: names of Nodes that are not deleted. */
   pausedNodesKey: 'paused-nodes',
   audience: 'mooring',
   serverName: 'mooring-controller.kube-system.svc',
@@ -80,12 +80,12 @@ export const names = {
   reportPort: 10270,
 } as const;
 
-/** Whether a person's pause holds: any value but an empty one, `false`, `no`, `off` and `0`, in any case. Who writes "yes" means it. */
+/** Whether a value pauses: every value except empty, `false`, `no`, `off` and `0`, in upper or lower case. */
 export function isPauseValue(value: string | undefined): boolean {
   return value !== undefined && !['', 'false', 'no', 'off', '0'].includes(value.trim().toLowerCase());
 }
 
-/** The Nodes that a person keeps from deletion: names, separated by commas or white space. */
+/** The Nodes that a person protects from deletion: names, separated by commas or white space. */
 export function pausedNodesOf(text: string | undefined): ReadonlySet<string> {
   return new Set((text ?? '').split(/[\s,]+/).filter((name) => name !== ''));
 }
@@ -98,7 +98,7 @@ export interface OwnKey {
   readonly meaning: string;
 }
 
-/** Every key of the project's own, for the generated reference. */
+/** All keys of the project itself, for the generated reference. */
 export const ownKeys: readonly OwnKey[] = [
   {
     key: annotations.instance,
@@ -106,7 +106,8 @@ export const ownKeys: readonly OwnKey[] = [
     kind: 'annotation',
     written: 'controller',
     meaning:
-      'Scope and incarnation in which the instance was found, separated by one space. A Node without it is never deleted.',
+      'Scope and incarnation in which the instance was found, separated by one space. A Node without it is ' +
+      'never deleted.',
   },
   {
     key: labels.attested,
@@ -114,7 +115,9 @@ export const ownKeys: readonly OwnKey[] = [
     kind: 'label',
     written: 'controller',
     meaning:
-      'Under --require-attestation: the agent of this Node gave a signed document of its VM, `doc` or `fresh` (it answered a challenge). A Node without it joins no load balancer. A kubelet cannot set it where the NodeRestriction admission plugin is on.',
+      'Under --require-attestation: the agent of this Node gave a signed document of its VM, `doc` or ' +
+      '`fresh` (it answered a challenge). A Node without it joins no load balancer. A kubelet cannot set it ' +
+      'where the NodeRestriction admission plugin is on.',
   },
   {
     key: annotations.paused,
@@ -122,7 +125,9 @@ export const ownKeys: readonly OwnKey[] = [
     kind: 'annotation',
     written: 'person',
     meaning:
-      'Set to `true`: nothing about this object is changed, in the cluster or in the cloud. A Node whose instance is proved gone is deleted all the same, since its kubelet can write this annotation: `paused-nodes` keeps it.',
+      'Set to `true`: nothing about this object is changed, in the cluster or in the cloud. A Node whose ' +
+      'instance is proved gone is deleted all the same, since its kubelet can write this annotation: ' +
+      '`paused-nodes` keeps it.',
   },
   {
     key: annotations.releaseDeletion,
@@ -130,7 +135,8 @@ export const ownKeys: readonly OwnKey[] = [
     kind: 'annotation',
     written: 'person',
     meaning:
-      "With the Node's uid as value: a deletion that waits for the budget, or because nothing of its scope is found (CanaryNotFound), may go ahead.",
+      "With the Node's uid as value: a deletion that waits for the budget, or because nothing of its scope " +
+      'is found (CanaryNotFound), may go ahead.',
   },
   {
     key: annotations.reportUrl,
@@ -165,7 +171,7 @@ export const ownKeys: readonly OwnKey[] = [
     on: 'Node',
     kind: 'condition',
     written: 'controller',
-    meaning: 'Whether the Node carries what its cloud says, and if not, why; the reasons are a closed set.',
+    meaning: 'Whether the Node is up to date with its cloud, and if not, why; the reasons are a closed set.',
   },
   {
     key: conditions.instanceMissing,
@@ -173,7 +179,8 @@ export const ownKeys: readonly OwnKey[] = [
     kind: 'condition',
     written: 'controller',
     meaning:
-      'True while the cloud says that the instance is gone or absent and the Node is kept nevertheless; the reason says why it is kept.',
+      'True while the cloud says that the instance is gone or absent and the Node is kept nevertheless; the ' +
+      'reason says why it is kept.',
   },
   {
     key: conditions.interruption,
@@ -181,7 +188,8 @@ export const ownKeys: readonly OwnKey[] = [
     kind: 'condition',
     written: 'controller',
     meaning:
-      'True while the cloud announces an interruption of the VM, as its own agent reports; the message has the deadline. An absence that follows an announced end counts against --announced-deletion-budget.',
+      'True while the cloud announces an interruption of the VM, as its own agent reports; the message has ' +
+      'the deadline. An absence that follows an announced end counts against --announced-deletion-budget.',
   },
   {
     key: taints.interruption,
@@ -204,7 +212,9 @@ export const ownKeys: readonly OwnKey[] = [
     kind: 'annotation',
     written: 'person',
     meaning:
-      'Use this load balancer, which somebody else made, instead of making one. It must carry the consent tag `mooring.dev/attachable-by` with `UID/namespace` or `UID/namespace/name` (UID: of the namespace kube-system), or stand in --attachable-load-balancers. It is never deleted.',
+      'Use this existing load balancer instead of creating one. It must carry the consent ' +
+      'tag `mooring.dev/attachable-by` with `UID/namespace` or `UID/namespace/name` (UID: of the namespace ' +
+      'kube-system), or stand in --attachable-load-balancers. It is never deleted.',
   },
   {
     key: annotations.loadBalancerRetain,
@@ -212,7 +222,8 @@ export const ownKeys: readonly OwnKey[] = [
     kind: 'annotation',
     written: 'person',
     meaning:
-      'Set to `true`: when the Service goes, its load balancer and address stay. Only where --allow-retain names the namespace or the class; otherwise the condition says so, and both go.',
+      'Set to `true`: when the Service goes, its load balancer and address stay. Only where --allow-retain ' +
+      'names the namespace or the class; otherwise the condition says so, and both go.',
   },
   {
     key: annotations.allowAddressChange,
@@ -241,7 +252,8 @@ export const ownKeys: readonly OwnKey[] = [
     kind: 'data key',
     written: 'person',
     meaning:
-      'Set to `true`: every change of Nodes and of the clouds stops. The election and the certificates of the report API go on.',
+      'Set to `true`: every change of Nodes and of the clouds stops. The election and the certificates of ' +
+      'the report API go on.',
   },
   {
     key: names.pausedNodesKey,

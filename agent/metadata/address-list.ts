@@ -1,6 +1,6 @@
 import type { NodeAddress, NodeAddressType } from '../../common/instance.ts';
 
-/** Collects addresses in order and drops repeats of (type, address). */
+/** Collects addresses in order, without duplicates of (type, address). */
 export interface AddressList {
   add(type: NodeAddressType, address: string | undefined): void;
   readonly all: readonly NodeAddress[];

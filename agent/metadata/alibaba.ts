@@ -11,7 +11,7 @@ import { createTokenSession, type TokenScheme, type TokenSession } from './token
 const cloud = 'alibaba';
 const tree = '/latest/meta-data/';
 
-/** Instances may be set to want tokens; where the path is missing none is wanted. */
+/** Instances can be configured to require tokens. Where the path does not exist, none is required. */
 const tokens: TokenScheme = {
   cloud,
   path: '/latest/api/token',
@@ -64,7 +64,7 @@ async function readInstance(session: TokenSession, signal: AbortSignal): Promise
   const ipv6Key = `network/interfaces/macs/${mac}/ipv6s`;
   const [ipv6] = listed(await optional(ipv6Key));
 
-  // The first address of each family of the primary interface: further ones and further interfaces are pods'.
+  // The first address of each family of the primary interface: other addresses and interfaces belong to pods.
   const addresses = createAddressList();
   if (internal !== undefined)
     addresses.add('InternalIP', addressOf(contextOf('private-ipv4'), 'private-ipv4', internal));
@@ -79,7 +79,7 @@ async function readInstance(session: TokenSession, signal: AbortSignal): Promise
     id,
     providerID: providerId.print({ instanceId: id, region }),
     incarnation: id,
-    // The name by which upstream's controller knows the Node, and its example kubelet calls itself.
+    // The Node name of upstream's controller and of its example kubelet.
     name: `${region}.${id}`,
     zone,
     region,
@@ -88,7 +88,7 @@ async function readInstance(session: TokenSession, signal: AbortSignal): Promise
   };
 }
 
-/** A spot instance is told five minutes before it is released; the attribute is missing until then. */
+/** The attribute appears five minutes before a spot instance is released. */
 async function readNotices(session: TokenSession, signal: AbortSignal): Promise<Notice[]> {
   const key = 'instance/spot/termination-time';
   const text = (await session.get(tree + key, signal))?.trim();
@@ -100,7 +100,7 @@ async function readNotices(session: TokenSession, signal: AbortSignal): Promise<
   ];
 }
 
-/** Lists come as JSON arrays, those of IPv6 addresses without their quotes. */
+/** Parses a list: a JSON array, which for IPv6 addresses lacks the quotes. */
 function listed(text: string | undefined): string[] {
   return (text ?? '')
     .replace(/[[\]"\s]+/g, ' ')

@@ -6,13 +6,19 @@ import type { TokenSession } from './token-session.ts';
 
 const metadata = '/latest/meta-data/';
 
-/** Maintenance and the group's farewell come hours or minutes ahead, so they need not be asked for at the pace at which spot instances are (AWS recommends five seconds). */
+/**
+ * Maintenance and terminations by the Auto Scaling group are announced minutes or hours ahead, so they need not be read
+ * every five seconds, as AWS recommends for spot instances.
+ */
 const slowPeriodMs = 55_000;
 
-/** The interruptions EC2 has announced; an attribute that is absent announces nothing. Made to be asked every few seconds. */
+/**
+ * Reads the interruptions that EC2 has announced; a missing attribute means none. Cheap enough to call every few
+ * seconds.
+ */
 export function awsNotices(session: TokenSession, clock: Clock): (signal: AbortSignal) => Promise<readonly Notice[]> {
   const get = (key: string, signal: AbortSignal) => session.get(metadata + key, signal);
-  /** Fixed for the life of an instance; undefined until it was read. */
+  /** Never changes for an instance; undefined until it was read. */
   let spot: boolean | undefined;
   let slow: { readonly notices: readonly Notice[]; readonly atMs: number } | undefined;
 
@@ -63,7 +69,8 @@ function maintenance(text: string | undefined): Notice[] {
       const code = event.text('Code');
       const ends = code === 'instance-stop' || code === 'instance-retirement';
       const description = event.optionalText('Description');
-      // An end at a time that cannot be read is not told as one: without a deadline it would count as coming now.
+      // With an unreadable deadline it is reported as maintenance: a termination without a deadline would count as
+      // imminent.
       const at = deadline(event.optionalText('NotBefore'));
       return {
         kind: ends && at.deadline !== undefined ? 'termination' : 'maintenance',
@@ -73,7 +80,7 @@ function maintenance(text: string | undefined): Notice[] {
     });
 }
 
-/** EC2 writes ISO 8601 in one place and `21 Jan 2026 09:00:43 GMT` in another. */
+/** Parses a deadline, which EC2 writes in ISO 8601 or as `21 Jan 2026 09:00:43 GMT`. */
 function deadline(text: string | undefined): { deadline?: string } {
   const at = text === undefined ? Number.NaN : Date.parse(text);
   return Number.isNaN(at) ? {} : { deadline: new Date(at).toISOString() };

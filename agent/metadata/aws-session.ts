@@ -1,12 +1,12 @@
 import { CloudError } from '../../common/cloud-error.ts';
 import type { TokenScheme } from './token-session.ts';
 
-/** EC2's metadata service, version 2. Version 1, which wants no token, is never used. */
+/** EC2's metadata service, version 2. Version 1, which needs no token, is never used. */
 export const imdsTokens: TokenScheme = {
   cloud: 'aws',
   path: '/latest/api/token',
   ttlHeader: 'x-aws-ec2-metadata-token-ttl-seconds',
-  /** The longest AWS grants. */
+  /** The maximum of AWS. */
   ttlSeconds: 21_600,
   tokenHeader: 'x-aws-ec2-metadata-token',
   optional: false,
@@ -16,9 +16,11 @@ export const imdsTokens: TokenScheme = {
 function explained(error: CloudError, operation: string): CloudError {
   const base = { cloud: 'aws', operation, kind: error.kind, retryAfterMs: error.retryAfterMs, cause: error };
   const reason = error.message.slice(`aws ${operation}: `.length);
-  // The limit holds for the reply to this PUT alone, so it is dropped on the way and the request hangs (EC2 User Guide, "Configure the instance metadata options").
+  // The hop limit applies to the reply to this PUT only. A reply above it is dropped and the request hangs (EC2 User
+  // Guide, "Configure the instance metadata options").
   const hopLimit =
-    'the hop limit of the reply may be too low for a container: use the host network, or raise HttpPutResponseHopLimit to 2';
+    'the hop limit of the reply may be too low for a container: use the host network, or raise ' +
+    'HttpPutResponseHopLimit to 2';
   if (error.kind === 'Timeout') return new CloudError({ ...base, message: `${reason} (${hopLimit})` });
   if (error.kind === 'Forbidden') {
     return new CloudError({ ...base, message: `${reason}: the metadata service is switched off for this instance` });

@@ -85,7 +85,7 @@ test('one token serves many reads, and a new one is fetched shortly before it en
   assert.equal(puts(), 2);
 });
 
-test('a token that is refused in the middle of a read is fetched anew, once', async (context) => {
+test('a token that is refused during a read is fetched again, once', async (context) => {
   let refusedAfter = 5;
   const { source, service } = await openBeside(
     context,
@@ -223,7 +223,7 @@ test('a service without the token path is not taken for EC2', async (context) =>
   assert.match((await failureOf(source.read(never))).message, /another service answers/);
 });
 
-test("announces maintenance and the group's farewell, and asks about spot only on spot instances", async (context) => {
+test('announces maintenance and terminations, and reads spot notices only on spot instances', async (context) => {
   const event = {
     NotBefore: '21 Jan 2026 09:00:43 GMT',
     Code: 'system-reboot',
@@ -262,7 +262,7 @@ test("announces maintenance and the group's farewell, and asks about spot only o
   ]);
 });
 
-test('what comes at short notice is asked for each time, the rest each minute, and on-demand instances are left alone in between', async (context) => {
+test('spot notices are read each time, others each minute and alone on on-demand instances', async (context) => {
   const clock = fakeClock(undefined, 1);
   const paths: Record<string, string> = { ...tree, [`${meta}instance-life-cycle`]: 'spot' };
   const { source, service } = await openBeside(context, aws, imds(paths), { clock });

@@ -39,8 +39,9 @@ export const aws: SourceKind = {
 };
 
 /**
- * Nitro says `Amazon EC2`, old Xen types a BIOS of Amazon's. The UUID that begins with `ec2` is not asked: one random UUID in two thousand does so too, and
- * look-alikes of the EC2 API (Brightbox, ZStack, e24cloud, Tilaa, Outscale) have it on purpose.
+ * Nitro has the vendor `Amazon EC2`, old Xen types have a BIOS of Amazon. A UUID that begins with `ec2` is no proof:
+ * one random UUID in two thousand does, too, and clouds with an EC2-compatible API (Brightbox, ZStack, e24cloud, Tilaa,
+ * Outscale) have it on purpose.
  */
 function isEc2(dmi: Dmi): boolean {
   if (dmi.productSerial?.endsWith('.brightbox.com') || dmi.chassisAssetTag?.endsWith('.zstack.io')) return false;
@@ -60,11 +61,12 @@ async function readInstance(session: TokenSession, dmi: Dmi, signal: AbortSignal
   const zoneId = await get('placement/availability-zone-id');
   const nics = await readNics(session, signal);
   const publicAddress = await get('public-ipv4');
-  // With several domains in the VPC's DHCP options the text holds one name per domain, parted by blanks.
+  // With several domains in the VPC's DHCP options the text has one name per domain, separated by blanks.
   const privateName = (await get('local-hostname'))?.split(/\s+/)[0];
   const publicName = await get('public-hostname');
 
-  // Upstream's order: all private addresses of all interfaces, the instance's public one, its names, then one IPv6 per interface.
+  // Upstream's order: all private addresses of all interfaces, the instance's public one, its names, then one IPv6 per
+  // interface.
   const addresses = createAddressList();
   for (const nic of nics) for (const address of nic.private4) addresses.add('InternalIP', address);
   if (publicAddress !== undefined) {
@@ -88,7 +90,10 @@ async function readInstance(session: TokenSession, dmi: Dmi, signal: AbortSignal
   };
 }
 
-/** The identity document, checked against the attribute tree and, on Nitro, the board's asset tag: the three must tell of one instance. */
+/**
+ * Reads the identity document and compares it with the attribute tree and, on Nitro, the board's asset tag: all must
+ * name the same instance.
+ */
 async function readIdentity(session: TokenSession, dmi: Dmi, signal: AbortSignal) {
   const context = { cloud, operation: `GET ${documentPath}` };
   const text = await session.get(documentPath, signal);
@@ -119,7 +124,7 @@ async function readIdentity(session: TokenSession, dmi: Dmi, signal: AbortSignal
   return { id, zone, region: document.text('region'), type: document.text('instanceType') };
 }
 
-/** The document as it was served and its signature, which holds no challenge. */
+/** Reads the unchanged document and its signature, which contains no challenge. */
 async function readEvidence(session: TokenSession, signal: AbortSignal): Promise<Evidence> {
   const [document, signature] = [await session.get(documentPath, signal), await session.get(signaturePath, signal)];
   for (const [path, text] of [
@@ -145,7 +150,7 @@ async function readNics(session: TokenSession, signal: AbortSignal): Promise<Nic
       return found.map((text) => addressOf({ cloud, operation: `GET ${tree}${mac}/${key}` }, key, text));
     };
     const device = await get('device-number');
-    // Detached since the listing was made.
+    // The interface was detached after the listing.
     if (device === undefined) continue;
     nics.push({
       device: Number(device),

@@ -12,8 +12,8 @@ const kinds: Readonly<Record<string, Notice['kind']>> = {
 };
 
 /**
- * The scheduled events of this VM. Those of its whole availability set or placement group are delivered to each member, so the others' are left out. Throws a CloudError that names
- * a malformed field. Pure.
+ * The scheduled events of this VM. Azure delivers the events of an availability set or placement group to each member,
+ * so those of other VMs are left out. Throws a CloudError that names a malformed field. Pure.
  *
  * @param vmName `compute.name`, as events list it
  */

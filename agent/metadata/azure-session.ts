@@ -6,20 +6,22 @@ import { fieldsOf, invalid } from './fields.ts';
 import { createPace } from './pace.ts';
 
 const cloud = 'azure';
-/** The version whose fields are read; Azure Stack knows older ones alone. */
+/** The version whose fields are read; Azure Stack has only older ones. */
 const preferred = '2021-12-13';
 const oldest = '2019-06-01';
-/** `resourceId` came with it. */
+/** It introduced `resourceId`. */
 const least = '2019-03-11';
 const loadBalancerVersion = '2020-10-01';
 const eventsVersion = '2020-07-01';
-/** The subscription is in the document from 2019-04-30 on; Azure Stack Hub signs none. */
+/** Documents contain the subscription since 2019-04-30; Azure Stack Hub does not sign documents. */
 const attestedVersion = '2021-12-13';
-/** The service allows a VM five a second, and counts all its callers together; a tenth is left for what the way there may vary. */
+/**
+ * The service allows five requests a second per VM, counting all its callers. A tenth is reserved for varying delays.
+ */
 const requests = 5;
 const perMs = 1100;
 const timeoutMs = 2000;
-/** The first request switches the feature on and may take two minutes; what is late is asked for again. */
+/** The first request enables the feature and may take two minutes; a late one is repeated. */
 const eventsTimeoutMs = 10_000;
 
 /** Reads of Azure's metadata service (IMDS), at most five a second. */
@@ -57,14 +59,14 @@ export function createAzureSession({ http, clock, baseUrl }: AzureSessionOptions
     return ask(`/metadata/instance?api-version=${version}&format=json`, [400], signal);
   }
 
-  /** The newest version that both sides know. */
+  /** The newest version that both sides support. */
   async function negotiate(signal: AbortSignal): Promise<string> {
     const path = '/metadata/versions';
     const answer = await ask(path, [400], signal);
     if (answer.status >= 400) return oldest;
     const context = { cloud, operation: `GET ${path}` };
     const offered = fieldsOf(context, parseJson(cloud, context.operation, answer.text)).texts('apiVersions');
-    // Dates, which sort as text.
+    // Versions are dates, which sort as text.
     const known = offered.filter((each) => each >= least && each <= preferred).sort();
     const found = known.at(-1);
     if (found === undefined) throw invalid(context, 'apiVersions', offered, `one from ${least} to ${preferred}`);
@@ -88,7 +90,8 @@ export function createAzureSession({ http, clock, baseUrl }: AzureSessionOptions
     },
     async loadBalancer(signal) {
       const path = `/metadata/loadbalancer?api-version=${loadBalancerVersion}`;
-      // 404 says that there is none (Azure, "Troubleshoot load balancer IMDS"), 400 that the service does not know the document.
+      // 404: the VM has no such load balancer (Azure, "Troubleshoot load balancer IMDS"). 400: the service does not
+      // have the document.
       const answer = await ask(path, [400], signal);
       if (answer.status === 404 || answer.status === 400) return undefined;
       refuseForNow(answer, `GET ${path}`);
@@ -109,7 +112,10 @@ export function createAzureSession({ http, clock, baseUrl }: AzureSessionOptions
   };
 }
 
-/** 404 and 410 come while the VM is being moved or its agent restarts (at most 70 s, as Azure documents): neither says anything about the VM. */
+/**
+ * Throws for 404 and 410, which are temporary while the VM is moved or its agent restarts (at most 70 s, as Azure
+ * documents).
+ */
 function refuseForNow({ status }: HttpAnswer, operation: string): void {
   if (status !== 404 && status !== 410) return;
   throw new CloudError({ cloud, operation, kind: 'Unavailable', message: `status ${status}: not yet, or not Azure` });

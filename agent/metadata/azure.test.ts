@@ -11,7 +11,8 @@ const fixture = (name: string) => readFile(new URL(`fixtures/azure/${name}.json`
 const text = await fixture('instance');
 const balancer = await fixture('loadbalancer');
 const compute =
-  '/subscriptions/8d10da13-8125-4ba9-a717-bf7490507b3d/resourceGroups/mc_prod_cluster_westeurope/providers/Microsoft.Compute';
+  '/subscriptions/8d10da13-8125-4ba9-a717-bf7490507b3d/resourceGroups/mc_prod_cluster_westeurope' +
+  '/providers/Microsoft.Compute';
 
 // biome-ignore lint/suspicious/noExplicitAny: a payload to be spoilt in any way
 function payload(change: (document: any) => void): string {
@@ -51,7 +52,7 @@ function imds({
   };
 }
 
-test('reads a scale-set VM: resource id, zone, labels, and the public addresses that the load balancer knows', async (context) => {
+test('reads a scale-set VM: resource id, zone, labels, and public addresses of the load balancer', async (context) => {
   const { source, service } = await openBeside(context, azure, imds());
   assert.deepEqual(await source.read(never), {
     cloud: 'azure',
@@ -78,7 +79,7 @@ test('reads a scale-set VM: resource id, zone, labels, and the public addresses 
   assert.equal(source.notices, undefined);
 });
 
-test('a stand-alone VM in a region without zones has its fault domain as zone; a public address of its own needs no balancer', async (context) => {
+test('a VM without zones has its fault domain as zone, and may have its own public address', async (context) => {
   const alone = payload((all) => {
     Object.assign(all.compute, {
       name: 'Node-7',
@@ -244,7 +245,7 @@ const event = {
   DurationInSeconds: 10,
 };
 
-test('scheduled events are asked for only when a person wants them, and those of other VMs are left out', async (context) => {
+test('scheduled events are read only if enabled, without those of other VMs', async (context) => {
   const events = {
     DocumentIncarnation: 3,
     Events: [

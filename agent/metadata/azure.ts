@@ -74,7 +74,7 @@ function instanceOf(compute: Fields, own: readonly OwnAddress[]): Instance {
     cloud,
     id,
     providerID: providerId.print({ instanceId: id }),
-    // A VM that is made anew under the same name has the same resource id.
+    // A VM that is re-created under the same name has the same resource id.
     incarnation: compute.text('vmId').toLowerCase(),
     name: nodeNameOf(compute),
     ...(zone === undefined ? {} : { zone }),
@@ -91,7 +91,7 @@ function part(document: Fields, name: string): Fields {
   return found;
 }
 
-/** Under which upstream's controller finds the VM: its name, but in a scale set its host name. */
+/** The name by which upstream's controller finds the VM: its name, but in a scale set its host name. */
 function nodeNameOf(compute: Fields): string {
   const host = compute.optionalObject('osProfile')?.optionalText('computerName');
   const inSet = compute.optionalText('vmScaleSetName') !== undefined;
@@ -110,13 +110,13 @@ function labelsOf(compute: Fields): Record<string, string> {
   const subDomain = compute.optionalText('platformSubFaultDomain');
   if (subDomain !== undefined) labels['topology.kubernetes.azure.com/sub-fault-domain'] = subDomain;
   const group = compute.objects('tagsList').find((tag) => tag.optionalText('name') === 'Platform_Interconnect_Group');
-  // A tag may hold what a label may not.
+  // The value of a tag may be invalid as a label.
   const value = labelValue(group?.optionalText('value') ?? '');
   if (value !== '') labels['topology.kubernetes.azure.com/interconnect-group'] = value;
   return labels;
 }
 
-/** The first address of each family of the first interface, as upstream has it: the others of that interface are pods'. */
+/** The first address of each family of the first interface, as upstream has it: the others belong to pods. */
 function ownAddresses(document: Fields): OwnAddress[] {
   const [nic] = part(document, 'network').objects('interface');
   const own = (['ipv4', 'ipv6'] as const).flatMap((family) => {
@@ -130,12 +130,12 @@ function ownAddresses(document: Fields): OwnAddress[] {
     const external = read('publicIpAddress');
     return internal === undefined ? [] : [{ internal, ...(external === undefined ? {} : { external }) }];
   });
-  // Were a missing list empty, a spoilt document would take every address away.
+  // If a missing list counted as empty, an incomplete document would remove all addresses.
   if (own.length === 0) throw invalid(context, 'network.interface[0]', undefined, 'an interface with an address');
   return own;
 }
 
-/** Public addresses of standard SKUs are told by the load balancer's document alone, which brackets IPv6. */
+/** Adds public addresses of standard SKUs, which only the load balancer's document contains, with IPv6 in brackets. */
 function withBalanced(own: readonly OwnAddress[], document: unknown): readonly OwnAddress[] {
   if (document === undefined) return own;
   const balancer = fieldsOf(loadBalancerContext, document).optionalObject('loadbalancer');

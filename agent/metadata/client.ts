@@ -10,21 +10,21 @@ export interface MetadataRequest {
   readonly headers?: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
   readonly timeoutMs?: number;
-  /** Statuses that the caller understands and that therefore are answers, beside success. */
+  /** Statuses besides success that the caller handles as answers. */
   readonly also?: readonly number[];
 }
 
 /**
- * What all metadata services have in common: close by, plain HTTP, no proxy, no redirect, small answers. An answer that is no success is a CloudError of the
- * documented kind, save 404, which says "this VM has no such attribute".
+ * The common part of all metadata services: plain HTTP on a near host, no proxy, no redirect, small answers. An answer
+ * without success is a CloudError of the documented kind, except 404, which means "this VM has no such attribute".
  */
 export interface MetadataClient {
   readonly baseUrl: string;
   /** The whole answer, with a status of success or one of the request's `also`. */
   answer(request: MetadataRequest): Promise<HttpAnswer>;
-  /** The body, or undefined for a 404. */
+  /** The body; undefined for a 404. */
   text(request: MetadataRequest): Promise<string | undefined>;
-  /** The same, parsed. */
+  /** The body, parsed; undefined for a 404. */
   json(request: MetadataRequest): Promise<unknown>;
 }
 
@@ -39,15 +39,18 @@ export interface MetadataClientOptions {
   readonly clock: Clock;
 }
 
-/** Metadata services are a hop away on the host itself; two seconds of silence are a failure, not slowness. */
+/** Metadata services are one hop away on the host, so two seconds without an answer are a failure. */
 const defaultTimeoutMs = 2000;
 
-/** The agent has 24 MiB for its heap, and no service but Google's, which shows every script, answers a tenth of this. */
+/** The agent's heap has 24 MiB. Answers are less than a tenth of this, except Google's, which contain all scripts. */
 export const maxMetadataBytes = 256 * 1024;
 const maxElements = 20_000;
 const maxDepth = 64;
 
-/** The Http of metadata sources: a fresh connection each time, since some services (Nova's proxy) close idle ones without a word. */
+/**
+ * The Http of metadata sources: a new connection per request, because some services (Nova's proxy) close idle ones
+ * silently.
+ */
 export function createMetadataHttp(clock: Clock): Http {
   return withPlainHttp(createHttp({ clock }).http, clock);
 }
@@ -110,20 +113,27 @@ const failureKinds: Readonly<Record<HttpFailure['kind'], CloudErrorKind>> = {
   'too-large': 'Invalid',
 };
 
-/** As `JSON.parse` takes it; `source` is the text of a number or string in the document (ES2026, in V8 since 11.4). */
+/**
+ * The reviver of `JSON.parse`; `source` is the text of a number or string in the document (ES2026, in V8 since 11.4).
+ */
 export type Reviver = (key: string, value: unknown, context?: { readonly source?: string }) => unknown;
 
-/** Parsed JSON; a CloudError `Invalid` that shows none of the text when it is none, or of more values than the agent has memory for. */
+/**
+ * Parses JSON. Throws a CloudError `Invalid`, without any of the text, when it is malformed or has more values than fit
+ * into the agent's memory.
+ */
 export function parseJson(cloud: string, operation: string, text: string, reviver?: Reviver): unknown {
   const { elements, depth } = jsonSizeOf(text);
   if (elements > maxElements || depth > maxDepth) {
-    const message = `JSON of ${elements} values, ${depth} levels deep, expected at most ${maxElements} values and at most ${maxDepth} levels`;
+    const message =
+      `JSON of ${elements} values, ${depth} levels deep, expected at most ${maxElements} values and at most ` +
+      `${maxDepth} levels`;
     throw new CloudError({ cloud, operation, kind: 'Invalid', message });
   }
   try {
     return JSON.parse(text, reviver);
   } catch {
-    // The parser's own words quote the document.
+    // The parser's message quotes the document.
     throw new CloudError({
       cloud,
       operation,
@@ -134,7 +144,8 @@ export function parseJson(cloud: string, operation: string, text: string, revive
 }
 
 /**
- * A Retry-After header, as milliseconds from now: seconds or an HTTP date. Undefined when absent or malformed; at most an hour.
+ * Parses a Retry-After header (seconds or an HTTP date) as milliseconds from now, at most an hour. Undefined when
+ * absent or malformed.
  *
  * @param nowMs milliseconds since 1970
  */

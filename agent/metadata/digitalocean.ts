@@ -9,7 +9,10 @@ const cloud = 'digitalocean';
 const path = '/metadata/v1.json';
 const context = { cloud, operation: `GET ${path}` };
 
-/** DigitalOcean (docs.digitalocean.com, "Droplet metadata"). The one document holds a credential, `auth_key`, so it is never shown. */
+/**
+ * DigitalOcean (docs.digitalocean.com, "Droplet metadata"). The document contains a credential, `auth_key`, so it is
+ * never logged.
+ */
 export const digitalocean: SourceKind = {
   cloud,
   detect: (dmi) => dmi.sysVendor === 'DigitalOcean',
@@ -39,16 +42,19 @@ function instanceOf(document: Fields, serial: string | undefined): Instance {
     providerID: providerId.print({ instanceId: id }),
     incarnation: id,
     name: hostname,
-    // There are no zones; the size is not told.
+    // DigitalOcean has no zones, and the metadata does not contain the size.
     region: document.text('region'),
     addresses: addressesOf(document, hostname),
   };
 }
 
-/** Upstream's order. Anchor addresses are the platform's own, and a reserved address is not the droplet's. */
+/**
+ * In upstream's order, without anchor addresses, which are the platform's, and reserved ones, which are not the
+ * droplet's.
+ */
 function addressesOf(document: Fields, hostname: string) {
   const nics = document.optionalObject('interfaces');
-  // Were a missing list empty, a spoilt document would take every address away.
+  // If a missing list counted as empty, an incomplete document would remove all addresses.
   if (nics === undefined) throw invalid(context, 'interfaces', undefined, 'an object');
   const addresses = createAddressList();
   addresses.add('Hostname', hostname);

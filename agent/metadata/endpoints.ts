@@ -2,15 +2,16 @@ import { CloudError, isCloudError } from '../../common/cloud-error.ts';
 import type { MetadataClient } from './client.ts';
 import type { LocalInterface } from './source.ts';
 
-/** Whether another address of the same service may still answer: this one gave no answer at all. */
+/** Whether another address of the same service may answer, because this one did not answer at all. */
 export function isEndpointFailure(error: CloudError): boolean {
   return error.kind === 'Timeout' || (error.kind === 'Unavailable' && error.cause !== undefined);
 }
 
 /**
- * Asks the addresses of one service in turn until one answers; an answer that refuses is an answer. Throws the CloudError of the first address, with what the others said.
+ * Tries the addresses of one service in turn until one answers; a refusal is an answer. Throws the CloudError of the
+ * first address, with the messages of the others.
  *
- * @param clients in the order of trial
+ * @param clients in the order of the tries
  */
 export async function askInTurn<T>(
   clients: readonly MetadataClient[],
@@ -30,7 +31,7 @@ export async function askInTurn<T>(
   throw joined(failures);
 }
 
-/** The client that answered last in front of the others. */
+/** Moves the client that answered to the front. */
 export function preferring(
   clients: readonly MetadataClient[],
   first: MetadataClient | undefined,
@@ -38,10 +39,13 @@ export function preferring(
   return first === undefined ? clients : [first, ...clients.filter((client) => client !== first)];
 }
 
-/** Few interfaces, so that a missing service is found out in seconds. */
+/** Limits the number of interfaces, so that a missing service is detected within seconds. */
 const maxLinkLocal = 4;
 
-/** The service's link-local IPv6 address on each interface that has one itself: the only way on networks without IPv4. */
+/**
+ * The service's link-local IPv6 address on each interface with such an address: the only access on networks without
+ * IPv4.
+ */
 export function linkLocalUrls(interfaces: readonly LocalInterface[]): string[] {
   return interfaces
     .filter(({ addresses }) => addresses.some((address) => address.toLowerCase().startsWith('fe80:')))

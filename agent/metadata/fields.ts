@@ -1,27 +1,30 @@
 import { isIP } from 'node:net';
 import { CloudError } from '../../common/cloud-error.ts';
 
-/** A foreign JSON object, read field by field. A field that is missing or of another type names itself in a CloudError of kind `Invalid`. */
+/**
+ * Reads the fields of a foreign JSON object. A missing field, or one of another type, throws a CloudError of kind
+ * `Invalid` that names it.
+ */
 export interface Fields {
-  /** Text that must be there; surrounding blanks are cut, and empty text counts as missing. */
+  /** A required text, trimmed; an empty text counts as missing. */
   text(name: string): string;
-  /** The same where it may be missing; null and empty count as missing. A number is taken as its text. */
+  /** An optional text, trimmed; null and empty count as missing. A number is returned as its text. */
   optionalText(name: string): string | undefined;
-  /** An object that may be missing. */
+  /** An optional object. */
   optionalObject(name: string): Fields | undefined;
-  /** A list of objects; missing is empty. */
+  /** A list of objects; empty if missing. */
   objects(name: string): readonly Fields[];
-  /** A list of texts; missing is empty, and so are empty texts within. A number is taken as its text. */
+  /** A list of texts without empty ones; empty if missing. A number is returned as its text. */
   texts(name: string): readonly string[];
 }
 
 export interface FieldsContext {
   readonly cloud: string;
-  /** The document, in the words of its source. */
+  /** The name of the document at its source. */
   readonly operation: string;
 }
 
-/** The value as an object. Throws a CloudError `Invalid` when it is none. */
+/** Wraps a value as an object. Throws a CloudError `Invalid` when it is no object. */
 export function fieldsOf(context: FieldsContext, value: unknown, path = ''): Fields {
   if (!isObject(value)) throw invalid(context, path === '' ? 'document' : path, value, 'an object');
   const record: Readonly<Record<string, unknown>> = value;
@@ -67,13 +70,16 @@ export function fieldsOf(context: FieldsContext, value: unknown, path = ''): Fie
   };
 }
 
-/** A CloudError that names a field, what it held (shortened) and what was expected. */
+/** A CloudError that names a field, its value (shortened) and what was expected. */
 export function invalid(context: FieldsContext, field: string, value: unknown, expected: string): CloudError {
   const shown = value === undefined ? 'missing' : shorten(JSON.stringify(value) ?? String(value));
   return new CloudError({ ...context, kind: 'Invalid', message: `${field}: ${shown}, expected ${expected}` });
 }
 
-/** The text as a plain IP address without zone or prefix length, IPv6 in lower case. Throws a CloudError that names the field otherwise. */
+/**
+ * Parses an IP address, without zone and prefix length, IPv6 in canonical form. Throws a CloudError that names the
+ * field.
+ */
 export function addressOf(context: FieldsContext, field: string, text: string): string {
   const bare = text
     .trim()
@@ -83,7 +89,7 @@ export function addressOf(context: FieldsContext, field: string, text: string): 
   return isIP(bare) === 6 ? canonicalIPv6(bare) : bare;
 }
 
-/** RFC 5952 form; `URL` does the compressing. */
+/** Canonical form (RFC 5952), by `URL`. */
 function canonicalIPv6(address: string): string {
   return new URL(`http://[${address}]/`).hostname.slice(1, -1);
 }

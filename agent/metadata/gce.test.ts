@@ -118,7 +118,7 @@ for (const [name, document, message] of malformed) {
   });
 }
 
-test('a VM that is preempted or maintained announces it; neither is waited for where the service does not know it', async (context) => {
+test('a VM announces preemption and maintenance, even if the service lacks one attribute', async (context) => {
   const states: readonly (readonly [Readonly<Record<string, string>>, readonly string[]])[] = [
     [{}, []],
     [{ 'instance/preempted': 'FALSE', 'instance/maintenance-event': 'NONE' }, []],
@@ -160,7 +160,7 @@ test('waits with the ETag of the last read, and is told of the change', async (c
   await source.waitForChange?.(never);
 });
 
-test('a poll that ends at its own limit is followed by the next; one that 503 ends is an error to retry', async (context) => {
+test('a poll that ends at its own limit is followed by the next; a 503 is an error to retry', async (context) => {
   const clock = fakeClock(undefined, 1);
   let polls = 0;
   const { source } = await openBeside(

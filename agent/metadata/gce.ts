@@ -17,20 +17,23 @@ const identityPath = 'instance/service-accounts/default/identity';
 const identityContext = { cloud, operation: `GET ${tree}${identityPath}` };
 const readTimeoutMs = 2000;
 
-/** Compute Engine (cloud.google.com/compute/docs/metadata). One request tells all of it; the same request waits for the next change. */
+/**
+ * Compute Engine (cloud.google.com/compute/docs/metadata). One request reads everything; the same request can wait for
+ * the next change.
+ */
 export const gce: SourceKind = {
   cloud,
   detect: isGce,
   open: ({ clock, metadataUrl = 'http://169.254.169.254' }) => openGce(clock, metadataUrl),
 };
 
-/** The product name is not always set; the serial is root's to read. */
+/** The product name is not always set, and the serial needs root. */
 function isGce(dmi: Dmi): boolean {
   return dmi.productName === 'Google Compute Engine' || dmi.productSerial?.startsWith('GoogleCloud-') === true;
 }
 
 function openGce(clock: Clock, baseUrl: string): MetadataSource {
-  // An instance's own attributes, scripts among them, may take 512 KiB.
+  // The instance's own attributes, including scripts, may have 512 KiB.
   const client = createMetadataClient({
     cloud,
     baseUrl,
@@ -39,7 +42,10 @@ function openGce(clock: Clock, baseUrl: string): MetadataSource {
     maxBytes: 1024 * 1024,
   });
 
-  /** The answer, undefined for an attribute that is not there. The header says that it is Google's service that answers: others share its address. */
+  /**
+   * Reads an attribute; undefined when it does not exist. The header proves that Google's service answers, because
+   * others share its address.
+   */
   async function ask(path: string, timeoutMs: number, signal: AbortSignal) {
     const headers = { 'metadata-flavor': 'Google' };
     const answer = await client.answer({ path, headers, timeoutMs, signal, also: [404] });
@@ -80,7 +86,7 @@ function openGce(clock: Clock, baseUrl: string): MetadataSource {
     async evidence(challenge, signal) {
       const audience = encodeURIComponent(evidenceAudience(challenge));
       const answer = await ask(`${tree}${identityPath}?audience=${audience}&format=full`, readTimeoutMs, signal);
-      // Without a service account there is none (Google Cloud, "Verify the identity of VMs").
+      // A VM without a service account has no token (Google Cloud, "Verify the identity of VMs").
       if (answer === undefined) throw invalid(identityContext, 'token', undefined, 'a VM with a service account');
       const document = answer.text.trim();
       if (!/^[\w-]+\.[\w-]+\.[\w-]+$/.test(document)) {
@@ -118,7 +124,7 @@ function instanceOf(document: unknown): Instance {
     cloud,
     id,
     providerID: providerId.print({ instanceId: id }),
-    // A VM that is made anew under the same name has another number.
+    // A VM that is re-created under the same name has another number.
     incarnation: number,
     name,
     zone,
@@ -134,11 +140,13 @@ function part(fields: Fields, name: string): Fields {
   return found;
 }
 
-/** Upstream's order: interface by interface, IPv4 before IPv6. `forwardedIps` are load balancers', `ipAliases` pods'. */
+/**
+ * In upstream's order: per interface, IPv4 before IPv6. `forwardedIps` belong to load balancers, `ipAliases` to pods.
+ */
 function addressesOf(instance: Fields) {
   const addresses = createAddressList();
   const nics = instance.objects('networkInterfaces');
-  // Were a missing list empty, a spoilt document would take every address away.
+  // If a missing list counted as empty, an incomplete document would remove all addresses.
   if (nics.length === 0) throw invalid(context, 'instance.networkInterfaces', undefined, 'a list of interfaces');
   const at = (index: number, field: string) => `instance.networkInterfaces[${index}].${field}`;
   for (const [index, nic] of nics.entries()) {
@@ -160,7 +168,10 @@ function addressesOf(instance: Fields) {
   return addresses.all;
 }
 
-/** `preempted` turns TRUE when a spot VM gets its 30 seconds, `maintenance-event` a minute before the event; neither tells the moment. */
+/**
+ * `preempted` becomes TRUE 30 seconds before a spot VM ends, `maintenance-event` is set a minute before the event;
+ * neither contains a deadline.
+ */
 function noticesOf(preempted: string | undefined, maintenance: string | undefined): Notice[] {
   const notices: Notice[] = [];
   if (preempted === 'TRUE') notices.push({ kind: 'preemption', message: 'Compute Engine preempts this VM' });

@@ -3,10 +3,13 @@ import { promisify } from 'node:util';
 import { gunzip } from 'node:zlib';
 import { maxMetadataBytes } from './client.ts';
 
-/** Asks VMware's own programs for a value; undefined when neither is there or there is no such value. Never throws. */
+/**
+ * Reads a guestinfo value with VMware's own programs; undefined when neither is installed or the value does not exist.
+ * Never throws.
+ */
 export type AskGuestinfo = (key: string, signal: AbortSignal) => Promise<string | undefined>;
 
-/** Either of the two comes with VMware's tools. An image of ours has none; a host usually does. */
+/** Programs of VMware's tools. Our image has neither; a host usually has one. */
 const programs: readonly (readonly [program: string, argumentsOf: (query: string) => string[]])[] = [
   ['vmware-rpctool', (query) => [query]],
   ['vmtoolsd', (query) => ['--cmd', query]],
@@ -29,8 +32,8 @@ export const askGuestinfo: AskGuestinfo = async (key, signal) => {
 };
 
 /**
- * The text of a guestinfo document (cloud-init, "VMware"): decoded as its `.encoding` says. Undefined when it is not there, empty (`---`), or not what its encoding
- * promises.
+ * The text of a guestinfo document (cloud-init, "VMware"), decoded by its `.encoding`. Undefined when it does not
+ * exist, is empty (`---`) or does not match its encoding.
  */
 export async function readGuestinfo(ask: AskGuestinfo, key: string, signal: AbortSignal): Promise<string | undefined> {
   const text = await ask(key, signal);

@@ -31,7 +31,7 @@ export const hetzner: SourceKind = {
   },
 };
 
-/** Reads by IPv4 or, on servers without it, by the link-local address. */
+/** Reads over IPv4 or, on servers without it, over the link-local address. */
 function documentsOf({ clock, metadataUrl, interfaces }: SourceOptions) {
   const http = createMetadataHttp(clock);
   const clients = new Map<string, MetadataClient>();
@@ -50,14 +50,17 @@ function documentsOf({ clock, metadataUrl, interfaces }: SourceOptions) {
     answered = undefined;
     const { client, answer } = await askInTurn(candidates, (candidate) => candidate.text({ path, signal }), signal);
     if (answer === undefined) throw invalid(context, 'document', undefined, 'the metadata of a server');
-    // Empty (204) or unknown where the server is in no network.
+    // Empty (204) or missing when the server is in no network.
     const networks = (await client.text({ path: networksPath, signal })) ?? '';
     answered = client;
     return { metadata: answer, networks };
   };
 }
 
-/** Pure. Both documents are YAML: a mapping of texts and of the network configuration, and a list of networks. */
+/**
+ * Parses both documents, which are YAML: a mapping with texts and the network configuration, and a list of networks.
+ * Pure.
+ */
 function instanceOf(document: string, networks: string, serial: string | undefined): Instance {
   const metadata = fieldsOf(context, readTopLevel(context, document));
   const id = metadata.text('instance-id');
@@ -86,14 +89,14 @@ function instanceOf(document: string, networks: string, serial: string | undefin
   };
 }
 
-/** The server's IPv6 address stands in its network configuration alone. */
+/** The server's IPv6 address, which only the network configuration contains. */
 function staticIPv6(document: string): string[] {
   return valuesBelow(document, 'network-config', 'address')
     .map((text) => addressOf(context, 'network-config address', text))
     .filter((address) => isIP(address) === 6);
 }
 
-/** One for each network. Were a document that cannot be read empty, it would take every address away. */
+/** One address per network. If an unreadable document counted as empty, it would remove all addresses. */
 function privateAddresses(networks: string): string[] {
   const items = networks.split('\n').filter((line) => line.startsWith('- ')).length;
   const found = valuesOfItems(networks, 'ip').map((text) => addressOf(networksContext, 'ip', text));

@@ -49,7 +49,7 @@ test('where tokens are wanted one serves all reads, until shortly before it ends
   assert.equal(puts(service.requests), 2);
 });
 
-test('a token that is refused in the middle of a read is fetched anew', async (context) => {
+test('a token that is refused during a read is fetched again', async (context) => {
   let left = 2;
   const answer = hardened((token) => token === 'token-2' || left-- > 0, 403);
   const { source } = await openBeside(context, huaweicloud, answer);

@@ -6,11 +6,14 @@ import { openOpenstack } from './openstack.ts';
 import type { SourceKind } from './source.ts';
 
 const tokenPath = '/meta-data/latest/api/token';
-/** The longest Huawei Cloud grants. */
+/** The maximum of Huawei Cloud. */
 const tokenTtlSeconds = 21_600;
 const renewBeforeMs = 60_000;
 
-/** Huawei Cloud: OpenStack's documents, a `region_id` in them and a providerID of its own (support.huaweicloud.com, ECS, "Obtaining Metadata"). */
+/**
+ * Huawei Cloud: OpenStack's documents, a `region_id` in them and a providerID of its own (support.huaweicloud.com, ECS,
+ * "Obtaining Metadata").
+ */
 export const huaweicloud: SourceKind = {
   cloud: 'huaweicloud',
   detect: (dmi) => dmi.chassisAssetTag === 'HUAWEICLOUD',
@@ -24,8 +27,8 @@ export const huaweicloud: SourceKind = {
 };
 
 /**
- * The given Http, with a token where the service wants one. That is an option of each ECS, in few regions ("Configuring Instance Metadata Options"), so a token is fetched when a request
- * without one has been refused.
+ * Adds a token to requests where the service requires one. That is an option per ECS in few regions ("Configuring
+ * Instance Metadata Options"), so a token is fetched only after a request without one was refused.
  */
 function withTokens(http: Http, clock: Clock): Http {
   let token: { readonly text: string; readonly renewAtMs: number } | undefined;

@@ -1,6 +1,6 @@
-/** What of a JSON text costs memory beyond its own length. */
+/** The size of a parsed JSON text, which may need much more memory than the text. */
 export interface JsonSize {
-  /** Values and keys, give or take one for each list or object. */
+  /** The number of values and keys; the error is at most one per list or object. */
   readonly elements: number;
   readonly depth: number;
 }
@@ -10,7 +10,10 @@ const backslash = 0x5c;
 const comma = 0x2c;
 const colon = 0x3a;
 
-/** Counts without parsing: an empty object of two bytes becomes thirty times as much when it is parsed. Any text is taken, also one that is no JSON. */
+/**
+ * Counts without parsing: an empty object of two bytes needs thirty times as much when parsed. Accepts any text, also
+ * malformed JSON.
+ */
 export function jsonSizeOf(text: string): JsonSize {
   let elements = 1;
   let depth = 0;

@@ -2,25 +2,31 @@ import { CloudError } from '../../common/cloud-error.ts';
 import type { Clock } from '../../common/process/clock.ts';
 import type { FieldsContext } from './fields.ts';
 
-/** How long a service is asked to hold a request, in seconds. */
+/** How long the service is requested to hold a long poll, in seconds. */
 export const longPollSeconds = 60;
-/** The service ends the request by itself; this leaves it time to say so. */
+/** The service ends the request by itself; the timeout leaves it time for the answer. */
 export const longPollTimeoutMs = (longPollSeconds + 10) * 1000;
-/** A long poll that ends sooner without a change is no long poll. */
+/** A long poll that ends sooner without a change is a fault of the service. */
 const shortestWaitMs = 1000;
 
-/** Waiting for a document to become another than the one last read, told apart by its ETag. */
+/** Waits until a document differs from the one last read, by its ETag. */
 export interface LongPoll {
-  /** This state has been read. */
+  /** Records the state that was read. */
   seen(etag: string): void;
-  /** Resolves with the first change after the last read, however many polls that takes; rejects as `ask` does. Before the first read there is nothing to wait from. */
+  /**
+   * Resolves with the first change after the last read, over as many polls as needed; rejects as `ask` does. Requires a
+   * first read.
+   */
   wait(signal: AbortSignal): Promise<void>;
 }
 
 export interface LongPollOptions {
   readonly clock: Clock;
   readonly context: FieldsContext;
-  /** One request that the service answers when its document no longer has this ETag, or after `longPollSeconds`; resolves with the ETag of the answer. */
+  /**
+   * Sends one request that the service answers when its document no longer has this ETag, or after `longPollSeconds`.
+   * Resolves with the ETag of the answer.
+   */
   ask(lastEtag: string, signal: AbortSignal): Promise<string>;
 }
 
@@ -40,7 +46,7 @@ export function createLongPoll({ clock, context, ask }: LongPollOptions): LongPo
         const startedAt = clock.monotonic();
         const etag = await ask(last, signal);
         if (etag !== known) {
-          // Announced now: the next wait is for the change after this one, whether or not it has been read by then.
+          // The next wait is for the change after this one, even if this one was not read yet.
           known = etag;
           return;
         }

@@ -1,6 +1,6 @@
 const codes: ReadonlySet<string | undefined> = new Set(['ENOENT', 'ENOTDIR']);
 
-/** Whether reading a file failed because there is none at that path. */
+/** Whether reading a file failed because it does not exist. */
 export function isMissing(error: unknown): boolean {
   return codes.has((error as NodeJS.ErrnoException).code);
 }

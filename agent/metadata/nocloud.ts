@@ -18,8 +18,9 @@ const maxBytes = maxMetadataBytes;
 const fromSerial = /^ds=nocloud(?:-net)?(?:;|$)/;
 
 /**
- * Machines of no cloud: bare metal, Proxmox, oVirt, libvirt. What they are is written in the `meta-data` of a cloud-init seed (cloud-init, "NoCloud"), on a drive, in a folder or on a web
- * server; the key `provider-id` in it is the providerID. A config drive in OpenStack's format serves as well.
+ * Machines without a cloud: bare metal, Proxmox, oVirt, libvirt. The `meta-data` of a cloud-init seed (cloud-init,
+ * "NoCloud") describes them, on a drive, in a folder or on a web server; its key `provider-id` is the providerID. A
+ * config drive in OpenStack's format works, too.
  */
 export const nocloud: SourceKind = {
   cloud,
@@ -31,14 +32,14 @@ export const nocloud: SourceKind = {
 };
 
 interface Seed {
-  /** Where it was read, in words. */
+  /** The location of the seed, as text for people. */
   readonly operation: string;
   readonly document: unknown;
 }
 
 type ReadSeed = (signal: AbortSignal) => Promise<Seed>;
 
-/** The flags say where the seed is, else the serial number of the firmware does, else it is where cloud-init looks for it. */
+/** Opens the seed named by the flags, else by the serial number of the firmware, else in cloud-init's folders. */
 function seedOf({ clock, dmi, configDrive, metadataUrl }: SourceOptions): ReadSeed {
   if (configDrive !== undefined) return folderSeed(configDrive);
   if (metadataUrl !== undefined) return webSeed(clock, metadataUrl);
@@ -70,7 +71,7 @@ function folderSeed(folder: string): ReadSeed {
   };
 }
 
-/** JSON where the text is an object. Undefined when there is no such file. */
+/** Parses JSON if the text is an object, else YAML. Undefined when there is no such file. */
 async function readYaml(file: string): Promise<Seed | undefined> {
   const operation = `read ${file}`;
   let text: string;
@@ -86,7 +87,7 @@ async function readYaml(file: string): Promise<Seed | undefined> {
   return { operation, document: readTopLevel({ cloud, operation }, text) };
 }
 
-/** The seed's keys as a config drive has them: its own where it has such, the others in `meta`. */
+/** The keys of the seed in the form of a config drive: common keys at the top level, the others in `meta`. */
 function fromConfigDrive({ operation, document }: Seed): unknown {
   const fields = fieldsOf({ cloud, operation }, document);
   const meta = fields.optionalObject('meta');
@@ -122,7 +123,7 @@ function instanceOf({ operation, document }: Seed, { region: flag, interfaces }:
     cloud,
     id,
     providerID: providerId.print({ instanceId: id }),
-    // cloud-init takes a machine with another instance-id for a new one.
+    // For cloud-init, a machine with another instance-id is a new one.
     incarnation: incarnationOf(fields.text('instance-id')),
     ...(hostname === undefined ? {} : { name: hostname }),
     ...(zone === undefined ? {} : { zone }),
@@ -132,7 +133,7 @@ function instanceOf({ operation, document }: Seed, { region: flag, interfaces }:
   };
 }
 
-/** A blank would end it where it is recorded. */
+/** The incarnation without blanks, which would end it in the record. */
 function incarnationOf(instanceId: string): string {
   return encodeURIComponent(instanceId);
 }

@@ -12,7 +12,7 @@ const instancePath = '/opc/v2/instance/';
 const vnicsPath = '/opc/v2/vnics/';
 const context = { cloud, operation: `GET ${instancePath}` };
 const vnicsContext = { cloud, operation: `GET ${vnicsPath}` };
-/** A constant, no secret: it keeps forged requests out. */
+/** A constant, not a secret: it protects against forged requests. */
 const headers = { authorization: 'Bearer Oracle' };
 const endpoints = ['http://169.254.169.254', 'http://[fd00:c1::a9fe:a9fe]'];
 
@@ -48,16 +48,16 @@ function instanceOf(document: unknown, vnics: unknown): Instance {
   if (providerId.parse(id)?.instanceId !== id) throw invalid(context, 'id', id, "an instance's OCID");
   const name = fields.optionalText('displayName');
   const type = fields.optionalText('shape');
-  // `AbCd:PHX-AD-1`: the tenancy's own prefix is no part of the label.
+  // `AbCd:PHX-AD-1`: the tenancy's prefix is not part of the label.
   const domain = fields.text('availabilityDomain');
   const addresses = createAddressList();
-  // The first is the primary one; further ones are pods'. No public address is told.
+  // The first VNIC is the primary one; others belong to pods. The metadata does not contain public addresses.
   const [primary] = fieldsOf(vnicsContext, { vnics }).objects('vnics');
   const internal = primary?.optionalText('privateIp');
   if (internal !== undefined) addresses.add('InternalIP', addressOf(vnicsContext, 'vnics[0].privateIp', internal));
   const [ipv6] = primary?.texts('ipv6Addresses') ?? [];
   if (ipv6 !== undefined) addresses.add('InternalIP', addressOf(vnicsContext, 'vnics[0].ipv6Addresses[0]', ipv6));
-  // Were a missing list empty, a spoilt document would take every address away.
+  // If a missing list counted as empty, an incomplete document would remove all addresses.
   if (addresses.all.length === 0) throw invalid(vnicsContext, 'vnics[0]', undefined, 'a VNIC with an address');
   addresses.add('Hostname', fields.optionalText('hostname'));
   return {
@@ -67,7 +67,7 @@ function instanceOf(document: unknown, vnics: unknown): Instance {
     incarnation: id,
     ...(name === undefined ? {} : { name }),
     zone: labelValue(domain.slice(domain.indexOf(':') + 1)),
-    // Short (`phx`) in the oldest regions: upstream's label is this one, not `canonicalRegionName`.
+    // Upstream's label is this field, which is short (`phx`) in the oldest regions, and not `canonicalRegionName`.
     region: fields.text('region'),
     ...(type === undefined ? {} : { type }),
     addresses: addresses.all,

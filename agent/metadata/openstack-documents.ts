@@ -9,12 +9,12 @@ import { fieldsOf } from './fields.ts';
 import { isMissing } from './missing-file.ts';
 import type { LocalInterface } from './source.ts';
 
-/** What one OpenStack VM is told, as it was written. */
+/** The metadata documents of one OpenStack VM, unparsed. */
 export interface OpenstackDocuments {
   readonly metaData: unknown;
   /** Missing before OpenStack Liberty. */
   readonly networkData: unknown | undefined;
-  /** From the tree that imitates EC2: the only place of flavour name and floating address. */
+  /** From the EC2-compatible tree: the only source of flavour name and floating address. */
   readonly ec2: { readonly type?: string; readonly publicIPv4?: string; readonly localIPv4?: string };
 }
 
@@ -32,7 +32,10 @@ export interface OpenstackServiceOptions {
   readonly interfaces: (() => readonly LocalInterface[]) | undefined;
 }
 
-/** From the HTTP service, by IPv4 or, on IPv6-only networks, by its link-local address on each interface in turn. */
+/**
+ * Reads from the HTTP service, over IPv4 or, on IPv6-only networks, over its link-local address on each interface in
+ * turn.
+ */
 export function openstackService({
   cloud,
   clock,
@@ -70,7 +73,10 @@ export function openstackService({
   };
 }
 
-/** From a mounted config drive, or a copy of one. It was written at boot: identity holds, a floating address given later is not in it. */
+/**
+ * Reads from a mounted config drive, or a copy of one. It was written at boot, so it does not contain floating
+ * addresses added later.
+ */
 export function openstackDrive(cloud: string, folder: string): ReadOpenstackDocuments {
   async function json(path: string): Promise<unknown | undefined> {
     const file = join(folder, path);

@@ -10,21 +10,23 @@ const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 export interface OpenstackContext {
   readonly cloud: string;
-  /** Used where the metadata tells no region; plain OpenStack never does. */
+  /** Used where the metadata has no region; plain OpenStack never has one. */
   readonly region: string | undefined;
   readonly interfaces: readonly LocalInterface[];
   /** The providerID of this server. */
   readonly print: (id: string, region: string | undefined) => string;
 }
 
-/** The instance that the documents describe. Throws a CloudError `Invalid` that names a missing or malformed field. Pure. */
+/**
+ * Parses the instance from the documents. Throws a CloudError `Invalid` that names a missing or malformed field. Pure.
+ */
 export function openstackInstance(documents: OpenstackDocuments, context: OpenstackContext): Instance {
   const { cloud } = context;
   const source = { cloud, operation: 'meta_data.json' };
   const meta = fieldsOf(source, documents.metaData);
   const id = meta.text('uuid').toLowerCase();
   if (!uuid.test(id)) throw invalid(source, 'uuid', id, 'a server uuid');
-  // Huawei Cloud and Open Telekom Cloud add this field; upstream OpenStack has no region anywhere.
+  // Huawei Cloud and Open Telekom Cloud add this field; upstream OpenStack does not contain the region.
   const region = meta.optionalText('region_id') ?? context.region;
   const name = meta.optionalText('name');
   const zone = meta.optionalText('availability_zone');
@@ -48,7 +50,7 @@ export function openstackInstance(documents: OpenstackDocuments, context: Openst
   };
 }
 
-/** Zone names may hold what a label may not; upstream's controller rewrites them the same way. */
+/** Zone names may be invalid as labels; upstream's controller rewrites them the same way. */
 export function labelValue(text: string): string {
   return text
     .replace(/[^-A-Za-z0-9_.]+/g, '-')
@@ -73,11 +75,14 @@ function fixedAddresses(documents: OpenstackDocuments, { cloud, interfaces }: Op
     const family = network.text('type').startsWith('ipv6') ? 6 : 4;
     return leased(interfaces, macs.get(network.optionalText('link') ?? ''), family) ?? [];
   });
-  // The only IPv4 address of a VM whose addresses come by DHCP and whose kernel was not asked.
+  // The only IPv4 address of a VM with DHCP when the kernel's addresses are unknown.
   return found.some((address) => isIP(address) === 4) ? found : [...localIPv4, ...found];
 }
 
-/** The address a DHCP server gave to the interface, which the documents leave out. The kernel lists it before any that were added later (virtual IPs). */
+/**
+ * The interface's address from a DHCP server, which the documents do not contain. The kernel lists it before addresses
+ * that were added later (virtual IPs).
+ */
 function leased(interfaces: readonly LocalInterface[], mac: string | undefined, family: 4 | 6): string | undefined {
   const same = interfaces.filter((candidate) => candidate.mac === mac);
   return firstOf(

@@ -71,7 +71,7 @@ function without(...keys: readonly string[]): Record<string, string> {
   return Object.fromEntries(Object.entries(tree).filter(([path]) => !keys.some((key) => path.endsWith(key))));
 }
 
-test('reads identity and fixed addresses from its own tree, flavour and floating address from the EC2 one', async (context) => {
+test('reads identity and fixed addresses from its own tree, flavour and floating address from EC2', async (context) => {
   const { source } = await openBeside(context, openstack, treeAnswer(tree), { interfaces: () => kernel });
   assert.deepEqual(await source.read(never), full);
 });
@@ -222,7 +222,7 @@ test('zone names become label values as the cloud controller makes them', () => 
   assert.equal(labelValue('z'.repeat(80)).length, 63);
 });
 
-test('an IPv6-only network is served by the link-local address, on each interface in turn, and the one that answered is kept', async () => {
+test('tries the link-local address on each interface, and keeps the one that answers', async () => {
   const asked: string[] = [];
   const http: Http = async ({ url }) => {
     asked.push(url);

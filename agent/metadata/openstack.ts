@@ -7,7 +7,7 @@ import { openstackInstance } from './openstack-instance.ts';
 import type { Dmi, MetadataSource, SourceKind, SourceOptions } from './source.ts';
 
 const products: ReadonlySet<string | undefined> = new Set(['OpenStack Nova', 'OpenStack Compute']);
-/** Clouds that speak OpenStack's format under a name of their own (cloud-init, tools/ds-identify). */
+/** Products of other clouds with OpenStack's metadata format (cloud-init, tools/ds-identify). */
 const tags: ReadonlySet<string | undefined> = new Set([
   'OpenStack Nova',
   'OpenStack Compute',
@@ -33,13 +33,15 @@ export const openstack: SourceKind = {
   },
 };
 
-/** Huawei Cloud runs the same product names under an asset tag of its own. */
+/** Huawei Cloud has the same product names, with its own asset tag. */
 export function isOpenstack(dmi: Dmi): boolean {
   if (dmi.chassisAssetTag === 'HUAWEICLOUD') return false;
   return products.has(dmi.productName) || tags.has(dmi.chassisAssetTag);
 }
 
-/** A source that reads OpenStack's documents for a cloud that speaks them, from the config drive where one is given, else from the service. */
+/**
+ * Opens a source for a cloud with OpenStack's documents: from the config drive if one is given, else from the service.
+ */
 export function openOpenstack(
   cloud: string,
   { clock, configDrive, metadataUrl, region, interfaces }: SourceOptions,

@@ -22,7 +22,7 @@ test('in no second more than five pass, however many ask at once', async () => {
   assert.equal(passed.at(-1), passed[0]! + 2000);
 });
 
-test('whoever gives up waits no longer', async () => {
+test('an aborted caller no longer waits', async () => {
   const clock = fakeClock();
   const pace = createPace(clock, 1, 1000);
   await pace(never);

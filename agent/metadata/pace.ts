@@ -1,11 +1,11 @@
 import { type Clock, sleep } from '../../common/process/clock.ts';
 
-/** Lets a caller pass when its turn has come; rejects when the signal aborts before. */
+/** Resolves when the caller may proceed; rejects when the signal aborts earlier. */
 export type Pace = (signal: AbortSignal) => Promise<void>;
 
-/** At most `count` passes in any `perMs` milliseconds, in the order of asking. */
+/** A rate limit: at most `count` calls in any `perMs` milliseconds, in the order of arrival. */
 export function createPace(clock: Clock, count: number, perMs: number): Pace {
-  /** When each of the latest `count` passes was, or will be. */
+  /** The times of the latest `count` calls, past or scheduled. */
   const passes: number[] = [];
   return async (signal) => {
     const now = clock.monotonic();

@@ -5,11 +5,13 @@ import { type Http, type HttpAnswer, HttpFailure, type HttpRequest } from '../..
 const scoped = /^http:\/\/\[([0-9A-Fa-f:.]+)%(?:25)?([^\]]+)\](?::(\d+))?(\/.*)?$/;
 
 /**
- * The given Http, save for `http:`, which is spoken with nothing between us and node: less processor time and memory than a fetch, and some sources ask every few seconds. Reaches
- * `http://[fe80::a9fe:a9fe%25eth0]/…` too: link-local IPv6 addresses need an interface, and `URL`, hence every fetch, refuses one (WHATWG URL, "forbidden host code point").
+ * Wraps an Http to send `http:` requests directly with node:http, which needs less processor time and memory than
+ * fetch: some sources are read every few seconds. It also supports `http://[fe80::a9fe:a9fe%25eth0]/path`: link-local
+ * IPv6 addresses need an interface, which `URL`, and therefore fetch, refuses (WHATWG URL, "forbidden host code
+ * point").
  */
 export function withPlainHttp(http: Http, clock: Clock): Http {
-  // One for all requests, and none of its connections kept: `agent: false` would make one for each.
+  // One shared agent without keep-alive: `agent: false` would create one per request.
   const agent = new Agent({ keepAlive: false });
   return (request) => {
     const found = scoped.exec(request.url);

@@ -112,12 +112,14 @@ test('never another text than a YAML parser reads: of anything a writer may writ
 
 test('values below a section, and those of the items of a list', () => {
   const text =
-    'a:\n  address: 1\nnetwork-config:\n  config:\n  - subnets:\n    - address: 2001:db8::1/64\n      type: static\n    - address: [x]\nb: 1\nc:\n  address: 3\n';
+    'a:\n  address: 1\nnetwork-config:\n  config:\n  - subnets:\n    - address: 2001:db8::1/64\n      type: ' +
+    'static\n    - address: [x]\nb: 1\nc:\n  address: 3\n';
   assert.deepEqual(valuesBelow(text, 'network-config', 'address'), ['2001:db8::1/64']);
   assert.deepEqual(valuesBelow(text, 'c', 'address'), ['3']);
   assert.deepEqual(valuesBelow(text, 'missing', 'address'), []);
   const items =
-    '- alias_ips:\n  - 10.0.0.70\n  ip: 10.0.0.7\n  nested:\n    ip: 10.9.9.9\n- ip: "10.1.0.3"\n  network_id: 4\n- network_id: 5\n';
+    '- alias_ips:\n  - 10.0.0.70\n  ip: 10.0.0.7\n  nested:\n    ip: 10.9.9.9\n- ip: "10.1.0.3"\n  ' +
+    'network_id: 4\n- network_id: 5\n';
   assert.deepEqual(valuesOfItems(items, 'ip'), ['10.0.0.7', '10.1.0.3']);
   assert.deepEqual(valuesOfItems('[]\n', 'ip'), []);
 });

@@ -3,15 +3,16 @@ import type { FieldsContext } from './fields.ts';
 import { parseLosslessJson } from './lossless-json.ts';
 
 /**
- * What stands in place of a value that is not read: a list, a mapping, a text over several lines, anything with anchors, tags or unusual escapes, a key that is there twice. Whoever needs
- * that key is told that it is no text, so nothing is ever guessed.
+ * Marks a value that is not parsed: a list, a mapping, a multi-line text, a value with anchors, tags or unusual
+ * escapes, or a duplicate key. A reader of that key gets an error that it is no text, so nothing is guessed.
  */
 const unread: Readonly<Record<string, never>> = Object.freeze({});
 
 /**
- * The keys at the left edge of a YAML document, with the texts of those that are a plain or quoted scalar on one line; every scalar is the text it was written as. That is what metadata
- * documents are made of, and a whole YAML parser would weigh more than the rest of the agent's sources. A document that begins with a brace is read as JSON. Throws a CloudError `Invalid`
- * that quotes nothing when there is no key at all. Pure.
+ * Parses the top-level keys of a YAML document whose values are plain or quoted scalars on one line, without converting
+ * the scalars. Metadata documents consist of these, and a complete YAML parser would be larger than the rest of the
+ * agent's sources. A document that begins with a brace is parsed as JSON. Throws a CloudError `Invalid`, without any of
+ * the text, when there is no key at all. Pure.
  */
 export function readTopLevel(context: FieldsContext, text: string): unknown {
   if (text.trimStart().startsWith('{')) return parseLosslessJson(context.cloud, context.operation, text);
@@ -30,7 +31,7 @@ export function readTopLevel(context: FieldsContext, text: string): unknown {
   return Object.fromEntries(found);
 }
 
-/** The texts that `key` has anywhere below the top-level `section`, in order; those that are no scalars are left out. Pure. */
+/** The scalar values of `key` anywhere below the top-level `section`, in order. Pure. */
 export function valuesBelow(text: string, section: string, key: string): string[] {
   const lines = linesOf(text);
   const start = lines.findIndex((line) => keyed(line)?.key === section) + 1;
@@ -39,7 +40,7 @@ export function valuesBelow(text: string, section: string, key: string): string[
   return valuesOf(lines.slice(start, end < 0 ? undefined : end), key, /^[\s-]*/);
 }
 
-/** The texts that `key` has in the items of a document that is a list of mappings; items without it are left out. Pure. */
+/** The values of `key` in a document that is a list of mappings; items without the key are left out. Pure. */
 export function valuesOfItems(text: string, key: string): string[] {
   return valuesOf(linesOf(text), key, /^(?:- | {2}(?=\S))/);
 }

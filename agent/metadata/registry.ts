@@ -12,7 +12,9 @@ import { simulated } from './simulated.ts';
 import type { SourceKind } from './source.ts';
 import { vsphere } from './vsphere.ts';
 
-/** Every cloud whose metadata can be read, by its name in `--cloud`. All of them together are a few kilobytes, so none is loaded lazily. */
+/**
+ * The metadata sources, by the cloud's name in `--cloud`. All of them have a few kilobytes, so none is loaded lazily.
+ */
 export const sourceKinds: ReadonlyMap<string, SourceKind> = new Map(
   [alibaba, aws, azure, digitalocean, gce, hetzner, huaweicloud, nocloud, oci, openstack, simulated, vsphere].map(
     (kind) => [kind.cloud, kind],

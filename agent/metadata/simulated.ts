@@ -32,7 +32,7 @@ export interface SimulatedSourceOptions {
   readonly baseUrl: string;
 }
 
-/** The source over any transport. */
+/** The source with any transport. */
 export function simulatedSource({
   clock,
   http,
@@ -152,7 +152,7 @@ interface Nic {
   readonly external: readonly string[];
 }
 
-/** The list must be there: were a missing one empty, a spoilt document would take every address away. */
+/** The list is required: if a missing one counted as empty, an incomplete document would remove all addresses. */
 function interfacesOf(document: unknown): Nic[] {
   const nics = list(document, 'interfaces', 'interfaces').map((nic, position) => {
     const at = `interfaces[${position}]`;

@@ -5,7 +5,10 @@ import type { Random } from '../../common/process/random.ts';
 import type { Evidence } from '../../common/report.ts';
 import type { AskGuestinfo } from './guestinfo.ts';
 
-/** What the machine's firmware says of itself: the texts of `/sys/class/dmi/id`, trimmed; absent where not readable (uuid and serial need root). */
+/**
+ * The firmware's description of the machine: the trimmed texts of `/sys/class/dmi/id`; absent where not readable (uuid
+ * and serial need root).
+ */
 export interface Dmi {
   readonly sysVendor?: string;
   readonly productName?: string;
@@ -21,7 +24,7 @@ export interface Dmi {
   readonly hypervisorUuid?: string;
 }
 
-/** One network interface as the kernel knows it. */
+/** One network interface of the kernel. */
 export interface LocalInterface {
   readonly name: string;
   /** Lower case, with colons. */
@@ -35,43 +38,50 @@ export interface SourceOptions {
   readonly random: Random;
   readonly log: Log;
   readonly dmi: Dmi;
-  /** Replaces scheme, host and port (and may carry a path prefix); the source appends its own paths. */
+  /** Replaces scheme, host and port, and may have a path prefix; the source appends its own paths. */
   readonly metadataUrl?: string;
   /** A mounted config drive or seed folder. */
   readonly configDrive?: string;
-  /** Where the metadata lacks it. */
+  /** The region, where the metadata does not contain it. */
   readonly region?: string;
-  /** The machine's own interfaces, for what a metadata service leaves to the kernel; those of pods and the loopback are left out. */
+  /**
+   * The machine's own interfaces, for facts that the metadata does not contain; without those of pods and the loopback.
+   */
   readonly interfaces?: () => readonly LocalInterface[];
-  /** vSphere: asks the hypervisor for a value that was given to the VM. */
+  /** vSphere: reads a guestinfo value of the VM from the hypervisor. */
   readonly guestinfo?: AskGuestinfo;
   /** OpenStack: print `openstack://<region>/<id>`. */
   readonly regionalProviderId?: boolean;
-  /** Azure: ask for scheduled events, which switches them on for the VM. */
+  /** Azure: read scheduled events, which enables them for the VM. */
   readonly scheduledEvents?: boolean;
 }
 
-/** Reads one cloud's metadata service. Has no credentials of the cloud. Nothing is read when it is opened. */
+/** Reads one cloud's metadata service, without credentials of the cloud. Opening it makes no request. */
 export interface MetadataSource {
   readonly cloud: string;
   /**
-   * The instance this machine is. Throws a CloudError (kind `Invalid` names the missing or malformed field). Safe to repeat; each call reads afresh.
+   * Reads the instance of this machine. Throws a CloudError (kind `Invalid` names the missing or malformed field). Safe
+   * to repeat; each call reads again.
    */
   read(signal: AbortSignal): Promise<Instance>;
-  /** Resolves when the cloud says that something changed since the last `read`, or after the cloud's own limit; rejects as `read` does. */
+  /**
+   * Resolves when the cloud reports a change since the last `read`, or after the cloud's own time limit; rejects as
+   * `read` does.
+   */
   waitForChange?(signal: AbortSignal): Promise<void>;
   /**
-   * Interruptions the cloud has announced for this VM; empty when none. Asked every few seconds where there is no `waitForChange`, so it costs nothing on a VM that cannot be interrupted.
+   * Interruptions that the cloud has announced for this VM; empty when there are none. Called every few seconds where
+   * there is no `waitForChange`, so it makes no request on a VM that cannot be interrupted.
    */
   notices?(signal: AbortSignal): Promise<readonly Notice[]>;
-  /** Signed identity bound to the challenge where the cloud can. */
+  /** The signed identity, bound to the challenge where the cloud supports that. */
   evidence?(challenge: string, signal: AbortSignal): Promise<Evidence>;
 }
 
-/** One cloud on the node side: one file exports one of these. */
+/** The metadata source of one cloud: each file exports one. */
 export interface SourceKind {
   readonly cloud: string;
-  /** Whether the firmware is this cloud's, offline. At most one cloud may say yes to any machine. */
+  /** Whether the firmware is this cloud's; makes no request. At most one cloud may return true for any machine. */
   detect(dmi: Dmi): boolean;
   open(options: SourceOptions): MetadataSource;
 }

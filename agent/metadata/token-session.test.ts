@@ -59,7 +59,7 @@ test('a token that could not stand in a header is refused', async (context) => {
   }
 });
 
-test('where tokens are optional, a service without them is read without, and with one as soon as it wants one', async (context) => {
+test('optional tokens are used only where the service requires one', async (context) => {
   let wants = false;
   const service = await startFakeMetadata(({ method, headers }) => {
     if (method === 'PUT') return wants ? 'token' : undefined;

@@ -7,24 +7,24 @@ import { askInTurn, isEndpointFailure, preferring } from './endpoints.ts';
 
 const renewBeforeMs = 60_000;
 
-/** How a cloud hands out the token that its other answers want. */
+/** How a cloud issues the token for its other requests. */
 export interface TokenScheme {
   readonly cloud: string;
   readonly path: string;
-  /** Says how long the token shall last, in seconds. */
+  /** The header with the requested lifetime of the token, in seconds. */
   readonly ttlHeader: string;
   readonly ttlSeconds: number;
-  /** Carries the token. */
+  /** The header with the token. */
   readonly tokenHeader: string;
-  /** Whether a service without the path is one that wants no token; otherwise it is another service. */
+  /** Whether a service without the path requires no token; otherwise it is another service. */
   readonly optional: boolean;
-  /** The failure to fetch a token, in words that help. */
+  /** Adds an explanation to a failure to fetch a token. */
   explain?(error: CloudError, operation: string): CloudError;
 }
 
-/** Reads of a metadata service whose requests carry a token that was fetched with PUT. */
+/** Reads a metadata service whose requests need a token from a PUT. */
 export interface TokenSession {
-  /** The text of one path, or undefined where the instance has no such attribute. */
+  /** The text of one path; undefined where the instance has no such attribute. */
   get(path: string, signal: AbortSignal): Promise<string | undefined>;
 }
 
@@ -32,13 +32,13 @@ export interface TokenSessionOptions {
   readonly http: Http;
   readonly clock: Clock;
   readonly log: Log;
-  /** In the order in which they are tried; the one that answers is kept until it fails. */
+  /** In the order of the tries; the one that answers is used until it fails. */
   readonly endpoints: readonly string[];
 }
 
 interface Opened {
   readonly client: MetadataClient;
-  /** Absent where the service wants none. */
+  /** Absent where the service requires none. */
   readonly token?: string;
   readonly renewAtMs: number;
 }
@@ -72,7 +72,7 @@ export function createTokenSession(
         return await client.text({ path, signal, headers: token === undefined ? {} : { [scheme.tokenHeader]: token } });
       } catch (error) {
         if (!isCloudError(error)) throw error;
-        // Where tokens have come to be wanted since, the refusal of a request without one is 403.
+        // If tokens were made mandatory meanwhile, a request without one is refused with 403.
         const refused = error.kind === 'Unauthorized' || (token === undefined && error.kind === 'Forbidden');
         if (refused || isEndpointFailure(error)) opened = undefined;
         if (!refused || attempt === 2) throw error;

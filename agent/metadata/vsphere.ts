@@ -13,8 +13,9 @@ const cloud = 'vsphere';
 const context = { cloud, operation: 'read /sys/class/dmi/id' };
 
 /**
- * vSphere. There is no metadata service. The firmware tells who the VM is, the kernel its addresses, and guestinfo, where a program of VMware's is there to ask, its host name; zone, region
- * (save `--region`) and type are vCenter's to tell.
+ * vSphere has no metadata service. The firmware identifies the VM, the kernel has its addresses, and guestinfo its host
+ * name, if a program of VMware's tools is installed. Zone, region (except by `--region`) and type are only known to
+ * vCenter.
  */
 export const vsphere: SourceKind = {
   cloud,
@@ -25,7 +26,9 @@ export const vsphere: SourceKind = {
   },
 };
 
-/** It is set before the VM boots; a program started every minute to read it again would cost more than all the rest. */
+/**
+ * Read once: it is set before the VM boots, and starting a program every minute would cost more than everything else.
+ */
 function once(
   ask: (signal: AbortSignal) => Promise<string | undefined>,
 ): (signal: AbortSignal) => Promise<string | undefined> {
@@ -61,8 +64,8 @@ function instanceOf({ dmi, region, interfaces }: SourceOptions, hostname: string
 }
 
 /**
- * The VM's BIOS uuid in vCenter's byte order. The serial number prints its bytes one by one; `product_uuid` has the first three groups turned round or not, by the version of SMBIOS,
- * so it can confirm the uuid and never tell it.
+ * The VM's BIOS uuid in vCenter's byte order. The serial number contains its bytes in order. `product_uuid` may have
+ * the first three groups swapped, depending on the version of SMBIOS, so it can only confirm the uuid.
  */
 function biosUuid({ productSerial, productUuid }: Dmi): string {
   if (productSerial === undefined) {

@@ -71,7 +71,7 @@ const faults: readonly (readonly [string, FakeAnswer, CloudErrorKind, RegExp])[]
  */
 export function testFaults(kind: SourceKind, answer: (request: SeenRequest) => FakeAnswer): void {
   for (const [name, fault, expected, message] of faults) {
-    test(`${kind.cloud}: ${name} on any path fails the read as ${expected}, and the next read recovers`, async (context) => {
+    test(`${kind.cloud}: ${name} fails the read as ${expected}, and the next read recovers`, async (context) => {
       const clock = fakeClock(undefined, 1);
       let broken: string | undefined;
       let breakNow = false;

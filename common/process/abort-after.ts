@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 
-/** A signal that aborts with the given one, or after this long. `cancel` it when the work is over. */
+/** A signal that aborts with the given one, or after this time. Call `cancel` when the work is finished. */
 export function abortAfter(
   clock: Clock,
   ms: number,

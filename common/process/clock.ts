@@ -1,14 +1,14 @@
 import { uptime } from 'node:os';
 import { performance } from 'node:perf_hooks';
 
-/** A timer that has been set and may be cancelled. Cancelling twice, or after it fired, does nothing. */
+/** A timer. Cancelling it twice, or after it fired, has no effect. */
 export interface Timer {
   cancel(): void;
 }
 
 /**
- * Where all time comes from. Product code takes a Clock and never asks a global, so that tests and the
- * simulation can run it on a time of their own.
+ * The source of all time. Product code gets a Clock and never uses a global one, so that tests and the simulation can
+ * control the time.
  */
 export interface Clock {
   /** Wall clock, milliseconds since 1970. May jump. */
@@ -21,7 +21,7 @@ export interface Clock {
   setTimer(ms: number, run: () => void): Timer;
 }
 
-/** The machine's own time. Timers do not keep the process alive by themselves when `unref` is asked for. */
+/** The machine's own time. */
 export function systemClock(): Clock {
   return {
     now: () => Date.now(),

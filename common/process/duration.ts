@@ -9,11 +9,14 @@ const unitMs: Readonly<Record<string, number>> = {
   h: 3_600_000,
 };
 
-// Escaped, because a letter beyond Latin-1 in a program's text doubles what V8 keeps of it.
+// Escaped, because a character beyond Latin-1 doubles the memory that V8 needs for the program's text.
 const whole = /^([+-]?)((?:(?:\d+\.?\d*|\.\d+)(?:ns|us|\u00b5s|\u03bcs|ms|s|m|h))+)$/;
 const part = /(\d+\.?\d*|\.\d+)(ns|us|\u00b5s|\u03bcs|ms|s|m|h)/g;
 
-/** A duration as Go writes it (`1m30s`, `300ms`, `1.5h`, `0`), in milliseconds; undefined when it is none. A bare number other than 0 is none. */
+/**
+ * Parses a Go duration (`1m30s`, `300ms`, `1.5h`, `0`) as milliseconds; undefined when it is invalid, such as a bare
+ * number other than 0.
+ */
 export function parseDuration(text: string): number | undefined {
   if (/^[+-]?0$/.test(text)) return 0;
   const found = whole.exec(text);
@@ -21,12 +24,12 @@ export function parseDuration(text: string): number | undefined {
   let total = 0;
   for (const [, amount, unit] of found[2]!.matchAll(part)) total += Number(amount) * unitMs[unit!]!;
   if (!Number.isFinite(total)) return undefined;
-  // Sums of fractions carry binary noise in the last digits.
+  // Sums of fractions have binary rounding errors in the last digits.
   const exact = Number(total.toPrecision(15));
   return found[1] === '-' ? 0 - exact : exact;
 }
 
-/** Milliseconds as the shortest duration that `parseDuration` reads back: `90000` is `1m30s`. */
+/** Formats milliseconds as the shortest duration for `parseDuration`: `90000` is `1m30s`. */
 export function formatDuration(ms: number): string {
   if (ms === 0) return '0s';
   const sign = ms < 0 ? '-' : '';

@@ -8,33 +8,33 @@
  * | list | `a,b`, repeated or both | strings, empty by default |
  * | repeat | repeated; commas belong to the text | strings, empty by default |
  *
- * A bool, and every flag with a `bare` value, takes its value after `=` alone.
+ * A bool, and every flag with a `bare` value, accepts a value only after `=`.
  */
 export type FlagKind = 'string' | 'bool' | 'int' | 'number' | 'duration' | 'list' | 'repeat';
 
-/** One flag, as data: parsing, help and the reference page are made from it. */
+/** One flag, as data for parsing, help and the reference page. */
 export interface FlagDefinition {
   readonly kind: FlagKind;
-  /** As one would write it: a duration is text (`'60s'`). */
+  /** As written on the command line: a duration is text (`'60s'`). */
   readonly default?: string | number | boolean | readonly string[];
   /** One sentence for people, without the default. */
   readonly help: string;
-  /** An environment variable that stands in when the flag is not given; an empty one does not count. */
+  /** An environment variable that replaces a missing flag, unless it is empty. */
   readonly env?: string;
   /** One letter. */
   readonly short?: string;
-  /** The values allowed; of a list, for each element. */
+  /** The allowed values; of a list, for each element. */
   readonly choices?: readonly string[];
-  /** What the flag means when it is written without a value; it then never takes the next argument as one. */
+  /** The value of the flag when it is given without one; it then never uses the next argument as its value. */
   readonly bare?: string;
   readonly required?: boolean;
   readonly min?: number;
   readonly max?: number;
-  /** A further rule for each text: answers what was expected, or undefined when it is fine. Pure. */
+  /** An additional check of each value: returns what was expected; undefined for a valid value. Pure. */
   readonly check?: (text: string) => string | undefined;
-  /** Accepted with a warning that gives this reason. */
+  /** The flag is accepted with a warning with this reason. */
   readonly ignored?: string;
-  /** An error that gives this reason, unless the value given is the default. */
+  /** The flag is an error with this reason, unless its value is the default. */
   readonly refused?: string;
 }
 
@@ -57,7 +57,10 @@ type ValueOf<F extends FlagDefinition> = F['kind'] extends 'bool'
       ? number | Present<F>
       : Text<F> | Present<F>;
 
-/** The values of a set of flags, by their names in camel case; undefined where a flag was not given and has no default. */
+/**
+ * The values of a set of flags, by their names in camel case; undefined for a flag that was not given and has no
+ * default.
+ */
 export type FlagValues<D extends FlagDefinitions> = {
   readonly [N in keyof D & string as Camel<N>]: ValueOf<D[N]>;
 };

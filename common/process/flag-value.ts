@@ -10,7 +10,10 @@ const bools: Readonly<Record<string, boolean>> = {
   ...Object.fromEntries(['0', 'f', 'F', 'false', 'FALSE', 'False'].map((text) => [text, false])),
 };
 
-/** One text as the kind of its flag, or what was expected instead. A list gives an array, a repeated flag an array of one. */
+/**
+ * Parses one value by the kind of its flag, or returns what was expected. A list gives an array, a repeated flag an
+ * array of one.
+ */
 export function parseValue(definition: FlagDefinition, text: string): ParsedValue {
   const expected = definition.check?.(text);
   if (expected !== undefined) return { expected };

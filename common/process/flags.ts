@@ -7,19 +7,19 @@ export type { FlagDefinition, FlagDefinitions, FlagValues } from './flag-definit
 export interface ParsedFlags<D extends FlagDefinitions> {
   readonly ok: true;
   readonly values: FlagValues<D>;
-  /** Names of the flags that the command line or the environment set. */
+  /** Names of the flags that were set by the command line or the environment. */
   readonly given: ReadonlySet<string>;
-  /** Arguments that belong to no flag. */
+  /** The arguments that are not flags. */
   readonly operands: readonly string[];
-  /** For stderr or the log: flags that were accepted without effect. */
+  /** Warnings about flags without effect, for stderr or the log. */
   readonly warnings: readonly string[];
 }
 
 export interface RejectedFlags {
   readonly ok: false;
-  /** `--help` or `-h` was asked for: no failure. */
+  /** `--help` or `-h` was given, which is no failure. */
   readonly help: boolean;
-  /** Names the flag, the value and what was expected; empty when help was asked for. */
+  /** Names the flag, the value and what was expected; empty for help. */
   readonly message: string;
 }
 
@@ -27,18 +27,18 @@ export interface FlagDescription {
   readonly name: string;
   readonly short: string | undefined;
   readonly kind: FlagKind;
-  /** As one would write it; undefined when there is none. */
+  /** As written on the command line; undefined when there is none. */
   readonly default: string | undefined;
   readonly env: string | undefined;
   readonly choices: readonly string[] | undefined;
   readonly help: string;
   readonly repeatable: boolean;
   readonly required: boolean;
-  /** `ignored` is accepted with a warning, `refused` is an error unless it says what is done anyway. */
+  /** `ignored`: accepted with a warning. `refused`: an error, unless the value is the default. */
   readonly status: 'active' | 'ignored' | 'refused';
 }
 
-/** Keeps the exact types of a set of flags. Throws a RangeError when a definition contradicts itself. */
+/** Defines a set of flags with their exact types. Throws a RangeError when a definition contradicts itself. */
 export function defineFlags<const D extends FlagDefinitions>(definitions: D): D {
   for (const [name, definition] of Object.entries<FlagDefinition>(definitions)) {
     if (!/^(?!no-|help$)[a-z][a-z0-9-]*$/.test(name))
@@ -53,10 +53,11 @@ export function defineFlags<const D extends FlagDefinitions>(definitions: D): D 
 }
 
 /**
- * Reads a command line as Go's pflag does: `--flag`, `--flag=false`, `-v=2`, Go durations, comma lists, repeats, `_` for `-`; a bool never takes the next
- * argument as its value; the last of several values wins; `--` ends the flags. A flag beats its environment variable, which beats the default.
+ * Parses a command line as Go's pflag does: `--flag`, `--flag=false`, `-v=2`, Go durations, comma lists, repeats, `_`
+ * for `-`; a bool never uses the next argument as its value; the last of several values wins; `--` ends the flags. A
+ * flag takes precedence over its environment variable, which takes precedence over the default.
  *
- * @param argv what stands after the program and command names
+ * @param argv the arguments after the program and command names
  */
 export function parseFlags<D extends FlagDefinitions>(
   definitions: D,
@@ -141,7 +142,7 @@ function sameAsDefault(definition: FlagDefinition, value: FlagValue | undefined)
   return 'value' in standard && JSON.stringify(standard.value) === JSON.stringify(value);
 }
 
-/** What commander does not read as pflag does: bare bools get their value, `-v=2` loses the sign, `_` in names becomes `-`. */
+/** Adapts pflag's syntax for commander: bare bools get their value, `-v=2` loses the `=`, `_` in names becomes `-`. */
 function spelledOut(definitions: FlagDefinitions, argv: readonly string[]): string[] {
   const byShort = new Map<string, string>();
   for (const [name, { short }] of Object.entries<FlagDefinition>(definitions))
@@ -171,7 +172,7 @@ function spelledOut(definitions: FlagDefinitions, argv: readonly string[]): stri
   return result;
 }
 
-/** A commander command with these flags, silent and without power over the process. `take` gets every value as written. */
+/** A commander command with these flags, which prints nothing and never exits. `take` gets every value as written. */
 function createCommand(definitions: FlagDefinitions, take: (name: string, text: string) => void): Command {
   const command = new Command()
     .exitOverride()
@@ -216,7 +217,7 @@ export function describeFlags(definitions: FlagDefinitions): FlagDescription[] {
   });
 }
 
-/** Choices longer than this would leave no room for the texts beside them. */
+/** Longer lists of choices would leave no room for the help texts. */
 const maxColumn = 32;
 
 /** Help for people: usage, summary, the flags that do something, examples. */

@@ -1,10 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { MetricRegistry } from './metrics.ts';
 
-/** One thing that must be so for a process to be alive or ready. */
+/** One condition for a process to be live or ready. */
 export interface HealthCheck {
   readonly name: string;
-  /** Why it is not so; undefined when it is. Cheap: it is asked on every probe. */
+  /** Why the check fails; undefined when it passes. Must be cheap: every probe calls it. */
   check(): string | undefined;
 }
 
@@ -23,8 +23,8 @@ export interface HealthAnswer {
 const plain = 'text/plain; charset=utf-8';
 
 /**
- * Answers `/livez`, `/readyz`, `/healthz` (= livez) and `/metrics`; undefined for any other path. As with Kubernetes' own components, a failed check is a 500
- * whose body names it, and `?verbose` lists every check.
+ * Answers `/livez`, `/readyz`, `/healthz` (= livez) and `/metrics`; undefined for other paths. As in Kubernetes' own
+ * components, a failed check is a 500 whose body names it, and `?verbose` lists all checks.
  *
  * @param target path and query as in the request line
  */
@@ -54,7 +54,7 @@ function answerChecks(path: string, checks: readonly HealthCheck[], query: strin
   };
 }
 
-/** The same as a handler for node's own HTTP server; any other path is a 404. */
+/** A handler of `answerHealth` for node's HTTP server; other paths are a 404. */
 export function healthHandler(options: HealthOptions): (request: IncomingMessage, response: ServerResponse) => void {
   return (request, response) => {
     request.resume();

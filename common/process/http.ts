@@ -9,7 +9,7 @@ export interface HttpRequest {
   readonly url: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** From the start of the request to the last byte of the answer. */
+  /** The time limit from the start of the request to the last byte of the answer. */
   readonly timeoutMs: number;
   readonly signal?: AbortSignal | undefined;
   /** Longer answers fail. Default 1 MiB. */
@@ -23,7 +23,7 @@ export interface HttpAnswer {
   readonly text: string;
 }
 
-/** No usable answer came back. `timeout` may mean that the request had its effect. */
+/** There was no usable answer. After `timeout` the request may have had its effect. */
 export class HttpFailure extends Error {
   override readonly name = 'HttpFailure';
   readonly kind: 'timeout' | 'unreachable' | 'too-large' | 'aborted';
@@ -34,7 +34,7 @@ export class HttpFailure extends Error {
   }
 }
 
-/** One HTTP exchange. Answers any status, never follows a redirect, never uses a proxy; throws an HttpFailure and nothing else. */
+/** One HTTP exchange. Returns any status, never follows a redirect, never uses a proxy. Throws only HttpFailure. */
 export type Http = (request: HttpRequest) => Promise<HttpAnswer>;
 
 export interface HttpOptions {
@@ -45,13 +45,16 @@ export interface HttpOptions {
   readonly thumbprint?: string | undefined;
 }
 
-/** An Http with connection pools of its own. Kept-alive connections are the caller's choice: pass `keepAlive` and `maxSockets`. */
+/**
+ * Creates an Http with its own connection pools. The caller decides on keep-alive with `keepAlive` and `maxSockets`.
+ */
 export function createHttp({ clock, plain, tls, thumbprint }: HttpOptions): { readonly http: Http; close(): void } {
   const plainAgent = new PlainAgent({ keepAlive: false, ...plain });
   const tlsAgent = new TlsAgent({ keepAlive: false, ...tls });
   if (thumbprint !== undefined) tlsAgent.createConnection = connectPinned(thumbprint);
   const http: Http = async (request) => {
-    // node-fetch destroys the body of a request that is over before it began, and nobody handles the error of that.
+    // node-fetch destroys the body of a request that was aborted before it began, and does not handle the resulting
+    // error.
     if (request.signal?.aborted)
       throw new HttpFailure('aborted', `request to ${withoutSecrets(request.url)} was given up`);
     const cancel = new AbortController();
@@ -98,15 +101,15 @@ function failureOf(error: unknown, request: HttpRequest, timedOut: boolean): Htt
   if (type === 'max-size') {
     return new HttpFailure('too-large', `answer of ${target} exceeds ${request.maxBytes ?? 1024 * 1024} bytes`, error);
   }
-  // node-fetch puts the whole URL, query and all, before the reason.
+  // node-fetch prefixes its message with the whole URL, including the query.
   const reason = (error instanceof Error ? error.message : String(error))
     .replace(/^.*, reason: /s, '')
-    // Node's advice to trust the system's roots, which is never ours.
+    // Node's hint to trust the system's roots, which does not apply here.
     .replace(/; if the root CA is installed locally, .*$/s, '');
   return new HttpFailure('unreachable', `${target}: ${reason.replaceAll(request.url, target)}`, error);
 }
 
-/** Queries may carry signatures, and what stands before the host a password; they stay out of messages. */
+/** Removes query and user info, which may contain signatures and passwords. */
 function withoutSecrets(url: string): string {
   return url.replace(/\?.*$/s, '').replace(/^([a-z]+:\/\/)[^/]*@/i, '$1');
 }

@@ -8,13 +8,15 @@ export type LogFormat = 'json' | 'text';
 /** Fields of one line. Never a token, a document or a credential. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
-/** Structured logging: one line per decision, to one stream. Our own few lines, because pino costs the agent 1.3 MiB of memory. */
+/**
+ * Structured logging: one line per decision, to one stream. Not pino, which would need 1.3 MiB of the agent's memory.
+ */
 export interface Log {
   debug(message: string, fields?: LogFields): void;
   info(message: string, fields?: LogFields): void;
   warn(message: string, fields?: LogFields): void;
   error(message: string, fields?: LogFields): void;
-  /** A log that adds these fields to every line. */
+  /** Returns a log that adds these fields to every line. */
   with(fields: LogFields): Log;
 }
 
@@ -31,13 +33,13 @@ export function errorFields(error: unknown): LogFields {
   const fields: Record<string, unknown> = { error: error.message };
   if ('kind' in error) fields['kind'] = error.kind;
   if ('code' in error) fields['code'] = error.code;
-  // Most messages end in their cause already; saying it twice helps nobody.
+  // Most messages already contain their cause.
   if (error.cause instanceof Error && !error.message.includes(error.cause.message))
     fields['cause'] = error.cause.message;
   return fields;
 }
 
-/** What others sent may steer the terminal that shows it, also one that shows what a JSON reader has decoded. */
+/** Escapes characters of foreign texts that could control a terminal, even after a JSON reader has decoded them. */
 const visibleValues = (_key: string, value: unknown) => (typeof value === 'string' ? visibleText(value) : value);
 
 function textValue(value: unknown): string {
@@ -69,7 +71,7 @@ export function createLog(options: LogOptions, base: LogFields = {}): Log {
   };
 }
 
-/** A log that says nothing. */
+/** A log without output. */
 export const silentLog: Log = {
   debug: () => {},
   info: () => {},

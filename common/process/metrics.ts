@@ -1,6 +1,6 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 
-/** One metric, as data: the metric itself and its line in the reference page are made from it. */
+/** One metric, as data for the metric itself and its line in the reference page. */
 export interface MetricDefinition {
   readonly name: string;
   readonly type: 'counter' | 'gauge' | 'histogram';
@@ -10,7 +10,7 @@ export interface MetricDefinition {
   readonly buckets?: readonly number[];
 }
 
-/** By the name under which the code knows it. */
+/** By the metric's name in the code. */
 export type MetricDefinitions = Readonly<Record<string, MetricDefinition>>;
 
 type LabelsOf<M extends MetricDefinition> = M['labels'] extends readonly (infer L extends string)[] ? L : never;
@@ -23,17 +23,17 @@ type WithLabels<M extends MetricDefinition, Rest extends readonly unknown[]> = [
   : [labels: LabelValues<M>, ...rest: Rest];
 
 export interface CounterOf<M extends MetricDefinition> {
-  /** Adds `by`, 1 unless told. */
+  /** Adds `by`, default 1. */
   add(...args: WithLabels<M, [by?: number]>): void;
 }
 
 export interface GaugeOf<M extends MetricDefinition> {
   set(...args: WithLabels<M, [value: number]>): void;
-  /** Forgets the series of these labels. */
+  /** Removes the series of these labels. */
   remove(...args: WithLabels<M, []>): void;
-  /** Forgets every series. */
+  /** Removes all series. */
   reset(): void;
-  /** Called before every scrape, to set values that are cheaper to ask for than to keep. */
+  /** `run` is called before every scrape, to set values that are cheaper to read than to maintain. */
   collect(run: () => void): void;
 }
 
@@ -51,7 +51,7 @@ export type MetricsOf<D extends MetricDefinitions> = {
 
 /** The metrics of one process, in Prometheus' text form. */
 export interface MetricRegistry {
-  /** Registers a set of metrics. Throws when a name is taken or a set was defined badly. */
+  /** Registers a set of metrics. Throws when a name is taken or a definition is invalid. */
   define<D extends MetricDefinitions>(definitions: D): MetricsOf<D>;
   /** The exposition text. */
   text(): Promise<string>;
@@ -60,7 +60,7 @@ export interface MetricRegistry {
 
 const nameRule = /^[a-z][a-z0-9_]*$/;
 
-/** Keeps the exact types of a set of metrics. Throws a RangeError when a definition contradicts itself. */
+/** Defines a set of metrics with their exact types. Throws a RangeError when a definition contradicts itself. */
 export function defineMetrics<const D extends MetricDefinitions>(definitions: D): D {
   for (const { name, type, buckets, help } of Object.values<MetricDefinition>(definitions)) {
     if (!nameRule.test(name)) throw new RangeError(`metric ${JSON.stringify(name)}: expected snake_case`);
@@ -72,7 +72,7 @@ export function defineMetrics<const D extends MetricDefinitions>(definitions: D)
   return definitions;
 }
 
-/** An empty registry. One belongs to each process, made in its main; there is no global one. */
+/** Creates an empty registry. Each process has its own; there is no global one. */
 export function createMetricRegistry(): MetricRegistry {
   const registry = new Registry();
   return {

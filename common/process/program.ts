@@ -1,9 +1,9 @@
 import type { FlagDefinitions, FlagValues } from './flag-definition.ts';
 import { helpText, parseFlags } from './flags.ts';
 
-/** What a program may touch of its process. */
+/** The parts of the process that a program may use. */
 export interface ProgramIo {
-  /** What stands after the program's name. */
+  /** The arguments after the program's name. */
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   stdout(text: string): void;
@@ -20,11 +20,11 @@ export interface CommandInput<D extends FlagDefinitions> {
 
 export interface CommandDefinition<D extends FlagDefinitions = FlagDefinitions> {
   readonly summary: string;
-  /** Names of the arguments without a flag, in order; all are required. */
+  /** Names of the positional arguments, in order; all are required. */
   readonly operands?: readonly string[];
   readonly flags: D;
   readonly examples: readonly string[];
-  /** Answers the exit code: 0 done, 1 failed or in doubt, 2 bad flag or configuration. */
+  /** Returns the exit code: 0 done, 1 failed or incomplete, 2 bad flag or configuration. */
   run(input: CommandInput<D>): Promise<number>;
 }
 
@@ -36,12 +36,12 @@ export interface ProgramDefinition {
   readonly commands: Readonly<Record<string, CommandDefinition>>;
 }
 
-/** Ties the type of `run`'s values to the flags. */
+/** Defines a command, with the types of its flags for `run`. */
 export function defineCommand<const D extends FlagDefinitions>(command: CommandDefinition<D>): CommandDefinition {
   return command as unknown as CommandDefinition;
 }
 
-/** Runs the command that the arguments name and answers the exit code; never ends the process itself. */
+/** Runs the command of the arguments and returns the exit code; never ends the process itself. */
 export async function runProgram(program: ProgramDefinition, io: ProgramIo): Promise<number> {
   const [name, ...argv] = io.argv;
   if (name === '--version' || name === 'version') {
@@ -83,5 +83,8 @@ export async function runProgram(program: ProgramDefinition, io: ProgramIo): Pro
 function overview({ name, summary, commands }: ProgramDefinition): string {
   const width = Math.max(...Object.keys(commands).map((command) => command.length));
   const rows = Object.entries(commands).map(([command, { summary: text }]) => `  ${command.padEnd(width)}  ${text}\n`);
-  return `${summary}\n\nUsage: ${name} COMMAND [flags]\n\nCommands:\n${rows.join('')}\n${name} COMMAND --help shows a command's flags.\n`;
+  return (
+    `${summary}\n\nUsage: ${name} COMMAND [flags]\n\nCommands:\n${rows.join('')}\n${name} COMMAND --help shows ` +
+    `a command's flags.\n`
+  );
 }

@@ -1,7 +1,7 @@
-/** Where randomness comes from: a number in [0, 1). Product code takes one and never asks Math.random itself. */
+/** The source of randomness: a number in [0, 1). Product code gets one and never uses Math.random itself. */
 export type Random = () => number;
 
-/** A small seeded generator (mulberry32), for tests and simulations: one seed gives one sequence. */
+/** A small seeded generator (mulberry32) for tests and simulations: the same seed gives the same sequence. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return () => {

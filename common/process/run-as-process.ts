@@ -4,20 +4,21 @@ import { systemClock } from './clock.ts';
 import { type ProgramDefinition, runProgram } from './program.ts';
 import type { Random } from './random.ts';
 
-/** What the process gives its program: the only place where globals are read. */
+/** The environment of a program: the only place that reads globals. */
 export interface ProcessWorld {
   readonly clock: Clock;
   readonly random: Random;
   /** Aborts on SIGTERM and SIGINT. */
   readonly signal: AbortSignal;
-  /** Asks the person at the terminal for a line; undefined when nobody is there. */
+  /** Asks the person at the terminal for a line; undefined without a terminal. */
   ask(question: string): Promise<string | undefined>;
 }
 
 /**
- * Runs a program as this process and ends it with the program's exit code; 1 when something for stdout could not be written, and 1 and a stack on stderr for a fault of ours.
+ * Runs a program as this process and ends it with the program's exit code; with 1 when stdout could not be written, and
+ * with 1 and a stack on stderr for an internal error.
  *
- * @param argv what stands after the program's path
+ * @param argv the arguments after the program's path
  */
 export function runAsProcess(
   make: (world: ProcessWorld) => ProgramDefinition,
@@ -25,7 +26,7 @@ export function runAsProcess(
 ): void {
   const stop = new AbortController();
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.once(name, () => stop.abort());
-  // Without listeners a full disk, or a reader that went away, would end the process in the middle of its work.
+  // Without listeners a full disk, or a closed pipe, would end the process in the middle of its work.
   let lost: NodeJS.ErrnoException | undefined;
   process.stdout.on('error', (error) => {
     lost ??= error;
@@ -35,11 +36,11 @@ export function runAsProcess(
   runProgram(program, {
     argv,
     env: process.env,
-    // Both write synchronously to files and pipes on Linux, so nothing is lost when the process ends at once.
+    // Both write synchronously to files and pipes on Linux, so no output is lost at the exit.
     stdout: (text) => process.stdout.write(text),
     stderr: (text) => process.stderr.write(text),
   }).then(
-    // A write that failed is told one tick later.
+    // The error of a failed write arrives one tick later.
     (code) => setImmediate(() => end(code)),
     (error) => {
       process.stderr.write(`${program.name}: ${error instanceof Error ? error.stack : String(error)}\n`);

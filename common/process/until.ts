@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 
-/** Resolves when the signal aborts; at once when it has. Never rejects. */
+/** Resolves when the signal aborts; at once if it already has. Never rejects. */
 export function untilAborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();

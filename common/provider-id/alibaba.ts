@@ -2,7 +2,10 @@ import { type ProviderIdCodec, schemeOf } from './codec.ts';
 
 const shape = /^([a-z]{2,}(?:-[a-z0-9]+)+)\.(i-[0-9a-z]+)$/;
 
-/** `<region>.<instance id>`, without a scheme, as upstream's controller wants it from the kubelet; `alicloud://` before it is accepted too. */
+/**
+ * `<region>.<instance id>`, without a scheme, as upstream's controller requires it from the kubelet; the prefix
+ * `alicloud://` is accepted, too.
+ */
 export const alibaba: ProviderIdCodec = {
   cloud: 'alibaba',
   scheme: 'alicloud',

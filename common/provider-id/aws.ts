@@ -4,8 +4,9 @@ const instanceId = /^i-[^/]+$/;
 const zoneName = /^[a-z]{2,}(-[a-z0-9]+)+$/;
 
 /**
- * `aws:///<zone>/<instance id>`. As upstream's controller does, the last path segment is the id and the rest may be missing
- * (`aws:////i-1`), and a bare `i-…` is accepted. Fargate's `fargate-ip-…` is not an EC2 instance and not accepted.
+ * `aws:///<zone>/<instance id>`. As upstream's controller does, the last path segment is the id and the rest may be
+ * missing (`aws:////i-1`), and a bare `i-…` is accepted. Fargate's `fargate-ip-…` is not an EC2 instance and not
+ * accepted.
  */
 export const aws: ProviderIdCodec = {
   cloud: 'aws',

@@ -17,7 +17,9 @@ test('stand-alone VMs, flexible and uniform scale sets', () => {
 });
 
 test('whatever the case of subscription, group and words, it is one instance', () => {
-  const upper = `azure:///subscriptions/${subscription.toUpperCase()}/resourcegroups/MC_Prod/PROVIDERS/microsoft.compute/VirtualMachines/node-7`;
+  const upper =
+    `azure:///subscriptions/${subscription.toUpperCase()}/resourcegroups/MC_Prod` +
+    '/PROVIDERS/microsoft.compute/VirtualMachines/node-7';
   assert.deepEqual(azure.parse(upper), { instanceId: `${compute}/virtualMachines/node-7` });
 });
 

@@ -1,12 +1,15 @@
 import { type ProviderIdCodec, schemeOf } from './codec.ts';
 
-const machine =
-  /^\/subscriptions\/([^/\s]+)\/resourceGroups\/([^/\s]+)\/providers\/Microsoft\.Compute\/(?:virtualMachines\/([^/\s]+)|virtualMachineScaleSets\/([^/\s]+)\/virtualMachines\/([^/\s]+))$/i;
+const machine = new RegExp(
+  String.raw`^/subscriptions/([^/\s]+)/resourceGroups/([^/\s]+)/providers/Microsoft\.Compute/` +
+    String.raw`(?:virtualMachines/([^/\s]+)|virtualMachineScaleSets/([^/\s]+)/virtualMachines/([^/\s]+))$`,
+  'i',
+);
 
 /**
- * `azure://` and the VM's resource id, hence three slashes. Resource Manager does not tell upper case from lower; upstream's agent writes subscription and resource group in lower
- * case, its controller the group alone. Both are one instance: the id is the resource id in the agent's form, and ids are compared without regard to case.
- * A resource that is no VM is not accepted.
+ * `azure://` and the VM's resource id, hence three slashes. Resource Manager ignores case; upstream's agent writes
+ * subscription and resource group in lower case, its controller only the group. Both name one instance: the id is the
+ * resource id in the agent's form, and ids are compared without case. Only resources that are VMs are accepted.
  */
 export const azure: ProviderIdCodec = {
   cloud: 'azure',
@@ -24,12 +27,13 @@ export const azure: ProviderIdCodec = {
   },
 };
 
-/** A VM's resource id in the form in which it is written; undefined when the text is none. */
+/** A VM's resource id in canonical form; undefined when the text is none. */
 export function azureResourceId(text: string): string | undefined {
   const found = machine.exec(text);
   if (found === null) return undefined;
   const [, subscription = '', group = '', name, set, number] = found;
   const vm =
     name === undefined ? `virtualMachineScaleSets/${set}/virtualMachines/${number}` : `virtualMachines/${name}`;
-  return `/subscriptions/${subscription.toLowerCase()}/resourceGroups/${group.toLowerCase()}/providers/Microsoft.Compute/${vm}`;
+  const resourceGroup = `/subscriptions/${subscription.toLowerCase()}/resourceGroups/${group.toLowerCase()}`;
+  return `${resourceGroup}/providers/Microsoft.Compute/${vm}`;
 }

@@ -1,4 +1,4 @@
-/** What a providerID says. Which parts a cloud has is the cloud's matter; an absent part is not said. */
+/** The parts of a providerID. They depend on the cloud; an absent part is not contained. */
 export interface ProviderIdParts {
   readonly instanceId: string;
   readonly zone?: string;
@@ -9,17 +9,20 @@ export interface ProviderIdParts {
 export interface ProviderIdCodec {
   /** The cloud's name in `--cloud-provider`. */
   readonly cloud: string;
-  /** What stands before `://`, without it. */
+  /** The scheme before `://`. */
   readonly scheme: string;
-  /** The parts, or undefined when the text is not a providerID this cloud would accept. Takes scheme-less forms where the cloud's own controller does. */
+  /**
+   * Parses a providerID; undefined when the cloud does not accept the text. Accepts forms without a scheme where the
+   * cloud's own controller does.
+   */
   parse(text: string): ProviderIdParts | undefined;
-  /** The form to write. Throws a RangeError that names the part when one is missing or malformed. */
+  /** The canonical form, for writing. Throws a RangeError that names a missing or malformed part. */
   print(parts: ProviderIdParts): string;
-  /** The text that all spellings of an instance's id have in common, where that is more than the case. */
+  /** Maps all spellings of an instance's id to the same text, where they differ in more than case. */
   comparable?(instanceId: string): string;
 }
 
-/** The scheme of a providerID, or undefined for a scheme-less one. */
+/** The scheme of a providerID; undefined if it has none. */
 export function schemeOf(providerID: string): string | undefined {
   const at = providerID.indexOf('://');
   return at > 0 ? providerID.slice(0, at) : undefined;

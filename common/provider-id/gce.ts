@@ -3,8 +3,9 @@ import { type ProviderIdCodec, schemeOf } from './codec.ts';
 const shape = /^([^/\s]+)\/([^/\s]+)\/([^/\s]+)$/;
 
 /**
- * `gce://<project id>/<zone>/<instance name>`: exactly three segments, as upstream's controller has it. Names are unique within project and zone only, so all three
- * together are the instance's id. A domain after the name is cut, as upstream does.
+ * `gce://<project id>/<zone>/<instance name>`: exactly three segments, as upstream's controller has it. Names are
+ * unique within project and zone only, so all three together are the instance's id. A domain after the name is cut, as
+ * upstream does.
  */
 export const gce: ProviderIdCodec = {
   cloud: 'gce',

@@ -2,7 +2,10 @@ import { type ProviderIdCodec, schemeOf } from './codec.ts';
 
 const id = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** `huaweicloud://<server id>`; a bare server id is accepted, since Huawei's own controller writes that at first registration. */
+/**
+ * `huaweicloud://<server id>`; a bare server id is accepted, because Huawei's own controller writes it at first
+ * registration.
+ */
 export const huaweicloud: ProviderIdCodec = {
   cloud: 'huaweicloud',
   scheme: 'huaweicloud',

@@ -1,7 +1,8 @@
 import { type ProviderIdCodec, schemeOf } from './codec.ts';
 
 /**
- * Schemes of platforms whose machines have no metadata service, beside `nocloud` itself. The list is closed: a Node of any other platform is not this cloud's, whoever else serves it.
+ * Schemes of platforms whose machines have no metadata service, besides `nocloud` itself. The list is closed: Nodes of
+ * all other platforms are not of this cloud.
  */
 const schemes: ReadonlySet<string | undefined> = new Set([
   'nocloud',
@@ -16,7 +17,10 @@ const schemes: ReadonlySet<string | undefined> = new Set([
   'harvester',
 ]);
 
-/** A providerID that a person wrote down for a machine of no known cloud: `nocloud://…`, `proxmox://…`, `hrobot://…` and their like. All of it is the instance's id. */
+/**
+ * A providerID that a person assigned to a machine without a cloud: `nocloud://…`, `proxmox://…` and
+ * others. The whole text is the instance's id.
+ */
 export const nocloud: ProviderIdCodec = {
   cloud: 'nocloud',
   scheme: 'nocloud',

@@ -3,7 +3,7 @@ import { type ProviderIdCodec, schemeOf } from './codec.ts';
 /** `ocid1.<resource type>.<realm>.[region][.future use].<unique id>`, for instances. */
 const ocid = /^ocid1\.instance\.[a-z0-9]+\.[a-z0-9-]*(\.[a-z0-9-]*)?\.[a-z0-9]+$/;
 
-/** `oci://<OCID of the instance>`; a bare OCID is accepted, as upstream's controller tells people to give the kubelet. */
+/** `oci://<OCID of the instance>`; a bare OCID is accepted, because upstream documents it for the kubelet. */
 export const oci: ProviderIdCodec = {
   cloud: 'oci',
   scheme: 'oci',

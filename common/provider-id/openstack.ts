@@ -3,8 +3,8 @@ import { type ProviderIdCodec, schemeOf } from './codec.ts';
 const segment = /^[^/\s]+$/;
 
 /**
- * `openstack:///<server id>`, or `openstack://<region>/<server id>` where regional ids are asked for. As upstream's
- * controller does, `/<id>` and `<region>/<id>` without a scheme are accepted and a bare `<id>` is not.
+ * `openstack:///<server id>`, or `openstack://<region>/<server id>` where regional ids are configured. As in upstream's
+ * controller, `/<id>` and `<region>/<id>` without a scheme are accepted and a bare `<id>` is not.
  */
 export const openstack: ProviderIdCodec = {
   cloud: 'openstack',

@@ -12,7 +12,7 @@ import { openstack } from './openstack.ts';
 import { simulated } from './simulated.ts';
 import { vsphere } from './vsphere.ts';
 
-/** Every cloud whose providerIDs are understood, by its name in `--cloud-provider`. */
+/** The codecs of all supported providerIDs, by the cloud's name in `--cloud-provider`. */
 export const providerIdCodecs: ReadonlyMap<string, ProviderIdCodec> = new Map(
   [alibaba, aws, azure, digitalocean, gce, hetzner, huaweicloud, nocloud, oci, openstack, simulated, vsphere].map(
     (codec) => [codec.cloud, codec],

@@ -4,8 +4,9 @@ import { type ProviderIdCodec, schemeOf } from './codec.ts';
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * `vsphere://<BIOS uuid>` in vCenter's byte order and lower case; upper case and blanks around it are accepted, as upstream's controller does. Whoever takes the uuid from `product_uuid`
- * may write the other byte order: upstream's controller tries both, and both are one instance here.
+ * `vsphere://<BIOS uuid>` in vCenter's byte order and lower case; upper case and surrounding blanks are accepted, as in
+ * upstream's controller. A uuid from `product_uuid` may have the other byte order: upstream's controller tries both,
+ * and both name one instance here.
  */
 export const vsphere: ProviderIdCodec = {
   cloud: 'vsphere',

@@ -1,7 +1,8 @@
 import type { MetricRegistry } from '../process/metrics.ts';
 
 /**
- * What a scrape would show of one series, 0 where it shows none of these labels. Throws when no metric has this name: a misspelt one must not count as 0.
+ * What a scrape would show of one series, 0 where it shows none of these labels. Throws when no metric has this name: a
+ * misspelt one must not count as 0.
  *
  * @param labels as in the scrape, `{reason="Confirming"}`
  */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { networkInterfaces } from 'node:os';
 
-/** What the choice of an address depends on; the system's by default. */
+/** The inputs for the choice of an address; by default those of the system. */
 export interface AddressSources {
   /** `/proc/net/route`. */
   readonly routes: string;
@@ -18,12 +18,15 @@ export function systemAddresses(): AddressSources {
   try {
     routes = readFileSync('/proc/net/route', 'utf8');
   } catch {
-    // Without /proc there is no default route to be known; the first outward interface is taken.
+    // Without /proc the default route is unknown, so the first external interface is used.
   }
   return { routes, interfaces: networkInterfaces() };
 }
 
-/** The address others most likely reach this machine at: that of the interface with the default route, else the first that is not internal, else loopback. IPv4 first. */
+/**
+ * The address at which this machine is most likely reachable: that of the interface with the default route, else the
+ * first one that is not internal, else loopback. IPv4 is preferred.
+ */
 export function defaultRouteAddress({ routes, interfaces }: AddressSources): string {
   const rows = routes
     .split('\n')

@@ -4,7 +4,10 @@ import type { KubeConnection } from '../kube/connection.ts';
 import { loadKubeConnection } from '../kube/kube-config.ts';
 import { OptionError } from './options/options.ts';
 
-/** Reads where the cluster is and how to get in. Throws an OptionError that says what is wrong with the kubeconfig or the Pod's environment. */
+/**
+ * Loads the connection to the cluster. Throws an OptionError that names the fault of the kubeconfig or of the Pod's
+ * environment.
+ */
 export async function connectTo(
   kubeconfig: string,
   world: { readonly clock: Clock; readonly log: Log; readonly env: Readonly<Record<string, string | undefined>> },

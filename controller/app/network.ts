@@ -19,8 +19,8 @@ import { viewService } from '../model/service-view.ts';
 import type { Resolver } from '../nodes/resolve.ts';
 import { routeMetrics } from '../routes/metrics.ts';
 import { createRouteTask } from '../routes/route-task.ts';
+import { createPermit } from '../runtime/leader-permit.ts';
 import type { LeaderTask } from '../runtime/leader-task.ts';
-import { createPermit } from '../runtime/permit.ts';
 import type { QueueMetrics } from '../runtime/reconciler.ts';
 import { createMemberSets } from '../services/members/member-sets.ts';
 import { memberSourceOf, withMembers } from '../services/members/member-source.ts';
@@ -36,7 +36,7 @@ import type { Loops } from './options/loops.ts';
 import type { NetworkOptions } from './options/network-options.ts';
 
 export interface NetworkContext {
-  /** What a standby may read through, too. */
+  /** Not fenced; for reads, on standbys too. */
   readonly readApi: KubeApi;
   /** Fenced, and withheld while everything is paused. */
   readonly api: KubeApi;
@@ -50,40 +50,42 @@ export interface NetworkContext {
   readonly registry: MetricRegistry;
   readonly shipped: ShippedObjects;
   readonly queueMetrics: QueueMetrics;
-  /** What is noted durably. */
+  /** For records in annotations of the Lease. */
   readonly leadership: Pick<Leadership, 'annotations' | 'annotate'>;
-  /** For members and routes whose Nodes vanished. */
+  /** For members and routes of deleted Nodes. */
   readonly budget: BudgetKeeper;
   readonly loops: Loops;
   readonly dryRun: boolean;
-  /** How many objects a page of a list has; default as in createListWatch. */
+  /** Objects per page of a list; default as in createListWatch. */
   readonly pageSize?: number | undefined;
   paused(): boolean;
 }
 
-/** Load balancers, routes and pod ranges: what a leader does beside initialising and removing Nodes. */
+/** Load balancers, routes and pod ranges: the leader tasks besides that for Nodes. */
 export interface Network {
   readonly tasks: readonly LeaderTask[];
-  /** Fills the caches, leading or not. */
+  /** Starts the caches, on standbys too. */
   start(): void;
   stop(): Promise<void>;
   readonly ready: readonly HealthCheck[];
-  /** For the node task: whether a Node of this scope has to wait for its routes. */
-  routesRun(scope: string, node: NodeView): boolean;
-  /** For the node task: this Node is about to be deleted, with evidence. */
+  /** For the node task: whether a Node of this scope waits for its routes. */
+  routesEnabled(scope: string, node: NodeView): boolean;
+  /** For the node task: this Node is about to be deleted on evidence. */
   deleting(node: NodeView): void;
 }
 
-/** Puts the service and the route task together. Caches and loops that no configured cloud needs are not there. */
+/** Creates the service, route and IPAM tasks, and only the caches and loops that a configured cloud needs. */
 export function createNetwork(context: NetworkContext, options: NetworkOptions): Network {
   const { readApi, api, fence, clock, random, log, nodes, resolver, events, registry, dryRun, queueMetrics } = context;
   const { paused, budget, loops } = context;
   const clusterUid = () => readClusterUid(readApi);
-  // Without them nobody knows which cloud a Service belongs to, and what it has in one that is not there yet.
+  // Until all accounts are known, a Service could belong to a missing cloud, or have resources there.
   const unidentified = resolver.configured.filter((cloud) => cloud.unidentified !== undefined);
   const clouds = loops.service && unidentified.length === 0 ? servingClouds(resolver.configured) : [];
   if (loops.service && unidentified.length > 0)
-    log.warn('Services wait until every cloud has told its account', { clouds: unidentified.map(({ name }) => name) });
+    log.warn('Services wait until the account of every cloud is known', {
+      clouds: unidentified.map(({ name }) => name),
+    });
   const tasks: LeaderTask[] = [];
 
   const services =
@@ -221,7 +223,7 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
           },
         ]
       : [],
-    routesRun: (scope, node) => routes?.routesRun(scope, node) ?? false,
+    routesEnabled: (scope, node) => routes?.routesEnabled(scope, node) ?? false,
     deleting(node) {
       members?.noteDeletion(node);
       routes?.noteDeletion(node);

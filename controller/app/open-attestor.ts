@@ -28,9 +28,9 @@ export interface OpenAttestorParts {
 }
 
 /**
- * The attestor of the clouds served; undefined when none of them signs identity. Makes no request.
+ * The attestor of the configured clouds; undefined when none of them signs identities. Makes no request.
  *
- * @throws an OptionError when attestation is required of a cloud for which nothing is trusted
+ * @throws an OptionError when attestation is required of a cloud without trusted keys
  */
 export function openAttestor(parts: OpenAttestorParts): Attestor | undefined {
   const { clock, log, registry, clouds, trust, nodes, reports } = parts;
@@ -40,7 +40,8 @@ export function openAttestor(parts: OpenAttestorParts): Attestor | undefined {
   for (const { name, requireAttestation = false } of clouds) {
     if (!requireAttestation || verifiers.some(({ cloud }) => cloud === name)) continue;
     throw new OptionError(
-      `--require-attestation: ${JSON.stringify(name)}, expected --attestation-trust ${name}=FILE beside it: nothing is trusted for it yet`,
+      `--require-attestation: ${JSON.stringify(name)}, expected --attestation-trust ${name}=FILE beside it: ` +
+        'nothing is trusted for it yet',
     );
   }
   if (verifiers.length === 0) return undefined;

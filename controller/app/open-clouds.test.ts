@@ -4,7 +4,7 @@ import { createLog } from '../../common/process/log.ts';
 import { advanceDuring, type FakeClock, fakeClock } from '../../common/testing/fake-clock.ts';
 import { answerText } from '../../test/clouds/openstack/fake/answers.ts';
 import { password, startFakeOpenStack } from '../../test/clouds/openstack/fake/fake-openstack.ts';
-import { type FakeOpenStack } from '../../test/clouds/openstack/fake/openstack-state.ts';
+import type { FakeOpenStack } from '../../test/clouds/openstack/fake/openstack-state.ts';
 import { CloudConfigError, type CloudContext } from '../clouds/cloud.ts';
 import { type CloudSet, createCloudSet } from './open-clouds.ts';
 
@@ -27,7 +27,8 @@ describe('the clouds of the command line', () => {
   });
 
   const conf = (secret: string, region = 'RegionOne') =>
-    `[Global]\nauth-url=${fake.authUrl}\nusername=k8s\npassword=${secret}\ndomain-name=Default\ntenant-name=k8s\nregion=${region}\n`;
+    `[Global]\nauth-url=${fake.authUrl}\nusername=k8s\npassword=${secret}\ndomain-name=Default\n` +
+    `tenant-name=k8s\nregion=${region}\n`;
 
   async function open(...texts: readonly string[]): Promise<CloudSet> {
     clock = fakeClock();
@@ -54,7 +55,7 @@ describe('the clouds of the command line', () => {
     assert.equal(cloud?.account, 'p1');
   });
 
-  it('are report-only while they do not tell their account, are asked again with back-off, and serve when they do', async () => {
+  it('is report-only while the account is unknown, retries with back-off, and serves afterwards', async () => {
     fake.fault = (_, response) => answerText(response, 503, 'later');
     const set = await open(conf(password));
     assert.deepEqual(scopesOf(set), ['report:openstack']);

@@ -19,13 +19,14 @@ import { createReloadingCloud, type ReloadParts } from './reload/reloading-cloud
 
 export type CloudReload = Pick<ReloadParts, 'readFile' | 'onReload'>;
 
-/** The clouds of the command line, of which some may have yet to tell their account. */
+/** The clouds of the command line, including those whose account is not known yet. */
 export interface CloudSet {
-  /** As they are now. */
+  /** The clouds in their current state. */
   current(): readonly ConfiguredCloud[];
   /**
-   * Asks the clouds whose account is not known again, with back-off, until one of them answers: `current` differs then. Resolves also when the
-   * signal has aborted. Throws a CloudConfigError when that cloud turns out to be one of the others.
+   * Retries the clouds whose account is not known, with back-off, until one of them answers: then `current` has
+   * changed. Resolves also when the signal has aborted. Throws a CloudConfigError when that cloud has the scope of
+   * another one.
    */
   untilKnown(signal: AbortSignal): Promise<void>;
   close(): void;
@@ -34,10 +35,11 @@ export interface CloudSet {
 const retry = { firstMs: 1000, maxMs: 60_000 };
 
 /**
- * Opens every cloud asked for, and asks each once for its account; loads no code of others. Throws a CloudConfigError, also when two
- * configurations reach the same scope.
+ * Opens every configured cloud and reads its account once; loads no code of other clouds. Throws a CloudConfigError,
+ * also when two configurations reach the same scope.
  *
- * @param reload what it takes to open a cloud again when its configuration or credential changes; undefined = they are read once
+ * @param reload for opening a cloud again when its configuration or credential changes; undefined: they are read only
+ *   once
  */
 export async function createCloudSet(
   requests: readonly CloudRequest[],
@@ -47,7 +49,7 @@ export async function createCloudSet(
   const { clock, random, log } = context;
   let clouds = await openClouds(requests, context, reload);
 
-  /** Undefined while it still does not answer, or its configuration cannot be worked with. */
+  /** Undefined while the cloud still does not answer, or its configuration is invalid. */
   async function openAgain(request: CloudRequest): Promise<ConfiguredCloud | undefined> {
     try {
       const opened = await openCloud(await latest(request, reload), context, reload);
@@ -83,22 +85,22 @@ export async function createCloudSet(
   };
 }
 
-/** What a command has to tell of clouds that have a credential and did not say of which account it is. */
+/** Problems for commands: clouds with a credential whose account could not be read. */
 export function accountProblems(clouds: readonly ConfiguredCloud[]): string[] {
   return clouds.flatMap(({ name, unidentified }) =>
     unidentified?.opened === undefined ? [] : [`${name} did not tell its account: ${unidentified.why}`],
   );
 }
 
-/** Closes its connections; the cloud is not used afterwards. */
+/** Closes the cloud's connections. The cloud must not be used afterwards. */
 export function closeCloud({ api, unidentified }: ConfiguredCloud): void {
   api?.close();
   unidentified?.opened?.close();
 }
 
 /**
- * Opens every cloud asked for, once. One without controller support is report-only, and so is one that does not tell its account or has no
- * credential: `unidentified` says why.
+ * Opens every configured cloud, once. One without controller support is report-only. So is one whose account cannot be
+ * read, or without a credential: `unidentified` has the reason.
  */
 export async function openClouds(
   requests: readonly CloudRequest[],
@@ -124,7 +126,7 @@ export async function openClouds(
   }
 }
 
-/** The configuration as its file has it now: it may carry the credential that was refused. */
+/** The configuration in its file now, because the file may contain a new credential. */
 async function latest(request: CloudRequest, reload: CloudReload | undefined): Promise<CloudRequest> {
   if (request.config === undefined || reload === undefined) return request;
   const read = await reload.readFile(request.config.path);
@@ -156,7 +158,7 @@ async function openCloud(
     ? await openModule(module, config, context)
     : { reportOnly: 'the controller does not call the API of this cloud' };
   if (module === undefined || 'reportOnly' in opened) {
-    if ('mayCome' in opened && opened.mayCome)
+    if ('retryable' in opened && opened.retryable)
       return { ...reportOnly(request), unidentified: { why: opened.reportOnly } };
     const why = 'reportOnly' in opened ? opened.reportOnly : '';
     log.warn('cloud is report-only: nothing is looked up and nothing is deleted', { cloud: name, why });
@@ -196,7 +198,7 @@ function reportOnly({ name, selector, requireAttestation }: CloudRequest): Confi
   return {
     name,
     scope: reportScope(name),
-    // The codec alone says which forms are its cloud's: some clouds have several schemes, and some none.
+    // Only the codec knows the forms of its cloud: some clouds have several schemes, and some none.
     accepts: (providerID) => codec?.parse(providerID) !== undefined,
     selector,
     requireAttestation,

@@ -2,7 +2,7 @@ import { names } from '../../common/well-known.ts';
 import { type ShippedObject, shippedObjects } from '../kube/shipped-objects.ts';
 import type { Loops } from './options/loops.ts';
 
-/** One right the controller needs in the cluster. */
+/** One permission that the controller needs in the cluster. */
 export interface Permission {
   readonly group: string;
   readonly resource: string;
@@ -11,7 +11,7 @@ export interface Permission {
   readonly namespace?: string;
   /** Undefined = any name. */
   readonly name?: string;
-  /** The loops that use it; undefined = every replica does, whatever runs. */
+  /** The loops that use it; undefined = every replica. */
   readonly loops?: readonly (keyof Loops)[];
   readonly why: string;
 }
@@ -33,9 +33,9 @@ function shipped(object: ShippedObject, verbs: readonly string[], why: string): 
 }
 
 /**
- * Every right the controller uses, and no other: `check` asks for those of the loops that run, the manifests' rules are
- * tested against them, and the page of rights is made from them. None creates a Secret or a ConfigMap: the manifests
- * ship those. The `create` of a Lease holds for its name alone, because a PUT creates it.
+ * Exactly the permissions that the controller uses: `check` reviews those of the running loops, a test compares them
+ * with the manifests' rules, and the page of permissions is generated from them. None creates a Secret or a ConfigMap:
+ * the manifests ship those. The `create` of a Lease applies to its name only, because a PUT creates it.
  */
 export const permissions: readonly Permission[] = [
   { group: '', resource: 'nodes', verbs: ['get', 'list', 'watch'], why: 'the Nodes and what the kubelets say on them' },
@@ -59,7 +59,7 @@ export const permissions: readonly Permission[] = [
     resource: 'services',
     verbs: ['get', 'list', 'watch'],
     loops: ['service'],
-    why: 'Services that want load balancers',
+    why: 'Services of type LoadBalancer',
   },
   {
     group: '',
@@ -101,7 +101,7 @@ export const permissions: readonly Permission[] = [
   { group: 'authorization.k8s.io', resource: 'subjectaccessreviews', verbs: ['create'], why: 'who may read metrics' },
 ];
 
-/** The rights that a run with these loops uses. */
+/** The permissions that a run with these loops uses. */
 export function permissionsFor(running: Loops): readonly Permission[] {
   return permissions.filter(({ loops }) => loops === undefined || loops.some((loop) => running[loop]));
 }

@@ -1,6 +1,6 @@
 import { defineMetrics, type MetricRegistry } from '../../common/process/metrics.ts';
-import type { CallWait } from '../clouds/call-gate.ts';
 import type { CloudCall } from '../clouds/cloud.ts';
+import type { CallWait } from '../clouds/rate-limiter.ts';
 import type { CallRecord } from '../kube/client.ts';
 import type { QueueMetrics } from '../runtime/reconciler.ts';
 import type { ReloadResult } from './reload/reloading-cloud.ts';
@@ -15,7 +15,7 @@ export const processMetrics = defineMetrics({
   retries: {
     name: 'workqueue_retries_total',
     type: 'counter',
-    help: 'Keys that are tried again after a failure.',
+    help: 'Keys that are repeated after a failure.',
     labels: ['name'],
   },
   waiting: {
@@ -79,26 +79,28 @@ export const processMetrics = defineMetrics({
   cloudWaiting: {
     name: 'mooring_cloud_call_waiting_seconds',
     type: 'histogram',
-    help: "Seconds a call waited for its turn under the account's rate limit, by urgency: change, need, refresh.",
+    help: "Seconds a call waited under the account's rate limit, by urgency: change, need, refresh.",
     labels: ['cloud', 'urgency'],
     buckets: latency,
   },
   credentialReloads: {
     name: 'mooring_cloud_credential_reloads_total',
     type: 'counter',
-    help: 'Tries to take over a changed configuration or credential of a cloud: ok, refused (the cloud did not answer to it), invalid, restart-needed (another scope).',
+    help:
+      'Reloads of a changed configuration or credential of a cloud: ok, refused (by the cloud), invalid, ' +
+      'restart-needed (another scope).',
     labels: ['cloud', 'result'],
   },
   loopAge: {
     name: 'mooring_loop_progress_age_seconds',
     type: 'gauge',
-    help: 'Seconds since the loop last came round; a failed round counts.',
+    help: 'Seconds since the last round of the loop; a failed round counts.',
     labels: ['loop'],
   },
   cacheAge: {
     name: 'mooring_cache_staleness_seconds',
     type: 'gauge',
-    help: 'Seconds since the API server was last heard of for this cache.',
+    help: 'Seconds since this cache last heard from the API server.',
     labels: ['resource'],
   },
   reportApi: {
@@ -121,7 +123,7 @@ export const processMetrics = defineMetrics({
   buildInfo: { name: 'mooring_build_info', type: 'gauge', help: '1, labelled with the version.', labels: ['version'] },
 });
 
-/** The process's metrics, tied to the parts that feed them. */
+/** The metrics of the process, and the callbacks that update them. */
 export function createProcessMetrics(registry: MetricRegistry) {
   const metrics = registry.define(processMetrics);
   const queue: QueueMetrics = {

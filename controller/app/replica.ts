@@ -12,7 +12,7 @@ import { createInterner } from '../kube/intern.ts';
 import { createListWatch, type ListWatch } from '../kube/list-watch.ts';
 import { createShippedObjects, type ShippedObjects } from '../kube/shipped-objects.ts';
 import { createSoleLeader } from '../kube/sole-leader.ts';
-import { type LeaderApi, leaderApi, loopApi, unwritten, writeTimeoutMs } from '../kube/write-api.ts';
+import { type LeaderApi, leaderApi, loopApi, readOnlyLeadership, writeTimeoutMs } from '../kube/write-api.ts';
 import { createBudgetKeeper } from '../model/budget-keeper.ts';
 import type { ConfiguredCloud } from '../model/configured-cloud.ts';
 import { type NodeView, unreadOfNode, viewNode } from '../model/node-view.ts';
@@ -21,7 +21,7 @@ import { nodeMetrics } from '../nodes/metrics.ts';
 import type { NodeContext } from '../nodes/node-context.ts';
 import { createNodeTask, type NodeTask } from '../nodes/node-task.ts';
 import { createReportStore } from '../reports/store.ts';
-import { together } from '../runtime/leader-task.ts';
+import { runAll } from '../runtime/leader-task.ts';
 import { watchPause } from '../runtime/pause.ts';
 import { createNetwork } from './network.ts';
 import type { RunOptions } from './options/run-options.ts';
@@ -36,12 +36,12 @@ export interface ReplicaParts {
   readonly log: Log;
   readonly registry: MetricRegistry;
   readonly metrics: ProcessMetrics;
-  /** As it stands in the Lease. */
+  /** As in the Lease. */
   readonly identity: string;
   readonly host: string;
-  /** How many objects a page of a list has; default as in createListWatch. */
+  /** Objects per page of a list; default as in createListWatch. */
   readonly pageSize?: number;
-  /** This replica has begun to lead. */
+  /** Called when this replica begins to lead. */
   onStartedLeading(): void;
 }
 
@@ -61,27 +61,28 @@ export type ReplicaOptions = Pick<
   | 'statusUpdateMs'
 >;
 
-/** Caches, election and loops of one process; no sockets and no files. */
+/** Caches, election and loops of one process, without sockets and files. */
 export interface Replica {
   readonly elector: Elector;
   readonly nodes: ListWatch<NodeView>;
   readonly context: NodeContext;
   readonly task: NodeTask;
-  /** Fenced, whether everything is paused or not. */
+  /** Fenced, but not withheld while everything is paused. */
   readonly leading: LeaderApi;
   readonly shipped: ShippedObjects;
   readonly ready: readonly HealthCheck[];
   /** Monotonic time of each loop's last progress, by name; empty while not leading. */
   progress(): ReadonlyMap<string, number>;
   /**
-   * Fills the caches, stands for election and leads until `stop` aborts; then drains, and releases the lease. Once.
+   * Starts the caches and the election, and leads until `stop` aborts. Then it drains and releases the lease. May be
+   * called once.
    *
-   * @throws why leading failed, after the same orderly end
+   * @throws the error of a leader task, after the same shutdown
    */
   run(stop: AbortSignal): Promise<void>;
 }
 
-/** Puts one replica together. Makes no call before `run`. */
+/** Creates one replica. Makes no call before `run`. */
 export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Replica {
   const { api, clouds, clock, random, log, registry, metrics, identity } = parts;
   const { lease, dryRun } = options;
@@ -125,7 +126,7 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
         .then(() => leaderTask.lead(signal))
         .catch((error: unknown) => {
           if (signal.aborted) return;
-          // A leader that does nothing keeps every other from acting: better to make way and be started anew.
+          // A leader without tasks would keep the other replicas from acting, so this process ends and is restarted.
           log.error('leading failed', errorFields(error));
           failure ??= error;
           ending.abort();
@@ -150,9 +151,9 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
     host: parts.host,
     onDropped: (why) => metrics.eventsDropped.add({ why }),
   });
-  const ledger = dryRun ? unwritten(elector) : elector;
+  const ledger = dryRun ? readOnlyLeadership(elector) : elector;
   const { removalBudget } = options.network;
-  // One for all: they share the annotation of the Lease.
+  // One for all kinds: they share the annotation of the Lease.
   const budget = createBudgetKeeper(options.deletionBudget, ledger, clock, {
     announced: options.announcedDeletionBudget,
     member: removalBudget,
@@ -194,7 +195,7 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
     metrics: registry.define(nodeMetrics),
     paused: pause.paused,
     pausedNode: pause.pausedNode,
-    routesRun: network.routesRun,
+    routesEnabled: network.routesEnabled,
   };
   const task = createNodeTask(context, {
     budget,
@@ -207,7 +208,7 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
     deleting: network.deleting,
     queueMetrics: metrics.queue,
   });
-  const leaderTask = together([task, ...network.tasks]);
+  const leaderTask = runAll([task, ...network.tasks]);
 
   async function run(stop: AbortSignal): Promise<void> {
     if (stop.aborted) ending.abort();
@@ -221,7 +222,7 @@ export function createReplica(parts: ReplicaParts, options: ReplicaOptions): Rep
     await electing;
     await terms;
     await events.stop();
-    // Each has a deadline well within the lease.
+    // Each write has a deadline well within the lease.
     await leading.settled();
     await elector.release();
     await Promise.all([nodes.stop(), network.stop(), pause.stop()]);

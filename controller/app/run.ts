@@ -25,18 +25,19 @@ export interface RunDeps {
   readonly random: Random;
   readonly log: Log;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Aborts on SIGTERM: drain, release the lease, end. */
+  /** Aborts on SIGTERM: the controller then drains, releases the lease and ends. */
   readonly stop: AbortSignal;
 }
 
-/** A loop that has not come round for this long, though nothing it waits for takes so long, is stuck. */
+/** A loop without progress for this long is stuck: nothing that it waits for takes that long. */
 const stuckMs = 120_000;
 
 /**
- * Runs one replica until `stop` aborts. Resolves when everything has drained and the lease is free. Throws an OptionError or CloudConfigError for a configuration it cannot work with, and what the kubeconfig's
- * reader throws.
+ * Runs one replica until `stop` aborts. Resolves when everything has drained and the lease is released. Throws an
+ * OptionError or CloudConfigError for an invalid configuration, and the errors of reading the kubeconfig.
  *
- * A cloud that did not tell its account at the start is report-only. When it does, everything drains and begins again with it, in this process.
+ * A cloud whose account is unknown at the start is report-only. When the account becomes known, everything drains and
+ * starts again with that cloud, in this process.
  */
 export async function runController(options: RunOptions, deps: RunDeps): Promise<void> {
   const { clock, random, log, env, stop } = deps;
@@ -57,14 +58,14 @@ export async function runController(options: RunOptions, deps: RunDeps): Promise
       metrics = createProcessMetrics(registry);
       const parts = { registry, metrics, clouds: clouds.current() };
       await untilChanged(clouds, stop, (ended) => runReplica(options, { ...deps, stop: ended }, parts));
-      if (!stop.aborted) log.info('another cloud has told its account: beginning again with it');
+      if (!stop.aborted) log.info('the account of another cloud is known now: starting again with it');
     }
   } finally {
     clouds.close();
   }
 }
 
-/** Runs until the clouds change, or `stop` aborts. Throws what running throws, or why the clouds cannot be worked with any more. */
+/** Runs until the clouds change or `stop` aborts. Throws the errors of running, or of the changed clouds. */
 async function untilChanged(
   clouds: CloudSet,
   stop: AbortSignal,
@@ -115,7 +116,7 @@ async function runReplica(
     trust: options.trust,
     reports: replica.context.reports,
   });
-  // The report API writes its certificates and who the replicas are, which a dry run must not.
+  // The report API writes its certificates and the URLs of replicas, which a dry run must not do.
   const service = options.dryRun
     ? undefined
     : serveReports(
@@ -132,7 +133,7 @@ async function runReplica(
         },
         { ...options.reports, url: options.reportUrl, identity },
       );
-  if (options.dryRun) log.info('dry run: nothing but the Lease is written, and no reports are taken');
+  if (options.dryRun) log.info('dry run: nothing but the Lease is written, and no reports are accepted');
 
   const live: HealthCheck[] = [
     {
@@ -140,7 +141,7 @@ async function runReplica(
       check() {
         for (const [loop, at] of replica.progress()) {
           const age = clock.monotonic() - at;
-          if (age > stuckMs) return `${loop} has not come round for ${Math.round(age / 1000)} s`;
+          if (age > stuckMs) return `${loop} has made no progress for ${Math.round(age / 1000)} s`;
         }
         return undefined;
       },

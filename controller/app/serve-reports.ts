@@ -10,9 +10,9 @@ import type { Attestor } from '../reports/attestation/attestor.ts';
 import { createSelfManagedKeeper } from '../reports/certificates/keeper.ts';
 import { createOwnFilesKeeper } from '../reports/certificates/own-files.ts';
 import { createReplicaDirectory } from '../reports/certificates/urls.ts';
-import { createIdentity } from '../reports/identity.ts';
 import { createLiveNodeUid } from '../reports/live-node-uid.ts';
 import { createReportMetrics } from '../reports/metrics.ts';
+import { createIdentity } from '../reports/sender-identity.ts';
 import { createReportServer, type ReportServer } from '../reports/server.ts';
 import type { ServingCredentials } from '../runtime/serving/credentials.ts';
 import type { ListenAddress } from '../runtime/serving/listen-address.ts';
@@ -20,29 +20,30 @@ import type { TlsPolicy } from '../runtime/serving/tls-policy.ts';
 
 export interface ServeReportsOptions {
   readonly address: ListenAddress;
-  /** `https://host:port` under which agents reach this replica. */
+  /** `https://host:port` at which agents reach this replica. */
   readonly url: string;
   readonly identity: string;
   readonly audience: string;
   readonly serviceAccount: { readonly namespace: string; readonly name: string };
-  /** Own certificate files; undefined = self-managed. */
+  /** The operator's certificate files; undefined: self-managed. */
   readonly files: { readonly certFile: string; readonly keyFile: string } | undefined;
   readonly tls?: TlsPolicy | undefined;
 }
 
 export interface ReportService {
-  /** Why no reports can be taken yet; undefined once they are. */
+  /** Why no reports are accepted yet; undefined once they are. */
   problem(): string | undefined;
-  /** Has certificates and URLs looked after now: this replica has begun to lead. */
+  /** Starts a pass over certificates and URLs, because this replica has begun to lead. */
   wake(): void;
   stop(): Promise<void>;
 }
 
 /**
- * Serves the report API from the moment there are credentials for it, on leader and standbys alike. Returns at once; until then `problem` says why.
+ * Serves the report API on leader and standbys, as soon as there are credentials for it. Returns at once; `problem` has
+ * the reason until then.
  *
- * @param api not fenced: reviews are asked for and replicas announce themselves whether they lead or not
- * @param fencedApi for what only the leader writes
+ * @param api not fenced: standbys review tokens and announce themselves, too
+ * @param fencedApi for writes of the leader alone
  */
 export function serveReports(
   context: Pick<NodeContext, 'clock' | 'log' | 'reports'>,
@@ -108,17 +109,17 @@ export function serveReports(
     const port = await listenPatiently(opened);
     if (port === undefined) return;
     waiting = undefined;
-    log.info('taking reports', { port, url: options.url });
+    log.info('accepting reports', { port, url: options.url });
   }
 
-  /** The port may be held by a replica that is on its way out. Undefined when stopped meanwhile. */
+  /** Retries while a replica that is shutting down holds the port. Undefined when stopped meanwhile. */
   async function listenPatiently(opened: ReportServer): Promise<number | undefined> {
     for (let tries = 1; !stopping.signal.aborted; tries += 1) {
       try {
         return await opened.listen(options.address);
       } catch (error) {
         waiting = error instanceof Error ? error.message : String(error);
-        log.error('no reports can be taken; trying again', { error: waiting, tries });
+        log.error('no reports can be accepted; trying again', { error: waiting, tries });
         await sleep(clock, Math.min(30_000, 1000 * 2 ** Math.min(tries, 10)), stopping.signal).catch(() => {});
       }
     }
@@ -128,7 +129,7 @@ export function serveReports(
   const opening = open().catch((error: unknown) => {
     if (stopping.signal.aborted) return;
     waiting = error instanceof Error ? error.message : String(error);
-    log.error('no reports can be taken', { error: waiting });
+    log.error('no reports can be accepted', { error: waiting });
   });
 
   return {

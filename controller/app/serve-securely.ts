@@ -6,9 +6,9 @@ import type { Log } from '../../common/process/log.ts';
 import type { MetricRegistry } from '../../common/process/metrics.ts';
 import type { KubeApi } from '../kube/api.ts';
 import { issueSelfSigned } from '../reports/certificates/ca.ts';
-import type { AccessTimes } from '../runtime/serving/access.ts';
 import { watchCredentialFiles } from '../runtime/serving/credential-files.ts';
 import type { ServingCredentials } from '../runtime/serving/credentials.ts';
+import type { AccessTimes } from '../runtime/serving/path-access.ts';
 import { createSecureServer } from '../runtime/serving/secure-server.ts';
 import type { TlsPolicy } from '../runtime/serving/tls-policy.ts';
 
@@ -32,7 +32,10 @@ export interface SecureParts {
   configz(): unknown;
 }
 
-/** Serves health, metrics and configuration on `--secure-port`; undefined when that is 0. Throws an Error that names the flags when it cannot listen, and the system's error when a file cannot be read. */
+/**
+ * Serves health, metrics and configuration on `--secure-port`; undefined when the port is 0. Throws an Error that names
+ * the flags when it cannot listen, and the system's error when a file cannot be read.
+ */
 export async function serveSecurely(
   options: SecureOptions,
   parts: SecureParts,
@@ -78,7 +81,7 @@ export async function serveSecurely(
   };
 }
 
-/** Long enough for any process; a restart makes another. */
+/** Long enough for any process; a restart issues a new certificate. */
 function yearFrom(nowMs: number) {
   return { notBefore: nowMs - 60_000, notAfter: nowMs + 365 * 24 * 3_600_000 };
 }

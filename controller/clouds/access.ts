@@ -8,30 +8,30 @@ import {
 } from './load-balancers.ts';
 
 /**
- * What a Service may do with a resource that others made.
+ * What a Service may do with a resource that it did not create.
  *
  * - `use`: everything
- * - `keep`: what it has there stays and is kept up to date, and nothing is added: it came there when a tag that names
+ * - `keep`: what it already has there stays and is kept up to date, but nothing is added: it was added when a tag for
  *   the whole cluster was enough
  * - `nothing`
  */
 export type Access = { readonly may: 'use' } | { readonly may: 'keep' | 'nothing'; readonly refusal: Refusal };
 
-export interface AskedFor {
+export interface ConsentRequest {
   /** For messages: `load balancer lb-1`. */
   readonly what: string;
   /** Values of its consent tag. */
   readonly consent: string | readonly string[] | undefined;
-  /** Whether the operator's allow-list names it for this Service; undefined where no list could. */
+  /** Whether the operator's allow-list names it for this Service; undefined where there is no such list. */
   readonly allowed?: boolean;
-  /** What the Service has on it. */
+  /** The ports that the Service already has on it. */
   readonly served?: readonly { readonly port: number; readonly protocol: Protocol }[];
 }
 
-type Asks = Pick<DesiredLoadBalancer, 'owner' | 'service' | 'clusterWideConsent' | 'ports'>;
+type ConsentContext = Pick<DesiredLoadBalancer, 'owner' | 'service' | 'clusterWideConsent' | 'ports'>;
 
 /** Whether its consent tag, the operator's list or the operator's flag lets the Service use it. Pure. */
-export function accessTo({ what, consent, allowed, served = [] }: AskedFor, desired: Asks): Access {
+export function accessTo({ what, consent, allowed, served = [] }: ConsentRequest, desired: ConsentContext): Access {
   const claimant = claimantOf(desired.owner.cluster, desired.service);
   const kind = consentFor(consent, claimant);
   if (allowed === true || kind === 'named' || (kind === 'cluster-wide' && desired.clusterWideConsent))
@@ -59,9 +59,10 @@ export function accessTo({ what, consent, allowed, served = [] }: AskedFor, desi
 }
 
 /**
- * Who has what a Service asks for, for its message: in full within its namespace, otherwise the namespace alone.
+ * Names the holder of a requested resource in a message for a Service: in full within its namespace, otherwise the
+ * namespace alone.
  *
- * @param holder `namespace/name` as tagged; undefined where the tags do not say
+ * @param holder `namespace/name` as tagged; undefined where the tags do not contain it
  */
 export function nameHolder(holder: string | undefined, { service }: Pick<DesiredLoadBalancer, 'service'>): string {
   if (holder === undefined || !holder.includes('/')) return 'another owner';
@@ -70,9 +71,9 @@ export function nameHolder(holder: string | undefined, { service }: Pick<Desired
 }
 
 /**
- * Whether something that outlived its Service may become that of another one: of the same namespace alone.
+ * Whether a retained resource may be used by this Service: only by one of the same namespace.
  *
- * @param keptFor `namespace/name` of the Service that it was of; undefined where nothing says so
+ * @param keptFor `namespace/name` of its former Service; undefined where it is not known
  */
 export function isKeptFor(keptFor: string | undefined, service: string): boolean {
   if (keptFor === undefined || !keptFor.includes('/')) return false;

@@ -1,7 +1,7 @@
 /**
- * Who may use a resource that others made, as its owner wrote it into a tag: `<cluster UID>/<namespace>/<name>`
- * for one Service, `<cluster UID>/<namespace>` for a namespace, `<cluster UID>` for every namespace of the cluster.
- * Several are separated by commas or white space, as far as the cloud's tags can hold them.
+ * Who may use a resource, as its owner wrote into a tag: `<cluster UID>/<namespace>/<name>` for one Service, `<cluster
+ * UID>/<namespace>` for a namespace, `<cluster UID>` for every namespace of the cluster. Several entries are separated
+ * by commas or white space, as far as the cloud's tags allow.
  */
 export interface Consent {
   /** UID of the namespace kube-system. */
@@ -24,15 +24,15 @@ export interface Claimant {
 }
 
 /**
- * `cluster-wide`: only an entry without a namespace covers the Service, which counts with `--allow-cluster-wide-attach`
- * alone.
+ * `cluster-wide`: only an entry without a namespace covers the Service, which is enough only with
+ * `--allow-cluster-wide-attach`.
  */
 export type ConsentKind = 'named' | 'cluster-wide' | 'none';
 
 const separators = /[\s,]+/;
 const label = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 
-/** @returns the entries that can be read, and the others as they stand: those give no consent */
+/** @returns the valid entries, and the unreadable ones as written, which give no consent */
 export function parseConsent(value: string): { readonly consents: Consent[]; readonly unreadable: string[] } {
   const consents: Consent[] = [];
   const unreadable: string[] = [];
@@ -61,8 +61,8 @@ export function printConsent({ cluster, namespace, name }: Consent): string {
 }
 
 /**
- * What the tag of a resource gives to a Service. An entry that names it or its namespace goes before one for the whole
- * cluster.
+ * The consent that the tag of a resource gives to a Service. An entry for the Service or its namespace takes precedence
+ * over one for the whole cluster.
  *
  * @param values of the tag; several where the cloud allows a key more than once
  */

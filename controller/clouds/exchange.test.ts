@@ -4,9 +4,9 @@ import { type CloudError, isCloudError } from '../../common/cloud-error.ts';
 import { type HttpAnswer, HttpFailure } from '../../common/process/http.ts';
 import { seededRandom } from '../../common/process/random.ts';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
-import { createCallGate } from './call-gate.ts';
 import type { CloudCall } from './cloud.ts';
 import { createExchange } from './exchange.ts';
+import { createRateLimiter } from './rate-limiter.ts';
 
 describe('an exchange with a cloud', () => {
   const answer = (status: number, header: string | null = null): HttpAnswer => ({
@@ -19,7 +19,7 @@ describe('an exchange with a cloud', () => {
     const clock = fakeClock();
     const calls: CloudCall[] = [];
     const http = async () => next();
-    const gate = createCallGate({ cloud: 'c', clock, random: seededRandom(1) });
+    const gate = createRateLimiter({ cloud: 'c', clock, random: seededRandom(1) });
     const exchange = createExchange({ cloud: 'c', http, clock, gate, onCall: (call) => calls.push(call) });
     const errorOf = async (): Promise<CloudError> => {
       try {

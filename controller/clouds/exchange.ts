@@ -1,19 +1,19 @@
 import { CloudError } from '../../common/cloud-error.ts';
 import type { Clock } from '../../common/process/clock.ts';
 import { type Http, type HttpAnswer, HttpFailure, type HttpRequest } from '../../common/process/http.ts';
-import type { CallGate, GateCall } from './call-gate.ts';
 import type { CloudCall } from './cloud.ts';
+import type { RateLimitedCall, RateLimiter } from './rate-limiter.ts';
 
 export interface ExchangeOptions {
   readonly cloud: string;
   readonly http: Http;
   readonly clock: Clock;
-  readonly gate: CallGate;
+  readonly gate: RateLimiter;
   readonly onCall: (call: CloudCall) => void;
 }
 
 /** @param operation for metrics and errors: no ids in it */
-export type Exchange = (operation: string, request: HttpRequest, call?: GateCall) => Promise<HttpAnswer>;
+export type Exchange = (operation: string, request: HttpRequest, call?: RateLimitedCall) => Promise<HttpAnswer>;
 
 /**
  * One HTTP exchange that waits for its turn and is counted. Answers every status but 429, which is `Throttled` for the

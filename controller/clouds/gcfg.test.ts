@@ -140,7 +140,7 @@ describe('typed values of a section', () => {
 });
 
 describe('unknownKeys', () => {
-  it('names sections and keys nobody knows, once', () => {
+  it('names unknown sections and keys, once', () => {
     const file = parseGcfg('[global]\nregion=a\nRegoin=b\nregoin=c\n[Manila]\nx=1\n[BlockStorage]\nx=1\n', 'f');
     const known = new Map<string, ReadonlySet<string> | 'any'>([
       ['global', new Set(['region'])],

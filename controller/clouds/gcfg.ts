@@ -13,7 +13,7 @@ export interface GcfgEntry {
   readonly line: number;
 }
 
-/** Every `[name "sub"]` of one name and subsection, joined in the order of the file. */
+/** All sections with the same name and subsection, joined in the order of the file. */
 export interface GcfgSection {
   /** Lower case. */
   readonly name: string;
@@ -37,9 +37,10 @@ const escapes: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * Reads the format of the classic cloud-provider configuration files (Go's gcfg, a dialect of git-config): `[section]` and
- * `[section "sub"]`, case-insensitive section and key names, `;` and `#` comments, quoted values with `\\ \" \n \t`, a trailing backslash
- * joining lines, a bare key, repeated keys. Knows no section or key by itself.
+ * Reads the format of the classic cloud-provider configuration files (Go's gcfg, a dialect of git-config): `[section]`
+ * and `[section "sub"]`, case-insensitive section and key names, `;` and `#` comments, quoted values with `\\ \" \n
+ * \t`, a trailing backslash joining lines, a bare key, repeated keys. Does not depend on the names of sections and
+ * keys.
  *
  * @throws CloudConfigError naming file, line and key; never the value, which may be a password
  */
@@ -105,7 +106,7 @@ function endsInBackslash(content: string): boolean {
 /** A value without its quotes, escapes, trailing comment and outer white space. */
 function unquote(rest: string, error: (problem: string) => CloudConfigError): string {
   let value = '';
-  // White space that would be kept only if something follows it.
+  // White space that belongs to the value only if more text follows.
   let pending = '';
   let quoted = false;
   for (let at = 0; at < rest.length; at += 1) {
@@ -245,8 +246,8 @@ export function readEntries(path: string, title: string, entries: readonly GcfgE
 }
 
 /**
- * What the file sets that is in none of the known keys, as `[section] key`, once each; for one warning. `'any'` = a section that is
- * somebody else's.
+ * The keys of the file that are not known, as `[section] key`, once each, for one warning. `'any'`: every key of the
+ * section is known, because another program reads it.
  */
 export function unknownKeys(
   file: GcfgFile,

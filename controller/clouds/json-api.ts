@@ -2,9 +2,9 @@ import { CloudError } from '../../common/cloud-error.ts';
 import type { Clock } from '../../common/process/clock.ts';
 import { type Http, type HttpAnswer, HttpFailure } from '../../common/process/http.ts';
 import { type AnswerFields, answerFields } from './answer-fields.ts';
-import type { CallGate } from './call-gate.ts';
 import type { CloudCall } from './cloud.ts';
 import type { Permit } from './permit.ts';
+import type { RateLimiter } from './rate-limiter.ts';
 import type { Urgency } from './urgency.ts';
 
 export interface ApiRequest {
@@ -38,7 +38,7 @@ export interface JsonApiOptions {
   readonly cloud: string;
   readonly http: Http;
   readonly clock: Clock;
-  readonly gate: CallGate;
+  readonly gate: RateLimiter;
   readonly onCall: (call: CloudCall) => void;
   /** Base URL without a slash at the end. */
   readonly endpoint: string;

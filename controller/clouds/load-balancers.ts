@@ -1,6 +1,6 @@
 import type { ApplyOptions } from './permit.ts';
 
-/** Whose a resource of a cloud is, as its tags say. A display name never proves it. */
+/** The owner of a cloud resource, as its tags say. A display name proves nothing. */
 export interface Owner {
   /** UID of the namespace kube-system. */
   readonly cluster: string;
@@ -26,13 +26,13 @@ export interface DesiredMember {
   readonly node: string;
   readonly providerID: string;
   /**
-   * Internal addresses of the Node, or its external ones where it has no others, in its order. Empty = known by its
-   * providerID alone (`node` may be empty, too): what is there of it stays, and nothing is added.
+   * Internal addresses of the Node, or its external ones where it has no others, in its order. Empty: only the
+   * providerID is known (`node` may be empty, too). Such a member stays if it exists, but is not added.
    */
   readonly addresses: readonly string[];
   /** Empty when unknown. */
   readonly zone: string;
-  /** Takes no new connections and is about to leave. */
+  /** Takes no new connections and will be removed. */
   readonly draining: boolean;
 }
 
@@ -55,18 +55,21 @@ export interface CloudRecord {
   readonly notes: string | undefined;
 }
 
-/** What a Service asks of its load balancer: validated, complete, and free of Kubernetes. */
+/** The desired load balancer of a Service: validated, complete, and free of Kubernetes types. */
 export interface DesiredLoadBalancer {
   readonly owner: Owner;
   /** `namespace/name`, for descriptions that people read. */
   readonly service: string;
   /** `--cluster-name`. */
   readonly clusterName: string;
-  /** Upstream's default: `a` and the Service's UID without dashes, 32 characters. A cloud with a scheme of its own derives it from `owner`, `service` and `clusterName`. */
+  /**
+   * Upstream's default name: `a` and the Service's UID without dashes, 32 characters. A cloud with its own naming
+   * scheme derives the name from `owner`, `service` and `clusterName`.
+   */
   readonly name: string;
   readonly ports: readonly DesiredPort[];
   readonly families: readonly IpFamily[];
-  /** Normalised CIDRs, sorted, without doubles; empty = everybody. */
+  /** Normalised CIDRs, sorted, without duplicates; empty: unrestricted. */
   readonly sourceRanges: readonly string[];
   readonly sessionAffinity: { readonly timeoutSeconds: number } | undefined;
   readonly trafficPolicy: 'Cluster' | 'Local';
@@ -74,22 +77,22 @@ export interface DesiredLoadBalancer {
   readonly healthCheck: { readonly port: number; readonly path: string };
   /** `spec.loadBalancerIP`. */
   readonly address: string | undefined;
-  /** The Service's annotations, those alone that this cloud names in `annotations`. */
+  /** The Service's annotations, only those that this cloud lists in `annotations`. */
   readonly annotations: Readonly<Record<string, string>>;
-  /** The complete set; planned for as it stands. */
+  /** The complete desired set. */
   readonly members: readonly DesiredMember[];
   /**
-   * Use this one, which somebody else made, instead of making one. `allowed`: the operator's allow-list has it for this
+   * Use this existing load balancer instead of creating one. `allowed`: the operator's allow-list has it for this
    * Service; otherwise its consent tag must name the Service or its namespace (`accessTo`).
    */
   readonly attach: { readonly id: string; readonly allowed: boolean } | undefined;
   /** `--allow-cluster-wide-attach`: a consent tag with the cluster alone is enough. */
   readonly clusterWideConsent: boolean;
-  /** A person has consented to another address. */
+  /** A person has consented to a change of the address. */
   readonly mayChangeAddress: boolean;
-  /** When the Service goes, the load balancer stays. */
+  /** The load balancer stays when the Service is deleted. */
   readonly retain: boolean;
-  /** The operator lets an annotation of the cloud's classic controller keep the address alone. */
+  /** The operator allows that an annotation of the cloud's classic controller retains the address alone. */
   readonly mayKeepAddress: boolean;
   /** As it is kept with the Service; undefined = nothing was made for it yet. */
   readonly record?: CloudRecord | undefined;
@@ -99,37 +102,49 @@ export interface DesiredLoadBalancer {
 export interface Ingress {
   readonly ip?: string;
   readonly hostname?: string;
-  /** `Proxy` where the load balancer ends connections (PROXY protocol, TLS), so that traffic inside the cluster does not skip it. */
+  /**
+   * `Proxy` where the load balancer ends connections (PROXY protocol, TLS), so that traffic inside the cluster does not
+   * skip it.
+   */
   readonly ipMode?: 'VIP' | 'Proxy';
 }
 
 export interface ObservedMember {
   readonly providerID: string;
   readonly draining: boolean;
-  /** Undefined where the cloud does not tell, or not yet. */
+  /** Undefined where the cloud does not report it, or not yet. */
   readonly healthy: boolean | undefined;
 }
 
-/** Everything that one Service has in the cloud. Clouds add what their own planning needs. */
+/** All cloud resources of one Service. Clouds add the fields that their own planning needs. */
 export interface ObservedLoadBalancer {
-  /** Undefined while only side resources (an address, a security group) are there. */
+  /** Undefined while only side resources (an address, a security group) exist. */
   readonly id: string | undefined;
   readonly name: string;
-  /** By the tags, once any piece of it is ours; undefined for one that is not (named by a person or in the way by its name). */
+  /**
+   * By the tags, if any part of it is ours; undefined for a foreign one (referred to by a person, or with the desired
+   * name).
+   */
   readonly owner: Owner | undefined;
-  /** `provisioning` and `deleting`: the cloud is at work, and refuses changes or not. */
+  /** `provisioning` and `deleting`: a cloud operation is under way, during which the cloud may refuse changes. */
   readonly state: 'active' | 'provisioning' | 'failed' | 'deleting';
-  /** Empty until an address is certain. */
+  /** Empty until the address is final. */
   readonly ingress: readonly Ingress[];
-  /** Ours only: targets of others would be taken for members whose Nodes vanished. The same array for equal lists of many load balancers saves much work. */
+  /**
+   * Only our members: foreign targets would count as members of deleted Nodes. Share one array between load balancers
+   * with equal members, which saves much work.
+   */
   readonly members: readonly ObservedMember[];
-  /** Made by somebody else; ours are only the parts that carry our tags. */
+  /** Not created by us; only the parts with our tags are ours. */
   readonly attached: boolean;
-  /** Ours by adoption: `owner` is the Service's although it does not carry our tags. They are added together with the first change that it needs anyway. */
+  /**
+   * Adopted: `owner` is the Service although our tags are missing. They are added with the first change that is needed
+   * anyway.
+   */
   readonly adopted?: boolean;
-  /** Kept on purpose when its Service went; no orphan. */
+  /** Retained on purpose when its Service was deleted, so not an orphan. */
   readonly retained: boolean;
-  /** Milliseconds since 1970; undefined where the cloud does not tell. */
+  /** Milliseconds since 1970; undefined where the cloud does not report it. */
   readonly createdAtMs: number | undefined;
   /** `namespace/name` as it was tagged, for people. */
   readonly service: string | undefined;
@@ -140,15 +155,15 @@ export interface ObservedLoadBalancer {
 /** One mutating call to the cloud. Plain data, so that `plan` prints the very steps that `run` applies. */
 export interface LoadBalancerStep {
   readonly action: 'create' | 'update' | 'delete';
-  /** The cloud's own word: `load balancer`, `listener`, `pool`, `address`, ... */
+  /** The cloud's own name for it: `load balancer`, `listener`, `pool`, `address`, ... */
   readonly resource: string;
-  /** Id, or the name where there is no id yet. */
+  /** The id, or the name before there is an id. */
   readonly target: string;
-  /** One line for people: what changes from what to what. Free of credentials. */
+  /** One line for people: the change with the old and the new value. Free of credentials. */
   readonly summary: string;
 }
 
-/** Something asked for that is not done, and why. The rest of the plan goes on. */
+/** A part of the desired state that is refused, and why. The rest of the plan is executed. */
 export interface Refusal {
   /**
    * - `ForeignLoadBalancer`: it is not provably ours, and nothing gives consent
@@ -168,17 +183,20 @@ export interface Refusal {
     | 'RetentionNotAllowed'
     | 'ClusterWideConsent';
   readonly message: string;
-  /** The ports that are not served for it; they show it in the Service's status. */
+  /** The ports that are not served because of it; the Service's status shows it on them. */
   readonly ports?: readonly { readonly port: number; readonly protocol: Protocol }[];
 }
 
 export interface LoadBalancerPlan<S extends LoadBalancerStep = LoadBalancerStep> {
-  /** In the order of application. Only the first is certain: after it has been applied, the plan is made anew from what came of it. */
+  /** In the order of execution. Only the first is certain: after it, the next plan starts from the new state. */
   readonly steps: readonly S[];
   readonly refusals: readonly Refusal[];
-  /** Told in the condition, although everything that is asked for is done. */
+  /** Remarks for the condition, although nothing is refused. */
   readonly remarks?: readonly string[];
-  /** The cloud is at work: observe again after this many milliseconds. Steps, if any, are possible meanwhile. */
+  /**
+   * A cloud operation is under way: observe again after this many milliseconds. The steps, if any, are possible
+   * meanwhile.
+   */
   readonly waitMs: number | undefined;
 }
 
@@ -190,31 +208,32 @@ export interface AnnotationDefinition {
   readonly meaning: string;
 }
 
-/** How to find what one Service has in the cloud. */
+/** How to find the cloud resources of one Service. */
 export interface LoadBalancerRef {
   readonly owner: Owner;
   /** As in DesiredLoadBalancer. */
   readonly name: string;
   readonly service: string;
-  /** The id that was recorded when create answered. A person may have forged it: ownership is proved by tags alone. */
+  /** The recorded id from the answer to create. A person may have changed it: only tags prove ownership. */
   readonly id: string | undefined;
   /** As the cloud had them kept when it made something; may be forged, too. */
   readonly notes?: string | undefined;
   /** As in DesiredLoadBalancer. */
   readonly attachTo: string | undefined;
-  /** `spec.loadBalancerIP`, where it is set: whether that address is there, and whose it is, is looked up too. */
+  /** `spec.loadBalancerIP`, where it is set: the existence and owner of that address are looked up, too. */
   readonly address?: string | undefined;
   /**
-   * Set with `--adopt` for a Service that the cloud's classic controller has served, and from then on for one whose record says that it was taken over: what that
-   * controller made for it counts as ours.
+   * Set with `--adopt` for a Service of the cloud's classic controller, and later for one whose record says that it was
+   * adopted: the resources that that controller created for it count as ours.
    */
   readonly adopt?: AdoptionProof | undefined;
 }
 
 /**
- * What has to agree before something that carries another controller's marks is taken over: its name and tags as the cloud's classic controller gives them to this
- * Service of this cluster, and its address as the Service's status shows it. Where a status shows none, nothing is taken over. Our tags come with the first change, on
- * the load balancer itself last: then all its parts have them.
+ * What has to match before a resource with another controller's tags is adopted: the name and tags that the cloud's
+ * classic controller gives to this Service of this cluster, and the address in the Service's status. Without an address
+ * in the status, nothing is adopted. Our tags are added with the first change, on the load balancer itself last, when
+ * all its parts have them.
  */
 export interface AdoptionProof {
   /** `--cluster-name`. */
@@ -224,8 +243,8 @@ export interface AdoptionProof {
 }
 
 /**
- * The load balancers of one configured cloud. A cloud implements it with its own observed states and steps; the controller hands each back only to the cloud that
- * made it.
+ * The load balancers of one configured cloud. A cloud implements it with its own types of observed state and steps, and
+ * the controller passes them only to the cloud that created them.
  */
 export interface LoadBalancers<
   O extends ObservedLoadBalancer = ObservedLoadBalancer,
@@ -233,36 +252,44 @@ export interface LoadBalancers<
 > {
   /** Other annotations never cause a reconcile. */
   readonly annotations: readonly AnnotationDefinition[];
-  /** How annotations begin that are meant for this cloud: others than those in `annotations` are told. */
+  /**
+   * Prefixes of annotations for this cloud: an annotation with such a prefix that is not in `annotations` is reported.
+   */
   readonly annotationPrefixes?: readonly string[];
   /**
    * Which Nodes alone may be members, as the Service's annotations (those named in `annotations`) or the configuration say: those for which every one of these holds;
    * empty = any Node. What cannot be read asks for nothing here, and `plan` refuses it. Undefined: there is no such choice here. Pure.
    */
   readonly nodeLabels?: (annotations: Readonly<Record<string, string>>) => readonly NodeLabel[];
-  /** How many members that do not drain one load balancer takes; undefined = any number. Where draining ones count, too, name fewer. */
+  /**
+   * The maximal number of members that do not drain; undefined: unlimited. Where draining ones count, too, use a lower
+   * number.
+   */
   readonly maxMembers: number | undefined;
-  /** Whether `draining` does anything here. */
+  /** Whether `draining` has an effect on this cloud. */
   readonly drains: boolean;
-  /** For how long a search may still miss what a create has made. */
+  /** How long a search may miss a newly created resource. */
   readonly settleMs: number;
   /**
-   * Everything of this cluster, one for each owner, in few calls. Complete, or throws a CloudError. Reads only.
+   * All load balancers of this cluster, one entry per owner, in few calls. Complete, or throws a CloudError. Reads
+   * only.
    *
-   * @param adoptable Services with an `adopt`: what the classic controller made for them is found, too, in the same few calls; what does not agree is left out
+   * @param adoptable Services with an `adopt`: the resources that the classic controller created for them are found,
+   *   too, in the same calls; those that do not match are left out
    */
   observeAll(cluster: string, signal?: AbortSignal, adoptable?: readonly LoadBalancerRef[]): Promise<readonly O[]>;
   /**
-   * Everything of one Service: by the recorded id and by search, also what stands in the way by its name. Undefined when nothing is there: proved by a read of that
-   * very id where there is one; a search alone proves it only after `settleMs`. With `adopt`, what has the recorded id and does not agree is answered without an owner.
-   * Throws a CloudError. Reads only.
+   * All resources of one Service, by the recorded id and by search, including foreign ones with the desired name.
+   * Undefined when there are none: proved by a read of the recorded id where there is one; a search alone proves it
+   * only after `settleMs`. With `adopt`, a resource with the recorded id that does not match is returned without an
+   * owner. Throws a CloudError. Reads only.
    */
   observe(ref: LoadBalancerRef, signal?: AbortSignal): Promise<O | undefined>;
-  /** What makes `observed` into `desired`. Empty steps when they match. Pure. */
+  /** The steps from `observed` to `desired`; empty when they match. Pure. */
   plan(desired: DesiredLoadBalancer, observed: O | undefined): LoadBalancerPlan<S>;
   /**
-   * What removes everything of ours; where `retain` or it is attached, what gives it up (our parts, our tags) and leaves it. Empty steps and no `waitMs` when nothing
-   * of ours is left. Pure.
+   * The steps that delete everything of ours. With `retain`, or if it is attached, they remove only our parts and tags.
+   * Empty steps and no `waitMs` when nothing of ours is left. Pure.
    */
   planRemoval(observed: O, options: { readonly retain: boolean }): LoadBalancerPlan<S>;
   /**
@@ -279,14 +306,16 @@ export interface LoadBalancers<
   apply(step: S, observed: O | undefined, options: ApplyOptions): Promise<O | undefined>;
 }
 
-/** Tags on everything that is made for a Service. */
+/** Tags on every resource that is created for a Service. */
 export const ownerTags = {
   cluster: 'mooring.dev/cluster',
   service: 'mooring.dev/service-uid',
   /** `namespace/name`, for people. */
   serviceName: 'mooring.dev/service',
-  /** On what stays after its Service: `namespace/name` of that. Only a Service of that namespace gets it back. */
+  /**
+   * On retained resources: `namespace/name` of the former Service. Only a Service of that namespace can use them again.
+   */
   retained: 'mooring.dev/retained',
-  /** Set by a person on what may be attached to: who may, as `consent.ts` reads it. */
+  /** Set by a person on a resource that Services may attach to, in the form of `consent.ts`. */
   consent: 'mooring.dev/attachable-by',
 } as const;

@@ -120,7 +120,7 @@ describe('lookupPass', () => {
     assert.equal(stateOf(await run(reader, [byId('i-1')], { canaries: [canary] }), canary), 'Invalid');
   });
 
-  it('whatever fails: every ref is answered, absent only by its id, never what exists, at most so many a pass', async () => {
+  it('answers every ref after any failure, and absent only by id, never for an existing instance', async () => {
     const ids = fc.integer({ min: 0, max: 60 }).map((n) => `i-${n}`);
     const world = fc.record({
       existing: fc.array(ids).map((list) => new Set(list)),

@@ -1,27 +1,30 @@
 import { CloudError, isCloudError } from '../../common/cloud-error.ts';
 import { type InstanceRef, type Lookup, type LookupOptions, maxAbsenceProofs, refKey } from './cloud.ts';
 
-/** What a list says about one id; a list cannot prove absence, so what it leaves out is `missing`. */
+/** The answer of a list about one id. A list cannot prove absence, so an id that it leaves out is `missing`. */
 export type Listed = Exclude<Lookup, { readonly state: 'absent' }> | { readonly state: 'missing' };
 
-/** What a name search says. */
+/** The answer of a name search. */
 export type Named = Exclude<Lookup, { readonly state: 'absent' }>;
 
-/** One cloud's reads, by its own ids. A failure may be thrown (then it holds for all that was asked) or answered per id. */
+/** One cloud's reads, by its own ids. A failure may be thrown, for all ids of the request, or answered per id. */
 export interface InstanceReader {
-  /** Sees many instances in few calls. */
+  /** Reads many instances in few calls. */
   list(ids: readonly string[], signal?: AbortSignal): Promise<ReadonlyMap<string, Listed>>;
-  /** Asks for those very ids; `found` carries `request: 'id'`. The only source of `absent`. */
+  /** Requests these ids; `found` has `request: 'id'`. The only source of `absent`. */
   get(ids: readonly string[], signal?: AbortSignal): Promise<ReadonlyMap<string, Lookup>>;
-  /** By the name a Node has. */
+  /** Finds instances by the names of their Nodes. */
   byName(names: readonly string[], signal?: AbortSignal): Promise<ReadonlyMap<string, Named>>;
 }
 
-/** What a ref asks for. `by: 'name'` with an id = a name that tells the id: looked up by it, never proved absent by it. */
+/**
+ * How a ref is looked up. `by: 'name'` with an id: the name contains the id, which finds the instance but never proves
+ * its absence.
+ */
 export type Target =
   | { readonly ask: 'id'; readonly id: string; readonly by: InstanceRef['by'] }
   | { readonly ask: 'name'; readonly name: string }
-  /** This scope cannot hold it. */
+  /** This scope cannot contain it. */
   | { readonly ask: 'nothing'; readonly problem: string };
 
 export interface LookupPassOptions extends LookupOptions {
@@ -29,14 +32,14 @@ export interface LookupPassOptions extends LookupOptions {
   readonly refs: readonly InstanceRef[];
   readonly targetOf: (ref: InstanceRef) => Target;
   readonly reader: InstanceReader;
-  /** Up to so many ids are asked for one by one at once, without a list. */
+  /** Up to this many ids are requested by id at once, without a list. */
   readonly listAbove: number;
 }
 
 /**
- * The order of one lookup, the same for every cloud that can list and get: a list nominates, a request for the very id proves, at most
- * `maxAbsenceProofs` ids a pass in the order of the refs, and canaries go the way of the proofs once something came out absent.
- * Answers every ref exactly once and throws nothing.
+ * The order of requests of one lookup, for every cloud that can list and get. A list finds the candidates for absence,
+ * and a request by id proves it, for at most `maxAbsenceProofs` ids per pass in the order of the refs. If an id is
+ * absent, the canaries are requested by id, too. Answers every ref exactly once and never throws.
  */
 export async function lookupPass(options: LookupPassOptions): Promise<ReadonlyMap<string, Lookup>> {
   const { cloud, refs, targetOf, reader, listAbove, canaries = [], signal } = options;
@@ -90,7 +93,7 @@ export async function lookupPass(options: LookupPassOptions): Promise<ReadonlyMa
   const result = new Map<string, Lookup>();
   for (const [key, target] of targets) result.set(key, answerFor(target));
   const absent = [...result.values()].some(({ state }) => state === 'absent');
-  if (absent && canaries.length > 0) await askCanaries();
+  if (absent && canaries.length > 0) await lookUpCanaries();
   return result;
 
   function answerFor(target: Target): Lookup {
@@ -104,7 +107,7 @@ export async function lookupPass(options: LookupPassOptions): Promise<ReadonlyMa
     return unknown('NotFound', `${target.id} is not in the list; its proof waits for a later pass`);
   }
 
-  async function askCanaries(): Promise<void> {
+  async function lookUpCanaries(): Promise<void> {
     const canaryTargets = new Map(canaries.map((ref) => [refKey(ref), targetOf(ref)]));
     const canaryIds = new Set<string>();
     for (const target of canaryTargets.values()) if (target.ask === 'id') canaryIds.add(target.id);
@@ -114,7 +117,8 @@ export async function lookupPass(options: LookupPassOptions): Promise<ReadonlyMa
         target.ask === 'id'
           ? proofs.get(target.id)!
           : unknown('Invalid', 'a canary must be asked for by its providerID');
-      // What a list found stays found when the repetition failed, but it is no canary then: its request says so.
+      // An instance that the list found stays found when the request by id failed, but its `request` shows that it is
+      // no canary.
       if (answer.state === 'unknown' && result.has(key)) continue;
       result.set(key, answer);
     }

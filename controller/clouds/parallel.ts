@@ -1,4 +1,7 @@
-/** Runs at most `width` of the tasks at once; their results in order. Rejects with the first failure. */
+/**
+ * Runs the task for all inputs, at most `width` at once. Resolves with the results in order; rejects with the first
+ * failure.
+ */
 export async function inParallel<In, Out>(
   width: number,
   inputs: readonly In[],
@@ -17,7 +20,7 @@ export async function inParallel<In, Out>(
   return results;
 }
 
-/** The items in runs of at most `size`. */
+/** Splits the items into slices of at most `size`. */
 export function chunks<Item>(items: readonly Item[], size: number): Item[][] {
   const runs: Item[][] = [];
   for (let at = 0; at < items.length; at += size) runs.push(items.slice(at, at + size));

@@ -1,14 +1,15 @@
 import type { CloudRecord, LoadBalancerStep } from './load-balancers.ts';
 
 /**
- * Says whether this replica may still change a cloud. A cloud calls it right before each mutating request is sent, after every wait of its own (rate limits,
- * credentials): it throws a WithheldError when the lease time left does not exceed `timeoutMs`, while everything or this object is paused, and in a dry run.
+ * Checks that this replica may still change a cloud. A cloud calls it right before it sends each mutating request,
+ * after all its own waits (rate limits, credentials). Throws a WithheldError when the remaining lease time does not
+ * exceed `timeoutMs`, while everything or this object is paused, and in a dry run.
  *
- * @param timeoutMs how long the request may take at the most
+ * @param timeoutMs the longest time that the request may take
  */
 export type Permit = (timeoutMs: number) => void;
 
-/** A mutating call that was never sent, and why. Not a failure of the cloud. */
+/** A mutating call that was not sent, and why. Not a failure of the cloud. */
 export class WithheldError extends Error {
   override readonly name = 'WithheldError';
   readonly reason: 'Fenced' | 'Paused' | 'DryRun';
@@ -19,7 +20,7 @@ export class WithheldError extends Error {
   }
 }
 
-/** What every mutating call of a cloud is made with. */
+/** The options of every mutating call of a cloud. */
 export interface ApplyOptions {
   readonly permit: Permit;
   readonly signal?: AbortSignal | undefined;

@@ -1,8 +1,8 @@
 import { CloudConfigError, type CloudModule } from './cloud.ts';
 
 /**
- * The clouds with controller support, by name. Each is loaded when it is asked for, so a process carries the code of its own clouds alone;
- * the build turns each import into a bundle of its own.
+ * The clouds with controller support, by name. Each is loaded on demand, so that a process loads only the code of its
+ * own clouds. The build turns each import into a separate bundle.
  */
 export const cloudModules: ReadonlyMap<string, () => Promise<CloudModule>> = new Map([
   ['aws', loading('aws', () => import('./aws/index.ts'))],
@@ -25,9 +25,11 @@ function loading(name: string, load: () => Promise<{ readonly cloudModule: Cloud
     try {
       return (await load()).cloudModule;
     } catch (error) {
-      // Somebody copied the program without the files it is built with.
+      // The program was copied without the bundles of its clouds.
       if (!isMissingFile(error, `clouds/${name}.cjs`)) throw error;
-      const message = `--cloud-provider ${name}: clouds/${name}.cjs is not beside the program, expected the whole of what was built`;
+      const message =
+        `--cloud-provider ${name}: clouds/${name}.cjs is not beside the program, expected the whole of what ` +
+        'was built';
       throw new CloudConfigError(message);
     }
   };

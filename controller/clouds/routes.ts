@@ -1,6 +1,6 @@
 import type { ApplyOptions } from './permit.ts';
 
-/** What a pod network needs: packets for `destination` go to this instance. */
+/** A desired pod route: packets for `destination` go to this instance. */
 export interface DesiredRoute {
   /** UID of the namespace kube-system. */
   readonly cluster: string;
@@ -13,37 +13,42 @@ export interface DesiredRoute {
   readonly addresses: readonly string[];
 }
 
-/** One route as the cloud shows it. Clouds add what their own calls need. */
+/** One route as the cloud shows it. Clouds add the fields that their own calls need. */
 export interface ObservedRoute {
   /** Unique in the table. */
   readonly id: string;
   /** Normalised CIDR. */
   readonly destination: string;
-  /** The instance it leads to; undefined when that is gone or not an instance of this scope. */
+  /** The instance that it leads to; undefined when the instance is gone or not in this scope. */
   readonly providerID: string | undefined;
-  /** The cloud says that packets are dropped. */
+  /** Whether the cloud shows that the route drops packets. */
   readonly blackhole: boolean;
-  /** By its tags; undefined where this cloud cannot tag routes. */
+  /** Whether its tags are ours; undefined where this cloud cannot tag routes. */
   readonly ours: boolean | undefined;
 }
 
 export interface RouteTable<R extends ObservedRoute = ObservedRoute> {
   readonly routes: readonly R[];
-  /** Where the cloud tells it. */
+  /** Undefined where the cloud does not report it. */
   readonly quota: { readonly limit: number; readonly used: number } | undefined;
 }
 
 /** The pod routes of one configured cloud. */
 export interface Routes<R extends ObservedRoute = ObservedRoute> {
-  /** False where this cloud cannot tag routes: then every route is recorded before it is made, so that what was ours can be told from what others made. */
+  /**
+   * False where this cloud cannot tag routes: then every route is recorded before it is created, so that our routes can
+   * be told from foreign ones.
+   */
   readonly tagged: boolean;
-  /** Every route of the table(s) that this cluster uses, in few calls. Complete, or throws a CloudError. Reads only. */
+  /** All routes of the table(s) that this cluster uses, in few calls. Complete, or throws a CloudError. Reads only. */
   observe(cluster: string, signal?: AbortSignal): Promise<RouteTable<R>>;
   /**
-   * One mutating call (clouds may send several at once). Idempotent: repeated after a lost answer, it finds what it made. `Conflict` when another route has that
-   * destination. Throws a CloudError or a WithheldError.
+   * Creates a route, in one mutating call (clouds may batch several). Idempotent: repeated after a lost answer, it
+   * finds what it created. `Conflict` when another route has that destination. Throws a CloudError or a WithheldError.
    */
   create(route: DesiredRoute, options: ApplyOptions): Promise<R>;
-  /** One mutating call; no failure when it is gone already. Throws a CloudError or a WithheldError. */
+  /**
+   * Deletes a route, in one mutating call; no failure when it is already gone. Throws a CloudError or a WithheldError.
+   */
   remove(route: R, options: ApplyOptions): Promise<void>;
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../../common/process/clock.ts';
 
-/** What a cloud takes without refusing: `burst` calls at once after a pause, and `perSecond` from then on. */
+/** A rate limit: `burst` calls at once after a pause, and `perSecond` from then on. */
 export interface CallLimits {
   /** More than 0. */
   readonly perSecond: number;
@@ -11,19 +11,19 @@ export interface CallLimits {
 export interface TokenBucket {
   /** Takes one token; false when there is none. */
   take(): boolean;
-  /** Milliseconds until it is worth trying again; there may be none even then. 0 when there is a token. */
+  /** Milliseconds until the next try makes sense, though there may be no token even then. 0 when there is a token. */
   waitMs(): number;
-  /** The limits were too high: half of the rate from now on, and no burst. The rate comes back bit by bit. */
+  /** Halves the rate and empties the burst, because the limits were too high. The rate recovers step by step. */
   halve(): void;
 }
 
-/** A rate that was halved comes back by so much of the whole, every so often: from half to all in a minute. */
+/** A halved rate recovers by this share of the full rate per step: from half to full in a minute. */
 const recoveryShare = 0.05;
 const recoveryStepMs = 6000;
-/** However often a cloud refuses, it is asked again. */
+/** The lowest share of the rate: calls go on, however often the cloud refuses. */
 const leastShare = 1 / 16;
 
-/** A token bucket whose rate gives way to refusals (additive increase, multiplicative decrease). Sets no timer. */
+/** A token bucket whose rate adapts to refusals (additive increase, multiplicative decrease). Sets no timer. */
 export function createTokenBucket({ perSecond, burst }: CallLimits, clock: Pick<Clock, 'monotonic'>): TokenBucket {
   let tokens = burst;
   let filledAt = clock.monotonic();
@@ -57,7 +57,7 @@ export function createTokenBucket({ perSecond, burst }: CallLimits, clock: Pick<
     waitMs() {
       fill();
       if (tokens >= 1) return 0;
-      // Up to the next millisecond: timers have no finer grain, and one that is early finds no token.
+      // Rounded up to a millisecond: timers have no finer resolution, and one that fires early finds no token.
       return Math.max(1, Math.ceil(Math.min((1 - tokens) / perMs(), nextStepAt - filledAt)));
     },
     halve() {

@@ -1,5 +1,6 @@
 /**
- * Which call goes first where not all may go at once: `change` = removals and changes of load balancers and routes, and what has to be read right before one; `need` =
- * reads that a decision about one object waits for; `refresh` = reads of everything, which lose nothing by waiting.
+ * Which call goes first under a rate limit: `change` = changes and deletions of load balancers and routes, and the
+ * reads right before them; `need` = reads that a decision about one object waits for; `refresh` = reads of everything,
+ * which can wait.
  */
 export type Urgency = 'change' | 'need' | 'refresh';

@@ -17,7 +17,7 @@ const checkFlags = defineFlags({
 
 export function checkCommand(world: ControllerWorld): CommandDefinition {
   return defineCommand({
-    summary: 'Proves credentials, region, permissions and reachability; changes nothing.',
+    summary: 'Checks credentials, region, permissions and reachability; changes nothing.',
     flags: { ...commonFlags, ...checkFlags, ...outputFlags },
     examples: [
       'mooring-controller check --cloud-provider aws',

@@ -13,13 +13,13 @@ import type { KubeApi } from '../kube/api.ts';
 import { createKubeClient } from '../kube/client.ts';
 import type { ConfiguredCloud } from '../model/configured-cloud.ts';
 
-/** What a command works in. */
+/** The environment of a command. */
 export interface ControllerWorld {
   readonly clock: Clock;
   readonly random: Random;
   /** Aborts on SIGTERM or SIGINT. */
   readonly signal: AbortSignal;
-  /** Asks the person at the terminal for a line; undefined when nobody is there. */
+  /** Asks the person at the terminal for a line; undefined without a terminal. */
   ask(question: string): Promise<string | undefined>;
 }
 
@@ -37,17 +37,20 @@ interface LogValues {
   readonly v: number;
 }
 
-/** The log of `run` goes to stdout; where stdout has the answer, to stderr. */
+/** The log of `run` goes to stdout. Commands that print an answer to stdout log to stderr. */
 export function openLog(clock: Clock, values: LogValues, write: (line: string) => void): Log {
   return createLog({ clock, level: values.v >= 4 ? 'debug' : values.logLevel, format: values.logFormat, write });
 }
 
-/** Where the answer says everything, the log adds only warnings (unknown keys, why a cloud is report-only) and errors, unless more was asked for. */
+/**
+ * For commands that print an answer, the log adds only warnings (unknown keys, why a cloud is report-only) and errors,
+ * unless a flag asks for more.
+ */
 function quietly<T extends LogValues>(values: T): T {
   return { ...values, logLevel: values.logLevel === 'info' ? 'warn' : values.logLevel };
 }
 
-/** Turns what a person did wrong into exit code 2, and everything else into 1. */
+/** Returns exit code 2 for invalid flags and configurations, and 1 for all other errors. */
 export async function exitCode(io: ProgramIo, command: string, work: () => Promise<number>): Promise<number> {
   try {
     return await work();
@@ -59,7 +62,7 @@ export async function exitCode(io: ProgramIo, command: string, work: () => Promi
   }
 }
 
-/** Ends waiting at once when the person asks for it: for commands that change nothing, so that nothing is left half done. */
+/** Ends at once when the person interrupts; for commands that change nothing. */
 export async function orInterrupted<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
   const interrupted = untilAborted(signal).then(() => {
     throw new Error('interrupted');
@@ -76,7 +79,10 @@ export function leasePath(values: FlagValues<typeof leaseFlags>): string {
   return `/apis/coordination.k8s.io/v1/namespaces/${namespace}/leases/${name}`;
 }
 
-/** Does something with the cluster, and closes the connections afterwards. Throws an OptionError for a kubeconfig that is none. */
+/**
+ * Runs `work` with a connection to the cluster, and closes it afterwards. Throws an OptionError for an invalid
+ * kubeconfig.
+ */
 export async function withApi<T>(
   kubeconfig: string,
   { clock, log, env }: { readonly clock: Clock; readonly log: Log; readonly env: ProgramIo['env'] },
@@ -91,7 +97,7 @@ export async function withApi<T>(
   }
 }
 
-/** The same with the clouds that the command line asks for, and a log that says little beside the answer. */
+/** As `withApi`, with the clouds of the command line and a log of warnings and errors. */
 export async function withClouds<T>(
   values: FlagValues<typeof commonFlags>,
   { clock, random }: ControllerWorld,

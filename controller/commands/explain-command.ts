@@ -25,7 +25,7 @@ const explainFlags = defineFlags({ 'load-balancer-class': clusterFlags['load-bal
 
 export function explainCommand({ clock, signal }: ControllerWorld): CommandDefinition {
   return defineCommand({
-    summary: 'Says where a node or a service stands and why, from the API server alone.',
+    summary: 'Shows the state of a node or a service and the reason, from the API server alone.',
     operands: ['node|service', 'name'],
     flags: { ...commonFlags, ...explainFlags, ...outputFlags, ...leaseFlags },
     examples: [

@@ -17,7 +17,7 @@ import { isEmptyPlan } from './plan/planned-change.ts';
 import { printPlan } from './plan/print-plan.ts';
 import { makePlan } from './plan/run-plan.ts';
 
-/** Apart from 1 (in doubt) and 2 (bad flag), so that a pipeline can tell them apart. */
+/** Different from 1 (incomplete plan) and 2 (bad flag), so that a pipeline can distinguish them. */
 const changesExitCode = 3;
 
 const planFlags = defineFlags({
@@ -27,14 +27,14 @@ const planFlags = defineFlags({
   'exit-code': {
     kind: 'bool',
     default: false,
-    help: `Exit code ${changesExitCode} when there is something to do, 0 when there is nothing.`,
+    help: `Exit code ${changesExitCode} when there are changes, 0 when there are none.`,
   },
 });
 
 export function planCommand(world: ControllerWorld): CommandDefinition {
   const { clock, random } = world;
   return defineCommand({
-    summary: 'Says what a run would change now, node by node and resource by resource; changes nothing.',
+    summary: 'Prints what a run would change now, per node and per resource; changes nothing.',
     flags: { ...commonFlags, ...clusterFlags, ...planFlags, ...outputFlags, ...leaseFlags },
     examples: [
       'mooring-controller plan --cloud-provider openstack --cloud-config cloud.conf',

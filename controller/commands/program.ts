@@ -7,7 +7,10 @@ import { planCommand } from './plan-command.ts';
 import { runCommand } from './run-command.ts';
 import { teardownCommand } from './teardown-command.ts';
 
-/** Upstream's controllers have no commands: arguments that begin with a flag mean `run`, so that a manifest can be moved over. */
+/**
+ * Upstream's controllers have no commands, so arguments that begin with a flag mean `run`. Manifests of upstream then
+ * work.
+ */
 export function withCommand(argv: readonly string[]): readonly string[] {
   const [first = ''] = argv;
   const isOther = ['--help', '-h', '--version'].includes(first);

@@ -18,12 +18,14 @@ export const runCommandFlags = {
 
 export function runCommand({ clock, random, signal }: ControllerWorld): CommandDefinition {
   return defineCommand({
-    summary: 'Runs the controller until it is told to stop.',
+    summary: 'Runs the controller until it receives SIGTERM or SIGINT.',
     flags: runCommandFlags,
     examples: [
       'mooring-controller run --cloud-provider aws',
-      'mooring-controller run --cloud-provider openstack --cloud-config /etc/kubernetes/cloud.conf --kubeconfig ~/.kube/config',
-      'mooring-controller run --cloud-provider aws --cloud-provider openstack --cloud-config openstack=/etc/openstack.conf',
+      'mooring-controller run --cloud-provider openstack --cloud-config /etc/kubernetes/cloud.conf ' +
+        '--kubeconfig ~/.kube/config',
+      'mooring-controller run --cloud-provider aws --cloud-provider openstack --cloud-config ' +
+        'openstack=/etc/openstack.conf',
     ],
     run: ({ values, io }) =>
       exitCode(io, 'run', async () => {

@@ -19,8 +19,8 @@ import { unreadOfNode, viewNode } from '../model/node-view.ts';
 import { createLookups, type Lookups } from '../nodes/lookups.ts';
 import { instanceOf } from '../routes/route-context.ts';
 import { createRouteRecords } from '../routes/route-records.ts';
+import { createPermit } from '../runtime/leader-permit.ts';
 import { watchPause } from '../runtime/pause.ts';
-import { createPermit } from '../runtime/permit.ts';
 import { createSight, type ProveSight } from '../services/sight.ts';
 import { type ControllerWorld, exitCode, leaseFlags, outputFlags, printJson, withClouds } from './command.ts';
 import { table } from './explain/table.ts';
@@ -28,21 +28,23 @@ import { planTeardown, type TeardownContext, type TeardownPlan } from './teardow
 import { ServicesRemainError, teardown } from './teardown/teardown.ts';
 
 const teardownFlags = defineFlags({
-  yes: { kind: 'bool', default: false, help: 'Do it without asking.' },
+  yes: { kind: 'bool', default: false, help: 'Delete without confirmation.' },
   force: {
     kind: 'bool',
     default: false,
-    help: 'Go on although Services still have or want load balancers; those that ask for retention keep theirs.',
+    help:
+      'Continue although Services of type LoadBalancer exist; those that ask for retention keep their load ' +
+      'balancers.',
   },
 });
 
-/** A leader that was told to stop frees the Lease at once; one that was killed keeps it for its time. */
+/** A leader that shuts down releases the Lease at once; that of a killed one has to expire. */
 const leaseWaitMs = 30_000;
 
 export function teardownCommand(world: ControllerWorld): CommandDefinition {
   const { clock } = world;
   return defineCommand({
-    summary: "Empties the clouds of everything this cluster owns by its tags, for the end of a cluster's life.",
+    summary: 'Deletes all cloud resources that this cluster owns by its tags, when the cluster itself is deleted.',
     flags: { ...commonFlags, ...clusterFlags, ...teardownFlags, ...outputFlags, ...leaseFlags },
     examples: [
       'mooring-controller teardown --cloud-provider aws',
@@ -61,7 +63,7 @@ export function teardownCommand(world: ControllerWorld): CommandDefinition {
             ...{ api, clock, log, clouds },
             cluster: { uid: await readClusterUid(api), name: options.clusterName },
             loadBalancerClasses: options.loadBalancerClasses,
-            proveSight: await sightOf(world, api, clouds, log),
+            proveSight: await visibilityCheckOf(world, api, clouds, log),
             recordedRoute: (scope, { destination, providerID }) => {
               const cloud = clouds.find((each) => each.scope === scope)?.name ?? '';
               return records.has(scope, destination, providerID && instanceOf(cloud, providerID));
@@ -111,11 +113,14 @@ function showPlan(io: ProgramIo, { items, kept, services }: TeardownPlan): void 
 
 async function confirmed(world: ControllerWorld, clusterName: string): Promise<boolean> {
   const answer = await world.ask(`Type the name of the cluster (${clusterName}) to remove them: `);
-  if (answer === undefined) throw new OptionError('--yes: missing, expected it where nobody can be asked');
+  if (answer === undefined) throw new OptionError('--yes: missing, expected without a terminal');
   return answer.trim() === clusterName;
 }
 
-/** Takes the Lease, so that no controller makes anew what is removed; does the work; frees it. Throws when the Lease is not to be had. */
+/**
+ * Acquires the Lease, so that no controller re-creates the deleted resources, does the work, and releases it. Throws
+ * when the Lease cannot be acquired.
+ */
 async function whileLeading<T>(
   { clock, random, signal }: ControllerWorld,
   api: KubeApi,
@@ -140,7 +145,7 @@ async function whileLeading<T>(
   const running = elector.run(ending.signal);
   let timer: { cancel(): void } | undefined;
   const late = new Promise<never>((_, reject) => {
-    const why = `the Lease ${lease.namespace}/${lease.name} is held by a controller that runs: stop it first`;
+    const why = `the Lease ${lease.namespace}/${lease.name} is held by a running controller: stop it first`;
     timer = clock.setTimer(leaseWaitMs, () => reject(new Error(why)));
     signal.addEventListener('abort', () => reject(new Error('interrupted')), { once: true });
   });
@@ -156,8 +161,8 @@ async function whileLeading<T>(
   }
 }
 
-/** From one read of the Nodes. */
-async function sightOf(
+/** The check of the credential's visibility, from one read of the Nodes. */
+async function visibilityCheckOf(
   { clock, random }: ControllerWorld,
   api: KubeApi,
   clouds: readonly ConfiguredCloud[],

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { adoptsFor } from './testing/drivers.ts';
 import { assertBefore, isRead, writesOf } from './testing/calls.ts';
+import { adoptsFor } from './testing/drivers.ts';
 import { createHarness, desire } from './testing/harness.ts';
 import { ownerOf } from './testing/world.ts';
 

@@ -18,29 +18,30 @@ function drain(set: ReturnType<typeof createCidrSet>): string[] {
 }
 
 describe('a set of ranges', () => {
-  it('gives each part once, in order', () => {
+  it('allocates each part once, in order', () => {
     const set = createCidrSet(must('10.0.0.0/14'), 16);
     assert.equal(set.size, 4);
     assert.deepEqual(drain(set), ['10.0.0.0/16', '10.1.0.0/16', '10.2.0.0/16', '10.3.0.0/16']);
     assert.equal(set.used, 4);
   });
 
-  it('gives parts of IPv6 ranges', () => {
+  it('allocates parts of IPv6 ranges', () => {
     const set = createCidrSet(must('2001:db8::/62'), 64);
     assert.deepEqual(drain(set), ['2001:db8::/64', '2001:db8:0:1::/64', '2001:db8:0:2::/64', '2001:db8:0:3::/64']);
     assert.equal(createCidrSet(must('fd00::/48'), 64).size, 65_536);
   });
 
-  it('may be a single part', () => assert.deepEqual(drain(createCidrSet(must('10.1.0.0/24'), 24)), ['10.1.0.0/24']));
+  it('supports a range of a single part', () =>
+    assert.deepEqual(drain(createCidrSet(must('10.1.0.0/24'), 24)), ['10.1.0.0/24']));
 
-  it('gives what came back only after all others', () => {
+  it('allocates released parts only after all others', () => {
     const set = createCidrSet(must('10.0.0.0/22'), 24);
     const first = set.allocate()!.cidr;
     set.release(first);
     assert.deepEqual(drain(set), ['10.0.1.0/24', '10.0.2.0/24', '10.0.3.0/24', '10.0.0.0/24']);
   });
 
-  it('passes over what is taken, whatever its size', () => {
+  it('skips occupied ranges of any size', () => {
     const set = createCidrSet(must('10.0.0.0/21'), 24);
     set.occupy(must('10.0.0.0/23'));
     set.occupy(must('10.0.4.128/25'));
@@ -61,7 +62,7 @@ describe('a set of ranges', () => {
     assert.equal(set.used, 0);
   });
 
-  it('has a part back when the last of its takers gave it back', () => {
+  it('frees a part when its last holder released it', () => {
     const set = createCidrSet(must('10.0.0.0/24'), 24);
     assert.deepEqual(set.occupy(must('10.0.0.0/25')), { touches: true, free: true });
     assert.deepEqual(set.occupy(must('10.0.0.128/25')), { touches: true, free: false });
@@ -79,7 +80,7 @@ describe('a set of ranges', () => {
     assert.equal(set.used, 32_768 + 16_384 + 1);
   });
 
-  it('never gives what overlaps something that is taken, and counts right, whatever happens', () => {
+  it('never allocates a part that overlaps an occupied range, and always counts correctly', () => {
     const range = must('10.0.0.0/18');
     const step = fc.oneof(
       { weight: 3, arbitrary: fc.constant({ do: 'allocate' as const }) },

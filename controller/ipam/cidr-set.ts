@@ -1,23 +1,26 @@
 import { bitsOf, type Cidr, cidrAt, overlap } from '../model/cidr.ts';
 
-/** A range cut into equal parts, some of which are taken. */
+/** A range divided into parts of equal size, some of which are allocated. */
 export interface CidrSet {
   readonly range: Cidr;
   readonly partPrefix: number;
   /** How many parts there are. */
   readonly size: number;
-  /** How many are taken. */
+  /** How many parts are allocated. */
   readonly used: number;
   /**
-   * Takes a free part; undefined when none is left. The search goes on behind the part given last, so what was given back
-   * comes round late. Shunned parts come last of all. `tries` = taken parts passed over.
+   * Allocates a free part; undefined when none is left. The search starts behind the part allocated last, so that
+   * released parts are reused late. Avoided parts come last. `tries`: allocated parts that were skipped.
    */
   allocate(): { readonly cidr: Cidr; readonly tries: number } | undefined;
-  /** From now on the parts that these ranges touch are given only when no other is left. */
-  shun(cidrs: readonly Cidr[]): void;
-  /** Takes every part that the range touches, free or not; each taker gives back for itself. Answers whether any lies in this set, and whether one was taken already. */
+  /** From now on, parts that overlap these ranges are allocated only when no other is left. */
+  avoid(cidrs: readonly Cidr[]): void;
+  /**
+   * Marks every part that overlaps the range as allocated, once more if it is already. Each call needs its own
+   * `release`. Returns whether any part overlaps, and whether all of them were free.
+   */
   occupy(cidr: Cidr): { readonly touches: boolean; readonly free: boolean };
-  /** Gives back what `allocate` or `occupy` took. */
+  /** Reverts one `allocate` or `occupy` of this range. */
   release(cidr: Cidr): void;
 }
 
@@ -30,11 +33,11 @@ export function createCidrSet(range: Cidr, partPrefix: number): CidrSet {
   const step = 1n << BigInt(bitsOf(family) - partPrefix);
   const size = Number((range.last - range.first + 1n) / step);
   const taken = new Uint32Array(Math.ceil(size / 32));
-  /** Takers beyond the first, of parts that have several: pod ranges that others made may be smaller than a part. */
+  /** The number of additional holders of a part: pod ranges from other allocators may be smaller than a part. */
   const more = new Map<number, number>();
   let used = 0;
   let next = 0;
-  let shunned: readonly Interval[] = [];
+  let avoided: readonly Interval[] = [];
 
   const isTaken = (at: number) => ((taken[at >>> 5]! >>> (at & 31)) & 1) === 1;
 
@@ -57,7 +60,7 @@ export function createCidrSet(range: Cidr, partPrefix: number): CidrSet {
     }
   }
 
-  /** First and last part that the range touches. */
+  /** First and last part that overlap the range. */
   function parts(cidr: Cidr): Interval | undefined {
     if (!overlap(range, cidr)) return undefined;
     const clamp = (address: bigint) =>
@@ -69,21 +72,21 @@ export function createCidrSet(range: Cidr, partPrefix: number): CidrSet {
     return cidrAt(family, range.first + BigInt(at) * step, partPrefix);
   }
 
-  /** @param passedOver parts that are not given, in order and apart */
-  function search(passedOver: readonly Interval[]): { readonly cidr: Cidr; readonly tries: number } | undefined {
+  /** @param avoidedParts parts that are skipped, sorted and disjoint */
+  function search(avoidedParts: readonly Interval[]): { readonly cidr: Cidr; readonly tries: number } | undefined {
     let tries = 0;
-    for (let seen = 0; seen < size; ) {
-      const at = (next + seen) % size;
-      const beyond = lastOf(passedOver, at);
+    for (let passed = 0; passed < size; ) {
+      const at = (next + passed) % size;
+      const beyond = lastOf(avoidedParts, at);
       if (beyond !== undefined) {
-        seen += beyond - at + 1;
+        passed += beyond - at + 1;
       } else if ((at & 31) === 0 && taken[at >>> 5] === 0xffffffff) {
-        // A word at a time where 32 parts are taken.
+        // Skips a whole word when all of its 32 parts are allocated.
         tries += 32;
-        seen += 32;
+        passed += 32;
       } else if (isTaken(at)) {
         tries += 1;
-        seen += 1;
+        passed += 1;
       } else {
         take(at);
         next = (at + 1) % size;
@@ -102,10 +105,10 @@ export function createCidrSet(range: Cidr, partPrefix: number): CidrSet {
     },
     allocate() {
       if (used === size) return undefined;
-      return search(shunned) ?? search([]);
+      return search(avoided) ?? search([]);
     },
-    shun(cidrs) {
-      shunned = merged(cidrs.map(parts).filter((each) => each !== undefined));
+    avoid(cidrs) {
+      avoided = merged(cidrs.map(parts).filter((each) => each !== undefined));
     },
     occupy(cidr) {
       const touched = parts(cidr);
@@ -124,7 +127,7 @@ export function createCidrSet(range: Cidr, partPrefix: number): CidrSet {
   };
 }
 
-/** In order, and none touching another. */
+/** Sorted and disjoint. */
 function merged(intervals: readonly Interval[]): readonly Interval[] {
   const result: [number, number][] = [];
   for (const [first, last] of [...intervals].sort((a, b) => a[0] - b[0])) {
@@ -135,7 +138,7 @@ function merged(intervals: readonly Interval[]): readonly Interval[] {
   return result;
 }
 
-/** The last part of the interval that holds this one. */
+/** The last part of the interval that contains this part. */
 function lastOf(intervals: readonly Interval[], at: number): number | undefined {
   let [low, high] = [0, intervals.length];
   while (low < high) {

@@ -43,7 +43,7 @@ describe('the flags of node IPAM', () => {
   for (const [changes, expected] of cases)
     it(`${JSON.stringify(changes)}: ${expected}`, () => assert.equal(told(changes), expected));
 
-  it('are refused with what was expected', () => {
+  it('refuses invalid flags with what was expected', () => {
     const refused = parseIpamOptions({ ...flags, nodeCidrMaskSizeIpv4: 12 });
     assert.ok('expected' in refused);
     assert.deepEqual(refused, {

@@ -1,7 +1,7 @@
 import { bitsOf, type Cidr } from '../model/cidr.ts';
 import { overlapsAny, parseClusterCidrs } from '../model/cluster-cidrs.ts';
 
-/** A range that pods get their addresses from, and how large a part of it a Node gets. */
+/** A range of pod addresses, and the mask of the part that a Node gets. */
 export interface NodeRange {
   readonly range: Cidr;
   readonly maskSize: number;
@@ -9,13 +9,13 @@ export interface NodeRange {
 
 /** Validated. */
 export interface IpamOptions {
-  /** One, or one of each family, in the order in which they stand on Nodes. */
+  /** One, or one of each family, in the order of `spec.podCIDRs`. */
   readonly ranges: readonly NodeRange[];
-  /** Never given to a Node. */
+  /** Never allocated to a Node. */
   readonly serviceCidrs: readonly Cidr[];
 }
 
-/** As given; 0 = not set. */
+/** The flags as given; 0 = not set. */
 export interface IpamFlags {
   readonly clusterCidr: string;
   readonly serviceClusterIpRange: string;
@@ -24,11 +24,11 @@ export interface IpamFlags {
   readonly nodeCidrMaskSizeIpv6: number;
 }
 
-/** More parts than this are not kept track of: 2^16 for IPv6 as upstream, 2^22 (half a megabyte) for IPv4. */
+/** The maximal number of parts: 2^16 for IPv6 as upstream, 2^22 (half a megabyte) for IPv4. */
 const maxBits = { 4: 22, 6: 16 } as const;
 export const defaultMasks = { 4: 24, 6: 64 } as const;
 
-/** Puts the flags of node IPAM together. Answers which flag was wrong and what was expected of it. */
+/** Validates the flags of node IPAM. For invalid flags it returns which one is wrong and what was expected. */
 export function parseIpamOptions(
   flags: IpamFlags,
 ): IpamOptions | { readonly flag: string; readonly value: string; readonly expected: string } {

@@ -23,10 +23,10 @@ interface Term {
   readonly queue: Reconciler;
 }
 
-/** How often what is held is compared with the Nodes there are. */
+/** How often the allocated ranges are compared with the existing Nodes. */
 const auditMs = 300_000;
 
-/** Gives every owned Node a part of the cluster's pod ranges, and takes it back when the Node is gone. */
+/** Allocates a part of the cluster's pod ranges to every owned Node, and releases it when the Node is deleted. */
 export function createIpamTask(context: IpamContext, options: IpamTaskOptions): LeaderTask {
   const { api, clock, random, log, nodes } = context;
   let term: Term | undefined;
@@ -37,27 +37,27 @@ export function createIpamTask(context: IpamContext, options: IpamTaskOptions): 
 
   function observe({ ranges, queue }: Term, event: InformerEvent<NodeView>): void {
     if (event.type === 'deleted') {
-      if (ranges.gone(event.old)) for (const name of ranges.waiting()) queue.enqueue(name);
+      if (ranges.removed(event.old)) for (const name of ranges.waiting()) queue.enqueue(name);
     } else if (event.type === 'added' || concernsRanges(event.old, event.object)) {
-      ranges.seen(event.object);
+      ranges.observe(event.object);
       queue.enqueue(event.key);
     }
   }
 
   /**
-   * Every range that any Node has, as of now: what a leader before us gave away may not have reached our cache, so a list is asked for that is at least as new as the
-   * end of its term.
+   * Reads the ranges of all Nodes live: our cache may lack allocations of the previous leader, so the list has to be
+   * newer than the end of its term.
    */
   async function readHeld(ranges: NodeRanges, signal: AbortSignal): Promise<void> {
     for (let failures = 0; ; ) {
       try {
-        await eachLiveNode(api, signal, (node) => ranges.seen(node));
+        await eachLiveNode(api, signal, (node) => ranges.observe(node));
         return;
       } catch (error) {
         signal.throwIfAborted();
         failures += 1;
         const restMs = backoffMs(failures, { firstMs: 500, maxMs: 30_000, random });
-        log.warn('Nodes not listed; no pod range is given before', { failures, ...errorFields(error) });
+        log.warn('Nodes not listed; no pod range is allocated before', { failures, ...errorFields(error) });
         await sleep(clock, restMs, signal);
       }
     }
@@ -76,7 +76,7 @@ export function createIpamTask(context: IpamContext, options: IpamTaskOptions): 
       reconcile: (name) => ranges.reconcile(name),
       ...(options.queueMetrics && { metrics: options.queueMetrics }),
     });
-    // What the watch tells from here on is kept; nothing is given before the list is complete.
+    // Events of the watch are recorded from here on. Nothing is allocated before the list is complete.
     const current = { ranges, queue };
     term = current;
     try {
@@ -92,7 +92,8 @@ export function createIpamTask(context: IpamContext, options: IpamTaskOptions): 
     } finally {
       term = undefined;
       await queue.stop();
-      for (const gauge of [context.metrics.waiting, context.metrics.strange]) gauge.reset();
+      const { waiting, invalidCidr, strange } = context.metrics;
+      for (const gauge of [waiting, invalidCidr, strange]) gauge.reset();
     }
   }
 

@@ -1,35 +1,35 @@
 import { defineMetrics } from '../../common/process/metrics.ts';
 
-/** The first five are upstream's, by name (the third's misspelling included), meaning and buckets. */
+/** The first five have upstream's names (including the misspelling in the third), meanings and buckets. */
 export const ipamMetrics = defineMetrics({
   allocations: {
     name: 'node_ipam_controller_cidrset_cidrs_allocations_total',
     type: 'counter',
-    help: 'Pod ranges given to Nodes.',
+    help: 'Pod ranges allocated to Nodes.',
     labels: ['clusterCIDR'],
   },
   releases: {
     name: 'node_ipam_controller_cidrset_cidrs_releases_total',
     type: 'counter',
-    help: 'Pod ranges given back.',
+    help: 'Pod ranges released.',
     labels: ['clusterCIDR'],
   },
   maxCidrs: {
     name: 'node_ipam_controller_cirdset_max_cidrs',
     type: 'gauge',
-    help: 'Pod ranges there are.',
+    help: 'Size of the pool of pod ranges.',
     labels: ['clusterCIDR'],
   },
   usage: {
     name: 'node_ipam_controller_cidrset_usage_cidrs',
     type: 'gauge',
-    help: 'Share of the pod ranges that is taken, 0 to 1.',
+    help: 'Share of the pod ranges that is allocated, 0 to 1.',
     labels: ['clusterCIDR'],
   },
   tries: {
     name: 'node_ipam_controller_cidrset_allocation_tries_per_request',
     type: 'histogram',
-    help: 'Taken pod ranges passed over before a free one was found.',
+    help: 'Allocated pod ranges that were skipped before a free one was found.',
     labels: ['clusterCIDR'],
     buckets: [1, 5, 25, 125, 625],
   },
@@ -38,10 +38,19 @@ export const ipamMetrics = defineMetrics({
     type: 'gauge',
     help: 'Nodes without a pod range because none is left.',
   },
+  invalidCidr: {
+    name: 'mooring_ipam_nodes_invalid_cidr',
+    type: 'gauge',
+    help:
+      'Nodes whose pod range is not as expected: outside (of --cluster-cidr), mask (not the configured one), ' +
+      'overlaps (that of another Node or of Services).',
+    labels: ['fault'],
+  },
+  /** The name of `invalidCidr` before it was renamed. */
   strange: {
     name: 'mooring_ipam_nodes_strange',
     type: 'gauge',
-    help: 'Nodes whose pod range is not as expected: outside (of --cluster-cidr), mask (not the configured one), overlaps (that of another Node or of Services).',
+    help: 'Deprecated alias of mooring_ipam_nodes_invalid_cidr.',
     labels: ['fault'],
   },
 });

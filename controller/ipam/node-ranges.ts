@@ -10,17 +10,19 @@ import type { IpamContext } from './ipam-context.ts';
 import type { Owner, RangeAllocator } from './range-allocator.ts';
 import type { IpamEventReason } from './reasons.ts';
 
-/** Which pod ranges Nodes have, and giving them to those without. */
+/** Tracks the pod ranges of Nodes, and allocates ranges to Nodes without one. */
 export interface NodeRanges {
-  /** A Node as somebody showed it: its ranges are taken. */
-  seen(node: NodeView): void;
-  /** The Node is gone. Answers whether a range came free. */
-  gone(node: NodeView): boolean;
-  /** Gives one Node its ranges, if it has none. Throws a KubeError, to be tried again. Safe to repeat at any moment. */
+  /** Records a Node as observed: its ranges count as allocated. */
+  observe(node: NodeView): void;
+  /** The Node was deleted. Returns whether a range was released. */
+  removed(node: NodeView): boolean;
+  /** Writes ranges to one Node, if it has none. Throws a KubeError, to be repeated. Safe to repeat at any time. */
   reconcile(name: string): Promise<{ readonly requeueAfterMs: number } | undefined>;
-  /** Nodes for which none was left. */
+  /** Nodes that no free range was left for. */
   waiting(): readonly string[];
-  /** Gives back what Nodes held that went unseen. Answers whether a range came free. Never throws. */
+  /**
+   * Releases the ranges of Nodes whose deletion was not observed. Returns whether a range was released. Never throws.
+   */
   audit(): Promise<boolean>;
 }
 
@@ -30,55 +32,61 @@ const maxTries = 5;
 
 export function createNodeRanges(context: IpamContext, allocator: RangeAllocator): NodeRanges {
   const { api, log, nodes, events, metrics, configured } = context;
-  const without = new Set<string>();
-  /** By uid: whose failure was told. */
-  const told = new Set<string>();
-  const strange = { outside: new Set<string>(), overlaps: new Set<string>(), mask: new Set<string>() };
-  let unseenBefore: ReadonlySet<string> = new Set();
+  const waitingNodes = new Set<string>();
+  /** By uid: Nodes whose failure was reported. */
+  const reported = new Set<string>();
+  const invalid = { outside: new Set<string>(), overlaps: new Set<string>(), mask: new Set<string>() };
+  let missingBefore: ReadonlySet<string> = new Set();
 
-  function seen(node: NodeView): void {
+  function observe(node: NodeView): void {
     if (node.podCIDRs.length === 0) return;
     const { outside, overlaps, mask } = allocator.mark(node, node.podCIDRs);
-    tell(node, 'outside', 'CIDRNotInClusterCIDR', outside, 'is not inside a range of --cluster-cidr');
-    tell(node, 'mask', 'CIDRMaskDiffers', mask, 'has another mask than the configured one');
-    tell(node, 'overlaps', 'CIDROverlaps', overlaps, 'overlaps the range of another Node or of Services');
+    report(node, 'outside', 'CIDRNotInClusterCIDR', outside, 'is not inside a range of --cluster-cidr');
+    report(node, 'mask', 'CIDRMaskDiffers', mask, 'has another mask than the configured one');
+    report(node, 'overlaps', 'CIDROverlaps', overlaps, 'overlaps the range of another Node or of Services');
   }
 
-  /** Once, and never a reason to stop: what the Node says of itself takes nothing from the others. */
-  function tell(
+  /**
+   * Reports a fault once per Node. It does not stop the allocation: the range of such a Node takes nothing from the
+   * others.
+   */
+  function report(
     node: NodeView,
-    fault: keyof typeof strange,
+    fault: keyof typeof invalid,
     reason: IpamEventReason,
     cidrs: readonly string[],
     what: string,
   ): void {
-    const known = strange[fault].has(node.uid);
+    const known = invalid[fault].has(node.uid);
     if (cidrs.length === 0) {
       if (!known) return;
-      strange[fault].delete(node.uid);
+      invalid[fault].delete(node.uid);
     } else {
       if (known) return;
-      strange[fault].add(node.uid);
+      invalid[fault].add(node.uid);
       const message = `pod range ${cidrs.join(', ')} of Node ${node.name} ${what}`;
-      log.warn('strange pod range', { node: node.name, reason, cidrs });
+      log.warn('invalid pod range', { node: node.name, reason, cidrs });
       events.emit(eventTarget(node), { type: 'Warning', reason, message });
     }
-    metrics.strange.set({ fault }, strange[fault].size);
+    measure(fault);
+  }
+
+  function measure(fault: keyof typeof invalid): void {
+    for (const gauge of [metrics.invalidCidr, metrics.strange]) gauge.set({ fault }, invalid[fault].size);
   }
 
   function forget({ name, uid }: Owner): boolean {
-    for (const fault of ['outside', 'overlaps', 'mask'] as const)
-      if (strange[fault].delete(uid)) metrics.strange.set({ fault }, strange[fault].size);
+    for (const fault of ['outside', 'overlaps', 'mask'] as const) if (invalid[fault].delete(uid)) measure(fault);
     satisfied(name);
-    told.delete(uid);
+    reported.delete(uid);
     return allocator.release({ name, uid });
   }
 
   function satisfied(name: string): void {
-    if (without.delete(name)) metrics.waiting.set(without.size);
+    if (waitingNodes.delete(name)) metrics.waiting.set(waitingNodes.size);
   }
 
-  /** Foreign Nodes get their ranges from whoever owns them. Those that may turn out to be foreign are waited for. */
+  /** Foreign Nodes get their ranges from their own controller. Nodes that may turn out to be foreign have to wait. */
   function isOurs(node: NodeView): boolean {
     const ownership = ownershipOf(node, configured);
     return ownership.kind === 'owned' || (ownership.kind === 'claimable' && ownership.ours);
@@ -102,17 +110,17 @@ export function createNodeRanges(context: IpamContext, allocator: RangeAllocator
         return undefined;
       }
       if (!isWithheld(error)) failed(node, error);
-      // Where nothing was written, another Node may have the range.
+      // Nothing was written, so another Node may get the range.
       if (!mayHaveHappened(error)) allocator.release(node);
       throw error;
     }
-    told.delete(node.uid);
+    reported.delete(node.uid);
     return undefined;
   }
 
   /**
-   * Guarded by resourceVersion. A Node that has ranges by now keeps those. After an answer that left things open the next try, with the very same ranges, settles it: until
-   * then they stay taken.
+   * Guarded by resourceVersion. A Node that got ranges meanwhile keeps those. After an ambiguous answer the ranges stay
+   * allocated, and the next try with the same ranges decides.
    */
   async function give(first: NodeView, cidrs: readonly Cidr[]): Promise<void> {
     const texts = cidrs.map(({ text }) => text);
@@ -130,7 +138,7 @@ export function createNodeRanges(context: IpamContext, allocator: RangeAllocator
           answer: 'metadata',
           body,
         });
-        log.info('pod range given', { node: node.name, cidrs: texts });
+        log.info('pod range allocated', { node: node.name, cidrs: texts });
         return;
       } catch (error) {
         if (!isConflict(error) || attempt >= maxTries) throw error;
@@ -140,8 +148,8 @@ export function createNodeRanges(context: IpamContext, allocator: RangeAllocator
           return;
         }
         if (live.podCIDRs.length > 0) {
-          // Marking gives back what it did not get.
-          seen(live);
+          // This releases the ranges that the Node did not get.
+          observe(live);
           return;
         }
         if (live.deleting || isPaused(live)) {
@@ -154,9 +162,9 @@ export function createNodeRanges(context: IpamContext, allocator: RangeAllocator
   }
 
   function full(node: NodeView, range: string): { readonly requeueAfterMs: number } {
-    if (!without.has(node.name)) {
-      without.add(node.name);
-      metrics.waiting.set(without.size);
+    if (!waitingNodes.has(node.name)) {
+      waitingNodes.add(node.name);
+      metrics.waiting.set(waitingNodes.size);
       log.warn('no pod range is left', { node: node.name, range });
       const message = `Node ${node.name} gets no pod range: none is left in ${range}`;
       events.emit(eventTarget(node), {
@@ -169,10 +177,10 @@ export function createNodeRanges(context: IpamContext, allocator: RangeAllocator
   }
 
   function failed(node: NodeView, error: unknown): void {
-    if (told.has(node.uid)) return;
-    told.add(node.uid);
+    if (reported.has(node.uid)) return;
+    reported.add(node.uid);
     const why = error instanceof Error ? error.message : String(error);
-    const message = `Node ${node.name} was not given its pod range: ${why}`;
+    const message = `Node ${node.name} did not get its pod range: ${why}`;
     events.emit(eventTarget(node), {
       type: 'Warning',
       reason: 'CIDRAssignmentFailed' satisfies IpamEventReason,
@@ -183,7 +191,7 @@ export function createNodeRanges(context: IpamContext, allocator: RangeAllocator
   async function audit(): Promise<boolean> {
     const unseen = [...allocator.owners()].filter(({ name, uid }) => nodes.get(name)?.uid !== uid);
     let freed = false;
-    for (const owner of unseen.filter(({ uid }) => unseenBefore.has(uid))) {
+    for (const owner of unseen.filter(({ uid }) => missingBefore.has(uid))) {
       try {
         if ((await readNode(api, owner.name)).uid !== owner.uid) freed = forget(owner) || freed;
       } catch (error) {
@@ -191,20 +199,20 @@ export function createNodeRanges(context: IpamContext, allocator: RangeAllocator
         else log.debug('Node not read', { node: owner.name, ...errorFields(error) });
       }
     }
-    unseenBefore = new Set(unseen.map(({ uid }) => uid));
+    missingBefore = new Set(unseen.map(({ uid }) => uid));
     return freed;
   }
 
-  return { seen, gone: forget, reconcile, waiting: () => [...without], audit };
+  return { observe, removed: forget, reconcile, waiting: () => [...waitingNodes], audit };
 }
 
-/** No answer, or one that does not say whether it was done. */
+/** Whether there was no answer, or one that does not say whether the write was done. */
 function mayHaveHappened(error: unknown): boolean {
   if (!isKubeError(error)) return true;
   return !isWithheld(error) && (error.status === 0 || error.status >= 500);
 }
 
-/** Never sent: paused, or the lease is running out. */
+/** Whether the write was never sent: paused, or the lease is running out. */
 function isWithheld(error: unknown): boolean {
   return isKubeError(error) && error.status === 0 && (error.reason === 'Fenced' || error.reason === 'Withheld');
 }

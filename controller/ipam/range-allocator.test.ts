@@ -27,14 +27,14 @@ const fine = { outside: [], overlaps: [], mask: [] };
 const owner = (uid: string) => ({ name: uid, uid });
 
 describe('the ranges of Nodes', () => {
-  it('are one of each family, in the order of --cluster-cidr', () => {
+  it('allocates one range of each family, in the order of --cluster-cidr', () => {
     const { give } = allocator('fd00:10::/48,10.244.0.0/16');
     assert.equal(give('a'), 'fd00:10::/64 10.244.0.0/24');
     assert.equal(give('b'), 'fd00:10:0:1::/64 10.244.1.0/24');
     assert.equal(give('a'), 'fd00:10::/64 10.244.0.0/24');
   });
 
-  it('of one family go back when the other has none left', () => {
+  it('releases the range of one family when the other has none left', () => {
     const { ranges, give } = allocator('10.244.0.0/16,fd00:10::/63');
     assert.equal(give('a'), '10.244.0.0/24 fd00:10::/64');
     assert.equal(give('b'), '10.244.1.0/24 fd00:10:0:1::/64');
@@ -44,14 +44,14 @@ describe('the ranges of Nodes', () => {
     assert.match(give('c'), /^10\.244\.\d+\.0\/24 fd00:10::\/64$/);
   });
 
-  it('are never those of Services', () => {
+  it('never allocates ranges of Services', () => {
     const { give } = allocator('10.244.0.0/22', { services: '10.244.0.0/23' });
     assert.equal(give('a'), '10.244.2.0/24');
     assert.equal(give('b'), '10.244.3.0/24');
     assert.equal(give('c'), 'full 10.244.0.0/22');
   });
 
-  it('are never those that a Node has already', () => {
+  it('never allocates a range that a Node already has', () => {
     const { ranges, give } = allocator('10.244.0.0/22');
     assert.deepEqual(ranges.mark(owner('a'), ['10.244.0.0/24']), fine);
     assert.deepEqual(ranges.mark(owner('a'), ['10.244.0.0/24']), fine);
@@ -66,7 +66,7 @@ describe('the ranges of Nodes', () => {
     ]);
   });
 
-  it('of others are told when they lie outside or overlap', () => {
+  it('reports ranges of Nodes that are outside or overlap', () => {
     const { ranges } = allocator('10.244.0.0/16');
     assert.deepEqual(ranges.mark(owner('a'), ['192.168.0.0/24']), { ...fine, outside: ['192.168.0.0/24'] });
     assert.deepEqual(ranges.mark(owner('b'), ['10.244.0.0/24']), fine);
@@ -76,7 +76,7 @@ describe('the ranges of Nodes', () => {
     assert.deepEqual(ranges.mark(owner('d'), ['x']), { ...fine, outside: ['x'] });
   });
 
-  it('that would not be given here are not counted: a Node with all of them stops no other', () => {
+  it('does not count invalid ranges, so that a Node with all ranges does not block others', () => {
     const { ranges, give } = allocator('10.244.0.0/22', { services: '10.244.0.0/24' });
     for (const [at, range] of ['10.244.0.0/22', '10.0.0.0/8', '0.0.0.0/0', '10.244.2.0/23'].entries())
       ranges.mark(owner(`rogue-${at}`), [range]);
@@ -88,7 +88,7 @@ describe('the ranges of Nodes', () => {
     ]);
   });
 
-  it('of an earlier mask are given to others only when no other range is left', () => {
+  it('allocates parts of ranges with an earlier mask only when no other range is left', () => {
     const { ranges, give } = allocator('10.244.0.0/21');
     ranges.mark(owner('wide'), ['10.244.0.0/22']);
     ranges.mark(owner('narrow'), ['10.244.5.128/25']);
@@ -98,14 +98,14 @@ describe('the ranges of Nodes', () => {
     assert.equal(give('e'), '10.244.0.0/24');
   });
 
-  it('change hands when a Node shows others than were meant for it', () => {
+  it('releases the allocated ranges of a Node that has others', () => {
     const { ranges, give } = allocator('10.244.0.0/23');
     assert.equal(give('a'), '10.244.0.0/24');
     ranges.mark(owner('a'), ['10.244.1.0/24']);
     assert.equal(give('b'), '10.244.0.0/24');
   });
 
-  it('are measured under upstream`s names', async () => {
+  it('sets the metrics of upstream', async () => {
     const { ranges, give, text } = allocator('10.244.0.0/22');
     give('a');
     give('b');

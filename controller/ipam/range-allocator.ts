@@ -5,15 +5,21 @@ import { type CidrSet, createCidrSet } from './cidr-set.ts';
 import type { IpamOptions } from './ipam-options.ts';
 import type { ipamMetrics } from './metrics.ts';
 
-/** Which pod range is whose. Pure but for its own state and metrics. */
+/** Tracks which Node has which pod range. Does no I/O. */
 export interface RangeAllocator {
-  /** What a Node shows already is taken, if it might have been given here. Answers what is strange about it. Repeating it changes nothing. */
+  /**
+   * Marks the ranges of a Node as allocated, if they may have been allocated here. Returns what is invalid about them.
+   * Safe to repeat.
+   */
   mark(owner: Owner, podCIDRs: readonly string[]): Marked;
-  /** One range of each family; the same again while they are held. Undefined and nothing taken when a family has none left; `full` says which. */
+  /**
+   * Allocates one range of each family; the same ones again while the owner holds them. Allocates nothing when a family
+   * has none left: `full` names its range.
+   */
   allocate(owner: Owner): { readonly cidrs: readonly Cidr[] } | { readonly full: string };
-  /** What this very Node holds; undefined when nothing. */
+  /** The ranges of this Node object; undefined when it has none. */
   held(owner: Owner): readonly Cidr[] | undefined;
-  /** The Node went, or does not get what was held for it. Answers whether anything was given back. */
+  /** Releases the ranges of a Node that was deleted or does not get them. Returns whether there were any. */
   release(owner: Owner): boolean;
   owners(): Iterable<Owner>;
 }
@@ -24,11 +30,11 @@ export interface Owner {
 }
 
 export interface Marked {
-  /** Ranges that do not lie inside one of ours. */
+  /** Ranges that are not inside one of ours. */
   readonly outside: readonly string[];
-  /** Ranges that belong to another Node or to Services, in part or in whole. */
+  /** Ranges that overlap those of another Node or of Services. */
   readonly overlaps: readonly string[];
-  /** Ranges of another mask than ours. */
+  /** Ranges with another mask than ours. */
   readonly mask: readonly string[];
 }
 
@@ -36,10 +42,10 @@ interface Holding {
   readonly owner: Owner;
   readonly cidrs: readonly Cidr[];
   /**
-   * Those of `cidrs` that would not be given here. They are not counted, so that no Node can use the ranges up; while
-   * there is room, no other Node is given a part of them.
+   * The `cidrs` that would not be allocated here. They are not counted, so that no Node can exhaust the ranges. While
+   * there is room, no other Node gets a part of them.
    */
-  readonly shunned: readonly Cidr[];
+  readonly avoided: readonly Cidr[];
   readonly marked: Marked;
 }
 
@@ -51,7 +57,7 @@ export function createRangeAllocator(options: IpamOptions, metrics: MetricsOf<ty
     serviceCidrs: options.serviceCidrs,
     masks: Object.fromEntries(options.ranges.map(({ range, maskSize }) => [range.family, maskSize])),
   };
-  let shunnedChanged = false;
+  let avoidedChanged = false;
   for (const set of sets) {
     for (const reserved of options.serviceCidrs) set.occupy(reserved);
     metrics.maxCidrs.set({ clusterCIDR: set.range.text }, set.size);
@@ -74,7 +80,7 @@ export function createRangeAllocator(options: IpamOptions, metrics: MetricsOf<ty
     if (known) release(owner);
     const marked = { outside: [] as string[], overlaps: [] as string[], mask: [] as string[] };
     const cidrs: Cidr[] = [];
-    const shunned: Cidr[] = [];
+    const avoided: Cidr[] = [];
     for (const text of podCIDRs) {
       const cidr = parseCidr(text);
       if (cidr === undefined) {
@@ -84,7 +90,7 @@ export function createRangeAllocator(options: IpamOptions, metrics: MetricsOf<ty
       cidrs.push(cidr);
       const fault = boundsFault(cidr, bounds);
       if (fault) {
-        shunned.push(cidr);
+        avoided.push(cidr);
         marked[fault.kind === 'service' ? 'overlaps' : fault.kind].push(text);
         continue;
       }
@@ -94,31 +100,31 @@ export function createRangeAllocator(options: IpamOptions, metrics: MetricsOf<ty
         if (touches) measure(set);
       }
     }
-    hold({ owner, cidrs, shunned, marked });
+    hold({ owner, cidrs, avoided, marked });
     return marked;
   }
 
   function hold(holding: Holding): void {
     held.set(holding.owner.uid, holding);
-    shunnedChanged ||= holding.shunned.length > 0;
+    avoidedChanged ||= holding.avoided.length > 0;
   }
 
-  function shunAgain(): void {
-    if (!shunnedChanged) return;
-    shunnedChanged = false;
-    const all = [...held.values()].flatMap(({ shunned }) => shunned);
-    for (const set of sets) set.shun(all);
+  function refreshAvoided(): void {
+    if (!avoidedChanged) return;
+    avoidedChanged = false;
+    const all = [...held.values()].flatMap(({ avoided }) => avoided);
+    for (const set of sets) set.avoid(all);
   }
 
   function allocate(owner: Owner): { readonly cidrs: readonly Cidr[] } | { readonly full: string } {
     const known = held.get(owner.uid);
     if (known) return { cidrs: known.cidrs };
-    shunAgain();
+    refreshAvoided();
     const taken: { readonly set: CidrSet; readonly cidr: Cidr }[] = [];
     for (const set of sets) {
       const given = set.allocate();
       if (given === undefined) {
-        // What one family had is of no use without the other.
+        // The range of one family is of no use without the other.
         for (const each of taken) giveBack(each.set, each.cidr);
         return { full: set.range.text };
       }
@@ -129,7 +135,7 @@ export function createRangeAllocator(options: IpamOptions, metrics: MetricsOf<ty
       taken.push({ set, cidr: given.cidr });
     }
     const cidrs = taken.map(({ cidr }) => cidr);
-    hold({ owner, cidrs, shunned: [], marked: { outside: [], overlaps: [], mask: [] } });
+    hold({ owner, cidrs, avoided: [], marked: { outside: [], overlaps: [], mask: [] } });
     return { cidrs };
   }
 
@@ -137,9 +143,9 @@ export function createRangeAllocator(options: IpamOptions, metrics: MetricsOf<ty
     const holding = held.get(owner.uid);
     if (!holding) return false;
     held.delete(owner.uid);
-    shunnedChanged ||= holding.shunned.length > 0;
+    avoidedChanged ||= holding.avoided.length > 0;
     for (const cidr of holding.cidrs)
-      for (const set of holding.shunned.includes(cidr) ? [] : sets)
+      for (const set of holding.avoided.includes(cidr) ? [] : sets)
         if (set.range.family === cidr.family) giveBack(set, cidr);
     return true;
   }

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { names } from '../../common/well-known.ts';
 import { KubeError } from './api.ts';
 
-/** The reason that goes with a status where the answer gives none (a proxy's page, the plain text of an overloaded server). */
+/** The reason for a status where the answer has none (a proxy's page, the plain text of an overloaded server). */
 const reasons: Readonly<Record<number, string>> = {
   400: 'BadRequest',
   401: 'Unauthorized',
@@ -21,7 +21,7 @@ const reasons: Readonly<Record<number, string>> = {
   504: 'Timeout',
 };
 
-/** An answer that is no success, as a KubeError. `what` names the call in the message. */
+/** Converts an answer without success into a KubeError. `what` names the call in the message. */
 export function errorOfAnswer(
   what: string,
   answer: { readonly status: number; readonly headers: IncomingHttpHeaders; readonly body: Buffer },
@@ -30,16 +30,16 @@ export function errorOfAnswer(
   const text = answer.body.toString('utf8');
   const status = parsedStatus(text);
   const asked = retryAfterMs(answer.headers['retry-after'], nowMs) ?? secondsToMs(status?.retryAfterSeconds);
-  const said = status?.message ?? shorten(text);
+  const message = status?.message ?? shorten(text);
   return new KubeError({
     status: answer.status,
     reason: status?.reason ?? reasons[answer.status] ?? 'Unknown',
-    message: `${what}: ${answer.status}${said === '' ? '' : ` ${said}`}${hintOf(answer.status, said)}`,
+    message: `${what}: ${answer.status}${message === '' ? '' : ` ${message}`}${hintOf(answer.status, message)}`,
     ...(asked === undefined ? {} : { retryAfterMs: asked }),
   });
 }
 
-/** The object of an `ERROR` event of a watch, as a KubeError. */
+/** Converts the object of an `ERROR` event of a watch into a KubeError. */
 export function errorOfStatus(what: string, object: unknown): KubeError {
   const status = statusFields(object);
   const asked = secondsToMs(status?.retryAfterSeconds);
@@ -52,11 +52,16 @@ export function errorOfStatus(what: string, object: unknown): KubeError {
   });
 }
 
-/** Of a right that the manifests give the controller: a Role or binding is missing, or older than the program. */
-function hintOf(status: number, said: string): string {
+/**
+ * A hint for a missing permission that the manifests grant: a Role or binding is missing, or older than the program.
+ */
+function hintOf(status: number, message: string): string {
   const ours = `"system:serviceaccount:${names.namespace}:${names.controller}" cannot `;
-  if (status !== 403 || !said.includes(ours)) return '';
-  return '; apply the manifests of this version, which give this right ("mooring-controller check" lists what is missing)';
+  if (status !== 403 || !message.includes(ours)) return '';
+  return (
+    '; apply the manifests of this version, which give this right ("mooring-controller check" lists what is ' +
+    'missing)'
+  );
 }
 
 interface StatusFields {

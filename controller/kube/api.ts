@@ -1,6 +1,6 @@
 /**
- * The Kubernetes API as the controllers see it: a transport of JSON. `client.ts` speaks to a server, the simulation to an in-memory one;
- * `fence.ts` wraps either so that nothing is written by a replica that does not lead.
+ * The Kubernetes API as the controllers use it: a transport of JSON. `client.ts` talks to a server, the simulation to
+ * an in-memory one. `fence.ts` wraps either, so that only the leader writes.
  */
 export type KubeVerb = 'get' | 'list' | 'create' | 'update' | 'patch' | 'delete';
 
@@ -16,27 +16,33 @@ export interface KubeCall {
   readonly patch?: PatchType;
   /** Default `defaultCallTimeoutMs`. A fenced write also needs this much lease time left. */
   readonly timeoutMs?: number;
-  /** What comes back: the whole object, or its metadata alone (a PartialObjectMetadata; no spec, no status). Default `object`. */
+  /** The form of the answer: the whole object, or only its metadata (a PartialObjectMetadata). Default `object`. */
   readonly answer?: 'object' | 'metadata';
-  /** Names of array members that the caller will not look at; they may come empty (see `unread-members.ts`). */
+  /**
+   * Names of array members that the caller does not read; they may be empty in the answer (see `unread-members.ts`).
+   */
   readonly unread?: readonly string[];
-  /** Does not wait behind other calls for a free connection. For the renewal of the lease, and nothing else. */
+  /** The call does not wait for a free connection behind other calls. Only for the renewal of the lease. */
   readonly urgent?: boolean;
   readonly signal?: AbortSignal;
-  /** Called before a successful answer is returned: what time it was on the server, milliseconds since 1970, if its `Date` says so. */
+  /**
+   * Called before a successful answer is returned, with the time on the server from its `Date` header, in milliseconds
+   * since 1970.
+   */
   readonly onDate?: (serverMs: number) => void;
 }
 
-/** The deadline of a call that names none, from the call to the last byte of the answer. */
+/** The default deadline, from the call to the last byte of the answer. */
 export const defaultCallTimeoutMs = 10_000;
 
-/** Why a call failed. `status` 0 = no answer (refused, cut, timed out); the write may have happened. */
+/** Why a call failed. `status` 0: no answer (refused, cut, timed out); the write may have happened. */
 export class KubeError extends Error {
   override readonly name = 'KubeError';
   readonly status: number;
   /**
-   * The Status object's `reason`. Where no answer came: `Timeout`, `Unreachable`, `Unreadable` (an answer that is not what the API promises), `Aborted` (by the
-   * caller's signal), and for calls that were never sent `Fenced` or `Withheld` (paused, dry run).
+   * The Status object's `reason`. Without an answer: `Timeout`, `Unreachable`, `Unreadable` (an answer that violates
+   * the API), `Aborted` (by the caller's signal), and for calls that were not sent `Fenced` or `Withheld` (paused, dry
+   * run).
    */
   readonly reason: string;
   readonly retryAfterMs: number | undefined;
@@ -53,12 +59,12 @@ export function isKubeError(error: unknown): error is KubeError {
   return error instanceof KubeError;
 }
 
-/** True when the API server said that the object changed or exists already (409). */
+/** True when the API server answered that the object has changed or exists already (409). */
 export function isConflict(error: unknown): boolean {
   return isKubeError(error) && error.status === 409;
 }
 
-/** True when the API server said that the object is not there (404). */
+/** True when the API server answered that the object does not exist (404). */
 export function isNotFound(error: unknown): boolean {
   return isKubeError(error) && error.status === 404;
 }
@@ -97,14 +103,19 @@ export interface WatchCall {
 }
 
 export interface KubeApi {
-  /** Resolves with the parsed answer of a 2xx, else throws a KubeError. Never retries. */
+  /** Resolves with the parsed answer of a 2xx; otherwise throws a KubeError. Never retries. */
   call<T = unknown>(call: KubeCall): Promise<T>;
-  /** Resolves when the server ends the stream cleanly; throws a KubeError otherwise, also for a stream that is cut or a line that is no event. */
+  /**
+   * Resolves when the server ends the stream cleanly. Otherwise throws a KubeError, also when the stream is cut or a
+   * line is no event.
+   */
   watch(call: WatchCall): Promise<void>;
 }
 
-/** Tells whether this replica may still write. */
+/** Decides whether this replica may still write. */
 export interface Fence {
-  /** Lease time left in milliseconds by the most pessimistic of its clocks; 0 or less when this replica does not lead. */
+  /**
+   * Lease time left in milliseconds by the most pessimistic of its clocks; 0 or less when this replica does not lead.
+   */
   timeLeftMs(): number;
 }

@@ -44,7 +44,7 @@ describe('the client of the Kubernetes API', () => {
     assert.deepEqual(await harness.client().call({ verb: 'get', path: '/api/v1/nodes/a' }), node);
   });
 
-  it('says what time it was on the server when that answered, and nothing of it where the answer does not', async () => {
+  it('passes on the time of the server from its answer, if there is one', async () => {
     const dates: number[] = [];
     const ask = (date: string) => {
       harness.handle = (_, response) => {

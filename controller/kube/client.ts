@@ -14,9 +14,9 @@ export interface CallRecord {
   readonly verb: KubeCall['verb'] | 'watch';
   /** `nodes`, `nodes/status`, `leases`, ...; `other` for a path that names no resource. */
   readonly resource: string;
-  /** The status, or the KubeError's reason where no answer came. */
+  /** The status, or the KubeError's reason without an answer. */
   readonly code: string;
-  /** To the end of the answer; for a watch to its beginning. */
+  /** Until the end of the answer; for a watch until its beginning. */
   readonly seconds: number;
 }
 
@@ -42,13 +42,15 @@ const methods: Readonly<Record<KubeCall['verb'], string>> = {
   delete: 'DELETE',
 };
 const metadataOnly =
-  'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json';
-/** A server that queues a watch (priority and fairness) does so for less than this. */
+  'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,' +
+  'application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json';
+/** Longer than a server queues a watch (priority and fairness). */
 const watchStartTimeoutMs = 30_000;
 
 /**
- * The Kubernetes API over HTTP/1.1 with kept-alive connections: at most 32 for calls, plus one for each watch. Every call has a deadline; nothing is ever
- * retried, except once with new credentials when the old ones were refused (a call answered with 401 was not carried out).
+ * The Kubernetes API over HTTP/1.1 with keep-alive connections: at most 32 for calls, plus one per watch. Every call
+ * has a deadline. Calls are not retried, except once with new credentials after a 401 (the refused call was not
+ * executed).
  */
 export function createKubeClient(options: KubeClientOptions): { readonly api: KubeApi; close(): void } {
   const { config, clock, log, onCall } = options;
@@ -75,7 +77,7 @@ export function createKubeClient(options: KubeClientOptions): { readonly api: Ku
     };
   }
 
-  /** Runs `attempt` with the credentials of now and, if these are refused and there are others, once more with those. */
+  /** Runs `attempt` with the current credentials. If they are refused and renewing changes them, runs it once more. */
   async function withCredentials<R extends { readonly status: number }>(
     attempt: (credentials: Credentials) => Promise<R>,
     within: <V>(work: V | Promise<V>) => Promise<V>,
@@ -164,7 +166,7 @@ export function createKubeClient(options: KubeClientOptions): { readonly api: Ku
           if (status === 200) {
             if (!sent.settle()) return;
             const ended = readWatch(response, { ...request, name: request.path });
-            // Awaited a tick later; a stream that breaks at once must not count as unhandled.
+            // Awaited a tick later, so a stream that breaks at once must not count as an unhandled rejection.
             ended.catch(() => {});
             resolve({ status, ended });
             return;
@@ -206,7 +208,7 @@ function partsOf(call: KubeCall, userAgent: string): Parts {
   };
   const body = call.body === undefined ? undefined : JSON.stringify(call.body);
   if (body !== undefined) {
-    // Node frames a DELETE's body neither way by itself: the server would read it as the next request.
+    // Node does not frame the body of a DELETE by itself, so the server would read it as the next request.
     headers['content-length'] = String(Buffer.byteLength(body));
     headers['content-type'] = call.verb === 'patch' ? mediaTypes[call.patch ?? 'merge'] : 'application/json';
   }
@@ -238,7 +240,7 @@ export function resourceOf(path: string): string {
   return match[2] === undefined ? match[1]! : `${match[1]}/${match[2]}`;
 }
 
-/** Waits for credentials no longer than the call may take: they may come from another process. */
+/** Limits the wait for credentials to the deadline of the call: they may come from another process. */
 function bounded<V>(work: V | Promise<V>, clock: Clock, timeoutMs: number, what: string): Promise<V> {
   if (!(work instanceof Promise)) return Promise.resolve(work);
   return new Promise((resolve, reject) => {

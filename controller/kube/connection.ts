@@ -1,24 +1,24 @@
 import type { ConnectionOptions } from 'node:tls';
 
-/** What a TLS connection to the API server is made with. */
+/** The TLS options of connections to the API server. */
 export type TlsMaterial = Readonly<
   Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'pfx' | 'passphrase' | 'servername' | 'rejectUnauthorized'>
 >;
 
-/** Who we are to the API server, as of now. Two of them are the same exactly if they are the same object; so are their `tls`. */
+/** The current credentials. They are unchanged exactly if the object is the same; the same holds for `tls`. */
 export interface Credentials {
   /** `Authorization` and impersonation headers. */
   readonly headers: Readonly<Record<string, string>>;
   readonly tls: TlsMaterial;
 }
 
-/** Where the API server is and how to prove who we are. */
+/** The address of the API server and the credentials for it. */
 export interface KubeConnection {
   /** `https://host:port`, with a path prefix where the server sits behind one. No trailing slash. */
   readonly server: string;
   /**
-   * Answers at once while the last ones are fresh. `refused` are credentials that the server just answered with 401: then they are read anew, and what
-   * comes back is another object only if something changed. Throws when there are none at all.
+   * Returns the cached credentials while they are fresh. `refused`: credentials that the server just answered with 401;
+   * they are then read again, and the result is another object only if something changed. Throws when there are none.
    */
   credentials(refused?: Credentials): Credentials | Promise<Credentials>;
 }

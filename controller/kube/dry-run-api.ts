@@ -3,7 +3,8 @@ import type { KubeApi, KubeCall } from './api.ts';
 import { isMutating } from './fence.ts';
 
 /**
- * An API that reads for real and only says what it would write. A write is answered as if it had changed nothing, so that callers go on with their next step.
+ * An API that reads, but only logs what it would write. A write is answered as if it had changed nothing, so that
+ * callers continue with their next step.
  */
 export function dryRunApi(api: KubeApi, log: Log): KubeApi {
   return {

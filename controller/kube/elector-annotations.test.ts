@@ -85,7 +85,7 @@ describe('what a leader writes on the Lease', () => {
     await a.elector.release();
   });
 
-  it('keeps its annotations when somebody deletes the Lease', async () => {
+  it('keeps its annotations when the Lease is deleted', async () => {
     const world = electorWorld();
     const a = world.replica('a', { annotations: { [known.reportUrl]: 'https://a' } });
     await world.time.advance(0);
@@ -106,7 +106,7 @@ describe('what a leader writes on the Lease', () => {
     b.stop.abort();
   });
 
-  it('tells standbys where the leader takes reports, and nothing of a leader that is gone', async () => {
+  it('gives standbys the report URL of the leader, but not of an expired one', async () => {
     const world = electorWorld();
     const a = world.replica('a', { annotations: { [known.reportUrl]: 'https://a:10270' } });
     await world.time.advance(0);

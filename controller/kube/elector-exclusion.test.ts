@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { electorWorld, type Replica } from './testing/elector-world.ts';
 
 describe('electors among each other', () => {
-  it('never lets two replicas write, whatever clocks, network and processes do; and one leads when they behave', async () => {
+  it('never lets two replicas write under any faults, and has one leader without faults', async () => {
     const deed = fc.record({
       atMs: fc.integer({ min: 0, max: 6_000 }),
       who: fc.integer({ min: 0, max: 2 }),

@@ -17,7 +17,7 @@ describe('the term of a leader', () => {
     assert.equal(a.elector.timeLeftMs(), 0);
     a.weather = () => ({});
     await world.time.advance(2_000);
-    assert.equal(a.elector.leading, true, 'it leads again when nobody else took the lease');
+    assert.equal(a.elector.leading, true, 'it leads again when no other replica has the lease');
     await a.elector.release();
   });
 

@@ -38,7 +38,7 @@ describe('the elector', () => {
     await a.elector.release();
   });
 
-  it('leaves a Lease that is held alone for as long as its word says, counted from when it was seen', async () => {
+  it('leaves a held Lease alone for its duration, counted from when it was observed', async () => {
     const world = electorWorld();
     // Another program's, with a clock that is years behind: its times mean nothing here.
     world.leases.lease = {
@@ -60,7 +60,7 @@ describe('the elector', () => {
     await a.elector.release();
   });
 
-  it('waits on while the holder renews, whatever others write on the Lease', async () => {
+  it('keeps waiting while the holder renews, whatever others write on the Lease', async () => {
     const world = electorWorld();
     const a = world.replica('a');
     await world.time.advance(100);
@@ -159,7 +159,7 @@ describe('the elector', () => {
       await a.elector.release();
     });
 
-  it('makes its own Lease again at once when somebody deletes it', async () => {
+  it('creates its own Lease again at once when it is deleted', async () => {
     const world = electorWorld();
     const a = world.replica('a');
     await world.time.advance(2_000);

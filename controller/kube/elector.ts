@@ -1,7 +1,7 @@
 import { type Clock, sleep } from '../../common/process/clock.ts';
 import { errorFields, type Log } from '../../common/process/log.ts';
 import type { Random } from '../../common/process/random.ts';
-import { annotations as known } from '../../common/well-known.ts';
+import { annotations as annotationKeys } from '../../common/well-known.ts';
 import { isConflict, isNotFound, type KubeApi, KubeError } from './api.ts';
 import { elapsedMs, type Instants, instantsOf } from './instants.ts';
 import type { Leadership } from './leadership.ts';
@@ -20,43 +20,58 @@ export interface ElectorOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Of this process, never used before: host name, `_`, and a UUID. */
+  /** Unique to this process: host name, `_`, and a UUID. */
   readonly identity: string;
   readonly namespace: string;
   readonly name: string;
   readonly leaseDurationMs?: number;
   readonly renewDeadlineMs?: number;
   readonly retryPeriodMs?: number;
-  /** Written on the Lease together with every acquisition, e.g. the report URL; null removes. */
+  /** Annotations written with every acquisition of the Lease, such as the report URL; null removes one. */
   readonly annotations?: Readonly<Record<string, string | null>>;
-  /** Called when this replica begins to lead; the signal aborts the moment it no longer does. */
+  /** Called when this replica begins to lead. The signal aborts as soon as it no longer does. */
   onStartedLeading(signal: AbortSignal): void;
-  /** Called when a term ended, however it did. The lease is not sought again before what it returns has settled. */
+  /**
+   * Called when a term has ended for any reason. The next try to acquire the lease waits until the returned promise has
+   * settled.
+   */
   onStoppedLeading(reason: string): void | Promise<void>;
   readonly metrics?: ElectorMetrics;
 }
 
 export interface Elector extends Leadership {
-  /** Seeks the lease, keeps it, seeks it again when it was lost; until `signal` aborts or `release` is called. Ends a term, but does not release the lease. Never rejects. */
+  /**
+   * Acquires and renews the lease, and acquires it again after a loss, until `signal` aborts or `release` is called. It
+   * then ends the term, but does not release the lease. Never rejects.
+   */
   run(signal: AbortSignal): Promise<void>;
-  /** Ends the term, then frees the lease so that the next replica takes over at once. To be called when everything that writes has drained. Never rejects. */
+  /**
+   * Ends the term, then releases the lease so that the next replica takes over at once. Call it after all writers have
+   * drained. Never rejects.
+   */
   release(): Promise<void>;
 }
 
-/** A fifteenth: clocks that run 3 % apart still leave no moment in which two replicas may write. */
+/** A fifteenth: even if clocks differ in speed by 3 %, two replicas may never write at the same time. */
 const marginShare = 1 / 15;
 
 /**
- * Leader election on a Lease as client-go does it, so that upstream's controllers and this one exclude each other; stricter where a word of ours goes:
+ * Leader election on a Lease as in client-go, so that upstream's controllers and this one exclude each other, but
+ * stricter:
  *
- * - A standby counts the holder's time from when it saw the record change, on its own monotonic clock; times in the record are never compared with a clock.
- * - The leader counts its own from before the request that renewed was sent, by the fastest of its monotonic, uptime and wall clocks. A wall clock that jumps
- *   only stops writes until the next renewal; a pause or sleep longer than the renew deadline ends the term.
- * - A renewal whose answer was lost shows as a conflict next time; then the Lease is read, and only a renewal that was answered counts.
- * - Standbys read the Lease about once a second and at the moment it expires, rather than watch it: one small request a second is cheap, needs no right to
- *   watch and has no connection that can die unnoticed. A release is seen within 1 s, a killed leader's expiry at once.
- * - A Lease that somebody deleted is not free for the time of its last known holder, counted from when it was missed: who knows when that holder renewed last.
- *   That holds for one's own too once the term has ended: another may have taken it unseen.
+ * - A standby measures the holder's lease time from when it observed a change of the record, on its own monotonic
+ *   clock. Times in the record are never compared with a clock.
+ * - The leader measures its own lease time from before it sent the renewal, by the fastest of its monotonic, uptime and
+ *   wall clocks. A jump of the wall clock only stops writes until the next renewal; a pause or sleep longer than the
+ *   renew deadline ends the term.
+ * - A renewal without an answer causes a conflict next time. The Lease is then read, and only an answered renewal
+ *   counts.
+ * - Standbys read the Lease about once a second and when it expires, instead of watching it: one small request a second
+ *   is cheap, needs no permission to watch and no connection that can die unnoticed. A release is observed within 1 s,
+ *   the expiry of a killed leader at once.
+ * - A deleted Lease stays reserved for the lease duration of its last known holder, counted from when it was found
+ *   missing, because the time of its last renewal is unknown. That includes our own Lease once the term has ended:
+ *   another replica may have acquired it unobserved.
  */
 export function createElector(options: ElectorOptions): Elector {
   const { api, clock, random, identity, metrics } = options;
@@ -67,14 +82,14 @@ export function createElector(options: ElectorOptions): Elector {
   const marginMs = leaseDurationMs * marginShare;
 
   let observed: Lease | undefined;
-  /** Outlives a Lease that somebody deletes: the deletion ledger is among them. */
+  /** Survives the deletion of the Lease, because the deletion ledger is among them. */
   let annotations: Readonly<Record<string, string>> = {};
   let observedAt = 0;
-  /** Since when a Lease that another may hold is not there. */
+  /** Since when a Lease that another replica may hold has been missing. */
   let missedAt: number | undefined;
   let term: Term | undefined;
   let ended = false;
-  /** In a row, while not leading; there is one a second. */
+  /** Consecutive failures while not leading; one a second. */
   let failures = 0;
   let lastStop: void | Promise<void>;
   let queue: Promise<unknown> = Promise.resolve();
@@ -102,10 +117,10 @@ export function createElector(options: ElectorOptions): Elector {
     return observed !== undefined && observed.holder !== '' && observed.holder !== identity && observedTimeLeftMs() > 0;
   }
 
-  /** Whether the Lease that somebody deleted may have a holder who still leads. */
+  /** Whether the holder of a deleted Lease may still lead. */
   function mayBeLed(): boolean {
     if (observed === undefined || observed.holder === '') return false;
-    // Its own is its own while its term lasts by every clock; after that, another replica may have taken it unseen.
+    // Our own Lease is ours while the term lasts by every clock. After that, another replica may have acquired it.
     if (observed.holder === identity && timeLeftMs() > 0) return false;
     missedAt ??= clock.monotonic();
     return clock.monotonic() - missedAt < observed.durationMs;
@@ -116,7 +131,7 @@ export function createElector(options: ElectorOptions): Elector {
   }
 
   function renewed(led: Term | undefined, sentAt: Instants): void {
-    // Meanwhile the term ended: that stands, whatever the server says.
+    // The term has ended meanwhile, so the renewal no longer counts.
     if (ended || term !== led) return;
     if (leaseDurationMs - marginMs <= elapsedMs(clock, sentAt, 'any')) return;
     if (term === undefined) startTerm(sentAt);
@@ -175,16 +190,19 @@ export function createElector(options: ElectorOptions): Elector {
     };
   }
 
-  /** Writes our record with `changes` to the annotations; on success this replica leads. Throws a KubeError, after a conflict or a lost answer in any case. */
+  /**
+   * Writes our record and the `changes` of annotations. On success this replica leads. Throws a KubeError, always after
+   * a conflict or a lost answer.
+   */
   async function write(changes: Readonly<Record<string, string | null>>): Promise<void> {
     const led = term;
-    const all = led === undefined ? { [known.reportUrl]: null, ...options.annotations, ...changes } : changes;
+    const all = led === undefined ? { [annotationKeys.reportUrl]: null, ...options.annotations, ...changes } : changes;
     const sentAt = instantsOf(clock);
     observe(await store.write(observed, ownRecord(), withChanges(annotations, all), led?.abort.signal));
     renewed(led, sentAt);
   }
 
-  /** Reads the Lease; ends the term when it is no longer ours. False when another replica holds it. */
+  /** Reads the Lease and ends the term when it is no longer ours. Returns false when another replica holds it. */
   async function read(): Promise<boolean> {
     const lease = await store.read(term?.abort.signal);
     if (lease === undefined) {
@@ -201,7 +219,10 @@ export function createElector(options: ElectorOptions): Elector {
     return !heldByOther();
   }
 
-  /** One try. A term that ends on the way is not begun anew here: what it started has to stop first. */
+  /**
+   * One try to renew or acquire. If the term ends during it, no new term starts here, because the old one's work has to
+   * stop first.
+   */
   async function renewOrAcquire(changes: Readonly<Record<string, string | null>> = {}): Promise<void> {
     const led = term;
     if (led !== undefined && elapsedMs(clock, led.renewedAt, 'steady') >= renewDeadlineMs) {
@@ -233,7 +254,7 @@ export function createElector(options: ElectorOptions): Elector {
       else if (isConflict(error)) log.debug('another replica was faster', fields);
       else if (failures++ % 30 === 0) log.warn('cannot read or take the lease', fields);
     }
-    // Shortly after the moment of expiry rather than up to a second late.
+    // Right after the expiry, instead of up to a second late.
     const expiresIn = heldByOther() ? observedTimeLeftMs() + 1 : Number.POSITIVE_INFINITY;
     return Math.min(pollMs * (0.8 + 0.2 * random()), expiresIn);
   }
@@ -245,7 +266,7 @@ export function createElector(options: ElectorOptions): Elector {
     },
     leaderReportUrl() {
       if (observed === undefined || observed.holder === '' || observedTimeLeftMs() <= 0) return undefined;
-      return observed.annotations[known.reportUrl];
+      return observed.annotations[annotationKeys.reportUrl];
     },
     annotations: () => annotations,
     annotate: (changes) =>
@@ -286,22 +307,22 @@ export function createElector(options: ElectorOptions): Elector {
     },
   };
 
-  /** As client-go frees one: no holder, and the shortest duration there is. */
+  /** Releases the Lease as client-go does: no holder, and the shortest duration. */
   async function free(held: Lease): Promise<void> {
     const now = microTime(clock.now());
     const record = { holder: '', durationMs: 1_000, transitions: held.transitions, acquireTime: now, renewTime: now };
-    observed = await store.write(held, record, withChanges(held.annotations, { [known.reportUrl]: null }));
+    observed = await store.write(held, record, withChanges(held.annotations, { [annotationKeys.reportUrl]: null }));
   }
 }
 
 interface Term {
   readonly abort: AbortController;
-  /** Before the request was sent that renewed last. */
+  /** The time before the last successful renewal was sent. */
   renewedAt: Instants;
   deadline: { cancel(): void } | undefined;
 }
 
-/** What `annotate` throws on a replica that does not lead. */
+/** The error of `annotate` on a replica that does not lead. */
 export function notLeading(): KubeError {
   return new KubeError({
     status: 0,

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { EventTarget, KubeEvent } from './event-sink.ts';
 
-/** What the API server is to know about one event: itself, how often it happened, and since when. */
+/** One event with its count and its first and last time. */
 export interface EventRecord {
   readonly target: EventTarget;
   readonly type: KubeEvent['type'];
@@ -10,7 +10,7 @@ export interface EventRecord {
   count: number;
   readonly firstMs: number;
   lastMs: number;
-  /** Of the Event object, once it was made. */
+  /** Name of the Event object, once it was created. */
   name: string | undefined;
 }
 
@@ -22,15 +22,16 @@ const similarMax = 10;
 const similarWindowMs = 600_000;
 
 /**
- * Thins out events as client-go does: one that repeats is counted on its record; more than ten in ten minutes that differ in their message alone become one
- * record; about one object there may be 25 at once and one more every five minutes. Answers the record to write, undefined for one too many.
+ * Aggregates events as client-go does. A repeated event increments the count of its record. More than ten events in ten
+ * minutes that differ only in their message become one record. Each object may have 25 events at once and one more
+ * every five minutes. Returns the record to write; undefined above the limit.
  */
 export function createEventCorrelator(): (
   target: EventTarget,
   event: KubeEvent,
   nowMs: number,
 ) => EventRecord | undefined {
-  const known = new LRUCache<string, EventRecord>({ max: records });
+  const recordsByKey = new LRUCache<string, EventRecord>({ max: records });
   const similar = new LRUCache<string, { messages: Set<string>; lastMs: number }>({ max: records });
   const buckets = new LRUCache<string, { tokens: number; atMs: number }>({ max: records });
 
@@ -41,7 +42,7 @@ export function createEventCorrelator(): (
     group.messages.add(message);
     similar.set(key, group);
     if (group.messages.size < similarMax) return false;
-    // Enough to know that they are many; which ones does not matter any more.
+    // Only the number of messages matters from here on, so the oldest can be dropped.
     for (const first of group.messages) {
       group.messages.delete(first);
       break;
@@ -65,7 +66,7 @@ export function createEventCorrelator(): (
     const combined = isOneOfMany(group, event.message, nowMs);
     const key = combined ? group : `${group}/${event.message}`;
     const message = combined ? `(combined from similar events): ${event.message}` : event.message;
-    let record = known.get(key);
+    let record = recordsByKey.get(key);
     if (record) {
       record.count += 1;
       record.lastMs = nowMs;
@@ -73,7 +74,7 @@ export function createEventCorrelator(): (
     } else {
       const { type, reason } = event;
       record = { target, type, reason, message, count: 1, firstMs: nowMs, lastMs: nowMs, name: undefined };
-      known.set(key, record);
+      recordsByKey.set(key, record);
     }
     return mayPass(`${about}/${event.type}`, nowMs) ? record : undefined;
   };

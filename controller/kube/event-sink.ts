@@ -14,7 +14,7 @@ export interface KubeEvent {
   readonly message: string;
 }
 
-/** Takes events and writes them behind the caller's back; may drop them. Never throws. */
+/** Accepts events and writes them in the background; may drop some. Never throws. */
 export interface EventSink {
   emit(target: EventTarget, event: KubeEvent): void;
 }

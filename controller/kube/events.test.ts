@@ -78,7 +78,7 @@ describe('the event sink', () => {
     });
   });
 
-  it('shows what would steer a terminal or turn a line by its number', async () => {
+  it('shows characters that would control a terminal by their code points', async () => {
     const { sink, calls } = stand();
     sink.emit(node, { type: 'Warning', reason: 'CloudUnreachable', message: 'a\n\u001b[2J\u202e' });
     await sink.stop();

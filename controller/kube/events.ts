@@ -12,35 +12,41 @@ export interface EventSinkOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Log;
-  /** Who reports, e.g. `mooring-controller`, and on which host. */
+  /** The reporting component, such as `mooring-controller`, and its host. */
   readonly component: string;
   readonly host: string;
-  /** Events that wait to be written; further ones are dropped. Default 1,000. */
+  /** How many events may wait to be written; further ones are dropped. Default 1,000. */
   readonly capacity?: number;
-  /** One call for each event that was given up or never taken. */
+  /** Called once for each dropped event. */
   readonly onDropped?: (why: 'spam' | 'full' | 'failed') => void;
 }
 
 export interface RunningEventSink extends EventSink {
-  /** Writes what waits for at most `withinMs` (default 2 s), drops the rest. Never rejects. */
+  /** Writes waiting events for at most `withinMs` (default 2 s) and drops the rest. Never rejects. */
   stop(withinMs?: number): Promise<void>;
 }
 
 const callTimeoutMs = 5_000;
 const attempts = 3;
-/** After each write the sink rests so many times as long as it took: a busy server is left to the writes that matter, an idle one takes a hundred events a second. */
+/**
+ * After each write the sink pauses this many times as long as the write took. A busy server keeps its capacity for
+ * other writes; an idle one accepts a hundred events a second.
+ */
 const restPerWrite = 4;
 const longestRestMs = 1_000;
-/** Namespace of the events of cluster-scoped objects; the server takes them nowhere else. */
+/** Namespace of events about cluster-scoped objects; the server accepts no other. */
 const clusterNamespace = 'default';
 const maxMessage = 1024;
 
-/** Writes core/v1 Events one after another, behind the callers' back. A repeated event patches the count of the first one. Losing some is no failure. */
+/**
+ * Writes core/v1 Events one at a time in the background. A repeated event patches the count of the first one. Losing
+ * some is acceptable.
+ */
 export function createEventSink(options: EventSinkOptions): RunningEventSink {
   const { api, clock, random, log, component, host, onDropped } = options;
   const capacity = options.capacity ?? 1_000;
   const correlate = createEventCorrelator();
-  // A record that waits is written once, as it is by then.
+  // A waiting record is written once, with its state at that time.
   const waiting = new Set<EventRecord>();
   const stopping = new AbortController();
   const draining = new AbortController();
@@ -87,18 +93,18 @@ export function createEventSink(options: EventSinkOptions): RunningEventSink {
         await api.call({ verb: 'patch', patch: 'merge', path: `${collection}/${made}`, body, ...common });
         return;
       } catch (error) {
-        // Events live for an hour; this one is over.
+        // The Event object has expired: the server keeps events for an hour.
         if (!isNotFound(error)) throw error;
       }
     }
     const name = newName(record);
-    // Kept from before the call: an answer that was lost shows as a conflict with ourselves.
+    // Set before the call: after a lost answer the next try conflicts with our own object.
     record.name = name;
     try {
       await api.call({ verb: 'create', path: collection, body: eventBody(record, name, namespace), ...common });
     } catch (error) {
       if (isConflict(error)) return;
-      // Nothing was made under this name if the server says so; without an answer, the next try finds out.
+      // With an answer, nothing was created under this name. Without one, the next try finds out.
       if (isKubeError(error) && error.status !== 0) record.name = undefined;
       throw error;
     }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { type KubeApi, type KubeCall, KubeError, type KubeVerb } from './api.ts';
-import { fencedApi, mutationGate } from './fence.ts';
+import { fencedApi, withholdingApi } from './fence.ts';
 
 function recordingApi(): { readonly api: KubeApi; readonly sent: KubeCall[] } {
   const sent: KubeCall[] = [];
@@ -48,7 +48,7 @@ describe('a fenced API', () => {
     });
   }
 
-  it('reads whoever leads', async () => {
+  it('passes reads on standbys too', async () => {
     const { api, sent } = recordingApi();
     const fenced = fencedApi(api, { timeLeftMs: () => 0 });
     await fenced.call({ verb: 'get', path: '/x' });
@@ -58,11 +58,11 @@ describe('a fenced API', () => {
   });
 });
 
-describe('a gate for mutations', () => {
+describe('a withholding API', () => {
   it('lets reads pass and refuses writes with the reason given', async () => {
     const { api, sent } = recordingApi();
     let paused = true;
-    const gated = mutationGate(api, {
+    const gated = withholdingApi(api, {
       allowed: (call) => (paused && call.path.endsWith('/a') ? 'paused by a person' : true),
     });
     await gated.call({ verb: 'get', path: '/api/v1/nodes/a' });

@@ -3,15 +3,17 @@ import { defaultCallTimeoutMs, type Fence, type KubeApi, type KubeCall, KubeErro
 const mutating: ReadonlySet<KubeVerb> = new Set(['create', 'update', 'patch', 'delete']);
 
 /**
- * True for calls that change the cluster. Reviews (TokenReview, SubjectAccessReview) are `create` too: send those through the plain API, a standby needs them.
+ * True for calls that change the cluster. Reviews (TokenReview, SubjectAccessReview) are `create` calls, too: send
+ * those through the plain API, because standbys need them.
  */
 export function isMutating(call: Pick<KubeCall, 'verb'>): boolean {
   return mutating.has(call.verb);
 }
 
 /**
- * `api` for a replica that writes only while it leads: a mutating call is sent only if more lease time is left than it may take; otherwise it throws a
- * KubeError with reason `Fenced` and nothing was sent. Timeouts stay as they are: a caller whose calls take too long for the lease is told so.
+ * Wraps `api` so that only the leader writes: a mutating call is sent only if more lease time is left than the call may
+ * take. Otherwise it throws a KubeError with reason `Fenced` and sends nothing. It does not shorten timeouts: a call
+ * whose timeout is too long for the lease fails.
  */
 export function fencedApi(api: KubeApi, fence: Fence): KubeApi {
   return guarded(api, (call) => {
@@ -26,8 +28,11 @@ export function fencedApi(api: KubeApi, fence: Fence): KubeApi {
   });
 }
 
-/** `api` whose mutating calls are sent only while `allowed` says true; otherwise they throw a KubeError with reason `Withheld` that names the reason given. */
-export function mutationGate(api: KubeApi, gate: { allowed(call: KubeCall): true | string }): KubeApi {
+/**
+ * Wraps `api` so that mutating calls are sent only while `allowed` returns true. Otherwise they throw a KubeError with
+ * reason `Withheld` and the returned text.
+ */
+export function withholdingApi(api: KubeApi, gate: { allowed(call: KubeCall): true | string }): KubeApi {
   return guarded(api, (call) => {
     const answer = gate.allowed(call);
     return answer === true ? undefined : { reason: 'Withheld', why: answer };

@@ -1,6 +1,6 @@
 import type { Clock } from '../../common/process/clock.ts';
 
-/** One moment, on each of our clocks. */
+/** One point in time on each of our clocks. */
 export interface Instants {
   readonly monotonic: number;
   readonly uptime: number;
@@ -12,8 +12,8 @@ export function instantsOf(clock: Clock): Instants {
 }
 
 /**
- * How long ago `since` was, by the clock that says longest. `steady` leaves out the wall clock, which may jump; `any` takes it too: it is the only one that
- * tells of a stop that the other two slept through.
+ * The time since `since`, by the clock that shows the longest. `steady` ignores the wall clock, which may jump. `any`
+ * includes it: it is the only clock that also runs while the other two stand still.
  */
 export function elapsedMs(clock: Clock, since: Instants, which: 'steady' | 'any'): number {
   const steady = Math.max(clock.monotonic() - since.monotonic, clock.uptime() - since.uptime);

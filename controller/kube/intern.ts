@@ -1,14 +1,14 @@
 /**
- * Gives one string for all equal ones: 5,000 Nodes name few zones and types, but JSON.parse makes a new string of each. Bounded: when full it starts over,
- * which costs memory and nothing else.
+ * Returns one shared string for all equal ones: 5,000 Nodes have few zones and types, but JSON.parse creates a new
+ * string for each. Bounded: when full it starts over, which only costs memory.
  */
 export function createInterner(capacity = 20_000): (text: string) => string {
-  const known = new Map<string, string>();
+  const pool = new Map<string, string>();
   return (text) => {
-    const before = known.get(text);
+    const before = pool.get(text);
     if (before !== undefined) return before;
-    if (known.size >= capacity) known.clear();
-    known.set(text, text);
+    if (pool.size >= capacity) pool.clear();
+    pool.set(text, text);
     return text;
   };
 }

@@ -159,7 +159,9 @@ describe('the connection of a kubeconfig', () => {
     await writeFile(file('count'), '');
     await writeFile(
       script,
-      `#!/bin/sh\nprintf x >> ${file('count')}\nn=$(wc -c < ${file('count')} | tr -d ' ')\necho "{\\"apiVersion\\":\\"client.authentication.k8s.io/v1\\",\\"kind\\":\\"ExecCredential\\",\\"status\\":{\\"token\\":\\"exec-$n\\"}}"\n`,
+      `#!/bin/sh\nprintf x >> ${file('count')}\nn=$(wc -c < ${file('count')} | tr -d ' ')\necho ` +
+        `"{\\"apiVersion\\":\\"client.authentication.k8s.io/v1\\",\\"kind\\":\\"ExecCredential\\",` +
+        `\\"status\\":{\\"token\\":\\"exec-$n\\"}}"\n`,
     );
     await chmod(script, 0o755);
     const exec = { apiVersion: 'client.authentication.k8s.io/v1', command: script, args: [], interactiveMode: 'Never' };

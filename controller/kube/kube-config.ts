@@ -8,25 +8,32 @@ import { errorFields, type Log } from '../../common/process/log.ts';
 import type { Credentials, KubeConnection, TlsMaterial } from './connection.ts';
 
 export interface KubeConfigOptions {
-  /** A kubeconfig file; without one, the ServiceAccount of the Pod this runs in. */
+  /** A kubeconfig file; default: the ServiceAccount of the Pod. */
   readonly kubeconfig?: string | undefined;
   readonly clock: Clock;
   readonly log: Log;
-  /** Default `process.env`; where a Pod finds its API server. */
+  /** Default `process.env`, which has the address of the API server in a Pod. */
   readonly env?: Readonly<Record<string, string | undefined>>;
-  /** Put before the paths of a Pod's ServiceAccount; for tests. */
+  /** Prefix of the paths of a Pod's ServiceAccount, for tests. */
   readonly rootPrefix?: string;
 }
 
-/** How long credentials are used before they are read again. The kubelet renews a projected token when 80 % of its life (an hour) is over. */
+/**
+ * How long credentials are used before they are read again. The kubelet renews a projected token after 80 % of its
+ * lifetime (an hour).
+ */
 const freshMs = 60_000;
-/** A server that refuses everything must not make us start an exec plugin for each call. */
+/**
+ * The shortest interval between renewals, so that a server that refuses everything does not cause an exec plugin per
+ * call.
+ */
 const renewAtMostEveryMs = 5_000;
 
 /**
- * The connection a kubeconfig or a Pod's ServiceAccount describes, by client-node's KubeConfig: certificates, tokens, token files, exec plugins, basic
- * authentication, impersonation. Files are read again every minute and when the server refuses us; an exec plugin runs again when what it gave has expired or
- * was refused. Throws an Error naming the file or variable when there is no usable configuration.
+ * The connection of a kubeconfig or of a Pod's ServiceAccount, by client-node's KubeConfig: certificates, tokens, token
+ * files, exec plugins, basic authentication, impersonation. Files are read again every minute and after a 401. An exec
+ * plugin runs again when its credentials have expired or were refused. Throws an Error naming the file or variable when
+ * there is no usable configuration.
  *
  * The only module that loads client-node at run time (80 MiB unbundled): import it lazily.
  */
@@ -40,11 +47,11 @@ export async function loadKubeConnection(options: KubeConfigOptions): Promise<Ku
 
   async function renew(refused: boolean): Promise<Credentials> {
     try {
-      // An exec plugin's answer lives in the KubeConfig until it expires: a new KubeConfig asks it again.
+      // The KubeConfig caches the answer of an exec plugin until it expires; a new KubeConfig runs the plugin again.
       if (refused || !config.getCurrentUser()?.exec) config = readConfig(options);
       current = await materialize(config, current);
     } catch (error) {
-      // A file in the middle of being replaced, a plugin that is down: what we have may still be good.
+      // A file may be half replaced, or a plugin down: the old credentials may still be valid.
       log.warn('cannot renew the credentials of the API server; keeping the old ones', errorFields(error));
     } finally {
       readAt = clock.monotonic();
@@ -97,13 +104,19 @@ function readConfig(options: KubeConfigOptions): KubeConfig {
   return config;
 }
 
-/** Where the text is no YAML, by either parser; undefined for other failures. Their messages quote what stands there, which may be a token. */
+/**
+ * The line of a YAML syntax error, by either parser; undefined for other failures. The parsers' messages quote the
+ * text, which may be a token.
+ */
 function yamlLine(error: unknown): number | undefined {
   const { mark, linePos } = error as { mark?: { line: number }; linePos?: readonly { line: number }[] };
   return mark === undefined ? linePos?.[0]?.line : mark.line + 1;
 }
 
-/** `users[].user.tokenFile`, which client-node 2.0.1 drops silently (it looks for `token-file`): the server would see nobody. */
+/**
+ * Reads `users[].user.tokenFile`, which client-node 2.0.1 silently ignores (it looks for `token-file`), so requests
+ * would be anonymous.
+ */
 function readTokenFile(config: KubeConfig, file: string): void {
   const document = parse(readFileSync(file, 'utf8')) as { readonly users?: readonly RawUser[] } | null;
   const user = config.getCurrentUser();
@@ -133,7 +146,7 @@ function loadServiceAccount(config: KubeConfig, { env = process.env, rootPrefix 
   }));
 }
 
-/** What KubeConfig says as of now; `last` itself, or its `tls`, where nothing changed. */
+/** The current credentials of the KubeConfig; `last` itself, or its `tls`, where nothing changed. */
 async function materialize(config: KubeConfig, last: Credentials | undefined): Promise<Credentials> {
   const options: RequestOptions = {};
   await config.applyToHTTPSOptions(options);

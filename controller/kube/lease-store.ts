@@ -1,11 +1,14 @@
 import { isNotFound, type KubeApi } from './api.ts';
 import { type Lease, type LeaseRecord, leaseBody, readLease } from './lease.ts';
 
-/** One Lease in the API. Every write is guarded by the version of the Lease it builds on. */
+/** Reads and writes one Lease. Every write is guarded by the version of the Lease that it replaces. */
 export interface LeaseStore {
   /** Undefined when there is none. */
   read(signal?: AbortSignal): Promise<Lease | undefined>;
-  /** Replaces `base` (or creates the Lease); without a record its spec stays. Throws a KubeError; 409 when somebody else was faster. */
+  /**
+   * Replaces `base`, or creates the Lease; without a record its spec stays. Throws a KubeError; 409 after a concurrent
+   * write.
+   */
   write(
     base: Lease | undefined,
     record: LeaseRecord | undefined,
@@ -15,7 +18,7 @@ export interface LeaseStore {
 }
 
 /**
- * Replaces and creates by PUT, for which RBAC knows the name: the right to `create` can then be given for this one
+ * Replaces and creates by PUT, whose name RBAC can check: the permission to `create` can then be granted for this one
  * Lease. A POST would need it for every name.
  */
 export function createLeaseStore(

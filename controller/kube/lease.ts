@@ -1,6 +1,6 @@
 import type { ObjectMeta } from './api.ts';
 
-/** A Lease as read; what else it carries (labels, owners, foreign annotations) stays in `raw` and is written back. */
+/** A Lease as read. Its other fields (labels, owners, foreign annotations) stay in `raw` and are written back. */
 export interface Lease {
   readonly holder: string;
   readonly durationMs: number;
@@ -12,7 +12,7 @@ export interface Lease {
   readonly raw: RawLease;
 }
 
-/** The largest version, which no object has. A PUT with it creates a Lease, and is a conflict where there is one. */
+/** The largest version, which no object has. A PUT with it creates a Lease, and conflicts with an existing one. */
 export const absentVersion = '9223372036854775807';
 
 export interface RawLease {
@@ -23,13 +23,13 @@ export interface RawLease {
 }
 
 /**
- * A time as the Lease type takes it: with exactly six fractional digits (anything else is refused, and `toISOString` gives three).
+ * A time in the format of Leases: exactly six fractional digits (others are refused, and `toISOString` has three).
  */
 export function microTime(nowMs: number): string {
   return new Date(nowMs).toISOString().replace('Z', '000Z');
 }
 
-/** Reads an answer of the API server. Throws an Error naming the field that is not as expected. */
+/** Parses an answer of the API server. Throws an Error naming the invalid field. */
 export function readLease(value: unknown): Lease {
   const raw = value as RawLease | null;
   const version = raw?.metadata?.resourceVersion;
@@ -47,7 +47,7 @@ export function readLease(value: unknown): Lease {
   };
 }
 
-/** True when `after` is another word of its holder than `before`, and not only an annotation of somebody else's. */
+/** True when the record of the holder changed between `before` and `after`; changes of annotations do not count. */
 export function isNewRecord(before: Lease | undefined, after: Lease): boolean {
   return (
     before === undefined ||
@@ -68,9 +68,8 @@ export interface LeaseRecord {
 }
 
 /**
- * The Lease to write: `base` with this record and these annotations, guarded by the version of `base`; without a base
- * a new Lease, which takes the place of no other. Spec fields of others
- * (`strategy`, `preferredHolder`) stay.
+ * The Lease to write: `base` with this record and these annotations, guarded by the version of `base`. Without a base
+ * it is a new Lease, which replaces no other. Foreign spec fields (`strategy`, `preferredHolder`) stay.
  */
 export function leaseBody(
   at: { readonly namespace: string; readonly name: string },
@@ -90,7 +89,7 @@ export function leaseBody(
       ...base?.raw.spec,
       ...(record && {
         holderIdentity: record.holder,
-        // The field is a whole number of at least 1; a longer word than we keep is safe, a shorter one is not.
+        // The field is an integer of at least 1. A longer duration than our own is safe, a shorter one is not.
         leaseDurationSeconds: Math.max(1, Math.ceil(record.durationMs / 1000)),
         acquireTime: record.acquireTime,
         renewTime: record.renewTime,
@@ -100,7 +99,7 @@ export function leaseBody(
   };
 }
 
-/** `base` with `changes`; null removes. */
+/** `base` with `changes`; null removes a key. */
 export function withChanges(
   base: Readonly<Record<string, string>>,
   changes: Readonly<Record<string, string | null>>,

@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { broken, cut, listWatchHarness, type Trimmed } from './testing/list-watch-harness.ts';
 
-describe('a list-watch in any weather', () => {
-  it('ends with the state of the server, and tells a story that leads there, whatever fails on the way', async () => {
+describe('a list-watch under faults', () => {
+  it('converges to the state of the server with consistent events after any failures', async () => {
     type Step = {
       readonly do: 'put' | 'remove' | 'recreate' | 'cut' | 'end' | 'expire' | 'fail' | 'error' | 'mute' | 'wait';
       readonly name: string;

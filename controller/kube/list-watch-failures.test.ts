@@ -71,7 +71,7 @@ describe('a list-watch of a server that fails', () => {
     await informer.stop();
   });
 
-  it('counts failures in a row alone: a watch that ended in order begins the count anew', async () => {
+  it('counts only consecutive failures: a watch that ended cleanly resets the count', async () => {
     const { nodes, informer, counted, clock } = listWatchHarness();
     const fourTimes = Array.from({ length: 4 }, () => broken(500));
     nodes.failNext('watch', ...fourTimes);

@@ -18,7 +18,7 @@ function node(name: string, version: number, uid = `uid-${name}`): unknown {
 const eventLine = (type: string, object: unknown) => `${JSON.stringify({ type, object })}\n`;
 
 describe('a list-watch over HTTPS', () => {
-  it('lists in pages, follows, resumes after a cut, lists again after 410; objects of both ways look the same', async () => {
+  it('lists in pages, watches, resumes after a cut, and lists again after 410', async () => {
     const watches: ((response: ServerResponse) => void)[] = [
       (response) => {
         response.write(eventLine('MODIFIED', node('a', 12)));

@@ -8,9 +8,9 @@ import type { Informer } from './informer.ts';
 import { createObjectCache } from './object-cache.ts';
 import { checkedObject, metadataOf, readPages, unreadable } from './paged-list.ts';
 
-/** What a list-watch counts. `why` is one of a closed set. */
+/** The metrics of a list-watch. `why` is one of a closed set. */
 export interface ListWatchMetrics {
-  /** A complete list was read: the first one, or again because the history was lost or did not help. */
+  /** A complete list was read: the first one, or another because the history was lost or the watches failed. */
   listed?(why: 'start' | 'expired' | 'silent' | 'failing', items: number, seconds: number): void;
   watchEnded?(why: 'orderly' | 'expired' | 'silent' | 'failed'): void;
   /** A handler threw, or an object could not be trimmed. */
@@ -23,15 +23,19 @@ export interface ListWatchOptions<T> {
   readonly path: string;
   /** Selectors. */
   readonly query?: Readonly<Record<string, string>>;
-  /** Makes the copy that is kept; the raw object dies young. Validates what it reads: a throw leaves that object as it was known. */
+  /**
+   * Creates the cached copy, so that the raw object is short-lived. It validates its input: after a throw the cache
+   * keeps the previous copy.
+   */
   readonly trim: (raw: unknown) => T;
-  /** Names of array members that neither `trim` nor `keyOf` looks at; they are not even parsed. */
+  /** Names of array members that neither `trim` nor `keyOf` reads; they are not even parsed. */
   readonly unread?: readonly string[];
   /** Default: the name, or `namespace/name`. */
   readonly keyOf?: (raw: { readonly name: string; readonly namespace: string | undefined }) => string;
   /**
-   * Default 50. What one page needs while it is read: 5,000 Nodes of 10 KB raised the process by 27 MiB in pages of 50, 31 of 100, 40 of 250, 82 of 500
-   * (Node 24.21, `--max-semi-space-size=1 --max-old-space-size=96`; twice that without), at much the same time.
+   * Default 50. The memory for reading one page: 5,000 Nodes of 10 KB raised the process by 27 MiB in pages of 50, 31
+   * of 100, 40 of 250, 82 of 500 (Node 24.21, `--max-semi-space-size=1 --max-old-space-size=96`; twice that without),
+   * at much the same time.
    */
   readonly pageSize?: number;
   readonly clock: Clock;
@@ -42,24 +46,34 @@ export interface ListWatchOptions<T> {
 
 export interface ListWatch<T> extends Informer<T> {
   start(): void;
-  /** Resolves when nothing runs any more. */
+  /** Resolves when the list-watch has stopped. */
   stop(): Promise<void>;
 }
 
-/** A bookmark comes about every minute; on a quiet resource some are left out (seen on a real server: none for two minutes). Who hears nothing for this long talks to nobody. */
+/**
+ * After this long without an event the connection counts as dead. Bookmarks come about every minute, but on a quiet
+ * resource some are missing (on a real server: none for two minutes).
+ */
 const silenceMs = 200_000;
-/** Ends a watch that hears nothing at all although it looks alive, e.g. of a version that the server has yet to reach (etcd restored from a backup). */
+/**
+ * After this many silent watches the resource is listed again, e.g. when the version is newer than the server's (etcd
+ * restored from a backup).
+ */
 const silentWatchesBeforeList = 3;
 const failedWatchesBeforeList = 5;
-/** A watch that ends in order, empty and sooner than this counts as failed: a server that does so must not be asked in a tight loop. */
+/**
+ * A watch that ends cleanly without an event sooner than this counts as failed, so that such a server is not called in
+ * a tight loop.
+ */
 const shortWatchMs = 1_000;
 
 /**
- * Keeps a copy of one resource: a list in pages, then watches that go on from the last version seen. Never gives up; lists again only when the server no longer
- * knows that version, when watches stay silent or when they keep failing. A later list tells what was deleted meanwhile, with the objects as last known.
+ * Maintains a copy of one resource: a list in pages, then watches from the last observed version. Never gives up. Lists
+ * again only when the server no longer has that version, when watches stay silent or when they keep failing. A later
+ * list emits `deleted` for objects that were deleted meanwhile, with their last known state.
  *
- * Handlers hear of objects page by page, before `synced`. One that subscribes late is told of what is there as `added`, at once. An event whose version is
- * known already is dropped.
+ * Handlers get objects page by page, before `synced`. A late subscriber gets `added` for all existing objects at once.
+ * An event with an already observed version is dropped.
  */
 export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
   const { api, path, query = {}, unread = [], clock, random, metrics } = options;
@@ -75,7 +89,7 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
   let running: Promise<void> | undefined;
   let synced = false;
   let lastHeard = clock.monotonic();
-  /** Events and bookmarks, ever. */
+  /** The total number of events and bookmarks. */
   let heard = 0;
   let version = '';
   let failures = 0;
@@ -115,7 +129,7 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
     version = item.resourceVersion;
   }
 
-  /** One watch, to its end. Throws what ended it out of order; a SilentWatch when nothing was heard for too long. */
+  /** Runs one watch to its end. Throws the error that ended it, or a SilentWatch after too long a silence. */
   async function watchOnce(): Promise<void> {
     stopping.signal.throwIfAborted();
     const ended = new AbortController();
@@ -133,7 +147,7 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
       }
     };
     let timer = clock.setTimer(silenceMs, check);
-    // Between 5 and 10 minutes, so that many watches do not come back together.
+    // Between 5 and 10 minutes, so that many watches do not reconnect at the same time.
     const timeoutSeconds = String(Math.floor(300 + random() * 300));
     const heardBefore = heard;
     try {
@@ -175,7 +189,7 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
         break;
       } catch (error) {
         if (stopping.signal.aborted) throw error;
-        // The continue token outlived the server's history: start over, at once the first time.
+        // The continue token has expired: start over, the first time without a delay.
         if (isExpired(error) && expired === 0) expired += 1;
         else await pause(error);
       }
@@ -203,12 +217,12 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
         metrics?.watchEnded?.('orderly');
       } catch (error) {
         if (stopping.signal.aborted) return;
-        // Whatever it ended with: it brought something, so the resource could be followed.
+        // However it ended, it delivered events, so the failures are not consecutive.
         if (heard !== heardBefore) failures = failedInARow = silentInARow = expiredInARow = 0;
         if (error instanceof SilentWatch) {
           metrics?.watchEnded?.('silent');
           silentInARow += 1;
-          log.info('nothing heard on a watch; connecting anew', { silentInARow });
+          log.info('a watch was silent; reconnecting', { silentInARow });
           if (silentInARow >= silentWatchesBeforeList) {
             why = 'silent';
             silentInARow = 0;
@@ -216,7 +230,7 @@ export function createListWatch<T>(options: ListWatchOptions<T>): ListWatch<T> {
         } else if (isExpired(error)) {
           metrics?.watchEnded?.('expired');
           expiredInARow += 1;
-          // Lost again without a word since the last list: the server is not well.
+          // The version expired again without any event since the last list: the server is overloaded or faulty.
           if (expiredInARow > 1) await pause(error);
           why = 'expired';
         } else {

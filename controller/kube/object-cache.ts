@@ -1,7 +1,7 @@
 import { errorFields, type Log } from '../../common/process/log.ts';
 import type { InformerEvent } from './informer.ts';
 
-/** What every object of the API carries, checked; the rest is the caller's to read. */
+/** The validated metadata of an API object; the caller reads the rest from `raw`. */
 export interface RawObject {
   readonly key: string;
   readonly uid: string;
@@ -13,29 +13,29 @@ interface Entry<T> {
   readonly object: T;
   readonly uid: string;
   readonly resourceVersion: string;
-  /** The list in which, or after which, it was last seen. */
+  /** The list in which, or after which, it was last observed. */
   generation: number;
 }
 
-/** The objects of one resource and whoever wants to hear of their changes. */
+/** The objects of one resource, and the handlers of their changes. */
 export interface ObjectCache<T> {
   get(key: string): T | undefined;
   values(): Iterable<T>;
   readonly size: number;
   subscribe(handler: (event: InformerEvent<T>) => void): void;
-  /** The object is there, as given. */
+  /** Adds or updates the object. */
   put(item: RawObject): void;
-  /** The object with this uid is gone; another one of that name stays. */
+  /** Removes the object with this uid; another one of the same name stays. */
   remove(item: RawObject): void;
-  /** From here to `endList`, `put` marks what the list holds. */
+  /** From here to `endList`, `put` marks the objects of the list. */
   beginList(): void;
-  /** Removes what the list did not hold. */
+  /** Removes the objects that were not in the list. */
   endList(): void;
 }
 
 /**
- * `trim` makes the small copy that is kept; it may throw, then the object stays as it was known and the rest goes on. A handler that throws is logged and
- * changes nothing for the others.
+ * `trim` creates the cached copy. If it throws, the object keeps its previous state and the others are not affected. A
+ * handler that throws is logged and does not affect the others.
  */
 export function createObjectCache<T>(options: {
   readonly trim: (raw: unknown) => T;
@@ -83,9 +83,9 @@ export function createObjectCache<T>(options: {
       for (const [key, entry] of [...entries]) tell(handler, { type: 'added', key, object: entry.object });
     },
     put({ key, uid, resourceVersion, raw }) {
-      const known = entries.get(key);
-      if (known?.uid === uid && known.resourceVersion === resourceVersion) {
-        known.generation = generation;
+      const previous = entries.get(key);
+      if (previous?.uid === uid && previous.resourceVersion === resourceVersion) {
+        previous.generation = generation;
         return;
       }
       let object: T;
@@ -94,18 +94,18 @@ export function createObjectCache<T>(options: {
       } catch (error) {
         onFault?.('trim');
         log.error('an object cannot be read; it stays as it was known', { key, ...errorFields(error) });
-        if (known) known.generation = generation;
+        if (previous) previous.generation = generation;
         return;
       }
-      const same = known?.uid === uid;
-      if (known && !same) drop(key, known);
+      const same = previous?.uid === uid;
+      if (previous && !same) drop(key, previous);
       entries.set(key, { object, uid, resourceVersion, generation });
-      if (known && same) emit({ type: 'updated', key, old: known.object, object });
+      if (previous && same) emit({ type: 'updated', key, old: previous.object, object });
       else emit({ type: 'added', key, object });
     },
     remove({ key, uid }) {
-      const known = entries.get(key);
-      if (known?.uid === uid) drop(key, known);
+      const previous = entries.get(key);
+      if (previous?.uid === uid) drop(key, previous);
     },
     beginList() {
       generation += 1;

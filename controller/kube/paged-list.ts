@@ -1,7 +1,7 @@
 import { type KubeApi, KubeError } from './api.ts';
 import type { RawObject } from './object-cache.ts';
 
-/** One page must come within this; the server's own limit is 60 s. */
+/** The deadline of one page; the server's own limit is 60 s. */
 const pageTimeoutMs = 60_000;
 
 export interface PagedList {
@@ -11,13 +11,14 @@ export interface PagedList {
   readonly pageSize: number;
   readonly unread: readonly string[];
   readonly signal: AbortSignal;
-  /** Called with each page's raw objects, which are dropped afterwards. */
+  /** Called with the raw objects of each page, which are not kept. */
   onPage(items: readonly unknown[]): void;
 }
 
 /**
- * Reads a collection page by page, all as of one version, and answers that version. Asks for the newest state (a list from the server's cache would ignore the
- * limit). Throws a KubeError; 410 when the history was dropped between two pages, and then the whole list is void.
+ * Reads a collection page by page, all at one version, and returns that version. Requests the newest state (a list from
+ * the server's cache would ignore the limit). Throws a KubeError; 410 when the version expired between two pages, and
+ * then the whole list is invalid.
  */
 export async function readPages({ api, path, query, pageSize, unread, signal, onPage }: PagedList): Promise<string> {
   let next: string | undefined;
@@ -34,7 +35,7 @@ export async function readPages({ api, path, query, pageSize, unread, signal, on
     const { items, metadata } = page as { readonly items?: unknown; readonly metadata?: Record<string, unknown> };
     const resourceVersion = metadata?.['resourceVersion'];
     if (typeof resourceVersion !== 'string') throw unreadable(path, 'a list without metadata.resourceVersion');
-    // A Go server writes an empty list as null.
+    // A Go server encodes an empty list as null.
     if (items !== null && !Array.isArray(items)) throw unreadable(path, 'a list without items');
     onPage(items ?? []);
     version = resourceVersion;
@@ -44,12 +45,12 @@ export async function readPages({ api, path, query, pageSize, unread, signal, on
   return version;
 }
 
-/** An answer that is not what the API promises. */
+/** The error for an answer that violates the API. */
 export function unreadable(path: string, message: string): KubeError {
   return new KubeError({ status: 0, reason: 'Unreadable', message: `${path}: ${message}` });
 }
 
-/** Checks what every object carries. Throws a KubeError. */
+/** Validates the metadata that every object has. Throws a KubeError. */
 export function checkedObject(
   path: string,
   raw: unknown,
@@ -62,7 +63,7 @@ export function checkedObject(
   return { key: keyOf({ name, namespace }), uid, resourceVersion, raw };
 }
 
-/** What of its metadata an object has; empty strings count as absent. */
+/** The metadata fields of an object; empty strings count as absent. */
 export function metadataOf(raw: unknown): {
   readonly name: string | undefined;
   readonly namespace: string | undefined;

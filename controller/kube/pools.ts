@@ -4,14 +4,15 @@ import { createSecureContext } from 'node:tls';
 import type { TlsMaterial } from './connection.ts';
 
 /**
- * Connections for calls: 32 in all, of which one is kept for urgent ones. More bring nothing (two cores were busy with 8) and cost the server.
+ * Connections for calls: 32 in total, one of them reserved for urgent calls. More do not help (two cores were busy with
+ * 8) and load the server.
  */
 export const maxCallSockets = 31;
 const maxUrgentSockets = 1;
 
 /**
- * kube-apiserver closes an idle connection after 90 s, load balancers in front of it after 60 s: ours go first, so that no request is written into a
- * connection that is being closed.
+ * kube-apiserver closes an idle connection after 90 s, load balancers in front of it after 60 s. Ours close earlier, so
+ * that no request is written into a connection that is being closed.
  */
 const idleMs = 45_000;
 
@@ -21,7 +22,10 @@ export interface Pool {
   readonly watches: PlainAgent;
 }
 
-/** The connections to one server, in pools for calls and for watches. New TLS material gets new pools; the old connections end with what runs on them. */
+/**
+ * The connections to one server, in pools for calls and for watches. New TLS material gets new pools; old connections
+ * close when their requests have ended.
+ */
 export function createPools(secure: boolean): {
   of(tls: TlsMaterial): Pool;
   close(): void;
@@ -41,7 +45,8 @@ export function createPools(secure: boolean): {
       };
     }
     const { ca, cert, key, pfx, passphrase, ...rest } = tls;
-    // One context for all: made anew for each connection it costs more than the handshake, and as options its parts become a pool key of several KB.
+    // One shared context: creating one per connection costs more than the handshake, and passing its parts as options
+    // makes them a pool key of several KB.
     const material = Object.fromEntries(
       Object.entries({ ca, cert, key, pfx, passphrase }).filter(([, value]) => value !== undefined),
     );
@@ -76,7 +81,7 @@ export function createPools(secure: boolean): {
   };
 }
 
-/** Drops what is idle and keeps nothing that becomes so. */
+/** Closes idle connections, and the others when they become idle. */
 function retire(pool: Pool): void {
   for (const agent of [pool.calls, pool.urgent, pool.watches]) {
     agent.maxFreeSockets = 0;

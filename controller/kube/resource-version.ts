@@ -1,6 +1,6 @@
 /**
- * Whether version `a` is older than `b`. Kubernetes guarantees since 1.35 that versions of one resource compare as numbers; before that every server in use behaved so.
- * A version that is no number is never called older, so nothing waits for it.
+ * Whether version `a` is older than `b`. Since 1.35 Kubernetes guarantees that versions of one resource compare as
+ * numbers; earlier servers behave the same. A version that is no number never counts as older, so nothing waits for it.
  */
 export function isOlder(a: string, b: string): boolean {
   if (!/^\d+$/.test(a) || !/^\d+$/.test(b)) return false;

@@ -3,8 +3,8 @@ import { names } from '../../common/well-known.ts';
 import { isNotFound, KubeError } from './api.ts';
 
 /**
- * An object that the manifests ship empty and the controller fills. The controller has no right to create it: a right
- * to create Secrets would cover bootstrap tokens, and one to create ConfigMaps `aws-auth`.
+ * An object that the manifests ship empty and the controller fills. The controller has no permission to create it:
+ * permission to create Secrets would include bootstrap tokens, and for ConfigMaps `aws-auth`.
  */
 export interface ShippedObject {
   readonly kind: 'Secret' | 'ConfigMap';
@@ -17,15 +17,15 @@ export const shippedObjects = {
   routeRecords: { kind: 'ConfigMap', name: names.routeRecords },
 } as const satisfies Record<string, ShippedObject>;
 
-/** The command that makes it again, empty. Applying the manifests does so too. */
+/** The command that creates it again, empty. Applying the manifests does the same. */
 export function restoreCommand({ kind, name }: ShippedObject): string {
   const type = kind === 'Secret' ? 'secret generic' : 'configmap';
   return `kubectl -n ${names.namespace} create ${type} ${name}`;
 }
 
-/** Tells which shipped objects are missing: in the log when that changes, and in a metric. */
+/** Reports missing shipped objects: changes in the log, and the state in a metric. */
 export interface ShippedObjects {
-  /** Reads or writes one. @throws KubeError, which says how to restore the object when it is not there */
+  /** Runs a read or write of the object. @throws KubeError, with the command that restores a missing object */
   use<R>(object: ShippedObject, call: () => Promise<R>): Promise<R>;
   observe(object: ShippedObject, present: boolean): void;
 }
@@ -35,7 +35,7 @@ export interface ShippedObjectsOptions {
   readonly missing: { set(labels: { readonly kind: string; readonly name: string }, value: number): void };
 }
 
-/** @param options undefined = only the errors tell, as in commands that run once */
+/** @param options undefined: report by errors only, for commands that run once */
 export function createShippedObjects(options?: ShippedObjectsOptions): ShippedObjects {
   const missing = new Set<ShippedObject>();
 

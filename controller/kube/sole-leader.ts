@@ -1,15 +1,16 @@
 import { backoffMs } from '../../common/process/backoff.ts';
 import { sleep } from '../../common/process/clock.ts';
 import { errorFields } from '../../common/process/log.ts';
-import { annotations as known } from '../../common/well-known.ts';
+import { annotations as annotationKeys } from '../../common/well-known.ts';
 import { isConflict } from './api.ts';
 import { type Elector, type ElectorOptions, notLeading } from './elector.ts';
 import { type Lease, withChanges } from './lease.ts';
 import { createLeaseStore } from './lease-store.ts';
 
 /**
- * For `--leader-elect=false`: leads without a lease, for ever, once it has read the Lease's annotations (the deletion ledger must survive a restart here too).
- * Writes annotations on the Lease, and never its spec. Whoever runs it sees to it that there is one replica.
+ * For `--leader-elect=false`: leads for ever without holding the lease, once it has read the Lease's annotations (the
+ * deletion ledger must survive a restart here, too). Writes annotations of the Lease, but never its spec. The operator
+ * has to ensure that there is only one replica.
  */
 export function createSoleLeader(
   options: Pick<
@@ -86,7 +87,7 @@ export function createSoleLeader(
     get leading() {
       return state === 'leading';
     },
-    leaderReportUrl: () => (state === 'leading' ? observed?.annotations[known.reportUrl] : undefined),
+    leaderReportUrl: () => (state === 'leading' ? observed?.annotations[annotationKeys.reportUrl] : undefined),
     annotations: () => observed?.annotations ?? {},
     annotate: (changes) =>
       exclusive(async () => {

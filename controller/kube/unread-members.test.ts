@@ -18,8 +18,8 @@ function emptied(value: unknown, names: readonly string[]): unknown {
   );
 }
 
-describe('members nobody reads', () => {
-  it('are emptied in every object of a list, and the rest stays', () => {
+describe('unread members', () => {
+  it('empties unread members in every object of a list and keeps the rest', () => {
     const node = (name: string) => ({
       metadata: { name, managedFields: [{ fieldsV1: { 'f:images': {}, 'k:{"uid":"1"}': [] } }] },
       status: { addresses: [{ address: name }], images: [{ names: ['a]', '"[', '\\', '\\"]'], sizeBytes: 1 }, {}] },
@@ -28,19 +28,19 @@ describe('members nobody reads', () => {
     assert.deepEqual(read(list, 'images', 'managedFields'), emptied(list, ['images', 'managedFields']));
   });
 
-  it('are not confused with text that looks like them', () => {
+  it('keeps text that looks like an unread member', () => {
     const text = '{"images":["a"]},"images":["b"]';
     const value = { annotations: { images: text, note: text, 'x"images': [1], '\\': ',"images":[' }, images: [text] };
     assert.deepEqual(read(value, 'images'), { ...value, images: [] });
   });
 
-  it('are left alone where white space stands in between, or the text is cut', () => {
+  it('keeps members with white space, and those of a cut text', () => {
     for (const text of ['{"images": ["a"]}', '{"images":["a"', '{"images":["a', '{"images":["a\\', '{"images":[']) {
       assert.equal(withoutMembers(Buffer.from(text), ['images']).toString(), text);
     }
   });
 
-  it('are emptied whatever they and their neighbours hold', () => {
+  it('empties unread members with any contents and neighbours', () => {
     const key = fc.oneof(fc.constantFrom('images', 'b', 'x"images', '\\images'), fc.string({ maxLength: 3 }));
     const { value } = fc.letrec((tie) => ({
       text: fc.oneof(

@@ -6,10 +6,11 @@ const comma = 0x2c;
 const brace = 0x7b;
 
 /**
- * Empties arrays that nobody will read, in place, before JSON.parse makes objects of them: of a Node of 12 KB its list of images is 10. Looks for members of these
- * names whose value is an array, at any depth; what is written in another way than the API server's (with white space) is left as it is. Answers the shortened bytes.
+ * Empties unread arrays in place, before JSON.parse creates objects of them: the list of images is 10 of the 12 KB of a
+ * Node. It finds members of these names with an array as value at any depth, in the compact format of the API server;
+ * members with white space stay. Returns the shortened bytes.
  *
- * A member is told from a text that looks like one by the byte before its name: within a JSON string a quote always has a backslash there.
+ * The byte before the name distinguishes a member from text inside a string, where a quote always follows a backslash.
  */
 export function withoutMembers(json: Buffer, names: readonly string[]): Buffer {
   let bytes = json;
@@ -36,7 +37,7 @@ function move(bytes: Buffer, from: number, to: number, target: number): number {
   return target + to - from;
 }
 
-/** Where the array ends whose first byte is given: at its bracket. -1 when it does not. */
+/** The index of the closing bracket of the array that starts here; -1 if there is none. */
 function endOfArray(json: Buffer, from: number): number {
   let depth = 1;
   for (let at = from; at < json.length; at += 1) {

@@ -2,14 +2,14 @@ import type { IncomingMessage } from 'node:http';
 import { type KubeError, KubeError as KubeFailure, type WatchEvent } from './api.ts';
 import { withoutMembers } from './unread-members.ts';
 
-/** Longer than any object etcd takes (a request is at most 3 MiB), with room for what escaping adds. */
+/** Longer than any object in etcd (a request is at most 3 MiB), with room for escaping. */
 const maxLineBytes = 64 * 1024 * 1024;
 const newline = 0x0a;
 const types: ReadonlySet<unknown> = new Set(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR']);
 
 /**
- * Cuts a stream of bytes into lines, whatever the chunks are: a line ends at a newline byte, which is never part of a UTF-8 sequence. `end` throws when bytes
- * are left over: the stream was cut.
+ * Splits a stream of bytes into lines, independently of the chunks: a line ends at a newline byte, which is never part
+ * of a UTF-8 sequence. `end` throws when bytes are left over, because the stream was cut.
  */
 export function lineReader(
   onLine: (line: Buffer) => void,
@@ -40,7 +40,7 @@ export function lineReader(
   };
 }
 
-/** One line of a watch. Throws an Error that says what is wrong with it. */
+/** Parses one line of a watch. Throws an Error that names the fault. */
 export function parseWatchLine(line: string): WatchEvent {
   let value: unknown;
   try {
@@ -59,8 +59,9 @@ export function parseWatchLine(line: string): WatchEvent {
 }
 
 /**
- * Reads a watch to its end. Resolves when the server ended it in order; rejects with a KubeError (status 0) when it was cut, a line was no event or `signal`
- * aborted, and with whatever `onEvent` threw. The connection is dropped in every case but the first.
+ * Reads a watch to its end. Resolves when the server ended it cleanly. Rejects with a KubeError (status 0) when it was
+ * cut, a line was no event or `signal` aborted, and with any error of `onEvent`. The connection is closed in every case
+ * except the first.
  */
 export function readWatch(
   response: IncomingMessage,

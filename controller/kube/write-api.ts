@@ -1,20 +1,23 @@
 import type { Log } from '../../common/process/log.ts';
 import type { KubeApi, KubeCall } from './api.ts';
 import { dryRunApi } from './dry-run-api.ts';
-import { fencedApi, isMutating, mutationGate } from './fence.ts';
+import { fencedApi, isMutating, withholdingApi } from './fence.ts';
 import type { Leadership } from './leadership.ts';
 
-/** A write may take a third of the lease, so that a renewal that comes late does not stop all writing. */
+/** A write may take a third of the lease duration, so that a late renewal does not stop all writes. */
 export function writeTimeoutMs(leaseDurationMs: number): number {
   return Math.min(10_000, Math.floor(leaseDurationMs / 3));
 }
 
 export interface LeaderApi extends KubeApi {
-  /** Resolves when no write is under way any more. The lease is not freed before: a write that lands later would be one of a replica that does not lead. */
+  /**
+   * Resolves when no write is under way. The lease is released only afterwards, because a later write would come from a
+   * replica that does not lead.
+   */
   settled(): Promise<void>;
 }
 
-/** Reads as they are; writes only while leading, each with a deadline that the lease outlives. */
+/** Passes reads through, and sends writes only while leading, each with a deadline shorter than the lease. */
 export function leaderApi(api: KubeApi, leadership: Leadership, timeoutMs: number): LeaderApi {
   const fenced = fencedApi(api, leadership);
   const writes = new Set<Promise<unknown>>();
@@ -36,14 +39,14 @@ export function leaderApi(api: KubeApi, leadership: Leadership, timeoutMs: numbe
   };
 }
 
-/** What the loops write through: only while leading, not while everything is paused, and not at all in a dry run. */
+/** The API of the loops: it writes only while leading, not while everything is paused, and never in a dry run. */
 export function loopApi(leading: KubeApi, paused: () => boolean, dryRun: boolean, log: Log): KubeApi {
   if (dryRun) return dryRunApi(leading, log);
-  return mutationGate(leading, { allowed: () => (paused() ? 'everything is paused' : true) });
+  return withholdingApi(leading, { allowed: () => (paused() ? 'everything is paused' : true) });
 }
 
-/** The same leadership for a dry run: what would be noted on the Lease is not. */
-export function unwritten(leadership: Leadership): Leadership {
+/** The same leadership for a dry run, which does not write annotations. */
+export function readOnlyLeadership(leadership: Leadership): Leadership {
   return {
     get leading() {
       return leadership.leading;

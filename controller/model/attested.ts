@@ -12,15 +12,15 @@ export function requiresAttestation(cloud: string, configured: readonly Configur
 }
 
 /**
- * Whether this very Node object once gave evidence under `--require-attestation`. The label goes with the Node and
- * NodeRestriction keeps it from kubelets, so this
- * holds across restarts and changes of leader, and no kubelet can say it of itself.
+ * Whether the agent of this Node object once gave evidence under `--require-attestation`. The label is deleted with the
+ * Node and NodeRestriction keeps kubelets from writing it, so it survives restarts and changes of leader, and no
+ * kubelet can set it.
  */
 export function isAttested(node: NodeView): boolean {
   return (node.labels[labels.attested] ?? '') !== '';
 }
 
-/** What contradicts the belief that the document names this instance, in words; undefined when nothing does. Pure. */
+/** Why the document cannot be of this instance, as text for people; undefined when nothing contradicts it. Pure. */
 export function documentContradicts(attested: VerifiedInstance, instance: Instance): string | undefined {
   const { cloud, id, incarnation, idPrefix } = attested;
   if (cloud !== instance.cloud) {
@@ -46,12 +46,12 @@ export function documentContradictsProviderID(attested: VerifiedInstance, provid
   return id === undefined || documentContradicts(attested, { cloud, id, providerID, addresses: [] }) !== undefined;
 }
 
-/** Whether the document names this instance, beyond contradicting nothing. Pure. */
+/** Whether the document names this instance, which is more than not contradicting it. Pure. */
 export function documentNames({ id, incarnation }: VerifiedInstance, instance: Instance): boolean {
   return id !== undefined || (incarnation !== undefined && incarnation === instance.incarnation);
 }
 
-/** Zone and region as they were signed, where a report alone told them. Pure. */
+/** Replaces the zone and region of a report by the signed ones. Pure. */
 export function withSignedPlace(instance: Instance, attested: VerifiedInstance | undefined): Instance {
   const { zone = instance.zone, region = instance.region } = attested ?? {};
   return { ...instance, ...(zone !== undefined && { zone }), ...(region !== undefined && { region }) };

@@ -3,16 +3,19 @@ import { annotations } from '../../common/well-known.ts';
 import type { Leadership } from '../kube/leadership.ts';
 import { type Budget, type BudgetKind, parseLedger, printLedger, room, spend } from './deletion-budget.ts';
 
-/** Spends the budget of destructive effects; what is spent stands in the Lease before the effect happens. */
+/** Spends the budgets of deletions. A spending is recorded in the Lease before the deletion. */
 export interface BudgetKeeper {
-  /** Spends up to `wanted` of this kind, of which there are `ownedNodes` (Nodes, members, routes, ...); resolves with how many were granted. Throws a KubeError when the ledger could not be written: then nothing was granted. */
-  take(kind: BudgetKind, wanted: number, ownedNodes: number): Promise<number>;
+  /**
+   * Spends up to `requested` of this kind, of which there are `ownedNodes` (Nodes, members, routes, ...). Resolves with
+   * how many were granted. Throws a KubeError when the ledger could not be written: then none were granted.
+   */
+  take(kind: BudgetKind, requested: number, ownedNodes: number): Promise<number>;
 }
 
 /**
- * One keeper for a process: two would write over each other's ledger.
+ * Exactly one per process: two would overwrite each other's ledger.
  *
- * @param budget of every kind that has none of its own
+ * @param budget of every kind that is not in `own`
  * @param own budgets of some kinds
  */
 export function createBudgetKeeper(
@@ -23,11 +26,11 @@ export function createBudgetKeeper(
 ): BudgetKeeper {
   let queue: Promise<unknown> = Promise.resolve();
 
-  async function spendUpTo(kind: BudgetKind, wanted: number, ownedNodes: number): Promise<number> {
+  async function spendUpTo(kind: BudgetKind, requested: number, ownedNodes: number): Promise<number> {
     const now = clock.now();
     const ledger = parseLedger(leadership.annotations()[annotations.deletionLedger]);
     const limit = own[kind] ?? budget;
-    const granted = Math.min(wanted, room(limit, kind, ownedNodes, ledger, now));
+    const granted = Math.min(requested, room(limit, kind, ownedNodes, ledger, now));
     if (granted === 0) return 0;
     const next = spend(limit, kind, granted, ledger, now);
     await leadership.annotate({ [annotations.deletionLedger]: printLedger(next) });
@@ -35,9 +38,9 @@ export function createBudgetKeeper(
   }
 
   return {
-    // One after the other: the ledger is read, then written, and two scopes must not spend the same room.
-    take(kind, wanted, ownedNodes) {
-      const granted = queue.then(() => spendUpTo(kind, wanted, ownedNodes));
+    // One at a time: the ledger is read, then written, and two scopes must not spend the same room.
+    take(kind, requested, ownedNodes) {
+      const granted = queue.then(() => spendUpTo(kind, requested, ownedNodes));
       queue = granted.catch(() => {});
       return granted;
     },

@@ -4,21 +4,22 @@ import type { ConfiguredCloud } from './configured-cloud.ts';
 import { type NodeView, readiness } from './node-view.ts';
 import { isScopeIn, parseRecord } from './scope-record.ts';
 
-const enough = 3;
+const maxCanaries = 3;
 
-/** What the last look at a Node under suspicion came to; undefined where there was none. */
+/** The last lookup answer for a suspect; undefined for a Node that is no suspect. */
 export type LastAnswers = (nodeName: string) => { readonly answer: Lookup['state'] | undefined } | undefined;
 
-/** Whether the Node's instance was once found in this scope, perhaps by a version that called it otherwise. */
+/** Whether the Node's instance was once found in this scope, possibly recorded under a former name of the scope. */
 export function isRecordedIn(node: NodeView, scope: string, configured: readonly ConfiguredCloud[]): boolean {
   const recorded = parseRecord(node.annotations[annotations.instance])?.scope;
   return node.providerID !== '' && recorded !== undefined && isScopeIn(configured, recorded, scope);
 }
 
 /**
- * Up to three Nodes whose instances were found in this scope before: if the cloud cannot show one of them, its "absent" means nothing.
- * Those whose kubelets speak and that are not under suspicion come first. Where the cloud denies every instance, as a wrong credential
- * does, all are suspects, and their living Nodes are the very proof that it errs. Silent ones come last: their VMs may run all the same.
+ * Up to three Nodes whose instances were found in this scope before: if a lookup finds none of them, its "absent"
+ * proves nothing. Ready Nodes that are not suspects come first. With a wrong credential every instance is absent and
+ * every Node is a suspect, and the Ready ones among them show that the credential is wrong. Nodes with silent kubelets
+ * come last, since their VMs may run nevertheless.
  */
 export function pickCanaries(
   nodes: Iterable<NodeView>,
@@ -28,19 +29,19 @@ export function pickCanaries(
 ): InstanceRef[] {
   const ranks: NodeView[][] = [[], [], [], [], []];
   for (const node of nodes) {
-    const rank = rankOf(node, suspected);
+    const rank = suspicionRank(node, suspected);
     const held = ranks[rank]!;
-    if (held.length === enough || node.deleting || !isRecordedIn(node, scope, configured)) continue;
+    if (held.length === maxCanaries || node.deleting || !isRecordedIn(node, scope, configured)) continue;
     held.push(node);
-    if (rank === 0 && held.length === enough) break;
+    if (rank === 0 && held.length === maxCanaries) break;
   }
   return ranks
     .flat()
-    .slice(0, enough)
+    .slice(0, maxCanaries)
     .map(({ providerID }) => ({ by: 'providerID', providerID }));
 }
 
-function rankOf(node: NodeView, suspected: LastAnswers): number {
+function suspicionRank(node: NodeView, suspected: LastAnswers): number {
   const suspect = suspected(node.name);
   if (readiness(node) === 'True') return suspect === undefined ? 0 : 1;
   if (readiness(node) === 'False') return 2;
@@ -48,9 +49,9 @@ function rankOf(node: NodeView, suspected: LastAnswers): number {
 }
 
 /**
- * What the other recorded instances that were asked for in the same pass say of one absence. Pure.
+ * What the other recorded instances of the same pass say about one absence. Pure.
  *
- * @param others all that were asked for, the one in question too
+ * @param others all that were looked up, possibly including `self`
  */
 export function canaryOf(
   self: InstanceRef,
@@ -64,7 +65,7 @@ export function canaryOf(
     if (key === own) continue;
     const lookup = answers.get(key);
     if (lookup?.state === 'found' && lookup.request === 'id') return 'found';
-    // It is no proof that requests by id find what is there, but the credential sees the place.
+    // It does not prove that requests by id find existing instances, but it proves that the credential sees the scope.
     if (lookup?.state === 'gone') canary = 'none';
     else canary ??= 'not-found';
   }
@@ -72,7 +73,7 @@ export function canaryOf(
 }
 
 /**
- * Whether other recorded instances of the scope were found in the same pass by the same kind of request. `none` = there is no other
- * one, or the cloud shows another one in a terminal state.
+ * Whether other recorded instances of the scope were found in the same pass by the same kind of request. `none` = there
+ * is no other one, or the cloud shows another one in a terminal state.
  */
 export type Canary = 'found' | 'not-found' | 'none';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { bitsOf, type Cidr, cidrAt, contains, overlap, parseCidr, reaches, rememberingParser } from './cidr.ts';
+import { bitsOf, type Cidr, cidrAt, contains, memoizedCidrParser, overlap, parseCidr, reaches } from './cidr.ts';
 import { parseClusterCidrs } from './cluster-cidrs.ts';
 
 function must(text: string): Cidr {
@@ -18,7 +18,7 @@ const someCidr = fc.oneof(
 );
 
 describe('a CIDR', () => {
-  it('has one spelling', () => {
+  it('spells each CIDR in one way', () => {
     const spellings = {
       '10.1.2.3/16': '10.1.0.0/16',
       '10.0.0.0/8': '10.0.0.0/8',
@@ -32,7 +32,7 @@ describe('a CIDR', () => {
     for (const [given, text] of Object.entries(spellings)) assert.equal(must(given).text, text);
   });
 
-  it('is not everything that looks like one', () => {
+  it('refuses malformed CIDRs', () => {
     for (const text of [
       '',
       '/',
@@ -54,11 +54,11 @@ describe('a CIDR', () => {
       assert.equal(parseCidr(text), undefined, JSON.stringify(text));
   });
 
-  it('means the same after it was printed', () => {
+  it('parses what it prints', () => {
     fc.assert(fc.property(someCidr, (cidr) => assert.deepEqual(parseCidr(cidr.text), cidr)));
   });
 
-  it('overlaps another where one holds the first address of the other', () => {
+  it('overlaps another CIDR exactly if one contains the first address of the other', () => {
     fc.assert(
       fc.property(someCidr, someCidr, (a, b) => {
         const held = contains(a, b.family, b.first) || contains(b, a.family, a.first);
@@ -68,7 +68,7 @@ describe('a CIDR', () => {
     );
   });
 
-  it('holds as many addresses as its mask leaves', () => {
+  it('contains as many addresses as its mask leaves', () => {
     fc.assert(
       fc.property(someCidr, ({ family, first, last, prefix }) =>
         assert.equal(last - first + 1n, 2n ** BigInt(bitsOf(family) - prefix)),
@@ -76,8 +76,8 @@ describe('a CIDR', () => {
     );
   });
 
-  it('is remembered, and so is what is none', () => {
-    const parse = rememberingParser(2);
+  it('caches valid and invalid CIDRs', () => {
+    const parse = memoizedCidrParser(2);
     assert.equal(parse('10.0.0.1/24'), parse('10.0.0.1/24'));
     assert.equal(parse('x'), undefined);
     assert.equal(parse('10.0.1.0/24')?.text, '10.0.1.0/24');
@@ -104,7 +104,7 @@ describe('which routes a cluster may care about', () => {
     it(`${destination} ${expected ? 'is' : 'is not'} one with ${cluster}`, () =>
       assert.equal(reaches([must(cluster)], must(destination)), expected));
 
-  it('any of the ranges of a dual-stack cluster will do', () => {
+  it('accepts any of the ranges of a dual-stack cluster', () => {
     const both = [must('10.244.0.0/16'), must('fd00:10::/56')];
     assert.equal(reaches(both, must('fd00:10:0:ff::/64')), true);
     assert.equal(reaches(both, must('10.244.3.0/24')), true);
@@ -118,14 +118,14 @@ describe('--cluster-cidr', () => {
     return 'expected' in parsed ? 'refused' : parsed.map(({ text }) => text);
   };
 
-  it('is empty, one range, or one of each family', () => {
+  it('accepts no range, one range, or one of each family', () => {
     assert.deepEqual(texts(''), []);
     assert.deepEqual(texts(' '), []);
     assert.deepEqual(texts('10.244.0.0/16'), ['10.244.0.0/16']);
     assert.deepEqual(texts('fd00:10::1/56, 10.244.0.0/16'), ['fd00:10::/56', '10.244.0.0/16']);
   });
 
-  it('is nothing else', () => {
+  it('refuses other numbers of ranges', () => {
     for (const given of ['x', '10.244.0.0', '10.0.0.0/16,10.1.0.0/16', '10.0.0.0/16,', ',', 'a,b,c', '::/0,fd00::/8'])
       assert.equal(texts(given), 'refused', given);
   });

@@ -5,12 +5,12 @@ export type Family = 4 | 6;
 /** A range of addresses. */
 export interface Cidr {
   readonly family: Family;
-  /** Length of the mask. */
+  /** Length of the prefix in bits. */
   readonly prefix: number;
   /** First and last address, as numbers. */
   readonly first: bigint;
   readonly last: bigint;
-  /** One spelling per range: host bits cleared, IPv6 as in RFC 5952. */
+  /** The canonical spelling: host bits cleared, IPv6 as in RFC 5952. */
   readonly text: string;
 }
 
@@ -28,7 +28,7 @@ function bytesOf(address: bigint, family: Family): number[] {
   return bytes;
 }
 
-/** The range of this mask around an address. */
+/** The range with this prefix length that contains an address. */
 export function cidrAt(family: Family, address: bigint, prefix: number): Cidr {
   const size = 1n << BigInt(bitsOf(family) - prefix);
   const first = address - (address % size);
@@ -37,13 +37,13 @@ export function cidrAt(family: Family, address: bigint, prefix: number): Cidr {
   return { family, prefix, first, last: first + size - 1n, text: `${shown}/${prefix}` };
 }
 
-/** Parses `10.0.0.0/16` or `2001:db8::/48`; host bits are cleared. Undefined when it is none. */
+/** Parses `10.0.0.0/16` or `2001:db8::/48`; host bits are cleared. Undefined when the text is no CIDR. */
 export function parseCidr(text: string): Cidr | undefined {
   const slash = text.indexOf('/');
   const [address, length] = [text.slice(0, Math.max(slash, 0)), text.slice(slash + 1)];
   if (slash < 0 || !/^(0|[1-9]\d{0,2})$/.test(length)) return undefined;
   const v6 = address.includes(':');
-  // Looser spellings of IPv4 (`10.1`, octal) mean one thing here and another there.
+  // Looser spellings of IPv4 (`10.1`, octal) mean different addresses to different programs.
   if (v6 ? !ipaddr.IPv6.isValid(address) || address.includes('%') : !ipaddr.IPv4.isValidFourPartDecimal(address))
     return undefined;
   const family = v6 ? 6 : 4;
@@ -59,19 +59,22 @@ export function overlap(a: Cidr, b: Cidr): boolean {
   return a.family === b.family && a.first <= b.last && b.first <= a.last;
 }
 
-/** Upstream's rule for which routes a cluster may care about: the first or the last address of the destination lies in one of its ranges. */
+/**
+ * Upstream's rule for the routes that concern a cluster: the first or the last address of the destination is in one of
+ * the cluster's ranges.
+ */
 export function reaches(clusterCidrs: readonly Cidr[], { family, first, last }: Cidr): boolean {
   return clusterCidrs.some((range) => contains(range, family, first) || contains(range, family, last));
 }
 
-/** `parseCidr` that remembers: the same few thousand ranges are asked for again and again. */
-export function rememberingParser(capacity = 100_000): (text: string) => Cidr | undefined {
-  const known = new Map<string, Cidr | undefined>();
+/** `parseCidr` with a cache: the same few thousand ranges are parsed again and again. */
+export function memoizedCidrParser(capacity = 100_000): (text: string) => Cidr | undefined {
+  const cache = new Map<string, Cidr | undefined>();
   return (text) => {
-    if (known.has(text)) return known.get(text);
-    if (known.size >= capacity) known.clear();
+    if (cache.has(text)) return cache.get(text);
+    if (cache.size >= capacity) cache.clear();
     const cidr = parseCidr(text);
-    known.set(text, cidr);
+    cache.set(text, cidr);
     return cidr;
   };
 }

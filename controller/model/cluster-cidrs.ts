@@ -1,7 +1,8 @@
 import { type Cidr, overlap, parseCidr } from './cidr.ts';
 
 /**
- * Parses `--cluster-cidr` and its kin: one range, or one of each family, separated by a comma. An empty text is none. Answers what was expected when it does not parse.
+ * Parses `--cluster-cidr` and similar flags: one range, or one of each family, separated by a comma; none for an empty
+ * text. Returns what was expected when the text does not parse.
  */
 export function parseClusterCidrs(text: string): readonly Cidr[] | { readonly expected: string } {
   const expected = 'one CIDR, or one of each family, such as 10.244.0.0/16 or 10.244.0.0/16,fd00:10::/56';

@@ -1,24 +1,24 @@
 import type { Cloud, OpenedCloud } from '../clouds/cloud.ts';
 import type { LabelSelector } from './selector.ts';
 
-/** One cloud the process was asked to serve: with its API, or report-only. */
+/** One cloud of `--cloud-provider`: with its API, or report-only. */
 export interface ConfiguredCloud {
   readonly name: string;
   readonly scope: string;
   accepts(providerID: string): boolean;
-  /** From `--node-selector`; undefined = none was given for this cloud. */
+  /** From `--node-selector`; undefined: none was given for this cloud. */
   readonly selector: LabelSelector | undefined;
   /**
    * `--require-attestation`: a Node without a signed document of its VM is not initialised and joins no load balancer.
    * Default: no.
    */
   readonly requireAttestation?: boolean | undefined;
-  /** As in CloudIdentity; undefined where no API told it. */
+  /** As in CloudIdentity; undefined where no API named it. */
   readonly account?: string | undefined;
   readonly formerScopes?: readonly string[] | undefined;
-  /** Its API did not tell its account yet, or there is no credential yet: report-only until it does. It is asked again. */
+  /** Set while its API has not named the account, or there is no credential: report-only until then. It is retried. */
   readonly unidentified?: { readonly why: string; readonly opened?: OpenedCloud } | undefined;
-  /** A Node without providerID and report may be bound to the only instance of its name. Default: no. */
+  /** Whether a Node without providerID and report may be bound to the only instance of its name. Default: no. */
   readonly bindsByName?: boolean;
   /** Undefined = report-only. */
   readonly api: Cloud | undefined;

@@ -34,7 +34,7 @@ describe('a budget', () => {
     });
   }
 
-  it('is at least one, however small the share or the cluster', () => {
+  it('allows at least one, however small the share or the cluster', () => {
     assert.equal(room(tenth, 'deletion', 3, [], 0), 1);
     assert.equal(room({ limit: { count: 0 }, windowMs: 1000 }, 'deletion', 100, [], 0), 1);
   });
@@ -50,7 +50,7 @@ describe('a budget', () => {
     assert.equal(room(tenth, 'deletion', 100, ledger, 0), 0);
   });
 
-  it('survives what somebody wrote into the annotation', () => {
+  it('survives a foreign value in the annotation', () => {
     assert.deepEqual(parseLedger('d10x1,rubbish,,a20x2,x1x1,d-1x1,d1x'), [
       { letter: 'd', atSeconds: 10, count: 1 },
       { letter: 'a', atSeconds: 20, count: 2 },
@@ -112,13 +112,13 @@ describe('a budget', () => {
     );
   });
 
-  it('forgets what its window left behind: the annotation stays small', () => {
+  it('drops expired entries, so that the annotation stays small', () => {
     let ledger: Ledger = [];
     for (let now = 0; now < 86_400_000; now += 60_000) ledger = spend(tenth, 'deletion', 1, ledger, now);
     assert.ok(ledger.length <= 12, String(ledger.length));
   });
 
-  it('leaves to every kind its own window', () => {
+  it('uses the window of each kind', () => {
     const short = { limit: { count: 5 }, windowMs: 60_000 };
     let ledger = spend(tenth, 'deletion', 10, [], 0);
     for (let now = 0; now < 500_000; now += 30_000) ledger = spend(short, 'member', 1, ledger, now);
@@ -133,7 +133,7 @@ describe('the keeper of the budget', () => {
     return { lease, budget: createBudgetKeeper(tenth, memoryLeadership(lease), fakeClock(), own) };
   }
 
-  it('gives the same room to one only, however many ask at once', async () => {
+  it('grants the same room only once to concurrent requests', async () => {
     const { budget } = keeper();
     const granted = await Promise.all([1, 2, 3, 4].map(() => budget.take('deletion', 4, 100)));
     assert.equal(
@@ -142,7 +142,7 @@ describe('the keeper of the budget', () => {
     );
   });
 
-  it('measures a kind by a budget of its own where it has one', async () => {
+  it('uses the separate budget of a kind where there is one', async () => {
     const { budget } = keeper({ member: { limit: { count: 3 }, windowMs: 60_000 } });
     assert.deepEqual([await budget.take('member', 9, 100), await budget.take('deletion', 20, 100)], [3, 10]);
   });

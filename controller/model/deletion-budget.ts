@@ -1,6 +1,6 @@
 import { parseDuration } from '../../common/process/duration.ts';
 
-/** How many unexplained effects of one kind may happen within a window that moves. */
+/** How many unexpected deletions of one kind may happen within a moving window. */
 export interface Budget {
   /** A share of the owned nodes (0..1), or a fixed count. */
   readonly limit: { readonly share: number } | { readonly count: number };
@@ -8,8 +8,9 @@ export interface Budget {
 }
 
 /**
- * What is counted apart: deletions for an unexplained absence, those for an absence that the cloud had announced, out-of-service taints,
- * routes of Nodes that vanished, members of load balancers whose Nodes vanished, load balancers whose Services vanished.
+ * The kinds with separate counts: deletions of Nodes after an unexpected absence, those after an announced one,
+ * out-of-service taints, routes of deleted Nodes, load balancer members of deleted Nodes, load balancers of deleted
+ * Services.
  */
 export type BudgetKind = 'deletion' | 'announced' | 'out-of-service' | 'route' | 'member' | 'orphan';
 
@@ -23,7 +24,7 @@ const letters: Readonly<Record<BudgetKind, string>> = {
 };
 const form = /^(\d+(?:\.\d+)?)(%?)\/(.+)$/;
 
-/** Parses `10%/10m` or `5/1h`. Answers what was expected when it does not parse. */
+/** Parses `10%/10m` or `5/1h`. Returns what was expected when the text does not parse. */
 export function parseBudget(text: string): Budget | { readonly expected: string } {
   const expected = 'a share or count per duration, such as 10%/10m or 5/1h';
   const match = form.exec(text);
@@ -42,7 +43,10 @@ interface Entry {
   readonly count: number;
 }
 
-/** What was spent when, for all kinds; printed into an annotation of the Lease, so that a restart refills nothing. */
+/**
+ * The spendings of all kinds with their times. Stored in an annotation of the Lease, so that a restart refills no
+ * budget.
+ */
 export type Ledger = readonly Entry[];
 
 /** Reads `d1700000000x3,o1700000100x1`. Parts that do not parse are dropped. */
@@ -57,12 +61,12 @@ export function printLedger(ledger: Ledger): string {
   return ledger.map(({ letter, atSeconds, count }) => `${letter}${atSeconds}x${count}`).join(',');
 }
 
-/** Entries that the window has left behind. A time in the future (a clock that jumped) counts as now. */
+/** The entries inside the window. A time in the future (after a jump of the clock) counts as now. */
 function current(ledger: Ledger, windowMs: number, nowMs: number): Entry[] {
   return ledger.filter(({ atSeconds }) => nowMs - atSeconds * 1000 < windowMs);
 }
 
-/** How many more of this kind may happen now; at least one per window, whatever the share. */
+/** How many more of this kind are allowed now; at least one per window, however small the share. */
 export function room(budget: Budget, kind: BudgetKind, ownedNodes: number, ledger: Ledger, nowMs: number): number {
   const limit = 'count' in budget.limit ? budget.limit.count : Math.floor(budget.limit.share * ownedNodes);
   const spent = current(ledger, budget.windowMs, nowMs)
@@ -71,14 +75,17 @@ export function room(budget: Budget, kind: BudgetKind, ownedNodes: number, ledge
   return Math.max(0, Math.max(1, limit) - spent);
 }
 
-/** The ledger after spending; old entries of this kind fall out, those of others, whose windows may be longer, stay. */
+/**
+ * The ledger after spending. Expired entries of this kind are dropped; those of other kinds, whose windows may be
+ * longer, stay.
+ */
 export function spend(budget: Budget, kind: BudgetKind, count: number, ledger: Ledger, nowMs: number): Ledger {
   const others = ledger.filter(({ letter }) => letter !== letters[kind]);
   const own = ledger.filter(({ letter }) => letter === letters[kind]);
   return [
     ...others,
     ...current(own, budget.windowMs, nowMs),
-    // Rounded up, so that no entry leaves the window early.
+    // Rounded up, so that no entry expires early.
     { letter: letters[kind], atSeconds: Math.ceil(nowMs / 1000), count },
   ];
 }

@@ -5,7 +5,8 @@ import { type NodeView, unreadOfNode, viewNode } from './node-view.ts';
 const pageSize = 100;
 
 /**
- * Shows every Node as the API server has it at this moment, page by page; never from a cache. Throws a KubeError: then what was shown is not all there is.
+ * Reads every Node live from the API server, page by page, never from a cache. Throws a KubeError: then some Nodes were
+ * not read.
  *
  * @param see called once for each
  */
@@ -23,7 +24,7 @@ export async function eachLiveNode(api: KubeApi, signal: AbortSignal, see: (node
   });
 }
 
-/** All of them. Throws a KubeError: then nothing is known. */
+/** All Nodes. Throws a KubeError. */
 export async function liveNodes(api: KubeApi, signal: AbortSignal): Promise<readonly NodeView[]> {
   const found: NodeView[] = [];
   await eachLiveNode(api, signal, (node) => found.push(node));

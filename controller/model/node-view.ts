@@ -26,7 +26,7 @@ export interface AddressView {
   readonly address: string;
 }
 
-/** The fields of a Node that decisions are made from; a trimmed copy that shares nothing with the raw object. */
+/** The fields of a Node that decisions need: a trimmed copy that shares nothing with the raw object. */
 export interface NodeView {
   readonly name: string;
   readonly uid: string;
@@ -39,7 +39,7 @@ export interface NodeView {
   readonly annotations: Readonly<Record<string, string>>;
   /** Empty when unset. */
   readonly providerID: string;
-  /** As they stand on the Node; immutable once set. */
+  /** As set on the Node; immutable once set. */
   readonly podCIDRs: readonly string[];
   readonly taints: readonly Taint[];
   readonly addresses: readonly AddressView[];
@@ -89,13 +89,12 @@ function mapValues<T extends object>(from: T | undefined, change: (value: string
   return copy as T;
 }
 
-/** Arrays of a Node that `viewNode` does not look at, and most of its bytes. */
+/** Arrays of a Node that `viewNode` does not read, and most of its bytes. */
 export const unreadOfNode = ['images', 'managedFields'];
 
-/**
- * Copies what is needed out of a Node as the API server sends it.
+/** Copies the needed fields out of a Node as the API server sends it.
  *
- * @param intern gives one string for all equal ones, where many Nodes are kept
+ * @param intern returns one shared string for all equal ones, where many Nodes are kept
  */
 export function viewNode(raw: unknown, intern: (text: string) => string = (text) => text): NodeView {
   const { metadata, spec, status } = raw as RawNode;
@@ -138,7 +137,7 @@ export function readiness(node: NodeView): string {
   return conditionOf(node, 'Ready')?.status ?? 'missing';
 }
 
-/** Whether the kubelet's taint is still on; matched by key alone, as upstream does. */
+/** Whether the Node still has the uninitialized taint; matched by key alone, as upstream does. */
 export function isUninitialized(node: NodeView): boolean {
   return node.taints.some((taint) => taint.key === taintKeys.uninitialized);
 }

@@ -29,7 +29,7 @@ const os2 = configured('openstack', 'os2');
 const aws = configured('aws', 'aws');
 const vm = '11111111-2222-3333-4444-555555555555';
 
-describe('whose a Node is', () => {
+describe('Node ownership', () => {
   const table: readonly [string, Parameters<typeof exampleNode>[0], readonly ConfiguredCloud[], string][] = [
     ['a providerID of the one cloud', { providerID: 'simulated://r1/i' }, [one], 'owned one'],
     ['a providerID of another region', { providerID: 'simulated://r9/i' }, [one, two], 'foreign'],
@@ -78,12 +78,14 @@ describe('whose a Node is', () => {
       const shown =
         ownership.kind === 'foreign'
           ? 'foreign'
-          : `${ownership.kind} ${ownership.clouds.map(({ scope }) => scope).join(' ')}${ownership.kind === 'claimable' && ownership.ours ? ', ours' : ''}`;
+          : `${ownership.kind} ` +
+            ownership.clouds.map(({ scope }) => scope).join(' ') +
+            (ownership.kind === 'claimable' && ownership.ours ? ', ours' : '');
       assert.equal(shown, expected);
     });
   }
 
-  it('nothing destructive follows where two scopes might answer, or none', () => {
+  it('has no answering cloud where two scopes may answer, or none', () => {
     const node = exampleNode({ providerID: `openstack:///${vm}` });
     assert.equal(answeringCloud(node, [os1, os2]), undefined);
     assert.equal(answeringCloud(node, [os1])?.scope, 'os1');

@@ -5,16 +5,17 @@ import { isUninitialized, type NodeView } from './node-view.ts';
 import { isScopeOf, parseRecord } from './scope-record.ts';
 
 /**
- * Node ownership. `owned`: its instance lives in one of these scopes. `claimable`: it has no providerID, waits for initialisation and may
- * belong to one of these clouds, if a report or exactly one lookup claims it. `foreign`: never modified, routed, balanced or deleted.
+ * Node ownership. `owned`: its instance is in one of these scopes. `claimable`: it has no providerID, waits for
+ * initialisation and may belong to one of these clouds, if a report or exactly one lookup claims it. `foreign`: never
+ * modified, routed, balanced or deleted.
  */
 export type Ownership =
   | { readonly kind: 'owned'; readonly clouds: readonly ConfiguredCloud[] }
-  /** `ours` even before it is claimed: there is one cloud only, or a selector names the node. */
+  /** `ours`: it is ours even before it is claimed, because there is only one cloud or a selector matches the Node. */
   | { readonly kind: 'claimable'; readonly clouds: readonly ConfiguredCloud[]; readonly ours: boolean }
   | { readonly kind: 'foreign'; readonly why: string };
 
-/** Decides by what stands on the Node alone. Pure. */
+/** Decides from the fields of the Node alone. Pure. */
 export function ownershipOf(node: NodeView, configured: readonly ConfiguredCloud[]): Ownership {
   if (node.providerID !== '') return ownershipByProviderID(node, configured);
   if (!isUninitialized(node)) {
@@ -42,7 +43,9 @@ function ownershipByProviderID(node: NodeView, configured: readonly ConfiguredCl
   return { kind: 'owned', clouds: there.length > 0 ? there : accepting };
 }
 
-/** The cloud whose API answers for this node, when exactly one does: only then can anything destructive follow. */
+/**
+ * The cloud whose API is responsible for this Node, if exactly one is: only then may the Node be deleted or tainted.
+ */
 export function answeringCloud(node: NodeView, configured: readonly ConfiguredCloud[]): ConfiguredCloud | undefined {
   const ownership = ownershipOf(node, configured);
   if (ownership.kind !== 'owned') return undefined;

@@ -1,23 +1,23 @@
 import { bitsOf, type Cidr, contains, type Family, overlap } from './cidr.ts';
 
-/** Which pod ranges may be routed at all, whatever a Node says of itself. */
+/** Which pod ranges may be routed, whatever the Nodes claim. */
 export interface RouteBounds {
-  /** `--cluster-cidr`; empty = routes are off. */
+  /** `--cluster-cidr`; empty: routes are off. */
   readonly clusterCidrs: readonly Cidr[];
-  /** `--service-cluster-ip-range`; empty = not known. */
+  /** `--service-cluster-ip-range`; empty: unknown. */
   readonly serviceCidrs: readonly Cidr[];
-  /** The mask of a Node's range by family, where the flags tell it. */
+  /** The mask of a Node's range by family, where the flags set it. */
   readonly masks: Readonly<Partial<Record<Family, number>>>;
 }
 
-/** A fault that no other Node has a part in. */
+/** A fault of a pod range that does not depend on other Nodes. */
 export interface BoundsFault {
   readonly kind: 'outside' | 'service' | 'mask';
-  /** Continues "pod range X". */
+  /** Follows "pod range X" in a sentence. */
   readonly message: string;
 }
 
-/** Pure. Undefined = the range may be routed, if no other Node has it. */
+/** Undefined: the range may be routed, if no other Node has it. Pure. */
 export function boundsFault(range: Cidr, { clusterCidrs, serviceCidrs, masks }: RouteBounds): BoundsFault | undefined {
   if (!clusterCidrs.some((cluster) => holds(cluster, range)))
     return { kind: 'outside', message: `is not inside --cluster-cidr ${clusterCidrs.map(({ text }) => text)}` };
@@ -34,8 +34,8 @@ export function holds(outer: Cidr, inner: Cidr): boolean {
 }
 
 /**
- * One text for the block of this length around an address. CIDR blocks lie in each other or apart, so two overlap where
- * the longer one, cut to the length of the shorter one, is the shorter one.
+ * A key for the block of this prefix length that contains an address. Two CIDR blocks are nested or disjoint, so they
+ * overlap exactly if the longer prefix, cut to the length of the shorter one, is the shorter one.
  */
 export function blockKey(family: Family, address: bigint, prefix: number): string {
   return `${family}/${prefix}/${address >> BigInt(bitsOf(family) - prefix)}`;

@@ -1,19 +1,19 @@
 import type { Instance } from '../../common/instance.ts';
 import type { ConfiguredCloud } from './configured-cloud.ts';
 
-/** What the annotation mooring.dev/instance says: in which scope the Node's instance was found, and which incarnation it was. */
+/** The annotation mooring.dev/instance: in which scope the Node's instance was found, and which incarnation it was. */
 export interface ScopeRecord {
   readonly scope: string;
-  /** Empty when the cloud tells none. */
+  /** Empty when the cloud has none. */
   readonly incarnation: string;
 }
 
-/** The scope under which proved reports are recorded where no API of the cloud is configured. */
+/** The scope recorded for proved reports where no API of the cloud is configured. */
 export function reportScope(cloud: string): string {
   return `report:${cloud}`;
 }
 
-/** The cloud of such a scope; undefined for the scope of an API. */
+/** The cloud of a scope made by `reportScope`; undefined for the scope of an API. */
 export function cloudOfReportScope(scope: string): string | undefined {
   return scope.startsWith('report:') ? scope.slice('report:'.length) : undefined;
 }
@@ -22,7 +22,7 @@ export function printRecord(scope: string, instance: Instance): string {
   return instance.incarnation === undefined ? scope : `${scope} ${instance.incarnation}`;
 }
 
-/** Undefined for a missing or foreign-looking value: such a Node counts as never found. */
+/** Undefined for a missing or malformed value: the instance of such a Node counts as never found. */
 export function parseRecord(text: string | undefined): ScopeRecord | undefined {
   if (text === undefined) return undefined;
   const [scope, incarnation = '', ...more] = text.split(' ');
@@ -31,12 +31,12 @@ export function parseRecord(text: string | undefined): ScopeRecord | undefined {
 
 type ScopeOfCloud = Pick<ConfiguredCloud, 'name' | 'scope' | 'account' | 'formerScopes'>;
 
-/** Whether this is the scope of the cloud, as it is now or as versions before this one recorded it. */
+/** Whether this is the scope of the cloud, by its current name or one that earlier versions recorded. */
 export function isScopeOf(scope: string, cloud: Pick<ScopeOfCloud, 'scope' | 'formerScopes'>): boolean {
   return scope === cloud.scope || cloud.formerScopes?.includes(scope) === true;
 }
 
-/** Whether what is recorded is this scope, perhaps as versions before this one recorded it. */
+/** Whether the recorded scope is this one, by its current name or one that earlier versions recorded. */
 export function isScopeIn(
   configured: readonly Pick<ConfiguredCloud, 'scope' | 'formerScopes'>[],
   recorded: string,
@@ -46,8 +46,9 @@ export function isScopeIn(
 }
 
 /**
- * Whether what is recorded may become a record of this cloud once the instance is found there: it is of the same configuration, of another
- * endpoint of the same account, or of a report. A record of another account may not: there the same words mean other things.
+ * Whether a recorded scope may be replaced by that of this cloud once the instance is found there: it is of the same
+ * configuration, of another endpoint of the same account, or of a report. A record of another account may not: the same
+ * ids name other instances there.
  */
 export function mayBecome(recorded: string, cloud: ScopeOfCloud): boolean {
   if (isScopeOf(recorded, cloud) || recorded === reportScope(cloud.name)) return true;

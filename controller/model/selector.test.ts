@@ -68,7 +68,7 @@ describe('a label selector', () => {
     })),
   );
 
-  it('is the conjunction of its requirements', () => {
+  it('requires all of its requirements', () => {
     const labels = fc.dictionary(key, value, { noNullPrototype: true });
     fc.assert(
       fc.property(fc.array(requirement, { maxLength: 5 }), labels, (all, held) => {

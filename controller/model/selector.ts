@@ -1,8 +1,13 @@
 /** A label selector, as in `--node-selector`: `a=b,c!=d,e,!f,g in (h,i),j notin (k)`. */
 export type LabelSelector = (labels: Readonly<Record<string, string>>) => boolean;
 
-const requirement =
-  /^(?:!\s*(?<absent>[\w./-]+)|(?<setKey>[\w./-]+)\s+(?<setOp>in|notin)\s+\((?<set>[^()]*)\)|(?<key>[\w./-]+)\s*(?:(?<op>==|=|!=)\s*(?<value>[\w.-]*))?)$/;
+const requirement = new RegExp(
+  [
+    String.raw`^(?:!\s*(?<absent>[\w./-]+)`,
+    String.raw`(?<setKey>[\w./-]+)\s+(?<setOp>in|notin)\s+\((?<set>[^()]*)\)`,
+    String.raw`(?<key>[\w./-]+)\s*(?:(?<op>==|=|!=)\s*(?<value>[\w.-]*))?)$`,
+  ].join('|'),
+);
 
 /** Splits at commas outside parentheses. */
 function split(text: string): string[] {

@@ -26,7 +26,7 @@ export interface PortStatus {
   readonly error?: string;
 }
 
-/** One entry of `status.loadBalancer.ingress`, as the API server keeps it. */
+/** One entry of `status.loadBalancer.ingress`, as the API server stores it. */
 export interface IngressView {
   readonly ip?: string;
   readonly hostname?: string;
@@ -34,7 +34,7 @@ export interface IngressView {
   readonly ports?: readonly PortStatus[];
 }
 
-/** The fields of a Service that decisions are made from; a trimmed copy that shares nothing with the raw object. */
+/** The fields of a Service that decisions need: a trimmed copy that shares nothing with the raw object. */
 export interface ServiceView {
   /** `namespace/name`. */
   readonly key: string;
@@ -61,10 +61,10 @@ export interface ServiceView {
   /** Empty when unset. */
   readonly loadBalancerIP: string;
   readonly allocateNodePorts: boolean;
-  /** Those alone that the product or a configured cloud reads. */
+  /** Only those that the controller or a configured cloud reads. */
   readonly annotations: Readonly<Record<string, string>>;
   readonly ingress: readonly IngressView[];
-  /** Ours; undefined when it is not there. */
+  /** Our own condition; undefined when it is not set. */
   readonly condition: ConditionView | undefined;
 }
 
@@ -105,10 +105,10 @@ interface RawService {
   };
 }
 
-/** Arrays of a Service that `viewService` does not look at. */
+/** Arrays of a Service that `viewService` does not read. */
 export const unreadOfService = ['managedFields'];
 
-/** Annotations on Services that the product itself reads or writes. */
+/** Annotations on Services that the controller itself reads or writes. */
 export const ownServiceAnnotations: ReadonlySet<string> = new Set([
   annotationKeys.paused,
   annotationKeys.sourceRanges,
@@ -120,9 +120,9 @@ export const ownServiceAnnotations: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Copies what is needed out of a Service as the API server sends it.
+ * Copies the needed fields out of a Service as the API server sends it.
  *
- * @param isRead which annotations a configured cloud reads, beside our own
+ * @param isRead whether a configured cloud reads this annotation; our own are kept in any case
  */
 export function viewService(raw: unknown, isRead: (key: string) => boolean): ServiceView {
   const { metadata, spec = {}, status = {} } = raw as RawService;
@@ -187,7 +187,7 @@ export function hasFinalizer(service: ServiceView): boolean {
 
 /** A person's `mooring.dev/load-balancer-retain`. */
 export function isRetained(service: ServiceView): boolean {
-  // Any value that means yes: the mistake of keeping too much can be mended.
+  // Every value that means yes: keeping a load balancer too long can be corrected, deleting it cannot.
   return isPauseValue(service.annotations[annotationKeys.loadBalancerRetain]);
 }
 
@@ -201,8 +201,11 @@ export function attachTo(service: ServiceView): string | undefined {
   return service.annotations[annotationKeys.loadBalancerId]?.trim() || undefined;
 }
 
-/** Things of the cloud that a Service names and that a search for what is ours does not find; undefined when it names none. */
-export function wishOf(service: ServiceView): string | undefined {
+/**
+ * The cloud resources that a Service refers to by id or address, which a search by our tags does not find; undefined
+ * when it refers to none.
+ */
+export function externalReferencesOf(service: ServiceView): string | undefined {
   const wish = `${attachTo(service) ?? ''} ${service.loadBalancerIP}`;
   return wish === ' ' ? undefined : wish;
 }

@@ -4,10 +4,10 @@ import type { Assurance } from '../reports/attestation/verdict.ts';
 export interface VerifiedInstance {
   readonly assurance: Exclude<Assurance, 'psat'>;
   readonly cloud: string;
-  /** As in `Instance.id`; undefined where the document does not tell it (Azure). */
+  /** As in `Instance.id`; undefined where the document does not contain it (Azure). */
   readonly id?: string;
   readonly incarnation?: string;
-  /** Lower case; the id begins with it, where the document tells the account and not the id. */
+  /** Lower-case prefix of the id, where the document contains the account but not the id. */
   readonly idPrefix?: string;
   readonly zone?: string;
   readonly region?: string;

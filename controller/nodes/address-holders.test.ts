@@ -17,7 +17,7 @@ const showsWith = (changes: Partial<NodeView>, ...addresses: { type: string; add
 const everyone = () => true;
 
 describe('holders of addresses', () => {
-  it('refuse an address that another living Node shows, whatever its type and spelling', () => {
+  it('refuses an address that another live Node has, in any type and spelling', () => {
     const holders = createAddressHolders();
     holders.observe(shows('a', internal('2001:db8::1'), external('192.0.2.1')));
     const refusal = { address: '2001:db8::1', holder: 'a' };
@@ -26,21 +26,21 @@ describe('holders of addresses', () => {
     assert.equal(holders.take(aged('b'), [internal('192.0.2.2')], everyone), undefined);
   });
 
-  it('refuse an address that is being written on another Node', () => {
+  it('refuses an address that is being written to another Node', () => {
     const holders = createAddressHolders();
     assert.equal(holders.take(aged('a'), [internal('10.0.0.1')], everyone), undefined);
     holders.observe(shows('a', { type: 'Hostname', address: 'a' }));
     assert.equal(holders.take(aged('b'), [internal('10.0.0.1')], everyone)?.holder, 'a');
   });
 
-  it('take nothing of a list of which one address is refused', () => {
+  it('claims no address of a list with one refused address', () => {
     const holders = createAddressHolders();
     holders.observe(shows('a', internal('10.0.0.1')));
     assert.ok(holders.take(aged('b'), [internal('10.0.0.2'), internal('10.0.0.1')], everyone));
     assert.equal(holders.take(aged('c'), [internal('10.0.0.2')], everyone), undefined);
   });
 
-  it('give an address to a Node whose former holder fell silent or is gone', () => {
+  it('gives an address to another Node when its holder is silent or deleted', () => {
     const holders = createAddressHolders();
     holders.observe(shows('a', internal('10.0.0.1')));
     assert.equal(
@@ -52,7 +52,7 @@ describe('holders of addresses', () => {
     assert.equal(holders.take(aged('c'), [internal('10.0.0.1')], everyone), undefined);
   });
 
-  it('let a Node keep its own addresses and move to others', () => {
+  it('lets a Node keep its own addresses and change to others', () => {
     const holders = createAddressHolders();
     holders.observe(shows('a', internal('10.0.0.1')));
     assert.equal(holders.take(aged('a'), [internal('10.0.0.1'), internal('10.0.0.2')], everyone), undefined);
@@ -60,7 +60,7 @@ describe('holders of addresses', () => {
     assert.equal(holders.take(aged('b'), [internal('10.0.0.1')], everyone), undefined);
   });
 
-  it('ignore host names', () => {
+  it('ignores host names', () => {
     const holders = createAddressHolders();
     holders.observe(shows('a', { type: 'InternalDNS', address: 'same.example' }));
     assert.equal(holders.take(aged('b'), [{ type: 'InternalDNS', address: 'same.example' }], everyone), undefined);
@@ -72,7 +72,7 @@ describe('holders of addresses', () => {
     const rogue = aged('aaa', 60);
     const waits = { taints: [uninitializedTaint] };
 
-    it('let the initialised Node keep it when a later one shows it, initialised or not', () => {
+    it('lets the initialised Node keep an address that a later Node shows, initialised or not', () => {
       for (const changes of [waits, {}]) {
         const holders = createAddressHolders();
         holders.observe(showsWith(victim, shared));
@@ -83,7 +83,7 @@ describe('holders of addresses', () => {
       }
     });
 
-    it('let the older one keep it when both are seen for the first time, in any order', () => {
+    it('lets the older Node keep an address when both are observed for the first time, in any order', () => {
       for (const changes of [waits, {}]) {
         const holders = createAddressHolders();
         holders.observe(showsWith({ ...rogue, ...changes }, shared));
@@ -94,7 +94,7 @@ describe('holders of addresses', () => {
       }
     });
 
-    it('let the initialised one keep it when an older Node shows it later', () => {
+    it('lets the initialised Node keep an address that an older Node shows later', () => {
       const older = aged('older', -60);
       for (const changes of [waits, {}]) {
         const holders = createAddressHolders();
@@ -107,7 +107,7 @@ describe('holders of addresses', () => {
       }
     });
 
-    it('let the Node keep it that was given it, though an older one asks before the cache shows that', () => {
+    it('lets the Node keep an address that it claimed, before the cache shows it', () => {
       const holders = createAddressHolders();
       assert.equal(holders.take(victim, [shared], everyone), undefined);
       holders.observe(showsWith({ ...victim, ...waits }, shared));
@@ -116,7 +116,7 @@ describe('holders of addresses', () => {
       assert.equal(holders.take(victim, [shared], everyone), undefined);
     });
 
-    it('give it back to the first when it speaks again after a silence', () => {
+    it('returns an address to its first holder when that Node is alive again', () => {
       const holders = createAddressHolders();
       holders.observe(showsWith(victim, shared));
       assert.equal(

@@ -2,13 +2,16 @@ import type { InformerEvent } from '../kube/informer.ts';
 import { type AddressView, isUninitialized, type NodeView } from '../model/node-view.ts';
 import { canonicalAddress } from './addresses.ts';
 
-/** Which Nodes hold which IP address, including addresses that are being written and have not come back through the cache yet. */
+/**
+ * Which Nodes hold which IP address, including addresses that are being written and have not come back through the
+ * cache yet.
+ */
 export interface AddressHolders {
-  /** Takes note of a change in the cache. */
+  /** Records a change in the cache. */
   observe(event: InformerEvent<NodeView>): void;
   /**
-   * Takes the IP addresses for the node, all of them or none; answers the first that another Node, for which `alive`
-   * says yes, held before this one.
+   * Claims the IP addresses for the node, all of them or none. On a conflict it returns the first address that another
+   * Node, which `alive` confirms, held before this one, and that holder.
    */
   take(
     node: Pick<NodeView, 'name' | 'createdAtMs'>,
@@ -19,17 +22,22 @@ export interface AddressHolders {
   release(nodeName: string): void;
 }
 
-/** What one Node has to say for its claim to one address. */
+/** The claim of one Node to one address. */
 interface Holding {
   readonly nodeName: string;
   readonly createdAtMs: number;
-  /** Counts up: when the Node took it, or was first seen to have it, initialised. Undefined while it only shows it. */
+  /**
+   * A counter: when the Node claimed the address, or was first observed initialised with it. Undefined while the Node
+   * is not initialised.
+   */
   readonly since: number | undefined;
-  /** It had the address when we first saw it: since when is not known. */
+  /** The Node had the address when it was first observed, so its age is unknown. */
   readonly atFirstSight: boolean;
 }
 
-/** A kubelet may show any address: the Node that was first initialised with it comes first, then the older Node. */
+/**
+ * A kubelet may write any address into its Node. The Node that was first initialised with it wins, then the older Node.
+ */
 function precedes(one: Holding, other: Holding): boolean {
   if (one.since === undefined || other.since === undefined) {
     if (one.since !== other.since) return one.since !== undefined;
@@ -45,7 +53,7 @@ function ips(addresses: readonly AddressView[]): string[] {
 }
 
 export function createAddressHolders(): AddressHolders {
-  /** By address and by name of the Node. */
+  /** By address, then by name of the Node. */
   const holdersOf = new Map<string, Map<string, Holding>>();
   const heldBy = new Map<string, readonly string[]>();
   let count = 0;
@@ -59,7 +67,7 @@ export function createAddressHolders(): AddressHolders {
     heldBy.delete(nodeName);
   }
 
-  /** The Node holds these and no others; what it held before, it has held since then. */
+  /** Makes these the only addresses of the Node. An address that it held before keeps its earlier claim. */
   function hold(holding: Holding, addresses: readonly string[]): void {
     const { nodeName } = holding;
     const held = new Map(addresses.map((address) => [address, holdersOf.get(address)?.get(nodeName)]));
@@ -77,23 +85,23 @@ export function createAddressHolders(): AddressHolders {
       if (event.type === 'deleted') return release(event.key);
       const node = event.object;
       const shown = ips(node.addresses);
-      // A Node that shows none may be older than what is being written on it.
+      // A Node without addresses may be older than the write that is under way.
       if (shown.length === 0) return;
       const since = isUninitialized(node) ? undefined : ++count;
       const atFirstSight = event.type === 'added';
       hold({ nodeName: event.key, createdAtMs: node.createdAtMs, since, atFirstSight }, shown);
     },
     take({ name, createdAtMs }, addresses, alive) {
-      const wanted = ips(addresses);
+      const requested = ips(addresses);
       const asking = { nodeName: name, createdAtMs, since: undefined, atFirstSight: false };
-      for (const address of wanted) {
+      for (const address of requested) {
         const holders = holdersOf.get(address);
         const own = holders?.get(name) ?? asking;
         for (const [holder, holding] of holders ?? []) {
           if (holder !== name && precedes(holding, own) && alive(holder)) return { address, holder };
         }
       }
-      hold({ ...asking, since: ++count }, wanted);
+      hold({ ...asking, since: ++count }, requested);
       return undefined;
     },
   };

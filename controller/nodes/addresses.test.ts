@@ -5,7 +5,7 @@ import type { AddressView } from '../model/node-view.ts';
 import {
   canonicalAddress,
   dedupe,
-  omitted,
+  droppedAddresses,
   parseProvidedNodeIP,
   preferProvided,
   sameAddresses,
@@ -114,7 +114,7 @@ describe('addresses by provided-node-ip', () => {
     });
   }
 
-  it('without it everything the cloud says stays, in its order', () => {
+  it('keeps all addresses of the cloud in their order without a provided node IP', () => {
     const chosen = preferProvided(list('ext=1.1.1.1 int=10.1.1.1 int=10.1.1.2'), []);
     assert.deepEqual(chosen.ok && chosen.addresses, list('ext=1.1.1.1 int=10.1.1.1 int=10.1.1.2'));
   });
@@ -157,7 +157,7 @@ describe('provided-node-ip', () => {
     });
   }
 
-  it('never throws, whatever stands there; what it takes is one or two canonical addresses', () => {
+  it('never throws, and accepts only one or two canonical addresses', () => {
     const texts = fc.oneof(
       fc.string(),
       fc.ipV4(),
@@ -206,7 +206,7 @@ describe('a list of addresses', () => {
     it(`${name}: ${same ? 'the same' : 'another'}`, () => assert.equal(sameAddresses(list(a), list(b)), same));
   }
 
-  it('is the same as any order of itself, and as nothing with another count of any address', () => {
+  it('compares lists of addresses as multisets', () => {
     fc.assert(
       fc.property(someAddresses, someAddresses, (a, b) => {
         const count = (addresses: readonly AddressView[]) => JSON.stringify(addresses.map(key).sort());
@@ -226,7 +226,7 @@ describe('a list of addresses', () => {
     it(`${given || 'nothing'} without duplicates`, () => assert.deepEqual(dedupe(list(given)), list(expected)));
   }
 
-  it('without duplicates holds each address once, in the order of first appearance', () => {
+  it('keeps the first occurrence of each address', () => {
     fc.assert(
       fc.property(someAddresses, (a) => {
         const once = dedupe(a);
@@ -237,7 +237,7 @@ describe('a list of addresses', () => {
     );
   });
 
-  it('chosen for a node IP never invents an address, and never leaves a whole type out', () => {
+  it('never invents an address and never drops a whole address type for a node IP', () => {
     fc.assert(
       fc.property(someAddresses, fc.constantFrom('10.0.0.1', 'fd00::1', '10.0.0.1,fd00::2'), (cloud, provided) => {
         const parsed = parseProvidedNodeIP(provided);
@@ -253,19 +253,19 @@ describe('a list of addresses', () => {
     );
   });
 
-  it('keeps the kubelet’s Hostname only where the cloud tells none', () => {
+  it('keeps the kubelet’s Hostname only where the cloud lists none', () => {
     assert.deepEqual(withHostnames(list('int=10.0.0.1'), list('int=10.9.9.9 host=k')), list('int=10.0.0.1 host=k'));
     assert.deepEqual(withHostnames(list('int=10.0.0.1 host=c'), list('host=k')), list('int=10.0.0.1 host=c'));
   });
 
-  it('tells what the other leaves out', () => {
+  it('returns the addresses that the other list lacks', () => {
     assert.deepEqual(
-      omitted(list('int=fd00::1 int=10.0.0.1 ext=1.1.1.1'), list('int=FD00::1')),
+      droppedAddresses(list('int=fd00::1 int=10.0.0.1 ext=1.1.1.1'), list('int=FD00::1')),
       list('int=10.0.0.1 ext=1.1.1.1'),
     );
   });
 
-  it('has one spelling for an address', () => {
+  it('spells each address in one way', () => {
     for (const [text, canonical] of [
       ['2001:DB8:0:0:0:0:0:1', '2001:db8::1'],
       ['::FFFF:10.0.0.1', '::ffff:a00:1'],

@@ -1,9 +1,12 @@
 import ipaddr from 'ipaddr.js';
 import type { AddressView } from '../model/node-view.ts';
 
-/** One spelling per address (RFC 5952 for IPv6; IPv4 as the API server takes it has but one); text that is no address is returned as it is. */
+/**
+ * The canonical spelling of an address: RFC 5952 for IPv6. IPv4, as the API server accepts it, has only one. Text that
+ * is no address is returned unchanged.
+ */
 export function canonicalAddress(text: string): string {
-  // Asked first, because ipaddr.js takes 20 microseconds to find that a host name is no address.
+  // A cheap test first: ipaddr.js takes 20 microseconds to reject a host name.
   if (!text.includes(':') || !ipaddr.IPv6.isValid(text)) return text;
   return ipaddr.parse(text).toString();
 }
@@ -17,8 +20,8 @@ export type ProvidedIPs =
   | { readonly ok: false; readonly message: string };
 
 /**
- * Parses alpha.kubernetes.io/provided-node-ip as strictly as upstream: one address, or two of different families, no spaces, and neither of a pair
- * unspecified.
+ * Parses alpha.kubernetes.io/provided-node-ip as strictly as upstream: one address, or two of different families, no
+ * spaces, and neither of a pair unspecified.
  */
 export function parseProvidedNodeIP(text: string): ProvidedIPs {
   const parts = text.split(',');
@@ -40,7 +43,7 @@ export function parseProvidedNodeIP(text: string): ProvidedIPs {
   return { ok: true, ips: parts.map(canonicalAddress) };
 }
 
-/** Drops later duplicates of (type, address): the API server refuses them. */
+/** Drops later duplicates of (type, address), which the API server refuses. */
 export function dedupe<A extends AddressView>(addresses: readonly A[]): A[] {
   const seen = new Set<string>();
   return addresses.filter(({ type, address }) => {
@@ -56,9 +59,9 @@ export type ChosenAddresses =
   | { readonly ok: false; readonly message: string };
 
 /**
- * The addresses a Node should show, from what the cloud says and what the kubelet asked for. As upstream: addresses equal to a provided node IP come
- * first, in the annotation's order, and close their address type to others; then follow the addresses of the other types. A provided IP that the
- * cloud does not know is an error.
+ * The desired addresses of a Node, from those of the cloud and the node IPs that the kubelet was given. As upstream:
+ * addresses equal to a provided node IP come first, in the annotation's order, and exclude all others of their type.
+ * The addresses of the other types follow. A provided IP that the cloud does not list is an error.
  */
 export function preferProvided(fromCloud: readonly AddressView[], provided: readonly string[]): ChosenAddresses {
   if (provided.length === 0) return { ok: true, addresses: dedupe(fromCloud) };
@@ -75,7 +78,7 @@ export function preferProvided(fromCloud: readonly AddressView[], provided: read
   return { ok: true, addresses: dedupe([...first, ...fromCloud.filter(({ type }) => !closed.has(type))]) };
 }
 
-/** Keeps the kubelet's Hostname entries where the cloud tells none. */
+/** Keeps the kubelet's Hostname entries where the cloud lists none. */
 export function withHostnames(chosen: readonly AddressView[], current: readonly AddressView[]): AddressView[] {
   if (chosen.some(({ type }) => type === 'Hostname')) return [...chosen];
   return dedupe([...chosen, ...current.filter(({ type }) => type === 'Hostname')]);
@@ -85,7 +88,7 @@ function key({ type, address }: AddressView): string {
   return `${type} ${canonicalAddress(address)}`;
 }
 
-/** Equal as multisets: a mere reordering is no reason to write. */
+/** Equality as multisets: another order alone is no reason to write. */
 export function sameAddresses(a: readonly AddressView[], b: readonly AddressView[]): boolean {
   if (a.length !== b.length) return false;
   const sorted = a.map(key).sort();
@@ -95,8 +98,8 @@ export function sameAddresses(a: readonly AddressView[], b: readonly AddressView
     .every((each, index) => each === sorted[index]);
 }
 
-/** Those of `current` that `wanted` leaves out. */
-export function omitted(current: readonly AddressView[], wanted: readonly AddressView[]): AddressView[] {
-  const kept = new Set(wanted.map(key));
+/** The addresses of `current` that are not in `desired`. */
+export function droppedAddresses(current: readonly AddressView[], desired: readonly AddressView[]): AddressView[] {
+  const kept = new Set(desired.map(key));
   return current.filter((each) => !kept.has(key(each)));
 }

@@ -5,8 +5,9 @@ import type { NodeView } from '../model/node-view.ts';
 export type DeleteOutcome = 'deleted' | 'already-gone' | 'changed';
 
 /**
- * Deletes exactly this Node object in exactly this state: UID and resourceVersion are preconditions, so a Node that was re-created, or that showed life in its status in between,
- * stays (`changed`). Throws a KubeError otherwise. Safe to repeat.
+ * Deletes exactly this Node object in exactly this state. UID and resourceVersion are preconditions, so a Node that was
+ * re-created, or whose status changed in between, stays (`changed`). Throws a KubeError for any other failure. Safe to
+ * repeat.
  */
 export async function deleteNode(api: KubeApi, node: NodeView): Promise<DeleteOutcome> {
   try {

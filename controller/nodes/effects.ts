@@ -5,27 +5,27 @@ import type { BudgetKeeper } from '../model/budget-keeper.ts';
 import type { BudgetKind } from '../model/deletion-budget.ts';
 import { conditionOf, instanceMissing, isPaused, isUninitialized, type NodeView } from '../model/node-view.ts';
 import { answeringCloud } from '../model/ownership.ts';
-import { createWaitingNodes } from '../model/waiting.ts';
+import { createWaitingNodes } from '../model/waiting-nodes.ts';
 import type { Semaphore } from '../runtime/semaphore.ts';
 import { deleteNode } from './delete-node.ts';
 import type { Finding } from './examine.ts';
 import { eventTarget, type NodeContext, reportOf } from './node-context.ts';
 import { type PowerTaints, planPowerTaints, powerTaintsOf } from './power-taints.ts';
 import { type MissingReason, missingReasons } from './reasons.ts';
-import { lookAgainAt, type Suspect } from './suspects.ts';
+import { type Suspect, scheduleLookup } from './suspects.ts';
 import { writeCondition } from './write-node.ts';
 
 export interface EffectsOptions {
   readonly budget: BudgetKeeper;
   /** Bounds how many Nodes are written at once. */
   readonly writes: Semaphore;
-  /** Opt-in: also taint `out-of-service` once power-off is certain. */
+  /** Opt-in: also add the taint `out-of-service` once power-off is certain. */
   readonly outOfServiceTaint: boolean;
-  /** Called before a Node is deleted on evidence, so that its disappearance is no riddle to others. */
+  /** Called before a Node is deleted on evidence, so that other controllers expect its deletion. */
   deleting?(node: NodeView): void;
 }
 
-/** One suspect and what the look at it came to. */
+/** A suspect and the result of its examination. */
 export interface Examined {
   readonly suspect: Suspect;
   /** As the cache has it. */
@@ -33,21 +33,26 @@ export interface Examined {
   readonly finding: Finding;
 }
 
-/** Carries out what the evidence allows, within the budgets, and says what waits. Writes are tried again at the next look. */
+/**
+ * Applies the findings within the budgets, and reports which deletions are withheld. A failed write is repeated at the
+ * next lookup.
+ */
 export interface Effects {
-  settle(examined: readonly Examined[]): Promise<void>;
-  /** Takes back our power taints and the condition. Answers whether nothing of ours is left. */
+  apply(examined: readonly Examined[]): Promise<void>;
+  /** Removes our power taints and resets the condition. Returns whether none of them is left. */
   clear(node: NodeView): Promise<boolean>;
-  /** The instance was found, whatever its power: takes back the condition alone. Answers whether it stands no longer. */
+  /** The instance was found, in any power state: resets the condition alone. Returns whether that succeeded. */
   found(node: NodeView): Promise<boolean>;
-  /** Says why a deletion waits: in the gauge, the log and an event once per change, and in the condition. */
+  /**
+   * Reports why a deletion is withheld: in the gauge and the condition, and once per change in the log and an event.
+   */
   withhold(node: NodeView, reason: MissingReason, message?: string): Promise<void>;
   done(name: string): void;
 }
 
-/** Evidence older than this is read again rather than acted on: writes may have had to wait for each other. */
+/** Evidence older than this is read again before a deletion, because writes may have waited for each other. */
 const maxEvidenceAgeMs = 10_000;
-/** How soon a Node is looked at again that a person keeps from deletion. */
+/** How soon a Node that a person protects from deletion is examined again. */
 const pausedRetryMs = 15_000;
 
 export function createEffects(
@@ -58,49 +63,49 @@ export function createEffects(
   const { api, clock, log, nodes, resolver, events, metrics } = context;
   const withheld = createWaitingNodes<MissingReason>(metrics.deletionsWithheld);
 
-  async function settle(examined: readonly Examined[]): Promise<void> {
+  async function apply(examined: readonly Examined[]): Promise<void> {
     const waits = examined.map(async ({ suspect, node, finding }) => {
       if (finding.kind === 'over') suspects.end(suspect);
       else if (finding.kind === 'powering-off' && finding.alive) suspects.retry(suspect, finding.checkInMs);
-      else if (finding.kind === 'powering-off') lookAgainAt(suspect, clock.monotonic() + finding.checkInMs);
-      else if (finding.kind === 'wait') await hold(suspect, finding.node ?? node, finding);
+      else if (finding.kind === 'powering-off') scheduleLookup(suspect, clock.monotonic() + finding.checkInMs);
+      else if (finding.kind === 'wait') await keepAndRecheck(suspect, finding.node ?? node, finding);
       else if (finding.kind === 'delete' && context.pausedNode(node.name))
-        await hold(suspect, finding.node, { reason: 'DeletionPaused', checkInMs: pausedRetryMs });
+        await keepAndRecheck(suspect, finding.node, { reason: 'DeletionPaused', checkInMs: pausedRetryMs });
     });
     await Promise.all(waits);
-    await settleDeletions(
+    await applyDeletions(
       examined.filter(({ node, finding }) => finding.kind === 'delete' && !context.pausedNode(node.name)),
     );
-    await settlePowerOff(examined.filter(({ finding }) => finding.kind === 'powered-off'));
+    await applyPowerOff(examined.filter(({ finding }) => finding.kind === 'powered-off'));
   }
 
-  async function hold(
+  async function keepAndRecheck(
     suspect: Suspect,
     node: NodeView,
     { reason, message, checkInMs }: { reason: MissingReason; message?: string; checkInMs: number },
   ): Promise<void> {
-    lookAgainAt(suspect, clock.monotonic() + checkInMs);
+    scheduleLookup(suspect, clock.monotonic() + checkInMs);
     await withhold(node, reason, message);
   }
 
-  async function grant(kind: BudgetKind, wanted: number): Promise<number> {
-    if (wanted === 0) return 0;
+  async function grant(kind: BudgetKind, requested: number): Promise<number> {
+    if (requested === 0) return 0;
     let owned = 0;
     for (const node of nodes.values())
       if (node.providerID !== '' && !isUninitialized(node) && answeringCloud(node, resolver.configured)) owned += 1;
     try {
-      return await options.budget.take(kind, wanted, owned);
+      return await options.budget.take(kind, requested, owned);
     } catch (error) {
       log.warn('budget not written, so nothing is spent', { kind, ...errorFields(error) });
       return 0;
     }
   }
 
-  async function settleDeletions(examined: readonly Examined[]): Promise<void> {
+  async function applyDeletions(examined: readonly Examined[]): Promise<void> {
     const granted = new Map<BudgetKind | undefined, number>();
     for (const kind of ['deletion', 'announced'] as const) {
-      const wanted = examined.filter(({ finding }) => finding.kind === 'delete' && finding.budget === kind).length;
-      granted.set(kind, await grant(kind, wanted));
+      const requested = examined.filter(({ finding }) => finding.kind === 'delete' && finding.budget === kind).length;
+      granted.set(kind, await grant(kind, requested));
     }
     await Promise.all(
       examined.map(async ({ suspect, finding }) => {
@@ -108,7 +113,7 @@ export function createEffects(
         const left = granted.get(finding.budget) ?? Number.POSITIVE_INFINITY;
         granted.set(finding.budget, left - 1);
         if (left > 0) await remove(suspect, finding);
-        else await hold(suspect, finding.node, { reason: 'BudgetExhausted', checkInMs: 30_000 });
+        else await keepAndRecheck(suspect, finding.node, { reason: 'BudgetExhausted', checkInMs: 30_000 });
       }),
     );
   }
@@ -144,7 +149,7 @@ export function createEffects(
     return deleteNode(api, node);
   }
 
-  async function settlePowerOff(examined: readonly Examined[]): Promise<void> {
+  async function applyPowerOff(examined: readonly Examined[]): Promise<void> {
     const fencing = options.outOfServiceTaint
       ? examined.filter(({ finding }) => finding.kind === 'powered-off' && lacksOutOfService(finding.node))
       : [];
@@ -156,7 +161,7 @@ export function createEffects(
         if (finding.kind !== 'powered-off') return;
         const { outOfService: held } = powerTaintsOf(finding.node);
         const outOfService = held || (options.outOfServiceTaint && fenced-- > 0);
-        // The cloud shows the VM and says that it is off: that is proof, and needs no budget.
+        // The cloud shows the VM as powered off. That is proof, so it needs no budget.
         await taint(finding.node, { shutdown: true, outOfService });
         suspects.retry(suspect);
       }),
@@ -176,9 +181,9 @@ export function createEffects(
     );
   }
 
-  /** The Node at the version it has then; undefined when it was not written. */
-  async function taint(node: NodeView, wanted: PowerTaints): Promise<NodeView | undefined> {
-    const taints = planPowerTaints(node, wanted);
+  /** Returns the Node at its new version; undefined when the write failed. */
+  async function taint(node: NodeView, desired: PowerTaints): Promise<NodeView | undefined> {
+    const taints = planPowerTaints(node, desired);
     if (taints === undefined) return node;
     if (isPaused(node)) return undefined;
     const body = { metadata: { resourceVersion: node.resourceVersion }, spec: { taints } };
@@ -193,19 +198,19 @@ export function createEffects(
       if (!isConflict(error)) log.warn('power taint not written', { node: node.name, ...errorFields(error) });
       return undefined;
     }
-    const reason = wanted.shutdown ? 'ShutdownTaintAdded' : 'ShutdownTaintRemoved';
-    const message = wanted.shutdown ? 'its VM is powered off' : 'its VM is powered on, or the Node is Ready';
-    log.info(wanted.shutdown ? 'shutdown taint added' : 'shutdown taint removed', { node: node.name });
+    const reason = desired.shutdown ? 'ShutdownTaintAdded' : 'ShutdownTaintRemoved';
+    const message = desired.shutdown ? 'its VM is powered off' : 'its VM is powered on, or the Node is Ready';
+    log.info(desired.shutdown ? 'shutdown taint added' : 'shutdown taint removed', { node: node.name });
     events.emit(eventTarget(node), { type: 'Normal', reason, message });
     return { ...node, resourceVersion, taints };
   }
 
   async function withhold(node: NodeView, found: MissingReason, message?: string): Promise<void> {
-    // It may have gone meanwhile; nobody would ever take it out of the gauge again.
+    // If the Node was deleted meanwhile, nothing would ever remove it from the gauge.
     if (nodes.get(node.name)?.uid !== node.uid) return;
     const shown = conditionOf(node, instanceMissing);
     const before = withheld.get(node.name)?.reason ?? (shown?.status === 'True' ? shown.reason : undefined);
-    // Life breaks each series of answers; the Node goes on saying what it waits for.
+    // Each sign of life restarts the confirmation. The condition keeps the reason for it.
     const same = found === 'Confirming' && (before === 'SignOfLife' || before === 'InstanceReplaced');
     const reason = same ? before : found;
     const { meaning } = missingReasons[reason];
@@ -221,9 +226,9 @@ export function createEffects(
   async function condition(node: NodeView, reason: MissingReason, message: string): Promise<boolean> {
     if (isPaused(node)) return false;
     const status = reason === 'Found' ? ('False' as const) : ('True' as const);
-    const wanted = { type: instanceMissing, status, reason, message };
+    const desired = { type: instanceMissing, status, reason, message };
     try {
-      await options.writes.run(() => writeCondition({ api, clock }, node, wanted));
+      await options.writes.run(() => writeCondition({ api, clock }, node, desired));
       return true;
     } catch (error) {
       if (!isConflict(error) && !isNotFound(error))
@@ -232,10 +237,10 @@ export function createEffects(
     }
   }
 
-  return { settle, clear, found, withhold, done: (name) => withheld.done(name) };
+  return { apply, clear, found, withhold, done: (name) => withheld.done(name) };
 }
 
-/** False where a person's own taint does what ours would: that needs no budget. */
+/** False where a person's own taint has the same effect as ours, which then needs no budget. */
 function lacksOutOfService(node: NodeView): boolean {
   const { shutdown } = powerTaintsOf(node);
   return planPowerTaints(node, { shutdown, outOfService: true }) !== undefined;

@@ -4,38 +4,38 @@ import { type Canary, isRecordedIn } from '../model/canaries.ts';
 import type { BudgetKind } from '../model/deletion-budget.ts';
 import { isPaused, type NodeView, readiness } from '../model/node-view.ts';
 import { parseRecord } from '../model/scope-record.ts';
-import { judgeMissing, type ScopeSight, type Verdict } from './absence.ts';
-import { expectedEnd } from './expected-end.ts';
-import { namesInstance } from './identity.ts';
+import { type CredentialVisibility, decideDeletion, type Verdict } from './deletion-decision.ts';
+import { expectedTermination } from './expected-termination.ts';
+import { namesInstance } from './instance-identity.ts';
 import { type NodeContext, reportOf } from './node-context.ts';
 import { type MissingReason, missingReasons } from './reasons.ts';
-import { type LiveNode, readLife } from './signs-of-life.ts';
+import { type LiveNode, readSignsOfLife } from './signs-of-life.ts';
 import type { Series, Suspect } from './suspects.ts';
 
-/** What one look at a suspect came to. */
+/** The result of examining a suspect. */
 export type Finding =
-  /** The Node went, was re-created, or is paused and only powered off: nothing to do. */
+  /** Nothing to do: the Node was deleted or re-created, or it is paused and only powered off. */
   | { readonly kind: 'over' }
   | {
       readonly kind: 'wait';
       readonly node: NodeView | undefined;
       readonly reason: MissingReason;
-      /** For people; says what to do where a person must. */
+      /** For people, with what they have to do, if anything. */
       readonly message: string;
       readonly checkInMs: number;
     }
-  /** The evidence is complete; the budget and the write remain. */
+  /** The evidence is complete. The budget and the write remain. */
   | {
       readonly kind: 'delete';
       readonly node: NodeView;
-      /** Undefined: it needs none. */
+      /** Undefined: the deletion needs no budget. */
       readonly budget: BudgetKind | undefined;
       readonly evidence: string;
       readonly state: 'gone' | 'absent';
       /** When the signs of life were read, monotonic. */
       readonly readAtMs: number;
     }
-  /** Powered off, but it may still be running down. */
+  /** Powered off, but the machine may still be shutting down. */
   | { readonly kind: 'powering-off'; readonly alive: boolean; readonly checkInMs: number }
   | { readonly kind: 'powered-off'; readonly node: NodeView };
 
@@ -43,35 +43,36 @@ type Context = Pick<NodeContext, 'api' | 'clock' | 'reports' | 'resolver'>;
 type Stored = ReturnType<typeof reportOf>;
 
 /**
- * Weighs a bad answer against the signs of life of the Node, which are read live. Reads only; keeps the series of answers in `suspect.series`.
+ * Compares the cloud's answer with the signs of life of the Node, which are read live. Reads only. Keeps the series of
+ * equal answers in `suspect.series`.
  *
  * @param lookup `gone`, `absent`, or `found` with its power off
- * @param askedMs when it was asked for, monotonic
+ * @param askedMs when the lookup was sent, monotonic
  */
 export async function examine(
   context: Context,
   suspect: Suspect,
   lookup: Lookup,
   scope: string,
-  sight: ScopeSight,
+  sight: CredentialVisibility,
   askedMs: number,
 ): Promise<Finding> {
   const { clock } = context;
   const state = lookup.state === 'gone' || lookup.state === 'absent' ? lookup.state : 'stopped';
-  // What is read may be as old as the question: silence is counted until then.
+  // The answer may be as old as the request, so silence is counted up to the time of the request.
   const readAtMs = clock.monotonic();
   let live: LiveNode;
   try {
-    live = await readLife(context.api, suspect.name);
+    live = await readSignsOfLife(context.api, suspect.name);
   } catch {
-    // It is found, only off: nobody may call it missing.
+    // The instance exists and is powered off, so it is not missing.
     if (state === 'stopped') return { kind: 'powering-off', alive: false, checkInMs: 5000 };
     const { meaning: message } = missingReasons.LifeUnknown;
     return { kind: 'wait', node: undefined, reason: 'LifeUnknown', message, checkInMs: 5000 };
   }
   const { node, silence, serverNowMs } = live;
   if (node === undefined || node.uid !== suspect.uid || node.deleting) return { kind: 'over' };
-  // Its own kubelet can write the annotation, so that it holds back a taint, but no deletion.
+  // The kubelet can write this annotation itself, so it prevents taints, but not deletions.
   if (state === 'stopped' && isPaused(node)) return { kind: 'over' };
 
   const nowMs = clock.monotonic();
@@ -81,7 +82,8 @@ export async function examine(
   const reportAgeMs = stored === undefined ? Number.POSITIVE_INFINITY : readAtMs - stored.receivedMonotonicMs;
   const leaseUnchangedMs =
     live.renewTime === '' ? Number.POSITIVE_INFINITY : Math.max(0, readAtMs - series.renewTimeSeenMs);
-  // The kubelet's clock stamps the lease and may run ahead: what our own clock has seen unchanged is quiet whatever the stamp says.
+  // The kubelet's clock stamps the lease and may run ahead. A lease that our own clock has seen unchanged is silent,
+  // whatever its timestamp.
   const sinceLeaseMs = Math.max(stampAgeMs(live.renewTime, serverNowMs), leaseUnchangedMs);
   const sinceLifeMs = Math.min(sinceLeaseMs, reportAgeMs);
   const lifeSinceFirst =
@@ -96,7 +98,7 @@ export async function examine(
     return { kind: 'powering-off', alive, checkInMs: Math.max(1000, quietInMs) };
   }
 
-  const verdict: Verdict = judgeMissing({
+  const verdict: Verdict = decideDeletion({
     state,
     askedMs,
     firstMs: series.firstMs,
@@ -110,7 +112,7 @@ export async function examine(
     lifeSinceFirst,
     ready: readiness(node) === 'True',
     replaced: reportedOther(node, stored) !== undefined,
-    expected: expectedEnd(node, stored?.report, serverNowMs ?? clock.now()),
+    expected: expectedTermination(node, stored?.report, serverNowMs ?? clock.now()),
     released: node.annotations[annotations.releaseDeletion] === node.uid,
   });
   if (verdict.act === 'wait') {
@@ -126,25 +128,31 @@ export async function examine(
   return { kind: 'delete', node, budget: verdict.budget, evidence, state, readAtMs };
 }
 
-/** A record without the account, as older versions wrote it, is a proof only where something else shows that the account is the same. */
+/**
+ * A record without the account, as older versions wrote it, counts only where another fact shows that the account is
+ * the same.
+ */
 function isOnRecord({ resolver }: Context, node: NodeView, scope: string, accountShown: boolean): boolean {
   const isExact = parseRecord(node.annotations[annotations.instance])?.scope === scope;
   return (isExact || accountShown) && isRecordedIn(node, scope, resolver.configured);
 }
 
-/** By the API server's clock: our own wall clock may be wrong by hours. */
+/** Measured by the API server's clock: our own wall clock may be wrong by hours. */
 function stampAgeMs(renewTime: string, serverNowMs: number | undefined): number {
   if (renewTime === '') return Number.POSITIVE_INFINITY;
   const at = Date.parse(renewTime);
   return serverNowMs === undefined || Number.isNaN(at) ? 0 : Math.max(0, serverNowMs - at);
 }
 
-/** At least so old: by the API server's clock, which stamped the Node, and by how long we have had it under suspicion. */
+/**
+ * A lower bound of the Node's age: by the API server's clock, which stamped the Node, and by how long it has been a
+ * suspect.
+ */
 function ageMs({ createdAtMs }: NodeView, serverNowMs: number | undefined, suspectForMs: number): number {
   return Math.max(suspectForMs, serverNowMs === undefined ? 0 : serverNowMs - createdAtMs);
 }
 
-/** The other instance that the Node's own agent reports; undefined when it reports none. */
+/** The other instance that the Node's own agent reports; undefined when it reports none or the same one. */
 function reportedOther(node: NodeView, stored: Stored): string | undefined {
   const reported = stored?.report.instance;
   return reported && !namesInstance(node.providerID, reported) ? reported.providerID : undefined;
@@ -155,19 +163,25 @@ function messageOf(
   node: NodeView,
   stored: Stored,
   scope: string,
-  { canary }: ScopeSight,
+  { canary }: CredentialVisibility,
 ): string {
   const { meaning } = missingReasons[reason];
   if (reason === 'InstanceReplaced') {
     const other = reportedOther(node, stored);
-    return `the agent reports ${other}, but the Node stands for ${node.providerID}, which is gone. Delete the Node and restart its kubelet, so that it registers again: kubectl delete node ${node.name}`;
+    return (
+      `the agent reports ${other}, but the Node has providerID ${node.providerID}, which is gone. Delete the ` +
+      `Node and restart its kubelet, so that it registers again: kubectl delete node ${node.name}`
+    );
   }
   if (reason !== 'CanaryNotFound') return meaning;
   const why =
     canary === 'none'
       ? `no instance of scope ${scope} was found since this credential was loaded`
       : `no other recorded instance of scope ${scope} was found either`;
-  return `${why}: is the credential of another project? If the VM is really gone, a person releases the Node: kubectl annotate node ${node.name} ${annotations.releaseDeletion}=${node.uid}`;
+  return (
+    `${why}: is the credential of another project? If the VM is really gone, a person releases the Node: ` +
+    `kubectl annotate node ${node.name} ${annotations.releaseDeletion}=${node.uid}`
+  );
 }
 
 function continued(

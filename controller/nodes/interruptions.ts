@@ -3,17 +3,20 @@ import { nodePath } from '../kube/node-path.ts';
 import { isPaused, isUninitialized } from '../model/node-view.ts';
 import { ownershipOf } from '../model/ownership.ts';
 import type { Semaphore } from '../runtime/semaphore.ts';
-import { nearEnd, planInterruption, planInterruptionTaint } from './interruption.ts';
 import { eventTarget, type NodeContext, reportOf } from './node-context.ts';
 import { statusPatch } from './patches.ts';
+import { nextTermination, planInterruption, planInterruptionTaint } from './plan-interruption.ts';
 
-/** Shows on Nodes what their clouds announce, as their own reports say. */
+/** Shows announced interruptions on Nodes, as their agents report them. */
 export interface Interruptions {
-  /** Brings one Node's condition (and, opt-in, taint) to its newest report. Answers when it must be looked at again. Throws a KubeError. */
+  /**
+   * Updates the condition (and, opt-in, the taint) of one Node from its newest report. Returns when to reconcile it
+   * again. Throws a KubeError.
+   */
   reconcile(nodeName: string): Promise<{ readonly requeueAfterMs: number } | undefined>;
 }
 
-/** How far ahead a deadline is waited for at once: clocks are set right meanwhile. */
+/** The longest single wait for a deadline: the wall clock may be corrected meanwhile. */
 const longestWaitMs = 3_600_000;
 
 export function createInterruptions(
@@ -25,12 +28,12 @@ export function createInterruptions(
   async function reconcile(nodeName: string): Promise<{ readonly requeueAfterMs: number } | undefined> {
     const node = nodes.get(nodeName);
     const stored = node && reportOf(context, node);
-    // Of a report of an earlier term no notice is known: its sender may have announced or withdrawn some since.
+    // A report of an earlier term is outdated: its agent may have sent or withdrawn notices since.
     if (node === undefined || stored === undefined || stored.outdated) return undefined;
     if (node.deleting || isUninitialized(node)) return undefined;
     if (context.paused() || isPaused(node) || ownershipOf(node, resolver.configured).kind !== 'owned') return undefined;
     const notices = stored.report.notices ?? [];
-    const end = nearEnd(notices, clock.now());
+    const end = nextTermination(notices, clock.now());
     const change = planInterruption(node, notices, clock.now());
     const taints = planInterruptionTaint(node, options.taint && end.near);
     const later =

@@ -11,26 +11,32 @@ import { createEffects, type EffectsOptions, type Examined } from './effects.ts'
 import { examine } from './examine.ts';
 import { type NodeContext, reportOf } from './node-context.ts';
 import { planPowerTaints, powerTaintsOf } from './power-taints.ts';
-import { createSuspects, lookAgainAt, type Suspect } from './suspects.ts';
+import { createSuspects, type Suspect, scheduleLookup } from './suspects.ts';
 
 export interface LifecycleOptions extends EffectsOptions {
-  /** `--node-monitor-period`: looks that are due within half of it share a pass (at most a second); passes start at least that second or one period apart. */
+  /**
+   * `--node-monitor-period`: lookups that are due within half of it (at most a second) share a pass. Passes start at
+   * least a second apart, or one period if that is shorter.
+   */
   readonly periodMs: number;
-  /** Asks for the node to be brought up to date: its instance was found. */
+  /** The instance of the node was found: the caller updates the Node. */
   found(name: string, lookup: Lookup & { state: 'found' }, scope: string): void;
 }
 
-/** Removes Nodes whose VM is gone and marks those whose VM is off, on the evidence that docs/explanation/nodes.md lists, and never on less. */
+/**
+ * Deletes Nodes whose VM is gone and taints those whose VM is off, on the evidence that docs/explanation/nodes.md
+ * lists.
+ */
 export interface Lifecycle {
-  /** Takes note of a change in the cache; at once. */
+  /** Records a change in the cache; synchronous. */
   observe(event: InformerEvent<NodeView>): void;
-  /** Something says that this node's VM may have stopped or gone. */
+  /** A hint that this node's VM may have stopped or may be gone. */
   hint(name: string): void;
-  /** Looks at every suspect whose time has come, in one batched lookup a scope. */
+  /** Looks up every suspect that is due, in one batched lookup per scope. */
   pass(): Promise<void>;
-  /** Runs passes until the signal aborts; resolves when the last one ended. */
+  /** Runs passes until the signal aborts. Resolves when the last one has ended. */
   run(signal: AbortSignal): Promise<void>;
-  /** Monotonic time at which the loop last came round, or at which its oldest pass still under way began. */
+  /** Monotonic start of the last round of the loop, or of its oldest pass still under way. */
   readonly lastProgressMs: number;
 }
 
@@ -42,24 +48,27 @@ interface Due {
 
 const firstRetryMs = 5000;
 const maxRetryMs = 60_000;
-/** For a minute after its agent took leave, a VM is looked at every five seconds: an orderly shutdown takes that long to show in a cloud. */
+/**
+ * For a minute after its agent's last report, a VM is looked up every five seconds: clouds show an orderly shutdown
+ * that late.
+ */
 const leavingTries = 12;
 
 export function createLifecycle(context: NodeContext, options: LifecycleOptions): Lifecycle {
   const { clock, log, nodes, resolver } = context;
   const suspects = createSuspects(clock);
   const effects = createEffects(context, options, { end: (suspect) => suspects.end(suspect), retry });
-  /** Scopes whose pass is under way, and since when: one cloud that does not answer holds up no other. */
+  /** Scopes whose pass is under way, and since when: a cloud that does not answer must not delay the others. */
   const busy = new Map<string, number>();
   let lastRoundMs = clock.monotonic();
   let wake: (() => void) | undefined;
 
   function observe(event: InformerEvent<NodeView>): void {
     if (event.type === 'deleted') drop(event.key);
-    else watchReadiness(event.object, event.type === 'updated' && isNews(event.old, event.object));
+    else watchReadiness(event.object, event.type === 'updated' && isRelevantChange(event.old, event.object));
   }
 
-  function isNews(before: NodeView, now: NodeView): boolean {
+  function isRelevantChange(before: NodeView, now: NodeView): boolean {
     return readiness(before) !== readiness(now) || (isPaused(before) && !isPaused(now));
   }
 
@@ -68,13 +77,13 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
     effects.done(name);
   }
 
-  function watchReadiness(node: NodeView, news: boolean): void {
+  function watchReadiness(node: NodeView, changedSinceLookup: boolean): void {
     const leftover = powerTaintsOf(node).shutdown || conditionOf(node, instanceMissing)?.status === 'True';
     if (readiness(node) === 'True' && !leftover) {
       if (suspects.get(node.name)?.hinted !== true) drop(node.name);
       return;
     }
-    suspects.add(node.name, node.uid, false, news);
+    suspects.add(node.name, node.uid, false, changedSinceLookup);
     wake?.();
   }
 
@@ -87,24 +96,24 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
 
   async function pass(): Promise<void> {
     lastRoundMs = clock.monotonic();
-    if (context.paused()) return postpone(suspects.due(0).map(taken));
+    if (context.paused()) return postpone(suspects.due(0).map(startLookup));
     const byScope = new Map<string, { readonly suspect: Suspect; readonly node: NodeView }[]>();
     for (const suspect of suspects.due(Math.min(1000, options.periodMs / 2))) {
       const node = nodes.get(suspect.name);
       const cloud = node && answeringCloud(node, resolver.configured);
       if (node === undefined || node.deleting || node.uid !== suspect.uid || cloud === undefined) drop(suspect.name);
-      else if (!busy.has(cloud.scope)) append(byScope, cloud.scope, { suspect: taken(suspect), node });
+      else if (!busy.has(cloud.scope)) append(byScope, cloud.scope, { suspect: startLookup(suspect), node });
     }
-    await Promise.all([...byScope].map(([scope, due]) => begin(scope, due)));
+    await Promise.all([...byScope].map(([scope, due]) => runScope(scope, due)));
   }
 
-  /** From here on whatever happens to it is news. */
-  function taken(suspect: Suspect): Suspect {
-    suspect.news = false;
+  /** Any change from here on makes the suspect due again at once. */
+  function startLookup(suspect: Suspect): Suspect {
+    suspect.changedSinceLookup = false;
     return suspect;
   }
 
-  async function begin(scope: string, due: readonly Due[]): Promise<void> {
+  async function runScope(scope: string, due: readonly Due[]): Promise<void> {
     busy.set(scope, clock.monotonic());
     try {
       await passOfScope(scope, due);
@@ -117,26 +126,26 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
   }
 
   function postpone(late: readonly Suspect[]): void {
-    for (const suspect of late) lookAgainAt(suspect, clock.monotonic() + options.periodMs);
+    for (const suspect of late) scheduleLookup(suspect, clock.monotonic() + options.periodMs);
   }
 
   function retry(suspect: Suspect, atLeastMs = 0): void {
     suspect.tries += 1;
     const delay = Math.max(atLeastMs, Math.min(maxRetryMs, firstRetryMs * 2 ** Math.min(suspect.tries - 1, 10)));
-    lookAgainAt(suspect, clock.monotonic() + delay);
+    scheduleLookup(suspect, clock.monotonic() + delay);
   }
 
   async function passOfScope(scope: string, all: readonly Due[]): Promise<void> {
-    // A Node that is called missing waits for the cloud's word: a kubelet that died may be called Ready for long.
+    // A Node with CloudInstanceMissing=True waits for the cloud's answer: it may be Ready long after its kubelet died.
     const isOver = ({ suspect, node }: Due) =>
       readiness(node) === 'True' && !suspect.hinted && conditionOf(node, instanceMissing)?.status !== 'True';
-    // Few absences can be proved in one pass: those that wait for their second proof come first.
+    // A pass can prove only few absences: suspects that wait for their second proof come first.
     const waits = ({ suspect }: Due) => (suspect.series?.state === 'absent' ? 0 : 1);
     const due = all.filter((each) => !isOver(each)).sort((a, b) => waits(a) - waits(b));
-    await Promise.all([...all.filter(isOver).map(recovered), due.length > 0 ? look(scope, due) : undefined]);
+    await Promise.all([...all.filter(isOver).map(recovered), due.length > 0 ? lookUp(scope, due) : undefined]);
   }
 
-  async function look(scope: string, due: readonly Due[]): Promise<void> {
+  async function lookUp(scope: string, due: readonly Due[]): Promise<void> {
     const lookups = resolver.lookupsOf(scope);
     if (lookups === undefined) return;
     const ref = (node: NodeView): InstanceRef => ({ by: 'providerID', providerID: node.providerID });
@@ -146,7 +155,7 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
       due.map(({ node }) => ref(node)),
       { canaries },
     );
-    const shown = lookups.hasShown;
+    const shown = lookups.hasSeenInstance;
     const recorded = due
       .filter(({ node }) => isRecordedIn(node, scope, resolver.configured))
       .map(({ node }) => ref(node));
@@ -164,13 +173,13 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
         examined.push({ suspect, node, finding: await examine(context, suspect, lookup, scope, sight, askedMs) });
       }),
     );
-    await effects.settle(examined);
+    await effects.apply(examined);
   }
 
-  /** Says nothing about the instance, so the row of answers goes on where it was. */
+  /** An unknown answer says nothing about the instance, so the series of answers continues. */
   async function unknown(suspect: Suspect, node: NodeView, error: CloudError | undefined): Promise<void> {
-    // Its proof was put off because others came first: it is asked for soon, and has not failed.
-    if (error?.kind === 'NotFound') lookAgainAt(suspect, clock.monotonic() + firstRetryMs);
+    // The proof was postponed in favour of others. It is repeated soon and is not a failure.
+    if (error?.kind === 'NotFound') scheduleLookup(suspect, clock.monotonic() + firstRetryMs);
     else retry(suspect, error?.retryAfterMs);
     const { state } = suspect.series ?? {};
     if (state === 'gone' || state === 'absent') await effects.withhold(node, 'CloudUnknown');
@@ -193,7 +202,7 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
     const leaving = suspect.hinted && reportOf(context, node)?.report.leaving === true;
     if (lookup.power === 'changing' || (leaving && suspect.tries < leavingTries)) {
       suspect.tries += 1;
-      lookAgainAt(suspect, clock.monotonic() + firstRetryMs);
+      scheduleLookup(suspect, clock.monotonic() + firstRetryMs);
     } else if (cleared && readiness(node) === 'True') end(suspect);
     else retry(suspect);
   }
@@ -203,7 +212,7 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
     effects.done(suspect.name);
   }
 
-  /** Ready again: whatever we marked is taken back, without asking the cloud. */
+  /** Ready again: removes our taints and condition without a lookup. */
   async function recovered({ suspect, node }: Due): Promise<void> {
     if (await effects.clear(node)) end(suspect);
     else retry(suspect);
@@ -220,7 +229,10 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
     await Promise.all(underWay);
   }
 
-  /** Waits for the next suspect's time, at least a moment after this pass began, at most ten seconds so that the loop shows progress. */
+  /**
+   * Waits until the next suspect is due: at least a moment after this pass began, and at most ten seconds, so that the
+   * loop shows progress.
+   */
   function untilDue(signal: AbortSignal): Promise<void> {
     const beganMs = clock.monotonic();
     return new Promise((resolve) => {
@@ -235,7 +247,8 @@ export function createLifecycle(context: NodeContext, options: LifecycleOptions)
       const arm = () => {
         const now = clock.monotonic();
         const dueMs = Math.min(suspects.nextAtMs() ?? Number.POSITIVE_INFINITY, now + 10_000);
-        // A new suspect is looked at almost at once: others of the same event join the pass within this moment. News never puts off what is due already.
+        // A new suspect waits a moment, so that others of the same event join its pass. A change never postpones a
+        // lookup that is already due.
         const at = Math.max(now + 200, dueMs, beganMs + Math.min(1000, options.periodMs));
         if (at >= armedFor) return;
         timer?.cancel();

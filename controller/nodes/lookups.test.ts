@@ -66,35 +66,35 @@ describe('lookups', () => {
       return lookups.lookupAll([one]);
     };
 
-    it('say so after an instance was found or shown terminated under its id', async () => {
-      assert.equal(lookups.hasShown, false);
+    it('has seen an instance after one was found or terminated under its id', async () => {
+      assert.equal(lookups.hasSeenInstance, false);
       await asks(ref(1), absent);
       await asks({ by: 'name', name: 'n' }, found);
-      assert.equal(lookups.hasShown, false, 'a name is the same in every project');
+      assert.equal(lookups.hasSeenInstance, false, 'a name is the same in every project');
       await asks(ref(1), gone);
-      assert.equal(lookups.hasShown, true);
+      assert.equal(lookups.hasSeenInstance, true);
       await asks(ref(1), absent);
-      assert.equal(lookups.hasShown, true);
+      assert.equal(lookups.hasSeenInstance, true);
     });
 
-    it('say so no longer once another credential is loaded, until that one shows something', async () => {
+    it('has seen no instance after a new credential was loaded, until that one finds one', async () => {
       await asks(ref(1), found);
       credential = 1;
-      assert.equal(lookups.hasShown, false);
+      assert.equal(lookups.hasSeenInstance, false);
       await asks(ref(1), found);
-      assert.equal(lookups.hasShown, true);
+      assert.equal(lookups.hasSeenInstance, true);
     });
 
-    it('do not count an answer that the one before gave', async () => {
+    it('does not count an answer to the previous credential', async () => {
       latencyMs = 100;
       const asked = asks(ref(1), found);
       credential = 1;
       await advanceDuring(clock, asked);
-      assert.equal(lookups.hasShown, false);
+      assert.equal(lookups.hasSeenInstance, false);
     });
   });
 
-  it('answers a lone question after a moment of gathering', async () => {
+  it('answers a single lookup after a short wait', async () => {
     const one = ask(1);
     await clock.advance(19);
     assert.equal(passes.length, 0);
@@ -102,7 +102,7 @@ describe('lookups', () => {
     assert.deepEqual(one.lookup, absent);
   });
 
-  it('gathers what comes in a row into one pass, but for no longer than the window', async () => {
+  it('collects consecutive lookups into one pass, at most for the window', async () => {
     for (let index = 0; index < 9; index += 1) {
       ask(index);
       await clock.advance(15);
@@ -114,7 +114,7 @@ describe('lookups', () => {
     assert.equal(passes[0]?.refs.length, 7);
   });
 
-  it('asks equal questions once', async () => {
+  it('requests equal refs once', async () => {
     const all = [ask(1), ask(1), ask(1)];
     await clock.advance(100);
     assert.deepEqual(
@@ -138,7 +138,7 @@ describe('lookups', () => {
     );
   });
 
-  it('has one pass under way; what comes meanwhile shares the next', async () => {
+  it('runs one pass at a time; later lookups share the next one', async () => {
     latencyMs = 5000;
     ask(1);
     await clock.advance(100);
@@ -154,7 +154,7 @@ describe('lookups', () => {
     );
   });
 
-  it('a question repeated while its pass is under way is asked anew: its answer may be too old', async () => {
+  it('repeats a lookup that is requested again during its pass, whose answer may be too old', async () => {
     latencyMs = 1000;
     ask(1);
     await clock.advance(100);
@@ -166,7 +166,7 @@ describe('lookups', () => {
     assert.deepEqual(again.lookup, absent);
   });
 
-  it('a burst makes the window grow, quiet makes it short again', async () => {
+  it('extends the window in a burst and shortens it afterwards', async () => {
     for (let index = 0; index < 200; index += 1) {
       ask(`burst-${index % 7}`);
       await clock.advance(10);
@@ -183,7 +183,7 @@ describe('lookups', () => {
     );
   });
 
-  it('a cloud that throws leaves all unknown, with its kind, and the next pass works', async () => {
+  it('answers unknown with the kind of the error when the cloud throws, and recovers in the next pass', async () => {
     answer = () => {
       throw new CloudError({ kind: 'Throttled', cloud: 'c', operation: 'x', message: 'm', retryAfterMs: 7000 });
     };
@@ -200,7 +200,7 @@ describe('lookups', () => {
     assert.deepEqual(two.lookup, absent);
   });
 
-  it('a ref the cloud says nothing of is unknown, never absent', async () => {
+  it('answers unknown, never absent, for a ref that the cloud does not answer', async () => {
     answer = () => new Map();
     const one = ask(1);
     await clock.advance(100);
@@ -212,7 +212,7 @@ describe('lookups', () => {
     );
   });
 
-  it('a pass of its own goes at once, in as few calls as fit, with its canaries in each', async () => {
+  it('runs a separate pass at once, in as few calls as possible, with the canaries in each', async () => {
     const refs = Array.from({ length: 23 }, (_, index) => ref(index));
     const all = await lookups.lookupAll(refs, { canaries: [ref('canary')] });
     assert.equal(all.size, 23);

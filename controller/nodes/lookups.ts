@@ -2,27 +2,34 @@ import { CloudError } from '../../common/cloud-error.ts';
 import type { Clock, Timer } from '../../common/process/clock.ts';
 import { type Cloud, type InstanceRef, type Lookup, type LookupOptions, refKey } from '../clouds/cloud.ts';
 
-/** Single questions in, batched calls out. */
+/** Batches single lookups into few calls of the cloud. */
 export interface Lookups {
-  /** Joins the next pass. Never rejects: a failure is an `unknown`. Equal refs share one answer. */
+  /** Joins the next pass. Never rejects: a failure is answered as `unknown`. Equal refs share one answer. */
   lookup(ref: InstanceRef): Promise<Lookup>;
-  /** One pass of its own, at once, in as few calls as the cloud's batch size allows. */
+  /** Runs a pass of its own at once, in as few calls as the cloud's batch size allows. */
   lookupAll(refs: readonly InstanceRef[], options?: LookupOptions): Promise<ReadonlyMap<string, Lookup>>;
-  /** An instance was shown under its id, found or in a terminal state, since the credential at work was loaded. */
-  readonly hasShown: boolean;
+  /**
+   * Whether a lookup by id has shown an instance, found or in a terminal state, since the current credential was
+   * loaded.
+   */
+  readonly hasSeenInstance: boolean;
 }
 
 export interface LookupsOptions {
   readonly cloud: Cloud;
   readonly clock: Clock;
-  /** A pass starts when nothing new came for this long (in a burst for a quarter of the window) ... */
+  /** A pass starts when no ref was added for this long (in a burst: for a quarter of the window) ... */
   readonly idleMs?: number;
-  /** ... or this long after its first ref. Doubles, up to eight times, while passes follow each other closely: a burst of joins costs few calls. */
+  /**
+   * ... or this long after its first ref. Doubles, up to eight times, while passes follow each other closely, so that a
+   * burst of joining Nodes needs few calls.
+   */
   readonly firstWindowMs?: number;
 }
 
 /**
- * Gathers refs into passes, one pass at a time: while one is under way the next one gathers. So the number of calls follows time, not the number of nodes.
+ * Collects refs into passes and runs one pass at a time; refs that arrive meanwhile join the next. The number of calls
+ * therefore depends on time, not on the number of Nodes.
  */
 export function createLookups({ cloud, clock, idleMs = 20, firstWindowMs = 100 }: LookupsOptions): Lookups {
   const waiting = new Map<string, { readonly ref: InstanceRef; readonly resolve: ((lookup: Lookup) => void)[] }>();
@@ -52,7 +59,7 @@ export function createLookups({ cloud, clock, idleMs = 20, firstWindowMs = 100 }
       full = clock.setTimer(windowMs, start);
     }
     idle?.cancel();
-    // In a burst a short gap is no end of it: Nodes that join a few at a time would cost a pass each time.
+    // A short gap does not end a burst: Nodes that join a few at a time would otherwise need one pass each.
     idle = clock.setTimer(windowMs > firstWindowMs ? Math.max(idleMs, windowMs / 4) : idleMs, start);
   }
 
@@ -105,7 +112,7 @@ export function createLookups({ cloud, clock, idleMs = 20, firstWindowMs = 100 }
       for (const ref of refs) if (!answers.has(refKey(ref))) answers.set(refKey(ref), unanswered(cloud, refKey(ref)));
       return answers;
     },
-    get hasShown() {
+    get hasSeenInstance() {
       return shownBy === (cloud.credential ?? 0);
     },
   };

@@ -2,7 +2,7 @@ import { defineMetrics } from '../../common/process/metrics.ts';
 
 const sinceCreation = [1, 4, 16, 64, 256, 1024];
 
-/** The first two are upstream's, by name, meaning and buckets. */
+/** The first two have upstream's names, meanings and buckets. */
 export const nodeMetrics = defineMetrics({
   taintRemovalDelay: {
     name: 'node_controller_cloud_provider_taint_removal_delay_seconds',
@@ -25,7 +25,9 @@ export const nodeMetrics = defineMetrics({
   deletionsWithheld: {
     name: 'mooring_node_deletions_withheld',
     type: 'gauge',
-    help: 'Nodes whose instance looks gone and that are kept, by the reason of their condition CloudInstanceMissing.',
+    help:
+      'Nodes that are kept although their instance is missing, by the reason of their condition ' +
+      'CloudInstanceMissing.',
     labels: ['reason'],
   },
   deletions: {

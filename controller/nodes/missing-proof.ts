@@ -4,7 +4,7 @@ import type { StoredReport } from '../reports/store.ts';
 
 /**
  * Why a Node of a cloud whose evidence is required may not be initialised yet; undefined when it may. A contradiction
- * is told elsewhere. Pure.
+ * is reported elsewhere. Pure.
  */
 export function missingProof(instance: Instance, stored: StoredReport | undefined): string | undefined {
   const attested = stored?.attestation?.instance;

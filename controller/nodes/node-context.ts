@@ -10,9 +10,9 @@ import type { ReportStore } from '../reports/store.ts';
 import type { nodeMetrics } from './metrics.ts';
 import type { Resolver } from './resolve.ts';
 
-/** What every part of the node task works with. */
+/** The dependencies that all parts of the node task share. */
 export interface NodeContext {
-  /** Fenced: a replica that does not lead cannot write through it. */
+  /** Fenced: only the leader can write through it. */
   readonly api: KubeApi;
   readonly clock: Clock;
   readonly random: Random;
@@ -24,17 +24,20 @@ export interface NodeContext {
   readonly metrics: MetricsOf<typeof nodeMetrics>;
   /** True while everything is paused. */
   paused(): boolean;
-  /** True while a person keeps this Node from deletion. */
+  /** True while a person protects this Node from deletion. */
   pausedNode(name: string): boolean;
-  /** Whether pod routes are kept for this Node, whose instance is in this scope: then it opens with NetworkUnavailable=True. Undefined = no routes at all. */
-  readonly routesRun?: ((scope: string, node: NodeView) => boolean) | undefined;
+  /**
+   * Whether this Node, whose instance is in this scope, gets pod routes: then it is initialised with
+   * NetworkUnavailable=True. Undefined: there are no routes.
+   */
+  readonly routesEnabled?: ((scope: string, node: NodeView) => boolean) | undefined;
 }
 
 export function eventTarget(node: NodeView): EventTarget {
   return { apiVersion: 'v1', kind: 'Node', name: node.name, uid: node.uid };
 }
 
-/** The newest report that was proved to come from this very Node object. */
+/** The newest report that is proved to come from this Node object. */
 export function reportOf(context: Pick<NodeContext, 'reports'>, node: NodeView) {
   const stored = context.reports.get(node.name);
   return stored?.nodeUid === node.uid ? stored : undefined;

@@ -41,7 +41,7 @@ describe('the memory of the node reconciler', () => {
     const lookups = {
       lookup: () => new Promise<Lookup>((resolve) => answers.push(resolve)),
       lookupAll: async () => new Map<string, Lookup>(),
-      hasShown: true,
+      hasSeenInstance: true,
     };
     const reconciler = createNodeReconciler(
       {
@@ -53,7 +53,7 @@ describe('the memory of the node reconciler', () => {
         reports: createReportStore(clock),
         resolver: {
           configured: [
-            // Only that there is an API matters to whoever asks through `lookups`.
+            // Only that there is an API matters to callers of `lookups`.
             { name: 'simulated', scope: 's', accepts: () => true, selector: undefined, api: {} as never },
           ],
           lookupsOf: () => lookups,
@@ -68,7 +68,7 @@ describe('the memory of the node reconciler', () => {
     return { nodes, reconciler, answers };
   }
 
-  it('keeps nothing of a Node that went while its instance was looked up', async () => {
+  it('keeps no entry of a Node that was deleted during its lookup', async () => {
     const { nodes, reconciler, answers } = setUp();
     const node = exampleNode({ taints: [uninitializedTaint] });
     nodes.set(node.name, node);
@@ -77,18 +77,18 @@ describe('the memory of the node reconciler', () => {
     reconciler.observe({ type: 'deleted', key: node.name, old: node });
     answers[0]?.({ state: 'found', instance: exampleInstance(), power: 'running', request: 'id' });
     await run;
-    assert.equal(reconciler.known.get(node.name, node.uid), undefined);
+    assert.equal(reconciler.instances.get(node.name, node.uid), undefined);
     assert.equal(reconciler.waiting.get(node.name), undefined);
   });
 
-  it('knows nothing of a Node re-created under the same name', async () => {
+  it('does not use the cached instance of a Node that was re-created under the same name', async () => {
     const { nodes, reconciler } = setUp();
     const node = exampleNode({ providerID: 'simulated://sim-1/i-1' });
     nodes.set(node.name, node);
-    reconciler.known.put(node.name, { uid: node.uid, instance: exampleInstance(), scope: 's', readAtMs: 0 });
-    assert.equal(reconciler.known.get(node.name, 'another-uid'), undefined);
+    reconciler.instances.put(node.name, { uid: node.uid, instance: exampleInstance(), scope: 's', readAtMs: 0 });
+    assert.equal(reconciler.instances.get(node.name, 'another-uid'), undefined);
     reconciler.observe({ type: 'deleted', key: node.name, old: node });
-    assert.equal(reconciler.known.get(node.name, node.uid), undefined);
+    assert.equal(reconciler.instances.get(node.name, node.uid), undefined);
   });
 });
 
@@ -140,7 +140,7 @@ describe('a Node that only a report describes', () => {
   }
   const ready = (status: string) => [{ type: 'Ready', status, reason: '', message: '' }];
 
-  it('is not given an address that another living Node holds, and says so', async () => {
+  it('refuses an address that another live Node holds, and names that Node', async () => {
     const { nodes, joins, written } = setUp();
     await joins('first', '10.0.0.7');
     nodes.set('first', exampleNode({ name: 'first', conditions: ready('True') }));
@@ -150,7 +150,7 @@ describe('a Node that only a report describes', () => {
     assert.doesNotMatch(written('second'), /providerID/);
   });
 
-  it('takes the address of a Node that fell silent, and its own again after it was re-created', async () => {
+  it('gives the address of a silent Node to another one, and its own address to a re-created Node', async () => {
     const { nodes, joins, written, reconciler } = setUp();
     await joins('first', '10.0.0.7');
     const silent = exampleNode({ name: 'first', conditions: ready('Unknown') });

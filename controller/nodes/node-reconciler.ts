@@ -5,60 +5,66 @@ import { isKubeError, isNotFound } from '../kube/api.ts';
 import type { InformerEvent } from '../kube/informer.ts';
 import { isOlder } from '../kube/resource-version.ts';
 import { documentContradicts, requiresAttestation, withSignedPlace } from '../model/attested.ts';
-import { createClaims, instanceKey } from '../model/claims.ts';
+import { createInstanceClaims, instanceKey } from '../model/instance-claims.ts';
 import { conditionOf, isPaused, isUninitialized, type NodeView, readiness } from '../model/node-view.ts';
 import { ownershipOf } from '../model/ownership.ts';
 import { cloudOfReportScope, mayBecome, parseRecord } from '../model/scope-record.ts';
-import { createWaitingNodes, type WaitingNodes } from '../model/waiting.ts';
+import { createWaitingNodes, type WaitingNodes } from '../model/waiting-nodes.ts';
 import type { Semaphore } from '../runtime/semaphore.ts';
 import { createAddressHolders } from './address-holders.ts';
+import { createAddressRemovals, secondReadMs } from './address-removals.ts';
 import { sameAddresses } from './addresses.ts';
-import type { DesiredNode } from './desired.ts';
-import { isProved } from './identity.ts';
-import { createKnownInstances, type KnownInstances } from './known-instances.ts';
+import type { DesiredNode } from './desired-node.ts';
+import { createInstanceCache, type InstanceCache } from './instance-cache.ts';
+import { isProved } from './instance-identity.ts';
 import { missingProof } from './missing-proof.ts';
 import { eventTarget, type NodeContext, reportOf } from './node-context.ts';
-import { createOmissions, secondReadMs } from './omissions.ts';
 import { conditionMessage } from './patches.ts';
 import type { InitializedReason } from './reasons.ts';
 import { type Resolution, resolveInstance } from './resolve.ts';
-import { createRetryGate, fingerprint } from './retry-gate.ts';
+import { createRetryBackoff, fingerprint } from './retry-backoff.ts';
 import { createWait, heldRetryMs } from './wait.ts';
 import { type WriteOutcome, writeNode } from './write-node.ts';
 
-/** A write that the API server refused is not tried again before this, unless the Node or its report changes. */
+/** A write that the API server refused is not repeated before this, unless the Node or its report changes. */
 const refusedRetryMs = 30_000;
-/** How soon a node is looked at again while everything is paused. */
+/** How soon a Node is reconciled again while everything is paused. */
 const pausedRetryMs = 5000;
-/** An answer of the API server is ahead of the cache by this at the most; longer, and it is the version that does not compare (a restored backup). */
+/**
+ * The longest time that the cache may lag behind a write of ours. After that the versions do not compare (a restored
+ * backup).
+ */
 const cacheLagMs = 30_000;
 
-/** Keeps Nodes what their instances say: the one place that initialises them and keeps them current. */
+/** Initialises Nodes from their instances and keeps them up to date. */
 export interface NodeReconciler {
-  /** One node, by name. Reads and writes the cluster; throws a KubeError to be tried again. Safe to repeat at any moment. */
+  /**
+   * Reconciles one Node, by name. Reads and writes the cluster. Throws a KubeError, to be repeated. Safe to repeat at
+   * any time.
+   */
   reconcile(name: string): Promise<{ readonly requeueAfterMs?: number } | undefined>;
-  /** Takes note of a change in the cache; at once. */
+  /** Records a change in the cache; synchronous. */
   observe(event: InformerEvent<NodeView>): void;
-  /** The next reconcile of this node asks the cloud again, whatever is known. */
-  lookAgain(name: string): void;
-  readonly known: KnownInstances;
+  /** Makes the next reconcile of this Node read its instance from the cloud again. */
+  requestLookup(name: string): void;
+  readonly instances: InstanceCache;
   readonly waiting: WaitingNodes<InitializedReason>;
 }
 
-/** @param writes bounds how many Nodes are written at once; waiting for a lookup holds no place in it */
+/** @param writes bounds how many Nodes are written at once; a Node that waits for its lookup is not counted */
 export function createNodeReconciler(context: NodeContext, writes: Semaphore): NodeReconciler {
   const { api, clock, log, nodes, resolver, events, metrics } = context;
-  const known = createKnownInstances();
+  const instances = createInstanceCache();
   const waiting = createWaitingNodes<InitializedReason>(metrics.uninitialized);
-  const claims = createClaims();
-  /** An API of a cloud does not give one address to two instances; an agent could say so. */
+  const claims = createInstanceClaims();
+  /** A cloud's API does not give one address to two instances, but an agent could report it. */
   const believesReports = resolver.configured.some((cloud) => cloud.api === undefined);
   const addressHolders = believesReports ? createAddressHolders() : undefined;
-  const omissions = createOmissions();
-  const again = new Set<string>();
-  const gate = createRetryGate(clock);
-  const wait = createWait(context, { writes, waiting, gate, wrote });
-  /** What we wrote last: an older Node in the cache is not worth deciding on. */
+  const addressRemovals = createAddressRemovals();
+  const lookupRequested = new Set<string>();
+  const backoffs = createRetryBackoff(clock);
+  const wait = createWait(context, { writes, waiting, backoffs, wrote });
+  /** The version of our last write. An older Node in the cache is outdated. */
   const writtenVersion = new Map<string, { readonly version: string; readonly atMs: number }>();
 
   function observe(event: InformerEvent<NodeView>): void {
@@ -68,13 +74,13 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
   }
 
   function forget(name: string): void {
-    known.forget(name);
+    instances.forget(name);
     waiting.done(name);
     claims.release(name);
     addressHolders?.release(name);
-    omissions.forget(name);
-    again.delete(name);
-    gate.forget(name);
+    addressRemovals.forget(name);
+    lookupRequested.delete(name);
+    backoffs.forget(name);
     writtenVersion.delete(name);
   }
 
@@ -84,9 +90,9 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     if (instance && mayHold(node, instance)) claims.note(instanceKey(instance), node.name);
   }
 
-  /** What was found for the Node; before that, no more than its providerID says. */
+  /** The cached instance of the Node; before the first lookup, one with only the id of its providerID. */
   function instanceOf(node: NodeView): Instance | undefined {
-    const found = known.get(node.name, node.uid)?.instance;
+    const found = instances.get(node.name, node.uid)?.instance;
     if (found !== undefined) return found;
     const ownership = ownershipOf(node, resolver.configured);
     const cloud = ownership.kind === 'owned' ? ownership.clouds[0]?.name : undefined;
@@ -94,7 +100,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     return cloud && id ? { cloud, id, providerID: node.providerID, addresses: [] } : undefined;
   }
 
-  /** A kubelet that says it is not ready lives; only one that stopped saying anything may have lost its VM to another Node. */
+  /** A Node with Ready=False has a living kubelet. Only with Ready=Unknown may another Node have taken its VM. */
   function alive(name: string): boolean {
     const node = nodes.get(name);
     return node !== undefined && !node.deleting && readiness(node) !== 'Unknown';
@@ -111,7 +117,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     return attested === undefined || documentContradicts(attested, instance) === undefined;
   }
 
-  /** A holder is judged by what is known of itself, never by what the Node that asks says of the instance. */
+  /** A holder is judged by its own cached instance, never by the data of the Node that claims it. */
   function holds(name: string): boolean {
     const node = nodes.get(name);
     if (node === undefined || !alive(name)) return false;
@@ -119,7 +125,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     return instance !== undefined && mayHold(node, instance);
   }
 
-  /** Takes the instance for the Node, if it may hold it; answers the Node that holds it against this one. */
+  /** Claims the instance for the Node, if it may hold it. Returns the name of another Node that holds it already. */
   function claim(node: NodeView, instance: Instance): string | undefined {
     if (mayHold(node, instance)) return claims.take(instanceKey(instance), node.name, holds);
     claims.release(node.name);
@@ -130,7 +136,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     try {
       return await attempt(name);
     } finally {
-      // It may have gone while its instance was looked up: what was learnt since would be kept for ever.
+      // If the Node was deleted during the lookup, its entries would stay for ever.
       if (nodes.get(name) === undefined) forget(name);
     }
   }
@@ -145,14 +151,14 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     if (context.paused()) return { requeueAfterMs: pausedRetryMs };
     const staleForMs = cacheLag(node);
     if (staleForMs > 0) return { requeueAfterMs: staleForMs };
-    const closedForMs = again.has(name)
+    const closedForMs = lookupRequested.has(name)
       ? 0
-      : gate.remainingMs(name, fingerprint(node, reportOf(context, node)?.report));
+      : backoffs.remainingMs(name, fingerprint(node, reportOf(context, node)?.report));
     if (closedForMs > 0) return { requeueAfterMs: closedForMs };
     return isUninitialized(node) ? join(node) : keepCurrent(node);
   }
 
-  /** How long the cache may still be behind our own write; 0 when it is not. */
+  /** How long the cache may still lag behind our own write; 0 when it does not. */
   function cacheLag(node: NodeView): number {
     const written = writtenVersion.get(node.name);
     if (written === undefined) return 0;
@@ -165,10 +171,10 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     writtenVersion.set(node.name, { version, atMs: clock.monotonic() });
   }
 
-  /** A node that waits for initialisation. */
+  /** Handles a Node that waits for initialisation. */
   async function join(node: NodeView) {
-    // Before the question: a hint that comes while it is under way asks for another.
-    again.delete(node.name);
+    // Reset before the lookup: a hint during it requests another one.
+    lookupRequested.delete(node.name);
     const resolution = await resolve(node);
     if (resolution.kind === 'foreign') {
       waiting.done(node.name);
@@ -189,7 +195,7 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     return write(node, { instance, scope, readAtMs: clock.monotonic() });
   }
 
-  /** What was signed outranks what the body of a report says. */
+  /** Signed zone and region take precedence over those in the body of a report. */
   async function resolve(node: NodeView): Promise<Resolution> {
     const stored = reportOf(context, node);
     const resolution = await resolveInstance(node, stored?.report, resolver);
@@ -202,16 +208,16 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     return ownership.kind === 'owned' && ownership.clouds.every((cloud) => cloud.api === undefined);
   }
 
-  /** An initialised node: what is known is enough, unless something hints at a change. */
+  /** Handles an initialised Node: the cached instance is enough, unless a lookup was requested. */
   async function keepCurrent(node: NodeView) {
     waiting.done(node.name);
-    let held = known.get(node.name, node.uid);
-    const asked = again.delete(node.name);
+    let held = instances.get(node.name, node.uid);
+    const asked = lookupRequested.delete(node.name);
     if (asked || isReportOnly(node)) {
       const resolution = await resolve(node);
       if (resolution.kind === 'waiting' && asked) {
-        // The question stays open: an address that waits for a second answer would otherwise wait for ever.
-        again.add(node.name);
+        // The request stays: an address removal that waits for its confirmation would otherwise wait for ever.
+        lookupRequested.add(node.name);
         return { requeueAfterMs: Math.max(resolution.retryAfterMs ?? 0, heldRetryMs) };
       }
       if (resolution.kind !== 'found') return undefined;
@@ -242,11 +248,11 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
         return wait(node, 'IdentityConflict', `address ${taken.address} is held by live Node ${taken.holder}`);
       }
     }
-    known.put(node.name, { uid: node.uid, ...found });
+    instances.put(node.name, { uid: node.uid, ...found });
     const stored = reportOf(context, node);
     const report = stored?.report;
     const attested = stored?.attestation?.instance;
-    const notesProof = requiresAttestation(cloud, resolver.configured);
+    const recordsProof = requiresAttestation(cloud, resolver.configured);
     let pending = false;
     const keep = (current: NodeView, desired: DesiredNode): DesiredNode => {
       if (
@@ -256,9 +262,15 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
       ) {
         return desired;
       }
-      const settled = omissions.settle(node.name, current.addresses, desired.addresses, found.readAtMs, report);
-      pending = settled.pending;
-      return { ...desired, addresses: settled.addresses };
+      const confirmed = addressRemovals.confirm(
+        node.name,
+        current.addresses,
+        desired.addresses,
+        found.readAtMs,
+        report,
+      );
+      pending = confirmed.pending;
+      return { ...desired, addresses: confirmed.addresses };
     };
     let outcome: WriteOutcome;
     try {
@@ -266,9 +278,9 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
         context.paused()
           ? { kind: 'dropped' }
           : writeNode(
-              { api, clock, routesRun: context.routesRun },
+              { api, clock, routesEnabled: context.routesEnabled },
               node,
-              { ...found, report, attested, notesProof },
+              { ...found, report, attested, recordsProof },
               keep,
             ),
       );
@@ -285,31 +297,37 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
       return wait(outcome.node, outcome.reason, outcome.message);
     }
     const { written } = outcome;
-    gate.forget(node.name);
+    backoffs.forget(node.name);
     if (written.writes > 0) {
       wrote(node, written.resourceVersion);
       metrics.nodeWrites.add(written.writes);
     }
     if (written.untainted) initialised(written.node);
     else if (written.writes > 0)
-      log.info('node kept current', { node: node.name, instance: found.instance.id, reason: outcome.reason });
+      log.info('node updated', { node: node.name, instance: found.instance.id, reason: outcome.reason });
     if (outcome.reason === 'TopologyDrift' && isNews(written.node, outcome)) {
       events.emit(eventTarget(node), { type: 'Warning', reason: 'TopologyDrift', message: outcome.message });
     }
     if (!pending) return undefined;
-    again.add(node.name);
+    lookupRequested.add(node.name);
     return { requeueAfterMs: secondReadMs };
   }
 
-  /** Why what was found in this scope cannot be what the Node has on record; undefined when it can. */
+  /** Why the instance found in this scope contradicts the scope recorded on the Node; undefined when it does not. */
   function recordedElsewhere(node: NodeView, scope: string): string | undefined {
     const recorded = parseRecord(node.annotations[annotations.instance])?.scope;
     const cloud = resolver.configured.find((each) => each.scope === scope);
     if (recorded === undefined || cloud?.api === undefined || mayBecome(recorded, cloud)) return undefined;
-    return `its instance is on record in ${recorded}, this credential is of ${scope}: another account is never adopted; if it is right, remove the annotation ${annotations.instance}`;
+    return (
+      `its instance is recorded in ${recorded}, but this credential is of ${scope}: another account is never ` +
+      `adopted; if this credential is right, remove the annotation ${annotations.instance}`
+    );
   }
 
-  /** What it was not given it shall not keep from others: a contradicted claim must not lock the instance's own Node out. */
+  /**
+   * Releases the claims of a Node that was not initialised: a contradicted claim must not lock out the instance's own
+   * Node.
+   */
   function unclaim(node: NodeView): void {
     if (!isUninitialized(node)) return;
     claims.release(node.name);
@@ -326,18 +344,22 @@ export function createNodeReconciler(context: NodeContext, writes: Semaphore): N
     const seconds = Math.max(0, clock.now() - node.createdAtMs) / 1000;
     metrics.taintRemovalDelay.observe(seconds);
     metrics.initialSyncDelay.observe(seconds);
-    log.info('node initialised', { node: node.name, instance: known.get(node.name, node.uid)?.instance.id, seconds });
+    log.info('node initialised', {
+      node: node.name,
+      instance: instances.get(node.name, node.uid)?.instance.id,
+      seconds,
+    });
     events.emit(eventTarget(node), { type: 'Normal', reason: 'Synced', message: 'Node synced successfully' });
   }
 
-  return { reconcile, observe, known, waiting, lookAgain: (name) => again.add(name) };
+  return { reconcile, observe, instances, waiting, requestLookup: (name) => lookupRequested.add(name) };
 }
 
-/** A write the API server will not take as it is: nothing that a repetition soon would change. Undefined for any other failure. */
+/** The reason for a write that the API server refuses and would refuse again; undefined for any other failure. */
 function refusalOf(error: unknown): { readonly reason: InitializedReason; readonly message: string } | undefined {
   if (!isKubeError(error)) return undefined;
   const { status, message } = error;
-  // 422: what we would write contradicts what the Node holds for good (an immutable providerID).
+  // 422: the write contradicts an immutable field of the Node (providerID).
   if (status === 422) return { reason: 'IdentityConflict', message };
   // 403 and 400: RBAC, or an admission webhook.
   return status === 400 || status === 403 ? { reason: 'WriteRefused', message } : undefined;

@@ -22,7 +22,7 @@ export interface NodeTaskOptions {
   readonly concurrentNodeSyncs: number;
   /** `--node-monitor-period`. */
   readonly monitorPeriodMs: number;
-  /** `--node-status-update-frequency`: how often every instance is read anew. */
+  /** `--node-status-update-frequency`: how often every instance is read again. */
   readonly statusUpdateMs: number;
   readonly outOfServiceTaint: boolean;
   /** Opt-in: taint Nodes whose VM's end is announced. */
@@ -34,9 +34,9 @@ export interface NodeTaskOptions {
   readonly queueMetrics?: QueueMetrics | undefined;
 }
 
-/** The node half of the controller: everything about Nodes that one leader does. */
+/** The leader task that initialises, updates, taints and deletes Nodes. */
 export interface NodeTask extends LeaderTask {
-  /** Where a node stands, for the answer to its agent. Works on every replica. */
+  /** Whether a Node is initialised, and if not, why; for the answer to its agent. Works on every replica. */
   status(nodeName: string): { readonly initialized: boolean; readonly reasons: readonly ReportReason[] } | undefined;
 }
 
@@ -47,7 +47,10 @@ interface Term {
   refreshedMs: number;
 }
 
-/** Waiting for a lookup holds a place in the queue, and lookups are batched: so the queue takes many at once, and writes are bounded apart. */
+/**
+ * A Node that waits for a lookup occupies a place in the queue, and lookups are batched, so the queue runs many at
+ * once. Writes are bounded separately.
+ */
 const nodesUnderWay = 4096;
 
 export function createNodeTask(context: NodeContext, options: NodeTaskOptions): NodeTask {
@@ -55,12 +58,13 @@ export function createNodeTask(context: NodeContext, options: NodeTaskOptions): 
   let term: Term | undefined;
 
   nodes.subscribe((event) => {
-    // Leading or not, so that nothing of an earlier term is kept for ever. The report of a Node re-created under the same name may have come before we hear that the old one went.
+    // On standbys too, so that nothing of an earlier term is kept for ever. The report of a re-created Node may arrive
+    // before the deletion of the old one is observed.
     if (event.type === 'deleted' && reports.get(event.key)?.nodeUid === event.old.uid) reports.forget(event.key);
     if (term) observe(term, event);
   });
   reports.subscribe((arrival) => {
-    if (term) heard(term, arrival);
+    if (term) onReport(term, arrival);
   });
 
   function observe(current: Term, event: InformerEvent<NodeView>): void {
@@ -69,21 +73,25 @@ export function createNodeTask(context: NodeContext, options: NodeTaskOptions): 
     if (options.loops.node) current.queue.enqueue(event.key);
   }
 
-  /** A report names the candidate and hurries us; it deletes nothing. */
-  function heard(current: Term, { nodeName, changed, attested, first, leaving }: ReportArrival): void {
+  /** A report names the instance to look up, and makes the Node due at once. It deletes nothing. */
+  function onReport(current: Term, { nodeName, changed, attested, first, leaving }: ReportArrival): void {
     const node = nodes.get(nodeName);
     if (node === undefined) return;
     if (leaving) current.lifecycle?.hint(nodeName);
     if (!changed && !attested) return;
-    // Proof is what a Node may have waited for; of an initialised one it is compared with what is known already.
+    // A Node may have waited for this proof. For an initialised Node it is compared with the cached instance.
     const isAwaited = attested && isUninitialized(node);
-    if (isAwaited || (changed && (!first || tellsMore(current, node)))) current.reconciler.lookAgain(nodeName);
+    if (isAwaited || (changed && (!first || contradictsCache(current, node))))
+      current.reconciler.requestLookup(nodeName);
     if (options.loops.node) current.queue.enqueue(nodeName, { priority: 'high' });
   }
 
-  /** After a change of leader every report is the first; only one that contradicts what the cloud's API said is worth a call. */
-  function tellsMore(current: Term, node: NodeView): boolean {
-    const known = current.reconciler.known.get(node.name, node.uid)?.instance;
+  /**
+   * After a change of leader every report is the first. Only one that contradicts the cached instance is worth a
+   * lookup.
+   */
+  function contradictsCache(current: Term, node: NodeView): boolean {
+    const known = current.reconciler.instances.get(node.name, node.uid)?.instance;
     const reported = reportOf(context, node)?.report.instance;
     if (known === undefined || reported === undefined) return false;
     const addresses = new Set(known.addresses.map(({ address }) => address));
@@ -128,12 +136,12 @@ export function createNodeTask(context: NodeContext, options: NodeTaskOptions): 
   function learn(
     reconciler: NodeReconciler,
     node: NodeView,
-    instance: Parameters<NodeReconciler['known']['put']>[1]['instance'],
+    instance: Parameters<NodeReconciler['instances']['put']>[1]['instance'],
     scope: string,
   ) {
-    // It may have gone while its instance was read: what nobody forgets again is not kept.
+    // If the Node was deleted during the lookup, its entry would stay for ever.
     if (nodes.get(node.name)?.uid !== node.uid) return false;
-    return reconciler.known.put(node.name, { uid: node.uid, instance, scope, readAtMs: clock.monotonic() });
+    return reconciler.instances.put(node.name, { uid: node.uid, instance, scope, readAtMs: clock.monotonic() });
   }
 
   async function refresh(current: Term): Promise<void> {
@@ -150,7 +158,7 @@ export function createNodeTask(context: NodeContext, options: NodeTaskOptions): 
       },
       undecided(node) {
         if (!options.loops.node) return;
-        current.reconciler.lookAgain(node.name);
+        current.reconciler.requestLookup(node.name);
         current.queue.enqueue(node.name, { priority: 'low' });
       },
     });
@@ -174,7 +182,7 @@ export function createNodeTask(context: NodeContext, options: NodeTaskOptions): 
     try {
       await leadTerm(signal);
     } finally {
-      // From now on agents report to another leader: what was heard last is out of date when this replica leads again.
+      // Agents now report to another leader, so these reports are outdated when this replica leads again.
       reports.outdate();
     }
   }
@@ -211,7 +219,7 @@ export function createNodeTask(context: NodeContext, options: NodeTaskOptions): 
     const loops = new Map<string, number>();
     if (term) {
       loops.set('cloud-node', term.queue.lastProgressAt);
-      // It rests for a period by design; only what comes after that is lateness.
+      // The loop sleeps for a period by design. It is late only after that.
       loops.set('refresh', Math.min(clock.monotonic(), term.refreshedMs + options.statusUpdateMs));
       if (term.lifecycle) loops.set('cloud-node-lifecycle', term.lifecycle.lastProgressMs);
     }
@@ -229,5 +237,5 @@ function sooner(one: Again, other: Again): Again {
   return Number.isFinite(Math.min(a, b)) ? { requeueAfterMs: Math.min(a, b) } : undefined;
 }
 
-/** The cache of Nodes, trimmed to what decisions need. */
+/** The cache of Nodes, trimmed to the fields that decisions need. */
 export type NodeInformer = Informer<NodeView>;

@@ -6,7 +6,7 @@ import type { AddressView, NodeView, Taint } from '../model/node-view.ts';
 import { exampleInstance } from '../model/testing/example-instance.ts';
 import { exampleNode, uninitializedTaint } from '../model/testing/example-node.ts';
 import { dedupe } from './addresses.ts';
-import { desiredNode } from './desired.ts';
+import { desiredNode } from './desired-node.ts';
 import { conditionChange, planMain, planStatus, statusPatch } from './patches.ts';
 import { outOfServiceValue, planPowerTaints, powerTaintsOf } from './power-taints.ts';
 
@@ -63,7 +63,7 @@ const someAddresses = fc.array(
 );
 
 describe('the patches of a Node', () => {
-  it('first the status with addresses and condition, then the rest with the taint, each guarded', () => {
+  it('sends the status with addresses and condition first, then the taint removal, each guarded by the version', () => {
     const { status, main } = plan(exampleNode({ taints: [uninitializedTaint] }));
     assert.equal(status?.metadata.resourceVersion, '10');
     assert.deepEqual(status?.status.addresses, [{ $patch: 'replace' }, { type: 'InternalIP', address: '10.0.0.1' }]);
@@ -76,7 +76,7 @@ describe('the patches of a Node', () => {
     assert.deepEqual(main?.metadata.annotations, { [annotations.instance]: 'scope inc-1' });
   });
 
-  it('are none for a Node that carries it all already', () => {
+  it('sends no patch for a Node that is up to date', () => {
     const first = exampleNode({ taints: [uninitializedTaint] });
     const desired = desiredNode(first, exampleInstance(), 'scope');
     assert.ok(desired.ok);
@@ -97,7 +97,7 @@ describe('the patches of a Node', () => {
     assert.deepEqual(plan(done), { status: undefined, main: undefined });
   });
 
-  it('the status never lists an address twice, nor the directive more than once, whatever the cloud and the kubelet said', () => {
+  it('lists each address and the replace directive once in the status patch, for any input', () => {
     fc.assert(
       fc.property(someAddresses, someAddresses, fc.boolean(), (cloud, current, joining) => {
         const node = exampleNode({
@@ -116,7 +116,7 @@ describe('the patches of a Node', () => {
     );
   });
 
-  it('the main one takes off the uninitialized taint, whatever its effect, and loses or adds no other', () => {
+  it('removes the uninitialized taint with any effect, and no other taint', () => {
     fc.assert(
       fc.property(someTaints, (held) => {
         const { main } = plan(exampleNode({ taints: held, providerID: 'simulated://sim-1/i-1' }));
@@ -126,20 +126,20 @@ describe('the patches of a Node', () => {
             main?.spec?.taints,
             held.filter(({ key }) => key !== taintKeys.uninitialized),
           );
-        else assert.equal(main?.spec?.taints, undefined, 'an initialised Node’s taints are nobody’s business here');
+        else assert.equal(main?.spec?.taints, undefined, 'an initialised Node’s taints are not changed here');
       }),
       { numRuns: 1000, seed: 12 },
     );
   });
 
-  it('never change a providerID that is set', () => {
+  it('never changes a providerID that is set', () => {
     assert.equal(
       plan(exampleNode({ taints: [uninitializedTaint], providerID: 'simulated://sim-1/i-1' })).main?.spec?.providerID,
       undefined,
     );
   });
 
-  it('leave the addresses alone where the cloud tells none', () => {
+  it('keeps the addresses when the cloud lists none', () => {
     const { status } = plan(
       exampleNode({ taints: [uninitializedTaint], addresses: [{ type: 'InternalIP', address: '10.9.9.9' }] }),
       { addresses: [] },
@@ -152,8 +152,8 @@ describe('a condition', () => {
   const wanted = { type: 'X', status: 'False' as const, reason: 'Why', message: 'm' };
   const held = (changes: object) => exampleNode({ conditions: [{ ...wanted, ...changes }] });
 
-  it('that stands already is not written', () => assert.equal(conditionChange(held({}), wanted), undefined));
-  it('moves its transition time only when its status flips', () => {
+  it('does not write a condition that is up to date', () => assert.equal(conditionChange(held({}), wanted), undefined));
+  it('changes the transition time of a condition only with its status', () => {
     assert.equal(conditionChange(exampleNode(), wanted)?.changed, true);
     assert.equal(conditionChange(held({ status: 'True' }), wanted)?.changed, true);
     assert.equal(conditionChange(held({ reason: 'Other' }), wanted)?.changed, false);
@@ -164,14 +164,14 @@ describe('a condition', () => {
       (statusPatch('1', now, { conditions: [{ ...wanted, changed: true }] }) as StatusPatch).status.conditions ?? [];
     assert.equal(flipped?.lastTransitionTime, '2026-01-02T03:04:05Z');
   });
-  it('with text that is not seen shows it by its number, and then stands', () => {
+  it('shows invisible characters of a message by their code points, once', () => {
     const odd = { ...wanted, message: 'a\nb\u202e' };
     const [kept] =
       (statusPatch('1', now, { conditions: [{ ...odd, changed: true }] }) as StatusPatch).status.conditions ?? [];
     assert.equal(kept?.message, 'a\\u{a}b\\u{202e}');
     assert.equal(conditionChange(held({ message: kept?.message }), odd), undefined);
   });
-  it('with a message too long is cut, and then stands', () => {
+  it('cuts a long message of a condition, once', () => {
     const long = { ...wanted, message: 'x'.repeat(2000) };
     const [cut] =
       (statusPatch('1', now, { conditions: [{ ...long, changed: true }] }) as StatusPatch).status.conditions ?? [];
@@ -181,7 +181,7 @@ describe('a condition', () => {
 });
 
 describe('power taints', () => {
-  it('come and go without losing a foreign one, and never twice the same key and effect', () => {
+  it('adds and removes power taints without a duplicate and without losing a foreign taint', () => {
     fc.assert(
       fc.property(someTaints, fc.boolean(), fc.boolean(), (held, shutdown, outOfService) => {
         const node = exampleNode({ taints: held });

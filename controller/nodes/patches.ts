@@ -2,7 +2,7 @@ import { visibleLine } from '../../common/visible-text.ts';
 import { annotations, conditions, taints as taintKeys } from '../../common/well-known.ts';
 import { type AddressView, conditionOf, isUninitialized, type NodeView, type Taint } from '../model/node-view.ts';
 import { sameAddresses } from './addresses.ts';
-import type { DesiredNode } from './desired.ts';
+import type { DesiredNode } from './desired-node.ts';
 
 export interface ConditionChange {
   readonly type: string;
@@ -11,17 +11,18 @@ export interface ConditionChange {
   readonly message: string;
 }
 
-/** Longer messages are cut: they are for people, and stand on every Node. */
+/** Longer messages are cut: they are for people, and every Node stores them. */
 const maxMessage = 512;
 
-/** A message as it stands in a condition, wherever its text is from. */
+/** A message as it is stored in a condition: one visible line, cut to the maximal length. */
 export function conditionMessage(text: string): string {
   return visibleLine(text, maxMessage);
 }
 
 /**
- * A strategic merge patch of `nodes/<n>/status`, guarded by the resourceVersion. Addresses merge by type alone in this patch format, which would fold two
- * of one type into the last (observed on a real server), so the list replaces the old one whole.
+ * A strategic merge patch of `nodes/<n>/status`, guarded by the resourceVersion. Addresses merge by type alone in this
+ * patch format, which would fold two of one type into the last (observed on a real server), so the list replaces the
+ * old one whole.
  */
 export function statusPatch(
   resourceVersion: string,
@@ -50,20 +51,23 @@ export function statusPatch(
   };
 }
 
-/** Whether the condition must be written, and whether its status flips; undefined when it stands already. */
+/** The condition to write, and whether its status flips; undefined when the Node has it already. */
 export function conditionChange(
   node: NodeView,
-  wanted: ConditionChange,
+  desired: ConditionChange,
 ): (ConditionChange & { readonly changed: boolean }) | undefined {
-  const held = conditionOf(node, wanted.type);
+  const held = conditionOf(node, desired.type);
   const same =
-    held?.status === wanted.status &&
-    held.reason === wanted.reason &&
-    held.message === conditionMessage(wanted.message);
-  return same ? undefined : { ...wanted, changed: held?.status !== wanted.status };
+    held?.status === desired.status &&
+    held.reason === desired.reason &&
+    held.message === conditionMessage(desired.message);
+  return same ? undefined : { ...desired, changed: held?.status !== desired.status };
 }
 
-/** What a Node says until its pod routes stand, so that no pod lands there before. Reason as upstream's, which its kubelets and taints know. */
+/**
+ * The condition of a Node until its pod routes exist, so that no pod is scheduled there before. The reason is
+ * upstream's.
+ */
 export const waitsForRoutes: ConditionChange = {
   type: conditions.networkUnavailable,
   status: 'True',
@@ -72,9 +76,10 @@ export const waitsForRoutes: ConditionChange = {
 };
 
 /**
- * The first patch of an initialisation: addresses and the conditions; undefined when all stand already.
+ * The first patch of an initialisation: addresses and conditions; undefined when all are up to date.
  *
- * @param routed pod routes are kept for this Node: it says so before its taint goes, unless it says something about its network already
+ * @param routed this Node gets pod routes: NetworkUnavailable=True is set before its taint is removed, unless the
+ *   condition exists
  */
 export function planStatus(node: NodeView, desired: DesiredNode, nowMs: number, routed = false): object | undefined {
   const addresses =
@@ -105,8 +110,9 @@ export function withoutTaint(taints: readonly Taint[], key: string): Taint[] {
 }
 
 /**
- * The second patch: providerID, labels, record, and the uninitialized taint off, all at once, so that the taint goes with everything else in place. A merge
- * patch, since lists replace; guarded by the first patch's resourceVersion, so no taint put on in between is lost. Undefined when there is nothing to do.
+ * The second patch: providerID, labels, record and the removal of the uninitialized taint, all at once, so that the
+ * taint is removed when everything else is in place. It is a merge patch, which replaces lists, guarded by the first
+ * patch's resourceVersion, so that no taint added in between is lost. Undefined when there is nothing to do.
  */
 export function planMain(node: NodeView, desired: DesiredNode, resourceVersion: string): object | undefined {
   const untaint = isUninitialized(node);

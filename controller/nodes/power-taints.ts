@@ -21,15 +21,15 @@ export function powerTaintsOf(node: NodeView): PowerTaints {
   return { shutdown: node.taints.some(isShutdown), outOfService: node.taints.some(isOurs) };
 }
 
-/** The Node's taints with exactly the wanted power taints; undefined when they stand already. Pure. */
-export function planPowerTaints(node: NodeView, wanted: PowerTaints): Taint[] | undefined {
+/** The Node's taints with exactly the desired power taints; undefined when they are up to date. Pure. */
+export function planPowerTaints(node: NodeView, desired: PowerTaints): Taint[] | undefined {
   const held = powerTaintsOf(node);
   const others = node.taints.filter((taint) => !isShutdown(taint) && !isOurs(taint));
-  // A person's own taint of that key and effect already does what ours would; two of them are refused by the API server.
+  // A person's own taint of that key and effect does the same as ours, and the API server refuses two of them.
   const byPerson = others.some(({ key, effect }) => key === taintKeys.outOfService && effect === 'NoExecute');
-  const outOfService = wanted.outOfService && !byPerson;
-  if (held.shutdown === wanted.shutdown && held.outOfService === outOfService) return undefined;
-  if (wanted.shutdown) others.push({ key: taintKeys.shutdown, effect: 'NoSchedule' });
+  const outOfService = desired.outOfService && !byPerson;
+  if (held.shutdown === desired.shutdown && held.outOfService === outOfService) return undefined;
+  if (desired.shutdown) others.push({ key: taintKeys.shutdown, effect: 'NoSchedule' });
   if (outOfService) {
     others.push({ key: taintKeys.outOfService, value: outOfServiceValue, effect: 'NoExecute' });
   }

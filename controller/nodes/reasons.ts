@@ -1,5 +1,6 @@
 /**
- * The closed sets of reason codes that conditions, events, metrics and `explain` use. The reference page is generated from here.
+ * The closed sets of reason codes that conditions, events, metrics and `explain` use. The reference page is generated
+ * from here.
  */
 export interface ReasonInfo {
   readonly meaning: string;
@@ -9,24 +10,26 @@ export interface ReasonInfo {
 
 /** Reasons of the condition CloudInitialized. */
 export const initializedReasons = {
-  Initialized: { meaning: 'The Node carries what its cloud says and is open for pods.', remedy: '' },
+  Initialized: { meaning: 'The Node is up to date with its cloud and open for pods.', remedy: '' },
   TopologyDrift: {
     meaning:
-      'The instance now reports another zone or region than the Node was labelled with; the labels are left alone, since volumes and scheduling depend on them.',
+      'The instance has another zone or region now than the labels of the Node. ' +
+      'The labels stay, since volumes and scheduling depend on them.',
     remedy: 'Drain the Node and let it register again, or accept the old labels.',
   },
   AwaitingReport: {
     meaning:
-      'The agent on this Node has not reported yet, and nothing else tells its instance: the cloud has no API here, did not tell its account yet, or knows an instance by the name of the Node alone.',
+      'The agent on this Node has not reported yet, and nothing else identifies its instance: the cloud has no API ' +
+      'here, has not named its account yet, or only finds an instance with the name of the Node.',
     remedy:
-      'Look at the agent pod on the Node: its log and /readyz say what it lacks. Or give the kubelet --provider-id.',
+      'Check the agent pod on the Node: its log and /readyz show what is missing. Or give the kubelet --provider-id.',
   },
   AwaitingCloud: {
-    meaning: "The cloud's API did not answer usefully; the message says how. Tried again with back-off.",
-    remedy: "Look at the cloud's status, the credential and `mooring-controller check`.",
+    meaning: "The cloud's API failed; the message has the error. The lookup is repeated with back-off.",
+    remedy: "Check the cloud's status and the credential, and run `mooring-controller check`.",
   },
   InstanceNotFound: {
-    meaning: 'No configured cloud knows an instance for this Node.',
+    meaning: 'No configured cloud has an instance for this Node.',
     remedy:
       'Compare the Node name with the instance name, give the kubelet --provider-id, or run the agent on the Node.',
   },
@@ -36,17 +39,22 @@ export const initializedReasons = {
   },
   IdentityConflict: {
     meaning:
-      'What is known of this Node contradicts itself (providerID, incarnation, SMBIOS UUID, address, the signed document of its VM, or an instance or a reported address that another live Node holds). It is not written and keeps its taint.',
-    remedy: 'Read the message; usually the Node must be deleted and its kubelet restarted so that it registers anew.',
+      'The facts about this Node contradict each other: its providerID, incarnation, SMBIOS UUID, address or the ' +
+      'signed document of its VM, or another live Node holds its instance or a reported address. The Node is not ' +
+      'written and keeps its taint.',
+    remedy:
+      'Read the message. Usually the Node has to be deleted and its kubelet restarted, so that it registers again.',
   },
   AttestationRequired: {
     meaning:
-      'The flag --require-attestation holds for this cloud, and no signed document of the VM proves yet that the Node is the instance it names. It is not initialised and joins no load balancer.',
+      '--require-attestation applies to this cloud, and no signed document of the VM proves yet that the Node runs ' +
+      'on the instance it names. The Node is not initialised and joins no load balancer.',
     remedy:
-      "Look at the agent on the Node (`mooring_agent_evidence_total`, its log) and at the message; the cloud's page says what the VM needs.",
+      "Check the message and the agent on the Node (`mooring_agent_evidence_total`, its log). The cloud's page lists " +
+      'what the VM needs.',
   },
   WriteRefused: {
-    meaning: 'The API server refuses what would be written on the Node; the message says why.',
+    meaning: 'The API server refuses to write the Node; the message has its answer.',
     remedy: "Check the controller's RBAC and the admission webhooks for Nodes.",
   },
   InvalidNodeIP: {
@@ -56,51 +64,63 @@ export const initializedReasons = {
 } as const satisfies Record<string, ReasonInfo>;
 export type InitializedReason = keyof typeof initializedReasons;
 
-/** Reasons of the condition CloudInstanceMissing: True while the cloud says that a Node's instance is gone or absent. */
+/**
+ * Reasons of the condition CloudInstanceMissing: True while the cloud says that a Node's instance is gone or absent.
+ */
 export const missingReasons = {
   Found: { meaning: 'The instance was found again.', remedy: '' },
   Confirming: {
-    meaning: 'The instance looks gone; the answer is being confirmed before the Node is deleted.',
+    meaning: 'The cloud does not find the instance. The answer is being confirmed before the Node is deleted.',
     remedy: '',
   },
   SignOfLife: {
     meaning:
-      'The cloud says the instance is gone, but the Node renews its lease, reports, or is Ready. Life vetoes deletion.',
+      'The cloud does not find the instance, but the Node renews its lease, its agent reports, or it is Ready. ' +
+      'A live Node is never deleted.',
     remedy:
-      "Check that the controller's credential and scope are the Node's own. If a new VM has taken the Node's name, delete the Node and restart its kubelet, so that it registers again.",
+      "The Node is alive: check the controller's credential and scope. If a new VM has taken the Node's name, delete " +
+      'the Node and restart its kubelet, so that it registers again.',
   },
   InstanceReplaced: {
     meaning:
-      'The instance that the Node stands for is gone, but the Node lives and its agent reports another instance: a new VM has taken its name. A providerID cannot be changed.',
+      'The instance of the Node is gone, but the Node is alive and its agent reports another instance: a new VM has ' +
+      'taken its name. A providerID cannot be changed.',
     remedy: 'Delete the Node and restart its kubelet, so that it registers again.',
   },
   CanaryNotFound: {
     meaning:
-      'Nothing else of the scope was found either: no other recorded instance in the same pass or, where there is no other, none since the credential was loaded. Total absence is not believed.',
+      'No other instance of the scope was found either: no other recorded one in the same pass or, where there is no ' +
+      'other, none since the credential was loaded. The absence of every instance proves nothing.',
     remedy:
-      'The credential probably sees another project or nothing at all: run `mooring-controller check`. If the VMs are really gone, annotate each Node with mooring.dev/release-deletion=<its uid>.',
+      'The credential is probably of another project or has no rights: run `mooring-controller check`. If the VMs ' +
+      'are really gone, annotate each Node with mooring.dev/release-deletion=<its uid>.',
   },
   NeverFound: {
-    meaning: 'This instance was never found in this scope, as recorded on the Node; its absence proves nothing.',
+    meaning: 'The Node has no record that its instance was ever found in this scope, so its absence proves nothing.',
     remedy: 'Delete the Node by hand if its machine is really gone.',
   },
   TooYoung: { meaning: 'The Node is younger than five minutes, and clouds show new instances late.', remedy: '' },
   BudgetExhausted: {
     meaning:
-      'Too many Nodes lost their instances lately, without explanation or as announced; deletion waits for the window to move.',
+      'Too many Nodes lost their instances lately, unexpectedly or as announced. The deletion waits until the budget ' +
+      'has room again.',
     remedy:
-      'Find out why they vanish. To let one go now, annotate the Node with mooring.dev/release-deletion=<its uid>.',
+      'Find out why they disappear. To delete one now, annotate the Node with mooring.dev/release-deletion=<its uid>.',
   },
   DeletionPaused: {
     meaning:
-      'All the evidence says that the instance is gone. The key paused-nodes of the ConfigMap mooring-ca keeps the Node.',
-    remedy: 'Take the name of the Node out of paused-nodes to let it go.',
+      'The evidence is complete that the instance is gone, but the key paused-nodes of the ConfigMap mooring-ca ' +
+      'protects the Node.',
+    remedy: 'Remove the name of the Node from paused-nodes to have it deleted.',
   },
   CloudUnknown: {
-    meaning: "The cloud's API did not answer the confirming question; unknown is never absent.",
+    meaning: "The cloud's API did not answer the confirming lookup. An unknown answer never counts as absent.",
     remedy: '',
   },
-  LifeUnknown: { meaning: 'The API server did not answer when the Node was read again before deletion.', remedy: '' },
+  LifeUnknown: {
+    meaning: 'The API server did not answer when the Node and its lease were read again before the deletion.',
+    remedy: '',
+  },
 } as const satisfies Record<string, ReasonInfo>;
 export type MissingReason = keyof typeof missingReasons;
 
@@ -110,7 +130,7 @@ export const interruptionReasons = {
   Termination: { meaning: 'The cloud ends this VM.', remedy: '' },
   Scheduled: {
     meaning:
-      'The cloud will end this VM later than in an hour, or at a time that cannot be read; it counts for nothing yet.',
+      'The cloud will end this VM in more than an hour, or at a time that cannot be parsed. It has no effect yet.',
     remedy: '',
   },
   Maintenance: { meaning: 'The cloud will pause, move or restart this VM.', remedy: '' },
@@ -122,13 +142,13 @@ export type InterruptionReason = keyof typeof interruptionReasons;
 /** Event reasons. `Synced`, `DeletingNode` and `DeletingNodeFailed` are upstream's. */
 export const eventReasons = {
   Synced: 'The Node was initialised.',
-  CloudInitializedChanged: 'Initialisation waits for another reason than before.',
-  DeletingNode: 'The instance is gone; the Node is being deleted. The message says by what evidence.',
+  CloudInitializedChanged: 'The reason why the initialisation waits has changed.',
+  DeletingNode: 'The instance is gone; the Node is being deleted. The message has the evidence.',
   DeletingNodeFailed: 'The API server refused the deletion.',
   CloudInterruption: 'The cloud announces or withdraws an interruption of the VM.',
-  DeletionWithheld: 'The instance looks gone, but the Node is kept; the message says why.',
+  DeletionWithheld: 'The instance is missing, but the Node is kept; the message has the reason.',
   ShutdownTaintAdded: 'The instance is powered off.',
   ShutdownTaintRemoved: 'The instance is powered on again.',
-  TopologyDrift: 'The instance reports another zone or region than the labels say.',
+  TopologyDrift: 'The instance has another zone or region than the labels.',
 } as const;
 export type EventReason = keyof typeof eventReasons;

@@ -7,17 +7,18 @@ import { append } from '../runtime/append.ts';
 import type { NodeContext } from './node-context.ts';
 
 export interface RefreshOptions {
-  /** Called for every answer but `unknown`. */
+  /** Called for every answer except `unknown`. */
   answered(node: NodeView, lookup: Lookup, scope: string): void;
-  /** Called for a node that several scopes might hold: it is asked about one by one. */
+  /** Called for a Node that may be in several scopes: its scopes are looked up one by one. */
   undecided(node: NodeView): void;
   /** Called for every node whose cloud did not answer. */
   unknown?(node: NodeView, error: CloudError): void;
 }
 
 /**
- * Reads the instances of all initialised, owned nodes anew: one batched lookup a scope, so that the number of calls follows the cloud's page size and not the number of
- * nodes. Reads only. Resolves when every scope has answered or failed.
+ * Reads the instances of all initialised, owned Nodes again in one batched lookup per scope, so that the number of
+ * calls depends on the cloud's page size and not on the number of Nodes. Reads only. Resolves when every scope has
+ * answered or failed.
  */
 export async function refreshInstances(
   context: Pick<NodeContext, 'nodes' | 'resolver' | 'log'>,

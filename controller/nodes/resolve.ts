@@ -5,14 +5,14 @@ import type { ConfiguredCloud } from '../model/configured-cloud.ts';
 import { isUninitialized, type NodeView } from '../model/node-view.ts';
 import { ownershipOf } from '../model/ownership.ts';
 import { reportScope } from '../model/scope-record.ts';
-import { uuidsAgree, uuidsContradict } from './identity.ts';
+import { uuidsAgree, uuidsContradict } from './instance-identity.ts';
 import type { Lookups } from './lookups.ts';
 import type { InitializedReason } from './reasons.ts';
 
-/** Which instance a node runs on, as far as it can be told now. */
+/** Which instance a Node runs on, as far as it is known. */
 export type Resolution =
   | { readonly kind: 'foreign'; readonly why: string }
-  /** `power` is undefined where only a report speaks. */
+  /** `power` is undefined where the instance comes from a report alone. */
   | {
       readonly kind: 'found';
       readonly instance: Instance;
@@ -23,7 +23,7 @@ export type Resolution =
       readonly kind: 'missing';
       readonly state: 'gone' | 'absent';
       readonly message: string;
-      /** See below. */
+      /** As below. */
       readonly claimed: boolean;
     }
   | {
@@ -31,7 +31,10 @@ export type Resolution =
       readonly reason: InitializedReason;
       readonly message: string;
       readonly retryAfterMs?: number | undefined;
-      /** False while nothing says that the node is ours at all: with several clouds and no selector, until a report or exactly one lookup does. */
+      /**
+       * False while nothing claims the Node for a configured cloud: with several clouds and no selector, until a report
+       * or exactly one lookup does.
+       */
       readonly claimed: boolean;
     };
 
@@ -46,8 +49,8 @@ interface Answer {
 }
 
 /**
- * Finds the node's instance. A report, proved to come from the node, names the candidate; the cloud's API, where configured, says what is true of it; where
- * it is not, the report is believed. Reads only.
+ * Finds the Node's instance. A report that is proved to come from the Node names the candidate. The cloud's API, where
+ * one is configured, then decides; otherwise the report is used as it is. Reads only.
  */
 export async function resolveInstance(
   node: NodeView,
@@ -69,7 +72,7 @@ function claims(cloud: ConfiguredCloud, reported: ReportedInstance): boolean {
   return cloud.name === reported.cloud && cloud.accepts(reported.providerID);
 }
 
-async function ask(clouds: readonly ConfiguredCloud[], ref: InstanceRef, resolver: Resolver): Promise<Answer[]> {
+async function lookUp(clouds: readonly ConfiguredCloud[], ref: InstanceRef, resolver: Resolver): Promise<Answer[]> {
   const answers = clouds.map(async (cloud) => {
     const lookups = resolver.lookupsOf(cloud.scope);
     return lookups === undefined ? undefined : { cloud, lookup: await lookups.lookup(ref) };
@@ -83,12 +86,12 @@ async function resolveOwned(
   reported: ReportedInstance | undefined,
   resolver: Resolver,
 ): Promise<Resolution> {
-  const answers = await ask(clouds, { by: 'providerID', providerID: node.providerID }, resolver);
-  if (answers.length > 0) return judge(answers, `instance ${node.providerID}`);
+  const answers = await lookUp(clouds, { by: 'providerID', providerID: node.providerID }, resolver);
+  if (answers.length > 0) return combineAnswers(answers, `instance ${node.providerID}`);
   const cloud = clouds[0];
   const unidentified = clouds.find((each) => each.unidentified !== undefined);
   if (unidentified !== undefined && !isUninitialized(node)) return awaitingAccount(unidentified);
-  if (cloud && reported && clouds.some((each) => claims(each, reported))) return believe(cloud, reported);
+  if (cloud && reported && clouds.some((each) => claims(each, reported))) return fromReport(cloud, reported);
   return awaitingReport(clouds);
 }
 
@@ -97,10 +100,10 @@ async function resolveReported(
   reported: ReportedInstance,
   resolver: Resolver,
 ): Promise<Resolution> {
-  const answers = await ask(clouds, { by: 'providerID', providerID: reported.providerID }, resolver);
+  const answers = await lookUp(clouds, { by: 'providerID', providerID: reported.providerID }, resolver);
   const cloud = clouds[0];
-  if (answers.length === 0 && cloud) return believe(cloud, reported);
-  return judge(answers, `reported instance ${reported.providerID}`);
+  if (answers.length === 0 && cloud) return fromReport(cloud, reported);
+  return combineAnswers(answers, `reported instance ${reported.providerID}`);
 }
 
 async function resolveByName(
@@ -108,18 +111,19 @@ async function resolveByName(
   clouds: readonly ConfiguredCloud[],
   resolver: Resolver,
 ): Promise<Resolution> {
-  const answers = await ask(clouds, { by: 'name', name: node.name }, resolver);
-  const silent = clouds.filter((cloud) => cloud.api === undefined);
-  if (answers.length === 0) return awaitingReport(silent);
-  const resolution = judge(answers, `an instance named ${node.name}`);
+  const answers = await lookUp(clouds, { by: 'name', name: node.name }, resolver);
+  const reportOnly = clouds.filter((cloud) => cloud.api === undefined);
+  if (answers.length === 0) return awaitingReport(reportOnly);
+  const resolution = combineAnswers(answers, `an instance named ${node.name}`);
   if (resolution.kind === 'found') return confirmName(node, resolution, clouds);
-  // Where no lookup claims the Node, a cloud that only reports can speak for still may.
-  return silent.length > 0 ? awaitingReport(silent) : resolution;
+  // Where no lookup claims the Node, a report of a cloud without an API still may.
+  return reportOnly.length > 0 ? awaitingReport(reportOnly) : resolution;
 }
 
 /**
- * Two VMs may have one name, and the end of one would take the Node of the other: a second fact has to agree. The machine's own UUID
- * needs no agent; without one the Node waits, unless the operator has the name alone suffice. A UUID that contradicts is refused later.
+ * Two VMs may have one name, and the deletion of one would then delete the Node of the other, so a second fact has to
+ * agree. The machine's UUID needs no agent. Without a UUID the Node waits, unless the operator allows the name alone. A
+ * UUID that contradicts is refused later.
  */
 function confirmName(
   node: NodeView,
@@ -149,19 +153,19 @@ function awaitingReport(clouds: readonly ConfiguredCloud[]): Resolution {
   };
 }
 
-/** What its API wrote on an initialised Node is not overwritten by reports meanwhile. */
+/** Until the account is known, reports do not overwrite the fields of an initialised Node that came from the API. */
 function awaitingAccount({ name, unidentified }: ConfiguredCloud): Resolution {
   const message = `${name} did not tell its account: ${unidentified?.why}`;
   return { kind: 'waiting', reason: 'AwaitingCloud', message, claimed: true };
 }
 
-/** Takes what a report says as the instance, where nothing better is configured. */
-function believe(cloud: ConfiguredCloud, reported: ReportedInstance): Resolution {
+/** Uses the reported instance, where no API is configured. */
+function fromReport(cloud: ConfiguredCloud, reported: ReportedInstance): Resolution {
   return { kind: 'found', instance: reported, scope: reportScope(cloud.name), power: undefined };
 }
 
-/** One verdict from the answers of every scope that might hold the instance. */
-function judge(answers: readonly Answer[], what: string): Resolution {
+/** Combines the answers of all scopes that may hold the instance. */
+function combineAnswers(answers: readonly Answer[], what: string): Resolution {
   const found = answers.filter((answer) => answer.lookup.state === 'found');
   const [first, second] = found;
   if (first && second) {

@@ -4,15 +4,15 @@ import { nodePath } from '../kube/node-path.ts';
 import { type NodeView, viewNode } from '../model/node-view.ts';
 import { type Silence, silenceOf } from './silence.ts';
 
-/** A Node and its lease, as the API server holds them at this moment: never from a cache. */
+/** A Node and its lease as the API server has them now, never from a cache. */
 export interface LiveNode {
   /** Undefined when the Node is gone. */
   readonly node: NodeView | undefined;
   /** The lease's renewTime as text; empty when there is no lease. */
   readonly renewTime: string;
-  /** By the lease's duration. */
+  /** From the lease's duration. */
   readonly silence: Silence;
-  /** What time it was on the API server, which stamps the Node's creation; undefined when it did not say. */
+  /** The time on the API server, which stamps the Node's creation; undefined when its answers had no date. */
   readonly serverNowMs: number | undefined;
 }
 
@@ -20,8 +20,8 @@ interface Lease {
   readonly spec?: { readonly renewTime?: string; readonly leaseDurationSeconds?: unknown };
 }
 
-/** Throws a KubeError when either cannot be read: then nothing is known, which is no proof of death. */
-export async function readLife(api: KubeApi, nodeName: string): Promise<LiveNode> {
+/** Reads both live. Throws a KubeError when either cannot be read: that proves nothing about the Node. */
+export async function readSignsOfLife(api: KubeApi, nodeName: string): Promise<LiveNode> {
   let serverNowMs: number | undefined;
   const onDate = (ms: number) => {
     serverNowMs = Math.min(ms, serverNowMs ?? ms);

@@ -20,7 +20,7 @@ describe('how long a Node must be silent', () => {
       assert.deepEqual(silenceOf(duration), { lifeMs, leaseMs }));
   }
 
-  it('is longer than the quarter of the duration after which a kubelet renews, by either clock', () => {
+  it('requires a silence longer than the renewal interval of a kubelet, by either clock', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 4 * 3600 - 2000 }), (seconds) => {
         const renewsMs = seconds * 250 * 1.04;

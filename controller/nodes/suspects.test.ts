@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
 import { fakeClock } from '../../common/testing/fake-clock.ts';
-import { createSuspects, lookAgainAt } from './suspects.ts';
+import { createSuspects, scheduleLookup } from './suspects.ts';
 
 describe('suspects', () => {
-  it('a second hint keeps the row of answers and the back-off, unless it is news', async () => {
+  it('keeps the series of answers and the back-off at a second hint, unless the Node changed', async () => {
     const clock = fakeClock();
     const suspects = createSuspects(clock);
     suspects.add('a', 'uid', false, false);
@@ -20,7 +20,7 @@ describe('suspects', () => {
     assert.deepEqual([suspect.nextAtMs, suspect.tries, suspect.hinted], [1000, 0, true]);
   });
 
-  it('a Node re-created under the name is another suspect, which the end of the old one does not drop', () => {
+  it('treats a re-created Node as another suspect, which the end of the old one does not drop', () => {
     const suspects = createSuspects(fakeClock());
     suspects.add('a', 'old', true, false);
     const old = suspects.get('a');
@@ -35,7 +35,7 @@ describe('suspects', () => {
     assert.equal(suspects.nextAtMs(), undefined);
   });
 
-  it('those due within the slack share a pass', () => {
+  it('puts suspects that are due within the slack into one pass', () => {
     const clock = fakeClock();
     const suspects = createSuspects(clock);
     for (const [name, at] of [
@@ -54,16 +54,16 @@ describe('suspects', () => {
   });
 });
 
-test('news that comes during a look is not put off by its outcome', () => {
+test('a change during a lookup is not postponed by the outcome of the lookup', () => {
   const clock = fakeClock();
   const suspects = createSuspects(clock);
   suspects.add('a', 'uid-a', false, false);
   const [suspect] = suspects.due(0);
   assert.ok(suspect);
   suspects.add('a', 'uid-a', false, true);
-  lookAgainAt(suspect, clock.monotonic() + 60_000);
+  scheduleLookup(suspect, clock.monotonic() + 60_000);
   assert.deepEqual(suspects.due(0), [suspect]);
-  suspect.news = false;
-  lookAgainAt(suspect, clock.monotonic() + 60_000);
+  suspect.changedSinceLookup = false;
+  scheduleLookup(suspect, clock.monotonic() + 60_000);
   assert.deepEqual(suspects.due(0), []);
 });

@@ -1,7 +1,7 @@
 import type { Clock } from '../../common/process/clock.ts';
 import type { Lookup } from '../clouds/cloud.ts';
 
-/** A series of equal answers about one node's instance. */
+/** A series of equal lookup answers about one Node's instance. */
 export interface Series {
   readonly state: 'gone' | 'absent' | 'stopped';
   readonly firstMs: number;
@@ -12,36 +12,41 @@ export interface Series {
   readonly renewTimeSeenMs: number;
 }
 
-/** A node whose instance must be looked at: not Ready, or something hinted that its VM stopped or went. */
+/**
+ * A Node whose instance has to be looked up: it is not Ready, or a hint said that its VM may have stopped or be gone.
+ */
 export interface Suspect {
   readonly name: string;
   readonly uid: string;
-  /** Since when, monotonic. */
+  /** When it became a suspect, monotonic. */
   readonly sinceMs: number;
-  /** What the last look came to. */
+  /** The answer of the last lookup. */
   answer: Lookup['state'] | undefined;
   nextAtMs: number;
   tries: number;
   series: Series | undefined;
-  /** A hint says more than readiness: the look is not dropped because the Node is still Ready. */
+  /** There was a hint, so the lookup is done although the Node is still Ready. */
   hinted: boolean;
-  /** Something happened since its last look began. */
-  news: boolean;
+  /** The Node changed since its last lookup began. */
+  changedSinceLookup: boolean;
 }
 
-/** Puts off the next look, unless news came while this one was under way: then it is due already. */
-export function lookAgainAt(suspect: Suspect, atMs: number): void {
-  if (!suspect.news) suspect.nextAtMs = atMs;
+/** Schedules the next lookup, unless the Node changed during this one: then it is already due. */
+export function scheduleLookup(suspect: Suspect, atMs: number): void {
+  if (!suspect.changedSinceLookup) suspect.nextAtMs = atMs;
 }
 
 export interface Suspects {
   get(name: string): Suspect | undefined;
-  /** Looks at the node as soon as may be; keeps a running series. One that is suspect already keeps its time, unless this is news. */
-  add(name: string, uid: string, hinted: boolean, news: boolean): void;
+  /**
+   * Makes the Node due at once and keeps a running series. An existing suspect keeps its schedule, unless the Node
+   * changed.
+   */
+  add(name: string, uid: string, hinted: boolean, changedSinceLookup: boolean): void;
   drop(name: string): void;
-  /** Drops this very suspect, and not another that has taken its name since. */
+  /** Drops this suspect, but not another of the same name. */
   end(suspect: Suspect): void;
-  /** Those whose time has come, or comes within `slackMs`: they share one pass. */
+  /** The suspects that are due now or within `slackMs`: they share one pass. */
   due(slackMs: number): Suspect[];
   nextAtMs(): number | undefined;
   readonly size: number;
@@ -59,21 +64,21 @@ export function createSuspects(clock: Clock): Suspects {
       return suspects.size;
     },
     get: (name) => suspects.get(name),
-    add(name, uid, hinted, news) {
+    add(name, uid, hinted, changedSinceLookup) {
       const now = clock.monotonic();
       const held = suspects.get(name);
       if (held?.uid === uid) {
-        if (news) {
+        if (changedSinceLookup) {
           held.nextAtMs = Math.min(held.nextAtMs, now);
           held.tries = 0;
-          held.news = true;
+          held.changedSinceLookup = true;
         }
         held.hinted ||= hinted;
         return;
       }
       suspects.set(name, {
         ...{ name, uid, sinceMs: now, answer: undefined, nextAtMs: now, tries: 0 },
-        ...{ series: undefined, hinted, news: false },
+        ...{ series: undefined, hinted, changedSinceLookup: false },
       });
     },
     drop,

@@ -5,12 +5,12 @@ import { isConflict, type KubeApi } from '../kube/api.ts';
 import { nodePath } from '../kube/node-path.ts';
 import { isPaused, isUninitialized, type NodeView, viewNode } from '../model/node-view.ts';
 import type { VerifiedInstance } from '../model/verified-instance.ts';
-import { type DesiredNode, desiredNode } from './desired.ts';
-import { contradiction } from './identity.ts';
+import { type DesiredNode, desiredNode } from './desired-node.ts';
+import { contradiction } from './instance-identity.ts';
 import { type ConditionChange, conditionChange, planMain, planStatus, statusPatch } from './patches.ts';
 import type { InitializedReason } from './reasons.ts';
 
-/** How often a write is planned afresh after somebody else changed the Node in between. */
+/** How often a write is planned again after a conflict. */
 const maxTries = 5;
 
 export interface Written {
@@ -29,14 +29,14 @@ export type WriteOutcome =
       readonly message: string;
     }
   | { readonly kind: 'refused'; readonly reason: InitializedReason; readonly message: string; readonly node: NodeView }
-  /** The Node went, was re-created or paused meanwhile. */
+  /** The Node was deleted, re-created or paused meanwhile. */
   | { readonly kind: 'dropped' };
 
 export interface NodeWriter {
   readonly api: KubeApi;
   readonly clock: Clock;
   /** See NodeContext. */
-  readonly routesRun?: ((scope: string, node: NodeView) => boolean) | undefined;
+  readonly routesEnabled?: ((scope: string, node: NodeView) => boolean) | undefined;
 }
 
 interface Answer {
@@ -48,40 +48,41 @@ export async function readNode(api: KubeApi, name: string): Promise<NodeView> {
 }
 
 /**
- * Brings one Node to what its instance says: a status patch (addresses, condition), then a main patch (providerID, labels, record, taint off), each only where
- * something differs, each guarded by resourceVersion. On a conflict the Node is read again and everything is decided anew; a Node re-created or paused meanwhile is
- * left to its own turn. Throws a KubeError. Safe to repeat.
+ * Updates one Node from its instance: a status patch (addresses, condition), then a main patch (providerID, labels,
+ * record, taint removal). Each is sent only where something differs and is guarded by resourceVersion. On a conflict
+ * the Node is read again and both patches are planned again. A Node that was re-created or paused meanwhile is dropped.
+ * Throws a KubeError. Safe to repeat.
  *
- * @param keep turns the desired addresses into those to write now, given the Node (see `omissions.ts`)
+ * @param keep turns the desired addresses into those to write now, given the Node (see `addressRemovals.ts`)
  */
 export async function writeNode(
-  { api, clock, routesRun }: NodeWriter,
+  { api, clock, routesEnabled }: NodeWriter,
   first: NodeView,
-  found: {
+  resolved: {
     readonly instance: Instance;
     readonly scope: string;
     readonly report: Report | undefined;
-    /** What the evidence of the Node's agent proved. */
+    /** The instance that the evidence of the Node's agent proved. */
     readonly attested?: VerifiedInstance | undefined;
-    /** Note on the Node that it did. */
-    readonly notesProof?: boolean;
+    /** Record that proof in a label of the Node. */
+    readonly recordsProof?: boolean;
   },
   keep: (node: NodeView, desired: DesiredNode) => DesiredNode,
 ): Promise<WriteOutcome> {
   let node = first;
   for (let attempt = 1; ; attempt += 1) {
-    const contradicted = contradiction(node, found.instance, found.report, found.attested);
+    const contradicted = contradiction(node, resolved.instance, resolved.report, resolved.attested);
     if (contradicted !== undefined) return { kind: 'refused', reason: 'IdentityConflict', message: contradicted, node };
-    const wanted = desiredNode(
+    const planned = desiredNode(
       node,
-      found.instance,
-      found.scope,
-      found.notesProof ? found.attested?.assurance : undefined,
+      resolved.instance,
+      resolved.scope,
+      resolved.recordsProof ? resolved.attested?.assurance : undefined,
     );
-    if (!wanted.ok) return { kind: 'refused', reason: wanted.reason, message: wanted.message, node };
-    const desired = keep(node, wanted.node);
+    if (!planned.ok) return { kind: 'refused', reason: planned.reason, message: planned.message, node };
+    const desired = keep(node, planned.node);
     try {
-      const written = await apply(api, clock, node, desired, routesRun?.(found.scope, node) ?? false);
+      const written = await apply(api, clock, node, desired, routesEnabled?.(resolved.scope, node) ?? false);
       return { kind: 'written', written, reason: desired.reason, message: desired.message };
     } catch (error) {
       if (!isConflict(error) || attempt >= maxTries) throw error;
@@ -127,13 +128,16 @@ async function apply(
   return { node, resourceVersion, untainted: main !== undefined && isUninitialized(node), writes };
 }
 
-/** Sets one condition of ours on the Node; writes only what changed. Resolves with the new resourceVersion, or undefined when it stood already. Throws a KubeError. */
+/**
+ * Sets one condition of ours on the Node, if it differs. Resolves with the new resourceVersion, or undefined when
+ * nothing was written. Throws a KubeError.
+ */
 export async function writeCondition(
   { api, clock }: NodeWriter,
   node: NodeView,
-  wanted: ConditionChange,
+  planned: ConditionChange,
 ): Promise<string | undefined> {
-  const change = conditionChange(node, wanted);
+  const change = conditionChange(node, planned);
   if (change === undefined) return undefined;
   const answer = await api.call<Answer>({
     verb: 'patch',

@@ -2,10 +2,10 @@ import ipaddr from 'ipaddr.js';
 import type { NodeAddress } from '../../common/instance.ts';
 
 const hostName = /^[A-Za-z0-9_]([A-Za-z0-9._-]{0,251}[A-Za-z0-9])?\.?$/;
-/** Ranges of ipaddr.js in which no machine has its address. */
+/** Ranges of ipaddr.js that contain no address of a machine. */
 const neverANode: ReadonlySet<string> = new Set(['unspecified', 'broadcast', 'multicast', 'loopback']);
 
-/** What was expected instead of this address, or undefined when it can stand in a Node's status. */
+/** What was expected instead of this address; undefined when it is valid in a Node's status. */
 export function addressFault({ type, address }: NodeAddress): string | undefined {
   if (type !== 'InternalIP' && type !== 'ExternalIP') {
     return hostName.test(address) ? undefined : 'a host name';

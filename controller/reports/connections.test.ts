@@ -8,7 +8,7 @@ describe('connections of the report API', () => {
 
   const quick = { headersTimeoutMs: 100, requestTimeoutMs: 200, checkIntervalMs: 20, idleTimeoutMs: 1_000 };
 
-  it('cuts whoever sends headers or a body too slowly', async () => {
+  it('closes a connection that sends headers or a body too slowly', async () => {
     const { registry, raw } = await start({ limits: quick });
     assert.match(await raw(['POST /v1/report HTTP/1.1\r\nHost: x\r\n']), /^HTTP\/1.1 408 /);
     const head =
@@ -17,7 +17,7 @@ describe('connections of the report API', () => {
     assert.match(await registry.text(), /mooring_reports_total\{outcome="RequestTooSlow"\} 2/);
   });
 
-  it('cuts whoever says nothing at all', async () => {
+  it('closes a silent connection', async () => {
     const { raw } = await start({ limits: { ...quick, idleTimeoutMs: 50 } });
     assert.equal(await raw([]), '');
   });
@@ -47,7 +47,7 @@ describe('connections of the report API', () => {
     assert.equal((await post(reviewer.issue({ node: 'a' }), wholeReport)).status, 200);
   });
 
-  it('when full makes room for whoever holds less, at the cost of whoever holds most', async () => {
+  it('closes a connection of the largest group at the limit, for a client of a smaller one', async () => {
     const { dial } = await start({ limits: { maxConnections: 4, maxConnectionsPerAddress: 10 } });
     const cut: string[] = [];
     const hold = (localAddress: string, name: string) =>
@@ -66,12 +66,12 @@ describe('connections of the report API', () => {
     assert.equal(await hold('127.0.0.4', 'fourth'), true);
     assert.equal(await hold('127.0.0.5', 'fifth'), true);
     assert.deepEqual(cut, ['greedy 1', 'greedy 2']);
-    assert.equal(await hold('127.0.0.6', 'sixth'), false, 'everybody holds one: nobody is cut for it');
+    assert.equal(await hold('127.0.0.6', 'sixth'), false, 'each address holds one: none is closed for it');
     assert.equal(await hold('127.0.0.2', 'greedy 4'), false);
     assert.deepEqual(cut, ['greedy 1', 'greedy 2', 'sixth', 'greedy 4']);
   });
 
-  it('does not blame itself when the sender is gone before it is looked at', async () => {
+  it('reports no internal error when the sender is gone before its request is read', async () => {
     const { reviewer, lines, post, dial } = await start();
     const head =
       'POST /v1/report HTTP/1.1\r\nhost: x\r\nauthorization: Bearer a.b.c\r\ncontent-type: application/json\r\n';

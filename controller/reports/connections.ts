@@ -3,22 +3,22 @@ import type { Duplex } from 'node:stream';
 import type { ConnectionLimits } from '../runtime/serving/connection-limits.ts';
 import { type RefusalCode, refusals } from './refusal.ts';
 
-/** What keeps slow or greedy peers from holding the report API. Times in milliseconds. */
+/** Limits against slow or greedy clients of the report API. Times in milliseconds. */
 export interface ReportConnectionLimits extends ConnectionLimits {
   readonly handshakeTimeoutMs: number;
   readonly headersTimeoutMs: number;
   /** From the first byte of a request to its last. */
   readonly requestTimeoutMs: number;
-  /** A connection on which nothing moves for so long is cut. Longer than a review of a token may take. */
+  /** An idle connection is closed after this long. Longer than a review of a token may take. */
   readonly idleTimeoutMs: number;
-  /** How often the timeouts are looked at. */
+  /** How often the timeouts are checked. */
   readonly checkIntervalMs: number;
 }
 
 export const defaultConnectionLimits: ReportConnectionLimits = {
   maxConnections: 256,
   maxConnectionsPerAddress: 64,
-  // When all agents report at once, handshakes wait for one another: without patience each would cut the one before.
+  // When all agents report at once, handshakes wait for each other: without patience each would close the previous one.
   patienceMs: 2_000,
   handshakeTimeoutMs: 5_000,
   headersTimeoutMs: 5_000,
@@ -33,7 +33,7 @@ function codeOf(error: { readonly code?: unknown }): RefusalCode | undefined {
   return typeof error.code === 'string' && error.code.startsWith('HPE_') ? 'MalformedRequest' : undefined;
 }
 
-/** Answers over the bare socket, as far as the peer still listens, and cuts the connection. */
+/** Writes an answer to the raw socket, if the peer still reads, and closes the connection. */
 export function answerRefusal(code: RefusalCode, socket: Duplex & { destroySoon?(): void }): void {
   if (socket.writable) {
     const { status, meaning } = refusals[code];
@@ -47,7 +47,7 @@ export function answerRefusal(code: RefusalCode, socket: Duplex & { destroySoon?
   else socket.destroy();
 }
 
-/** Answers what is not even a request and cuts the connection. @returns what it was refused for, if it was one */
+/** Answers a malformed request and closes the connection. @returns the refusal, if there is one */
 export function refuseConnection(error: { readonly code?: unknown }, socket: Socket): RefusalCode | undefined {
   const code = codeOf(error);
   if (code) answerRefusal(code, socket);

@@ -7,7 +7,10 @@ export interface LiveNodeUidParts {
   readonly nodes: { readonly synced: boolean; get(name: string): { readonly uid: string } | undefined };
 }
 
-/** UID of a Node, undefined when there is none: from the cache, and from the API server itself where the cache does not know it yet. Throws a KubeError. Safe to repeat. */
+/**
+ * UID of a Node from the cache, or live from the API server if the cache does not have it; undefined when there is
+ * none. Throws a KubeError. Safe to repeat.
+ */
 export function createLiveNodeUid({ api, nodes }: LiveNodeUidParts): (nodeName: string) => Promise<string | undefined> {
   return async function liveNodeUid(nodeName) {
     const cached = nodes.get(nodeName)?.uid;

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { exampleReport } from './testing/example-report.ts';
 import { codeOf, reportServerHarness, wholeReport } from './testing/report-server-harness.ts';
 
-describe('the report API asked by no agent of ours', () => {
+describe('the report API with malformed requests', () => {
   const start = reportServerHarness();
 
   it('answers what is no HTTP with 400, and headers beyond the limit with 431', async () => {
@@ -17,7 +17,9 @@ describe('the report API asked by no agent of ours', () => {
     const token = reviewer.issue({ node: 'a' });
     const bytes = Buffer.from(JSON.stringify(exampleReport({ agentVersion: 'v@1' })));
     bytes[bytes.indexOf('@')] = 0xff;
-    const head = `POST /v1/report HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\ncontent-type: application/json\r\n`;
+    const head =
+      `POST /v1/report HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\ncontent-type: ` +
+      `application/json\r\n`;
     const text = await raw([`${head}content-length: ${bytes.length}\r\n\r\n`, bytes]);
     assert.match(text, /^HTTP\/1.1 400 [\s\S]*"NotJson"/);
     assert.equal(store.size, 0);

@@ -1,27 +1,31 @@
 import { defineMetrics, type MetricRegistry } from '../../common/process/metrics.ts';
-import type { ReviewOutcome } from './identity.ts';
 import type { RefusalCode } from './refusal.ts';
+import type { ReviewOutcome } from './sender-identity.ts';
 
-/** How one request to the report API ended. */
+/** The outcome of one request to the report API. */
 export type ReportOutcome = 'kept' | 'stale' | RefusalCode;
 
 export const reportMetrics = defineMetrics({
   reports: {
     name: 'mooring_reports_total',
     type: 'counter',
-    help: 'Reports by how they ended: kept, stale, or the code of the refusal.',
+    help: 'Reports by outcome: kept, stale, or the code of the refusal.',
     labels: ['outcome'],
   },
   handling: {
     name: 'mooring_report_handling_seconds',
     type: 'histogram',
-    help: 'Time from the headers of a report to its answer, the rest of its body and the review of its token included.',
+    help:
+      'Time from the headers of a report to its answer, including the rest of its body and the review of its ' +
+      'token.',
     buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2, 10],
   },
   reviews: {
     name: 'mooring_token_reviews_total',
     type: 'counter',
-    help: 'Senders looked up by how it ended: proved, refused, unavailable, cached (no call was made) or busy (turned away).',
+    help:
+      'Reviews of senders by outcome: proved, refused, unavailable, cached (no call was made) or busy (too ' +
+      'many waited).',
     labels: ['outcome'],
   },
 });

@@ -8,8 +8,8 @@ interface Window {
 }
 
 /**
- * Counters for `@fastify/rate-limit` on the monotonic clock: its own go by the wall clock, and one that is set back would keep a window open until it has
- * caught up. Holds the `size` keys used last.
+ * Counters for `@fastify/rate-limit` on the monotonic clock. Its own counters use the wall clock, and setting that back
+ * would extend a window. Keeps the `size` most recently used keys.
  */
 export function rateLimitStore(clock: Clock, size = 20_000): FastifyRateLimitStoreCtor {
   type Answer = Parameters<FastifyRateLimitStore['incr']>[1];

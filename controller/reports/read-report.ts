@@ -6,11 +6,14 @@ import { visibleText } from '../../common/visible-text.ts';
 import { addressFault } from './address-fault.ts';
 import { reportSchema } from './report-schema.ts';
 
-/** What is wrong with a report. */
+/** The fault of a report. */
 export interface ReportFault {
-  /** Dotted path, e.g. `instance.addresses[2].address`, printable; `report` for the whole. */
+  /** Dotted path, e.g. `instance.addresses[2].address`, printable; `report` for the whole report. */
   readonly field: string;
-  /** The value found, shortened and printable; only its kind for lists, objects, evidence and unknown fields; `nothing` where it is missing. */
+  /**
+   * The value, shortened and printable; only its kind for lists, objects, evidence and unknown fields; `nothing` if it
+   * is missing.
+   */
   readonly value: string;
   readonly expected: string;
 }
@@ -25,7 +28,7 @@ function printable(text: string): string {
   return visibleText(text.length > shownLength ? `${text.slice(0, shownLength - 1)}…` : text);
 }
 
-/** What kind of value it is, not what it says. */
+/** The kind of a value, without its content. */
 function kindOf(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (value === null) return 'null';
@@ -33,7 +36,7 @@ function kindOf(value: unknown): string {
   return typeof value === 'string' ? `a text of ${value.length} characters` : typeof value;
 }
 
-/** A simple value as it is; of lists and objects only their kind, since they may be as deep as a report is long. */
+/** A simple value itself; only the kind of lists and objects, because they may be large. */
 function shown(value: unknown): string {
   if (typeof value === 'string') return `"${printable(value)}"`;
   return typeof value === 'number' || typeof value === 'boolean' ? String(value) : kindOf(value);
@@ -73,7 +76,7 @@ function faultOf(root: unknown, error: TLocalizedValidationError): ReportFault {
   if (error.keyword === 'additionalProperties' || error.keyword === 'boolean') {
     const extra = error.keyword === 'additionalProperties' ? error.params.additionalProperties.slice(0, 1) : [];
     const path = [...parts, ...extra];
-    // It may be anything, a password too.
+    // The value may be anything, even a password.
     return { field: fieldOf(path), value: kindOf(valueAt(root, path)), expected: 'no such field' };
   }
   const expected =
@@ -94,7 +97,10 @@ function faultOfAddresses(report: Report): ReportFault | undefined {
   return undefined;
 }
 
-/** Two Nodes could hold one instance if one of them gave another id with its providerID. A cloud nobody knows here is believed by nobody. */
+/**
+ * The id and the providerID have to name one instance: otherwise two Nodes could hold the same instance. Reports of
+ * unknown clouds are not checked, because they are not used.
+ */
 function faultOfProviderID({ instance }: Report): ReportFault | undefined {
   const codec = instance && providerIdCodecs.get(instance.cloud);
   if (!codec || codec.parse(instance.providerID)?.instanceId.toLowerCase() === instance.id.toLowerCase())
@@ -103,7 +109,10 @@ function faultOfProviderID({ instance }: Report): ReportFault | undefined {
   return { field: 'instance.providerID', value: shown(instance.providerID), expected };
 }
 
-/** Makes the function that turns parsed JSON into a Report or names its first fault. Compiles the schema once; never throws. */
+/**
+ * Creates the function that validates parsed JSON as a Report or names its first fault. Compiles the schema once; never
+ * throws.
+ */
 export function createReportReader(): (value: unknown) => ReadReport {
   const validator = Compile(reportSchema);
   return (value) => {

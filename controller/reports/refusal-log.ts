@@ -1,7 +1,7 @@
 import type { Clock } from '../../common/process/clock.ts';
 import type { Log, LogFields } from '../../common/process/log.ts';
 
-/** Logs refused reports one by one, up to `burst` a minute; the first line of a later minute says how many were left out. */
+/** Logs refused reports, up to `burst` a minute. The next minute's first line has the number of omitted ones. */
 export function createRefusalLog(log: Log, clock: Clock, burst = 60): (fields: LogFields) => void {
   let windowEnds = Number.NEGATIVE_INFINITY;
   let written = 0;

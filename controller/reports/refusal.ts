@@ -1,29 +1,31 @@
-/** One way in which the report API refuses. */
+/** One kind of refusal of the report API. */
 export interface RefusalRule {
   readonly status: number;
   readonly meaning: string;
-  /** Seconds of `Retry-After` unless the refusal knows better; absent where trying again changes nothing. */
+  /** The default `Retry-After` in seconds; absent where a retry is useless. */
   readonly retryAfterSeconds?: number;
 }
 
-/** Every refusal of the report API, for the reference. The status never varies. */
+/** All refusals of the report API, also for the reference. Each code has one status. */
 export const refusals = {
-  NotLeader: { status: 307, meaning: 'Another replica leads: the report belongs at the URL in `Location`.' },
+  NotLeader: { status: 307, meaning: 'Another replica leads: send the report to the URL in `Location`.' },
   MalformedRequest: { status: 400, meaning: 'The request is no valid HTTP.' },
   NotJson: { status: 400, meaning: 'The body is no JSON.' },
-  TokenMissing: { status: 401, meaning: 'No bearer token came with the report.' },
+  TokenMissing: { status: 401, meaning: 'The report has no bearer token.' },
   TokenInvalid: {
     status: 401,
-    meaning: 'The API server does not accept the token for this audience: expired, revoked, made for another audience.',
+    meaning:
+      'The API server does not accept the token for this audience: expired, revoked, or issued for another ' +
+      'audience.',
   },
   AudienceUnproved: {
     status: 401,
-    meaning: 'The review does not confirm our audience, as a reviewer does that knows no audiences.',
+    meaning: 'The review does not confirm our audience, like that of a reviewer without support for audiences.',
   },
-  ForeignServiceAccount: { status: 403, meaning: "The token is not of the agents' ServiceAccount." },
+  ForeignServiceAccount: { status: 403, meaning: "The token is not that of the agents' ServiceAccount." },
   BindingIncomplete: {
     status: 403,
-    meaning: 'The review does not name exactly one pod, node and credential: the token is bound to none of them.',
+    meaning: 'The review does not name exactly one pod, node and credential, so the token is not bound to them.',
   },
   NodeUidMissing: {
     status: 403,
@@ -36,19 +38,19 @@ export const refusals = {
     meaning: 'The Node was created again since the token was issued; the kubelet replaces the token later.',
     retryAfterSeconds: 10,
   },
-  UnknownPath: { status: 404, meaning: 'Only POST /v1/report is served here.' },
-  RequestTooSlow: { status: 408, meaning: 'The request did not arrive whole in time.' },
+  UnknownPath: { status: 404, meaning: 'Only POST /v1/report is served.' },
+  RequestTooSlow: { status: 408, meaning: 'The request did not arrive completely in time.' },
   ReportTooLarge: { status: 413, meaning: 'The report exceeds the size limit.' },
   NotJsonType: { status: 415, meaning: 'The content type is not application/json.' },
-  InvalidReport: { status: 422, meaning: 'The report does not follow the schema; `field` names the place.' },
-  NodeRateLimited: { status: 429, meaning: 'Too many reports of this node.', retryAfterSeconds: 60 },
+  InvalidReport: { status: 422, meaning: 'The report violates the schema; `field` names the field.' },
+  NodeRateLimited: { status: 429, meaning: 'Too many reports from this node.', retryAfterSeconds: 60 },
   AddressRateLimited: {
     status: 429,
-    meaning: 'Too many reports from this address that proved no node.',
+    meaning: 'Too many reports without a proved node from this address.',
     retryAfterSeconds: 60,
   },
   HeadersTooLarge: { status: 431, meaning: "The request's headers are too large." },
-  InternalError: { status: 500, meaning: 'A fault of the controller; its log has it.' },
+  InternalError: { status: 500, meaning: 'An internal error of the controller; its log has the details.' },
   NoLeader: { status: 503, meaning: 'No replica leads at the moment.', retryAfterSeconds: 5 },
   ReviewUnavailable: {
     status: 503,
@@ -60,7 +62,7 @@ export const refusals = {
 
 export type RefusalCode = keyof typeof refusals;
 
-/** Refusals that say: whoever this is has proved nothing. */
+/** Refusals of senders that have proved no node. */
 export const unproved: ReadonlySet<RefusalCode> = new Set<RefusalCode>([
   'TokenMissing',
   'TokenInvalid',
@@ -70,7 +72,7 @@ export const unproved: ReadonlySet<RefusalCode> = new Set<RefusalCode>([
   'NodeReplaced',
 ]);
 
-/** A report that is not taken. Its message holds no token and no body. */
+/** A refused report. The message contains neither the token nor the body. */
 export class ReportRefusal extends Error {
   override readonly name = 'ReportRefusal';
   readonly code: RefusalCode;

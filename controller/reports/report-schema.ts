@@ -1,13 +1,13 @@
 import type { Static } from 'typebox';
-// As a namespace, so that a bundle holds the types used here and not all of the library.
+// A namespace import, so that the bundle contains only the used types of the library.
 import * as Type from 'typebox';
 import { nodeAddressTypes } from '../../common/instance.ts';
 import { type Report, reportVersion } from '../../common/report.ts';
 import { unseenCharacters } from '../../common/visible-text.ts';
 
 /**
- * One line of visible text, so that it can stand in a log, an event or a condition, and comes back from the API server as it was written: half a character
- * would not, and what differs is written again and again.
+ * One line of visible text, for logs, events and conditions. The API server must return it unchanged, because a
+ * difference would be written again and again: that excludes half characters.
  */
 function line(maxLength: number, minLength = 1) {
   return Type.String({ minLength, maxLength, pattern: `^[^${unseenCharacters}]*$` });
@@ -17,7 +17,7 @@ function token(maxLength: number, pattern: string) {
   return Type.String({ minLength: 1, maxLength, pattern });
 }
 
-// Repetitions are bounded so that a long hostile key costs linear time.
+// Repetitions are bounded, so that a long hostile key takes linear time.
 const dnsLabel = '[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?';
 const labelName = '[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?';
 const labelKey = `^(${dnsLabel}(\\.${dnsLabel}){0,20}/)?${labelName}$`;
@@ -35,7 +35,7 @@ const instance = Type.Object(
     cloud: token(32, '^[a-z][a-z0-9-]*$'),
     id: token(512, `^[^\\s${unseenCharacters}]+$`),
     providerID: token(512, '^[\\x21-\\x7e]+$'),
-    // Stands in the record on the Node, which spaces divide.
+    // Part of the record on the Node, whose fields are separated by spaces.
     incarnation: Type.Optional(token(256, '^[\\x21-\\x7e]+$')),
     name: Type.Optional(line(253)),
     zone: Type.Optional(line(128)),
@@ -80,7 +80,7 @@ const evidence = Type.Object(
   strict,
 );
 
-/** What the controller takes as a report: `common/report.ts` with every length and count bounded, and nothing besides. */
+/** The accepted reports: `common/report.ts` with all lengths and counts bounded, and no other fields. */
 export const reportSchema = Type.Object(
   {
     version: Type.Literal(reportVersion),
@@ -102,7 +102,7 @@ export const reportSchema = Type.Object(
 type Frozen<T> = T extends object ? { readonly [K in keyof T]: Frozen<T[K]> } : T;
 type Agree<A, B> = [A] extends [B] ? ([B] extends [A] ? true : never) : never;
 
-/** Fails to compile when the schema and the wire contract part ways. */
+/** Fails to compile when the schema differs from the wire contract. */
 export const schemaAgrees: Agree<Frozen<Static<typeof reportSchema>>, Frozen<Report>> = true;
 
 /** The schema as a JSON Schema document, for the published reference. */

@@ -2,17 +2,17 @@ import type { FastifyRequest } from 'fastify';
 import { maxReportBytes, reportPath } from '../../common/report.ts';
 import { ReportRefusal } from './refusal.ts';
 
-/** The token that came with the request; empty when none did. */
+/** The bearer token of the request; empty when there is none. */
 export function bearerToken(request: FastifyRequest): string {
   return /^Bearer +([^\s]+)$/i.exec(request.headers.authorization ?? '')?.[1] ?? '';
 }
 
-/** Whether the request says that its body is JSON. */
+/** Whether the content type of the request is JSON. */
 export function isJsonType(request: FastifyRequest): boolean {
   return /^application\/json\s*(;|$)/i.test(request.headers['content-type'] ?? '');
 }
 
-/** Takes UTF-8 without a byte order mark (RFC 8259): a lenient decoder would keep another text than was sent. */
+/** Parses UTF-8 without a byte order mark (RFC 8259): a lenient decoder would return another text than was sent. */
 export function parseBody(body: unknown): unknown {
   try {
     return JSON.parse(
@@ -23,7 +23,7 @@ export function parseBody(body: unknown): unknown {
   }
 }
 
-/** What the framework itself refuses, in our words. */
+/** Converts an error of the framework into a ReportRefusal. */
 export function refusalOf(error: unknown): ReportRefusal {
   if (error instanceof ReportRefusal) return error;
   const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
@@ -37,7 +37,10 @@ export function refusalOf(error: unknown): ReportRefusal {
   return new ReportRefusal('InternalError', undefined, { cause: error });
 }
 
-/** Where a standby sends an agent. @throws ReportRefusal when nobody leads, or the leader's URL is not one that agents follow */
+/**
+ * The `Location` of a standby's redirect. @throws ReportRefusal when no replica leads, or agents would not follow the
+ * leader's URL
+ */
 export function leaderLocation(leaderUrl: string | undefined): string {
   if (leaderUrl === undefined || !URL.canParse(leaderUrl)) throw new ReportRefusal('NoLeader');
   const url = new URL(reportPath, leaderUrl);

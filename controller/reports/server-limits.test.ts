@@ -21,7 +21,7 @@ describe('limits of the report API', () => {
     assert.equal((await post(token, JSON.stringify(exampleReport({ sequence: 4 })))).status, 200);
   });
 
-  it('stops asking the API server about an address that proves nothing, and does not count proved reports', async () => {
+  it('limits unproved reports per address without reviews, and does not count proved ones', async () => {
     const { clock, reviewer, post } = await start({ limits: { perAddress: 3 } });
     const token = reviewer.issue({ node: 'a' });
     for (let sequence = 1; sequence <= 5; sequence += 1) {
@@ -37,7 +37,7 @@ describe('limits of the report API', () => {
     assert.equal((await post('aaaa.bbbb.c5', wholeReport)).status, 401);
   });
 
-  it('goes on hearing agents it knows at an address that others misuse', async () => {
+  it('accepts proved agents at an address that others misuse', async () => {
     const { clock, reviewer, post } = await start({ limits: { perAddress: 3 } });
     reviewer.putNode('b');
     const token = reviewer.issue({ node: 'a' });

@@ -17,21 +17,24 @@ import {
   type ReportConnectionLimits,
   refuseConnection,
 } from './connections.ts';
-import type { Identity } from './identity.ts';
 import type { ReportMetrics, ReportOutcome } from './metrics.ts';
-import { nextReportSeconds } from './pace.ts';
 import { rateLimitStore } from './rate-limit-store.ts';
 import { createReportReader } from './read-report.ts';
 import { ReportRefusal, unproved } from './refusal.ts';
 import { createRefusalLog } from './refusal-log.ts';
+import { nextReportSeconds } from './report-interval.ts';
 import { bearerToken, isJsonType, leaderLocation, parseBody, refusalOf } from './request.ts';
 import type { Sender } from './sender.ts';
+import type { Identity } from './sender-identity.ts';
 import type { ReportStore } from './store.ts';
 
 export interface ReportLimits extends ReportConnectionLimits {
   /** Reports of one node a minute. */
   readonly perNode: number;
-  /** Requests of one address a minute that proved no node. Agents may share an address, so those that prove one are not counted. */
+  /**
+   * Requests per minute from one address without a proved node. Agents may share an address, so requests with a proved
+   * node are not counted.
+   */
   readonly perAddress: number;
 }
 
@@ -44,29 +47,30 @@ export interface ReportServerOptions {
   readonly credentials: ServingCredentials;
   readonly identity: Identity;
   readonly store: ReportStore;
-  /** Undefined: no evidence is asked for, and what comes is not looked at. */
+  /** Undefined: no evidence is requested, and evidence in reports is ignored. */
   readonly attestor?: Attestor | undefined;
   readonly leadership: Pick<Leadership, 'leading' | 'leaderReportUrl'>;
-  /** Where the sender's Node stands; undefined when that is not known yet. */
+  /** Whether the sender's Node is initialised; undefined when it is not known yet. */
   status(nodeName: string): { readonly initialized: boolean; readonly reasons: readonly ReportReason[] } | undefined;
-  /** How many nodes are expected to report. */
+  /** The number of Nodes that may report. */
   fleetSize(): number;
   readonly limits?: Partial<ReportLimits>;
   readonly tls?: TlsPolicy | undefined;
 }
 
 export interface ReportServer {
-  /** Starts to listen. @returns the port, which matters where 0 was asked for */
+  /** Starts listening. @returns the port, which differs from the requested one if that is 0 */
   listen(address: ListenAddress): Promise<number>;
-  /** Uses other credentials from the next connection on. */
+  /** Uses these credentials from the next connection on. */
   reload(credentials: ServingCredentials): void;
-  /** Stops listening and cuts every connection. Safe to repeat. */
+  /** Stops listening and closes every connection. Safe to repeat. */
   close(): Promise<void>;
 }
 
 /**
- * The report API. The leader takes reports, everybody else says where it is. Every answer closes its connection: held ones cost memory. The body is read before
- * anything is answered, and parsed only when the sender has been proved; the node's name never comes from it.
+ * The report API. The leader accepts reports, and standbys redirect to it. Every answer closes its connection, because
+ * open ones need memory. The body is read before the answer, but parsed only when the sender is proved. The name of the
+ * node never comes from the body.
  */
 export async function createReportServer(options: ReportServerOptions): Promise<ReportServer> {
   const { clock, log, metrics, identity, store, leadership, attestor, tls = defaultTlsPolicy } = options;
@@ -83,12 +87,12 @@ export async function createReportServer(options: ReportServerOptions): Promise<
     bodyLimit: maxReportBytes,
     exposeHeadRoutes: false,
     clientErrorHandler: (error, socket) => {
-      // What comes after a request that has its answer is no request.
+      // Data after an answered request is not another request.
       if (answered.has(socket)) return socket.destroySoon();
       const code = refuseConnection(error, socket);
       if (code) metrics.report(code, 0);
     },
-    // A URL that does not decode, which never reaches a route or a hook.
+    // For a URL that does not decode, which never reaches a route or a hook.
     frameworkErrors(error, request, reply) {
       reply.header('connection', 'close');
       void refuse(request, reply, error);
@@ -103,7 +107,7 @@ export async function createReportServer(options: ReportServerOptions): Promise<
           handshakeTimeout: limits.handshakeTimeoutMs,
           connectionsCheckingInterval: limits.checkIntervalMs,
           maxHeaderSize: 24 * 1024,
-          // Refused below, in our words.
+          // Refused below, with our own error.
           requireHostHeader: false,
         },
         handler,
@@ -126,7 +130,7 @@ export async function createReportServer(options: ReportServerOptions): Promise<
   const addressLimit = app.createRateLimit({
     ...window,
     max: limits.perAddress,
-    // A socket that is gone has no address any more; all of those count together.
+    // A closed socket has no address; all of them share one counter.
     keyGenerator: (request) => (request.ip === undefined ? 'gone' : normalizeIP(request.ip)),
   });
   const nodeLimit = app.createRateLimit({
@@ -160,7 +164,7 @@ export async function createReportServer(options: ReportServerOptions): Promise<
   async function prove(request: FastifyRequest): Promise<Sender> {
     const token = bearerToken(request);
     const address = await addressLimit(request, { increment: false });
-    // Many agents may stand behind one address; one that misuses it shall not silence those that are known.
+    // Many agents may share one address: one that misuses it must not lock out those that were proved before.
     if (!address.isAllowed && address.remaining === 0 && !identity.knows(token)) {
       throw new ReportRefusal('AddressRateLimited', undefined, {
         retryAfterSeconds: Math.max(1, address.ttlInSeconds),
@@ -192,7 +196,7 @@ export async function createReportServer(options: ReportServerOptions): Promise<
     finish(request, outcome);
     const stored = store.get(sender.nodeName);
     const newest = stored?.report;
-    // The same report again: its first answer was lost.
+    // The agent repeated a report whose answer was lost.
     const repeated = newest?.agentId === report.agentId && newest.sequence === report.sequence;
     const { initialized, reasons } = options.status(sender.nodeName) ?? { initialized: false, reasons: [] };
     const accepted = outcome === 'kept' || repeated;
@@ -210,7 +214,8 @@ export async function createReportServer(options: ReportServerOptions): Promise<
 
   app.addHook('onRequest', async (request, reply) => {
     arrivals.set(request, { atMs: clock.monotonic(), isJson: isJsonType(request) });
-    // The framework refuses some types before it reads the body; who still sends then may not hear the answer.
+    // The framework refuses some content types before it reads the body, and a client that still sends may miss the
+    // answer.
     request.headers['content-type'] = 'application/json';
     reply.header('connection', 'close');
   });

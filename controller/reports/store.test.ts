@@ -41,7 +41,7 @@ describe('report store', () => {
     );
   });
 
-  it('keeps of an outdated report that and when it was heard; the next one is the first', async () => {
+  it('keeps only the time of an outdated report, and treats the next one as the first', async () => {
     store.put(sender, exampleReport({ notices: [{ kind: 'preemption' }] }));
     await clock.advance(5000);
     store.outdate();
@@ -102,7 +102,7 @@ describe('report store', () => {
     );
     assert.deepEqual([...store.assurances()], ['psat+fresh']);
     store.put({ ...sender, nodeUid: 'another' }, exampleReport({ sequence: 5 }));
-    assert.equal(store.get('a')?.attestation, undefined, 'another Node object proves anew');
+    assert.equal(store.get('a')?.attestation, undefined, 'another Node object has to prove itself again');
   });
 
   it('forgets what evidence proved when the term ends', () => {

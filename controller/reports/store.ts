@@ -7,24 +7,24 @@ export interface StoredReport {
   readonly nodeName: string;
   readonly nodeUid: string;
   readonly report: Report;
-  /** By the controller's clocks. */
+  /** Measured by the controller's clocks. */
   readonly receivedAtMs: number;
   readonly receivedMonotonicMs: number;
-  /** The last evidence of this Node that was verified, in whichever report it came. */
+  /** The last verified evidence of this Node, from this or an earlier report. */
   readonly attestation?: Attestation | undefined;
-  /** Why the last evidence proves nothing; undefined when it proves something or there was none. */
+  /** Why the last evidence was refused; undefined when it was verified or there was none. */
   readonly refusedEvidence?: string | undefined;
-  /** `report` says nothing any more: newer ones may have gone to another leader. */
+  /** The contents of `report` are dropped, because newer ones may have gone to another leader. */
   readonly outdated?: boolean;
 }
 
 export interface ReportArrival {
   readonly nodeName: string;
-  /** What the report says of the instance, its notices or the machine differs from the one before, or there was none. */
+  /** The instance, notices or machine of the report differ from the previous one, or there was none. */
   readonly changed: boolean;
-  /** Evidence of this Node was verified that differs from what was known. */
+  /** Evidence of this Node was verified that differs from the previous one. */
   readonly attested: boolean;
-  /** There was none from this Node before. */
+  /** It is the first report of this Node. */
   readonly first: boolean;
   readonly leaving: boolean;
 }
@@ -32,23 +32,26 @@ export interface ReportArrival {
 /** The newest report of each node, in memory only: a new leader needs none to act. */
 export interface ReportStore {
   get(nodeName: string): StoredReport | undefined;
-  /** Keeps it if it is newer than what is there; answers `stale` for an older sequence of the same agent process. */
+  /** Stores a report if it is newer; returns `stale` for an older sequence number of the same agent process. */
   put(sender: Sender, report: Report, judgement?: Judgement): 'kept' | 'stale';
   forget(nodeName: string): void;
-  /** Forgets what all reports say, and keeps that and when they were heard: a sign of life. The next one of each node counts as the first. */
+  /**
+   * Drops the contents of all reports, but keeps the times when they were received as signs of life. The next report of
+   * each Node counts as its first.
+   */
   outdate(): void;
   readonly size: number;
-  /** Of every Node that has reported. */
+  /** The assurance of every Node that has reported. */
   assurances(): Iterable<Assurance>;
   subscribe(handler: (arrival: ReportArrival) => void): void;
 }
 
-/** The part of a report that decides whether anything must be looked at again. */
+/** The part of a report whose change requires a reconcile. */
 function substance(report: Report): string {
   return JSON.stringify([report.instance, report.notices, report.smbiosUuid, report.bootId]);
 }
 
-function said({ refused }: Judgement): string | undefined {
+function refusalText({ refused }: Judgement): string | undefined {
   return refused && `${refused.code}: ${refused.message}`;
 }
 
@@ -63,9 +66,9 @@ export function createReportStore(clock: Clock): ReportStore {
       if (before && sameNode && before.report.agentId === report.agentId && report.sequence <= before.report.sequence) {
         return 'stale';
       }
-      const known = sameNode ? before : undefined;
-      const attestation = judgement?.attestation ?? known?.attestation;
-      const refusedEvidence = judgement === undefined ? known?.refusedEvidence : said(judgement);
+      const previous = sameNode ? before : undefined;
+      const attestation = judgement?.attestation ?? previous?.attestation;
+      const refusedEvidence = judgement === undefined ? previous?.refusedEvidence : refusalText(judgement);
       reports.set(sender.nodeName, {
         nodeName: sender.nodeName,
         nodeUid: sender.nodeUid,
@@ -80,7 +83,7 @@ export function createReportStore(clock: Clock): ReportStore {
       const arrival = {
         nodeName: sender.nodeName,
         changed,
-        attested: JSON.stringify(attestation?.instance) !== JSON.stringify(known?.attestation?.instance),
+        attested: JSON.stringify(attestation?.instance) !== JSON.stringify(previous?.attestation?.instance),
         first,
         leaving: report.leaving === true,
       };

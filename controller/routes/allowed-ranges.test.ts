@@ -54,7 +54,7 @@ describe('pod ranges that may be routed', () => {
     ]);
   });
 
-  describe('make no new route over a standing one', () => {
+  describe('a new route over an existing one', () => {
     const within = { ...anyMask, serviceCidrs: [cidr('100.96.3.0/26')] };
     const vms = [{ node: 'honest', address: cidr('100.64.5.1/32') }];
     const standing: readonly (readonly [what: string, range: string, inside: string])[] = [
@@ -69,12 +69,12 @@ describe('pod ranges that may be routed', () => {
         assert.equal(refused.get(rogue)?.message, `pod range ${inside} overlaps ${range} of Node honest`);
       });
 
-    it('but over one that holds all pods, as the way out by a NAT instance does', () => {
+    it('allows a new route inside one that contains all pods, such as the default route of a NAT instance', () => {
       const [nat, honest] = [claim('nat', '0.0.0.0/0', 0, true), claim('honest', '100.64.7.0/24', 5)];
       assert.deepEqual([...refusedClaims([nat, honest], within).keys()], [nat]);
     });
 
-    it('that loses to another standing one', () => {
+    it('refuses an existing route that loses to another existing one', () => {
       const inner = claim('inner', '100.64.2.0/24', 1, true);
       const outer = claim('outer', '100.64.2.0/23', 2, true);
       assert.deepEqual(refusals([inner, outer, claim('rogue', '100.64.3.0/24', 0)], anyMask), [
@@ -108,7 +108,7 @@ describe('pod ranges that may be routed', () => {
   it('refuses a wide range to a rogue that came first, where no mask is known', () => {
     const honest = [claim('n1', '100.64.1.0/24', 5), claim('n2', '100.64.2.0/24', 6)];
     assert.deepEqual(refusals([claim('rogue', '100.64.0.0/11', 0), ...honest], anyMask), [
-      'rogue: CIDRNotAllowed pod range 100.64.0.0/11 holds the pod ranges of 2 other Nodes',
+      'rogue: CIDRNotAllowed pod range 100.64.0.0/11 contains the pod ranges of 2 other Nodes',
     ]);
   });
 
@@ -187,7 +187,8 @@ describe('any pod ranges', () => {
       fc.property(someClaims, someMasks, fc.nat(7), fc.boolean(), (rogues, masks, at, hasRoute) => {
         const honest = claim('honest', `100.64.${at}.0/24`, hasRoute ? 9 : -1, hasRoute);
         const claims = [...rogues.map((each) => ({ ...each, hasRoute: false })), honest];
-        // Without a mask and without a route yet, several Nodes inside a range are believed rather than one around them.
+        // Without a mask and without a route yet, several Nodes inside a range are believed rather than one around
+        // them.
         fc.pre(hasRoute || '4' in masks);
         assert.equal(refusedClaims(claims, { ...bounds, masks }).get(honest), undefined);
       }),

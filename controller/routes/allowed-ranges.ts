@@ -2,18 +2,18 @@ import type { Cidr, Family } from '../model/cidr.ts';
 import { blockKey, boundsFault, type RouteBounds } from '../model/route-bounds.ts';
 import type { RouteReason } from './reasons.ts';
 
-/** A pod range that a Node says is its own. A kubelet may write what it likes there while it registers. */
+/** A pod range that a Node claims. A kubelet can write any range while it registers. */
 export interface RangeClaim {
   readonly node: string;
   /** See ClaimOrder. */
   readonly claimedAt: number;
   readonly createdAtMs: number;
   readonly range: Cidr;
-  /** A route to this very range leads to the Node's instance. */
+  /** A route to exactly this range leads to the Node's instance. */
   readonly hasRoute: boolean;
 }
 
-/** An address that a VM has, as its cloud says. */
+/** An address of a VM, confirmed by its cloud. */
 export interface VmAddress {
   readonly node: string;
   /** A range of one address. */
@@ -25,15 +25,15 @@ export interface Refusal {
   readonly message: string;
 }
 
-/** From so many ranges of other Nodes inside it, a range is not the range of one Node. */
-const crowd = 2;
+/** A range that contains the ranges of this many other Nodes is not the range of one Node. */
+const minContainedRanges = 2;
 
 /**
- * The claims for which no route may be made, and why; all others get theirs. A range that is refused for itself is in
- * the way of no other Node, unless it has a route: no new route is made over a standing one. Of two that overlap, the
- * one with a route wins, then the one that is not refused for itself, then the one that was shown first, then the older
- * Node, then the first by name. But a range that holds those of several other Nodes loses to all of them; if it has a
- * route, only those with a route count. Pure; linear in the number of claims.
+ * The claims for which no route may be created, and why. A range that is invalid by itself does not block other Nodes,
+ * unless it has a route: no new route is created over an existing one. Of two overlapping ranges, the one with a route
+ * wins, then the valid one, then the one that was claimed first, then the older Node, then the first by name. But a
+ * range that contains those of several other Nodes loses to all of them; if it has a route, only those with a route
+ * count. Pure. Linear in the number of claims.
  */
 export function refusedClaims<C extends RangeClaim>(
   claims: readonly C[],
@@ -57,15 +57,15 @@ export function refusedClaims<C extends RangeClaim>(
     const vm = addresses.size === 0 ? undefined : addresses.get(ownKey(claim.range));
     if (fault) refuse(claim, fault.message);
     else if (vm) refuse(claim, `contains ${vm.address.text.replace(/\/.*/, '')}, the address of Node ${vm.node}`);
-    // Where a route stands, traffic follows it: a longer one inside would take a part of it. What is not inside the
-    // cluster's ranges meets none of them or holds them all, as the way out by a NAT instance does.
+    // Traffic follows an existing route, and a longer prefix inside it would divert a part. A range outside the
+    // cluster's ranges is disjoint from them or contains them all, as the default route over a NAT instance does.
     if (!refused.has(claim) || (claim.hasRoute && fault?.kind !== 'outside')) contenders.push(claim);
   }
-  contest(contenders, lengthsOf(contenders), refused, refuse);
+  resolveOverlaps(contenders, lengthsOf(contenders), refused, refuse);
   return refused;
 }
 
-function contest<C extends RangeClaim>(
+function resolveOverlaps<C extends RangeClaim>(
   claims: readonly C[],
   lengths: Readonly<Record<Family, readonly number[]>>,
   refused: Map<C, Refusal>,
@@ -88,8 +88,8 @@ function contest<C extends RangeClaim>(
     const same = held.get(key);
     const outer = shorter(claim.range).find((each) => held.has(each));
     const other = heldInside.get(key) ?? (outer === undefined ? undefined : held.get(outer));
-    if (others >= crowd) {
-      refuse(claim, `holds the pod ranges of ${others} other Nodes`);
+    if (others >= minContainedRanges) {
+      refuse(claim, `contains the pod ranges of ${others} other Nodes`);
       continue;
     }
     if (other) refuse(claim, `overlaps ${other.range.text} of Node ${other.node}`);
@@ -111,7 +111,7 @@ function ownKey({ family, first, prefix }: Cidr): string {
   return blockKey(family, first, prefix);
 }
 
-/** The masks that are in use: few, where Nodes are given ranges by one allocator. */
+/** The prefix lengths in use: few, where one allocator assigns the ranges. */
 function lengthsOf(claims: readonly RangeClaim[]): Readonly<Record<Family, readonly number[]>> {
   const lengths = { 4: new Set<number>(), 6: new Set<number>() };
   for (const { range } of claims) lengths[range.family].add(range.prefix);

@@ -1,15 +1,15 @@
 import type { Informer } from '../kube/informer.ts';
 import type { NodeView } from '../model/node-view.ts';
 
-/** Which Node showed its pod ranges first. */
+/** The order in which Nodes claimed their pod ranges. */
 export interface ClaimOrder {
-  /** Grows with time; 0 for Nodes that had them when the cache was filled. */
+  /** Grows with time; 0 for Nodes that had ranges when the cache was filled. */
   of(node: Pick<NodeView, 'uid'>): number;
 }
 
 /**
- * The age of a Node alone would let an old one without a range take that which a new one was given a moment ago. Kept
- * in memory: a new leader finds routes where it matters.
+ * By age alone, an old Node without a range could take the range that a new Node got a moment ago. In memory only: a
+ * new leader finds existing routes where the order matters.
  */
 export function createClaimOrder(nodes: Pick<Informer<NodeView>, 'subscribe' | 'synced'>): ClaimOrder {
   const claimed = new Map<string, number>();

@@ -1,6 +1,6 @@
 import { defineMetrics } from '../../common/process/metrics.ts';
 
-/** The first is upstream's, by name and meaning. */
+/** The first has upstream's name and meaning. */
 export const routeMetrics = defineMetrics({
   routeSync: {
     name: 'route_controller_route_sync_total',
@@ -10,7 +10,9 @@ export const routeMetrics = defineMetrics({
   routes: {
     name: 'mooring_routes',
     type: 'gauge',
-    help: 'Routes by scope and state: kept, tolerated (stands, and would not be made today), missing, surplus (ours, to be removed), foreign (in the pod ranges, not ours).',
+    help:
+      'Routes by scope and state: kept, tolerated (exists, but would not be created today), missing, surplus ' +
+      '(ours, to be deleted), foreign (in the pod ranges, not ours).',
     labels: ['scope', 'state'],
   },
   blocked: {
@@ -22,13 +24,13 @@ export const routeMetrics = defineMetrics({
   withheld: {
     name: 'mooring_route_removals_withheld',
     type: 'gauge',
-    help: 'Routes of vanished Nodes that are kept for now, by reason.',
+    help: 'Routes of deleted Nodes that are kept for now, by reason.',
     labels: ['scope', 'reason'],
   },
   changes: {
     name: 'mooring_route_changes_total',
     type: 'counter',
-    help: 'Routes made and removed.',
+    help: 'Routes created and deleted.',
     labels: ['action'],
   },
 });

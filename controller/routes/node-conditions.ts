@@ -3,25 +3,25 @@ import { isConflict, isNotFound } from '../kube/api.ts';
 import { isOlder } from '../kube/resource-version.ts';
 import { isPaused, isUninitialized, type NodeView } from '../model/node-view.ts';
 import { readNode, writeCondition } from '../nodes/write-node.ts';
-import { networkChange, type Standing } from './condition.ts';
+import { networkChange, type RouteStatus } from './network-condition.ts';
 import type { Requeue } from './requeue.ts';
 import type { RouteContext } from './route-context.ts';
 
-/** Keeps the condition NetworkUnavailable of Nodes what their routes are. */
+/** Updates the condition NetworkUnavailable of Nodes from their routes. */
 export interface NodeConditions {
-  /** One Node, by name. Throws a KubeError, to be tried again. Safe to repeat. */
+  /** Reconciles one Node, by name. Throws a KubeError, to be repeated. Safe to repeat. */
   reconcile(name: string): Promise<Requeue | undefined>;
   forget(name: string): void;
 }
 
 const lagMs = 500;
-/** The cache is behind our own write by this at the most; longer, and it is the version that does not compare. */
+/** The longest time that the cache may lag behind our own write. After that the versions do not compare. */
 const longestLagMs = 30_000;
 const pausedMs = 1500;
 
 export function createNodeConditions(
   context: RouteContext,
-  standingsOf: (node: NodeView) => readonly Standing[],
+  routeStatusesOf: (node: NodeView) => readonly RouteStatus[],
 ): NodeConditions {
   const { api, clock, log, nodes } = context;
   const written = new Map<string, { readonly version: string; readonly atMs: number }>();
@@ -39,14 +39,14 @@ export function createNodeConditions(
     const node = nodes.get(name);
     if (node === undefined || isPaused(node) || isUninitialized(node)) return undefined;
     if (context.paused()) return { requeueAfterMs: pausedMs };
-    if (networkChange(node, standingsOf(node)) === undefined) return undefined;
+    if (networkChange(node, routeStatusesOf(node)) === undefined) return undefined;
     if (lags(node)) return { requeueAfterMs: lagMs };
     try {
       await write(node);
     } catch (error) {
       if (isNotFound(error)) return undefined;
       if (!isConflict(error)) throw error;
-      // The Node as we know it is often one heartbeat behind.
+      // The cached Node is often one heartbeat behind.
       const live = await readNode(api, name);
       if (live.uid === node.uid && !isPaused(live) && !isUninitialized(live)) await write(live);
     }
@@ -54,12 +54,12 @@ export function createNodeConditions(
   }
 
   async function write(node: NodeView): Promise<void> {
-    const wanted = networkChange(node, standingsOf(node));
-    if (wanted === undefined) return;
-    const version = await writeCondition({ api, clock }, node, wanted);
+    const desired = networkChange(node, routeStatusesOf(node));
+    if (desired === undefined) return;
+    const version = await writeCondition({ api, clock }, node, desired);
     if (version !== undefined) written.set(node.name, { version, atMs: clock.monotonic() });
-    const { status, reason } = wanted;
-    log.info('network of a Node', { node: node.name, unavailable: status, reason });
+    const { status, reason } = desired;
+    log.info('network condition of a Node written', { node: node.name, unavailable: status, reason });
   }
 
   return {

@@ -1,15 +1,15 @@
 import type { ObservedRoute } from '../clouds/routes.ts';
-import type { KnownTable } from './known-table.ts';
 import type { RoutePlan } from './route-plan.ts';
 import type { RouteRecord, RouteRecords } from './route-records.ts';
+import type { TableCache } from './table-cache.ts';
 
-/** Keeps the records of one scope whose cloud cannot tag routes. */
+/** Maintains the route records of one scope whose cloud cannot tag routes. */
 export interface RecordKeeper<R extends ObservedRoute> {
   /**
-   * Records, before anything is made, what leads to a living Node or is about to; forgets what two looks in a row showed to be of no use. Undefined when there is nothing
-   * to write; otherwise the write, which throws a KubeError.
+   * Records routes to existing Nodes before they are created. Drops records that two consecutive reads showed to be
+   * unused. Undefined when there is nothing to write; otherwise the write, which rejects with a KubeError.
    */
-  keep(table: Pick<KnownTable<R>, 'table' | 'readAtMs'>, plan: RoutePlan<R>): Promise<void> | undefined;
+  keep(table: Pick<TableCache<R>, 'table' | 'readAtMs'>, plan: RoutePlan<R>): Promise<void> | undefined;
 }
 
 export function createRecordKeeper<R extends ObservedRoute>(
@@ -37,7 +37,7 @@ export function createRecordKeeper<R extends ObservedRoute>(
     ].filter(({ destination, instance }) => !records.has(scope, destination, instance));
   }
 
-  /** No such route, and no Node that wants it. */
+  /** The records without a route and without a Node that claims the range. */
   function outlived(routes: readonly R[], { keep, create, blocked }: RoutePlan<R>): RouteRecord[] {
     const inUse = new Set(
       [
@@ -58,7 +58,7 @@ export function createRecordKeeper<R extends ObservedRoute>(
     keep({ table, readAtMs }, plan) {
       const routes = table?.routes ?? [];
       const note = unrecorded(plan);
-      // A list right after a change may not show it yet; only another look counts.
+      // A list right after a change may not show it yet, so only a later read counts.
       const drop = readAtMs > prunedAtMs ? outlived(routes, plan) : [];
       prunedAtMs = Math.max(prunedAtMs, readAtMs);
       if (note.length === 0 && drop.length === 0) return undefined;

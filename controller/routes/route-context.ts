@@ -8,8 +8,8 @@ import type { KubeApi } from '../kube/api.ts';
 import type { EventSink } from '../kube/event-sink.ts';
 import type { Informer } from '../kube/informer.ts';
 import type { ShippedObjects } from '../kube/shipped-objects.ts';
-import { instanceKey } from '../model/claims.ts';
 import type { ConfiguredCloud } from '../model/configured-cloud.ts';
+import { instanceKey } from '../model/instance-claims.ts';
 import { isPaused, isUninitialized, type NodeView, readiness } from '../model/node-view.ts';
 import { answeringCloud, ownershipOf } from '../model/ownership.ts';
 import type { Resolver } from '../nodes/resolve.ts';
@@ -17,9 +17,9 @@ import type { ClaimOrder } from './claim-order.ts';
 import type { routeMetrics } from './metrics.ts';
 import type { OtherNode, RoutedNode } from './route-plan.ts';
 
-/** What every part of the route task works with. */
+/** The dependencies that all parts of the route task share. */
 export interface RouteContext {
-  /** Fenced, and paused where everything is. */
+  /** Fenced, and withheld while everything is paused. */
   readonly api: KubeApi;
   readonly clock: Clock;
   readonly random: Random;
@@ -31,20 +31,26 @@ export interface RouteContext {
   readonly shipped: ShippedObjects;
   /** True while everything is paused. */
   paused(): boolean;
-  /** A permit for calls about one Node, or about none; `paused` says whether that Node is. */
+  /** A permit for calls about one Node or none; `paused` returns whether that Node is paused. */
   permit(paused?: () => boolean): Permit;
-  /** UID of the namespace kube-system. Asked once a term; a KubeError is tried again. */
+  /** UID of the namespace kube-system. Read once per term. A KubeError is retried. */
   clusterUid(): Promise<string>;
 }
 
-/** The configured cloud whose route table this Node's pods belong into; undefined for foreign Nodes, for those that wait for initialisation, and where several scopes may have it. */
+/**
+ * The configured cloud whose route table gets the routes of this Node; undefined for foreign Nodes, for those that wait
+ * for initialisation, and where several scopes may have its instance.
+ */
 export function routedBy(node: NodeView, configured: readonly ConfiguredCloud[]): ConfiguredCloud | undefined {
   if (isUninitialized(node)) return undefined;
   const cloud = answeringCloud(node, configured);
   return cloud?.api?.routes && cloud;
 }
 
-/** The Nodes of a scope and all others, as `planRoutes` takes them, and the ranges of those that may turn out to be in it. */
+/**
+ * The Nodes of a scope and all others, as input of `planRoutes`, and the ranges of Nodes that may turn out to be in the
+ * scope.
+ */
 export function nodesOfScope(
   nodes: Iterable<NodeView>,
   configured: readonly ConfiguredCloud[],
@@ -75,7 +81,7 @@ function mayBeIn(node: NodeView, configured: readonly ConfiguredCloud[], scope: 
   return ownership.kind !== 'foreign' && ownership.clouds.some((cloud) => cloud.scope === scope);
 }
 
-/** One text for one instance of this cloud, however its providerID is spelled. */
+/** The same key for all spellings of the providerID of an instance of this cloud. */
 export function instanceOf(cloud: string, providerID: string): string {
   const id = providerIdCodecs.get(cloud)?.parse(providerID)?.instanceId;
   return id === undefined ? providerID : instanceKey({ cloud, id });

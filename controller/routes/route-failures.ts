@@ -2,28 +2,28 @@ import { conditions } from '../../common/well-known.ts';
 import { conditionOf, type NodeView } from '../model/node-view.ts';
 import { eventTarget } from '../nodes/node-context.ts';
 import { waitsForRoutes } from '../nodes/patches.ts';
-import type { Standing } from './condition.ts';
+import type { RouteStatus } from './network-condition.ts';
 import type { RouteEventReason, RouteReason } from './reasons.ts';
 import type { RouteContext } from './route-context.ts';
 
-type Missing = Extract<Standing, { kind: 'missing' }>;
+type Missing = Extract<RouteStatus, { kind: 'missing' }>;
 
-/** Which routes could not be made, and why. Keys are `destination uid`. */
+/** Which routes could not be created, and why. Keys are `destination uid`. */
 export interface RouteFailures {
   get(key: string): Missing | undefined;
   set(key: string, failure: Missing): void;
   clear(key: string): void;
-  /** Forgets all others. */
+  /** Drops all other entries. */
   keepOnly(keys: ReadonlySet<string>): void;
-  /** Tells the Node once, by an event, and again when the reason changes. */
+  /** Emits an event on the Node, once per reason. */
   announce(node: NodeView, destination: string, reason: Exclude<RouteReason, 'RouteCreated'>, message: string): void;
-  /** Tells the Node once that a route which would not be made today leads to it. */
+  /** Emits one event on the Node: the route that leads to it would not be created today. */
   tolerate(node: NodeView, destination: string, message: string): void;
 }
 
 export function createRouteFailures({ events, log }: Pick<RouteContext, 'events' | 'log'>): RouteFailures {
   const failed = new Map<string, Missing>();
-  /** By uid and destination. Small: only what went wrong is in it. */
+  /** By uid and destination. Small: it contains failures only. */
   const announced = new Map<string, string>();
 
   return {
@@ -42,11 +42,11 @@ export function createRouteFailures({ events, log }: Pick<RouteContext, 'events'
       const said = shown?.status === 'False' && shown.reason === 'CIDRNotAllowed';
       if (said || announced.get(key) === 'CIDRNotAllowed') return;
       announced.set(key, 'CIDRNotAllowed');
-      log.warn('a route would not be made today', { node: node.name, destination, why: message });
+      log.warn('a route would not be created today', { node: node.name, destination, why: message });
       events.emit(eventTarget(node), {
         type: 'Warning',
         reason: 'CIDRNotAllowed' satisfies RouteEventReason,
-        message: `The route to ${destination} stands until Node ${node.name} goes: ${message}`,
+        message: `The route to ${destination} stays until Node ${node.name} is deleted: ${message}`,
       });
     },
     announce(node, destination, reason, message) {

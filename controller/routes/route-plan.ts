@@ -4,7 +4,7 @@ import type { RouteBounds } from '../model/route-bounds.ts';
 import type { VmAddress } from './allowed-ranges.ts';
 import type { RouteReason } from './reasons.ts';
 
-/** A Node whose pods are to be routed in one scope. */
+/** A Node that gets pod routes in one scope. */
 export interface RoutedNode {
   readonly name: string;
   readonly uid: string;
@@ -14,13 +14,13 @@ export interface RoutedNode {
   readonly providerID: string;
   readonly podCIDRs: readonly string[];
   readonly addresses: readonly string[];
-  /** Nothing is made for it and nothing of it is taken away. */
+  /** Its routes are neither created nor deleted. */
   readonly paused: boolean;
-  /** Its kubelet says that it is ready: then a route to it that drops packets is at fault, not a machine that is off. */
+  /** Ready=True: if its route drops packets, the route is broken and not the machine. */
   readonly ready: boolean;
 }
 
-/** A Node of another scope, or of none: nothing is made for it here, but its pod ranges are its own. */
+/** A Node of another scope, or of none: it gets no routes here, but its pod ranges are taken. */
 export interface OtherNode {
   readonly name: string;
   readonly createdAtMs: number;
@@ -33,22 +33,22 @@ export interface RoutesInput<R extends ObservedRoute> {
   /** UID of the namespace kube-system. */
   readonly cluster: string;
   readonly bounds: RouteBounds;
-  /** Addresses of VMs inside the cluster's ranges: no route may lead them elsewhere. Default: none. */
+  /** Addresses of VMs inside the cluster's ranges, which no route may divert. Default: none. */
   readonly vmAddresses?: readonly VmAddress[];
   readonly nodes: readonly RoutedNode[];
   readonly others: readonly OtherNode[];
-  /** Pod ranges of Nodes of which it is not known yet whether their instance is in this scope: routes to those ranges stay. */
+  /** Pod ranges of Nodes whose instance may or may not be in this scope: routes to those ranges stay. */
   readonly undecided: readonly string[];
   readonly table: RouteTable<R>;
   /**
-   * For clouds that cannot tag: whether a route to this range was recorded while its Node lived; `instance` undefined =
-   * to any instance.
+   * For clouds that cannot tag routes: whether a route from this range to this instance was recorded; `instance`
+   * undefined: to any instance.
    */
   recorded(destination: string, instance: string | undefined): boolean;
-  /** One text for one instance, however its providerID is spelled. */
+  /** The same key for all spellings of an instance's providerID. */
   instanceOf(providerID: string): string;
-  /** Whether a route that leads to the right instance and drops packets may be made anew. Default: yes. */
-  readonly mayMend?: (destination: string) => boolean;
+  /** Whether a route that leads to the right instance but drops packets may be replaced. Default: yes. */
+  readonly mayReplaceBlackhole?: (destination: string) => boolean;
   readonly parse?: (text: string) => Cidr | undefined;
 }
 
@@ -60,19 +60,20 @@ export interface KeptRoute<R extends ObservedRoute> {
 
 export interface RouteCreation<R extends ObservedRoute> {
   readonly desired: DesiredRoute;
-  /** Routes of ours that have the destination and lead nowhere or elsewhere, or drop packets; removed first. */
+  /** Our routes to the destination that lead nowhere or elsewhere, or drop packets; deleted first. */
   readonly instead: readonly R[];
 }
 
 /**
- * `Blackhole`: its instance is gone, as the cloud says. `Superseded`: the Node that has the range now has a route of its own. `NodeGone`: no Node has that instance.
- * `Unwanted`: a Node has the instance, but not the range. The last two take traffic away from an instance that may be alive.
+ * `Blackhole`: the cloud shows that its instance is gone. `Superseded`: the Node that has the range now has a route of
+ * its own. `NodeGone`: no Node has that instance. `Unwanted`: a Node has the instance, but not the range. The last two
+ * cut the traffic to an instance that may be alive.
  */
 export interface RouteRemoval<R extends ObservedRoute> {
   readonly route: R;
   readonly destination: string;
   readonly why: 'Blackhole' | 'Superseded' | 'NodeGone' | 'Unwanted';
-  /** Name of the Node that has the instance, if one has. */
+  /** Name of the Node with that instance, if there is one. */
   readonly node: string | undefined;
 }
 
@@ -83,18 +84,18 @@ export interface BlockedRoute {
   readonly message: string;
 }
 
-/** A route that would not be made today: it stays while its Node lives, and the Node is told. */
+/** A route that would not be created today. It stays as long as its Node, and the Node's condition shows it. */
 export interface ToleratedRoute<R extends ObservedRoute> extends KeptRoute<R> {
   readonly message: string;
 }
 
-/** What brings the route table of one scope to what its Nodes need. */
+/** The changes that turn the route table of one scope into the desired one. */
 export interface RoutePlan<R extends ObservedRoute> {
   readonly keep: readonly KeptRoute<R>[];
   readonly tolerated: readonly ToleratedRoute<R>[];
   readonly create: readonly RouteCreation<R>[];
   readonly remove: readonly RouteRemoval<R>[];
   readonly blocked: readonly BlockedRoute[];
-  /** Routes within the cluster's ranges that lead to none of its Nodes and are not ours: left alone. */
+  /** Routes within the cluster's ranges that lead to none of its Nodes and are not ours: never changed. */
   readonly foreign: readonly R[];
 }

@@ -3,20 +3,23 @@ import { names } from '../../common/well-known.ts';
 import { isConflict, isNotFound, type KubeApi, type KubeObject } from '../kube/api.ts';
 import { createShippedObjects, type ShippedObjects, shippedObjects } from '../kube/shipped-objects.ts';
 
-/** Routes that were ours while their Node lived, for clouds that cannot tag routes. Kept in a ConfigMap, so that a change of leader forgets none. */
+/**
+ * Records of the routes that we created for existing Nodes, for clouds that cannot tag routes. Stored in a ConfigMap,
+ * so that they survive a change of leader.
+ */
 export interface RouteRecords {
   /**
-   * Reads what is recorded for the scope, once; without the ConfigMap that is nothing. Called again it puts back what
-   * the ConfigMap has lost since, because it was deleted or emptied. Throws a KubeError. Nothing else may be called
-   * before it resolved once.
+   * Reads the records of the scope, once; none without the ConfigMap. Later calls restore records that the ConfigMap
+   * lost because it was deleted or emptied. Throws a KubeError. No other method may be called before it has resolved
+   * once.
    *
-   * @param former scopes under which older versions recorded the same: what they have is taken over
+   * @param former scopes under which earlier versions recorded the same routes; their records are taken over
    */
   load(scope: string, former?: readonly string[]): Promise<void>;
   /** @param instance undefined = any */
   has(scope: string, destination: string, instance: string | undefined): boolean;
   all(scope: string): readonly RouteRecord[];
-  /** Records and forgets; resolves when it is written, and writes nothing where nothing changes. Throws a KubeError. */
+  /** Adds and drops records. Resolves when they are written; writes only changes. Throws a KubeError. */
   change(scope: string, changes: RecordChanges): Promise<void>;
 }
 
@@ -34,16 +37,16 @@ interface ConfigMap extends KubeObject {
   readonly data?: Readonly<Record<string, string>>;
 }
 
-/** The ConfigMap, which the manifests ship. An object holds 1 MiB: some 15,000 routes. */
+/** The ConfigMap, which the manifests ship. It has room for 1 MiB: some 15,000 routes. */
 const path = `/api/v1/namespaces/${names.namespace}/configmaps/${names.routeRecords}`;
 const maxTries = 5;
 
-/** A key of a ConfigMap takes fewer characters than a scope has. */
+/** A digest, because a scope may be longer than the key of a ConfigMap may be. */
 function keyOf(scope: string): string {
   return createHash('sha256').update(scope).digest('hex').slice(0, 32);
 }
 
-/** Instances by destination: while a range moves from one Node to another, both are on record. */
+/** Instances by destination: while a range moves from one Node to another, both are recorded. */
 type Records = Map<string, ReadonlySet<string>>;
 
 export function createRouteRecords(api: KubeApi, shipped: ShippedObjects = createShippedObjects()): RouteRecords {
@@ -53,7 +56,7 @@ export function createRouteRecords(api: KubeApi, shipped: ShippedObjects = creat
 
   const read = () => shipped.use(shippedObjects.routeRecords, () => api.call<ConfigMap>({ verb: 'get', path }));
 
-  /** What is stored is changed; what is held in memory counts only where the ConfigMap has lost the scope. */
+  /** Changes the stored records. Those in memory are used only where the ConfigMap has lost the scope. */
   async function write(scope: string, changes: RecordChanges): Promise<void> {
     for (let attempt = 1; ; attempt += 1) {
       const stored = await read();
@@ -86,7 +89,7 @@ export function createRouteRecords(api: KubeApi, shipped: ShippedObjects = creat
     return records;
   }
 
-  /** @param data `null` = the key goes */
+  /** @param data `null` removes the key */
   async function store({ metadata }: ConfigMap, data: Readonly<Record<string, string | null>>): Promise<void> {
     const body = { metadata: { resourceVersion: metadata.resourceVersion }, data };
     await api.call({ verb: 'patch', path, patch: 'merge', body, answer: 'metadata' });
@@ -152,7 +155,7 @@ function print(scope: string, records: Records): string {
   return [`# ${scope}`, ...lines.sort()].join('\n');
 }
 
-/** Answers whether anything changed. */
+/** Returns whether anything changed. */
 function alter(records: Records, { note = [], drop = [] }: RecordChanges): boolean {
   let changed = false;
   for (const { destination, instance } of drop) {

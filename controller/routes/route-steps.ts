@@ -7,29 +7,34 @@ import { isNotFound } from '../kube/api.ts';
 import { parseCidr } from '../model/cidr.ts';
 import { conditionOf, isPaused } from '../model/node-view.ts';
 import { readNode } from '../nodes/write-node.ts';
-import type { KnownTable } from './known-table.ts';
 import type { Requeue } from './requeue.ts';
 import type { RouteContext } from './route-context.ts';
 import type { RouteFailures } from './route-failures.ts';
 import type { RouteCreation, RoutePlan, RouteRemoval } from './route-plan.ts';
 import type { RecordChanges, RouteRecord } from './route-records.ts';
+import type { TableCache } from './table-cache.ts';
 
-/** What is to be done in one scope, at most one thing for each destination, and doing it. */
+/** The pending changes of one scope, at most one per destination, and their execution. */
 export interface RouteSteps<R extends ObservedRoute> {
-  /** Makes the creations of a plan what is to be done, and drops what it has no longer. Its removals need a release first: see `remove`. */
+  /**
+   * Replaces the pending creations by those of a plan, and drops removals that the plan no longer has. New removals
+   * need an approval first: see `remove`.
+   */
   plan(plan: RoutePlan<R>): void;
-  /** This route is to be removed, now that everything allows it. */
+  /** Schedules an approved removal. */
   remove(removal: RouteRemoval<R>): void;
   removes(destination: string, routeId: string): boolean;
-  /** A Node came with this range: its route stays. */
-  callOff(destination: string): void;
-  /** Throws a CloudError or a KubeError, to be tried again. Safe to repeat. */
+  /** Cancels the removal of the route to this range, because a Node claims it now. */
+  cancelRemoval(destination: string): void;
+  /**
+   * Executes the pending change of a destination. Throws a CloudError or a KubeError, to be repeated. Safe to repeat.
+   */
   apply(destination: string, signal: AbortSignal): Promise<Requeue | undefined>;
 }
 
 export interface RouteStepsParts<R extends ObservedRoute> {
   readonly routes: Routes<R>;
-  readonly table: KnownTable<R>;
+  readonly table: TableCache<R>;
   readonly failures: RouteFailures;
   readonly records: {
     has(destination: string, instance: string | undefined): boolean;
@@ -37,15 +42,15 @@ export interface RouteStepsParts<R extends ObservedRoute> {
   };
   readonly log: Log;
   instanceOf(providerID: string): string;
-  /** How old the table may be when a route is removed. */
+  /** How old the table may be when a route is deleted. */
   readonly evidenceMs: number;
   made(destination: string, nodeUid: string, instead: readonly R[]): void;
   readonly signals: {
     route(destination: string): void;
     node(name: string): void;
     round(afterMs: number): void;
-    /** The table may not be what we think. */
-    doubted(): void;
+    /** The cached table was invalidated. */
+    invalidated(): void;
   };
 }
 
@@ -55,13 +60,19 @@ type Removal<R extends ObservedRoute> = { readonly kind: 'remove' } & RouteRemov
 const pausedMs = 1500;
 const fencedMs = 1000;
 const quotaMs = 60_000;
-/** A cache that is behind gets this long to catch up. */
+/** How long the Node cache gets to catch up. */
 const staleMs = 5000;
-/** Failures after which the table may be other than we think. */
-const unsettling: ReadonlySet<CloudErrorKind> = new Set(['Conflict', 'Timeout', 'Unavailable', 'NotFound', 'Invalid']);
-/** Failures that speak of the route itself: it is not there. */
+/** Failures after which the cached table may be outdated. */
+const uncertainErrors: ReadonlySet<CloudErrorKind> = new Set([
+  'Conflict',
+  'Timeout',
+  'Unavailable',
+  'NotFound',
+  'Invalid',
+]);
+/** Failures that prove that there is no route. */
 const decided: ReadonlySet<CloudErrorKind> = new Set(['QuotaExceeded', 'NotFound']);
-/** Failures after which the route may be there nevertheless. */
+/** Failures after which the route may exist nevertheless. */
 const undecided: ReadonlySet<CloudErrorKind> = new Set(['Conflict', 'Timeout']);
 
 export function createRouteSteps<R extends ObservedRoute>(
@@ -70,8 +81,8 @@ export function createRouteSteps<R extends ObservedRoute>(
 ): RouteSteps<R> {
   const { clock, nodes, metrics } = context;
   const steps = new Map<string, Creation<R> | Removal<R>>();
-  /** When a creation last ended so that nobody knows whether there is a route now. */
-  const unsure = new Map<string, number>();
+  /** When a creation last ended without proof whether the route exists, monotonic. */
+  const unsureSinceMs = new Map<string, number>();
   let throttledUntilMs = Number.NEGATIVE_INFINITY;
 
   function put(destination: string, step: Creation<R> | Removal<R>): void {
@@ -89,8 +100,8 @@ export function createRouteSteps<R extends ObservedRoute>(
         step.kind === 'create' ? creations.has(destination) : removals.has(`${destination} ${step.route.id}`);
       if (!stays) steps.delete(destination);
     }
-    const wanted = new Set(create.map((creation) => keyOf(creation)));
-    for (const key of unsure.keys()) if (!wanted.has(key)) unsure.delete(key);
+    const plannedKeys = new Set(create.map((creation) => keyOf(creation)));
+    for (const key of unsureSinceMs.keys()) if (!plannedKeys.has(key)) unsureSinceMs.delete(key);
     for (const creation of create) put(creation.desired.destination, { kind: 'create', ...creation });
   }
 
@@ -101,7 +112,7 @@ export function createRouteSteps<R extends ObservedRoute>(
     const restMs = throttledUntilMs - clock.monotonic();
     if (restMs > 0) return { requeueAfterMs: restMs };
     if (destroys(step) && clock.monotonic() - table.readAtMs > 3 * evidenceMs) {
-      // It waited too long: whether it may still be done is decided anew.
+      // It waited too long, so it has to be planned again.
       if (step.kind === 'remove') steps.delete(destination);
       signals.round(0);
       return { requeueAfterMs: 1000 };
@@ -126,7 +137,8 @@ export function createRouteSteps<R extends ObservedRoute>(
       return now === undefined || isPaused(now);
     });
     const others = instead.filter(({ id }) => table.has(id));
-    // The cache may be minutes old, above all a new leader's: a route that another instance lives by goes only if this Node has the range at this moment.
+    // The cache may be minutes old, especially that of a new leader. A route to another instance is deleted only if
+    // this Node has the range now, read live.
     if (others.length > 0 && !(await stillWants(desired))) {
       signals.round(staleMs);
       return;
@@ -137,16 +149,16 @@ export function createRouteSteps<R extends ObservedRoute>(
       forgotten(old);
     }
     const record = { destination: desired.destination, instance: instanceOf(desired.providerID) };
-    // Most are on record since the round; this one came while that was written.
+    // Most records are written by the round. This creation was added while that write was under way.
     if (!routes.tagged && !records.has(record.destination, record.instance))
       await records.change({ note: [record, ...planned()] });
     const route = await routes.create(desired, { permit, signal });
     table.added(route);
     made(desired.destination, desired.nodeUid, instead);
     failures.clear(keyOf(step));
-    unsure.delete(keyOf(step));
+    unsureSinceMs.delete(keyOf(step));
     metrics.changes.add({ action: 'created' });
-    log.info('route made', { node: desired.node, destination: desired.destination, route: route.id });
+    log.info('route created', { node: desired.node, destination: desired.destination, route: route.id });
     signals.node(desired.node);
   }
 
@@ -162,7 +174,7 @@ export function createRouteSteps<R extends ObservedRoute>(
     }
   }
 
-  /** All that is about to be made, for one write. */
+  /** The records of all pending creations, for one write. */
   function planned(): RouteRecord[] {
     return [...steps.values()].flatMap((step) =>
       step.kind === 'create'
@@ -174,8 +186,8 @@ export function createRouteSteps<R extends ObservedRoute>(
   async function remove({ route, destination, why }: Removal<R>, signal: AbortSignal): Promise<void> {
     await routes.remove(route, { permit: context.permit(), signal });
     forgotten(route);
-    log.info('route removed', { destination, route: route.id, why, providerID: route.providerID });
-    // There may be room now, or another route with this destination.
+    log.info('route deleted', { destination, route: route.id, why, providerID: route.providerID });
+    // The quota may have room now, or another route with this destination may be needed.
     signals.round(500);
   }
 
@@ -184,7 +196,7 @@ export function createRouteSteps<R extends ObservedRoute>(
     metrics.changes.add({ action: 'removed' });
   }
 
-  /** Throws what the queue shall repeat after its back-off. */
+  /** Handles a failed change. Throws the errors that the queue repeats after its back-off. */
   function failed(step: Creation<R> | Removal<R>, error: unknown): Requeue | undefined {
     if (error instanceof WithheldError) {
       if (error.reason === 'DryRun') {
@@ -201,9 +213,9 @@ export function createRouteSteps<R extends ObservedRoute>(
     if (error.kind === 'Throttled')
       throttledUntilMs = Math.max(throttledUntilMs, clock.monotonic() + (error.retryAfterMs ?? 1000));
     const proved = step.kind === 'create' && isProof(step, error.kind);
-    if (unsettling.has(error.kind) || (step.kind === 'create' && !proved && hadRoute(step.desired.node))) {
-      table.doubt();
-      signals.doubted();
+    if (uncertainErrors.has(error.kind) || (step.kind === 'create' && !proved && hadRoute(step.desired.node))) {
+      table.invalidate();
+      signals.invalidated();
     }
     if (step.kind === 'create' && proved) {
       const reason = error.kind === 'QuotaExceeded' ? 'QuotaExceeded' : 'NoRouteCreated';
@@ -217,20 +229,24 @@ export function createRouteSteps<R extends ObservedRoute>(
     throw error;
   }
 
-  /** Whether there is no route, as far as anybody can know: an answer that left it open counts once the table was read since and the next try ended so too. */
+  /**
+   * Whether the failure proves that there is no route. An ambiguous failure counts once the table was read since and
+   * the next try failed the same way.
+   */
   function isProof(step: Creation<R>, kind: CloudErrorKind): boolean {
     if (kind === 'Throttled') return false;
-    // A Node that had its route keeps saying so until the cloud has spoken of it: a table that is read with the wrong credential, or cut short, shows it to nobody.
+    // A Node that had its route keeps its condition until the cloud's answer is definite: with a wrong credential, or
+    // an incomplete answer, the table does not show the route.
     const had = hadRoute(step.desired.node);
     if (had ? decided.has(kind) : !undecided.has(kind)) return true;
-    const before = unsure.get(keyOf(step));
-    unsure.set(keyOf(step), before ?? clock.monotonic());
+    const before = unsureSinceMs.get(keyOf(step));
+    unsureSinceMs.set(keyOf(step), before ?? clock.monotonic());
     return (
       before !== undefined && table.readAtMs >= before && (!had || table.sawOurs || !othersHadRoutes(step.desired.node))
     );
   }
 
-  /** Then a table without any of them is not to be believed. */
+  /** A table without any of these routes is not trustworthy. */
   function othersHadRoutes(name: string): boolean {
     return [...nodes.values()].some((node) => node.name !== name && hadRoute(node.name));
   }
@@ -248,7 +264,7 @@ export function createRouteSteps<R extends ObservedRoute>(
       const step = steps.get(destination);
       return step?.kind === 'remove' && step.route.id === routeId;
     },
-    callOff(destination) {
+    cancelRemoval(destination) {
       if (steps.get(destination)?.kind === 'remove') steps.delete(destination);
     },
   };

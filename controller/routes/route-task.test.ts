@@ -21,7 +21,7 @@ describe('a change of a Node concerns its routes', () => {
     ['when its instance becomes known', { providerID: 'simulated://sim-1/i-2' }, true],
     ['when it waits for initialisation', { taints: [uninitializedTaint] }, true],
     ['when it is paused', { annotations: { [annotations.paused]: 'true' } }, true],
-    ['when somebody writes its condition', { conditions: network('False', 'RouteCreated') }, true],
+    ['when its condition is written', { conditions: network('False', 'RouteCreated') }, true],
     ['not when nothing changes', {}, false],
     ['not when a label changes', { labels: { a: 'b' } }, false],
     ['not when another taint changes', { taints: [{ key: 'a', effect: 'NoSchedule' }] }, false],
@@ -31,7 +31,7 @@ describe('a change of a Node concerns its routes', () => {
   for (const [name, changes, expected] of cases)
     it(name, () => assert.equal(concernsRoutes(node, { ...node, ...changes }), expected));
 
-  it('not when only the words of its condition change', () => {
+  it('ignores a change of the message of the condition', () => {
     const [old, now] = ['a', 'b'].map((message) => ({
       ...node,
       conditions: [{ type: conditions.networkUnavailable, status: 'True', reason: 'NoRouteCreated', message }],

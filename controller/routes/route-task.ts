@@ -2,7 +2,7 @@ import { untilAborted } from '../../common/process/until.ts';
 import { conditions } from '../../common/well-known.ts';
 import type { InformerEvent } from '../kube/informer.ts';
 import type { BudgetKeeper } from '../model/budget-keeper.ts';
-import { rememberingParser } from '../model/cidr.ts';
+import { memoizedCidrParser } from '../model/cidr.ts';
 import { conditionOf, isPaused, isUninitialized, type NodeView } from '../model/node-view.ts';
 import type { RouteBounds } from '../model/route-bounds.ts';
 import { sameAddresses } from '../nodes/addresses.ts';
@@ -18,7 +18,10 @@ export interface RouteTaskOptions {
   readonly bounds: RouteBounds;
   /** `--configure-cloud-routes`. */
   readonly enabled: boolean;
-  /** `--route-reconciliation-period`: how often the route table is read although nothing happened. Below a minute counts as a minute. */
+  /**
+   * `--route-reconciliation-period`: how often the route table is read without any event. Below a minute counts as a
+   * minute.
+   */
   readonly auditMs: number;
   /** Cloud calls under way at once. Default 32. */
   readonly concurrentRoutes?: number;
@@ -27,9 +30,9 @@ export interface RouteTaskOptions {
 }
 
 export interface RouteTask extends LeaderTask {
-  /** For the node task: whether pod routes are kept for this Node, whose instance is in this scope. */
-  routesRun(scope: string, node: NodeView): boolean;
-  /** From the lifecycle of Nodes: it is about to delete this one on evidence, so that its routes need no budget. */
+  /** For the node task: whether this Node, whose instance is in this scope, gets pod routes. */
+  routesEnabled(scope: string, node: NodeView): boolean;
+  /** Called by the node lifecycle before it deletes this Node on evidence: its routes then need no budget. */
   noteDeletion(node: NodeView): void;
 }
 
@@ -41,21 +44,21 @@ interface Term {
   readonly nodeConditions: NodeConditions;
 }
 
-/** Changes of Nodes are gathered this long before the plan is made anew. */
+/** Changes of Nodes are collected this long before the next plan. */
 const debounceMs = 200;
 const shortestAuditMs = 60_000;
 const conditionWrites = 16;
-/** Upstream ends the process then; a Node's own word must not be what bounds the routes. */
+/** Routes need a bound that the Nodes do not set themselves. Upstream exits in this case. */
 const noRange = '--cluster-cidr is empty; give it, or --configure-cloud-routes=false';
 
-/** Keeps the routes to the pods of every Node in the route tables of the clouds, and says on the Nodes where they stand. */
+/** Maintains the pod routes of all Nodes in the route tables of the clouds, and shows their status on the Nodes. */
 export function createRouteTask(context: RouteContext, options: RouteTaskOptions): RouteTask {
   const { clock, random, log, nodes, resolver } = context;
   const auditMs = Math.max(options.auditMs, shortestAuditMs);
-  const parse = rememberingParser();
+  const parse = memoizedCidrParser();
   const served = resolver.configured.filter(({ api }) => api?.routes);
   const runs = options.enabled && options.bounds.clusterCidrs.length > 0 && served.length > 0;
-  // Standbys hear it too.
+  // On standbys too, so that a new leader knows the order.
   const order = createClaimOrder(nodes);
   let term: Term | undefined;
 
@@ -71,9 +74,9 @@ export function createRouteTask(context: RouteContext, options: RouteTaskOptions
         if (accepts(event.old.providerID)) current.scopes.get(scope)?.gone(event.old);
     } else {
       for (const scope of current.scopes.values()) scope.claimed(event.object);
-      // Clouds that route to addresses lead elsewhere now.
+      // Routes to the old addresses lead elsewhere now.
       if (event.type === 'updated' && !sameAddresses(event.old.addresses, event.object.addresses))
-        current.scopes.get(routedBy(event.object, resolver.configured)?.scope ?? '')?.doubt();
+        current.scopes.get(routedBy(event.object, resolver.configured)?.scope ?? '')?.invalidate();
     }
     for (const scope of current.scopes.keys()) current.rounds.enqueue(scope, { afterMs: debounceMs });
   }
@@ -81,9 +84,9 @@ export function createRouteTask(context: RouteContext, options: RouteTaskOptions
   function startTerm(): Term {
     const common = { clock, random, log, ...(options.queueMetrics && { metrics: options.queueMetrics }) };
     const scopes = new Map<string, ScopeRoutes>();
-    const standingsOf = (node: NodeView) =>
-      scopes.get(routedBy(node, resolver.configured)?.scope ?? '')?.standings(node) ?? [];
-    const nodeConditions = createNodeConditions(context, standingsOf);
+    const routeStatusesOf = (node: NodeView) =>
+      scopes.get(routedBy(node, resolver.configured)?.scope ?? '')?.routeStatuses(node) ?? [];
+    const nodeConditions = createNodeConditions(context, routeStatusesOf);
     const rounds = createReconciler({
       ...common,
       name: 'Routes',
@@ -159,11 +162,11 @@ export function createRouteTask(context: RouteContext, options: RouteTaskOptions
     noteDeletion(node) {
       for (const scope of term?.scopes.values() ?? []) scope.deleting(node);
     },
-    routesRun: (scope) => runs && served.some((cloud) => cloud.scope === scope),
+    routesEnabled: (scope) => runs && served.some((cloud) => cloud.scope === scope),
   };
 }
 
-/** Upstream's filter (addresses and pod ranges) and what else decides: whose the Node is, whether it is paused, and what its condition says. */
+/** Upstream's filter (addresses and pod ranges), plus ownership, pause and condition of the Node. */
 export function concernsRoutes(old: NodeView, node: NodeView): boolean {
   const [before, now] = [old, node].map((each) => conditionOf(each, conditions.networkUnavailable));
   return (

@@ -10,65 +10,67 @@ import type { Cidr } from '../model/cidr.ts';
 import { conditionOf, type NodeView } from '../model/node-view.ts';
 import type { RouteBounds } from '../model/route-bounds.ts';
 import type { ClaimOrder } from './claim-order.ts';
-import { networkChange, type Standing } from './condition.ts';
-import { createKnownTable } from './known-table.ts';
-import { planRoutes } from './plan.ts';
+import { networkChange, type RouteStatus } from './network-condition.ts';
 import { type RemovalReason, removalReasons, routeReasons } from './reasons.ts';
 import { createRecordKeeper } from './record-keeper.ts';
+import { createRemovalApproval } from './removal-approval.ts';
 import type { Requeue } from './requeue.ts';
 import { instanceOf as instanceOfCloud, nodesOfScope, type RouteContext } from './route-context.ts';
 import { createRouteFailures } from './route-failures.ts';
 import type { RoutePlan } from './route-plan.ts';
+import { planRoutes } from './route-planner.ts';
 import type { RouteRecords } from './route-records.ts';
 import { createRouteSteps } from './route-steps.ts';
-import { createVanished } from './vanished.ts';
+import { createTableCache } from './table-cache.ts';
 import { createVmAddresses } from './vm-addresses.ts';
 
 export interface ScopeOptions {
   readonly bounds: RouteBounds;
   readonly order: ClaimOrder;
-  /** How old what is known of the table may become without a look, milliseconds. */
+  /** The maximal age of the cached table, milliseconds. */
   readonly auditMs: number;
   readonly budget: BudgetKeeper;
   readonly parse: (text: string) => Cidr | undefined;
 }
 
-/** What the queues are told. */
+/** Signals to the queues. */
 export interface ScopeSignals {
-  /** The steps for this destination changed. */
+  /** The pending change of this destination differs. */
   route(destination: string): void;
-  /** The routes of this Node stand otherwise than its condition says. */
+  /** The condition of this Node is out of date. */
   node(name: string): void;
-  /** Plan again, no sooner than in so many milliseconds. */
+  /** Plan again, after this many milliseconds at the earliest. */
   round(afterMs: number): void;
 }
 
-/** The routes of one scope: what is known of them, what is to be done, and doing it. */
+/** The routes of one scope: the cached table, the pending changes and their execution. */
 export interface ScopeRoutes {
-  /** Reads the table when it is time, plans, and hands out the steps. Safe to repeat. */
+  /** Reads the table when it is due, plans, and schedules the changes. Safe to repeat. */
   round(signal: AbortSignal): Promise<Requeue>;
-  /** Carries out what is to be done for one destination. Throws a CloudError or a KubeError, to be tried again. */
+  /** Executes the pending change of one destination. Throws a CloudError or a KubeError, to be repeated. */
   apply(destination: string, signal: AbortSignal): Promise<Requeue | undefined>;
-  /** Where the routes of a Node of this scope stand. */
-  standings(node: NodeView): readonly Standing[];
-  /** A Node came or changed: removals of routes to its ranges are called off. */
+  /** The status of each route of a Node of this scope. */
+  routeStatuses(node: NodeView): readonly RouteStatus[];
+  /** A Node was added or changed: cancels removals of routes to its ranges. */
   claimed(node: NodeView): void;
-  /** Something happened that the table may not show yet: it is read again. */
-  doubt(): void;
+  /** Invalidates the cached table after a change that it may not show. */
+  invalidate(): void;
   gone(node: NodeView): void;
-  /** This controller is about to delete the Node, on evidence of its own. */
+  /** This controller is about to delete the Node on evidence. */
   deleting(node: NodeView): void;
 }
 
-/** A table older than this is read again before a route is removed: whoever took our route's place meanwhile must not lose his. */
+/**
+ * A table older than this is read again before a route is deleted: the route may have been replaced by a foreign one.
+ */
 const evidenceMs = 10_000;
-/** After a failed change the table is read again, but not more often than this. */
-const doubtMs = 10_000;
-/** What waits for a budget or a person is looked at again this much later. */
+/** The shortest interval between reads of the table after failed changes. */
+const rereadMs = 10_000;
+/** The delay before withheld removals are checked again. */
 const waitMs = 30_000;
 const pausedMs = 1500;
-/** A route that drops packets although its Node is ready is made anew, but not more often than this. */
-const mendMs = 3_600_000;
+/** The shortest interval between replacements of a route that drops packets although its Node is Ready. */
+const blackholeReplaceMs = 3_600_000;
 
 export function createScopeRoutes<R extends ObservedRoute>(
   context: RouteContext,
@@ -83,8 +85,8 @@ export function createScopeRoutes<R extends ObservedRoute>(
   const log = context.log.with({ scope });
   const instanceOf = (providerID: string) => instanceOfCloud(name, providerID);
   const textOf = (cidr: string) => parse(cidr)?.text ?? cidr;
-  const table = createKnownTable(routes, () => clock.monotonic());
-  const vanished = createVanished<R>(context, scope, instanceOf, options.budget);
+  const table = createTableCache(routes, () => clock.monotonic());
+  const removalApproval = createRemovalApproval<R>(context, scope, instanceOf, options.budget);
   const recordsKept = createRecordKeeper<R>(records, { scope, tagged: routes.tagged }, instanceOf, textOf);
   const failures = createRouteFailures(context);
   const { clusterCidrs } = options.bounds;
@@ -102,28 +104,28 @@ export function createScopeRoutes<R extends ObservedRoute>(
     log,
     made(destination, nodeUid, instead) {
       routed.set(destination, nodeUid);
-      if (instead.some(({ blackhole }) => blackhole)) mended.set(destination, clock.monotonic());
+      if (instead.some(({ blackhole }) => blackhole)) replacedBlackholes.set(destination, clock.monotonic());
     },
-    signals: { ...signals, doubted: () => signals.round(nextReadMs()) },
+    signals: { ...signals, invalidated: () => signals.round(nextReadMs()) },
   });
-  /** By destination, the uid of the Node that has its route. */
+  /** By destination: the uid of the Node that has the route. */
   let routed = new Map<string, string>();
-  /** By destination and uid: why this Node has none, or should have none. */
-  let blocked = new Map<string, Standing>();
-  /** When a route with this destination was made instead of one that dropped packets. */
-  const mended = new Map<string, number>();
+  /** By destination and uid: why this Node has no route, or should have none. */
+  let blocked = new Map<string, RouteStatus>();
+  /** By destination: when a route that dropped packets was replaced. */
+  const replacedBlackholes = new Map<string, number>();
   let withheld = '';
   let cluster: string | undefined;
   let recordsLoaded = false;
   let lastReadMs = Number.NEGATIVE_INFINITY;
   let readFailures = 0;
   let noReadBeforeMs = Number.NEGATIVE_INFINITY;
-  /** Ranges that Nodes came with since the round began. */
+  /** Ranges that Nodes have claimed since the round began. */
   const claimedSince = new Set<string>();
 
   const keyOf = (destination: string, nodeUid: string) => `${destination} ${nodeUid}`;
 
-  /** Answers whether the table was read; a failure leaves what is known. */
+  /** Returns whether the table was read. A failure leaves the cached table. */
   async function read(signal: AbortSignal): Promise<boolean> {
     lastReadMs = clock.monotonic();
     try {
@@ -147,7 +149,7 @@ export function createScopeRoutes<R extends ObservedRoute>(
   }
 
   /**
-   * The first read tells which routes are ours, later ones put back what was lost. A cloud that tags routes needs no
+   * The first load shows which routes are ours, later ones restore lost records. A cloud that tags routes needs no
    * records.
    */
   async function loadRecords(): Promise<void> {
@@ -156,7 +158,7 @@ export function createScopeRoutes<R extends ObservedRoute>(
       await records.load(scope, formerScopes);
     } catch (error) {
       if (!recordsLoaded) throw error;
-      log.warn('the records of routes are not kept', errorFields(error));
+      log.warn('route records not updated', errorFields(error));
     }
     recordsLoaded = true;
   }
@@ -164,7 +166,7 @@ export function createScopeRoutes<R extends ObservedRoute>(
   function nextReadMs(): number {
     const now = clock.monotonic();
     const known = table.readAtMs > Number.NEGATIVE_INFINITY;
-    const due = known ? table.readAtMs + options.auditMs : table.table ? lastReadMs + doubtMs : now;
+    const due = known ? table.readAtMs + options.auditMs : table.table ? lastReadMs + rereadMs : now;
     return Math.max(0, due - now, noReadBeforeMs - now);
   }
 
@@ -177,7 +179,8 @@ export function createScopeRoutes<R extends ObservedRoute>(
       table: table.table ?? { routes: [], quota: undefined },
       recorded: (destination, instance) => records.has(scope, destination, instance),
       instanceOf,
-      mayMend: (destination) => clock.monotonic() - (mended.get(destination) ?? Number.NEGATIVE_INFINITY) >= mendMs,
+      mayReplaceBlackhole: (destination) =>
+        clock.monotonic() - (replacedBlackholes.get(destination) ?? Number.NEGATIVE_INFINITY) >= blackholeReplaceMs,
       parse,
     });
   }
@@ -191,7 +194,7 @@ export function createScopeRoutes<R extends ObservedRoute>(
     let current = plan();
     if (destroys(current) && !isFresh() && noReadBeforeMs <= clock.monotonic() && (await read(signal)))
       current = plan();
-    // Nothing is waited for between the last plan and taking it: a route made meanwhile would be made twice.
+    // There must be no await between the last plan and its use: a route created meanwhile would be created twice.
     const recording = recordsKept.keep(table, current);
     if (recording) {
       await recording.catch((error: unknown) => {
@@ -205,9 +208,9 @@ export function createScopeRoutes<R extends ObservedRoute>(
     return { requeueAfterMs: Math.min(waits ? waitMs : Number.POSITIVE_INFINITY, nextReadMs()) };
   }
 
-  /** Nothing is made before it is on record: the Nodes that wait for it say so. */
+  /** A route is created only after it was recorded. Shows on the waiting Nodes that the record could not be written. */
   function showUnrecorded({ create }: RoutePlan<R>, error: unknown): void {
-    // Anything else passes by itself.
+    // Other errors are transient.
     if (!isKubeError(error) || (error.status !== 403 && error.status !== 404)) return;
     const why = `the route could not be recorded: ${error.message}`;
     for (const { desired } of create) {
@@ -223,7 +226,7 @@ export function createScopeRoutes<R extends ObservedRoute>(
     }
   }
 
-  /** Whether its condition says that it has its routes, which only the cloud may contradict. */
+  /** Whether the condition says that the Node has its routes, which only the cloud may contradict. */
   function hasNetwork(node: NodeView): boolean {
     return conditionOf(node, conditions.networkUnavailable)?.status === 'False';
   }
@@ -239,11 +242,11 @@ export function createScopeRoutes<R extends ObservedRoute>(
   function take(current: RoutePlan<R>): void {
     routed = new Map(current.keep.map(({ destination, node }) => [destination, node.uid]));
     blocked = new Map([
-      ...current.blocked.map(({ node, destination, reason, message }): [string, Standing] => [
+      ...current.blocked.map(({ node, destination, reason, message }): [string, RouteStatus] => [
         keyOf(destination, node.uid),
         { kind: 'missing', reason, message },
       ]),
-      ...current.tolerated.map(({ node, destination, message }): [string, Standing] => [
+      ...current.tolerated.map(({ node, destination, message }): [string, RouteStatus] => [
         keyOf(destination, node.uid),
         { kind: 'tolerated', message },
       ]),
@@ -262,16 +265,17 @@ export function createScopeRoutes<R extends ObservedRoute>(
     const concerned = new Set([...keep, ...tolerated, ...without].map(({ node }) => node.name));
     for (const name of concerned) {
       const node = nodes.get(name);
-      if (node && networkChange(node, standings(node))) signals.node(name);
+      if (node && networkChange(node, routeStatuses(node))) signals.node(name);
     }
     measure(current);
   }
 
-  /** Answers whether a route waits to be removed. */
+  /** Returns whether a removal is withheld. */
   async function takeRemovals({ remove }: RoutePlan<R>): Promise<boolean> {
     const all = table.table?.routes ?? [];
-    for (const destination of mended.keys()) if (!routed.has(destination)) mended.delete(destination);
-    vanished.keepOnly(
+    for (const destination of replacedBlackholes.keys())
+      if (!routed.has(destination)) replacedBlackholes.delete(destination);
+    removalApproval.keepOnly(
       new Set(all.flatMap(({ providerID }) => (providerID === undefined ? [] : [instanceOf(providerID)]))),
       new Set(all.map(({ id }) => id)),
     );
@@ -281,7 +285,7 @@ export function createScopeRoutes<R extends ObservedRoute>(
       return false;
     }
     const ours = all.filter((route) => route.ours ?? records.has(scope, textOf(route.destination), undefined)).length;
-    const { ready, waiting } = await vanished.release(fresh, ours);
+    const { ready, waiting } = await removalApproval.approve(fresh, ours);
     for (const removal of ready)
       if (!claimedSince.has(removal.destination) && table.has(removal.route.id)) steps.remove(removal);
     showWithheld([...waiting.values()]);
@@ -293,7 +297,7 @@ export function createScopeRoutes<R extends ObservedRoute>(
       metrics.withheld.set({ scope, reason }, reasons.filter((each) => each === reason).length);
     const said = [...new Set(reasons)].sort().join(',');
     if (said !== '' && said !== withheld)
-      log.warn('routes of vanished Nodes are kept for now', { routes: reasons.length, reasons: said });
+      log.warn('routes of deleted Nodes are kept for now', { routes: reasons.length, reasons: said });
     withheld = said;
   }
 
@@ -310,8 +314,8 @@ export function createScopeRoutes<R extends ObservedRoute>(
       metrics.blocked.set({ scope, reason }, without.filter((each) => each.reason === reason).length);
   }
 
-  function standings(node: NodeView): readonly Standing[] {
-    return node.podCIDRs.map((text): Standing => {
+  function routeStatuses(node: NodeView): readonly RouteStatus[] {
+    return node.podCIDRs.map((text): RouteStatus => {
       const destination = textOf(text);
       if (routed.get(destination) === node.uid) return { kind: 'routed' };
       const key = keyOf(destination, node.uid);
@@ -322,17 +326,17 @@ export function createScopeRoutes<R extends ObservedRoute>(
   return {
     round,
     apply: (destination, signal) => steps.apply(destination, signal),
-    standings,
+    routeStatuses,
     claimed(node) {
       for (const text of node.podCIDRs) {
         claimedSince.add(textOf(text));
-        steps.callOff(textOf(text));
+        steps.cancelRemoval(textOf(text));
       }
     },
-    doubt: () => table.doubt(),
-    deleting: (node) => vanished.deleting(node),
+    invalidate: () => table.invalidate(),
+    deleting: (node) => removalApproval.deleting(node),
     gone(node) {
-      if (node.providerID !== '') vanished.gone(instanceOf(node.providerID), node);
+      if (node.providerID !== '') removalApproval.gone(instanceOf(node.providerID), node);
     },
   };
 }

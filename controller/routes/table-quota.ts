@@ -1,7 +1,10 @@
 import type { ObservedRoute, RouteTable } from '../clouds/routes.ts';
 import type { BlockedRoute, RouteCreation, RoutedNode } from './route-plan.ts';
 
-/** Replacing takes no room; of the rest, those beyond the quota are not even tried. */
+/**
+ * Splits the missing routes by the quota: replacements need no room, and creations beyond the quota are blocked without
+ * a try.
+ */
 export function withinQuota<R extends ObservedRoute>(
   { quota }: RouteTable<R>,
   missing: readonly RouteCreation<R>[],

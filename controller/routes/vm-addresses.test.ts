@@ -44,7 +44,7 @@ describe('the address that a Node shows inside the pod ranges', () => {
         resolver: {
           configured: [cloud],
           lookupsOf: () => ({
-            hasShown: true,
+            hasSeenInstance: true,
             lookup: async () => answer,
             lookupAll: async () => new Map([[node.providerID, answer]]),
           }),

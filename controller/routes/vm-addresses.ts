@@ -8,14 +8,14 @@ import type { Resolver } from '../nodes/resolve.ts';
 import type { VmAddress } from './allowed-ranges.ts';
 
 /**
- * Addresses of VMs that lie inside the pod ranges of the cluster; in most clusters there are none. A kubelet writes the
- * addresses of its Node, so each of these counts only when the cloud says that the instance has it: otherwise a Node
- * could keep others from getting their ranges.
+ * Addresses of VMs inside the pod ranges of the cluster; in most clusters there are none. A kubelet writes the
+ * addresses of its Node, so each of them counts only when the cloud confirms it. Otherwise a Node could block the
+ * ranges of others.
  */
 export interface VmAddresses {
-  /** Asks the clouds about addresses that are new or were asked about long ago. Never throws. */
+  /** Looks up addresses that are new or were confirmed long ago. Never throws. */
   refresh(): Promise<void>;
-  /** As last answered. An address counts for nothing until its cloud has confirmed it once. */
+  /** The confirmed addresses, by the last answers. */
   counted(): readonly VmAddress[];
 }
 

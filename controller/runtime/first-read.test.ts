@@ -12,7 +12,7 @@ describe('the first read of a new leader', () => {
     return { clock, lines, context: { clock, random: () => 0.5, log } };
   }
 
-  it('is repeated with back-off while the API server drops it, with a warning each time', async () => {
+  it('repeats a failed first read with back-off, with a warning each time', async () => {
     const { clock, lines, context } = setUp();
     const atMs: number[] = [];
     const read = async () => {
@@ -32,7 +32,7 @@ describe('the first read of a new leader', () => {
     assert.equal(clock.pending, 0);
   });
 
-  it('ends without an answer when this replica leads no more', async () => {
+  it('ends a first read without an answer when this replica no longer leads', async () => {
     const { clock, context } = setUp();
     const leading = new AbortController();
     const answer = firstRead('namespace', () => Promise.reject(new Error('refused')), context, leading.signal);

@@ -7,8 +7,8 @@ import { restOrAbort } from '../../common/process/until.ts';
 const retry = { firstMs: 500, maxMs: 30_000 };
 
 /**
- * Reads what a new leader cannot begin without, again with back-off until it is read. Leaders change just when the API server restarts, so
- * that one dropped read is no reason to make way. Undefined once the signal has aborted. Reads only.
+ * Reads data that a new leader needs first, and repeats failed reads with back-off. Leaders often change when the API
+ * server restarts, so a single failure must not end the term. Undefined once the signal has aborted. Reads only.
  */
 export async function firstRead<T>(
   what: string,

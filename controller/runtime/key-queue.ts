@@ -1,28 +1,33 @@
-/** Changed work before routine work: `high` is what a person or a dying machine waits for, `low` a resync. */
+/**
+ * Changes come before routine work: `high` is for work that a person or a dying machine waits for, `low` for resyncs.
+ */
 export type Priority = 'high' | 'normal' | 'low';
 
 const ranks: Readonly<Record<Priority, number>> = { high: 0, normal: 1, low: 2 };
-/** After so many in a row that overtook waiting work of lower priority, one of that goes first: low work is late, never lost. */
+/**
+ * After this many consecutive keys that overtook keys of lower priority, one of those goes first: low priority delays
+ * work, but never starves it.
+ */
 const overtakesInARow = 16;
 
 export interface QueuedKey {
   readonly key: string;
   readonly priority: Priority;
-  /** When it was or is due. */
+  /** When it became or becomes due. */
   readonly dueAt: number;
 }
 
-/** Keys that wait: each at most once, due at once or later. Pure but for its own state; times are whatever the caller counts in. */
+/** The waiting keys, each at most once, due now or later. Does no I/O; the caller chooses the unit of time. */
 export interface KeyQueue {
-  /** Adds a key or, if it waits already, keeps the earlier of both times and the higher of both priorities. */
+  /** Adds a key. If it waits already, the earlier time and the higher priority win. */
   add(key: string, dueAt: number, priority: Priority): void;
-  /** Takes the first due key: by priority, then by the time since when it is due. */
+  /** Removes and returns the first due key: by priority, then by due time. */
   take(now: number): QueuedKey | undefined;
-  /** When the next key that is not due yet falls due. */
+  /** When the next key that is not due yet becomes due. */
   nextDueAt(now: number): number | undefined;
-  /** Keys that are due. */
+  /** The number of due keys. */
   due(now: number): number;
-  /** All keys that wait. */
+  /** The number of waiting keys. */
   readonly size: number;
 }
 
@@ -32,7 +37,7 @@ interface Item {
   dueAt: number;
   order: number;
   ready: boolean;
-  /** Entries of a heap with another stamp are stale. */
+  /** Heap entries with another stamp are stale. */
   stamp: number;
 }
 
@@ -43,7 +48,7 @@ interface Slot {
   readonly order: number;
 }
 
-/** All steps are O(log n): binary heaps in which a moved key leaves a stale entry behind. */
+/** All operations are O(log n): binary heaps in which a moved key leaves a stale entry. */
 export function createKeyQueue(): KeyQueue {
   const items = new Map<string, Item>();
   const later = createHeap();
@@ -90,19 +95,19 @@ export function createKeyQueue(): KeyQueue {
 
   return {
     add(key, dueAt, priority) {
-      const known = items.get(key);
-      if (!known) {
+      const queued = items.get(key);
+      if (!queued) {
         counter += 1;
         const item: Item = { key, priority, dueAt, order: counter, ready: false, stamp: 0 };
         items.set(key, item);
         return place(item);
       }
-      const raised = ranks[priority] < ranks[known.priority];
-      if (!raised && dueAt >= known.dueAt) return;
-      lift(known);
-      if (raised) known.priority = priority;
-      known.dueAt = Math.min(known.dueAt, dueAt);
-      place(known);
+      const raised = ranks[priority] < ranks[queued.priority];
+      if (!raised && dueAt >= queued.dueAt) return;
+      lift(queued);
+      if (raised) queued.priority = priority;
+      queued.dueAt = Math.min(queued.dueAt, dueAt);
+      place(queued);
     },
     take(now) {
       promote(now);
@@ -112,7 +117,7 @@ export function createKeyQueue(): KeyQueue {
         const slot = ready[rank]!.pop()!;
         if (slot.stamp !== slot.item.stamp) continue;
         lift(slot.item);
-        // No entry of this item is valid any more, should it come back under the same name.
+        // Invalidates all heap entries of this item, in case the same key is added again.
         slot.item.stamp += 1;
         items.delete(slot.item.key);
         return { key: slot.item.key, priority: slot.item.priority, dueAt: slot.item.dueAt };
@@ -136,7 +141,7 @@ function before(a: Slot, b: Slot): boolean {
   return a.dueAt < b.dueAt || (a.dueAt === b.dueAt && a.order < b.order);
 }
 
-/** Stale entries are dropped when they are more than the valid ones can be. */
+/** Drops stale entries when they may outnumber the valid ones. */
 function createHeap(): { push(slot: Slot): void; peek(): Slot | undefined; pop(): Slot | undefined } {
   let slots: Slot[] = [];
   let nextSweep = 64;

@@ -1,13 +1,21 @@
-/** One part of what a leader does: nodes, services, routes, pod ranges. Halves never call each other; they meet in the objects of Kubernetes and the cloud. */
+/**
+ * One task of the leader: nodes, services, routes or pod ranges. Tasks never call each other; they interact through the
+ * objects of Kubernetes and the cloud.
+ */
 export interface LeaderTask {
-  /** Leads until the signal aborts; resolves when everything under way has ended. Throws when it cannot begin. May be called again after that. */
+  /**
+   * Runs until the signal aborts. Resolves when all work under way has ended. Throws when it cannot start. May be
+   * called again after that.
+   */
   lead(signal: AbortSignal): Promise<void>;
-  /** Monotonic time of each loop's last progress, by name; empty while not leading. A failed attempt is progress. */
+  /**
+   * Monotonic time of each loop's last progress, by name; empty while not leading. A failed attempt counts as progress.
+   */
   progress(): ReadonlyMap<string, number>;
 }
 
-/** All of them as one: when one fails, the others are ended before the failure is thrown. */
-export function together(tasks: readonly LeaderTask[]): LeaderTask {
+/** Runs all tasks as one. When one fails, the others are ended before the failure is thrown. */
+export function runAll(tasks: readonly LeaderTask[]): LeaderTask {
   return {
     async lead(signal) {
       const ending = new AbortController();

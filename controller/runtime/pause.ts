@@ -6,15 +6,17 @@ import type { KubeApi } from '../kube/api.ts';
 import { createListWatch } from '../kube/list-watch.ts';
 import { type ShippedObjects, shippedObjects } from '../kube/shipped-objects.ts';
 
-/** Follows what a person has paused in our ConfigMap, which no kubelet can write. */
+/** Watches the pause keys of our ConfigMap, which no kubelet can write. */
 export interface Pause {
   start(): void;
   stop(): Promise<void>;
   synced(): boolean;
   whenSynced(): Promise<void>;
-  /** True while a person has everything paused. A missing ConfigMap, which is told, or a missing key is not paused. */
+  /**
+   * True while a person has paused everything. A missing key, or a missing ConfigMap (which is logged), does not pause.
+   */
   paused(): boolean;
-  /** True while a person keeps this Node from deletion. */
+  /** True while a person protects this Node from deletion. */
   pausedNode(name: string): boolean;
 }
 
@@ -50,7 +52,7 @@ export function watchPause(parts: {
     const before = event.type === 'added' ? undefined : event.old;
     const now = event.type === 'deleted' ? undefined : event.object;
     if ((before?.all ?? false) !== (now?.all ?? false))
-      log.warn(now?.all ? 'paused: nothing is changed any more' : 'no longer paused');
+      log.warn(now?.all ? 'paused: no changes are made any more' : 'no longer paused');
     const nodes = [...(now?.nodes ?? [])];
     if ([...(before?.nodes ?? [])].join() !== nodes.join()) log.warn('Nodes kept from deletion', { nodes });
     shipped.observe(shippedObjects.published, event.type !== 'deleted');
@@ -58,7 +60,7 @@ export function watchPause(parts: {
   const told = informer
     .whenSynced()
     .then(() => shipped.observe(shippedObjects.published, informer.get(key) !== undefined));
-  // Stopped before there was a first answer.
+  // The informer may be stopped before its first answer.
   told.catch(() => {});
   return {
     start: () => informer.start(),

@@ -6,13 +6,13 @@ import type { Random } from '../../common/process/random.ts';
 import { isKubeError } from '../kube/api.ts';
 import { createKeyQueue, type Priority } from './key-queue.ts';
 
-/** Upstream's work queue metrics, by their names; every call carries the reconciler's name. */
+/** Upstream's work queue metrics. Every call has the reconciler's name. */
 export interface QueueMetrics {
   /** `workqueue_adds_total` */
   added(name: string): void;
-  /** `workqueue_depth`: keys that are due and wait. */
+  /** `workqueue_depth`: due keys that wait. */
   depth(name: string, keys: number): void;
-  /** `workqueue_queue_duration_seconds`: from due to begun. */
+  /** `workqueue_queue_duration_seconds`: from due to start. */
   waited(name: string, seconds: number): void;
   /** `workqueue_work_duration_seconds` */
   worked(name: string, seconds: number): void;
@@ -28,14 +28,14 @@ export interface ReconcilerOptions {
   /** How many keys run at once; at least 1. */
   readonly concurrency: number;
   /**
-   * Makes the world match the desired state of one key. Safe to repeat. A throw repeats it after a delay, as does `requeueAfterMs`. The signal aborts when the
-   * process stops and does not want to wait any longer.
+   * Reconciles one key with its desired state. Safe to repeat. After a throw it is repeated with back-off, and after
+   * `requeueAfterMs` as requested. The signal aborts when the process stops and the drain time is over.
    */
   // biome-ignore lint/suspicious/noConfusingVoidType: an async function that returns nothing is the normal case
   reconcile(key: string, signal: AbortSignal): Promise<void | { readonly requeueAfterMs?: number }>;
-  /** After throws in a row. Default 250 ms, doubling up to 2 minutes. */
+  /** The delay after consecutive failures. Default 250 ms, doubling up to 2 minutes. */
   readonly backoff?: { readonly firstMs: number; readonly maxMs: number };
-  /** How long `stop` waits for what runs before its signal aborts. Default 10 s. */
+  /** How long `stop` waits for running keys before their signal aborts. Default 10 s. */
   readonly drainMs?: number;
   readonly metrics?: QueueMetrics;
 }
@@ -46,18 +46,27 @@ export interface EnqueueOptions {
 }
 
 export interface Reconciler {
-  /** Has the key reconciled, once, however often it is asked for meanwhile: at the earliest time and with the highest priority asked for. A key that runs runs again. */
+  /**
+   * Enqueues a key. Several requests are merged to the earliest time and the highest priority. A running key runs again
+   * afterwards.
+   */
   enqueue(key: string, options?: EnqueueOptions): void;
-  /** Forgets the key's failures in a row; what waits or runs goes on. */
+  /** Resets the key's count of consecutive failures. Does not affect waiting or running keys. */
   forget(key: string): void;
   start(): void;
-  /** Begins nothing more, waits for what runs; after `drainMs` aborts its signal and waits one second more. Never rejects; what still runs then is logged. */
+  /**
+   * Starts no more keys and waits for the running ones. After `drainMs` it aborts their signal and waits one second
+   * more. Never rejects; keys that still run then are logged.
+   */
   stop(): Promise<void>;
-  /** Keys that are due and wait. */
+  /** The number of due keys that wait. */
   readonly depth: number;
-  /** Keys that run. */
+  /** The number of running keys. */
   readonly running: number;
-  /** When a run last ended, in monotonic milliseconds; now, while none runs. A failed run is progress. */
+  /**
+   * When a run last ended, in monotonic milliseconds; the current time while none runs. A failed run counts as
+   * progress.
+   */
   readonly lastProgressAt: number;
   /** `workqueue_longest_running_processor_seconds` */
   readonly longestRunningSeconds: number;
@@ -68,8 +77,9 @@ export interface Reconciler {
 const graceMs = 1_000;
 
 /**
- * Runs `reconcile` for keys: never two runs of one key at once, never a key lost, failures with exponential delays of their own (`retryAfterMs` of a KubeError or
- * CloudError is waited for). With one clock and one seed the order of runs is always the same.
+ * Runs `reconcile` for keys. One key never runs twice at once, and no key is lost. Failures are repeated with
+ * exponential back-off per key, at least after `retryAfterMs` of a KubeError or CloudError. With the same clock and
+ * seed the order of runs is the same.
  */
 export function createReconciler(options: ReconcilerOptions): Reconciler {
   const { name, clock, random, reconcile, metrics } = options;
@@ -93,7 +103,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
       pumpSoon();
       return;
     }
-    // It waits beside the queue until the run ends; a queue of its own merges several.
+    // The request is stored with the run until it ends; several requests are merged.
     const again = run.again;
     run.again = {
       dueAt: Math.min(dueAt, again?.dueAt ?? dueAt),
@@ -101,7 +111,10 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     };
   }
 
-  /** A tick later, so that a burst of changes is in order before the first of it runs, and no handler runs a reconcile. */
+  /**
+   * A tick later, so that a burst of changes is sorted before its first key runs, and no event handler runs a
+   * reconcile.
+   */
   function pumpSoon(): void {
     if (pumping || state !== 'started') return;
     pumping = true;
@@ -173,7 +186,7 @@ export function createReconciler(options: ReconcilerOptions): Reconciler {
     const fields = { key, failures: count, retryInMs: Math.round(delay), ...errorFields(error) };
     if (count < 4) log.info('failed, will be repeated', fields);
     else log.warn('failed again, will be repeated', fields);
-    // A failing key does not overtake changed ones of others.
+    // A failing key must not overtake changes of other keys.
     queue.add(key, now + delay, run.priority === 'high' ? 'normal' : run.priority);
   }
 

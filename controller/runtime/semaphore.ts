@@ -1,4 +1,4 @@
-/** Bounds how many tasks run at once; the others wait in order. */
+/** Limits how many tasks run at once; the others wait in order. */
 export interface Semaphore {
   /** Rejects with the error of the limit, without running the task, when too many wait already. */
   run<T>(task: () => Promise<T>): Promise<T>;

@@ -2,8 +2,8 @@ import { CloudError, isCloudError } from '../../common/cloud-error.ts';
 import { errorFields } from '../../common/process/log.ts';
 import { annotations as annotationKeys } from '../../common/well-known.ts';
 import type { CloudRecord, LoadBalancerStep } from '../clouds/load-balancers.ts';
-import { isPaused, wishOf } from '../model/service-view.ts';
-import { createPermit } from '../runtime/permit.ts';
+import { externalReferencesOf, isPaused } from '../model/service-view.ts';
+import { createPermit } from '../runtime/leader-permit.ts';
 import { type ClusterIdentity, refOf } from './desired.ts';
 import { mayHaveMade } from './failures.ts';
 import type { Action, Situation } from './next-action.ts';
@@ -68,7 +68,7 @@ export function createCloudCalls(context: ServiceContext, parts: CloudCallParts)
   async function observe(situation: Situation, signal: AbortSignal): Promise<void> {
     const { service, cloud, known: before } = situation;
     const askedId = recordedId(situation);
-    const askedFor = wishOf(service);
+    const askedFor = externalReferencesOf(service);
     const recorded = parseRecord(service.annotations[annotationKeys.loadBalancer]) !== undefined;
     let missingSinceMs = before?.missingSinceMs;
     let blind: CloudError | undefined;

@@ -26,7 +26,7 @@ export interface KubeCalls {
    * Whether the API server has shown it in this term; asks once. The cache of a new leader may be minutes old: what is made for a Service that went meanwhile would
    * stay for ever.
    */
-  hasShown(service: ServiceView): Promise<boolean>;
+  hasSeenInstance(service: ServiceView): Promise<boolean>;
   /** Writes what is decided about its load balancer, as long as nobody else decides about it. */
   record(situation: Pick<Situation, 'service' | 'demand'>, change: ServiceChange): Promise<Ended>;
   /** Writes where it stands. */
@@ -75,7 +75,7 @@ export function createKubeCalls(context: ServiceContext, parts: KubeCallParts): 
   return {
     has,
 
-    async hasShown(service) {
+    async hasSeenInstance(service) {
       if (shown.has(service.uid)) return true;
       if (await has(service)) {
         shown.add(service.uid);

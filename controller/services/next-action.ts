@@ -6,7 +6,7 @@ import type {
   ObservedLoadBalancer,
   Refusal,
 } from '../clouds/load-balancers.ts';
-import { attachTo, hasFinalizer, type ServiceView, wishOf } from '../model/service-view.ts';
+import { attachTo, externalReferencesOf, hasFinalizer, type ServiceView } from '../model/service-view.ts';
 import { addressesOf, type ClusterIdentity, desiredOf, unknownAnnotations } from './desired.ts';
 import type { Known } from './observations.ts';
 import type { OperatorPolicy } from './operator-policy.ts';
@@ -185,7 +185,7 @@ function unseenForMs({ cloud, nowMs }: Situation, { id }: LoadBalancerRecord, kn
 function mustAsk(known: Known, record: LoadBalancerRecord, service: ServiceView): boolean {
   if (!known.fresh) return true;
   const { observed } = known;
-  const wish = wishOf(service);
+  const wish = externalReferencesOf(service);
   if (wish !== undefined && known.askedFor !== wish && !hasWish(observed, service)) return true;
   if (known.source === 'all' && record.id !== observed?.id) return true;
   if (observed !== undefined) return false;
@@ -219,7 +219,10 @@ function claimAction(situation: Situation, record: LoadBalancerRecord | undefine
   if (known === undefined || (shows && (!known.fresh || known.source === 'all'))) return { do: 'observe' };
   if (isOurs(situation, known.observed)) return claim(recordOf(situation), false);
   if (!shows || attachTo(service) !== undefined)
-    return claim(printRecord({ scope: cloud.scope, id: undefined }), !shows && wishOf(service) === undefined);
+    return claim(
+      printRecord({ scope: cloud.scope, id: undefined }),
+      !shows && externalReferencesOf(service) === undefined,
+    );
   const what = hasFinalizer(service) ? `the finalizer of another controller` : 'an address';
   return settle(
     'AdoptionRequired',
@@ -251,7 +254,7 @@ function settled(situation: Situation, plan: LoadBalancerPlan, change: ServiceCh
     const message = [...refusals.map((each) => each.message), ...remarks].join('; ');
     // Others may take away what stands in the way, make what the Service names, or give consent, without a word to us.
     const mayPass =
-      wishOf(service) !== undefined ||
+      externalReferencesOf(service) !== undefined ||
       refusals.some(({ reason }) => reason === 'ForeignLoadBalancer' || reason === 'Conflict');
     const againInMs = plan.waitMs ?? (mayPass ? refusedRetryMs : undefined);
     return settle(refusal.reason, message, { change: all, againInMs });

@@ -14,7 +14,7 @@ export interface Known {
   readonly source: 'all' | 'asked' | 'made' | 'neverCreated';
   /** The recorded id it was asked by; undefined = by search alone. */
   readonly askedId: string | undefined;
-  /** What else of the Service was asked for, see `wishOf`; undefined = nothing. */
+  /** What else of the Service was asked for, see `externalReferencesOf`; undefined = nothing. */
   readonly askedFor: string | undefined;
   /** Since when, without a break, asking has found nothing, or a call made what nobody saw; monotonic milliseconds. */
   readonly missingSinceMs: number | undefined;

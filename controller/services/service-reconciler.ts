@@ -230,7 +230,11 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
         return again;
       }
       case 'apply':
-        if (action.steps.some((step) => step.action === 'create') && !subject.gone && !(await kube.hasShown(service)))
+        if (
+          action.steps.some((step) => step.action === 'create') &&
+          !subject.gone &&
+          !(await kube.hasSeenInstance(service))
+        )
           return rest(unheardAgainMs);
         await calls.apply(situation, action.step, { gone: subject.gone, signal });
         return again;

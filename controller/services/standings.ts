@@ -1,6 +1,6 @@
 import type { EventSink } from '../kube/event-sink.ts';
 import { type ServiceView, serviceTarget } from '../model/service-view.ts';
-import { createWaitingNodes, type ReasonGauge } from '../model/waiting.ts';
+import { createWaitingNodes, type ReasonGauge } from '../model/waiting-nodes.ts';
 import { type LoadBalancerReason, type ServiceEventReason, statusOf } from './reasons.ts';
 import type { Standing } from './service-patches.ts';
 

@@ -38,13 +38,14 @@ export function createStepMemory(monotonic: () => number): StepMemory {
     waitMs(situation, step) {
       const memory = memories.get(situation.service.uid);
       const before = memory?.steps.get(digest(step));
-      if (before === undefined || before.times < freeTimes || memory?.wish !== wishOf(situation)) return 0;
+      if (before === undefined || before.times < freeTimes || memory?.wish !== externalReferencesOf(situation))
+        return 0;
       const pauseMs = Math.min(maxMs, firstMs * 2 ** (before.times - freeTimes));
       return Math.max(0, before.atMs + pauseMs - monotonic());
     },
     applied(situation, step) {
       const { uid } = situation.service;
-      const wish = wishOf(situation);
+      const wish = externalReferencesOf(situation);
       const held = memories.get(uid);
       const memory = held?.wish === wish ? held : { wish, steps: new Map<string, Applied>() };
       memories.set(uid, memory);
@@ -60,7 +61,7 @@ function digest(text: string): string {
 }
 
 /** What the Service wants of whom; steps may come again when that changes. */
-function wishOf({ service, demand, members }: Situation): string {
+function externalReferencesOf({ service, demand, members }: Situation): string {
   const hash = createHash('sha256').update(`${demand} ${asks(service)}`);
   for (const { providerID, draining } of members) hash.update(`\n${providerID}${draining ? ' draining' : ''}`);
   return hash.digest('base64');

@@ -97,10 +97,10 @@ describe('pod ranges of Nodes', () => {
     await world.clock.advance(600_000);
     assert.deepEqual(all(), ['a 192.168.7.0/24', 'b 10.244.0.0/24']);
     assert.deepEqual(replica.reasons(), ['CIDRNotInClusterCIDR a']);
-    assert.equal(await replica.metric('mooring_ipam_nodes_strange', '{fault="outside"}'), 1);
+    assert.equal(await replica.metric('mooring_ipam_nodes_invalid_cidr', '{fault="outside"}'), 1);
     world.cluster.remove('a');
     await world.clock.advance(1000);
-    assert.equal(await replica.metric('mooring_ipam_nodes_strange', '{fault="outside"}'), 0);
+    assert.equal(await replica.metric('mooring_ipam_nodes_invalid_cidr', '{fault="outside"}'), 0);
   });
 
   it('that a Node claims for itself beyond one of its own are told, are not counted, and stop nobody', async () => {

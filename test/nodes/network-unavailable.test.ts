@@ -18,7 +18,7 @@ describe('a Node whose pod routes are kept', () => {
   const network = (name: string) => world.cluster.condition(name, conditions.networkUnavailable);
 
   it('says that its network waits in the very patch that brings its addresses, before its taint goes', async () => {
-    world = createWorld({ routesRun: (scope) => scope === world.scope });
+    world = createWorld({ routesEnabled: (scope) => scope === world.scope });
     world.join('a');
     const replica = world.replica();
     await replica.start();
@@ -37,7 +37,7 @@ describe('a Node whose pod routes are kept', () => {
   });
 
   it('keeps what somebody said about its network before', async () => {
-    world = createWorld({ routesRun: () => true });
+    world = createWorld({ routesEnabled: () => true });
     world.join('a');
     const theirs = { type: conditions.networkUnavailable, status: 'False', reason: 'CiliumIsUp' };
     world.cluster.setCondition('a', theirs);
@@ -49,7 +49,7 @@ describe('a Node whose pod routes are kept', () => {
   });
 
   it('says nothing of the sort afterwards, whatever is written on it', async () => {
-    world = createWorld({ routesRun: () => true });
+    world = createWorld({ routesEnabled: () => true });
     world.cluster.register('a', { tainted: false, providerID: 'simulated://sim-1/i-none' });
     const replica = world.replica();
     await replica.start();
@@ -58,7 +58,7 @@ describe('a Node whose pod routes are kept', () => {
   });
 
   it('is asked for by the scope its instance is in', async () => {
-    world = createWorld({ routesRun: (scope) => scope !== world.scope });
+    world = createWorld({ routesEnabled: (scope) => scope !== world.scope });
     world.join('a');
     const replica = world.replica();
     await replica.start();

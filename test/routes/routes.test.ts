@@ -151,7 +151,7 @@ describe('pod routes', () => {
         replica.logged.map((line) => line.replace(/^\S+ /, '')),
         [`${level} routes are off why=${JSON.stringify(why)}`],
       );
-      assert.equal(replica.task.routesRun(world.scope, undefined as never), false);
+      assert.equal(replica.task.routesEnabled(world.scope, undefined as never), false);
     });
 
   it('leave a network plugin its own condition', async () => {

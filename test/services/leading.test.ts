@@ -81,7 +81,7 @@ describe('who may change anything', () => {
     assertConverged(world, 'resumed');
   });
 
-  it('a pause that comes while the cloud is asked leaves the Service unwritten though the call fails', async () => {
+  it('a pause that comes while the cloud is asked leaves the Service readOnlyLeadership though the call fails', async () => {
     world.cloud.faults.add({ operation: 'addresses.create', effect: { kind: 'silence' } });
     world.services.create('slow');
     await world.clock.advance(2000);

@@ -160,7 +160,7 @@ describe('teardown', () => {
     assert.ok(plan.items.every(({ steps }) => steps.length > 0));
     assert.deepEqual(
       plan.kept.map(({ why }) => why),
-      ['it is retained: a Service asked that it stays'],
+      ['it is retained: a Service asked for it'],
     );
     assert.deepEqual(plan.services, ['default/one', 'default/two']);
     assert.equal(world.mutationCount(), before);

@@ -5,12 +5,12 @@ import { parseSelector } from '../../model/selector.ts';
 import { trustName } from '../../reports/attestation/trust.ts';
 import { parseAttachGrant, parseRetainGrant } from '../../services/operator-policy.ts';
 
-/** What a flag's text should have been; undefined when it is that. Pure. */
+/** Returns what was expected of a flag's value; undefined when the value is valid. Pure. */
 type Expectation = (text: string) => string | undefined;
 
 const words = (separator: string, text: string) => text.split(separator);
 
-/** Of `[NAME=]SELECTOR`; the name is judged where the clouds are known. */
+/** For `[NAME=]SELECTOR`; the name is checked where the clouds are known. */
 export const ofSelector: Expectation = (text) => selectorFault(text.replace(/^[a-z0-9-]+=(?=.*[=!( ])/, ''));
 
 export function selectorFault(text: string): string | undefined {
@@ -22,7 +22,7 @@ export function selectorFault(text: string): string | undefined {
   }
 }
 
-/** None at all would be refused by nobody and mean one: a loop that shall delete nothing is left out of --controllers. */
+/** Refuses a budget of 0, which would still allow one deletion. To delete none, leave the loop out of --controllers. */
 export const ofBudget: Expectation = (text) => {
   const budget = parseBudget(text);
   if ('expected' in budget) return budget.expected;
@@ -34,7 +34,8 @@ export const ofBudget: Expectation = (text) => {
 export const ofAttachGrants: Expectation = (text) =>
   text === '' || words(',', text).every((word) => parseAttachGrant(word) !== undefined)
     ? undefined
-    : 'ids separated by commas, each without blanks and none of them empty; ID=NAMESPACE or ID=NAMESPACE/NAME for some Services alone';
+    : 'ids separated by commas, each without blanks and none of them empty; ID=NAMESPACE or ID=NAMESPACE/NAME ' +
+      'for some Services alone';
 
 export const ofRetainGrant: Expectation = (text) =>
   parseRetainGrant(text) === undefined ? 'the name of a namespace, class:NAME of a loadBalancerClass, or *' : undefined;
@@ -60,11 +61,11 @@ export const ofClass: Expectation = (text) =>
     ? undefined
     : 'a class such as example.com/internal';
 
-/** Empty is a name, too: classic controllers name what they make with it all the same. */
+/** The empty name is valid: classic controllers use it in names of resources, too. */
 export const ofClusterName: Expectation = (text) =>
   /^[^\p{C}]{0,255}$/u.test(text) ? undefined : 'at most 255 printable characters';
 
-/** Where others reach this machine. */
+/** For the address at which other machines reach this one. */
 export const ofReachableHost: Expectation = (text) => {
   const unspecified = /^[0.:]+$/.test(text);
   const isName = /^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$/.test(text) && !/^[\d.]+$/.test(text);
@@ -78,7 +79,7 @@ export const ofIpAddress: Expectation = (text) =>
 
 export const ofAudience: Expectation = (text) => (/^\S+$/.test(text) ? undefined : 'an audience, such as mooring');
 
-/** Of `NAME=FILE`. */
+/** For `NAME=FILE`. */
 export const ofTrust: Expectation = (text) => {
   const at = text.indexOf('=');
   return at > 0 && trustName.test(text.slice(0, at)) && at < text.length - 1
@@ -86,7 +87,7 @@ export const ofTrust: Expectation = (text) => {
     : 'NAME=FILE with NAME one of aws, aws/REGION, azure, gce, simulated';
 };
 
-/** RFC 1123: what the API server takes as the name of a Lease or a namespace. */
+/** RFC 1123: the names that the API server accepts for a Lease or a namespace. */
 export const ofObjectName: Expectation = (text) =>
   text.length <= 253 && /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/.test(text)
     ? undefined

@@ -4,11 +4,14 @@ export interface Loops {
   readonly lifecycle: boolean;
   readonly service: boolean;
   readonly route: boolean;
-  /** Only when it is named. */
+  /** Runs only if it is named. */
   readonly ipam: boolean;
 }
 
-/** Upstream's names of the loops and their aliases, and which of ours does it; undefined = known, not here. */
+/**
+ * Upstream's names and aliases of the loops, and our corresponding loop; undefined: known upstream, but not available
+ * here.
+ */
 const loops: Readonly<Record<string, keyof Loops | undefined>> = {
   'cloud-node-controller': 'node',
   'cloud-node': 'node',
@@ -24,7 +27,7 @@ const loops: Readonly<Record<string, keyof Loops | undefined>> = {
   'tagging-controller': undefined,
 };
 
-/** Upstream's short names, as its metric `running_managed_controllers` has them. */
+/** Upstream's short names, as in its metric `running_managed_controllers`. */
 export const loopNames: Readonly<Record<keyof Loops, string>> = {
   node: 'cloud-node',
   lifecycle: 'cloud-node-lifecycle',
@@ -34,8 +37,8 @@ export const loopNames: Readonly<Record<keyof Loops, string>> = {
 };
 
 /**
- * Reads `--controllers` as upstream does: the first explicit NAME or -NAME wins; otherwise a loop runs if `*` is there, except node IPAM. Answers what was expected when a
- * name is unknown.
+ * Parses `--controllers` as upstream does: the first explicit NAME or -NAME wins; otherwise a loop runs if `*` is
+ * given, except node IPAM. Returns what was expected when a name is unknown.
  */
 export function parseLoops(given: readonly string[]): Loops | { readonly expected: string } {
   for (const text of given) {

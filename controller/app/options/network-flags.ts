@@ -9,49 +9,63 @@ import {
   ofRetainGrant,
 } from './expectations.ts';
 
-/** Of the commands that compare Services with their clouds. */
+/** Flags of the commands that compare Services with their clouds. */
 export const adoptFlags = defineFlags({
   adopt: {
     kind: 'bool',
     default: false,
-    help: "Take over load balancers that the cloud's classic controller made, where name, tags and the address in the Service's status agree. Nothing of them is changed for it.",
+    help:
+      "Adopt load balancers that the cloud's classic controller created, where name, tags and the address in " +
+      "the Service's status match. The adoption itself changes nothing of them.",
   },
 });
 
 const noMask =
-  '0: 24 for IPv4 and 64 for IPv6 with --allocate-node-cidrs; else not known, and routes are made for any mask.';
+  '0: 24 for IPv4 and 64 for IPv6 with --allocate-node-cidrs; else unknown, and routes are created for any mask.';
 
-/** Flags of the commands that know what belongs to this cluster in its clouds. */
+/** Flags of the commands that need to know which cloud resources belong to this cluster. */
 export const clusterFlags = defineFlags({
   'cluster-name': {
     kind: 'string',
     default: 'kubernetes',
-    help: 'Name of the cluster, for descriptions in the cloud that people read; it proves nothing.',
+    help: 'Name of the cluster, for descriptions of cloud resources; it does not prove ownership.',
     check: ofClusterName,
   },
   'load-balancer-class': {
     kind: 'repeat',
-    help: 'A `loadBalancerClass` that is ours. Repeatable. Services without a class are ours always, those with another one never.',
+    help:
+      'A `loadBalancerClass` that is ours. Repeatable. Services without a class are always ours, those with ' +
+      'another class never.',
     check: ofClass,
   },
   'attachable-load-balancers': {
     kind: 'list',
-    help: 'Load balancers made by others that Services may name in mooring.dev/load-balancer-id without a consent tag: ID=NAMESPACE or ID=NAMESPACE/NAME for those Services alone, ID for Services of every namespace.',
+    help:
+      'Existing load balancers that Services may name in mooring.dev/load-balancer-id without a consent tag: ' +
+      'ID=NAMESPACE or ID=NAMESPACE/NAME for those Services alone, ID for Services of every namespace.',
     check: ofAttachGrants,
   },
   'allow-cluster-wide-attach': {
     kind: 'bool',
     default: false,
-    help: 'A consent tag mooring.dev/attachable-by that holds the UID of the cluster alone lets Services of every namespace in. Without: it has to name a namespace.',
+    help:
+      'A consent tag mooring.dev/attachable-by with the UID of the cluster alone is enough for Services of ' +
+      'every namespace. Without this flag it has to name a namespace.',
   },
   'allow-retain': {
     kind: 'repeat',
-    help: 'Whose Services may keep their load balancer beyond their own end with mooring.dev/load-balancer-retain: NAMESPACE, class:NAME for those with that loadBalancerClass, or * for all. Repeatable; none: the annotation is refused, visibly.',
+    help:
+      'Which Services may retain their load balancer after their deletion with ' +
+      'mooring.dev/load-balancer-retain: NAMESPACE, class:NAME for those with that loadBalancerClass, or * for ' +
+      'all. Repeatable; none: the annotation is refused, as the condition shows.',
     check: ofRetainGrant,
   },
   'allow-keep-address': {
     kind: 'repeat',
-    help: "Whose Services may keep their address beyond their own end with an annotation of the cloud's classic controller (openstack: keep-floatingip): NAMESPACE, class:NAME or *. Repeatable. Not given: Services of every namespace, as with that controller; empty: none.",
+    help:
+      "Which Services may retain their address after their deletion with an annotation of the cloud's classic " +
+      'controller (openstack: keep-floatingip): NAMESPACE, class:NAME or *. Repeatable. Not given: Services of ' +
+      'every namespace, as with that controller; empty: none.',
     check: ofKeepGrant,
   },
   'retained-load-balancers-limit': {
@@ -59,28 +73,32 @@ export const clusterFlags = defineFlags({
     default: 5,
     min: 0,
     max: 10_000,
-    help: 'How many load balancers one namespace may keep in one cloud without a Service, where --allow-retain lets it.',
+    help:
+      'How many load balancers one namespace may retain in one cloud without a Service, where --allow-retain ' +
+      'allows it.',
   },
   'cluster-cidr': {
     kind: 'string',
     default: '',
-    help: 'Range of pod addresses, one or one of each family: no route is made outside it; empty: routes are off.',
+    help: 'Range of pod addresses, one or one of each family: no route is created outside it; empty: routes are off.',
     check: ofRanges,
   },
   'configure-cloud-routes': {
     kind: 'bool',
     default: true,
-    help: 'Keep routes to the pods of every node in the cloud.',
+    help: 'Maintain routes to the pods of every node in the cloud.',
   },
   'allocate-node-cidrs': {
     kind: 'bool',
     default: false,
-    help: 'Give every node a range of pod addresses out of --cluster-cidr. Only with `nodeipam` in --controllers.',
+    help:
+      'Allocate a range of pod addresses out of --cluster-cidr to every node. Only with `nodeipam` in ' +
+      '--controllers.',
   },
   'service-cluster-ip-range': {
     kind: 'string',
     default: '',
-    help: 'Range of Service addresses, one or one of each family; never given to a node, and never routed to one.',
+    help: 'Range of Service addresses, one or one of each family; never allocated to a node, and never routed to one.',
     check: ofRanges,
   },
   'node-cidr-mask-size': {
@@ -109,17 +127,19 @@ export const clusterFlags = defineFlags({
 /** Flags of `run` about Services, routes and pod ranges. Names and meanings are upstream's where upstream has them. */
 export const networkFlags = defineFlags({
   ...adoptFlags,
-  'concurrent-service-syncs': { kind: 'int', default: 32, min: 1, max: 1000, help: 'Services worked on at once.' },
+  'concurrent-service-syncs': { kind: 'int', default: 32, min: 1, max: 1000, help: 'Services reconciled at once.' },
   'member-drain-time': {
     kind: 'duration',
     default: '30s',
     min: 0,
-    help: 'How long a node that leaves takes no new connections before it is taken out of the load balancers.',
+    help: 'How long a leaving node drains, without new connections, before it is removed from the load balancers.',
   },
   'member-removal-budget': {
     kind: 'string',
     default: '10%/10m',
-    help: 'How many members and routes may be removed because their Node vanished without any announcement, as a share or a count, within a moving window; at least one.',
+    help:
+      'How many members and routes may be removed because their Node was deleted unexpectedly, as a share or a ' +
+      'count, within a moving window; at least one.',
     check: ofBudget,
   },
   'load-balancer-audit-period': {
@@ -131,19 +151,21 @@ export const networkFlags = defineFlags({
   'delete-orphans': {
     kind: 'bool',
     default: false,
-    help: 'Delete load balancers of this cluster whose Service is gone, once two sweeps a day apart have seen them.',
+    help: 'Delete load balancers of this cluster whose Service is gone, once two sweeps a day apart have found them.',
   },
   'route-reconciliation-period': {
     kind: 'duration',
     default: '5m',
-    help: 'How often the route table is read and compared; changes in the cluster are acted on at once. Below a minute counts as a minute.',
+    help:
+      'How often the route table is read and compared; changes in the cluster take effect at once. Below a ' +
+      'minute counts as a minute.',
     min: 1000,
   },
-  'concurrent-route-syncs': { kind: 'int', default: 32, min: 1, max: 1000, help: 'Routes worked on at once.' },
+  'concurrent-route-syncs': { kind: 'int', default: 32, min: 1, max: 1000, help: 'Routes changed at once.' },
   'cidr-allocator-type': {
     kind: 'string',
     default: 'RangeAllocator',
     choices: ['RangeAllocator'],
-    help: 'Kind of allocation of pod ranges.',
+    help: 'How pod ranges are allocated.',
   },
 });

@@ -9,7 +9,7 @@ import type { Loops } from './loops.ts';
 import type { clusterFlags, networkFlags } from './network-flags.ts';
 import { OptionError } from './options.ts';
 
-/** What belongs to this cluster in its clouds, as every command that looks at it needs to know. */
+/** Identifies the cloud resources of this cluster, for every command that reads them. */
 export interface ClusterOptions {
   readonly clusterName: string;
   readonly loadBalancerClasses: readonly string[];
@@ -29,7 +29,7 @@ export interface NetworkOptions extends ClusterOptions {
   readonly deleteOrphans: boolean;
   readonly routeAuditMs: number;
   readonly concurrentRoutes: number;
-  /** Undefined: no pod ranges are given to Nodes. */
+  /** Undefined: no pod ranges are allocated to Nodes. */
   readonly ipam: IpamOptions | undefined;
 }
 
@@ -68,7 +68,7 @@ export function readNetworkOptions(
   };
 }
 
-/** The flags' own checks have taken only what can be read. */
+/** The values are valid: the flags' own checks have refused others. */
 function policyOf(values: FlagValues<typeof clusterFlags>): OperatorPolicy {
   return {
     attachable: values.attachableLoadBalancers.flatMap((text) => parseAttachGrant(text) ?? []),
@@ -89,8 +89,8 @@ function ipamOptions(values: FlagValues<typeof clusterFlags> & FlagValues<typeof
 }
 
 /**
- * A mask is known where a flag tells it, or where Mooring gives the ranges itself. Elsewhere another allocator's choice is
- * taken: it may have another default.
+ * The mask is known where a flag sets it, or where Mooring allocates the ranges itself. Otherwise any mask is accepted,
+ * because another allocator may have another default.
  */
 function routeBounds(values: FlagValues<typeof clusterFlags>): RouteBounds {
   const clusterCidrs = ranges('cluster-cidr', values.clusterCidr);
@@ -103,7 +103,8 @@ function routeBounds(values: FlagValues<typeof clusterFlags>): RouteBounds {
     if (mask === 0) continue;
     if (mask < prefix || mask > bitsOf(family))
       throw new OptionError(
-        `--node-cidr-mask-size${single ? '' : `-ipv${family}`}: "${mask}", expected ${prefix} to ${bitsOf(family)} with --cluster-cidr ${text}`,
+        `--node-cidr-mask-size${single ? '' : `-ipv${family}`}: "${mask}", expected ${prefix} to ` +
+          `${bitsOf(family)} with --cluster-cidr ${text}`,
       );
     masks[family] = mask;
   }

@@ -8,12 +8,14 @@ import { type LabelSelector, parseSelector } from '../../model/selector.ts';
 import { selectorFault } from './expectations.ts';
 import { allClouds, type commonFlags } from './own-flags.ts';
 
-/** A command line or configuration that cannot be worked with: exit code 2. The message names flag, value and expectation. */
+/**
+ * An invalid command line or configuration: exit code 2. The message names the flag, the value and what was expected.
+ */
 export class OptionError extends Error {
   override readonly name = 'OptionError';
 }
 
-/** One cloud the command line asks for. */
+/** One cloud of the command line. */
 export interface CloudRequest {
   readonly name: string;
   readonly config: CloudConfigFile | undefined;
@@ -24,13 +26,13 @@ export interface CloudRequest {
   readonly allowUntagged?: boolean;
   /** `--allowed-security-groups`. Default: none. */
   readonly allowedSecurityGroups?: readonly string[];
-  /** `--bind-by-name`. Undefined: as the cloud's module has it. */
+  /** `--bind-by-name`. Undefined: the default of the cloud's module. */
   readonly bindsByName?: boolean | undefined;
 }
 
 /**
- * Puts `--cloud-provider`, `--cloud-config` and `--node-selector` together and reads the files. The n-th configuration of a name goes with the n-th provider of that name, so one cloud may be served
- * in two scopes. Throws an OptionError.
+ * Combines `--cloud-provider`, `--cloud-config` and `--node-selector`, and reads the files. The n-th configuration of a
+ * name belongs to the n-th provider of that name, so one cloud may be served in two scopes. Throws an OptionError.
  */
 export async function readCloudRequests(values: FlagValues<typeof commonFlags>): Promise<CloudRequest[]> {
   const providers = values.cloudProvider.map(cloudNameOf);
@@ -77,7 +79,7 @@ function requiredClouds(given: readonly string[], providers: readonly string[]):
   return new Set(given.includes(allClouds) ? served : given);
 }
 
-/** Gives each text to a provider: NAME=text to the next one of that name, plain text to the only one. */
+/** Assigns each text to a provider: NAME=text to the next one of that name, plain text to the only one. */
 function assign(flag: string, texts: readonly string[], providers: readonly string[]): (string | undefined)[] {
   const given: (string | undefined)[] = providers.map(() => undefined);
   for (const text of texts) {
@@ -87,7 +89,8 @@ function assign(flag: string, texts: readonly string[], providers: readonly stri
     const free = providers.findIndex((provider, index) => given[index] === undefined && (!named || provider === name));
     if (!named && new Set(providers).size > 1) {
       throw new OptionError(
-        `--${flag}: ${JSON.stringify(text)}, expected NAME=... with NAME one of ${providers.join(', ')}, since several clouds are served`,
+        `--${flag}: ${JSON.stringify(text)}, expected NAME=... with NAME one of ${providers.join(', ')}, ` +
+          'since several clouds are served',
       );
     }
     if (free < 0)
@@ -111,7 +114,8 @@ async function readConfig(path: string | undefined): Promise<CloudConfigFile | u
     return { path, text: await readFile(path, 'utf8') };
   } catch (error) {
     throw new OptionError(
-      `--cloud-config: ${JSON.stringify(path)}, expected a file that can be read: ${error instanceof Error ? error.message : error}`,
+      `--cloud-config: ${JSON.stringify(path)}, expected a file that can be read: ` +
+        `${error instanceof Error ? error.message : error}`,
     );
   }
 }

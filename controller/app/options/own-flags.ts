@@ -12,10 +12,10 @@ import {
   ofTrust,
 } from './expectations.ts';
 
-/** Of `--require-attestation` and `--bind-by-name`: every cloud served. */
+/** The value of `--require-attestation` and `--bind-by-name` for every cloud served. */
 export const allClouds = 'all';
 
-/** Flags that every command of the controller takes: which cluster, which clouds, how to log. */
+/** Flags of every command of the controller: cluster, clouds, logging. */
 export const commonFlags = defineFlags({
   kubeconfig: { kind: 'string', default: '', help: 'Kubeconfig file; empty: the service account of the pod.' },
   'cloud-provider': {
@@ -24,32 +24,46 @@ export const commonFlags = defineFlags({
   },
   'cloud-config': {
     kind: 'repeat',
-    help: "Configuration file of a cloud, in the format of the cloud's own controller: FILE with one cloud, NAME=FILE with several. Repeatable.",
+    help:
+      "Configuration file of a cloud, in the format of the cloud's own controller: FILE with one cloud, " +
+      'NAME=FILE with several. Repeatable.',
   },
   'node-selector': {
     kind: 'repeat',
-    help: 'Label selector of the nodes without providerID that belong to a cloud: SELECTOR with one cloud, NAME=SELECTOR with several. Repeatable.',
+    help:
+      'Label selector of the nodes without providerID that belong to a cloud: SELECTOR with one cloud, ' +
+      'NAME=SELECTOR with several. Repeatable.',
     check: ofSelector,
   },
   'bind-by-name': {
     kind: 'list',
     bare: allClouds,
-    help: 'Clouds whose Nodes without providerID and report are bound to the only instance of their name, although no SMBIOS UUID confirms it; without a value: all clouds. A UUID that contradicts is refused all the same.',
+    help:
+      'Clouds whose Nodes without providerID and report are bound to the only instance of their name, although ' +
+      'no SMBIOS UUID confirms it; without a value: all clouds. A UUID that contradicts is refused all the ' +
+      'same.',
   },
   'allow-untagged-cloud': {
     kind: 'bool',
     default: false,
-    help: "Serve a cloud although nothing there says which cluster's it is, where the cloud wants that (aws: a cluster tag). Then everything in its network counts as this cluster's.",
+    help:
+      'Serve a cloud without the tag that identifies the cluster, where the cloud needs one (aws: a cluster ' +
+      "tag). Then every resource in its network counts as this cluster's.",
   },
   'require-attestation': {
     kind: 'repeat',
     bare: allClouds,
     choices: [allClouds, ...Object.keys(evidenceKinds)],
-    help: 'A node of this cloud is initialised, and joins load balancers, only once a signed document of its VM proves which instance it is. Without a value or with `all`: every cloud served that signs such documents. Repeatable. Nodes that are initialised already stay so.',
+    help:
+      'A node of this cloud is initialised, and joins load balancers, only once a signed document of its VM ' +
+      'proves which instance it is. Without a value or with `all`: every cloud served that signs such ' +
+      'documents. Repeatable. Nodes that are initialised already stay so.',
   },
   'allowed-security-groups': {
     kind: 'list',
-    help: 'Ids of security groups that Services may name in their annotations without a consent tag on the group (aws). Separated by commas.',
+    help:
+      'Ids of security groups that Services may name in their annotations without a consent tag on the group ' +
+      '(aws). Separated by commas.',
     check: ofSecurityGroups,
   },
   'log-level': {
@@ -62,7 +76,7 @@ export const commonFlags = defineFlags({
   v: { kind: 'int', short: 'v', default: 0, help: "Upstream's verbosity: 4 and above mean --log-level=debug." },
 });
 
-/** Flags of `run` that do something. Names and meanings are upstream's where upstream has them. */
+/** Flags of `run` that have an effect. Names and meanings are upstream's where upstream has them. */
 export const runFlags = defineFlags({
   controllers: {
     kind: 'list',
@@ -72,12 +86,12 @@ export const runFlags = defineFlags({
   'report-address': {
     kind: 'string',
     default: `:${names.reportPort}`,
-    help: 'Where reports of agents are taken, HTTPS.',
+    help: 'Address of the report API for agents, HTTPS.',
   },
   'report-advertise-address': {
     kind: 'string',
     default: '',
-    help: 'Address that agents reach this replica at; empty: the address of the default route.',
+    help: 'Address at which agents reach this replica; empty: the address of the default route.',
     check: ofReachableHost,
   },
   'report-audience': {
@@ -100,7 +114,10 @@ export const runFlags = defineFlags({
   },
   'attestation-trust': {
     kind: 'repeat',
-    help: 'What signs the documents that prove which VM a node is, NAME=FILE, instead of what is shipped or published: aws=FILE or aws/REGION=FILE (certificates), azure=FILE (roots and intermediates), gce=FILE (a JSON Web Key Set), simulated=FILE (an Ed25519 public key). Repeatable.',
+    help:
+      'What signs the documents that prove which VM a node is, NAME=FILE, instead of what is shipped or ' +
+      'published: aws=FILE or aws/REGION=FILE (certificates), azure=FILE (roots and intermediates), gce=FILE ' +
+      '(a JSON Web Key Set), simulated=FILE (an Ed25519 public key). Repeatable.',
     check: ofTrust,
   },
   'secure-port': {
@@ -152,37 +169,45 @@ export const runFlags = defineFlags({
   'node-monitor-period': {
     kind: 'duration',
     default: '5s',
-    help: 'Time between looks at nodes whose VM may be gone or off.',
+    help: 'Time between lookups of nodes whose VM may be gone or powered off.',
     min: 100,
   },
   'node-status-update-frequency': {
     kind: 'duration',
     default: '5m',
-    help: 'How often every instance is read anew.',
+    help: 'How often every instance is read again.',
     min: 1000,
   },
   'concurrent-node-syncs': { kind: 'int', default: 32, min: 1, max: 1000, help: 'Nodes written at once.' },
   'node-deletion-budget': {
     kind: 'string',
     default: '10%/10m',
-    help: 'How many Nodes may be deleted for an unexplained absence of their VM, as a share of the owned nodes or a count, within a moving window; at least one.',
+    help:
+      'How many Nodes may be deleted for an unexpected absence of their VM, as a share of the owned nodes or a ' +
+      'count, within a moving window; at least one.',
     check: ofBudget,
   },
   'announced-deletion-budget': {
     kind: 'string',
     default: '50%/10m',
-    help: 'The same for Nodes whose VM disappeared after its cloud had announced its end (a preemption or termination within the hour).',
+    help:
+      'The same for Nodes whose VM disappeared after its cloud had announced its end (a preemption or ' +
+      'termination within the hour).',
     check: ofBudget,
   },
   'out-of-service-taint': {
     kind: 'bool',
     default: false,
-    help: 'Also taint nodes whose VM is certainly powered off with node.kubernetes.io/out-of-service, so that their volumes detach at once.',
+    help:
+      'Also taint nodes whose VM is certainly powered off with node.kubernetes.io/out-of-service, so that ' +
+      'their volumes detach at once.',
   },
   'interruption-taint': {
     kind: 'bool',
     default: false,
-    help: 'Also taint nodes whose VM the cloud has announced to end within the hour with mooring.dev/interruption:NoSchedule.',
+    help:
+      'Also taint nodes whose VM the cloud has announced to end within the hour with ' +
+      'mooring.dev/interruption:NoSchedule.',
   },
   'dry-run': { kind: 'bool', default: false, help: 'Log what would be written; write nothing but the Lease.' },
 });

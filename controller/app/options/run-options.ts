@@ -16,7 +16,7 @@ import type { commonFlags, runFlags } from './own-flags.ts';
 import { readAccessTimes, readTlsPolicy, type servingFlags } from './serving-flags.ts';
 import { readTrustFiles } from './trust-files.ts';
 
-/** Everything `run` works with, validated. */
+/** All options of `run`, validated. */
 export interface RunOptions {
   readonly kubeconfig: string;
   readonly clouds: readonly CloudRequest[];
@@ -29,7 +29,7 @@ export interface RunOptions {
     readonly files: CredentialFiles | undefined;
     readonly tls: TlsPolicy;
   };
-  /** What the evidence of agents is verified with. */
+  /** The keys and certificates that the evidence of agents is verified with. */
   readonly trust: Trust;
   readonly secure: SecureOptions;
   readonly lease: {
@@ -65,7 +65,7 @@ export function readLoops(given: readonly string[]): Loops {
   const wrong = (expected: string) =>
     new OptionError(`--controllers: ${JSON.stringify(given.join(','))}, expected ${expected}`);
   if ('expected' in loops) throw wrong(loops.expected);
-  // A leader that does nothing keeps every other from acting.
+  // A leader without loops would keep the other replicas from acting.
   if (!Object.values(loops).includes(true)) throw wrong("at least one loop that runs here, such as '*'");
   return loops;
 }
@@ -132,7 +132,7 @@ function listenAddress(text: string): ListenAddress {
   return address;
 }
 
-/** Read once here, so that a wrong path ends the start and not the report API alone. */
+/** The files are read once here, so that a wrong path fails the start and not only the report API. */
 async function pair(
   certFlag: string,
   certFile: string,

@@ -9,8 +9,9 @@ const notHere =
   'not supported; access is decided by TokenReview and SubjectAccessReview of the API server in --kubeconfig';
 
 /**
- * Flags of upstream's controller manager that have no meaning here, so that a manifest can be moved over: accepted with a warning, or, where they guard exclusion or access,
- * refused unless they say what is done anyway.
+ * Flags of upstream's controller manager that have no meaning here, so that manifests of upstream work. They are
+ * accepted with a warning. Those that guard leader election or access are refused, unless their value is what the
+ * controller does anyway.
  */
 export const upstreamFlags = defineFlags({
   address: {
@@ -115,20 +116,20 @@ export const upstreamFlags = defineFlags({
     kind: 'list',
     default: ['x-remote-extra-'],
     help: 'Upstream.',
-    ignored: 'request headers prove nobody here',
+    ignored: 'request headers do not authenticate here',
   },
   'requestheader-group-headers': {
     kind: 'list',
     default: ['x-remote-group'],
     help: 'Upstream.',
-    ignored: 'request headers prove nobody here',
+    ignored: 'request headers do not authenticate here',
   },
-  'requestheader-uid-headers': { kind: 'list', help: 'Upstream.', ignored: 'request headers prove nobody here' },
+  'requestheader-uid-headers': { kind: 'list', help: 'Upstream.', ignored: 'request headers do not authenticate here' },
   'requestheader-username-headers': {
     kind: 'list',
     default: ['x-remote-user'],
     help: 'Upstream.',
-    ignored: 'request headers prove nobody here',
+    ignored: 'request headers do not authenticate here',
   },
   'show-hidden-metrics-for-version': {
     kind: 'string',

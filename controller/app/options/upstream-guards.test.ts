@@ -52,10 +52,10 @@ const guards: readonly (readonly [argument: string, fate: 'honoured' | 'refused'
 
 /** What upstream's other flags of access ask for is not there at all, so that accepting them opens nothing. */
 const harmless: readonly (readonly [argument: string, why: RegExp])[] = [
-  ['--requestheader-username-headers=x-user', /request headers prove nobody/],
-  ['--requestheader-group-headers=x-group', /request headers prove nobody/],
-  ['--requestheader-extra-headers-prefix=x-extra-', /request headers prove nobody/],
-  ['--requestheader-uid-headers=x-uid', /request headers prove nobody/],
+  ['--requestheader-username-headers=x-user', /request headers do not authenticate/],
+  ['--requestheader-group-headers=x-group', /request headers do not authenticate/],
+  ['--requestheader-extra-headers-prefix=x-extra-', /request headers do not authenticate/],
+  ['--requestheader-uid-headers=x-uid', /request headers do not authenticate/],
   ['--permit-port-sharing', /ports are not shared/],
   ['--permit-address-sharing', /ports are not shared/],
   ['--disable-http2-serving', /HTTP\/1.1 alone/],

@@ -2,16 +2,19 @@ import { type Cloud, type InstanceRef, type Lookup, refKey } from '../../clouds/
 import type { LoadBalancers } from '../../clouds/load-balancers.ts';
 import type { Routes } from '../../clouds/routes.ts';
 
-/** A cloud that stays the same to those who use it while another one takes its place behind it. */
+/** A cloud whose implementation can be replaced while others use it. */
 export interface CloudHolder {
   readonly cloud: Cloud;
-  /** New calls go to `next`; the one before is closed when its calls have ended. Both reach the same scope and have the same abilities. */
+  /**
+   * Directs new calls to `next`. The previous cloud is closed when its calls have ended. Both have the same scope and
+   * capabilities.
+   */
   replace(next: Cloud): void;
-  /** Instances that were found of late; a few. */
+  /** A few instances that were found recently. */
   found(): readonly InstanceRef[];
 }
 
-/** One alone may be gone by now. */
+/** Several, because a single one may have been deleted since. */
 const maxFound = 5;
 
 interface Held {
@@ -20,8 +23,8 @@ interface Held {
 }
 
 /**
- * What is observed and planned through the one is applied through the other: of one cloud's code, they are plain data. All members are named here, so that the compiler
- * tells of one that the contract has got since.
+ * Observations and plans of the previous cloud are applied through the new one: they are plain data of the same code.
+ * All members are listed here, so that the compiler reports a new member of the contract.
  */
 export function createCloudHolder(first: Cloud, onClose: () => void): CloudHolder {
   let held: Held = { cloud: first, calls: 0 };
@@ -79,7 +82,7 @@ export function createCloudHolder(first: Cloud, onClose: () => void): CloudHolde
     get files() {
       return held.cloud.files ?? [];
     },
-    prove: (signal) => call(async (one) => one.prove?.(signal)),
+    ping: (signal) => call(async (one) => one.ping?.(signal)),
     check: (signal) => call((one) => one.check(signal)),
     close() {
       onClose();
@@ -118,7 +121,7 @@ function heldLoadBalancers(now: () => LoadBalancers, call: Call): Required<LoadB
     get settleMs() {
       return now().settleMs;
     },
-    // No label asked for is the same as no such choice.
+    // An empty list means the same as an undefined method.
     nodeLabels: (annotations) => now().nodeLabels?.(annotations) ?? [],
     observeAll: (...args) => call((cloud) => balancersOf(cloud).observeAll(...args)),
     observe: (...args) => call((cloud) => balancersOf(cloud).observe(...args)),

@@ -25,7 +25,7 @@ interface World {
   readonly lines: string[];
   readonly cloud: Cloud;
   /** What `prove` answers for a credential. */
-  prove: (secret: string) => Promise<void>;
+  ping: (secret: string) => Promise<void>;
   /** Credentials that the cloud takes and shows nothing. */
   readonly blind: Set<string>;
   /** How long a lookup takes, milliseconds. */
@@ -41,7 +41,7 @@ const noRoutes: Routes = {
   remove: () => Promise.reject(new Error('not here')),
 };
 
-async function setUp(changes: { readonly prove?: false } = {}): Promise<World> {
+async function setUp(changes: { readonly ping?: false } = {}): Promise<World> {
   const clock = fakeClock();
   const files = new Map([
     [configFile, 'scope: one'],
@@ -78,7 +78,7 @@ async function setUp(changes: { readonly prove?: false } = {}): Promise<World> {
         },
       },
       ...(text.includes('routes') && { routes: noRoutes }),
-      ...(changes.prove !== false && { prove: () => world.prove(one.secret) }),
+      ...(changes.ping !== false && { ping: () => world.ping(one.secret) }),
       check: async () => [],
       close() {
         one.closed = true;
@@ -94,7 +94,7 @@ async function setUp(changes: { readonly prove?: false } = {}): Promise<World> {
   const config = { path: configFile, text: files.get(configFile) ?? '' };
   const world = {
     ...{ clock, files, opened, results, lines },
-    prove: async () => {},
+    ping: async () => {},
     blind: new Set(),
     lookupMs: 0,
     async asked() {
@@ -149,9 +149,9 @@ describe('createReloadingCloud', () => {
     world.cloud.close();
   });
 
-  it('goes on with the one before while the new one is refused, tries again with back-off, and takes it when it answers', async () => {
+  it('keeps the previous cloud while the new one is refused, and retries with back-off', async () => {
     const world = await setUp();
-    world.prove = refuses('secret-2');
+    world.ping = refuses('secret-2');
     world.files.set(secretFile, 'secret-2');
     await world.clock.advance(10_000);
     assert.equal(await world.asked(), 'secret-1');
@@ -162,14 +162,14 @@ describe('createReloadingCloud', () => {
       world.opened.map(({ closed }) => closed),
       [false, ...world.results.map(() => true)],
     );
-    world.prove = async () => {};
+    world.ping = async () => {};
     await world.clock.advance(330_000);
     assert.equal(await world.asked(), 'secret-2');
     assert.equal(world.results.at(-1), 'ok');
     world.cloud.close();
   });
 
-  it('does not take one that shows none of the known instances, unless nobody sees them any more', async () => {
+  it('refuses a credential that finds none of the instances that the current one finds', async () => {
     const world = await setUp();
     const refs = [{ by: 'providerID', providerID: 'aws:///z/i-1' } as const];
     const first = world.cloud.instances.lookup(refs);
@@ -189,7 +189,7 @@ describe('createReloadingCloud', () => {
 
   it('tries a third credential at once, however long the second one would have waited', async () => {
     const world = await setUp();
-    world.prove = refuses('secret-2');
+    world.ping = refuses('secret-2');
     world.files.set(secretFile, 'secret-2');
     await world.clock.advance(600_000);
     world.files.set(secretFile, 'secret-3');
@@ -198,9 +198,9 @@ describe('createReloadingCloud', () => {
     world.cloud.close();
   });
 
-  it('forgets a change that was taken back', async () => {
+  it('drops a change that was reverted', async () => {
     const world = await setUp();
-    world.prove = refuses('secret-2');
+    world.ping = refuses('secret-2');
     world.files.set(secretFile, 'secret-2');
     await world.clock.advance(10_000);
     world.files.set(secretFile, 'secret-1');
@@ -252,9 +252,9 @@ describe('createReloadingCloud', () => {
 
   it('goes on to the next credential, which came while one was proved', async () => {
     const world = await setUp();
-    world.prove = async () => {
+    world.ping = async () => {
       world.files.set(secretFile, 'secret-3');
-      world.prove = async () => {};
+      world.ping = async () => {};
     };
     world.files.set(secretFile, 'secret-2');
     await world.clock.advance(20_000);
@@ -264,7 +264,7 @@ describe('createReloadingCloud', () => {
 
   it('never logs what the files hold', async () => {
     const world = await setUp();
-    world.prove = refuses('secret-2');
+    world.ping = refuses('secret-2');
     for (const secret of ['secret-2', 'secret-3']) {
       world.files.set(secretFile, secret);
       await world.clock.advance(60_000);
@@ -277,7 +277,7 @@ describe('createReloadingCloud', () => {
   it('ends a proof under way when it is closed', async () => {
     const world = await setUp();
     let answer = () => {};
-    world.prove = () =>
+    world.ping = () =>
       new Promise((resolve) => {
         answer = resolve;
       });
@@ -295,7 +295,7 @@ describe('createReloadingCloud', () => {
   });
 
   it('is the cloud itself where nothing can change', async () => {
-    const world = await setUp({ prove: false });
+    const world = await setUp({ ping: false });
     assert.equal(world.clock.pending, 0);
     world.files.set(secretFile, 'secret-2');
     await world.clock.advance(60_000);

@@ -8,12 +8,12 @@ import { createCloudHolder } from './cloud-holder.ts';
 import { changedIn, type Digests, digestOfText, digestsOf, type ReadFile } from './watched-files.ts';
 
 /**
- * What came of a change of the files:
+ * The result of a change of the files:
  *
- * - `ok`: the new configuration is at work
- * - `refused`: the cloud did not answer to it, or shows it nothing of what it shows now; tried again
- * - `invalid`: it cannot be worked with; tried again
- * - `restart-needed`: it reaches another scope, or serves other things
+ * - `ok`: the new configuration is in use
+ * - `refused`: the cloud refused it, or finds none of the instances that the current credential finds; retried
+ * - `invalid`: the configuration is invalid; retried
+ * - `restart-needed`: it has another scope or other capabilities
  */
 export type ReloadResult = 'ok' | 'refused' | 'invalid' | 'restart-needed';
 
@@ -22,16 +22,16 @@ export interface ReloadParts {
   readonly random: Random;
   readonly log: Log;
   readonly readFile: ReadFile;
-  /** Called once for every try. */
+  /** Called once per try. */
   onReload(cloud: string, result: ReloadResult): void;
   /** How often the files are read. Default 10 s. */
   readonly intervalMs?: number;
 }
 
 export interface ReloadingOptions {
-  /** As it is now. */
+  /** The current cloud. */
   readonly cloud: Cloud;
-  /** That it was opened with. */
+  /** The configuration that it was opened with. */
   readonly config: CloudConfigFile | undefined;
   /** The module's. */
   open(config: CloudConfigFile | undefined): Promise<Cloud | { readonly reportOnly: string }>;
@@ -39,47 +39,48 @@ export interface ReloadingOptions {
 
 const retry = { firstMs: 10_000, maxMs: 300_000 };
 
-/** A change of the files that has not led to anything. */
+/** A change of the files that is not in use yet. */
 interface Pending {
   readonly digests: Digests;
   failures: number;
-  /** Monotonic; infinite = not before the files change again. */
+  /** Monotonic; infinite: not before the files change again. */
   againAt: number;
 }
 
 /**
- * The cloud, opened anew whenever its configuration or a file that carries its credential changes. The new one takes over once a read has proved it; until then, and
- * while it fails, the one before goes on. Calls under way end where they began. Answers the cloud itself where nothing can change. Closing it ends the watch.
+ * Opens the cloud again whenever its configuration or a file with its credential changes. The new one is used once its
+ * `ping` succeeded; until then the previous one stays in use. Calls under way end on the cloud where they began.
+ * Returns the cloud itself where nothing can change. Closing it ends the watch.
  */
 export async function createReloadingCloud(
   { cloud: first, config, open }: ReloadingOptions,
   { clock, random, log: parentLog, readFile, onReload, intervalMs = 10_000 }: ReloadParts,
 ): Promise<Cloud> {
   const pathsOf = ({ files = [] }: Cloud) => [...new Set([...(config ? [config.path] : []), ...files])];
-  if (first.prove === undefined || pathsOf(first).length === 0) return first;
+  if (first.ping === undefined || pathsOf(first).length === 0) return first;
   const log = parentLog.with({ cloud: first.name, scope: first.scope });
   const closing = new AbortController();
   const holder = createCloudHolder(first, () => {
     closing.abort();
     timer?.cancel();
   });
-  /** What the one at work was opened with. */
+  /** The digests of the files that the current cloud was opened with. */
   let held = await firstDigests();
   let pending: Pending | undefined;
   let timer: Timer | undefined;
 
   async function firstDigests(): Promise<Digests> {
     const digests = new Map(await digestsOf(pathsOf(first), readFile));
-    // Read by whoever asked for the cloud; it may have changed since.
+    // The caller read the file, which may have changed since.
     if (config) digests.set(config.path, digestOfText(config.text));
     return digests;
   }
 
-  async function look(): Promise<void> {
+  async function checkFiles(): Promise<void> {
     const now = await digestsOf([...held.keys()], readFile);
     const changed = changedIn(held, now);
     if (changed.length === 0) {
-      if (pending) log.info('cloud configuration is again what is at work');
+      if (pending) log.info('cloud configuration is unchanged again');
       pending = undefined;
       return;
     }
@@ -99,22 +100,22 @@ export async function createReloadingCloud(
       const other = differenceTo(next);
       if (other !== undefined) {
         change.againAt = Number.POSITIVE_INFINITY;
-        log.error('cloud configuration needs a restart; the one before goes on', { why: other });
+        log.error('cloud configuration needs a restart; the previous one stays in use', { why: other });
         onReload(first.name, 'restart-needed');
         return;
       }
       const digests = await digestsOf(pathsOf(next), readFile);
-      // Caught half replaced: what it was opened with is not known.
+      // The files changed while they were read, so the cloud was opened from an unknown mixture.
       const settled = [...change.digests].every(([path, digest]) => (digests.get(path) ?? digest) === digest);
       if (!settled) return;
-      await next.prove?.(closing.signal);
-      await proveSight(next);
+      await next.ping?.(closing.signal);
+      await checkVisibility(next);
       if (closing.signal.aborted) return;
       holder.replace(next);
       next = undefined;
       held = digests;
       pending = undefined;
-      log.info('cloud configuration reloaded: the new credential is at work');
+      log.info('cloud configuration reloaded: the new credential is in use');
       onReload(first.name, 'ok');
     } catch (error) {
       if (closing.signal.aborted) return;
@@ -122,23 +123,23 @@ export async function createReloadingCloud(
       const waitMs = backoffMs(change.failures, { ...retry, random });
       change.againAt = clock.monotonic() + waitMs;
       const fields = { failures: change.failures, retryInMs: Math.round(waitMs), ...errorFields(error) };
-      log.warn('new cloud configuration not taken; the one before goes on', fields);
+      log.warn('new cloud configuration not used; the previous one stays in use', fields);
       onReload(first.name, isCloudError(error) ? 'refused' : 'invalid');
     } finally {
       next?.close();
     }
   }
 
-  /** A credential of another account is good, and sees nothing of what the one at work sees. */
-  async function proveSight(next: Cloud): Promise<void> {
+  /** A credential of another account is valid, but does not see the instances that the current credential sees. */
+  async function checkVisibility(next: Cloud): Promise<void> {
     const refs = holder.found();
     if (refs.length === 0) return;
     const { signal } = closing;
     const sees = async ({ instances }: Cloud) =>
       [...(await instances.lookup(refs, { signal })).values()].some(({ state }) => state === 'found');
-    // Where the one at work sees them no more either, they are gone, or there is nothing to lose.
+    // If the current credential does not see them either, they were deleted, or nothing is lost.
     if ((await sees(next)) || !(await sees(holder.cloud))) return;
-    const message = 'it shows none of the instances that are found with the one at work: it may be of another account';
+    const message = 'it finds none of the instances that the current credential finds: it may be of another account';
     throw new CloudError({ kind: 'Forbidden', cloud: first.name, operation: 'look for known instances', message });
   }
 
@@ -148,7 +149,7 @@ export async function createReloadingCloud(
     return { path: config.path, text: typeof read === 'string' ? read : new TextDecoder().decode(read) };
   }
 
-  /** Why it cannot take the place of the first. */
+  /** Why the new cloud cannot replace the first one; undefined when it can. */
   function differenceTo(next: Cloud): string | undefined {
     if (next.scope !== first.scope) return `it reaches ${next.scope}`;
     for (const part of ['loadBalancers', 'routes'] as const) {
@@ -161,8 +162,8 @@ export async function createReloadingCloud(
   function schedule(): void {
     if (closing.signal.aborted) return;
     timer = clock.setTimer(intervalMs, () => {
-      look()
-        .catch((error: unknown) => log.warn('cloud configuration not looked at', errorFields(error)))
+      checkFiles()
+        .catch((error: unknown) => log.warn('cloud configuration not checked', errorFields(error)))
         .finally(schedule);
     });
   }

@@ -3,10 +3,13 @@ import { createHash } from 'node:crypto';
 /** `readFile` of `node:fs/promises`, or a test's. */
 export type ReadFile = (path: string) => Promise<string | Uint8Array>;
 
-/** What each file held, by its path, as a digest: contents are secrets, and are not kept. */
+/** A digest of each file, by path. The contents are secrets and are not kept. */
 export type Digests = ReadonlyMap<string, string>;
 
-/** Reads them all. A file that cannot be read has a digest, too. Mounted Secrets change by a link, which reading follows. */
+/**
+ * Reads all files. An unreadable file has a digest, too. Mounted Secrets change by a symbolic link, which reading
+ * follows.
+ */
 export async function digestsOf(paths: readonly string[], readFile: ReadFile): Promise<Digests> {
   const digests = new Map<string, string>();
   for (const path of paths) digests.set(path, await digestOf(path, readFile));
@@ -25,7 +28,7 @@ export function digestOfText(text: string | Uint8Array): string {
   return createHash('sha256').update(text).digest('hex');
 }
 
-/** Paths whose files differ. */
+/** The paths of changed files. */
 export function changedIn(before: Digests, now: Digests): string[] {
   return [...now].flatMap(([path, digest]) => (before.get(path) === digest ? [] : [path]));
 }

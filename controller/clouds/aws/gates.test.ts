@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { fakeClock } from '../../../common/testing/fake-clock.ts';
-import type { CallGate } from '../call-gate.ts';
+import type { RateLimiter } from '../rate-limiter.ts';
 import { createGates, type Gates } from './gates.ts';
 
 /** How many of many calls start at once, and how many more in the second after. */
-async function started(gateOf: (gates: Gates) => CallGate): Promise<[number, number]> {
+async function started(gateOf: (gates: Gates) => RateLimiter): Promise<[number, number]> {
   const clock = fakeClock();
   const gate = gateOf(createGates({ clock, random: () => 0.5 }));
   let count = 0;
@@ -24,7 +24,7 @@ async function started(gateOf: (gates: Gates) => CallGate): Promise<[number, num
 }
 
 describe('the rate limits of AWS', () => {
-  const table: [string, (gates: Gates) => CallGate, [number, number]][] = [
+  const table: [string, (gates: Gates) => RateLimiter, [number, number]][] = [
     ['EC2 reads', ({ ec2 }) => ec2.read, [50, 10]],
     ['EC2 changes', ({ ec2 }) => ec2.change, [25, 5]],
     ['reads of network load balancers', ({ elbv2 }) => elbv2.read, [20, 5]],

@@ -1,5 +1,5 @@
-import { type CallGate, createCallGate } from '../call-gate.ts';
 import type { CloudContext } from '../cloud.ts';
+import { createRateLimiter, type RateLimiter } from '../rate-limiter.ts';
 import type { CallLimits } from '../token-bucket.ts';
 
 /**
@@ -16,8 +16,8 @@ const limits = {
 } as const satisfies Record<string, CallLimits>;
 
 export interface ServiceGates {
-  readonly read: CallGate;
-  readonly change: CallGate;
+  readonly read: RateLimiter;
+  readonly change: RateLimiter;
 }
 
 /** The calls to one region in classes, one gate for each that AWS counts apart. */
@@ -30,7 +30,7 @@ export interface Gates {
 
 export function createGates({ clock, random, onWait }: Pick<CloudContext, 'clock' | 'random' | 'onWait'>): Gates {
   const gate = (name: keyof typeof limits) =>
-    createCallGate({ cloud: 'aws', clock, random, limits: limits[name], onWait });
+    createRateLimiter({ cloud: 'aws', clock, random, limits: limits[name], onWait });
   const elb = () => ({ read: gate('elbRead'), change: gate('elbChange') });
   const sts = gate('sts');
   return {

@@ -44,7 +44,7 @@ async function open(file: CloudConfigFile | undefined, context: CloudContext): P
 
   const region = await findRegion(config, context);
   const source = await findCredentials(env, region?.name ?? 'us-east-1', clock, surroundingsTimeoutMs);
-  if (source.state === 'none') return { reportOnly: `no AWS credential: tried ${source.tried}`, mayCome: true };
+  if (source.state === 'none') return { reportOnly: `no AWS credential: tried ${source.tried}`, retryable: true };
   if (source.problem !== undefined) log.warn('no AWS credential yet', { from: source.from, error: source.problem });
   if (region === undefined) {
     const expected =
@@ -123,7 +123,7 @@ async function open(file: CloudConfigFile | undefined, context: CloudContext): P
     loadBalancers: createLoadBalancers(parts),
     routes: createRoutes(parts),
     files: source.files,
-    prove: (signal) => proveCredential(ec2, signal),
+    ping: (signal) => proveCredential(ec2, signal),
     check: (signal) =>
       checkAws({
         parts,

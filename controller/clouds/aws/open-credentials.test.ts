@@ -24,7 +24,7 @@ describe('opening AWS with a credential from its surroundings', () => {
     for (const env of [{}, { AWS_REGION: 'eu-west-1' }]) {
       const cloud = await open(env);
       assert.ok('reportOnly' in cloud);
-      assert.equal(cloud.mayCome, true);
+      assert.equal(cloud.retryable, true);
       assert.match(cloud.reportOnly, /no AWS credential: tried AWS_ACCESS_KEY_ID, AWS_PROFILE.*instance role/);
     }
   });
@@ -144,7 +144,7 @@ describe('opening AWS with a credential from its surroundings', () => {
           const cloud = await openCloud(env);
           assert.ok(cloud.files?.includes(file));
           ec2.calls.length = 0;
-          await cloud.prove?.();
+          await cloud.ping?.();
           assert.match(ec2.calls[0]!.authorization, new RegExp(`Credential=${key}/`));
           assert.deepEqual(
             ec2.calls.map(({ form }) => form.get('DryRun')),
@@ -152,7 +152,7 @@ describe('opening AWS with a credential from its surroundings', () => {
           );
         }
         ec2.fault = (_, response) => answerError(response, 401, 'AuthFailure', 'no');
-        await assert.rejects(opened.at(-1)!.prove!(), { kind: 'Unauthorized' });
+        await assert.rejects(opened.at(-1)!.ping!(), { kind: 'Unauthorized' });
       } finally {
         await rm(folder, { recursive: true });
       }

@@ -9,9 +9,9 @@ import { isCloudError } from '../../../common/cloud-error.ts';
 import { systemClock } from '../../../common/process/clock.ts';
 import { restOrAbort } from '../../../common/process/until.ts';
 import { fakeClock } from '../../../common/testing/fake-clock.ts';
-import { createCallGate } from '../call-gate.ts';
 import type { CloudCall, CloudContext } from '../cloud.ts';
 import { WithheldError } from '../permit.ts';
+import { createRateLimiter } from '../rate-limiter.ts';
 import { createEc2 } from './ec2.ts';
 import { createElb } from './elb.ts';
 import { createElbV2 } from './elbv2.ts';
@@ -41,7 +41,7 @@ let calls: CloudCall[] = [];
 
 function options(more: Partial<CloudContext> = {}): ServiceCallsOptions {
   const clock = more.clock ?? systemClock();
-  const gate = () => createCallGate({ cloud: 'aws', clock, random: () => 0.5 });
+  const gate = () => createRateLimiter({ cloud: 'aws', clock, random: () => 0.5 });
   return { context: { onCall: (call) => calls.push(call), ...more, clock }, gates: { read: gate(), change: gate() } };
 }
 const credential = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret' };

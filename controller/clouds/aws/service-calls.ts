@@ -1,7 +1,7 @@
 import { CloudError } from '../../../common/cloud-error.ts';
-import type { CallGate } from '../call-gate.ts';
 import type { CloudContext } from '../cloud.ts';
 import type { ApplyOptions, Permit } from '../permit.ts';
+import type { RateLimiter } from '../rate-limiter.ts';
 import type { Urgency } from '../urgency.ts';
 import { codeOf, toCloudError } from './errors.ts';
 
@@ -46,7 +46,7 @@ export interface SdkClient {
 export interface ServiceCallsOptions {
   readonly context: Pick<CloudContext, 'clock' | 'onCall' | 'mutationTimeoutMs'>;
   /** The account's rate limits know these two classes of calls. */
-  readonly gates: { readonly read: CallGate; readonly change: CallGate };
+  readonly gates: { readonly read: RateLimiter; readonly change: RateLimiter };
   /** From a read's start to the end of its answer; for a change, until it is about to be sent. Default 30 s. */
   readonly timeoutMs?: number;
 }

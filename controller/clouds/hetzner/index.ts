@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { createHttp, type Http } from '../../../common/process/http.ts';
 import { hetzner } from '../../../common/provider-id/hetzner.ts';
-import { createCallGate } from '../call-gate.ts';
 import {
   CloudConfigError,
   type CloudConfigFile,
@@ -13,6 +12,7 @@ import {
 } from '../cloud.ts';
 import { lookupPass, type Target } from '../lookup-pass.ts';
 import { createMachineReader } from '../machines.ts';
+import { createRateLimiter } from '../rate-limiter.ts';
 import type { CallLimits } from '../token-bucket.ts';
 import { checkHetzner } from './check.ts';
 import { createClient } from './client.ts';
@@ -56,7 +56,7 @@ export function openHetzner({ config, context, wrapHttp = (http) => http }: Hetz
   const pool = { keepAlive: true, maxSockets };
   const { http: bare, close } = createHttp({ clock, plain: pool, tls: pool });
   const clientAt = (endpoint: string, authorization: string, limits: CallLimits) => {
-    const gate = createCallGate({ ...{ cloud: 'hetzner', clock, random, limits, onWait } });
+    const gate = createRateLimiter({ ...{ cloud: 'hetzner', clock, random, limits, onWait } });
     return createClient({
       ...{ http: wrapHttp(bare), clock, gate, onCall, endpoint, authorization, mutationTimeoutMs },
     });
@@ -100,7 +100,7 @@ export function openHetzner({ config, context, wrapHttp = (http) => http }: Hetz
       : undefined,
     ...(network !== undefined && config.routes ? { routes: createRoutes({ client, clock, network, serverIdOf }) } : {}),
     files: config.files,
-    prove: async (signal) => void (await client.call({ ...oneServer, signal })),
+    ping: async (signal) => void (await client.call({ ...oneServer, signal })),
     check: (signal) => checkHetzner({ config, client, robot, network }, signal),
     close,
   };

@@ -29,7 +29,7 @@ export interface Robot extends Machines {
  */
 export function createRobot(client: JsonApi, clock: Clock, config: HetznerConfig): Robot {
   let list: { readonly at: number; readonly servers: Promise<readonly AnswerFields[]> } | undefined;
-  let hasShown = false;
+  let hasSeenInstance = false;
   let refused: { readonly until: number; readonly error: CloudError } | undefined;
   const powers = new Map<string, { readonly at: number; readonly power: PowerState }>();
 
@@ -120,7 +120,7 @@ export function createRobot(client: JsonApi, clock: Clock, config: HetznerConfig
     async all(ids, signal) {
       const asked = new Set(ids);
       const found = (await servers(signal)).filter((server) => asked.has(`bm-${server.id('server_number')}`));
-      hasShown ||= found.length > 0;
+      hasSeenInstance ||= found.length > 0;
       return new Map(await complete(found, 'list', signal));
     },
     async named(names, signal) {
@@ -134,11 +134,11 @@ export function createRobot(client: JsonApi, clock: Clock, config: HetznerConfig
       const operation = 'GET /server/{id}';
       try {
         const server = objectAt(operation, await ask(`/server/${number}`, signal)).object('server');
-        hasShown = true;
+        hasSeenInstance = true;
         const [[, seen]] = (await complete([server], 'id', signal)) as [[string, Seen]];
         return seen;
       } catch (error) {
-        if (!isCloudError(error) || error.kind !== 'NotFound' || hasShown) throw error;
+        if (!isCloudError(error) || error.kind !== 'NotFound' || hasSeenInstance) throw error;
         const message = `dedicated server ${number} is not there, but this credential has shown no other one yet`;
         throw new CloudError({ kind: 'Unavailable', cloud, operation, message, cause: error });
       }

@@ -5,7 +5,7 @@ import { createHttp } from '../../../common/process/http.ts';
 import { fakeClock } from '../../../common/testing/fake-clock.ts';
 import { answerJson, answerText } from '../../../test/clouds/openstack/fake/answers.ts';
 import { catalogOf, password, startFakeOpenStack } from '../../../test/clouds/openstack/fake/fake-openstack.ts';
-import { type FakeOpenStack, type Fault } from '../../../test/clouds/openstack/fake/openstack-state.ts';
+import type { FakeOpenStack, Fault } from '../../../test/clouds/openstack/fake/openstack-state.ts';
 import { WithheldError } from '../permit.ts';
 import { type ChangeRequest, createClient, type OpenStackClient } from './client.ts';
 import { faultOf, isThingNotFound } from './fault.ts';

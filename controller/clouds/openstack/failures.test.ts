@@ -6,7 +6,7 @@ import { createLog } from '../../../common/process/log.ts';
 import { fakeClock } from '../../../common/testing/fake-clock.ts';
 import { answerJson, answerNovaFault, answerText } from '../../../test/clouds/openstack/fake/answers.ts';
 import { password, uuid } from '../../../test/clouds/openstack/fake/fake-openstack.ts';
-import { type Fault } from '../../../test/clouds/openstack/fake/openstack-state.ts';
+import type { Fault } from '../../../test/clouds/openstack/fake/openstack-state.ts';
 import {
   named,
   providerID,

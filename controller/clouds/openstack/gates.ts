@@ -1,5 +1,5 @@
-import { type CallGate, createCallGate } from '../call-gate.ts';
 import type { CloudContext } from '../cloud.ts';
+import { createRateLimiter, type RateLimiter } from '../rate-limiter.ts';
 import type { CallLimits } from '../token-bucket.ts';
 import type { ServiceType } from './session.ts';
 
@@ -12,11 +12,11 @@ const limits: Readonly<Record<ServiceType | 'identity', CallLimits>> = {
 };
 
 /** One gate for each service: a Nova that wants rest stops no load balancer. */
-export type Gates = Readonly<Record<ServiceType | 'identity', CallGate>>;
+export type Gates = Readonly<Record<ServiceType | 'identity', RateLimiter>>;
 
 export function createGates({ clock, random, onWait }: Pick<CloudContext, 'clock' | 'random' | 'onWait'>): Gates {
   const gate = (service: keyof typeof limits) =>
-    createCallGate({ cloud: 'openstack', clock, random, limits: limits[service], onWait });
+    createRateLimiter({ cloud: 'openstack', clock, random, limits: limits[service], onWait });
   return {
     identity: gate('identity'),
     compute: gate('compute'),

@@ -94,7 +94,7 @@ export async function openOpenStack({
     ...(loadBalancer.enabled ? { loadBalancers: createLoadBalancers(parts) } : {}),
     ...(routerId === undefined ? {} : { routes: createRoutes({ client, routerId, serverIdOf, providerIDOf }) }),
     files: config.files,
-    prove: async (signal) => {
+    ping: async (signal) => {
       const operation = 'GET /servers';
       await client.get({ service: 'compute', path: '/servers', operation, query: [['limit', '1']], signal });
     },

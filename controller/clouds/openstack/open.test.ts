@@ -10,8 +10,14 @@ import { cryptoProvider, SubjectAlternativeNameExtension, X509CertificateGenerat
 import { systemClock } from '../../../common/process/clock.ts';
 import { silentLog } from '../../../common/process/log.ts';
 import { answerJson } from '../../../test/clouds/openstack/fake/answers.ts';
-import { active, catalogOf, password, startFakeOpenStack, uuid } from '../../../test/clouds/openstack/fake/fake-openstack.ts';
-import { type FakeOpenStack } from '../../../test/clouds/openstack/fake/openstack-state.ts';
+import {
+  active,
+  catalogOf,
+  password,
+  startFakeOpenStack,
+  uuid,
+} from '../../../test/clouds/openstack/fake/fake-openstack.ts';
+import type { FakeOpenStack } from '../../../test/clouds/openstack/fake/openstack-state.ts';
 import { CloudConfigError, type CloudContext, type OpenedCloud } from '../cloud.ts';
 import { cloudModule } from './index.ts';
 
@@ -78,26 +84,26 @@ describe('opening OpenStack', () => {
 
   it('proves its credential by one read, and tells a refused one', async () => {
     const good = await open(conf());
-    await good.prove?.();
+    await good.ping?.();
     assert.deepEqual(
       fake.calls.map(({ method, path }) => `${method} ${path}`),
       ['POST /v3/auth/tokens', 'GET /servers'],
     );
     const bad = await open(conf().replace(password, 'wrong'));
-    await assert.rejects(async () => bad.prove?.(), { kind: 'Unauthorized' });
+    await assert.rejects(async () => bad.ping?.(), { kind: 'Unauthorized' });
   });
 
   it('an application credential of another project than the one that is named is not used', async () => {
     const lines = `application-credential-id=a\napplication-credential-secret=${password}\n`;
     const at = (project: string) => open(`[Global]\nauth-url=${fake.authUrl}\n${project}\n${lines}`);
-    await (await at('tenant-id=p1')).prove?.();
-    await (await at('tenant-name=k8s\ntenant-domain-name=Default')).prove?.();
+    await (await at('tenant-id=p1')).ping?.();
+    await (await at('tenant-name=k8s\ntenant-domain-name=Default')).ping?.();
     await assert.rejects(
-      async () => (await at('tenant-id=p2')).prove?.(),
+      async () => (await at('tenant-id=p2')).ping?.(),
       /is of project p1, the configuration names p2/,
     );
     const other = await at('tenant-name=other\ntenant-domain-name=Default');
-    await assert.rejects(async () => other.prove?.(), /is of project k8s, the configuration names other/);
+    await assert.rejects(async () => other.ping?.(), /is of project k8s, the configuration names other/);
   });
 
   it('has load balancers unless they are switched off, and routes where a router is named', async () => {

@@ -49,9 +49,9 @@ test('a credential file is found beside the configuration, and named as a file t
   assert.ok('check' in cloud);
   t.after(() => cloud.close());
   assert.deepEqual(cloud.files, [join(folder, 'secret')]);
-  await cloud.prove?.();
+  await cloud.ping?.();
   sandbox.credentials.setMode(sandbox.credential, 'unauthorized');
-  await assert.rejects(async () => cloud.prove?.(), { kind: 'Unauthorized' });
+  await assert.rejects(async () => cloud.ping?.(), { kind: 'Unauthorized' });
 });
 
 test('a credential file that cannot be read stops the start', async (t) => {

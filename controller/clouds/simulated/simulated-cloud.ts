@@ -1,9 +1,9 @@
 import { isCloudError } from '../../../common/cloud-error.ts';
 import type { Http } from '../../../common/process/http.ts';
 import { simulated } from '../../../common/provider-id/simulated.ts';
-import { createCallGate } from '../call-gate.ts';
 import type { CheckResult, Cloud, CloudContext, InstanceRef } from '../cloud.ts';
 import { lookupPass, type Target } from '../lookup-pass.ts';
+import { createRateLimiter } from '../rate-limiter.ts';
 import type { Routes } from '../routes.ts';
 import { createSimulatedClient, maxPerCall, type SimulatedClient } from './client.ts';
 import type { SimulatedConfig } from './config.ts';
@@ -32,7 +32,7 @@ export interface SimulatedCloudParts {
 export function createSimulatedCloud(parts: SimulatedCloudParts): Cloud {
   const { config, context, http, credential, files = [], timeoutMs = 10_000, close = () => {} } = parts;
   const { clock, random, onCall } = context;
-  const gate = createCallGate({ cloud: simulated.cloud, clock, random });
+  const gate = createRateLimiter({ cloud: simulated.cloud, clock, random });
   const mutationTimeoutMs = Math.min(timeoutMs, context.mutationTimeoutMs ?? timeoutMs);
   const transport = createTransport({ config, http, clock, gate, credential, onCall, timeoutMs, mutationTimeoutMs });
   const client = createSimulatedClient(config, transport);
@@ -68,7 +68,7 @@ export function createSimulatedCloud(parts: SimulatedCloudParts): Cloud {
     loadBalancerDriver: driver,
     routes,
     files,
-    prove: (signal) => client.region(signal),
+    ping: (signal) => client.region(signal),
     check: (signal) => check({ client, config, driver, routes }, signal),
     close,
   };

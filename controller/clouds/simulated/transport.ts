@@ -1,9 +1,9 @@
 import { CloudError, type CloudErrorKind, kindOfHttpStatus } from '../../../common/cloud-error.ts';
 import type { Clock } from '../../../common/process/clock.ts';
 import { type Http, type HttpAnswer, HttpFailure } from '../../../common/process/http.ts';
-import type { CallGate } from '../call-gate.ts';
 import type { CloudCall } from '../cloud.ts';
 import type { Permit } from '../permit.ts';
+import type { RateLimiter } from '../rate-limiter.ts';
 import { isObject } from './answer-fields.ts';
 import type { SimulatedConfig } from './config.ts';
 
@@ -27,7 +27,7 @@ export interface TransportOptions {
   readonly config: SimulatedConfig;
   readonly http: Http;
   readonly clock: Clock;
-  readonly gate: CallGate;
+  readonly gate: RateLimiter;
   /** Called before every call, so that a renewed credential is used. */
   readonly credential: () => Promise<string>;
   readonly onCall: (call: CloudCall) => void;

@@ -1,10 +1,10 @@
 import { createHttp, type Http } from '../../../common/process/http.ts';
 import { vsphere } from '../../../common/provider-id/vsphere.ts';
-import { createCallGate } from '../call-gate.ts';
 import { CloudConfigError, type CloudContext, type CloudModule, type InstanceRef, type OpenedCloud } from '../cloud.ts';
 import { configFilesOf } from '../config-files.ts';
 import { createExchange } from '../exchange.ts';
 import { lookupPass, type Target } from '../lookup-pass.ts';
+import { createRateLimiter } from '../rate-limiter.ts';
 import { checkVCenter } from './check.ts';
 import { readConfig, type VSphereConfig } from './config.ts';
 import { createReader, type Place } from './reader.ts';
@@ -38,7 +38,7 @@ export function openVSphere(
     const { ca, insecure, thumbprint } = config;
     const tls = { keepAlive: true, maxSockets: 8, rejectUnauthorized: !insecure, ...(ca === undefined ? {} : { ca }) };
     const { http, close } = createHttp({ clock, tls, thumbprint: insecure ? undefined : thumbprint });
-    const gate = createCallGate({ cloud: 'vsphere', clock, random, limits: callLimits, onWait });
+    const gate = createRateLimiter({ cloud: 'vsphere', clock, random, limits: callLimits, onWait });
     const exchange = createExchange({ cloud: 'vsphere', http: wrapHttp(http), clock, gate, onCall });
     return { vcenter: createVCenter(config, exchange, clock), readZones: createZones(categories, clock), close };
   });
@@ -62,7 +62,7 @@ export function openVSphere(
       },
     },
     files,
-    async prove(signal) {
+    async ping(signal) {
       await Promise.all(parts.map(({ vcenter }) => vcenter.findByUuid(nilUuid, signal)));
     },
     async check(signal) {

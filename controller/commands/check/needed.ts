@@ -2,7 +2,7 @@ import type { Loops } from '../../app/options/loops.ts';
 import type { Capability, CheckResult } from '../../clouds/cloud.ts';
 
 /**
- * Which capabilities of the clouds a run with these loops works with.
+ * The capabilities of the clouds that a run with these loops uses.
  *
  * @param cloudRoutes `--configure-cloud-routes` with a `--cluster-cidr`
  */
@@ -14,7 +14,7 @@ export function capabilitiesIn(loops: Loops, cloudRoutes: boolean): ReadonlySet<
   return capabilities;
 }
 
-/** What only capabilities need that do not run may fail. */
+/** A check may fail if only unused capabilities need it. */
 export function isNeeded({ neededFor }: CheckResult, capabilities: ReadonlySet<Capability>): boolean {
   return neededFor === undefined || neededFor.some((capability) => capabilities.has(capability));
 }

@@ -109,7 +109,7 @@ describe('a right that could not be asked for', () => {
     assert.ok(lines.length > 5);
     for (const { ok, message } of lines) {
       assert.equal(ok, false);
-      assert.match(message, /^cannot be told: POST .*500 InternalError; needed for: /);
+      assert.match(message, /^unknown: POST .*500 InternalError; needed for: /);
       assert.doesNotMatch(message, /RBAC/);
     }
   });
@@ -125,7 +125,7 @@ describe('an API server that does not take the credential', () => {
     });
     const message = async (status: number) =>
       (await runChecks(refusing(status), [], permissions, signal))[0]?.message ?? '';
-    assert.match(await message(401), /GET \/version: 401\. The API server answers and does not take the credential/);
+    assert.match(await message(401), /GET \/version: 401\. The API server answers, but refuses the credential/);
     assert.doesNotMatch(await message(503), /credential/);
   });
 });

@@ -7,13 +7,13 @@ import { createShippedObjects, shippedObjects } from '../../kube/shipped-objects
 import type { ConfiguredCloud } from '../../model/configured-cloud.ts';
 import { type NodeView, readiness, viewNode } from '../../model/node-view.ts';
 
-/** One line of what `check` proved. */
+/** One line of the output of `check`. */
 export interface CheckLine extends CheckResult {
   /** `kubernetes`, or the cloud's scope. */
   readonly of: string;
 }
 
-/** Of which the Ready ones of each cloud are picked. */
+/** How many Nodes are read; the Ready ones of each cloud are picked from them. */
 const maxNodes = 500;
 const maxLookups = 5;
 
@@ -22,10 +22,10 @@ interface AccessAnswer {
 }
 
 /**
- * Proves that the cluster lets us do what we must, and that each cloud is reachable with a credential that suffices.
- * Changes nothing. Never throws for a refusal.
+ * Checks that the controller has its permissions in the cluster, and that each cloud is reachable with a sufficient
+ * credential. Changes nothing. Never throws for a refusal.
  *
- * @param permissions what a run with the same flags uses
+ * @param permissions those of a run with the same flags
  */
 export async function runChecks(
   api: KubeApi,
@@ -38,12 +38,15 @@ export async function runChecks(
   const [rights, shipped, ...perCloud] = await Promise.all([
     reachable.ok ? checkRights(api, permissions) : Promise.resolve([]),
     reachable.ok ? checkShipped(api, permissions) : Promise.resolve([]),
-    ...clouds.map(async (cloud) => [...(await checkCloud(cloud, signal)), ...(await checkSight(cloud, nodes, signal))]),
+    ...clouds.map(async (cloud) => [
+      ...(await checkCloud(cloud, signal)),
+      ...(await checkVisibility(cloud, nodes, signal)),
+    ]),
   ]);
   return [reachable, ...rights, ...shipped, ...perCloud.flat()];
 }
 
-/** Some of them; none where they may not be read, which is told among the rights. */
+/** Some Ready Nodes; none where Nodes may not be read, which another check reports. */
 async function readyNodes(api: KubeApi): Promise<NodeView[]> {
   try {
     const { items = [] } = await api.call<{ readonly items?: readonly unknown[] }>({
@@ -57,8 +60,10 @@ async function readyNodes(api: KubeApi): Promise<NodeView[]> {
   }
 }
 
-/** Whether the cloud shows what is certainly there: a credential of another project is good, and sees nothing. */
-async function checkSight(
+/**
+ * Checks that the cloud finds the instances of Ready Nodes: a credential of another project is valid, but finds none.
+ */
+async function checkVisibility(
   { scope, api: cloud, accepts }: ConfiguredCloud,
   nodes: readonly NodeView[],
   signal: AbortSignal,
@@ -72,9 +77,11 @@ async function checkSight(
   if (seen) return line(true, `the instance of Node ${seen.name}, which is Ready, is found`);
   const { name, providerID } = alive[0]!;
   const answer = answers.get(refKey(refs[0]!));
-  // Told by the cloud's own checks.
+  // The cloud's own checks report this.
   if (answer?.state === 'unknown' && answer.error.kind !== 'NotFound') return [];
-  const message = `no instance of ${alive.length} Ready Nodes is found, such as ${name} (${providerID}): the credential may be of another project or account`;
+  const message =
+    `no instance of ${alive.length} Ready Nodes is found, such as ${name} (${providerID}): the credential may ` +
+    'be of another project or account';
   return line(false, message);
 }
 
@@ -84,19 +91,20 @@ async function checkServer(api: KubeApi): Promise<CheckLine> {
     return { of: 'kubernetes', name: 'reachable', ok: true, message: `version ${gitVersion ?? 'unknown'}` };
   } catch (error) {
     const refused = isKubeError(error) && error.status === 401;
-    const hint = refused ? '. The API server answers and does not take the credential' : '';
+    const hint = refused ? '. The API server answers, but refuses the credential' : '';
     return { of: 'kubernetes', name: 'reachable', ok: false, message: `${errorFields(error)['error']}${hint}` };
   }
 }
 
 async function checkRights(api: KubeApi, permissions: readonly Permission[]): Promise<CheckLine[]> {
-  const wanted = permissions.flatMap((permission) => permission.verbs.map((verb) => ({ permission, verb })));
-  const answers = await Promise.all(wanted.map(({ permission, verb }) => mayI(api, permission, verb)));
+  const required = permissions.flatMap((permission) => permission.verbs.map((verb) => ({ permission, verb })));
+  const answers = await Promise.all(required.map(({ permission, verb }) => mayI(api, permission, verb)));
   return permissions.map((permission) => {
-    const own = wanted.flatMap((each, at) =>
+    const own = required.flatMap((each, at) =>
       each.permission === permission ? [{ ...each, answer: answers[at]! }] : [],
     );
-    const where = `${permission.resource}${permission.name ? `/${permission.name}` : ''}${permission.namespace ? ` in ${permission.namespace}` : ''}`;
+    const { resource, name, namespace } = permission;
+    const where = `${resource}${name ? `/${name}` : ''}${namespace ? ` in ${namespace}` : ''}`;
     return {
       of: 'kubernetes',
       name: `${permission.verbs.join(',')} ${where}`,
@@ -107,8 +115,8 @@ async function checkRights(api: KubeApi, permissions: readonly Permission[]): Pr
 }
 
 /**
- * Whether the objects are there that the controller may not create. One that may not be read is told among the
- * rights.
+ * Checks that the objects exist that the controller may not create. Another check reports an object that may not be
+ * read.
  */
 async function checkShipped(api: KubeApi, permissions: readonly Permission[]): Promise<CheckLine[]> {
   const used = Object.values(shippedObjects).filter((object) =>
@@ -120,7 +128,7 @@ async function checkShipped(api: KubeApi, permissions: readonly Permission[]): P
       const path = `/api/v1/namespaces/${names.namespace}/${resourceOf(object)}/${object.name}`;
       try {
         await createShippedObjects().use(object, () => api.call({ verb: 'get', path, answer: 'metadata' }));
-        return [{ ...line, ok: true, message: 'is there' }];
+        return [{ ...line, ok: true, message: 'exists' }];
       } catch (error) {
         return isNotFound(error) ? [{ ...line, ok: false, message: String(errorFields(error)['error']) }] : [];
       }
@@ -130,14 +138,13 @@ async function checkShipped(api: KubeApi, permissions: readonly Permission[]): P
 }
 
 function messageOf({ why }: Permission, own: readonly { readonly verb: string; readonly answer: Access }[]): string {
-  for (const { answer } of own)
-    if (typeof answer === 'object') return `cannot be told: ${answer.fault}; needed for: ${why}`;
+  for (const { answer } of own) if (typeof answer === 'object') return `unknown: ${answer.fault}; needed for: ${why}`;
   const denied = own.flatMap(({ verb, answer }) => (answer === 'denied' ? [verb] : []));
   if (denied.length === 0) return why;
   return `may not ${denied.join(', ')}; needed for: ${why}. Apply the manifests' RBAC rules`;
 }
 
-/** What the API server says to one right; with a fault it said nothing. */
+/** The API server's answer about one permission; `fault` when it did not answer. */
 type Access = 'allowed' | 'denied' | { readonly fault: string };
 
 async function mayI(api: KubeApi, permission: Permission, verb: string): Promise<Access> {
@@ -181,13 +188,13 @@ async function checkCloud(cloud: ConfiguredCloud, signal: AbortSignal): Promise<
   }
 }
 
-/** What its own checks say of the credential, and that a run would be report-only with it. */
+/** The cloud's own checks of the credential, and a line that a run would be report-only with it. */
 async function checkUnidentified(
   { scope }: ConfiguredCloud,
   { why, opened }: NonNullable<ConfiguredCloud['unidentified']>,
   signal: AbortSignal,
 ): Promise<CheckLine[]> {
   const results = opened === undefined ? [] : await opened.check(signal).catch(() => []);
-  const message = `${why}; report-only until the cloud tells the account of the credential`;
+  const message = `${why}; report-only until the account of the credential is known`;
   return [...results, { name: 'account', ok: false, message }].map((result) => ({ of: scope, ...result }));
 }

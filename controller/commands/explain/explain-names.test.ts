@@ -16,7 +16,7 @@ for (const [operands, message] of [
   [['service', 'a/b/c'], 'NAME: "a/b/c", expected NAMESPACE/NAME of a Service'],
   [['service', '/b'], 'NAME: "/b", expected NAMESPACE/NAME of a Service'],
 ] as const) {
-  it(`explain ${operands.map((each) => JSON.stringify(each)).join(' ')} says what is wrong with it, and asks nobody`, async () => {
+  it(`explain ${operands.map((each) => JSON.stringify(each)).join(' ')} names the fault without a call`, async () => {
     let said = '';
     const code = await runProgram(program, {
       argv: ['explain', ...operands, '--kubeconfig=/nonexistent'],

@@ -44,7 +44,7 @@ function facts(
 }
 
 describe('explain', () => {
-  const initialised = condition('CloudInitialized', 'True', 'Initialized', 'the Node carries what its cloud says');
+  const initialised = condition('CloudInitialized', 'True', 'Initialized', 'up to date with the cloud');
 
   for (const [what, given, state, reason] of [
     ['an initialised Node', facts({ annotations: recorded, conditions: [initialised] }), 'initialized', 'Initialized'],
@@ -54,7 +54,7 @@ describe('explain', () => {
       'waiting',
       'AwaitingCloud',
     ],
-    ['a Node of somebody else', facts({ spec: { providerID: 'other:///1' } }), 'foreign', ''],
+    ['a foreign Node', facts({ spec: { providerID: 'other:///1' } }), 'foreign', ''],
     ['a paused Node', facts({ annotations: { [annotations.paused]: 'true' } }), 'paused', 'Paused'],
     ['any Node while everything is paused', facts({ spec: tainted }, { pausedForAll: true }), 'paused', 'Paused'],
     [
@@ -124,7 +124,7 @@ describe('explain', () => {
     );
   });
 
-  it('sends nobody to the log of a leader that there is not', () => {
+  it('does not point to the log of a missing leader', () => {
     for (const leader of [undefined, { identity: '', renewTime: at(2), annotations: {} }]) {
       const told = explainNode(facts({ spec: tainted }, { leader }));
       assert.match(told.why, /no controller holds the Lease/);
@@ -141,8 +141,8 @@ describe('explain', () => {
     const told = explainNode(
       facts({ spec: tainted }, { leader: undefined, nodeRenewTime: '', hidden: ['leader', 'node lease', 'pause'] }),
     );
-    assert.match(told.why, /who leads may not be read/);
-    assert.doesNotMatch(told.why, /nobody acts/);
+    assert.match(told.why, /may not read the Lease of the leader/);
+    assert.doesNotMatch(told.why, /none acts/);
     for (const name of ['leader', 'leader renewed', 'lease renewed'])
       assert.equal(told.facts[name], 'may not be read', name);
     assert.match(told.facts['paused for all'] ?? '', /may not be read/);

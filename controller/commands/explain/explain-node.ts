@@ -22,7 +22,7 @@ import type { Explanation } from './explanation.ts';
 import type { NodeFacts } from './facts.ts';
 import { ago, hiddenFacts, leaderFacts, leaderFault, unreadable } from './leader.ts';
 
-/** Where a node stands and why, from the API server's words alone. Pure. */
+/** Explains the state of a Node from the data of the API server alone. Pure. */
 export function explainNode(facts: NodeFacts): Explanation {
   return { node: facts.node.name, ...verdict(facts), facts: listFacts(facts), events: facts.events };
 }
@@ -43,7 +43,9 @@ function verdict(facts: NodeFacts): Verdict {
     return {
       state: 'paused',
       reason: 'Paused',
-      why: `the Node carries ${annotations.paused}=${node.annotations[annotations.paused]}: nothing but its deletion goes on`,
+      why:
+        `the Node carries ${annotations.paused}=${node.annotations[annotations.paused]}: nothing but its ` +
+        'deletion goes on',
       remedy: 'Remove the annotation to go on.',
     };
   }
@@ -62,8 +64,8 @@ function verdict(facts: NodeFacts): Verdict {
     return {
       state: 'powered off',
       reason: 'ShutdownTaintAdded',
-      why: 'its VM is powered off, as the cloud says',
-      remedy: 'Start the VM; the taint goes by itself.',
+      why: 'the cloud shows its VM as powered off',
+      remedy: 'Start the VM. The taint is then removed.',
     };
   }
   if (shown?.status === 'True') return { state: 'initialized', ...(networkFault(node) ?? told(shown, known)) };
@@ -71,12 +73,14 @@ function verdict(facts: NodeFacts): Verdict {
   return {
     state: 'foreign',
     reason: '',
-    why: 'it carries neither the uninitialized taint nor our condition: another cloud, another controller, or no cloud at all; it is never touched',
+    why:
+      'it has neither the uninitialized taint nor our condition: it belongs to another cloud, another ' +
+      'controller, or no cloud at all; it is never changed',
     remedy: '',
   };
 }
 
-/** What keeps pods of an initialised Node from being reached, where the routes do. */
+/** Why pods of an initialised Node are not reachable, if its routes are the reason. */
 function networkFault(node: NodeView): Omit<Verdict, 'state'> | undefined {
   const shown = conditionOf(node, conditions.networkUnavailable);
   if (shown === undefined || shown.reason === 'RouteCreated') return undefined;
@@ -98,13 +102,17 @@ function whyUnseen(facts: NodeFacts): Pick<Verdict, 'why' | 'remedy'> {
   const { node, leader } = facts;
   return (
     leaderFault(facts) ?? {
-      why: `controller ${leader?.identity} leads and has not written to it: it just came, or is foreign by --node-selector (providerID ${node.providerID || 'unset'})`,
-      remedy: 'Look at the log of the leader for this Node.',
+      why:
+        `controller ${leader?.identity} leads and has not written to it: it is new, or foreign by ` +
+        `--node-selector (providerID ${node.providerID || 'unset'})`,
+      remedy: 'Check the log of the leader for this Node.',
     }
   );
 }
 
-/** Whether the Node goes when its VM does; a promise only where an API of its cloud once found it. */
+/**
+ * Whether the Node is deleted with its VM, which is only possible where an API of its cloud once found the instance.
+ */
 function deletion(node: NodeView, record: ScopeRecord | undefined, pausedNodes: ReadonlySet<string>): string {
   if (pausedNodes.has(node.name))
     return `not while ConfigMap ${names.certificates} has its name in ${names.pausedNodesKey}`;
@@ -116,7 +124,7 @@ function deletion(node: NodeView, record: ScopeRecord | undefined, pausedNodes: 
   return 'yes, on proof';
 }
 
-/** As noted under --require-attestation. */
+/** As recorded under --require-attestation. */
 function proof(node: NodeView): string {
   const noted = node.labels[labels.attested];
   if (noted === undefined || noted === '') return 'not recorded (recorded under --require-attestation alone)';

@@ -44,7 +44,7 @@ describe('explain service', () => {
       'refused',
       'AdoptionRequired',
     ],
-    ['one that nobody has looked at', facts({}), 'waiting', ''],
+    ['one without a condition', facts({}), 'waiting', ''],
     [
       'one that is being removed',
       facts({ metadata: { ...ours, ...deleted }, ...stands('Deleting') }),
@@ -84,7 +84,7 @@ describe('explain service', () => {
     }
   });
 
-  it('sends nobody to the log of a leader that there is not', () => {
+  it('does not point to the log of a missing leader', () => {
     assert.match(explainService(facts({}, { leader: undefined })).why, /no controller holds the Lease/);
     const late = explainService(facts({}, { leader: { identity: 'one', renewTime: at(90), annotations: {} } }));
     assert.match(late.why, /last renewed 90 s ago/);
@@ -93,7 +93,7 @@ describe('explain service', () => {
 
   it('does not take what it may not read for something that is not there', () => {
     const told = explainService(facts({}, { leader: undefined, hidden: ['leader', 'pause', 'events'] }));
-    assert.match(told.why, /who leads may not be read/);
+    assert.match(told.why, /may not read the Lease of the leader/);
     assert.equal(told.facts['leader'], 'may not be read');
     assert.match(told.facts['paused for all'] ?? '', /may not be read/);
     assert.equal(told.facts['events'], 'may not be read');
@@ -103,7 +103,7 @@ describe('explain service', () => {
     const told = explainService(facts({ metadata: ours, ...stands('Ensured', 'True') })).facts;
     assert.equal(told['load balancer'], 'lb-1');
     assert.equal(told['scope'], 'http://cloud/demo/sim-1');
-    assert.equal(told['when the Service goes'], 'the load balancer goes');
+    assert.equal(told['when the Service goes'], 'the load balancer is deleted');
     const pending = explainService(facts({ metadata: recorded('http://cloud/demo/sim-1 pending') })).facts;
     assert.match(pending['load balancer'] ?? '', /^pending/);
   });
@@ -113,8 +113,8 @@ describe('explain service', () => {
     const metadata = { ...ours, annotations: { ...annotations, 'mooring.dev/load-balancer-retain': 'true' } };
     const end = (reason: string) =>
       explainService(facts({ metadata, ...stands(reason, 'True') })).facts['when the Service goes'] ?? '';
-    assert.match(end('RetentionNotAllowed'), /goes: the operator does not let it stay/);
-    assert.match(end('Ensured'), /stays, if the operator lets it/);
+    assert.match(end('RetentionNotAllowed'), /is deleted: the operator does not allow its retention/);
+    assert.match(end('Ensured'), /is retained, if the operator allows it/);
   });
 
   it('says of a Service of another type no more than bears on it', () => {
@@ -127,13 +127,13 @@ describe('explain service', () => {
     const told = (reason: string) =>
       explainService(facts({ metadata: pending, ...stands(reason) })).facts['load balancer'];
     assert.equal(told('ForeignLoadBalancer'), 'none: ForeignLoadBalancer');
-    assert.equal(told('Provisioning'), 'pending: asked for, no answer yet');
+    assert.equal(told('Provisioning'), 'pending: requested, no answer yet');
   });
 
   it('says of a load balancer that was taken over that it has none of our tags yet', () => {
     const metadata = { ...finalized, ...recorded('http://cloud/demo/sim-1 lb-1 adopted:203.0.113.5') };
     const { facts: told } = explainService(facts({ metadata, ...stands('Ensured', 'True') }));
-    assert.match(told['load balancer'] ?? '', /^lb-1, taken over/);
+    assert.match(told['load balancer'] ?? '', /^lb-1, adopted/);
   });
 
   it('does not hide that a paused Service is being deleted', () => {

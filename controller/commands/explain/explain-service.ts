@@ -11,7 +11,7 @@ import { hiddenFacts, leaderFacts, leaderFault } from './leader.ts';
 export interface ServiceFacts
   extends Pick<NodeFacts, 'leader' | 'pausedForAll' | 'pausedNodes' | 'events' | 'hidden' | 'nowMs'> {
   readonly service: ServiceView;
-  /** As `--load-balancer-class` has it where this is asked; a Service of a class with our record counts as ours anyway. */
+  /** The `--load-balancer-class` of this command; a Service with our record counts as ours in any case. */
   readonly loadBalancerClasses: readonly string[];
 }
 
@@ -29,14 +29,14 @@ export interface ServiceExplanation {
   readonly events: NodeFacts['events'];
 }
 
-/** Where a Service stands and why, from the API server's words alone. Pure. */
+/** Explains the state of a Service from the data of the API server alone. Pure. */
 export function explainService(facts: ServiceFacts): ServiceExplanation {
   return { service: facts.service.key, ...verdict(facts), facts: listFacts(facts), events: facts.events };
 }
 
 type Verdict = Pick<ServiceExplanation, 'state' | 'reason' | 'why' | 'remedy'>;
 
-/** What goes on by itself; with all other reasons that are not True a person is needed. */
+/** Reasons that pass without a person; all other reasons of a condition that is not True need one. */
 const goesOn: ReadonlySet<string> = new Set<LoadBalancerReason>([
   'Provisioning',
   'AwaitingCloud',
@@ -68,7 +68,8 @@ function verdict(facts: ServiceFacts): Verdict {
   };
   if (demand === 'remove' || demand === 'disown') {
     if (shown?.status === 'False') return { state: 'deleting', ...told };
-    const why = 'its load balancer is to be removed; the finalizer goes when the cloud has proved that it is gone';
+    const why =
+      'its load balancer is being deleted; the finalizer is removed when the cloud has proved that it is gone';
     return { state: 'deleting', reason: '', why, remedy: silence(facts).remedy };
   }
   if (shown === undefined) return { state: 'waiting', reason: '', ...silence(facts) };
@@ -78,13 +79,13 @@ function verdict(facts: ServiceFacts): Verdict {
 
 function unconcerned(service: ServiceView): Verdict {
   if (service.type === 'LoadBalancer' && service.loadBalancerClass !== '') {
-    const why = `its class ${service.loadBalancerClass} is none of ours (--load-balancer-class); it is never touched`;
+    const why = `its class ${service.loadBalancerClass} is not ours (--load-balancer-class); it is never changed`;
     return { state: 'foreign', reason: '', why, remedy: '' };
   }
   const why =
     service.type === 'LoadBalancer'
       ? 'it is being deleted, and nothing of ours is left'
-      : `its type is ${service.type}, so it asks for no load balancer`;
+      : `its type is ${service.type}, so it needs no load balancer`;
   return { state: 'none', reason: '', why, remedy: '' };
 }
 
@@ -92,8 +93,10 @@ function silence(facts: ServiceFacts): Pick<Verdict, 'why' | 'remedy'> {
   const { service, leader } = facts;
   return (
     leaderFault(facts) ?? {
-      why: `controller ${leader?.identity} leads and has not written to it: it just came, or no configured cloud has load balancers, or ${conditions.loadBalancer} is another controller's to write`,
-      remedy: `Look at the log of the leader for ${service.key}.`,
+      why:
+        `controller ${leader?.identity} leads and has not written to it: it is new, or no configured cloud has ` +
+        `load balancers, or another controller writes ${conditions.loadBalancer}`,
+      remedy: `Check the log of the leader for ${service.key}.`,
     }
   );
 }
@@ -129,19 +132,19 @@ function listFacts(facts: ServiceFacts): Record<string, string> {
   };
 }
 
-/** What the operator allows stands in the condition alone. */
+/** Only the condition shows whether the operator allows the retention. */
 function endText(service: ServiceView): string {
-  if (attachTo(service) !== undefined) return 'the load balancer stays';
-  if (!isRetained(service)) return 'the load balancer goes';
+  if (attachTo(service) !== undefined) return 'the load balancer is retained';
+  if (!isRetained(service)) return 'the load balancer is deleted';
   return service.condition?.reason === 'RetentionNotAllowed'
-    ? 'the load balancer goes: the operator does not let it stay'
-    : 'the load balancer stays, if the operator lets it';
+    ? 'the load balancer is deleted: the operator does not allow its retention'
+    : 'the load balancer is retained, if the operator allows it';
 }
 
 function balancerText({ condition }: ServiceView, record: LoadBalancerRecord | undefined): string {
   if (record === undefined) return 'not recorded';
-  if (record.adopted) return `${record.id}, taken over; our tags come with its first change`;
+  if (record.adopted) return `${record.id}, adopted; our tags are added with its first change`;
   if (record.id !== undefined) return record.id;
   const refused = condition?.status === 'False' && !goesOn.has(condition.reason) && condition.reason !== 'Deleting';
-  return refused ? `none: ${condition.reason}` : 'pending: asked for, no answer yet';
+  return refused ? `none: ${condition.reason}` : 'pending: requested, no answer yet';
 }

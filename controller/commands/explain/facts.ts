@@ -1,8 +1,8 @@
 import type { NodeView } from '../../model/node-view.ts';
-/** What an explanation reads beside the object itself, each of which a credential may be denied. */
+/** What an explanation reads besides the object itself; a credential may lack the permission for each. */
 export type Hidden = 'leader' | 'pause' | 'events' | 'node lease';
 
-/** What the API server says that bears on a node. */
+/** The facts of the API server about a Node. */
 export interface NodeFacts {
   readonly node: NodeView;
   /** The node lease's renewTime; empty when there is none. */
@@ -12,9 +12,9 @@ export interface NodeFacts {
     | { readonly identity: string; readonly renewTime: string; readonly annotations: Readonly<Record<string, string>> }
     | undefined;
   readonly pausedForAll: boolean;
-  /** Names of the Nodes that a person keeps from deletion. */
+  /** Names of the Nodes that a person protects from deletion. */
   readonly pausedNodes: ReadonlySet<string>;
-  /** What may not be read, so that its absence above says nothing. */
+  /** The objects that may not be read, so that their absence above means nothing. */
   readonly hidden: readonly Hidden[];
   readonly events: readonly {
     readonly time: string;
@@ -26,5 +26,5 @@ export interface NodeFacts {
   readonly nowMs: number;
 }
 
-/** What is so around any object that is explained. */
+/** The facts that every explanation contains. */
 export type Surroundings = Pick<NodeFacts, 'leader' | 'pausedForAll' | 'pausedNodes' | 'events' | 'hidden' | 'nowMs'>;

@@ -2,28 +2,28 @@ import type { Surroundings } from './facts.ts';
 
 type Leading = Pick<Surroundings, 'leader' | 'hidden' | 'nowMs'>;
 
-/** A Lease that nobody renewed for this long is nobody's. */
+/** A Lease that was not renewed for this long has no leader. */
 const silentSeconds = 60;
 
-/** Why nobody can be expected to act, or why that cannot be told; undefined when a leader is at work. Pure. */
+/** Why no controller acts, or why that is unknown; undefined while a leader renews the Lease. Pure. */
 export function leaderFault({ leader, hidden, nowMs }: Leading): { why: string; remedy: string } | undefined {
-  const remedy = 'Look at the pods of the controller and their logs.';
+  const remedy = 'Check the pods of the controller and their logs.';
   if (hidden.includes('leader'))
-    return { why: 'nothing was written to it, and who leads may not be read with this credential', remedy };
+    return { why: 'nothing was written to it, and this credential may not read the Lease of the leader', remedy };
   if (leader === undefined || leader.identity === '')
-    return { why: 'no controller holds the Lease, so nobody acts', remedy };
+    return { why: 'no controller holds the Lease, so none acts', remedy };
   const age = secondsAgo(leader.renewTime, nowMs);
   if (age === undefined || age <= silentSeconds) return undefined;
-  return { why: `the Lease of ${leader.identity} was last renewed ${age} s ago, so nobody acts`, remedy };
+  return { why: `the Lease of ${leader.identity} was last renewed ${age} s ago, so no controller acts`, remedy };
 }
 
-/** Who leads, as facts to show. Pure. */
+/** The leader, as facts for the output. Pure. */
 export function leaderFacts({ leader, hidden, nowMs }: Leading): Record<string, string> {
   if (hidden.includes('leader')) return { leader: unreadable, 'leader renewed': unreadable };
   return { leader: leader?.identity || 'none', 'leader renewed': leader ? ago(leader.renewTime, nowMs) : 'never' };
 }
 
-/** What else may not be read, as facts to show. Pure. */
+/** The objects that may not be read, as facts for the output. Pure. */
 export function hiddenFacts({ hidden }: Pick<Surroundings, 'hidden'>): Record<string, string> {
   return {
     ...(hidden.includes('pause') ? { 'paused for all': unreadable } : {}),
@@ -31,7 +31,7 @@ export function hiddenFacts({ hidden }: Pick<Surroundings, 'hidden'>): Record<st
   };
 }
 
-/** Instead of a fact that the API server keeps from this credential. */
+/** Replaces a fact that this credential may not read. */
 export const unreadable = 'may not be read';
 
 export function ago(time: string, nowMs: number): string {

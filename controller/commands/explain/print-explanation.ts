@@ -2,7 +2,7 @@ import type { ServiceExplanation } from './explain-service.ts';
 import type { Explanation } from './explanation.ts';
 import { table } from './table.ts';
 
-/** For people. */
+/** The explanation as text for people. */
 export function printExplanation(explanation: Explanation | ServiceExplanation): string {
   const head: string[][] = [
     'node' in explanation ? ['NODE', explanation.node] : ['SERVICE', explanation.service],

@@ -9,10 +9,14 @@ interface NodeLease extends KubeObject {
   readonly spec?: { readonly renewTime?: string };
 }
 
-/** Reads what bears on a node. Throws a KubeError when the Node cannot be read; what else may not be read is told as hidden. */
+/**
+ * Reads the facts about a Node. Throws a KubeError when the Node cannot be read; other objects that may not be read are
+ * listed as hidden.
+ */
 export async function readNodeFacts(api: KubeApi, name: string, options: FactsOptions): Promise<NodeFacts> {
   const node = viewNode(await api.call({ verb: 'get', path: nodePath(name) }));
-  const lease = `/apis/coordination.k8s.io/v1/namespaces/${names.nodeLeaseNamespace}/leases/${encodeURIComponent(name)}`;
+  const leases = `/apis/coordination.k8s.io/v1/namespaces/${names.nodeLeaseNamespace}/leases`;
+  const lease = `${leases}/${encodeURIComponent(name)}`;
   const denied: Hidden[] = [];
   const [nodeLease, surroundings] = await Promise.all([
     readOptional<NodeLease>(api, lease, () => void denied.push('node lease')),

@@ -3,7 +3,10 @@ import { servicePath, viewService } from '../../model/service-view.ts';
 import type { ServiceFacts } from './explain-service.ts';
 import { type FactsOptions, readSurroundings } from './surroundings.ts';
 
-/** Reads what bears on a Service. Throws a KubeError when the Service cannot be read; what else may not be read is told as hidden. */
+/**
+ * Reads the facts about a Service. Throws a KubeError when the Service cannot be read; other objects that may not be
+ * read are listed as hidden.
+ */
 export async function readServiceFacts(
   api: KubeApi,
   service: { readonly namespace: string; readonly name: string },

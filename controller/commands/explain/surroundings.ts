@@ -22,9 +22,9 @@ interface EventObject {
 }
 
 /**
- * Reads an object that may be missing, or that one may not be allowed to read: then undefined. Throws a KubeError otherwise.
+ * Reads an object; undefined when it does not exist or may not be read. Throws a KubeError for other failures.
  *
- * @param onDenied called in the second case
+ * @param onDenied called when it may not be read
  */
 export async function readOptional<T>(
   api: KubeApi,

@@ -1,4 +1,4 @@
-/** Aligns rows into columns two spaces apart; the last column is not padded. */
+/** Formats rows as columns separated by two spaces; the last column is not padded. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths: number[] = [];
   for (const row of rows) {

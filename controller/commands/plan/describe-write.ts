@@ -14,7 +14,7 @@ interface Body {
   };
 }
 
-/** Says in one line what a write to the Kubernetes API would change, for people. The write is one of ours, so its body is known to be a patch. */
+/** Describes a write to the Kubernetes API in one line for people. The write is our own, so its body is a patch. */
 export function describeWrite({ verb, path, body }: KubeCall): PlannedChange {
   const object = objectOf(path);
   if (verb === 'delete') return { of: 'kubernetes', object, action: 'delete', what: 'delete the object' };

@@ -12,8 +12,8 @@ import type { Plan, PlannedChange } from './planned-change.ts';
 import { recordingApi } from './recording-api.ts';
 
 /**
- * What the node task would write in its first pass: it runs the very code of `run` against an API that only keeps what would be written. A deletion that needs
- * a second look shows as the condition that says so. Needs a synced cache of Nodes; reads the clouds.
+ * Plans the writes of the node task in its first pass: runs the same code as `run` on an API that only records writes.
+ * A deletion that needs a second lookup appears as its condition. Needs a synced cache of Nodes; reads the clouds.
  */
 export async function planNodes(context: NodeContext, budget: BudgetKeeper): Promise<Plan> {
   const api = recordingApi(context.api);
@@ -32,14 +32,14 @@ export async function planNodes(context: NodeContext, budget: BudgetKeeper): Pro
   for (const object of nodes) {
     const event = { type: 'added', key: object.name, object } as const;
     reconciler.observe(event);
-    // Only what the cache shows as unwell: a hint would ask the cloud about every node.
+    // Only Nodes that are not healthy in the cache: a hint for each Node would look up all of them.
     if (readiness(object) !== 'True' || conditionOf(object, instanceMissing)?.status === 'True')
       lifecycle.observe(event);
   }
   await refreshInstances(recording, {
     answered(node, lookup, scope) {
       if (lookup.state === 'found')
-        reconciler.known.put(node.name, {
+        reconciler.instances.put(node.name, {
           uid: node.uid,
           instance: lookup.instance,
           scope,
@@ -47,7 +47,7 @@ export async function planNodes(context: NodeContext, budget: BudgetKeeper): Pro
         });
       else if (lookup.state === 'gone' || lookup.state === 'absent') lifecycle.hint(node.name);
     },
-    undecided: (node) => reconciler.lookAgain(node.name),
+    undecided: (node) => reconciler.requestLookup(node.name),
     unknown: (node, error) => problems.push(`node ${node.name}: ${error.kind}: ${error.message}`),
   });
   await Promise.all(
@@ -67,7 +67,7 @@ export async function planNodes(context: NodeContext, budget: BudgetKeeper): Pro
           of: 'kubernetes',
           object,
           action: 'hold',
-          what: 'it is paused: nothing but its deletion, when that is proved',
+          what: 'it is paused: it is only deleted once its VM is proved to be gone',
         },
       ];
     if (waiting === undefined) return [];

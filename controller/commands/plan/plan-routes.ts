@@ -5,8 +5,8 @@ import type { ConfiguredCloud } from '../../model/configured-cloud.ts';
 import type { NodeView } from '../../model/node-view.ts';
 import type { RouteBounds } from '../../model/route-bounds.ts';
 import type { Resolver } from '../../nodes/resolve.ts';
-import { planRoutes } from '../../routes/plan.ts';
 import { instanceOf, nodesOfScope } from '../../routes/route-context.ts';
+import { planRoutes } from '../../routes/route-planner.ts';
 import type { RouteRecords } from '../../routes/route-records.ts';
 import { createVmAddresses } from '../../routes/vm-addresses.ts';
 import type { Plan, PlannedChange } from './planned-change.ts';
@@ -22,7 +22,10 @@ export interface RoutePlanParts {
   readonly records: RouteRecords;
 }
 
-/** What the route task would do in the route tables, by the plan that it makes itself. Removals still wait for a budget and a second look. Reads the clouds; changes nothing. */
+/**
+ * Plans the changes of the route tables with the plan of the route task. Removals would still need a budget and an
+ * approval. Reads the clouds; changes nothing.
+ */
 export async function planRouteTables(parts: RoutePlanParts): Promise<Plan> {
   const changes: PlannedChange[] = [];
   const problems: string[] = [];
@@ -70,7 +73,8 @@ async function planScope(
       row(
         destination,
         instead.length > 0 ? 'update' : 'create',
-        `to ${providerID} (Node ${node})${instead.length > 0 ? `, instead of ${instead.length} that lead elsewhere or nowhere` : ''}`,
+        `to ${providerID} (Node ` +
+          `${node})${instead.length > 0 ? `, instead of ${instead.length} that lead elsewhere or nowhere` : ''}`,
       ),
     ),
     ...plan.remove.map(({ destination, why, route }) =>

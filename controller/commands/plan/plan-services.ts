@@ -1,6 +1,6 @@
 import { errorFields } from '../../../common/process/log.ts';
 import { annotations as annotationKeys } from '../../../common/well-known.ts';
-import { isPaused, type ServiceView, wishOf } from '../../model/service-view.ts';
+import { externalReferencesOf, isPaused, type ServiceView } from '../../model/service-view.ts';
 import { adoptableOf, annotationsFor, type ClusterIdentity, refOf } from '../../services/desired.ts';
 import type { MemberSource } from '../../services/member-source.ts';
 import type { Situation } from '../../services/next-action.ts';
@@ -27,12 +27,12 @@ export interface ServicePlanParts {
   now(): number;
 }
 
-/** Standings that are nothing to act upon. */
+/** Reasons that need no action. */
 const quiet: ReadonlySet<string> = new Set(['Ensured', 'Provisioning', 'Deleting']);
-/** A question per source: everything, this very one, and once more for what it names. */
+/** One read per source: all load balancers, the one of this Service, and the resources that it refers to. */
 const maxQuestions = 3;
 
-/** What the service task would do for every Service and in every cloud, step by step. Reads the clouds; changes nothing. */
+/** Plans the steps of the service task for every Service and cloud. Reads the clouds; changes nothing. */
 export async function planServices(parts: ServicePlanParts): Promise<Plan> {
   const services = [...parts.services];
   const changes: PlannedChange[] = [];
@@ -111,13 +111,14 @@ async function asked(parts: ServicePlanParts, service: ServiceView, cloud: Servi
   const missing = record !== undefined && observed?.owner?.service !== service.uid;
   if (missing && (await parts.proveSight(cloud.scope, atMs)) !== 'sees')
     throw new Error(
-      `${id ?? 'what was begun'} does not show, and nothing proves that ${cloud.scope} shows this credential anything`,
+      `${id ?? 'the load balancer that was begun'} was not found, and nothing proves that this credential ` +
+        `sees ${cloud.scope}`,
     );
   return {
     observed,
     source: 'asked',
     askedId: id,
-    askedFor: wishOf(service),
+    askedFor: externalReferencesOf(service),
     missingSinceMs: observed === undefined ? atMs : undefined,
     atMs,
     fresh: true,

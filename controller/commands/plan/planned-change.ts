@@ -1,23 +1,23 @@
-/** One thing that a run would change, or would like to and may not. */
+/** One change of a run, or one that is withheld. */
 export interface PlannedChange {
   /** `kubernetes`, or the cloud's scope. */
   readonly of: string;
   /** `node worker-1`, `service default/web`, `route 10.1.0.0/24`. */
   readonly object: string;
-  /** `hold`: nothing is changed, and `what` says why. */
+  /** `hold`: the change is withheld, and `what` has the reason. */
   readonly action: 'create' | 'update' | 'delete' | 'hold';
   /** One line for people, free of credentials. */
   readonly what: string;
 }
 
-/** What a run would do now. Applied by nobody; a run plans anew. */
+/** The changes that a run would make now. The plan itself is never applied; a run makes its own. */
 export interface Plan {
   readonly changes: readonly PlannedChange[];
-  /** What could not be planned: a cloud that did not answer. Then the plan is in doubt. */
+  /** What could not be planned, such as a cloud that did not answer. The plan is then incomplete. */
   readonly problems: readonly string[];
 }
 
-/** Whether a run would change anything; holding is not changing. */
+/** Whether a run would change nothing; withheld changes do not count. */
 export function isEmptyPlan({ changes }: Plan): boolean {
   return changes.every(({ action }) => action === 'hold');
 }

@@ -3,11 +3,11 @@ import { isEmptyPlan, type Plan } from './planned-change.ts';
 
 const marks = { create: '+', update: '~', delete: '-', hold: '!' } as const;
 
-/** The plan for people: one line for each change, then what it comes to. */
+/** The plan as text for people: one line per change, then a summary. */
 export function printPlan(plan: Plan): string {
   const rows = plan.changes.map(({ of, object, action, what }) => [marks[action], object, what, of]);
   const problems = plan.problems.map((problem) => `in doubt: ${problem}\n`).join('');
-  const count = (wanted: string) => plan.changes.filter(({ action }) => action === wanted).length;
+  const count = (counted: string) => plan.changes.filter(({ action }) => action === counted).length;
   const verdict = isEmptyPlan(plan)
     ? 'Nothing would be changed'
     : `${count('create')} to create, ${count('update')} to update, ${count('delete')} to delete`;

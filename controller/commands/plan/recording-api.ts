@@ -1,7 +1,10 @@
 import type { KubeApi, KubeCall } from '../../kube/api.ts';
 import { isMutating } from '../../kube/fence.ts';
 
-/** An API that reads for real and keeps what would be written. A write is answered as if it had changed nothing, so that callers go on with their next step. */
+/**
+ * An API that reads, but only records what would be written. A write is answered as if it had changed nothing, so that
+ * callers continue with their next step.
+ */
 export interface RecordingApi extends KubeApi {
   /** In the order in which they would be sent. */
   readonly writes: readonly KubeCall[];

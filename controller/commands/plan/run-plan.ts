@@ -36,17 +36,20 @@ export interface PlanParts {
   readonly log: Log;
   readonly clouds: readonly ConfiguredCloud[];
   readonly options: ClusterOptions;
-  /** Path of the Lease, for what has been spent of the deletion budget. */
+  /** Path of the Lease, whose annotation has the spent deletion budget. */
   readonly leasePath: string;
   readonly deletionBudget: string;
   readonly announcedDeletionBudget: string;
   /** `--adopt`. Default: no. */
   readonly adopts?: boolean;
-  /** What is being done, for people who wait. */
+  /** Prints progress for people. */
   say(line: string): void;
 }
 
-/** Reads the cluster and the clouds once and answers what a leader would do now; changes nothing. Throws a KubeError. */
+/**
+ * Reads the cluster and the clouds once, and returns what a leader would change now. Changes nothing. Throws a
+ * KubeError.
+ */
 export async function makePlan(parts: PlanParts): Promise<Plan> {
   const { api, clock, random, log, clouds, options, say } = parts;
   const serving = servingClouds(clouds);
@@ -96,7 +99,7 @@ export async function makePlan(parts: PlanParts): Promise<Plan> {
           metrics: registry.define(nodeMetrics),
           paused: () => false,
           pausedNode: () => false,
-          routesRun: (scope) =>
+          routesEnabled: (scope) =>
             routed && clouds.some((cloud) => cloud.scope === scope && cloud.api?.routes !== undefined),
         },
         budget,
@@ -137,7 +140,7 @@ function mustParse(text: string) {
   return budget;
 }
 
-/** The Lease as it stands, for one who does not hold it: what would be noted on it is not. */
+/** The current annotations of the Lease, without holding it. Annotations are not written. */
 async function ledgerOf(api: KubeApi, path: string): Promise<Leadership> {
   let annotations: Readonly<Record<string, string>> = {};
   try {

@@ -11,7 +11,7 @@ import { liveServiceUids } from '../../services/orphans/live-services.ts';
 import type { ProveSight } from '../../services/sight.ts';
 import { demandOf, type ServingCloud, servingClouds } from '../../services/wants.ts';
 
-/** What a teardown works with. Nothing in the cluster is written through `api`. */
+/** The dependencies of a teardown. `api` is only used for reads. */
 export interface TeardownContext {
   readonly api: KubeApi;
   readonly clock: Clock;
@@ -20,29 +20,29 @@ export interface TeardownContext {
   readonly cluster: ClusterIdentity;
   /** `--load-balancer-class`. */
   readonly loadBalancerClasses: readonly string[];
-  /** A credential that sees nothing would have a full cloud taken for an empty one. */
+  /** Checks the credential's visibility: without it, a full cloud looks empty. */
   readonly proveSight: ProveSight;
-  /** Whether a route of a cloud that cannot tag routes is recorded as ours. Default: none is. */
+  /** Whether a route of a cloud that cannot tag routes is recorded as ours. Default: no. */
   recordedRoute?(scope: string, route: ObservedRoute): boolean;
 }
 
-/** One thing to be removed, with everything that belongs to it. */
+/** One resource to delete, with its parts. */
 export type TeardownItem = {
   readonly scope: string;
-  /** Id; where only an address or the like is left, the UID of its Service. */
+  /** The id; the UID of its Service where only parts such as an address are left. */
   readonly target: string;
   /** For people: `load balancer lb-1 of default/web`. */
   readonly what: string;
-  /** What is planned now, one line each. */
+  /** The planned steps, one line each. */
   readonly steps: readonly string[];
 } & (
   | {
       readonly kind: 'load balancer';
       readonly cloud: ServingCloud;
       readonly observed: ObservedLoadBalancer;
-      /** Its Service asks that it stays: our tags go, and nothing else. */
+      /** Its Service asks for retention: only our tags are removed. */
       readonly retain: boolean;
-      /** It was taken over and may carry none of our tags: what proves that it is this Service's all the same. */
+      /** It was adopted and may have none of our tags: the proof that it belongs to this Service. */
       readonly adopt: LoadBalancerRef['adopt'];
     }
   | { readonly kind: 'route'; readonly routes: Routes; readonly route: ObservedRoute }
@@ -50,16 +50,21 @@ export type TeardownItem = {
 
 export interface TeardownPlan {
   readonly items: readonly TeardownItem[];
-  /** What stays, and why: for people to look after. */
+  /** Resources that stay, and why, for people to handle. */
   readonly kept: readonly { readonly scope: string; readonly what: string; readonly why: string }[];
-  /** Services that want or have a load balancer of ours, `namespace/name`: as long as there are any, nothing is removed unless it is forced. */
+  /**
+   * Services that want or have a load balancer of ours, `namespace/name`. While there are any, nothing is deleted
+   * without `force`.
+   */
   readonly services: readonly string[];
 }
 
 /**
- * Everything in the clouds that this cluster owns by its tags or by the record of a Service that says it was taken over, orphans too, and what would be done to it. Complete, or throws a CloudError or KubeError. Reads only.
+ * Plans the deletion of all cloud resources that this cluster owns by its tags or by the record of an adoption,
+ * including orphans. Complete, or throws a CloudError or KubeError. Reads only.
  *
- * Stays: what is retained already, what somebody else made (our parts of it go), what a paused Service has, routes that are not provably ours.
+ * These stay: retained load balancers, attached ones (except our parts), those of paused Services, and routes that are
+ * not provably ours.
  */
 export async function planTeardown(context: TeardownContext, signal: AbortSignal): Promise<TeardownPlan> {
   const { api, clouds, cluster } = context;
@@ -77,7 +82,7 @@ export async function planTeardown(context: TeardownContext, signal: AbortSignal
   const kept: TeardownPlan['kept'][number][] = [];
   const serving = servingClouds(clouds);
   for (const cloud of serving) {
-    // Only what a record says was taken over: teardown itself takes nothing over.
+    // Only recorded adoptions count: teardown itself adopts nothing.
     const adopted = adoptableOf(cluster, byUid.values(), serving, cloud.scope, false);
     for (const observed of await cloud.loadBalancers.observeAll(cluster.uid, signal, adopted)) {
       const adopt = adopted.find(({ owner }) => owner.service === observed.owner?.service)?.adopt;
@@ -97,15 +102,15 @@ export async function planTeardown(context: TeardownContext, signal: AbortSignal
         kept.push({ scope, what, why: 'this cloud cannot tag routes, and nothing recorded says that it is ours' });
     }
   }
-  await assertSight(context, askedMs);
+  await assertVisibility(context, askedMs);
   return { items, kept, services };
 }
 
-/** Asked after everything was read, since it judges just that. */
-async function assertSight({ clouds, proveSight }: TeardownContext, askedMs: number): Promise<void> {
+/** Runs after all reads, because it validates them. */
+async function assertVisibility({ clouds, proveSight }: TeardownContext, askedMs: number): Promise<void> {
   for (const { name, scope, api: cloud } of clouds) {
     if (cloud === undefined || (await proveSight(scope, askedMs)) !== 'blind') continue;
-    const message = `the instances of living Nodes do not show in ${scope}: the credential may be of another project`;
+    const message = `the instances of Ready Nodes were not found in ${scope}: the credential may be of another project`;
     throw new CloudError({ kind: 'Forbidden', cloud: name, operation: 'look for what is ours', message });
   }
 }
@@ -126,11 +131,11 @@ function loadBalancerItem(
     id === undefined
       ? `what is left of the load balancer of ${of}`
       : `${attached ? 'our parts of load balancer' : 'load balancer'} ${id} of ${of}`;
-  if (observed.retained) return { scope, what, why: 'it is retained: a Service asked that it stays' };
-  if (owner?.cluster !== cluster.uid) return { scope, what, why: 'its tags do not say that it is of this cluster' };
-  const wanted = services.get(owner.service);
-  if (wanted && isPaused(wanted)) return { scope, what, why: 'its Service is paused' };
-  const retain = wanted !== undefined && isRetained(wanted);
+  if (observed.retained) return { scope, what, why: 'it is retained: a Service asked for it' };
+  if (owner?.cluster !== cluster.uid) return { scope, what, why: 'its tags do not name this cluster' };
+  const owningService = services.get(owner.service);
+  if (owningService && isPaused(owningService)) return { scope, what, why: 'its Service is paused' };
+  const retain = owningService !== undefined && isRetained(owningService);
   const { steps } = loadBalancers.planRemoval(observed, { retain });
   return {
     kind: 'load balancer',

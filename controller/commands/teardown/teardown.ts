@@ -5,38 +5,38 @@ import { createSemaphore } from '../../runtime/semaphore.ts';
 import { removeLoadBalancer } from '../../services/orphans/remove-load-balancer.ts';
 import { planTeardown, type TeardownContext, type TeardownItem, type TeardownPlan } from './plan-teardown.ts';
 
-/** One line of progress. `working` may come several times for one item, once a call. */
+/** One line of progress. `working` may be reported several times per item, once per call. */
 export interface TeardownProgress {
   readonly item: TeardownItem;
   readonly state: 'working' | 'done' | 'failed';
-  /** What is being done, or why it failed. */
+  /** The current step, or why it failed. */
   readonly message: string;
-  /** Items that are over, and all of them. */
+  /** The number of finished items, and of all items. */
   readonly finished: number;
   readonly total: number;
 }
 
 export interface TeardownOptions {
-  /** For each mutating call; the caller holds the lease, so that no controller makes anew what is removed. */
+  /** For each mutating call. The caller holds the lease, so that no controller re-creates deleted resources. */
   readonly permit: Permit;
   readonly signal: AbortSignal;
-  /** Go on although Services still want load balancers. */
+  /** Continue although Services still want load balancers. */
   readonly force: boolean;
   onProgress?(progress: TeardownProgress): void;
-  /** How long one load balancer may take, milliseconds. Default half an hour. */
+  /** The time limit for one load balancer, milliseconds. Default half an hour. */
   readonly deadlineMs?: number | undefined;
 }
 
 export interface TeardownResult {
   readonly removed: number;
   readonly failed: readonly { readonly item: TeardownItem; readonly message: string }[];
-  /** What a last look at the clouds still found of ours; 0 = empty. */
+  /** The number of our resources that the final read of the clouds still found. */
   readonly left: number;
-  /** As of the last look. */
+  /** As of the final read. */
   readonly kept: TeardownPlan['kept'];
 }
 
-/** There are Services that want load balancers. `services`: `namespace/name` of each. */
+/** Services of type LoadBalancer still exist. `services`: `namespace/name` of each. */
 export class ServicesRemainError extends Error {
   override readonly name = 'ServicesRemainError';
   readonly services: readonly string[];
@@ -45,7 +45,8 @@ export class ServicesRemainError extends Error {
     const shown = services.slice(0, 5).join(', ');
     const more = services.length > 5 ? ` and ${services.length - 5} more` : '';
     super(
-      `${services.length} Services still have or want load balancers (${shown}${more}): delete them first, and let the controller finish, or force it`,
+      `${services.length} Services still have or want load balancers (${shown}${more}): delete them first, ` +
+        'and let the controller finish, or force it',
     );
     this.services = services;
   }
@@ -53,21 +54,24 @@ export class ServicesRemainError extends Error {
 
 const concurrency = 8;
 const maxTries = 6;
-/** What a busy cloud may say to the removal of a route. */
+/** Failures of the deletion of a route that are retried. */
 const retried: ReadonlySet<string> = new Set(['Throttled', 'Conflict', 'Unavailable', 'Timeout']);
 
 /**
- * Removes everything of this cluster from its clouds, as `planTeardown` lists it: load balancers with all that belongs to them, orphans too, then routes. For the end of a
- * cluster's life.
+ * Deletes all cloud resources of this cluster, as `planTeardown` lists them: load balancers with all their parts,
+ * orphans too, then routes. For the deletion of a cluster.
  *
- * The usual order is: delete the Services of type LoadBalancer and wait until they are gone, stop the controller, then tear down what is left. While such Services exist it
- * throws a ServicesRemainError, since whoever still uses them loses their address for good. With `force` their load balancers go too (but for those whose Service carries
- * `mooring.dev/load-balancer-retain`: they are given up and stay); the Service objects are not written: finalizer, status and record stay as they are, and a controller
- * that is started afterwards makes new load balancers for them. Nodes are not looked at: removing routes cuts the pod network of those that still run.
+ * The usual order: delete the Services of type LoadBalancer and wait until they are gone, stop the controller, then
+ * tear down the rest. While such Services exist, it throws a ServicesRemainError, because their users would lose the
+ * address for good. With `force` it deletes their load balancers, too, except those whose Service has
+ * `mooring.dev/load-balancer-retain`: these lose only our tags. The Service objects are not written: finalizer, status
+ * and record stay, and a controller that is started afterwards creates new load balancers for them. Nodes are ignored:
+ * deleting routes cuts the pod network of Nodes that still run.
  *
- * It plans afresh at the beginning, so what was shown to a person before is only a picture. One that fails holds up no other. Safe to interrupt (the
- * signal) and to repeat: a later run takes up what is left. Throws a CloudError or KubeError when the clouds or Services cannot be read, a WithheldError when it may not act
- * any more (the lease is lost, everything is paused), and the signal's reason.
+ * It makes its own plan at the beginning, so a plan that was shown to a person may differ. A failed item does not stop
+ * the others. Safe to interrupt (by the signal) and to repeat: a later run continues with the rest. Throws a CloudError
+ * or KubeError when the clouds or Services cannot be read, a WithheldError when it may no longer act (the lease is
+ * lost, everything is paused), and the signal's reason.
  */
 export async function teardown(context: TeardownContext, options: TeardownOptions): Promise<TeardownResult> {
   const { signal, permit, force } = options;
@@ -87,7 +91,7 @@ export async function teardown(context: TeardownContext, options: TeardownOption
     options.onProgress?.({ item, state, message, finished, total });
   }
 
-  /** Throws what stops everything. */
+  /** Throws the errors that end the whole teardown. */
   async function run(item: TeardownItem): Promise<void> {
     ending.signal.throwIfAborted();
     try {
@@ -105,7 +109,7 @@ export async function teardown(context: TeardownContext, options: TeardownOption
     }
   }
 
-  /** Answers why it stays; undefined when it is gone. */
+  /** Returns why the item stays; undefined when it is gone. */
   async function removeItem(item: TeardownItem, onStep: (message: string) => void): Promise<string | undefined> {
     if (item.kind === 'route') {
       onStep(`remove ${item.what}`);

@@ -1,12 +1,15 @@
 import type { Clock, Timer } from '../../../common/process/clock.ts';
 import type { FakeClock } from '../../../common/testing/fake-clock.ts';
 
-/** The clocks of one machine in a world of several: at its own rate, with a wall clock of its own, and stopped now and then. */
+/**
+ * The clocks of one machine in a world of several: at its own rate, with a wall clock of its own, and stopped now and
+ * then.
+ */
 export interface ReplicaClock extends Clock {
   readonly stopped: boolean;
   /**
-   * Nothing of this process runs until `resume`: SIGSTOP (its clocks go on), the sleep of the machine (the monotonic clock
-   * stands still), or a hold by the hypervisor (uptime stands still, too).
+   * Nothing of this process runs until `resume`: SIGSTOP (its clocks go on), the sleep of the machine (the monotonic
+   * clock stands still), or a hold by the hypervisor (uptime stands still, too).
    */
   stop(how: 'pause' | 'sleep' | 'hold'): void;
   resume(): void;

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { awsCertificates } from './aws-certificates.ts';
 
-it('ships certificates that are signed by themselves, of AWS, of RSA 2048 bits, each of one region, valid for long', () => {
+it('ships self-signed AWS certificates with RSA 2048, one per region, with a long validity', () => {
   const byRegion = awsCertificates();
   const fingerprints = new Set<string>();
   for (const [region, certificates] of byRegion) {

@@ -1,9 +1,8 @@
 import { X509Certificate } from 'node:crypto';
 
 /**
- * By region: the DER, in base64, of the certificate that EC2 publishes for RSA-2048 signatures of instance identity
- * documents. Each is self-signed, and a test verifies that, so
- * a wrong letter cannot go unseen.
+ * By region: the base64 DER of the certificate that EC2 publishes for RSA-2048 signatures of instance identity
+ * documents. Each is self-signed, which a test verifies, so that a typing error is found.
  */
 const published: Readonly<Record<string, string>> = {
   'ap-northeast-1': `

@@ -13,9 +13,8 @@ export interface AwsVerifierParts {
 }
 
 /**
- * EC2's instance identity document with its RSA-2048 signature (EC2 User Guide, "Verify the instance identity
- * document"). The document is the same for the whole life
- * of the instance and holds no challenge: it proves which VM, not when.
+ * Verifies EC2's instance identity document with its RSA-2048 signature (EC2 User Guide, "Verify the instance identity
+ * document"). The document never changes and contains no challenge: it proves which VM signed it, not when.
  */
 export function awsVerifier({ certificatesOf, now }: AwsVerifierParts): EvidenceVerifier {
   return {
@@ -27,7 +26,7 @@ export function awsVerifier({ certificatesOf, now }: AwsVerifierParts): Evidence
       const { parseSignedMessage } = await loadSignatures();
       const message = parseSignedMessage(textOf(parts, 'signature', /./));
       const bytes = Buffer.from(document, 'utf8');
-      // Else one instance's signature could go with another's document.
+      // Otherwise one instance's signature could be combined with another's document.
       if (message.content !== undefined && !bytes.equals(message.content)) {
         throw new EvidenceRefusal('BadSignature', 'the signed content is not the document that came with it');
       }
@@ -39,7 +38,7 @@ export function awsVerifier({ certificatesOf, now }: AwsVerifierParts): Evidence
       if (current.length === 0)
         throw new EvidenceRefusal('Expired', 'the trusted certificate of this region has expired');
       await firstThatVerifies(current, (each) => message.verifyWith(each.raw, bytes));
-      // The bytes that were verified, and nothing else.
+      // Only the verified bytes are parsed.
       const signed = objectOf(bytes.toString('utf8'));
       const id = textOf(signed, 'instanceId', /^i-[0-9a-f]{8,17}$/);
       const zone = textOf(signed, 'availabilityZone', /^[a-z0-9-]+$/);

@@ -4,16 +4,18 @@ import { LRUCache } from 'lru-cache';
 import { EvidenceRefusal } from './verdict.ts';
 
 /**
- * A binary answer; undefined for any status but 200. Rejects when none comes in time or it is too long. Follows no
+ * Fetches a binary answer; undefined for any status except 200. Rejects when it is late or too long. Follows no
  * redirect.
  */
 export type FetchBytes = (url: string) => Promise<Uint8Array | undefined>;
 
-/** No other host is asked: otherwise the sender of a document would choose where the controller connects to. */
+/**
+ * The only host that is contacted: otherwise the sender of a document could choose where the controller connects to.
+ */
 const issuerHost = 'www.microsoft.com';
 const remembered = 32;
 
-/** SHA-256 of the public roots that Azure's certificates lead to (Microsoft, "Azure Certificate Authority details"). */
+/** SHA-256 of the public roots of Azure's certificates (Microsoft, "Azure Certificate Authority details"). */
 const rootFingerprints: ReadonlySet<string> = new Set([
   // DigiCert Global Root G2, DigiCert Global Root G3, Microsoft RSA and ECC Root Certificate Authority 2017
   'CB:3C:CB:B7:60:31:E5:E0:13:8F:8D:D3:9A:23:F9:DE:47:FF:C3:5E:43:C1:14:4C:EA:27:D4:6A:5A:B1:CB:5F',
@@ -29,14 +31,14 @@ export function azureRoots(): readonly X509Certificate[] {
     .filter(({ fingerprint256 }) => rootFingerprints.has(fingerprint256));
 }
 
-/** Fetches intermediates from Microsoft's host, each address once. */
+/** Fetches intermediates from Microsoft's host, each URL once. */
 export function createIssuerFetch(fetchBytes: FetchBytes) {
-  const known = new LRUCache<string, X509Certificate>({ max: remembered });
+  const cache = new LRUCache<string, X509Certificate>({ max: remembered });
 
   return async (certificate: X509Certificate): Promise<X509Certificate | undefined> => {
     const url = issuerUrl(certificate);
     if (url === undefined) return undefined;
-    const held = known.get(url);
+    const held = cache.get(url);
     if (held !== undefined) return held;
     let bytes: Uint8Array | undefined;
     try {
@@ -48,7 +50,7 @@ export function createIssuerFetch(fetchBytes: FetchBytes) {
     if (bytes === undefined) throw new EvidenceRefusal('KeysUnavailable');
     try {
       const issuer = new X509Certificate(bytes);
-      known.set(url, issuer);
+      cache.set(url, issuer);
       return issuer;
     } catch {
       throw new EvidenceRefusal('KeysUnavailable', 'the intermediate certificate that was fetched does not parse');
@@ -56,7 +58,7 @@ export function createIssuerFetch(fetchBytes: FetchBytes) {
   };
 }
 
-/** The address of the issuer's certificate, if it is one on Microsoft's host, without port, user and query. */
+/** The URL of the issuer's certificate, if it is on Microsoft's host, without port, user and query. */
 function issuerUrl({ infoAccess = '' }: X509Certificate): string | undefined {
   for (const [, text = ''] of infoAccess.matchAll(/^CA Issuers - URI:(.*)$/gm)) {
     const url = URL.canParse(text) ? new URL(text) : undefined;

@@ -65,7 +65,7 @@ describe('the attested document of Azure', () => {
 
   const verify = (evidence: string, trusted = [root.certificate]) => verifierOf(trusted).verify(evidence, [challenge]);
 
-  it('names vmId and subscription of the VM, with the intermediate inside, fetched once, or from the file', async () => {
+  it('proves vmId and subscription with an intermediate that is included, fetched once, or given by file', async () => {
     const instance = {
       assurance: 'psat+fresh',
       cloud: 'azure',

@@ -6,13 +6,13 @@ import { holdsAt, isRoot } from './trust.ts';
 import { EvidenceRefusal, type EvidenceVerifier } from './verdict.ts';
 
 /**
- * Azure's public cloud, US Government, China and the former Germany (Azure Instance Metadata Service, "Attested
- * data").
+ * Domains of Azure's public cloud, US Government, China and the former Germany (Azure Instance Metadata Service,
+ * "Attested data").
  */
 const domains = ['metadata.azure.com', 'metadata.azure.us', 'metadata.azure.cn', 'metadata.microsoftazure.de'];
 /** Leaf, two intermediates and a root. */
 const maxChain = 4;
-/** Clocks differ, and the document may have been made valid for seconds alone; the challenge says that it is new. */
+/** Clocks differ, and a document may be valid for seconds only. The challenge proves that it is new. */
 const toleranceMs = 300_000;
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
@@ -20,8 +20,8 @@ export interface AzureVerifierParts {
   /** Roots, and intermediates if they are given by file. */
   readonly trusted: readonly X509Certificate[];
   /**
-   * The intermediate at the address that the certificate names, if that address is Microsoft's; undefined when it is
-   * not. @throws EvidenceRefusal
+   * The intermediate at the URL that the certificate names, if the host is Microsoft's; undefined when it is not.
+   * @throws EvidenceRefusal
    */
   fetchIssuer(certificate: X509Certificate): Promise<X509Certificate | undefined>;
   /** Milliseconds since 1970. */
@@ -29,8 +29,8 @@ export interface AzureVerifierParts {
 }
 
 /**
- * Azure's attested document (Azure Instance Metadata Service, "Attested data"): the nonce is our challenge. It tells
- * vmId and subscription, not the resource id.
+ * Verifies Azure's attested document (Azure Instance Metadata Service, "Attested data"): the nonce is our challenge.
+ * The document contains vmId and subscription, but not the resource id.
  */
 export function azureVerifier(parts: AzureVerifierParts): EvidenceVerifier {
   return {
@@ -77,7 +77,7 @@ function isAzures(leaf: X509Certificate): boolean {
   return names.some((name) => domains.some((domain) => name === domain || name?.endsWith(`.${domain}`)));
 }
 
-/** Follows the issuers up to a trusted root. Intermediates prove nothing by themselves, wherever they come from. */
+/** Follows the issuers up to a trusted root. Intermediates prove nothing by themselves. */
 async function assertChain(
   leaf: X509Certificate,
   inside: readonly X509Certificate[],

@@ -3,13 +3,13 @@ import type { Clock } from '../../../common/process/clock.ts';
 import type { Sender } from '../sender.ts';
 
 /**
- * The challenges of one process. Nothing is kept of them: another leader's do not hold here, and its agents are given
- * others.
+ * The challenges of one process. They are not stored: challenges of another leader are not valid here, and agents get
+ * new ones.
  */
 export interface Challenges {
-  /** 32 letters and digits. Holds for one to two minutes, for this Node and this token alone. */
+  /** 32 letters and digits. Valid for one to two minutes, only for this Node and this token. */
   issue(sender: Sender): string;
-  /** Those that hold now, the newest first. */
+  /** The challenges that are valid now, the newest first. */
   accepted(sender: Sender): readonly string[];
 }
 
@@ -17,8 +17,8 @@ const slotMs = 60_000;
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
 
 /**
- * A challenge is an HMAC over Node uid, token and minute. Using one twice within its time gains nothing: both times it
- * proves the same pair of Node and VM.
+ * A challenge is an HMAC of Node uid, token and minute. Using it twice while it is valid gains nothing: both uses prove
+ * the same pair of Node and VM.
  *
  * @param key random, of this process
  */

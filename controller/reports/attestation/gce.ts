@@ -17,7 +17,9 @@ export interface GceVerifierParts {
   now(): number;
 }
 
-/** Compute Engine's identity token (Google Cloud, "Verify the identity of VMs"): the audience is our challenge. */
+/**
+ * Verifies Compute Engine's identity token (Google Cloud, "Verify the identity of VMs"): the audience is our challenge.
+ */
 export function gceVerifier({ keys, now }: GceVerifierParts): EvidenceVerifier {
   return {
     cloud: 'gce',

@@ -1,4 +1,4 @@
-/** Loads the libraries for PKCS#7 and JWT; a controller of clouds without such documents never does. */
+/** Loads the libraries for PKCS#7 and JWT, which only clouds with signed documents need. */
 export async function loadSignatures() {
   return import('./signatures.ts');
 }

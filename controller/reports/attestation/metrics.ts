@@ -6,25 +6,29 @@ export const attestationMetrics = defineMetrics({
   evidence: {
     name: 'mooring_attestation_evidence_total',
     type: 'counter',
-    help: "Evidence of a VM's identity that agents sent, by cloud and by how it ended: verified, or the code of the refusal.",
+    help: "Evidence of a VM's identity that agents sent, by cloud and outcome: verified, or the code of the refusal.",
     labels: ['cloud', 'outcome'],
   },
   nodes: {
     name: 'mooring_attestation_nodes',
     type: 'gauge',
-    help: 'Nodes that have reported to this leader, by what proves their VM: psat (the token alone, which proves the Node), psat+doc (a signed document too), psat+fresh (one that answers a challenge).',
+    help:
+      'Nodes that have reported to this leader, by the proof of their VM: psat (the token alone, which proves ' +
+      'the Node), psat+doc (a signed document too), psat+fresh (one that answers a challenge).',
     labels: ['assurance'],
   },
   unproved: {
     name: 'mooring_attestation_nodes_without_proof',
     type: 'gauge',
-    help: 'Initialised Nodes of a cloud under --require-attestation that have never given evidence: they join no load balancer.',
+    help:
+      'Initialised Nodes of a cloud under --require-attestation whose agents have never given evidence: they ' +
+      'join no load balancer.',
     labels: ['cloud'],
   },
   rootExpiry: {
     name: 'mooring_attestation_root_expiry_timestamp_seconds',
     type: 'gauge',
-    help: 'When a certificate that evidence is verified with ends, in seconds since 1970.',
+    help: 'Expiry of a certificate that evidence is verified with, in seconds since 1970.',
     labels: ['cloud', 'name'],
   },
 });

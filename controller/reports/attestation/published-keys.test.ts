@@ -27,7 +27,7 @@ describe('the published keys', () => {
     return { status, header: (name) => headers[name] ?? null, text: JSON.stringify(body) };
   }
 
-  it('are fetched from one fixed address, once for all that ask, and kept as long as Cache-Control says', async () => {
+  it('fetches keys from one fixed URL, once for concurrent callers, and caches them by Cache-Control', async () => {
     const { clock, asked, state, published } = setUp();
     state.answer = async () => answerOf(200, keys, { 'cache-control': 'public, max-age=300, must-revalidate' });
     assert.deepEqual(await Promise.all([published(), published()]), [keys, keys]);
@@ -39,7 +39,7 @@ describe('the published keys', () => {
     assert.equal(asked.length, 2);
   });
 
-  it('are kept as long as Expires says where there is no max-age, and for a minute at least', async () => {
+  it('caches keys by Expires without max-age, and for a minute at least', async () => {
     const { clock, asked, state, published } = setUp();
     state.answer = async () => answerOf(200, keys, { expires: new Date(clock.now() + 3_600_000).toUTCString() });
     await published();
@@ -54,7 +54,7 @@ describe('the published keys', () => {
     assert.equal(asked.length, 2);
   });
 
-  it('are unavailable after a failure, a redirect or an answer of another kind, and asked for again later', async () => {
+  it('has no keys after a failure, a redirect or an invalid answer, and retries later', async () => {
     const { clock, asked, state, published } = setUp();
     for (const answer of [
       async () => answerOf(503, {}),

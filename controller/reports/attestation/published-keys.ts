@@ -10,12 +10,11 @@ const timeoutMs = 10_000;
 const maxBytes = 64 * 1024;
 const shortestMs = 60_000;
 const longestMs = 24 * 3_600_000;
-/** After a failure; keys that are still held go on being used until they are out of date. */
+/** The delay after a failure. Cached keys are used until they expire. */
 const retryMs = 15_000;
 
 /**
- * The keys at a fixed address, fetched when they are needed and kept for as long as the answer says. One request at a
- * time, whatever asks.
+ * The keys at a fixed URL, fetched on demand and cached for as long as the answer allows. One request at a time.
  *
  * @returns rejects with an EvidenceRefusal `KeysUnavailable`
  */
@@ -49,7 +48,7 @@ export function createPublishedKeys(url: string, http: Http, clock: Clock): () =
   };
 }
 
-/** As `Cache-Control` or else `Expires` says, at least a minute and at most a day. */
+/** From `Cache-Control` or else `Expires`, at least a minute and at most a day. */
 function lifetimeMs(header: (name: string) => string | null, nowMs: number): number {
   const maxAge = /(?:^|[\s,])max-age=(\d+)/i.exec(header('cache-control') ?? '')?.[1];
   const expires = Date.parse(header('expires') ?? '');

@@ -12,15 +12,15 @@ import type { JsonWebKeys } from './trust.ts';
 import { EvidenceRefusal } from './verdict.ts';
 
 /**
- * The one file with the libraries for PKCS#7 and JWT. It is loaded when the first document has to be verified, and
- * built into a file of its own.
+ * The only file with the libraries for PKCS#7 and JWT. It is loaded for the first document to verify, and built into a
+ * separate bundle.
  */
 
 /** A PKCS#7 signature with exactly one signer, parsed and not yet verified. */
 export interface SignedMessage {
   /** The content inside; undefined when the signature is detached. */
   readonly content: Uint8Array | undefined;
-  /** The certificates inside, as DER; they prove nothing by themselves. */
+  /** The certificates in the message, as DER; they prove nothing by themselves. */
   readonly certificates: readonly Uint8Array[];
   /**
    * Whether this certificate is the signer's by issuer and serial number, and its key made the signature.
@@ -60,7 +60,7 @@ export function parseSignedMessage(base64: string): SignedMessage {
     certificates: certificates.map((each) => new Uint8Array(each.toSchema(true).toBER())),
     isOfSigner: (certificate) => namesCertificate(signer.sid, Certificate.fromBER(certificate)),
     async verifyWith(certificate, detached) {
-      // Nothing that came with the document takes part.
+      // The certificates in the message are not used.
       signed.certificates = [Certificate.fromBER(certificate)];
       let verified: unknown;
       try {
@@ -108,8 +108,7 @@ export interface TokenExpectation {
 const clockToleranceSeconds = 60;
 const maxAgeSeconds = 3600;
 
-/**
- * The claims of an RS256 token that one of these keys signed and that is meant for us now.
+/** The claims of a valid RS256 token for us that one of these keys signed.
  *
  * @throws EvidenceRefusal
  */
@@ -127,7 +126,7 @@ export async function verifyToken(
       maxTokenAge: maxAgeSeconds,
       currentDate: new Date(nowMs),
     });
-    // One text, not a list in which ours is among others.
+    // A single audience: a list that contains ours is not accepted.
     if (typeof payload.aud !== 'string' || !audiences.includes(payload.aud)) throw new EvidenceRefusal('NotFresh');
     return payload;
   } catch (error) {

@@ -2,10 +2,11 @@ import { createPublicKey, type KeyObject, X509Certificate } from 'node:crypto';
 import type { EvidenceCloud } from '../../../common/attestation.ts';
 
 /**
- * What signs the evidence of the clouds: given by file with `--attestation-trust`, else what is shipped or published.
+ * The keys and certificates that sign the evidence of the clouds: from `--attestation-trust`, else the shipped or
+ * published ones.
  */
 export interface Trust {
-  /** By region; `''` holds for every region without an entry of its own. */
+  /** By region; `''` is for every region without its own entry. */
   readonly aws: ReadonlyMap<string, readonly X509Certificate[]>;
   /** A JSON Web Key Set; undefined: Google's published keys. */
   readonly gce: JsonWebKeys | undefined;
@@ -25,10 +26,10 @@ export interface TrustFile {
   readonly text: string;
 }
 
-/** NAME of `--attestation-trust`: a cloud, for aws with or without a region. */
+/** NAME of `--attestation-trust`: a cloud; for aws with or without a region. */
 export const trustName = /^(?:aws(?:\/[a-z0-9-]+)?|gce|azure|simulated)$/;
 
-/** Reads the files. @throws an Error that says what a file should have held, free of its content */
+/** Parses the files. @throws an Error that says what was expected, free of the content */
 export function readTrust(files: readonly TrustFile[]): Trust {
   const aws = new Map<string, readonly X509Certificate[]>();
   let gce: JsonWebKeys | undefined;
@@ -86,7 +87,7 @@ function publicKey(text: string): KeyObject {
   throw new Error('an Ed25519 public key in PEM');
 }
 
-/** Whether a certificate holds at this moment. */
+/** Whether a certificate is valid at this time. */
 export function holdsAt(certificate: X509Certificate, nowMs: number): boolean {
   return certificate.validFromDate.getTime() <= nowMs && nowMs <= certificate.validToDate.getTime();
 }

@@ -1,15 +1,14 @@
 import type { VerifiedInstance } from '../../model/verified-instance.ts';
 
 /**
- * How far it is proved that the sender's node is the VM it names. `psat`: the token alone, which proves the Node and
- * nothing about the VM;
- * `psat+doc`: also a signed document of the cloud; `psat+fresh`: one that answers a challenge of ours.
+ * The proof that the sender's Node runs on the VM that it names. `psat`: the token alone, which proves the Node and
+ * nothing about the VM; `psat+doc`: also a signed document of the cloud; `psat+fresh`: one that answers our challenge.
  */
 export type Assurance = 'psat' | 'psat+doc' | 'psat+fresh';
 
 export const assurances: readonly Assurance[] = ['psat', 'psat+doc', 'psat+fresh'];
 
-/** What was verified of a Node, and in which report. */
+/** The verified instance of a Node, and the report with its evidence. */
 export interface Attestation {
   readonly instance: VerifiedInstance;
   /** The agent process that sent it. */
@@ -21,19 +20,20 @@ export interface Attestation {
 /** Why evidence is refused: a closed set, also the values of the metric's label. */
 export const evidenceFaults = {
   Malformed: 'The evidence is not what this cloud documents.',
-  UnknownKind: 'The evidence is of a kind that this cloud does not have, or of a cloud that is not served here.',
-  UnknownRegion: 'No certificate of this region is trusted: give one with --attestation-trust.',
-  UntrustedSigner: 'The signer is none that is trusted for this cloud.',
-  BadSignature: 'The signature does not fit the content, or the content is not the document that came with it.',
+  UnknownKind: 'The kind of the evidence does not exist for this cloud, or the cloud is not served here.',
+  UnknownRegion: 'No certificate of this region is trusted: add one with --attestation-trust.',
+  UntrustedSigner: 'The signer is not trusted for this cloud.',
+  BadSignature: 'The signature does not match the content, or the content is not the document that was sent with it.',
   Expired: 'The document, its certificate or the trusted certificate is not valid now.',
-  NotFresh: 'The document does not answer a challenge that was given to this agent in the last two minutes.',
+  NotFresh: 'The document does not answer a challenge that this agent got in the last two minutes.',
   NotAnInstance: 'The document is genuine, but names no VM.',
-  UsedElsewhere: 'The document names an instance for which another living Node has given evidence.',
-  KeysUnavailable: "The cloud's published keys or an intermediate certificate cannot be fetched now; tried again.",
+  UsedElsewhere: 'The document names an instance for which another live Node has given evidence.',
+  KeysUnavailable:
+    "The cloud's published keys or an intermediate certificate cannot be fetched now. The fetch is repeated.",
 } as const;
 export type EvidenceFault = keyof typeof evidenceFaults;
 
-/** Evidence that proves nothing. The message holds nothing of the document. */
+/** Refused evidence. The message contains nothing of the document. */
 export class EvidenceRefusal extends Error {
   override readonly name = 'EvidenceRefusal';
   readonly code: EvidenceFault;
@@ -49,9 +49,9 @@ export interface EvidenceVerifier {
   readonly cloud: string;
   readonly kind: string;
   /**
-   * What the document proves.
+   * Verifies the document and returns what it proves.
    *
-   * @param challenges those that were given to the sender in the last two minutes, the newest first
+   * @param challenges those that the sender got in the last two minutes, the newest first
    * @throws EvidenceRefusal
    */
   verify(document: string, challenges: readonly string[]): Promise<VerifiedInstance>;

@@ -23,11 +23,13 @@ export interface VerifierParts {
 
 export interface Verifiers {
   readonly verifiers: readonly EvidenceVerifier[];
-  /** What they trust, where that is certificates. */
+  /** The certificates that they trust. */
   readonly roots: readonly TrustedRoot[];
 }
 
-/** The verifiers of these clouds' evidence; none for a cloud that signs nothing, or for which nothing is trusted. */
+/**
+ * Creates the verifiers of these clouds' evidence; none for a cloud without signed documents or without trusted keys.
+ */
 export function createVerifiers(clouds: Iterable<string>, parts: VerifierParts): Verifiers {
   const verifiers: EvidenceVerifier[] = [];
   const roots: TrustedRoot[] = [];

@@ -1,7 +1,7 @@
 import { randomBytes, webcrypto } from 'node:crypto';
 import type { ServingCredentials } from '../../runtime/serving/credentials.ts';
 
-/** A certificate authority: PEM of its certificate and, where it may still issue, of its key (PKCS #8). */
+/** A certificate authority: its certificate and key (PKCS #8), both PEM. */
 export interface Authority {
   readonly cert: string;
   readonly key: string;
@@ -15,7 +15,7 @@ export interface Validity {
 
 const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
 
-/** Loaded when a certificate is to be issued, which most processes never do. */
+/** Loaded only to issue a certificate, which most processes never do. */
 async function x509Library() {
   await import('reflect-metadata');
   const x509 = await import('@peculiar/x509');
@@ -44,7 +44,7 @@ function importKey(pemText: string): Promise<webcrypto.CryptoKey> {
   return webcrypto.subtle.importKey('pkcs8', der, algorithm, false, ['sign']);
 }
 
-/** Positive and 127 bits long, as RFC 5280 4.1.2.2 wants it. */
+/** Positive and 127 bits long, as RFC 5280 4.1.2.2 requires. */
 function serialNumber(): string {
   const bytes = randomBytes(16);
   bytes[0] = (bytes[0] ?? 0) & 0x7f || 1;
@@ -55,7 +55,10 @@ function dates({ notBefore, notAfter }: Validity) {
   return { notBefore: new Date(notBefore), notAfter: new Date(notAfter) };
 }
 
-/** A new authority (ECDSA P-256, no sub-authorities). No two share a subject, so that a verifier holding several finds the right one. */
+/**
+ * Issues an authority (ECDSA P-256, no sub-authorities). Each has its own subject, so that a verifier with several
+ * finds the right one.
+ */
 export async function issueAuthority(validity: Validity): Promise<Authority> {
   const x509 = await x509Library();
   const keys = await newKeys();
@@ -75,7 +78,7 @@ export async function issueAuthority(validity: Validity): Promise<Authority> {
   return { cert: pem('CERTIFICATE', cert.rawData), key: await keyPem(keys.privateKey) };
 }
 
-/** A serving certificate for these DNS names, signed by the authority. */
+/** Issues a serving certificate for these DNS names, signed by the authority. */
 export async function issueServing(
   authority: Authority,
   dnsNames: readonly string[],
@@ -104,7 +107,7 @@ export async function issueServing(
   return { cert: pem('CERTIFICATE', cert.rawData), key: await keyPem(keys.privateKey) };
 }
 
-/** A certificate that vouches for itself, where nobody verifies it by an authority. */
+/** Issues a serving certificate that clients do not verify by an authority. */
 export async function issueSelfSigned(dnsNames: readonly string[], validity: Validity): Promise<ServingCredentials> {
   const authority = await issueAuthority(validity);
   return issueServing(authority, dnsNames, validity);

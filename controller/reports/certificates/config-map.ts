@@ -3,7 +3,7 @@ import type { KubeApi } from '../../kube/api.ts';
 
 const path = `/api/v1/namespaces/${names.namespace}/configmaps/${names.certificates}`;
 
-/** What agents are told, and which version of it was read. */
+/** The ConfigMap for agents, and its version. */
 export interface Published {
   /** The bundle; empty when there is none. */
   readonly ca: string;
@@ -27,8 +27,8 @@ export async function readPublished(api: KubeApi): Promise<Published> {
 }
 
 /**
- * Writes what is given and leaves every other key alone. Guarded by the version that was read. Safe to repeat.
- * @throws KubeError, a conflict when somebody else wrote meanwhile
+ * Writes the given keys and leaves the others. Guarded by the version that was read. Safe to repeat.
+ * @throws KubeError, a conflict after a concurrent write
  */
 export async function publish(
   api: KubeApi,

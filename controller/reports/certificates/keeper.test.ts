@@ -155,7 +155,7 @@ describe('self-managed certificates', () => {
       kube.objects.delete(path);
       const { keeper } = replica('a', true);
       const started = keeper.start();
-      await quiet(() => logged('not looked after').length > 0);
+      await quiet(() => logged('pass over the certificates').length > 0);
       for (let pass = 0; pass < 24; pass += 1) await clock.advance(5_000);
       const told = logged('an object of the manifests is missing');
       assert.deepEqual(
@@ -163,7 +163,7 @@ describe('self-managed certificates', () => {
         [[kind, 'mooring-ca', restore]],
       );
       assert.equal(missing.get(kind), 1);
-      const failures = logged('not looked after');
+      const failures = logged('pass over the certificates');
       assert.ok(failures.length >= 2 && failures.length <= 4, `${failures.length} lines in two minutes`);
       assert.ok(failures.every(({ error }) => error.includes(restore)));
       ship(path);
@@ -188,7 +188,7 @@ describe('self-managed certificates', () => {
     });
   }
 
-  it('serves before anybody leads, from a Secret that the first of several replicas filled', async () => {
+  it('serves before the election, from a Secret that the first of several replicas filled', async () => {
     const all = ['a', 'b', 'c'].map((identity) => replica(identity, false));
     const credentials = await Promise.all(all.map(({ keeper }) => keeper.start()));
     assert.equal(new Set(credentials.map(({ cert }) => cert)).size, 1);
@@ -254,7 +254,7 @@ describe('self-managed certificates', () => {
     await assert.rejects(first, /stopped/);
   });
 
-  it('rotates for two years so that a peer with the bundle of a day ago verifies leader and standby at every pass', async () => {
+  it('rotates for two years so that a day-old bundle verifies leader and standby at every pass', async () => {
     const leader = replica('a', true, day / 2);
     const standby = replica('b', false, day / 2);
     await leader.keeper.start();

@@ -6,20 +6,26 @@ import type { Leadership } from '../../kube/leadership.ts';
 import { type ShippedObjects, shippedObjects } from '../../kube/shipped-objects.ts';
 import type { ServingCredentials } from '../../runtime/serving/credentials.ts';
 import { issueAuthority, issueServing } from './ca.ts';
+import {
+  applyAction,
+  type CertificateAction,
+  type CertificateState,
+  type Issued,
+  planCertificates,
+} from './certificate-plan.ts';
 import { publish, readPublished } from './config-map.ts';
 import { periodic } from './periodic.ts';
-import { applyAction, type CertificateAction, type CertificateState, type Issued, planCertificates } from './plan.ts';
 import { readSecretData } from './secret.ts';
 import { readSecret, type StoredSecret, writeSecret } from './secret-object.ts';
 import type { ReplicaDirectory } from './urls.ts';
 
-/** The names agents ask the serving certificate for. */
+/** The DNS names of the serving certificate, which agents verify. */
 export const servingNames: readonly string[] = [names.serverName, `${names.serverName}.cluster.local`];
 
 export interface KeeperOptions {
-  /** Not fenced: every replica reads, announces itself, and may fill the Secret while it is empty. */
+  /** Not fenced: every replica reads, announces itself, and may fill an empty Secret. */
   readonly api: KubeApi;
-  /** Fenced: rotation and the ConfigMap are the leader's. */
+  /** Fenced: only the leader rotates certificates and writes the ConfigMap. */
   readonly fencedApi: KubeApi;
   readonly leadership: Pick<Leadership, 'leading'>;
   readonly clock: Clock;
@@ -33,18 +39,21 @@ export interface KeeperOptions {
 }
 
 export interface CertificateKeeper {
-  /** Starts the passes. Resolves with the first credentials, which takes as long as the API server takes to answer; rejects when stopped before. */
+  /**
+   * Starts the passes. Resolves with the first credentials as soon as the API server answers; rejects when stopped
+   * earlier.
+   */
   start(): Promise<ServingCredentials>;
-  /** Has a pass made now, e.g. when this replica has become the leader. */
+  /** Starts a pass now, e.g. when this replica has become the leader. */
   wake(): void;
-  /** Ends the passes and takes this replica's URL back, as far as the API server answers. */
+  /** Ends the passes and withdraws this replica's URL, if the API server answers. */
   stop(): Promise<void>;
-  /** Monotonic milliseconds when a pass last ended, well or not: for liveness. */
+  /** When a pass last ended, successfully or not, in monotonic milliseconds; for liveness. */
   lastPassAt(): number | undefined;
 }
 
 const retryMs = 5_000;
-/** More steps than any pass needs. */
+/** An upper bound of the steps of a pass. */
 const maxSteps = 16;
 
 async function issueFor(state: CertificateState | undefined, action: CertificateAction): Promise<Issued> {
@@ -67,9 +76,9 @@ async function issueFor(state: CertificateState | undefined, action: Certificate
 }
 
 /**
- * Keeps the report API's own certificates: authority and serving certificate in a Secret, what agents need in the
- * ConfigMap. The manifests ship both empty. The first replica fills the Secret; after that the leader alone writes, and
- * the others load what is new.
+ * Manages the report API's own certificates: authority and serving certificate in a Secret, and the data for agents in
+ * the ConfigMap. The manifests ship both empty. The first replica fills the Secret; afterwards only the leader writes,
+ * and the other replicas load changes.
  */
 export function createSelfManagedKeeper(options: KeeperOptions): CertificateKeeper {
   const { api, fencedApi, leadership, clock, log, directory, shipped, onCredentials } = options;
@@ -103,13 +112,13 @@ export function createSelfManagedKeeper(options: KeeperOptions): CertificateKeep
     through: KubeApi,
   ): Promise<StoredSecret> {
     const next = applyAction(state, action, await issueFor(state, action), clock.now());
-    if (!next) throw new Error(`nothing came of the step ${action.type}`);
+    if (!next) throw new Error(`the step ${action.type} had no result`);
     const written = await writeSecret(through, secret, next);
     log.info('certificates of the report API changed', { step: action.type });
     return written;
   }
 
-  /** The Secret, filled if it is empty. */
+  /** Reads the Secret, and fills it if it is empty. */
   async function filledSecret(): Promise<StoredSecret> {
     const secret = await storedSecret();
     if (Object.keys(secret.data).length > 0) return secret;
@@ -148,7 +157,7 @@ export function createSelfManagedKeeper(options: KeeperOptions): CertificateKeep
     run: pass,
     intervalMs: options.intervalMs ?? 30_000,
     retryMs,
-    onFailure: (error) => log.warn('certificates of the report API not looked after', errorFields(error)),
+    onFailure: (error) => log.warn('pass over the certificates of the report API failed', errorFields(error)),
   });
 
   return {
@@ -160,7 +169,7 @@ export function createSelfManagedKeeper(options: KeeperOptions): CertificateKeep
     async stop() {
       await passes.stop();
       first.reject(new Error('stopped'));
-      await directory.withdraw().catch((error: unknown) => log.debug('URL not taken back', errorFields(error)));
+      await directory.withdraw().catch((error: unknown) => log.debug('URL not withdrawn', errorFields(error)));
     },
     lastPassAt: () => passes.lastPassAt,
   };

@@ -11,21 +11,22 @@ import { periodic } from './periodic.ts';
 
 export interface OwnFilesOptions extends KeeperOptions {
   readonly files: CredentialFiles;
-  /** The authority that agents shall trust, published as it is; without it the ConfigMap's `ca.crt` is the operator's to fill. */
+  /** The authority for agents, published unchanged; without it the operator fills `ca.crt` of the ConfigMap. */
   readonly caFile?: string;
   readFile(path: string): Promise<string>;
 }
 
 /**
- * The report API on the operator's own certificate: reloaded when the files change. Nothing is issued; the leader publishes the replicas' URLs, and the authority where it
- * was given. `start` rejects when the files cannot be used.
+ * Serves the report API with the operator's certificate files, and reloads them when they change. It issues no
+ * certificates. The leader publishes the replicas' URLs, and the authority if one is given. `start` rejects when the
+ * files are invalid.
  */
 export function createOwnFilesKeeper(options: OwnFilesOptions): CertificateKeeper {
   const { api, fencedApi, leadership, clock, log, directory, shipped, files, caFile, readFile, onCredentials } =
     options;
   let watched: WatchedCredentials | undefined;
 
-  async function tell(): Promise<void> {
+  async function publishAll(): Promise<void> {
     const published = await shipped.use(shippedObjects.published, () => readPublished(api));
     const urls = `${(await directory.collect()).join('\n')}\n`;
     const ca = caFile === undefined ? published.ca : await readFile(caFile);
@@ -37,7 +38,7 @@ export function createOwnFilesKeeper(options: OwnFilesOptions): CertificateKeepe
     clock,
     async run() {
       await directory.announce();
-      if (leadership.leading) await tell();
+      if (leadership.leading) await publishAll();
     },
     intervalMs: options.intervalMs ?? 30_000,
     retryMs: 5_000,
@@ -55,7 +56,7 @@ export function createOwnFilesKeeper(options: OwnFilesOptions): CertificateKeepe
     async stop() {
       watched?.stop();
       await passes.stop();
-      await directory.withdraw().catch((error: unknown) => log.debug('URL not taken back', errorFields(error)));
+      await directory.withdraw().catch((error: unknown) => log.debug('URL not withdrawn', errorFields(error)));
     },
     lastPassAt: () => passes.lastPassAt,
   };

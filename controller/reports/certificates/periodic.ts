@@ -2,11 +2,11 @@ import type { Clock, Timer } from '../../../common/process/clock.ts';
 
 export interface PeriodicOptions {
   readonly clock: Clock;
-  /** One pass at a time; how it ended decides when the next one starts. */
+  /** Runs one pass at a time; its success decides when the next one starts. */
   run(): Promise<void>;
   readonly intervalMs: number;
   readonly retryMs: number;
-  /** Told of a failure that differs from the last one, and once a minute of one that lasts. */
+  /** Called for a failure that differs from the last one, and once a minute for a lasting one. */
   onFailure(error: unknown): void;
 }
 
@@ -15,27 +15,27 @@ const repeatMs = 60_000;
 export interface Periodic {
   /** Starts the first pass now. */
   start(): void;
-  /** Starts a pass now, or right after the one under way. */
+  /** Starts a pass now, or right after the current one. */
   wake(): void;
-  /** No pass starts any more; resolves when the one under way has ended. Safe to repeat. */
+  /** Starts no more passes. Resolves when the current one has ended. Safe to repeat. */
   stop(): Promise<void>;
-  /** Monotonic milliseconds when a pass last ended, well or not; undefined before. */
+  /** When a pass last ended, successfully or not, in monotonic milliseconds; undefined before the first. */
   readonly lastPassAt: number | undefined;
 }
 
-/** Runs something again and again. */
+/** Runs a pass periodically. */
 export function periodic({ clock, run, intervalMs, retryMs, onFailure }: PeriodicOptions): Periodic {
   let timer: Timer | undefined;
   let underWay: Promise<void> | undefined;
   let again = false;
   let stopped = false;
   let lastPassAt: number | undefined;
-  let told: { readonly message: string; readonly at: number } | undefined;
+  let reported: { readonly message: string; readonly at: number } | undefined;
 
-  function tell(error: unknown): void {
+  function report(error: unknown): void {
     const message = String(error);
-    if (told?.message === message && clock.monotonic() - told.at < repeatMs) return;
-    told = { message, at: clock.monotonic() };
+    if (reported?.message === message && clock.monotonic() - reported.at < repeatMs) return;
+    reported = { message, at: clock.monotonic() };
     onFailure(error);
   }
 
@@ -43,10 +43,10 @@ export function periodic({ clock, run, intervalMs, retryMs, onFailure }: Periodi
     let delay = intervalMs;
     try {
       await run();
-      told = undefined;
+      reported = undefined;
     } catch (error) {
       delay = retryMs;
-      if (!stopped) tell(error);
+      if (!stopped) report(error);
     }
     lastPassAt = clock.monotonic();
     underWay = undefined;

@@ -1,6 +1,6 @@
 import { names } from '../../../common/well-known.ts';
 import type { KubeApi } from '../../kube/api.ts';
-import type { CertificateState } from './plan.ts';
+import type { CertificateState } from './certificate-plan.ts';
 import { type SecretData, secretData } from './secret.ts';
 
 const path = `/api/v1/namespaces/${names.namespace}/secrets/${names.certificates}`;
@@ -25,8 +25,8 @@ export async function readSecret(api: KubeApi): Promise<StoredSecret> {
 }
 
 /**
- * Writes the state over the version that was read.
- * @throws KubeError, a conflict when another replica was first
+ * Writes the state, guarded by the version that was read.
+ * @throws KubeError, a conflict after a concurrent write
  */
 export async function writeSecret(api: KubeApi, before: StoredSecret, state: CertificateState): Promise<StoredSecret> {
   const body = { metadata: { resourceVersion: before.resourceVersion }, data: secretData(state) };

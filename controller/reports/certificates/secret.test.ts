@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { before, describe, it } from 'node:test';
 import { type Authority, issueAuthority, issueServing, type Validity } from './ca.ts';
-import type { CertificateState } from './plan.ts';
+import type { CertificateState } from './certificate-plan.ts';
 import { readSecretData, type SecretData, secretData } from './secret.ts';
 
 const validity: Validity = {

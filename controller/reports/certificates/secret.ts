@@ -1,8 +1,8 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import type { Authority, Validity } from './ca.ts';
-import type { CertificateState } from './plan.ts';
+import type { CertificateState } from './certificate-plan.ts';
 
-/** Keys of the Secret. Those of the serving certificate are those of `kubernetes.io/tls`. */
+/** Keys of the Secret. The serving certificate has those of `kubernetes.io/tls`. */
 const keys = {
   current: 'ca.crt',
   currentKey: 'ca.key',
@@ -20,7 +20,7 @@ function validity(cert: X509Certificate): Validity {
   return { notBefore: cert.validFromDate.getTime(), notAfter: cert.validToDate.getTime() };
 }
 
-/** The state as `data` of a Secret, with null for what must not be there (any more). */
+/** The state as `data` of a Secret, with null for keys to remove. */
 export function secretData(state: CertificateState): Readonly<Record<string, string | null>> {
   const publishedAt = state.next?.publishedAt;
   const plain: Record<string, string | undefined> = {
@@ -49,8 +49,9 @@ function authorityOf(name: string, cert: string, key: string): Authority & Valid
 }
 
 /**
- * Reads what `secretData` wrote. An optional part that is broken is left out; undefined when the Secret holds nothing at all.
- * @throws Error naming the key when the authority in use or the serving certificate is missing, broken, or does not fit the other
+ * Parses the data of `secretData`. An invalid optional part is ignored; undefined when the Secret is empty.
+ * @throws Error naming the key when the current authority or the serving certificate is missing or invalid, or when
+ *   they do not match
  */
 export function readSecretData(data: SecretData): CertificateState | undefined {
   const text = (key: string) => (data[key] === undefined ? '' : Buffer.from(data[key], 'base64').toString('utf8'));

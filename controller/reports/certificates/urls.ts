@@ -4,37 +4,43 @@ import { annotations, names } from '../../../common/well-known.ts';
 import { isConflict, isNotFound, type KubeApi } from '../../kube/api.ts';
 import { leaseBody } from '../../kube/lease.ts';
 
-/** The Lease on which every replica says where it takes reports, each in an annotation of its own. Nobody holds it. */
+/** The Lease on which every replica announces its report URL in an annotation. It has no holder. */
 export const replicasLease = names.replicasLease;
 const prefix = annotations.replica;
 
 const path = `/apis/coordination.k8s.io/v1/namespaces/${names.namespace}/leases/${replicasLease}`;
 
 const announceMs = 60_000;
-/** An announcement that has not changed for so long is of a dead replica. */
+/** After this long without a change, the announcement counts as that of a dead replica. */
 const deadMs = 180_000;
-/** One that says itself to be older than this when it is first seen is not believed until it changes; ample, because this goes by two clocks. */
+/**
+ * An announcement older than this when it is first observed is ignored until it changes. The limit is generous, because
+ * it compares two clocks.
+ */
 const ancientMs = 600_000;
 const maxReplicas = 32;
 
 export interface ReplicaDirectoryOptions {
   /** Not fenced: every replica announces itself, whether it leads or not. */
   readonly api: KubeApi;
-  /** Fenced: the leader removes the dead. */
+  /** Fenced: the leader removes announcements of dead replicas. */
   readonly fencedApi: KubeApi;
   readonly clock: Clock;
-  /** Of this process, different for every replica and every start. */
+  /** Unique to this process: different for every replica and every start. */
   readonly identity: string;
-  /** Where this replica takes reports: `https://host:port`. */
+  /** The report URL of this replica: `https://host:port`. */
   readonly url: string;
 }
 
 export interface ReplicaDirectory {
-  /** Says that this replica lives, once a minute at most. Safe to repeat. @throws KubeError */
+  /** Announces this replica, at most once a minute. Safe to repeat. @throws KubeError */
   announce(): Promise<void>;
-  /** Takes the announcement back. Safe to repeat. @throws KubeError */
+  /** Removes the announcement. Safe to repeat. @throws KubeError */
   withdraw(): Promise<void>;
-  /** For the leader: the URLs of the living, sorted, this replica's among them; removes the announcements of the dead. @throws KubeError */
+  /**
+   * For the leader: returns the sorted URLs of live replicas, including this one, and removes the announcements of dead
+   * ones. @throws KubeError
+   */
   collect(): Promise<readonly string[]>;
 }
 
@@ -47,14 +53,14 @@ function annotationOf(identity: string): string {
   return prefix + (plain ? identity : createHash('sha256').update(identity).digest('hex').slice(0, 40));
 }
 
-/** An announcement as this process first saw it, by its monotonic clock. */
-interface Sighting {
+/** An announcement as first observed, by the monotonic clock of this process. */
+interface ObservedAnnouncement {
   readonly value: string;
   readonly since: number;
-  readonly believed: boolean;
+  readonly isCurrent: boolean;
 }
 
-/** What a replica wrote: its URL and when, by its own clock. */
+/** Parses an announcement: the URL of the replica, and the time of the write by its own clock. */
 function announcement(value: string): { readonly url: string; readonly writtenAt: number } | undefined {
   const [url = '', time = '', ...rest] = value.split(' ');
   const writtenAt = Date.parse(time);
@@ -63,13 +69,13 @@ function announcement(value: string): { readonly url: string; readonly writtenAt
 }
 
 /**
- * How the leader learns where the other replicas take reports, so that it can tell the agents. An announcement is alive while it keeps changing, by this process's own
- * monotonic clock: the replicas' clocks may differ.
+ * The directory of the replicas' report URLs, which the leader publishes for agents. A replica counts as alive while
+ * its announcement keeps changing, by the monotonic clock of this process, because the replicas' clocks may differ.
  */
 export function createReplicaDirectory(options: ReplicaDirectoryOptions): ReplicaDirectory {
   const { api, fencedApi, clock, url } = options;
   const ownKey = annotationOf(options.identity);
-  const seen = new Map<string, Sighting>();
+  const observedByKey = new Map<string, ObservedAnnouncement>();
   let announcedAt: number | undefined;
 
   async function write(value: string | null): Promise<void> {
@@ -92,16 +98,16 @@ export function createReplicaDirectory(options: ReplicaDirectoryOptions): Replic
     }
   }
 
-  function look(key: string, value: string): Sighting {
+  function observe(key: string, value: string): ObservedAnnouncement {
     const now = clock.monotonic();
-    const known = seen.get(key);
+    const known = observedByKey.get(key);
     if (known?.value === value) return known;
-    const said = announcement(value);
-    const ancient = !said || clock.now() - said.writtenAt > ancientMs;
-    // One that changes while we look lives, whatever its clock says.
-    const sighting = { value, since: now, believed: known !== undefined || !ancient };
-    seen.set(key, sighting);
-    return sighting;
+    const parsed = announcement(value);
+    const isAncient = !parsed || clock.now() - parsed.writtenAt > ancientMs;
+    // An announcement that changes while we observe it is of a live replica, whatever its timestamp.
+    const observed = { value, since: now, isCurrent: known !== undefined || !isAncient };
+    observedByKey.set(key, observed);
+    return observed;
   }
 
   async function read(): Promise<LeaseObject | undefined> {
@@ -129,19 +135,20 @@ export function createReplicaDirectory(options: ReplicaDirectoryOptions): Replic
       const urls = new Set([url]);
       const dead: Record<string, null> = {};
       const entries = Object.entries(lease?.metadata.annotations ?? {}).filter(([key]) => key.startsWith(prefix));
-      for (const key of seen.keys()) if (!entries.some(([present]) => present === key)) seen.delete(key);
+      for (const key of observedByKey.keys())
+        if (!entries.some(([present]) => present === key)) observedByKey.delete(key);
       for (const [key, value] of entries) {
         if (key === ownKey) continue;
-        const said = announcement(value);
-        const { since, believed } = look(key, value);
+        const parsed = announcement(value);
+        const { since, isCurrent } = observe(key, value);
         if (clock.monotonic() - since >= deadMs) dead[key] = null;
-        else if (believed && said && urls.size < maxReplicas) urls.add(said.url);
+        else if (isCurrent && parsed && urls.size < maxReplicas) urls.add(parsed.url);
       }
       if (lease && Object.keys(dead).length > 0) {
         const { resourceVersion } = lease.metadata;
         const body = { metadata: { resourceVersion, annotations: dead } };
         await fencedApi.call({ verb: 'patch', patch: 'merge', path, body }).catch((error: unknown) => {
-          // Somebody announced itself meanwhile; the next pass looks again.
+          // A replica announced itself meanwhile. The next pass repeats this.
           if (!isConflict(error)) throw error;
         });
       }

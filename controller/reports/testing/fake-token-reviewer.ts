@@ -20,7 +20,9 @@ interface Issued {
   readonly pod: string;
 }
 
-/** The part of an API server that issues and reviews bound ServiceAccount tokens, as observed on a real one. For tests. */
+/**
+ * The part of an API server that issues and reviews bound ServiceAccount tokens, as observed on a real one. For tests.
+ */
 export interface FakeTokenReviewer {
   readonly api: KubeApi;
   /** Creates a Node, or creates it again with another uid. @returns the uid */
@@ -63,7 +65,9 @@ export function fakeTokenReviewer(clock: Clock): FakeTokenReviewer {
     if (audiences.length === 0) {
       return {
         user: {},
-        error: `[invalid bearer token, token audiences ${JSON.stringify(found.audiences)} is invalid for the target audiences ${JSON.stringify(wanted)}]`,
+        error:
+          `[invalid bearer token, token audiences ${JSON.stringify(found.audiences)} is invalid for the target ` +
+          `audiences ${JSON.stringify(wanted)}]`,
       };
     }
     if (!livePods.has(found.pod)) return { user: {}, error: 'service account token has been invalidated' };

@@ -5,8 +5,8 @@ import { createMetricRegistry, type MetricRegistry } from '../../../common/proce
 import { type FakeClock, fakeClock } from '../../../common/testing/fake-clock.ts';
 import type { ServingCredentials } from '../../runtime/serving/credentials.ts';
 import { type Authority, issueAuthority, issueServing } from '../certificates/ca.ts';
-import { createIdentity } from '../identity.ts';
 import { createReportMetrics } from '../metrics.ts';
+import { createIdentity } from '../sender-identity.ts';
 import { createReportServer, type ReportServer, type ReportServerOptions } from '../server.ts';
 import { createReportStore, type ReportStore } from '../store.ts';
 import { exampleReport } from './example-report.ts';

@@ -1,8 +1,8 @@
 import type { ObservedRoute } from '../../clouds/routes.ts';
 import { parseCidr } from '../../model/cidr.ts';
 import type { RouteBounds } from '../../model/route-bounds.ts';
-import { planRoutes } from '../plan.ts';
 import type { RoutedNode, RoutePlan, RoutesInput } from '../route-plan.ts';
+import { planRoutes } from '../route-planner.ts';
 
 export const bounds: RouteBounds = {
   clusterCidrs: ['10.244.0.0/16', 'fd00:10::/48'].map((text) => parseCidr(text)!),

@@ -64,7 +64,10 @@ describe('limits of connections', () => {
     return (server.address() as AddressInfo).port;
   }
 
-  /** Holds a connection without a word, after the TLS handshake or before it; resolves when the server has taken or cut it. */
+  /**
+   * Holds a connection without a word, after the TLS handshake or before it; resolves when the server has taken or cut
+   * it.
+   */
   async function hold(port: number, localAddress: string, tls: boolean): Promise<Socket> {
     const options = { host: '127.0.0.1', port, localAddress };
     const socket = tls ? connect({ ...options, ca, servername: 'localhost' }) : connectPlain(options);

@@ -5,36 +5,36 @@ import type { TLSSocket } from 'node:tls';
 import { normalizeIP } from '@fastify/rate-limit';
 import type { Clock } from '../../../common/process/clock.ts';
 
-/** How many connections a server holds, and for how long a silent one is safe. */
+/** How many connections a server accepts, and how long a silent one is kept. */
 export interface ConnectionLimits {
-  /** One costs about 80 KiB while it is served; all of them must fit into the container's memory. */
+  /** A connection needs about 80 KiB while it is served; all of them must fit into the container's memory. */
   readonly maxConnections: number;
-  /** Of one address, or of one /64 of IPv6. */
+  /** Per address, or per /64 of IPv6. */
   readonly maxConnectionsPerAddress: number;
-  /** While every place is taken, a connection that waits for its client for so long makes room for a new one. */
+  /** At the limit, a connection whose client has been silent for this long is closed in favour of a new one. */
   readonly patienceMs: number;
 }
 
 interface Held {
   readonly socket: Socket;
   readonly group: string;
-  /** When it began to wait for its client, by the monotonic clock. */
+  /** Since when it waits for its client, monotonic. */
   waitingSinceMs: number;
   /** The request under way. */
   request: IncomingMessage | undefined;
 }
 
-/** Which connections count together: a machine can take every address of its IPv6 /64. */
+/** The group that a connection counts for: a machine can use every address of its IPv6 /64. */
 export function peerGroup(address: string): string {
   return normalizeIP(address.replace(/%.*$/, ''));
 }
 
-/** True while the whole request is here and its answer is not: the client waits for us, not we for the client. */
+/** True while a complete request waits for its answer: the client waits for us, not we for the client. */
 function isServed({ request }: Held): boolean {
   return request?.complete === true;
 }
 
-/** The connection that waits for its client longest; one that is served comes last. */
+/** The connection whose client has been silent longest; a served one comes last. */
 function leastUseful(all: Iterable<Held>): Held | undefined {
   let worst: Held | undefined;
   for (const one of all) {
@@ -46,14 +46,17 @@ function leastUseful(all: Iterable<Held>): Held | undefined {
 const worth = (one: Held) => one.waitingSinceMs + (isServed(one) ? Number.MAX_SAFE_INTEGER / 2 : 0);
 
 /**
- * Bounds the connections of a server, in all and of one address, so that a new client still gets in while others hold every place:
- * - an address that holds more than its share loses a connection at once to one that holds fewer;
- * - otherwise a connection whose client has been silent longer than `patienceMs` makes room, of the same address where that address is at its limit. Nothing
- *   that is being answered is cut for it, so that a burst of honest clients is served in the order of arrival.
+ * Limits the connections of a server, in total and per address, so that a new client gets a connection although others
+ * use up the limit:
+ * - an address with more than its share loses a connection at once to one with fewer;
+ * - otherwise a connection whose client has been silent longer than `patienceMs` is closed, of the same address where
+ *   that address is at its limit. A connection that is being served is never closed for it, so that a burst of honest
+ *   clients is served in the order of arrival.
  *
- * Silence counts before and after the TLS handshake alike.
+ * Silence counts both before and after the TLS handshake.
  *
- * @returns cuts every connection, also those whose handshake is not over, which the server itself does not know yet
+ * @returns a function that closes every connection, including those in their handshake, which the server itself does
+ *   not know yet
  */
 export function limitConnections(
   server: Server,
@@ -81,7 +84,7 @@ export function limitConnections(
     return cut(worst);
   }
 
-  /** Answers whether there is room for one more of the group. */
+  /** Returns whether the group may have one more connection. */
   function makeRoom(group: string): boolean {
     const own = groups.get(group) ?? new Set<Held>();
     if (own.size >= limits.maxConnectionsPerAddress) return cutSilent(own);
@@ -108,7 +111,7 @@ export function limitConnections(
       if (byPeer.get(peer) === held) byPeer.delete(peer);
     });
   });
-  // A request knows its TLS socket alone; both ends' addresses lead to the connection below it.
+  // A request has only its TLS socket. The addresses of both ends identify the TCP connection below it.
   const connections = new WeakMap<TLSSocket, Held>();
   server.on('secureConnection', (socket: TLSSocket) => {
     const held = byPeer.get(peerOf(socket));

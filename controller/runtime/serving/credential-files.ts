@@ -13,7 +13,7 @@ export interface CredentialFilesOptions extends CredentialFiles {
   readonly log: Log;
   /** `node:fs/promises` readFile, or a test's. */
   readFile(path: string): Promise<string>;
-  /** Called when a complete pair differs from the one before. */
+  /** Called when a complete pair differs from the previous one. */
   onChange(credentials: ServingCredentials): void;
   /** Default one minute. */
   readonly intervalMs?: number;
@@ -24,7 +24,7 @@ export interface WatchedCredentials {
   stop(): void;
 }
 
-/** Reads a pair and makes sure that it is one. @throws Error naming the file that is at fault */
+/** Reads a certificate and its key, and checks that they belong together. @throws Error naming the invalid file */
 export async function readCredentialFiles(
   { certFile, keyFile }: CredentialFiles,
   readFile: CredentialFilesOptions['readFile'],
@@ -46,7 +46,8 @@ function parsed<T>(file: string, expected: string, parse: () => T): T {
 }
 
 /**
- * Reads the pair now and again every minute. A pair that cannot be read, or is caught half replaced, changes nothing and is tried again.
+ * Reads the pair now and again every minute. A pair that cannot be read, or is half replaced, is ignored until the next
+ * read.
  * @throws Error when the first read fails
  */
 export async function watchCredentialFiles(options: CredentialFilesOptions): Promise<WatchedCredentials> {
@@ -55,7 +56,7 @@ export async function watchCredentialFiles(options: CredentialFilesOptions): Pro
   let timer: Timer | undefined;
   let stopped = false;
 
-  async function look(): Promise<void> {
+  async function check(): Promise<void> {
     try {
       const found = await readCredentialFiles(options, readFile);
       if (stopped || (found.cert === current.cert && found.key === current.key)) return;
@@ -69,7 +70,7 @@ export async function watchCredentialFiles(options: CredentialFilesOptions): Pro
 
   function schedule(): void {
     if (stopped) return;
-    timer = clock.setTimer(intervalMs, () => void look().finally(schedule));
+    timer = clock.setTimer(intervalMs, () => void check().finally(schedule));
   }
   schedule();
 

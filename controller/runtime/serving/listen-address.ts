@@ -1,25 +1,25 @@
 import type { Server as WebServer } from 'node:https';
 import { isIP, type Server } from 'node:net';
 
-/** Where to listen. An empty host means every address of the machine, of both families where it has both. */
+/** The address to listen on. An empty host means every address of the machine, of both families if it has both. */
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
 }
 
-/** Reads `host:port`, `[IPv6]:port` or `:port`. @throws Error saying what was expected */
+/** Parses `host:port`, `[IPv6]:port` or `:port`. @throws Error that says what was expected */
 export function parseListenAddress(text: string): ListenAddress {
   const match = /^(?:\[([0-9a-fA-F:.%a-z]+)\]|([^:[\]]*)):(\d{1,5})$/.exec(text);
   const port = Number(match?.[3]);
   if (!match || port > 65_535) throw new Error(`"${text}": expected HOST:PORT, [IPv6]:PORT or :PORT`);
   const host = match[1] ?? match[2] ?? '';
-  // Digits and dots alone would be looked up as a name, and listening tried again for ever.
+  // Digits and dots alone would be resolved as a host name, and listening would be retried for ever.
   if ((match[1] !== undefined && isIP(host) !== 6) || (/^[\d.]+$/.test(host) && isIP(host) === 0))
     throw new Error(`"${text}": "${host}" is no IP address, expected HOST:PORT, [IPv6]:PORT or :PORT`);
   return { host, port };
 }
 
-/** Starts the server there and resolves with its port, or rejects with the system's error. */
+/** Starts the server on the address. Resolves with its port, or rejects with the system's error. */
 export function listenOn(server: Server, { host, port }: ListenAddress): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
@@ -32,9 +32,9 @@ export function listenOn(server: Server, { host, port }: ListenAddress): Promise
 }
 
 /**
- * Stops listening and cuts every connection. Safe to repeat, and when the server never listened.
+ * Stops listening and closes every connection. Safe to repeat, also if the server never listened.
  *
- * @param cutAll cuts those that the server does not know yet, since their handshake is not over
+ * @param cutAll closes the connections in their handshake, which the server does not know yet
  */
 export function stopListening(server: WebServer, cutAll: () => void): Promise<void> {
   return new Promise((resolve) => {

@@ -87,7 +87,7 @@ describe('the secure port', () => {
     return ask({ port, ca: authority.cert, servername: 'localhost', path, method, headers });
   }
 
-  it('tells anybody how it is, without asking the API server', async () => {
+  it('serves health without authentication and without a call to the API server', async () => {
     assert.deepEqual([(await get('/livez')).text, (await get('/healthz')).status], ['ok', 200]);
     assert.match((await get('/livez?verbose')).text, /\[\+\]loops ok\nlivez check passed/);
     const ready = await get('/readyz');
@@ -104,16 +104,16 @@ describe('the secure port', () => {
     assert.deepEqual(review.spec.nonResourceAttributes, { path: '/metrics', verb: 'get' });
   });
 
-  it('answers 401 to a token nobody knows and 403 to everybody else, as Kubernetes does', async () => {
+  it('answers 401 to an unknown token and 403 to users without permission, as Kubernetes does', async () => {
     const unknown = await get('/metrics', 'nonsense');
     assert.deepEqual([unknown.status, (unknown.json as { reason: string }).reason], [401, 'Unauthorized']);
     const someone = await get('/metrics', 'of-someone');
     const { kind, reason, code, message } = someone.json as Record<string, unknown>;
     assert.deepEqual([someone.status, kind, reason, code], [403, 'Status', 'Forbidden', 403]);
     assert.equal(message, 'forbidden: User "someone" cannot get path "/metrics"');
-    const nobody = await get('/configz');
-    assert.equal(nobody.status, 403);
-    assert.match(nobody.text, /system:anonymous/);
+    const anonymous = await get('/configz');
+    assert.equal(anonymous.status, 403);
+    assert.match(anonymous.text, /system:anonymous/);
   });
 
   it('lets system:masters in without asking for their right', async () => {

@@ -5,40 +5,40 @@ import { answerHealth, type HealthAnswer, type HealthCheck } from '../../../comm
 import { errorFields, type Log } from '../../../common/process/log.ts';
 import type { MetricRegistry } from '../../../common/process/metrics.ts';
 import type { KubeApi } from '../../kube/api.ts';
-import { type Access, type AccessTimes, createAccess } from './access.ts';
 import { type ConnectionLimits, limitConnections, peerGroup } from './connection-limits.ts';
 import type { ServingCredentials } from './credentials.ts';
 import { type ListenAddress, listenOn, stopListening } from './listen-address.ts';
+import { type Access, type AccessTimes, createAccess } from './path-access.ts';
 import { defaultTlsPolicy, type TlsPolicy } from './tls-policy.ts';
 
 export interface SecureServerOptions {
   readonly clock: Clock;
   readonly log: Log;
-  /** Not fenced: asked who may read `/metrics` and `/configz`. */
+  /** Not fenced: it reviews who may read `/metrics` and `/configz`. */
   readonly api: KubeApi;
   readonly credentials: ServingCredentials;
   readonly live: readonly HealthCheck[];
   readonly ready: readonly HealthCheck[];
   readonly metrics: MetricRegistry;
-  /** The effective configuration, free of credentials; shown as JSON. */
+  /** The effective configuration, free of credentials; served as JSON. */
   configz(): unknown;
-  /** How long verdicts about tokens and rights hold. */
+  /** How long verdicts about tokens and permissions are cached. */
   readonly accessTimes?: AccessTimes | undefined;
   readonly tls?: TlsPolicy | undefined;
 }
 
 /**
- * Without patience: every request here is answered at once, so a connection that says nothing always makes room for a new one, even of its own address. A probe has no
- * second address to come from.
+ * No patience: every request here is answered at once, so a silent connection always makes room for a new one, even of
+ * its own address. A probe always comes from the same address.
  */
 const limits: ConnectionLimits = { maxConnections: 256, maxConnectionsPerAddress: 64, patienceMs: 0 };
 
 export interface SecureServer {
-  /** Starts to listen. @returns the port */
+  /** Starts listening. @returns the port */
   listen(address: ListenAddress): Promise<number>;
-  /** Uses other credentials from the next connection on. */
+  /** Uses these credentials from the next connection on. */
   reload(credentials: ServingCredentials): void;
-  /** Stops listening and cuts every connection. Safe to repeat. */
+  /** Stops listening and closes every connection. Safe to repeat. */
   close(): Promise<void>;
 }
 
@@ -56,7 +56,7 @@ interface Answer extends HealthAnswer {
   readonly retryAfterSeconds?: number;
 }
 
-/** A refusal in the form of Kubernetes' own components. */
+/** A refusal as a Kubernetes Status object. */
 function statusObject(status: number, message: string): HealthAnswer {
   const reason = reasons[status as keyof typeof reasons] ?? 'ServiceUnavailable';
   const body = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, reason, code: status };
@@ -70,8 +70,8 @@ function refusal(access: Access & { allowed: false }, path: string): Answer {
 }
 
 /**
- * The server behind `--secure-port`: health for anybody, `/metrics` and `/configz` for whom the API server allows to `get` those paths. The caller leaves it out
- * when the port is 0.
+ * The server of `--secure-port`: health without authentication, `/metrics` and `/configz` for users that the API server
+ * allows to `get` those paths. Not used when the port is 0.
  */
 export function createSecureServer(options: SecureServerOptions): SecureServer {
   const { log, metrics, live, ready, clock, api, tls = defaultTlsPolicy } = options;

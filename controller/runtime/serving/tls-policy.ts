@@ -1,16 +1,19 @@
-/** What a TLS server speaks. The parts are named as `node:tls` names them. */
+/** The TLS settings of a server, with the names of `node:tls`. */
 export interface TlsPolicy {
   readonly minVersion: 'TLSv1.2' | 'TLSv1.3';
-  /** OpenSSL's names, divided by colons. */
+  /** OpenSSL's names, separated by colons. */
   readonly ciphers: string;
-  /** Key exchanges in the order of preference, divided by colons. */
+  /** Key exchanges in the order of preference, separated by colons. */
   readonly ecdhCurve?: string;
 }
 
-/** As Go does: the suites of TLS 1.3 cannot be chosen, all of them are served. */
+/** As in Go, the suites of TLS 1.3 cannot be chosen: all of them are served. */
 const suitesOf13 = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'] as const;
 
-/** Go's names of the suites up to TLS 1.2 and OpenSSL's. RC4 and 3DES are missing: this runtime serves neither. */
+/**
+ * Go's and OpenSSL's names of the suites up to TLS 1.2. RC4 and 3DES are missing, because this runtime supports
+ * neither.
+ */
 const suitesOf12 = {
   TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256: 'ECDHE-ECDSA-AES128-GCM-SHA256',
   TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256: 'ECDHE-RSA-AES128-GCM-SHA256',
@@ -53,7 +56,7 @@ const curves = {
 } as const;
 export const curveNames = Object.keys(curves);
 
-/** Forward secrecy and authenticated encryption alone. */
+/** Only suites with forward secrecy and authenticated encryption. */
 const defaultSuites = Object.values(suitesOf12).slice(0, 6);
 
 export const defaultTlsPolicy: TlsPolicy = {
@@ -61,7 +64,7 @@ export const defaultTlsPolicy: TlsPolicy = {
   ciphers: [...suitesOf13, ...defaultSuites].join(':'),
 };
 
-/** The policy that the flags ask for. An empty list or version means the default; TLS 1.2 is the least that is served, whatever is asked. */
+/** The policy of the flags. An empty list or version means the default. TLS 1.2 is the minimum in any case. */
 export function tlsPolicy(asked: {
   readonly minVersion: string;
   readonly suites: readonly string[];

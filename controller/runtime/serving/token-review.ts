@@ -1,9 +1,9 @@
 import { isKubeError, type KubeApi } from '../../kube/api.ts';
 
-/** What the API server says about a token. */
+/** The API server's verdict on a token. */
 export interface TokenReview {
   readonly authenticated: boolean;
-  /** Why not, in the API server's words; free of the token. */
+  /** Why the token is invalid, in the API server's words; free of the token. */
   readonly error: string;
   readonly username: string;
   readonly groups: readonly string[];
@@ -26,7 +26,7 @@ function record(value: unknown): Record<string, unknown> {
   return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
 }
 
-/** The status of a TokenReview as our own type. What is missing or of another type counts as not said. */
+/** Parses the status of a TokenReview. A missing field, or one of another type, counts as empty. */
 export function readTokenReview(answer: unknown): TokenReview {
   const status = record(record(answer)['status']);
   const user = record(status['user']);
@@ -43,7 +43,10 @@ export function readTokenReview(answer: unknown): TokenReview {
   };
 }
 
-/** The only value of one of the API server's own extras; undefined when there is none, null when there is not exactly one that says something. */
+/**
+ * The only value of one of the API server's own extras; undefined when there is none, null when there are several or it
+ * is empty.
+ */
 export function soleExtra(review: TokenReview, name: string): string | undefined | null {
   const values = review.extra[`${extraPrefix}${name}`];
   if (values === undefined || values.length === 0) return undefined;
@@ -52,9 +55,10 @@ export function soleExtra(review: TokenReview, name: string): string | undefined
 }
 
 /**
- * Asks the API server about a token. Changes nothing, safe to repeat, and meant for replicas that do not lead too: pass an API without a fence.
- * @param audiences none = the API server's own
- * @throws KubeError when there was no answer
+ * Has the API server review a token. Changes nothing and is safe to repeat. Standbys use it, too, so pass an API
+ * without a fence.
+ * @param audiences empty: the API server's own
+ * @throws KubeError when the API server did not answer
  */
 export async function reviewToken(
   api: KubeApi,
@@ -72,7 +76,7 @@ export async function reviewToken(
     });
     return readTokenReview(answer);
   } catch (error) {
-    // 400 and 422 are verdicts on what was sent, not outages.
+    // 400 and 422 are verdicts on the token, not outages.
     if (isKubeError(error) && (error.status === 400 || error.status === 422)) {
       return { ...readTokenReview({}), error: 'refused as malformed' };
     }

@@ -1,8 +1,8 @@
 import { providerIdCodecs } from '../../../common/provider-id/registry.ts';
 import { annotations, conditions, labels, taints as taintKeys } from '../../../common/well-known.ts';
 import { isAttested } from '../../model/attested.ts';
-import { instanceKey } from '../../model/claims.ts';
 import type { ConfiguredCloud } from '../../model/configured-cloud.ts';
+import { instanceKey } from '../../model/instance-claims.ts';
 import { conditionOf, isUninitialized, type NodeView } from '../../model/node-view.ts';
 import { answeringCloud, ownershipOf } from '../../model/ownership.ts';
 

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { type Http, HttpFailure } from '../../../common/process/http.ts';
 import { type FakeClock, fakeClock } from '../../../common/testing/fake-clock.ts';
-import { createCallGate } from '../../../controller/clouds/call-gate.ts';
 import { createClient } from '../../../controller/clouds/hetzner/client.ts';
 import { createLoadBalancerDriver } from '../../../controller/clouds/hetzner/load-balancers/driver.ts';
 import { marked } from '../../../controller/clouds/hetzner/load-balancers/labels.ts';
@@ -13,6 +12,7 @@ import type {
   NodeLabel,
 } from '../../../controller/clouds/load-balancers.ts';
 import { WithheldError } from '../../../controller/clouds/permit.ts';
+import { createRateLimiter } from '../../../controller/clouds/rate-limiter.ts';
 import { createEngine, type Engine } from '../../../controller/engine/engine.ts';
 import type { JournalState } from '../../../controller/engine/journal.ts';
 import type { Request, Result } from '../../../controller/engine/request.ts';
@@ -164,7 +164,7 @@ export function createBalancerHarness(options: HarnessOptions = {}): BalancerHar
     };
     const client = createClient({
       ...{ http: http(mine), clock, endpoint: 'http://hetzner.test/v1', authorization: `Bearer ${token}` },
-      gate: createCallGate({ cloud: 'hetzner', clock, random: () => 0.5 }),
+      gate: createRateLimiter({ cloud: 'hetzner', clock, random: () => 0.5 }),
       ...{ onCall: () => undefined, mutationTimeoutMs: 10_000 },
     });
     const driver = createLoadBalancerDriver({
@@ -199,7 +199,7 @@ export function createBalancerHarness(options: HarnessOptions = {}): BalancerHar
     const mine = engine;
     latest = desired;
     const of = desired?.owner ?? owner;
-    const known = (kind: string) => mine.found().filter((one) => one.kind === kind);
+    const known = (kind: string) => mine.found().ofKind(kind);
     const proof = { clusterName: 'kubernetes', addresses: adopt ?? [] };
     const adopts =
       adopt &&
@@ -253,7 +253,7 @@ export function createBalancerHarness(options: HarnessOptions = {}): BalancerHar
     },
     audit: () => drive(clock, engine.audit()),
     ingress() {
-      const all = engine.found();
+      const { all } = engine.found();
       const main = all.find((one) => one.kind === 'load balancer' && isOwnedBy(one, owner));
       assert.ok(main, 'there is no load balancer of the Service');
       return current!.show(

@@ -104,7 +104,7 @@ async function nodesLife(world: World): Promise<FakeOpenStack> {
   await cloud.instances.lookup(refs.slice(0, 1));
   await cloud.instances.lookup(refs);
   await cloud.instances.lookup([{ by: 'name', name: 'node-1' }]);
-  await cloud.prove?.();
+  await cloud.ping?.();
   world.fake.maxMicroversion = 40;
   world.fake.flavors.set('f1', 'm1.small');
   world.fake.flavors.set('f2', 'm1.large');

@@ -148,7 +148,7 @@ describe(`OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
         const opened = await open(`[Global]\nauth-url=${authUrl}\nregion=${region}\n${lines}\n`);
         const lookup = (await opened.instances.lookup([ref(ids[0]!)])).get(`openstack:///${ids[0]}`);
         assert.equal(lookup?.state, 'found', `${form}: ${JSON.stringify(lookup)}`);
-        await opened.prove?.();
+        await opened.ping?.();
         opened.close();
       }
     } finally {
@@ -167,7 +167,7 @@ describe(`OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
       for (const lookup of lookups.values()) {
         assert.ok(lookup.state === 'unknown' && lookup.error.kind === 'Unauthorized', JSON.stringify(lookup));
       }
-      await assert.rejects(async () => wrong.prove?.(), { kind: 'Unauthorized' });
+      await assert.rejects(async () => wrong.ping?.(), { kind: 'Unauthorized' });
       wrong.close();
     }
   });

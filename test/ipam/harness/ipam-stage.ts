@@ -8,7 +8,7 @@ import { parseIpamOptions } from '../../../controller/ipam/ipam-options.ts';
 import { createIpamTask } from '../../../controller/ipam/ipam-task.ts';
 import { ipamMetrics } from '../../../controller/ipam/metrics.ts';
 import type { KubeCall } from '../../../controller/kube/api.ts';
-import { mutationGate } from '../../../controller/kube/fence.ts';
+import { withholdingApi } from '../../../controller/kube/fence.ts';
 import { createWorld, type Replica, type World } from '../../nodes/harness/world.ts';
 
 /** A replica with the node IPAM task. */
@@ -57,7 +57,7 @@ function replicaIn(world: World, clusterCidr: string, services: string): IpamRep
   };
   const task = createIpamTask(
     {
-      api: mutationGate(api, { allowed: () => (base.paused ? 'paused' : true) }),
+      api: withholdingApi(api, { allowed: () => (base.paused ? 'paused' : true) }),
       clock: world.clock,
       random: seededRandom(1),
       log: silentLog,

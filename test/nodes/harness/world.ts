@@ -56,7 +56,7 @@ export interface WorldOptions {
   readonly geography?: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>>;
   readonly logLevel?: 'debug';
   /** Default: no routes. */
-  readonly routesRun?: (scope: string, node: NodeView) => boolean;
+  readonly routesEnabled?: (scope: string, node: NodeView) => boolean;
 }
 
 export interface EmittedEvent extends KubeEvent {
@@ -241,7 +241,7 @@ export function createWorld(options: WorldOptions = {}): World {
       metrics: registry.define(nodeMetrics),
       paused: () => self.paused,
       pausedNode: (name: string) => self.pausedNodes.has(name),
-      routesRun: options.routesRun,
+      routesEnabled: options.routesEnabled,
     };
     const task = createNodeTask(context, {
       budget: createBudgetKeeper(mustBudget(options.budget ?? '10%/10m'), leadership, clock, {

@@ -21,7 +21,7 @@ import { createLookups } from '../../../controller/nodes/lookups.ts';
 import { routeMetrics } from '../../../controller/routes/metrics.ts';
 import type { RouteContext } from '../../../controller/routes/route-context.ts';
 import { createRouteTask, type RouteTask } from '../../../controller/routes/route-task.ts';
-import { createPermit } from '../../../controller/runtime/permit.ts';
+import { createPermit } from '../../../controller/runtime/leader-permit.ts';
 import { inProcessHttp } from '../../kit/cloud/in-process.ts';
 import type { SimulatedInstance } from '../../kit/cloud/instance.ts';
 import type { SimulatedRoute } from '../../kit/cloud/route-model.ts';
@@ -130,7 +130,7 @@ export function createRouteWorld(options: RouteWorldOptions = {}): RouteWorld {
   const world = createWorld({
     ...rest,
     task: { ...rest.task, ...(nodeTask ? {} : { loops: { node: false, lifecycle: false } }) },
-    ...(nodeTask ? { routesRun: (scope, node) => leading?.routesRun(scope, node) ?? false } : {}),
+    ...(nodeTask ? { routesEnabled: (scope, node) => leading?.routesEnabled(scope, node) ?? false } : {}),
   });
   const { clock, cluster, cloud, lease, trace } = world;
   shipObject(world.core, shippedObjects.routeRecords);

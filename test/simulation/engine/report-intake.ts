@@ -4,13 +4,13 @@ import { names } from '../../../common/well-known.ts';
 import type { KubeApi } from '../../../controller/kube/api.ts';
 import type { Leadership } from '../../../controller/kube/leadership.ts';
 import type { Attestor } from '../../../controller/reports/attestation/attestor.ts';
-import { createIdentity } from '../../../controller/reports/identity.ts';
 import { createLiveNodeUid, type LiveNodeUidParts } from '../../../controller/reports/live-node-uid.ts';
 import { rateLimitStore } from '../../../controller/reports/rate-limit-store.ts';
 import type { ReadReport } from '../../../controller/reports/read-report.ts';
 import { type RefusalCode, ReportRefusal, unproved } from '../../../controller/reports/refusal.ts';
 import { leaderLocation, parseBody, refusalOf } from '../../../controller/reports/request.ts';
 import type { Sender } from '../../../controller/reports/sender.ts';
+import { createIdentity } from '../../../controller/reports/sender-identity.ts';
 import type { ReportStore } from '../../../controller/reports/store.ts';
 
 /** A request to the report API as it comes out of its connection. */

@@ -108,7 +108,7 @@ export function judgeDeletions(truth: Truth, evidence: Evidence, scenario: Scena
     const released = node.annotations[annotations.releaseDeletion] === node.uid;
     if (!released && isTotal(effect, node, instance, absences, readAt))
       return 'nothing else of its scope had been shown, and no person had released it';
-    const expected = released ? 'marked' : expectedEnd(effect, node);
+    const expected = released ? 'marked' : expectedTermination(effect, node);
     if (expected !== 'marked') spend(expected ?? 'deletion', effect, node.name);
     return undefined;
   }
@@ -182,7 +182,7 @@ export function judgeDeletions(truth: Truth, evidence: Evidence, scenario: Scena
     return !shown.some((each) => each.instance !== instance && each.at >= last.sentAt - passMs);
   }
 
-  function expectedEnd({ process }: KubeEffect, node: NodeObject): 'marked' | 'announced' | undefined {
+  function expectedTermination({ process }: KubeEffect, node: NodeObject): 'marked' | 'announced' | undefined {
     const marked = node.taints.some(
       ({ key }) => key === taintKeys.toBeDeletedByAutoscaler || key === taintKeys.disruptedByKarpenter,
     );

@@ -6,7 +6,7 @@ export const networkMutants: readonly Mutant[] = [
     name: 'cloud calls without fencing',
     edits: [
       [
-        'controller/runtime/permit.ts',
+        'controller/runtime/leader-permit.ts',
         'if (leftMs > timeoutMs) return;',
         'if (leftMs > Number.NEGATIVE_INFINITY) return;',
       ],
@@ -14,7 +14,7 @@ export const networkMutants: readonly Mutant[] = [
   },
   {
     name: 'cloud calls while paused',
-    edits: [['controller/runtime/permit.ts', '    if (pause !== false)\n', '    if (pause === 0 as never)\n']],
+    edits: [['controller/runtime/leader-permit.ts', '    if (pause !== false)\n', '    if (pause === 0 as never)\n']],
   },
   {
     name: 'finalizer removed first',
@@ -101,7 +101,7 @@ export const networkMutants: readonly Mutant[] = [
     name: 'routes of others are removed',
     edits: [
       [
-        'controller/routes/plan.ts',
+        'controller/routes/route-planner.ts',
         'route.ours ?? recorded(destination, leadsTo(route))',
         'inRange(route) || (route.ours ?? recorded(destination, leadsTo(route)))',
       ],
@@ -110,10 +110,22 @@ export const networkMutants: readonly Mutant[] = [
   {
     name: "a living Node's route removed",
     edits: [
-      ['controller/routes/vanished.ts', '      if (isClaimed(removal, live)) ', '      if (isClaimed(removal, [])) '],
+      [
+        'controller/routes/removal-approval.ts',
+        '      if (isClaimed(removal, live)) ',
+        '      if (isClaimed(removal, [])) ',
+      ],
       // Either of the two keeps it.
-      ['controller/routes/plan.ts', '    if (held.has(destination)) continue;', '    if (held.size < 0) continue;'],
-      ['controller/routes/plan.ts', 'wants.get(destination)?.some(', "wants.get('')?.some("],
+      [
+        'controller/routes/route-planner.ts',
+        '    if (held.has(destination)) continue;',
+        '    if (held.size < 0) continue;',
+      ],
+      [
+        'controller/routes/route-planner.ts',
+        'candidatesByRange.get(destination)?.some(',
+        "candidatesByRange.get('')?.some(",
+      ],
     ],
   },
   {

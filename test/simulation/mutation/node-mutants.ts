@@ -4,17 +4,17 @@ import type { Mutant } from './mutant.ts';
 export const nodeMutants: readonly Mutant[] = [
   {
     name: 'delete on one absence',
-    edits: [['controller/nodes/absence.ts', 'if (confirmed > 0) return', 'if (confirmed > 1e9) return']],
+    edits: [['controller/nodes/deletion-decision.ts', 'if (confirmed > 0) return', 'if (confirmed > 1e9) return']],
   },
   {
     name: 'second answer after five seconds',
-    edits: [['controller/nodes/absence.ts', 'secondAnswerMs = 15_000', 'secondAnswerMs = 5_000']],
+    edits: [['controller/nodes/deletion-decision.ts', 'secondAnswerMs = 15_000', 'secondAnswerMs = 5_000']],
   },
   {
     name: 'second answer without a canary after 15 s',
     edits: [
       [
-        'controller/nodes/absence.ts',
+        'controller/nodes/deletion-decision.ts',
         'secondAnswerWithoutCanaryMs = 5 * 60_000',
         'secondAnswerWithoutCanaryMs = 15_000',
       ],
@@ -54,7 +54,7 @@ export const nodeMutants: readonly Mutant[] = [
     name: 'total absence believed',
     edits: [
       [
-        'controller/nodes/absence.ts',
+        'controller/nodes/deletion-decision.ts',
         "return canary === 'not-found' || (canary === 'none' && !shown);",
         "return canary === 'not-found' && shown && released;",
       ],
@@ -63,14 +63,14 @@ export const nodeMutants: readonly Mutant[] = [
   {
     name: 'silence that is the same for every lease',
     edits: [
-      ['controller/nodes/silence.ts', 'told ? leaseDurationSeconds * 1000 : usualMs', 'told ? leastMs : usualMs'],
+      ['controller/nodes/silence.ts', 'told ? leaseDurationSeconds * 1000 : defaultMs', 'told ? minMs : defaultMs'],
     ],
   },
   {
     name: 'sign of life ignored: how long it is ago',
     edits: [
       [
-        'controller/nodes/absence.ts',
+        'controller/nodes/deletion-decision.ts',
         'if (at.sinceLifeMs < at.silence.lifeMs) return',
         'if (at.sinceLifeMs < 0) return',
       ],
@@ -84,7 +84,11 @@ export const nodeMutants: readonly Mutant[] = [
         'const sinceLifeMs = Math.min(sinceLeaseMs, reportAgeMs);',
         'const sinceLifeMs = reportAgeMs;',
       ],
-      ['controller/nodes/absence.ts', 'if (at.leaseUnchangedMs < at.silence.leaseMs)', 'if (at.leaseUnchangedMs < 0)'],
+      [
+        'controller/nodes/deletion-decision.ts',
+        'if (at.leaseUnchangedMs < at.silence.leaseMs)',
+        'if (at.leaseUnchangedMs < 0)',
+      ],
     ],
   },
   {
@@ -100,16 +104,20 @@ export const nodeMutants: readonly Mutant[] = [
   {
     name: 'Ready ignored for the absent',
     edits: [
-      ['controller/nodes/absence.ts', "if (at.ready) return wait('SignOfLife'", "if (false) return wait('SignOfLife'"],
+      [
+        'controller/nodes/deletion-decision.ts',
+        "if (at.ready) return wait('SignOfLife'",
+        "if (false) return wait('SignOfLife'",
+      ],
     ],
   },
   {
     name: 'no age needed',
-    edits: [['controller/nodes/absence.ts', 'at.nodeAgeMs < minimumAgeMs', 'at.nodeAgeMs < 0']],
+    edits: [['controller/nodes/deletion-decision.ts', 'at.nodeAgeMs < minimumAgeMs', 'at.nodeAgeMs < 0']],
   },
   {
     name: 'no record of scope needed',
-    edits: [['controller/nodes/absence.ts', 'if (!at.recorded) return', 'if (false) return']],
+    edits: [['controller/nodes/deletion-decision.ts', 'if (!at.recorded) return', 'if (false) return']],
   },
   {
     name: 'answers told apart by when their pass ended',
@@ -123,15 +131,21 @@ export const nodeMutants: readonly Mutant[] = [
   },
   {
     name: 'a Node opened before its routes',
-    edits: [['controller/nodes/write-node.ts', 'routesRun?.(found.scope, node) ?? false', 'routesRun === undefined']],
+    edits: [
+      [
+        'controller/nodes/write-node.ts',
+        'routesEnabled?.(resolved.scope, node) ?? false',
+        'routesEnabled === undefined',
+      ],
+    ],
   },
   {
     name: 'budget ignored',
     edits: [
       [
         'controller/model/budget-keeper.ts',
-        'const granted = Math.min(wanted, room(limit, kind, ownedNodes, ledger, now));',
-        'const granted = wanted;',
+        'const granted = Math.min(requested, room(limit, kind, ownedNodes, ledger, now));',
+        'const granted = requested;',
       ],
     ],
   },
@@ -237,14 +251,16 @@ export const nodeMutants: readonly Mutant[] = [
     edits: [
       [
         'controller/nodes/write-node.ts',
-        'const contradicted = contradiction(node, found.instance, found.report, found.attested);',
-        'const contradicted = contradiction(node, found.instance, found.report) && undefined;',
+        'const contradicted = contradiction(node, resolved.instance, resolved.report, resolved.attested);',
+        'const contradicted = contradiction(node, resolved.instance, resolved.report) && undefined;',
       ],
     ],
   },
   {
     name: 'addresses shrunk by one answer',
-    edits: [['controller/nodes/omissions.ts', 'if (readAtMs - firstAt >= secondReadMs || ', 'if (readAtMs >= 0 || ']],
+    edits: [
+      ['controller/nodes/address-removals.ts', 'if (readAtMs - firstAt >= secondReadMs || ', 'if (readAtMs >= 0 || '],
+    ],
   },
   {
     name: 'pause of everything ignored',
@@ -283,7 +299,11 @@ export const nodeMutants: readonly Mutant[] = [
   {
     name: "a person's type overwritten",
     edits: [
-      ['controller/nodes/desired.ts', 'const setByPerson = !joining &&', 'const setByPerson = false && !joining &&'],
+      [
+        'controller/nodes/desired-node.ts',
+        'const setByPerson = !joining &&',
+        'const setByPerson = false && !joining &&',
+      ],
     ],
   },
   {
@@ -332,6 +352,12 @@ export const nodeMutants: readonly Mutant[] = [
   },
   {
     name: 'waits without a reason',
-    edits: [['controller/nodes/wait.ts', '        await say(node, reason, message);\n', '        void say;\n']],
+    edits: [
+      [
+        'controller/nodes/wait.ts',
+        '        await writeReason(node, reason, message);\n',
+        '        void writeReason;\n',
+      ],
+    ],
   },
 ];

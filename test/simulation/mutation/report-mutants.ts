@@ -6,7 +6,7 @@ export const reportMutants: readonly Mutant[] = [
     name: 'a review that fails is taken as yes',
     edits: [
       [
-        'controller/reports/identity.ts',
+        'controller/reports/sender-identity.ts',
         "      if (error instanceof ReportRefusal) throw error;\n      onReview?.('unavailable');\n",
         `      if (error instanceof ReportRefusal) throw error;
       const { node, pod } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'))['kubernetes.io'];
@@ -18,17 +18,19 @@ export const reportMutants: readonly Mutant[] = [
   },
   {
     name: 'uid of the Node not compared',
-    edits: [['controller/reports/identity.ts', 'if (uid !== sender.nodeUid) {', 'if (uid === undefined) {']],
+    edits: [['controller/reports/sender-identity.ts', 'if (uid !== sender.nodeUid) {', 'if (uid === undefined) {']],
   },
   {
     name: 'tokens of every account taken',
-    edits: [['controller/reports/identity.ts', 'if (review.username !== username)', "if (review.username === '')"]],
+    edits: [
+      ['controller/reports/sender-identity.ts', 'if (review.username !== username)', "if (review.username === '')"],
+    ],
   },
   {
     name: 'tokens for every audience taken',
     edits: [
       [
-        'controller/reports/identity.ts',
+        'controller/reports/sender-identity.ts',
         'if (!review.audiences.includes(audience))',
         'if (review.audiences.length > 1e9 && audience)',
       ],
@@ -36,10 +38,10 @@ export const reportMutants: readonly Mutant[] = [
   },
   {
     name: 'a good word about a token stands for hours',
-    edits: [['controller/reports/identity.ts', 'keepProvedMs = 600_000', 'keepProvedMs = 36_000_000']],
+    edits: [['controller/reports/sender-identity.ts', 'keepProvedMs = 600_000', 'keepProvedMs = 36_000_000']],
   },
   {
     name: 'a bad word about a token stands for hours',
-    edits: [['controller/reports/identity.ts', 'keepRefusedMs = 10_000', 'keepRefusedMs = 36_000_000']],
+    edits: [['controller/reports/sender-identity.ts', 'keepRefusedMs = 10_000', 'keepRefusedMs = 36_000_000']],
   },
 ];

@@ -76,7 +76,7 @@ export const trustMutants: readonly Mutant[] = [
     name: 'total absence believed where nothing was ever shown',
     edits: [
       [
-        'controller/nodes/absence.ts',
+        'controller/nodes/deletion-decision.ts',
         "return canary === 'not-found' || (canary === 'none' && !shown);",
         "return canary === 'not-found' && shown;",
       ],

@@ -6,7 +6,7 @@ import type { Http } from '../../../../common/process/http.ts';
 import { fakeClock } from '../../../../common/testing/fake-clock.ts';
 import { answerJson } from '../../../../test/clouds/openstack/fake/answers.ts';
 import { createFakeOpenStack, fakeHttp, password } from '../../../../test/clouds/openstack/fake/fake-openstack.ts';
-import { type FakeCall, type FakeOpenStack } from '../../../../test/clouds/openstack/fake/openstack-state.ts';
+import type { FakeCall, FakeOpenStack } from '../../../../test/clouds/openstack/fake/openstack-state.ts';
 import { WithheldError } from '../../permit.ts';
 import type { DesiredRoute, Routes } from '../../routes.ts';
 import { createClient } from '../client.ts';

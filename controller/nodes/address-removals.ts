@@ -1,0 +1,62 @@
+import type { Report } from '../../common/report.ts';
+import type { AddressView } from '../model/node-view.ts';
+import { canonicalAddress, droppedAddresses } from './addresses.ts';
+
+/** Two reads of the cloud closer together than this count as one. */
+export const secondReadMs = 10_000;
+
+/**
+ * Confirms the removal of addresses from initialised Nodes. One answer of the cloud may be stale or incomplete, so an
+ * address is removed only when a second read, or the Node's own report, does not list it either.
+ */
+export interface AddressRemovals {
+  /**
+   * The addresses to write: `desired`, followed by those of `current` whose removal is not confirmed yet. `pending`:
+   * another read is needed.
+   *
+   * @param readAtMs when `desired` was read from the cloud, monotonic
+   */
+  confirm(
+    nodeName: string,
+    current: readonly AddressView[],
+    desired: readonly AddressView[],
+    readAtMs: number,
+    report: Report | undefined,
+  ): { readonly addresses: readonly AddressView[]; readonly pending: boolean };
+  forget(nodeName: string): void;
+}
+
+export function createAddressRemovals(): AddressRemovals {
+  const firstMissingMs = new Map<string, Map<string, number>>();
+
+  return {
+    forget: (nodeName) => firstMissingMs.delete(nodeName),
+    confirm(nodeName, current, desired, readAtMs, report) {
+      const left = droppedAddresses(current, desired);
+      if (left.length === 0) {
+        firstMissingMs.delete(nodeName);
+        return { addresses: desired, pending: false };
+      }
+      const before = firstMissingMs.get(nodeName);
+      const now = new Map<string, number>();
+      const kept: AddressView[] = [];
+      for (const each of left) {
+        const key = `${each.type} ${canonicalAddress(each.address)}`;
+        const firstAt = before?.get(key) ?? readAtMs;
+        if (readAtMs - firstAt >= secondReadMs || reportLacks(report, each)) continue;
+        now.set(key, firstAt);
+        kept.push(each);
+      }
+      if (now.size > 0) firstMissingMs.set(nodeName, now);
+      else firstMissingMs.delete(nodeName);
+      return { addresses: [...desired, ...kept], pending: kept.length > 0 };
+    },
+  };
+}
+
+/** Whether a report from a working metadata service lists addresses of this type, but not this one. */
+function reportLacks(report: Report | undefined, { type, address }: AddressView): boolean {
+  const reported = report?.metadata.ok ? report.instance?.addresses : undefined;
+  if (reported === undefined || !reported.some((each) => each.type === type)) return false;
+  return !reported.some((each) => each.type === type && canonicalAddress(each.address) === canonicalAddress(address));
+}

@@ -1,0 +1,74 @@
+import type { Notice } from '../../common/instance.ts';
+import { conditions, taints as taintKeys } from '../../common/well-known.ts';
+import { conditionOf, type NodeView, type Taint } from '../model/node-view.ts';
+import { endsVm, untilNearMs } from './expected-termination.ts';
+import { type ConditionChange, conditionChange } from './patches.ts';
+import type { InterruptionReason } from './reasons.ts';
+
+const reasonOf: Readonly<Record<Notice['kind'], InterruptionReason>> = {
+  preemption: 'Preemption',
+  termination: 'Termination',
+  maintenance: 'Maintenance',
+  rebalance: 'Rebalance',
+};
+/** The most severe first: it gives the condition its reason, unless its deadline is far away. */
+const gravity: readonly Notice['kind'][] = ['termination', 'preemption', 'maintenance', 'rebalance'];
+
+function words({ kind, deadline, message }: Notice): string {
+  return `${kind}${deadline === undefined ? '' : ` at ${deadline}`}${message === undefined ? '' : `: ${message}`}`;
+}
+
+/** A termination that is not near yet has a reason of its own, so that the condition shows whether it counts. */
+function reasonFor(notice: Notice, nowMs: number): InterruptionReason {
+  return endsVm(notice) && untilNearMs(notice, nowMs) > 0 ? 'Scheduled' : reasonOf[notice.kind];
+}
+
+/**
+ * The change of the condition CloudInterruption for the notices of the newest report: True while the cloud announces an
+ * interruption. Undefined when the condition is up to date, or missing without any notice. Pure.
+ *
+ * @param nowMs wall clock
+ */
+export function planInterruption(
+  node: NodeView,
+  notices: readonly Notice[],
+  nowMs: number,
+): (ConditionChange & { readonly changed: boolean }) | undefined {
+  const distance = (notice: Notice) => (endsVm(notice) ? untilNearMs(notice, nowMs) : 0);
+  const sorted = [...notices].sort(
+    (a, b) => Number(distance(a) > 0) - Number(distance(b) > 0) || gravity.indexOf(a.kind) - gravity.indexOf(b.kind),
+  );
+  const gravest = sorted[0];
+  if (gravest === undefined) {
+    if (conditionOf(node, conditions.interruption)?.status !== 'True') return undefined;
+    return conditionChange(node, {
+      type: conditions.interruption,
+      status: 'False',
+      reason: 'NoneAnnounced',
+      message: 'the cloud announces no interruption any more',
+    });
+  }
+  return conditionChange(node, {
+    type: conditions.interruption,
+    status: 'True',
+    reason: reasonFor(gravest, nowMs),
+    message: sorted.map(words).join('; '),
+  });
+}
+
+/** The Node's taints with or without the interruption taint; undefined when they are up to date. Pure. */
+export function planInterruptionTaint(node: NodeView, desired: boolean): Taint[] | undefined {
+  const held = node.taints.some(({ key }) => key === taintKeys.interruption);
+  if (held === desired) return undefined;
+  const others = node.taints.filter(({ key }) => key !== taintKeys.interruption);
+  return desired ? [...others, { key: taintKeys.interruption, effect: 'NoSchedule' }] : others;
+}
+
+/** Whether an announced termination is near; otherwise how long until the first one is (Infinity: none). Pure. */
+export function nextTermination(
+  notices: readonly Notice[],
+  nowMs: number,
+): { readonly near: boolean; readonly inMs: number } {
+  const inMs = Math.min(...notices.filter(endsVm).map((notice) => untilNearMs(notice, nowMs)));
+  return { near: inMs === 0, inMs };
+}

@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import fc from 'fast-check';
+import type { Validity } from './ca.ts';
+import {
+  applyAction,
+  bundleOf,
+  type CertificateAction,
+  type CertificateState,
+  type Issued,
+  planCertificates,
+} from './certificate-plan.ts';
+
+const hour = 3_600_000;
+const day = 24 * hour;
+
+/** Names instead of certificates: `<ca-3>` is an authority's, `serving-7 by <ca-3>` what it signed. */
+function modelIssuer() {
+  let counter = 0;
+  return (state: CertificateState | undefined, action: CertificateAction): Issued => {
+    counter += 1;
+    const authority = (validity: Validity) => ({ cert: `<ca-${counter}>`, key: `key of <ca-${counter}>`, ...validity });
+    const serving = (by: string, validity: Validity) => ({
+      cert: `serving-${counter} by ${by}`,
+      key: 'key',
+      ...validity,
+    });
+    if (action.type === 'create') {
+      const made = authority(action.authority);
+      return { authority: made, serving: serving(made.cert, action.serving) };
+    }
+    if (action.type === 'prepare') return { authority: authority(action.authority) };
+    if (action.type === 'renew') return { serving: serving(state?.current.cert ?? '', action.serving) };
+    if (action.type === 'promote') return { serving: serving(state?.next?.cert ?? '', action.serving) };
+    return {};
+  };
+}
+
+/** The Secret, the ConfigMap and a leader that works on them. */
+function modelCluster() {
+  const issue = modelIssuer();
+  const cluster = {
+    state: undefined as CertificateState | undefined,
+    published: '',
+    /** Steps until there is nothing to do, or a write fails. @returns what was done */
+    pass(now: number, publishFails = false): string[] {
+      const done: string[] = [];
+      for (let step = 0; step < 20; step += 1) {
+        const action = planCertificates(cluster.state, cluster.published, now);
+        if (action.type === 'wait') return done;
+        if (action.type === 'publish') {
+          if (publishFails) return done;
+          cluster.published = action.bundle;
+        } else {
+          cluster.state = applyAction(cluster.state, action, issue(cluster.state, action), now);
+        }
+        done.push(action.type);
+      }
+      return assert.fail(`never done: ${done.join(' ')}`);
+    },
+  };
+  return cluster;
+}
+
+const start = Date.parse('2026-01-01T00:00:00Z');
+
+describe('the plan of certificates', () => {
+  it('creates and publishes at once where there is nothing, and then waits for renewal', () => {
+    const cluster = modelCluster();
+    assert.deepEqual(cluster.pass(start), ['create', 'publish']);
+    assert.deepEqual(planCertificates(cluster.state, cluster.published, start), {
+      type: 'wait',
+      untilMs: start + 60 * day,
+    });
+  });
+
+  it('does the same steps in two years whatever the hour', () => {
+    const cluster = modelCluster();
+    const story: string[] = [];
+    for (let now = start; now < start + 730 * day; now += hour) {
+      const done = cluster.pass(now);
+      if (done.length > 0) story.push(`${Math.floor((now - start) / day)} ${done.join(' ')}`);
+    }
+    assert.deepEqual(story.slice(0, 8), [
+      '0 create publish',
+      '60 renew',
+      '120 renew',
+      '180 renew',
+      '240 renew',
+      '245 prepare publish mark',
+      '246 promote publish',
+      '306 renew',
+    ]);
+    assert.equal(story.filter((line) => line.includes('promote')).length, 2);
+    assert.equal(story.filter((line) => line.includes('retire')).length, 2);
+  });
+
+  it('starts counting again when the next authority was taken from the ConfigMap', () => {
+    const cluster = modelCluster();
+    cluster.pass(start);
+    cluster.pass(start + 246 * day);
+    const { current } = cluster.state ?? assert.fail();
+    cluster.published = current.cert;
+    const found = start + 247 * day - hour;
+    assert.deepEqual(cluster.pass(found), ['unmark', 'publish', 'mark']);
+    assert.deepEqual(cluster.pass(found + day - 1), []);
+    assert.deepEqual(cluster.pass(found + day).slice(0, 1), ['promote']);
+  });
+
+  it('never promotes what could not be published', () => {
+    const cluster = modelCluster();
+    cluster.pass(start);
+    for (let now = start + 240 * day; now < start + 300 * day; now += day) {
+      assert.ok(!cluster.pass(now, true).includes('promote'));
+    }
+  });
+
+  it('renews while the ConfigMap cannot be written', () => {
+    const cluster = modelCluster();
+    cluster.pass(start);
+    cluster.pass(start + 246 * day, true);
+    assert.ok(cluster.state && cluster.state.serving.notAfter > start + 246 * day + 60 * day);
+  });
+
+  it('starts over after all certificates expired', () => {
+    const cluster = modelCluster();
+    cluster.pass(start);
+    const before = cluster.state;
+    assert.deepEqual(cluster.pass(start + 400 * day), ['create', 'publish']);
+    assert.ok(cluster.state?.current.cert !== before?.current.cert);
+  });
+
+  it('uses the next authority at once when the current one expired meanwhile', () => {
+    const cluster = modelCluster();
+    cluster.pass(start);
+    cluster.pass(start + 246 * day);
+    assert.deepEqual(cluster.pass(start + 366 * day).slice(0, 1), ['promote']);
+  });
+
+  it('ends with nothing to do from any state at any time', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: 500 * day }), { maxLength: 12 }), (gaps) => {
+        const cluster = modelCluster();
+        let now = start;
+        for (const gap of gaps) {
+          now += gap;
+          cluster.pass(now);
+          assert.equal(planCertificates(cluster.state, cluster.published, now).type, 'wait');
+          assert.equal(cluster.published, bundleOf(cluster.state ?? assert.fail()));
+        }
+      }),
+    );
+  });
+
+  interface Turn {
+    /**
+     * 0 and 1: agents, which look at least once a day; 2 and 3: replicas, which load within 25 days; else the leader.
+     */
+    readonly actor: number;
+    readonly gap: number;
+    readonly publishFails: boolean;
+  }
+
+  function turns(longestGap: number, count: number): fc.Arbitrary<Turn[]> {
+    const turn = fc.record({
+      actor: fc.nat({ max: 7 }),
+      gap: fc.integer({ min: 1, max: longestGap }),
+      publishFails: fc.boolean(),
+    });
+    return fc.array(turn, { minLength: count, maxLength: count });
+  }
+
+  /**
+   * Lets all replicas act in turn, after `quietDays` in which only the leader did, and checks every agent against every
+   * replica after each.
+   */
+  function play(quietDays: number, timeline: readonly Turn[]): void {
+    const cluster = modelCluster();
+    let now = start;
+    for (let passed = 0; passed <= quietDays; passed += 1) {
+      now = start + passed * day;
+      cluster.pass(now);
+    }
+    const agents = [0, 1].map(() => ({ bundle: cluster.published, lookedAt: now }));
+    const replicas = [0, 1].map(() => ({ serving: cluster.state?.serving ?? assert.fail(), loadedAt: now }));
+    const look = (agent: (typeof agents)[number]) => Object.assign(agent, { bundle: cluster.published, lookedAt: now });
+    const load = (replica: (typeof replicas)[number]) =>
+      Object.assign(replica, { serving: cluster.state?.serving, loadedAt: now });
+    for (const { actor, gap, publishFails } of timeline) {
+      const target = now + gap;
+      // An agent that would be late looks on time.
+      for (;;) {
+        now = Math.min(target, ...agents.map((agent) => agent.lookedAt + day));
+        for (const agent of agents) if (agent.lookedAt + day <= now) look(agent);
+        if (now === target) break;
+      }
+      for (const replica of replicas) if (replica.loadedAt + 25 * day <= now) load(replica);
+      const agent = agents[actor];
+      const replica = replicas[actor - 2];
+      if (agent) look(agent);
+      else if (replica) load(replica);
+      else {
+        cluster.pass(now, publishFails);
+        // A leader serves by what it just stored.
+        load(replicas[0] ?? assert.fail());
+      }
+      for (const { serving } of replicas) {
+        assert.ok(serving.notBefore <= now && now < serving.notAfter, 'expired');
+        const issuer = serving.cert.split(' by ')[1] ?? '?';
+        for (const { bundle } of agents) assert.ok(bundle.includes(issuer), `${bundle} lacks ${issuer}`);
+      }
+    }
+  }
+
+  it('lets every agent verify every replica at every moment, however they take turns for a year', () => {
+    fc.assert(
+      fc.property(turns(20 * hour, 1_000), (timeline) => play(0, timeline)),
+      { numRuns: 30 },
+    );
+  });
+
+  it('lets every agent verify every replica while one authority hands over to the next', () => {
+    fc.assert(
+      fc.property(turns(5 * hour, 60), (timeline) => play(244, timeline)),
+      { numRuns: 300 },
+    );
+  });
+});

@@ -1,0 +1,38 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import type { ObservedRoute } from '../clouds/routes.ts';
+import { a4, b4, n2, plan, route, told } from './testing/example-plan.ts';
+
+describe('where routes carry no tags', () => {
+  const untagged = (destination: string, to: string | undefined, changes: Partial<ObservedRoute> = {}) =>
+    route(destination, to, { ours: undefined, ...changes });
+  const recorded = (destination: string, instance: string | undefined) =>
+    destination === a4 && (instance === undefined || instance === 'sim://n1');
+
+  it('removes the route of a deleted Node only if the route was recorded', () => {
+    const routes = [untagged(a4, 'n1'), untagged(b4, 'n2')];
+    assert.deepEqual(told(plan({ routes, recorded })), [`foreign ${b4}`, `remove ${a4} NodeGone sim://n1`]);
+  });
+
+  it('does not accept the record of another instance as proof', () => {
+    assert.deepEqual(told(plan({ routes: [untagged(a4, 'n9')], recorded })), [`foreign ${a4}`]);
+  });
+
+  it('treats a blackhole as ours if its range was recorded', () => {
+    const routes = [untagged(a4, undefined), untagged(b4, undefined)];
+    assert.deepEqual(told(plan({ routes, recorded })), [`foreign ${b4}`, `remove ${a4} Blackhole -`]);
+  });
+
+  it('a recorded route out of the cluster`s ranges is removed when its Node went, and no other is', () => {
+    const wide = '0.0.0.0/1';
+    const noted = (destination: string, instance: string | undefined) =>
+      destination === wide && (instance === undefined || instance === 'sim://n1');
+    const routes = [untagged(wide, 'n1'), untagged('10.9.0.0/24', 'n1')];
+    assert.deepEqual(told(plan({ routes, recorded: noted })), [`remove ${wide} NodeGone sim://n1`]);
+    assert.deepEqual(told(plan({ routes: [untagged(wide, 'n2')], recorded: noted })), []);
+  });
+
+  it('treats an unrecorded route to the range as foreign', () => {
+    assert.deepEqual(told(plan({ nodes: [n2], routes: [untagged(b4, 'n1')], recorded })), [`ForeignRoute ${b4} n2`]);
+  });
+});

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { type Permit, WithheldError } from '../clouds/permit.ts';
+import { allOf, createPermit } from './leader-permit.ts';
+
+function reasonOf(permit: Permit, timeoutMs: number): string {
+  try {
+    permit(timeoutMs);
+    return 'sent';
+  } catch (error) {
+    assert.ok(error instanceof WithheldError);
+    return error.reason;
+  }
+}
+
+describe('a permit', () => {
+  for (const [left, timeoutMs, paused, dryRun, expected] of [
+    [10_001, 10_000, false, false, 'sent'],
+    [10_000, 10_000, false, false, 'Fenced'],
+    [0, 1, false, false, 'Fenced'],
+    [-5, 1, false, false, 'Fenced'],
+    [15_000, 1, true, false, 'Paused'],
+    [15_000, 1, 'the Service is paused', false, 'Paused'],
+    [15_000, 1, false, true, 'DryRun'],
+  ] as const) {
+    it(`with ${left} ms of lease left, timeout ${timeoutMs}, paused ${paused}, dry run ${dryRun}: ${expected}`, () => {
+      const permit = createPermit({ fence: { timeLeftMs: () => left }, paused: () => paused, dryRun });
+      assert.equal(reasonOf(permit, timeoutMs), expected);
+    });
+  }
+
+  it('is checked for each call', () => {
+    let paused = false;
+    const permit = createPermit({ fence: { timeLeftMs: () => 15_000 }, paused: () => paused, dryRun: false });
+    assert.equal(reasonOf(permit, 1), 'sent');
+    paused = true;
+    assert.equal(reasonOf(permit, 1), 'Paused');
+  });
+
+  it('allows a call only if all of several permits do', () => {
+    const leads = createPermit({ fence: { timeLeftMs: () => 15_000 }, paused: () => false, dryRun: false });
+    const lost = createPermit({ fence: { timeLeftMs: () => 0 }, paused: () => false, dryRun: false });
+    assert.equal(reasonOf(allOf(leads, leads), 1), 'sent');
+    assert.equal(reasonOf(allOf(leads, lost), 1), 'Fenced');
+  });
+});
