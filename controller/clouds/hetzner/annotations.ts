@@ -11,7 +11,7 @@ const protocols = 'tcp, http or https';
 export const known = {
   name: [
     'a name',
-    'of the load balancer; default: a and the UID of the Service. One of that name that others made is used with consent',
+    'of the load balancer; default: a and the UID of the Service. With consent, one that others made is used',
   ],
   hostname: ['a DNS name of at most 63 characters', "stands in the Service's status instead of the addresses"],
   'node-selector': [
@@ -20,7 +20,7 @@ export const known = {
   ],
   location: [
     'the name of a location',
-    'where the load balancer stands; wins over network-zone. One that stands elsewhere is made again, with consent to another address',
+    'where it stands; wins over network-zone. One elsewhere is made again, with consent to another address',
   ],
   'network-zone': [
     'the name of a network zone',

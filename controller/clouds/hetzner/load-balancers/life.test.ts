@@ -36,7 +36,7 @@ describe('a load balancer of Hetzner Cloud', () => {
     assert.deepEqual(portsOf(harness.balancer()), [80]);
   });
 
-  it('is not made where nothing says in which place, and is left where it stands once that is no longer said', async () => {
+  it('is not made where no place is said, and is left where it stands once none is said any more', async () => {
     const harness = createBalancerHarness({ defaults: { location: '' } });
     const { refusals } = await harness.settle(harness.desired());
     const expected = 'expected it or load-balancer.hetzner.cloud/network-zone';
@@ -166,7 +166,7 @@ describe('a load balancer of Hetzner Cloud', () => {
     assert.deepEqual(portsOf(harness.balancer()), [8080]);
   });
 
-  it('has the private address of dedicated servers where it reaches targets privately, otherwise the main one', async () => {
+  it('has private addresses of dedicated servers with use-private-ip, otherwise their main ones', async () => {
     const harness = createBalancerHarness({ network: 'nodes', dedicated: new Map([['321', '203.0.113.21']]) });
     harness.fake.dedicated.set(321, { server_ip: '203.0.113.21' } as never);
     const metal = { node: 'metal', providerID: 'hrobot://321', addresses: ['10.9.0.1'], zone: '', draining: false };

@@ -13,8 +13,8 @@ export type Place =
   | { readonly is: 'nowhere' };
 
 /**
- * Parts carry no labels, so a load balancer of others serves one Service, and nothing else. What a Service has goes on where what it asks for
- * is refused. Pure.
+ * Parts carry no labels, so a load balancer of others serves one Service, and nothing else. What a Service has goes on
+ * where what it asks for is refused. Pure.
  *
  * @param name as the annotation of the classic controller has it
  */

@@ -15,8 +15,8 @@ export interface ReaderOptions {
 }
 
 /**
- * One list of a project shows all load balancers and their parts. Certificates are read where a load balancer has some, or a Service asks for one;
- * dedicated servers where a Service has one for a member.
+ * One list of a project shows all load balancers and their parts. Certificates are read where a load balancer has some,
+ * or a Service asks for one; dedicated servers where a Service has one for a member.
  */
 export function createReader({ client, dedicatedServers, prepare }: ReaderOptions): Reader {
   /** So that a list which shows them goes on showing them. */
