@@ -295,8 +295,10 @@ export interface LoadBalancers<
   /**
    * Takes note of what the Services of a cluster ask for, before the first of them is worked on and after each read of everything. `isEveryone`: all that live are among
    * them; until then nothing shrinks that Services share. Without members. Undefined: they share nothing.
+   *
+   * @param lent ids of load balancers that the operator lends: no record makes them a Service's own
    */
-  declare?(desired: readonly DesiredLoadBalancer[], isEveryone: boolean): void;
+  declare?(desired: readonly DesiredLoadBalancer[], isEveryone: boolean, lent: ReadonlySet<string>): void;
   /** One `apply` carries out all steps that are possible, and tells each by `onStep`. Default: that step alone. */
   readonly appliesAll?: boolean | undefined;
   /**

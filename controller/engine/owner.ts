@@ -62,7 +62,8 @@ export function ownershipOf({ kinds, owner, found, journal }: OwnershipInput): O
   }
 
   function isStripped(one: Found): boolean {
-    if (!isUnmarkedRecord(one) || containerOf(one) !== undefined) return false;
+    // A user who can write the record could otherwise claim what was lent to it.
+    if (!isUnmarkedRecord(one) || one.lent === true || containerOf(one) !== undefined) return false;
     return nearMarked.has(identityOf(one)) || refersToMarked(one);
   }
 

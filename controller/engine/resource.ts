@@ -81,6 +81,11 @@ export interface Found<B = unknown> {
   readonly version?: string;
   /** It carries the mark that lets this cluster use it. */
   readonly consent?: boolean;
+  /**
+   * Others made it and lend it: it carries a consent mark, of whichever cluster. It never counts as one of ours that
+   * lost its marks.
+   */
+  readonly lent?: boolean;
   /** Kept on purpose when its Service went. */
   readonly retained?: boolean;
   /** Shown in the status of its Service because of it. */

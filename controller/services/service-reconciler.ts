@@ -376,7 +376,7 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
       if (wanted.ok) all.push(wanted.desired);
       else isEveryone = false;
     }
-    cloud.loadBalancers.declare(all, isEveryone);
+    cloud.loadBalancers.declare(all, isEveryone, new Set(parts.policy.attachable.map(({ id }) => id)));
   }
 
   function unread({ scope }: ServingCloud, error: unknown): boolean {

@@ -70,10 +70,10 @@ function refTo(role: string, kind: string, id: string) {
   return [{ role, kind, id }];
 }
 
-function whoseOf(tags: Tags): { readonly owner?: Owner; readonly retained?: true } {
+function whoseOf(tags: Tags): Pick<Found, 'owner' | 'retained' | 'lent'> {
   const { [ownerTags.cluster]: cluster, [ownerTags.service]: service, [ownerTags.retained]: retained } = tags;
   if (cluster !== undefined && service !== undefined) return { owner: { cluster, service } };
-  return retained === undefined ? {} : { retained: true };
+  return { ...(retained !== undefined && { retained: true }), ...(ownerTags.consent in tags && { lent: true }) };
 }
 
 /** What is said of everything that is made for a Service. */

@@ -64,6 +64,31 @@ describe('load balancers of a cloud that has a driver', () => {
     assert.match(saved.at(-1)!.notes!, /^ids:address\/external%20IPv4=addr-/);
   });
 
+  for (const [by, isLent] of [
+    ['nobody', false],
+    ['a consent tag', true],
+    ['the operator', true],
+  ] as const) {
+    it(`${isLent ? 'are not' : 'are'} removed for an unmarked one that a record names and ${by} lends`, async () => {
+      const world = newWorld();
+      const desired = desiredWith({ members: membersOf(world, 1) });
+      const { observed } = await reach(world, world.connect(), desired);
+      const id = observed!.id!;
+      world.network.loadBalancers.stripTags(id);
+      const stored = world.network.loadBalancers.store.get(id)!;
+      const tags = { ...stored.tags, 'mooring.dev/attachable-by': `${cluster}/default` };
+      if (by === 'a consent tag') Object.assign(stored, { tags });
+      const next = world.connect();
+      next.declare?.([], true, new Set(by === 'the operator' ? [id] : []));
+      const seen = await next.observe({ ...refOf(desired, id), notes: observed!.notes });
+      const { steps } = next.planRemoval(seen!, { retain: false });
+      assert.equal(
+        steps.some(({ resource }) => resource === 'load balancer'),
+        !isLent,
+      );
+    });
+  }
+
   it('get back marks that were stripped, by what an earlier process has kept', async () => {
     const world = newWorld();
     const desired = desiredWith({ members: membersOf(world, 1) });

@@ -78,6 +78,7 @@ export function createEngineLoadBalancers(
   const engines = new Map<string, Engine<Asked>>();
   const sessions = new Map<string, Session>();
   let isEveryoneDeclared = false;
+  let lent: ReadonlySet<string> = new Set();
   const nowMs = () => clock.monotonic();
 
   function engineOf(cluster: string): Engine<Asked> {
@@ -153,7 +154,9 @@ export function createEngineLoadBalancers(
     session.lastNotes = notes;
     if (session.notes.has(notes)) return;
     session.notes.add(notes);
-    const { ids, tried } = parseNotes(notes);
+    const { ids: written, tried } = parseNotes(notes);
+    // Users can write the record, and name in it what is lent to them.
+    const ids = Object.fromEntries(Object.entries(written).filter(([name, id]) => name !== ownName || !lent.has(id)));
     session.tried = tried;
     engineOf(session.owner.cluster).take(session.owner, { claimed: isClaimed, ids, tried });
   }
@@ -324,7 +327,8 @@ export function createEngineLoadBalancers(
     appliesAll: true,
     observeAll,
     observe,
-    declare(desired, isEveryone) {
+    declare(desired, isEveryone, lentIds) {
+      lent = lentIds;
       const live = new Set(desired.map(({ owner }) => owner.service));
       for (const { owner } of sessions.values())
         if (!live.has(owner.service)) engineOf(owner.cluster).declare({ owner, desired: undefined });
