@@ -13,9 +13,6 @@ const known: readonly string[] = [
   'controller/clouds/aws/classic/option-plan.ts',
   'controller/clouds/aws/classic/plan.ts',
   'controller/clouds/aws/classic/subnet-plan.ts',
-  'controller/clouds/aws/config.ts',
-  'controller/clouds/aws/endpoints.ts',
-  'controller/clouds/aws/overridden-services.ts',
   'controller/clouds/aws/nlb/apply-balancer.ts',
   'controller/clouds/aws/nlb/apply-group.ts',
   'controller/clouds/aws/nlb/apply.ts',
@@ -25,18 +22,6 @@ const known: readonly string[] = [
   'controller/clouds/aws/nlb/plan.ts',
   'controller/clouds/aws/nlb/observed.ts',
   'controller/clouds/aws/nlb/wanted.ts',
-  'controller/clouds/openstack/credential.ts',
-  'controller/clouds/openstack/wording.ts',
-  'controller/clouds/simulated/adoption.ts',
-  'controller/clouds/simulated/load-balancer-step.ts',
-  'controller/clouds/simulated/observed.ts',
-  'controller/engine/drafts.ts',
-  'controller/engine/plan.ts',
-  'controller/engine/removals.ts',
-  'controller/model/verified-instance.ts',
-  'controller/reports/attestation/verdict.ts',
-  'controller/services/service-reconciler.ts',
-  'controller/services/situation-reader.ts',
 ];
 
 /** What each file of these folders imports of ours. */

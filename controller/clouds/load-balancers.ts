@@ -1,3 +1,4 @@
+import type { CloudRecord, LoadBalancerStep } from './load-balancer-step.ts';
 import type { ApplyOptions } from './permit.ts';
 
 /** The owner of a cloud resource, as its tags say. A display name proves nothing. */
@@ -45,14 +46,6 @@ export interface NodeLabel {
   readonly values?: readonly string[] | undefined;
   /** It must not carry it so: neither that value, nor one of those, nor, where there are none, the label at all. */
   readonly not?: true;
-}
-
-/** What is kept with a Service about what was made for it. */
-export interface CloudRecord {
-  /** Of its load balancer. */
-  readonly id: string | undefined;
-  /** What the cloud wants to be told after a crash, in its own words; without white space. */
-  readonly notes: string | undefined;
 }
 
 /** The desired load balancer of a Service: validated, complete, and free of Kubernetes types. */
@@ -150,17 +143,6 @@ export interface ObservedLoadBalancer {
   readonly service: string | undefined;
   /** What the cloud wants kept with the Service; undefined = nothing, or it is not known here. */
   readonly notes?: string;
-}
-
-/** One mutating call to the cloud. Plain data, so that `plan` prints the very steps that `run` applies. */
-export interface LoadBalancerStep {
-  readonly action: 'create' | 'update' | 'delete';
-  /** The cloud's own name for it: `load balancer`, `listener`, `pool`, `address`, ... */
-  readonly resource: string;
-  /** The id, or the name before there is an id. */
-  readonly target: string;
-  /** One line for people: the change with the old and the new value. Free of credentials. */
-  readonly summary: string;
 }
 
 /** A part of the desired state that is refused, and why. The rest of the plan is executed. */

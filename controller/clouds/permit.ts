@@ -1,4 +1,4 @@
-import type { CloudRecord, LoadBalancerStep } from './load-balancers.ts';
+import type { CloudRecord, LoadBalancerStep } from './load-balancer-step.ts';
 
 /**
  * Checks that this replica may still change a cloud. A cloud calls it right before it sends each mutating request,

@@ -1,5 +1,5 @@
 import { createStepGraph } from './order.ts';
-import type { PlanInput } from './plan.ts';
+import type { PlanInput } from './plan-input.ts';
 import type { Found, LaneItem, ResourceName, Want } from './resource.ts';
 import type { PlannedEdit, Step } from './step.ts';
 

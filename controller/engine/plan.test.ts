@@ -4,7 +4,8 @@ import fc from 'fast-check';
 import { indexFound } from './index-found.ts';
 import { matchFound } from './match.ts';
 import { inOrder } from './order.ts';
-import { makePlan, type PlanInput } from './plan.ts';
+import { makePlan } from './plan.ts';
+import type { PlanInput } from './plan-input.ts';
 import { type Found, type Kind, nameOf, type Want } from './resource.ts';
 import type { Step } from './step.ts';
 

@@ -1,32 +1,10 @@
-import { type DecideInput, type Decisions, decide, needsOf } from './decide.ts';
+import { type Decisions, decide, needsOf } from './decide.ts';
 import { createDrafts, finish } from './drafts.ts';
 import { proveAcyclic } from './order.ts';
+import type { PlanInput } from './plan-input.ts';
 import { planRemovals, type Removal } from './removals.ts';
-import {
-  type Change,
-  type DocumentType,
-  type Found,
-  type Kind,
-  nameOf,
-  type Refusal,
-  type ResourceName,
-  type Want,
-} from './resource.ts';
+import { type Change, type Found, type Kind, nameOf, type Refusal, type ResourceName, type Want } from './resource.ts';
 import type { Plan, Wait } from './step.ts';
-
-export interface PlanInput extends DecideInput {
-  readonly documents: ReadonlyMap<string, DocumentType>;
-  /** What the cloud cannot do of what is asked for. */
-  readonly refusals: readonly Refusal[];
-  /** Everything goes. */
-  readonly removing: boolean;
-  /** With `removing`: what can be marked stays, without our marks. */
-  readonly retain: boolean;
-  /** Whether something that all Services share may go: `later` = not every Service is declared yet. */
-  mayDrop(found: Found): 'yes' | 'no' | 'later';
-  /** Whether any Service wants that shared one. */
-  isWanted(name: ResourceName): boolean;
-}
 
 const phases = ['grow', 'set', 'shrink'] as const;
 

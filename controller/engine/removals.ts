@@ -1,7 +1,7 @@
 import type { Decisions } from './decide.ts';
 import type { Drafts } from './drafts.ts';
 import { subjectOf, subjectOfEdit } from './effects.ts';
-import type { PlanInput } from './plan.ts';
+import type { PlanInput } from './plan-input.ts';
 import { type Found, identityOf, nameOf, type Refusal, type ResourceName, type Want } from './resource.ts';
 import type { Wait } from './step.ts';
 

@@ -1,5 +1,3 @@
-import type { Assurance } from '../reports/attestation/verdict.ts';
-
 /** What a cloud's signed document says about the VM; every field comes from what was signed. */
 export interface VerifiedInstance {
   readonly assurance: Exclude<Assurance, 'psat'>;
@@ -12,3 +10,9 @@ export interface VerifiedInstance {
   readonly zone?: string;
   readonly region?: string;
 }
+
+/**
+ * The proof that the sender's Node runs on the VM that it names. `psat`: the token alone, which proves the Node and
+ * nothing about the VM; `psat+doc`: also a signed document of the cloud; `psat+fresh`: one that answers our challenge.
+ */
+export type Assurance = 'psat' | 'psat+doc' | 'psat+fresh';

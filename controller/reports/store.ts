@@ -1,6 +1,7 @@
 import type { Clock } from '../../common/process/clock.ts';
 import type { Report } from '../../common/report.ts';
-import type { Assurance, Attestation, Judgement } from './attestation/verdict.ts';
+import type { Assurance } from '../model/verified-instance.ts';
+import type { Attestation, Judgement } from './attestation/verdict.ts';
 import type { Sender } from './sender.ts';
 
 export interface StoredReport {

@@ -1,7 +1,7 @@
 import { CloudError, isCloudError } from '../../common/cloud-error.ts';
 import { errorFields } from '../../common/process/log.ts';
 import { annotations as annotationKeys } from '../../common/well-known.ts';
-import type { CloudRecord, LoadBalancerStep } from '../clouds/load-balancers.ts';
+import type { CloudRecord, LoadBalancerStep } from '../clouds/load-balancer-step.ts';
 import { externalReferencesOf, isPaused } from '../model/service-view.ts';
 import { createPermit } from '../runtime/leader-permit.ts';
 import { type ClusterIdentity, refOf } from './desired.ts';

@@ -1,12 +1,6 @@
 import { annotations as annotationKeys } from '../../common/well-known.ts';
-import type {
-  CloudRecord,
-  DesiredLoadBalancer,
-  DesiredMember,
-  IpFamily,
-  LoadBalancerRef,
-  Owner,
-} from '../clouds/load-balancers.ts';
+import type { CloudRecord } from '../clouds/load-balancer-step.ts';
+import type { DesiredLoadBalancer, DesiredMember, IpFamily, LoadBalancerRef, Owner } from '../clouds/load-balancers.ts';
 import { allowsAddressChange, attachTo, hasFinalizer, type ServiceView } from '../model/service-view.ts';
 import { mayAttach, mayKeepAddress, type OperatorPolicy } from './operator-policy.ts';
 import { parseRecord } from './record.ts';

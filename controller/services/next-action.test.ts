@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type {
-  LoadBalancerPlan,
-  LoadBalancerStep,
-  LoadBalancers,
-  ObservedLoadBalancer,
-} from '../clouds/load-balancers.ts';
+import type { LoadBalancerStep } from '../clouds/load-balancer-step.ts';
+import type { LoadBalancerPlan, LoadBalancers, ObservedLoadBalancer } from '../clouds/load-balancers.ts';
 import { type Action, nextAction, type Situation } from './next-action.ts';
 import type { Known } from './observations.ts';
 import { strictPolicy } from './operator-policy.ts';

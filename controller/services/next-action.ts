@@ -1,11 +1,6 @@
 import { annotations as annotationKeys } from '../../common/well-known.ts';
-import type {
-  DesiredMember,
-  LoadBalancerPlan,
-  LoadBalancerStep,
-  ObservedLoadBalancer,
-  Refusal,
-} from '../clouds/load-balancers.ts';
+import type { LoadBalancerStep } from '../clouds/load-balancer-step.ts';
+import type { DesiredMember, LoadBalancerPlan, ObservedLoadBalancer, Refusal } from '../clouds/load-balancers.ts';
 import { attachTo, externalReferencesOf, hasFinalizer, type ServiceView } from '../model/service-view.ts';
 import { addressesOf, type ClusterIdentity, desiredOf, unknownAnnotations } from './desired.ts';
 import type { Known } from './observations.ts';

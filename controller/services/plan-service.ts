@@ -1,5 +1,5 @@
 import { annotations as annotationKeys, finalizers } from '../../common/well-known.ts';
-import type { LoadBalancerStep } from '../clouds/load-balancers.ts';
+import type { LoadBalancerStep } from '../clouds/load-balancer-step.ts';
 import { hasFinalizer, type ServiceView } from '../model/service-view.ts';
 import { type Action, nextAction, type Situation } from './next-action.ts';
 import type { Known } from './observations.ts';

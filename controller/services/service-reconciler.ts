@@ -1,21 +1,21 @@
 import { isCloudError } from '../../common/cloud-error.ts';
 import { errorFields } from '../../common/process/log.ts';
 import { annotations } from '../../common/well-known.ts';
-import type { CloudRecord, DesiredLoadBalancer } from '../clouds/load-balancers.ts';
+import type { CloudRecord } from '../clouds/load-balancer-step.ts';
+import type { DesiredLoadBalancer } from '../clouds/load-balancers.ts';
 import { isKubeError } from '../kube/api.ts';
 import { attachTo, isPaused, type ServiceView } from '../model/service-view.ts';
 import { createCloudCalls, type Done, nothingDone } from './cloud-calls.ts';
-import { type ClusterIdentity, desiredOf } from './desired.ts';
+import { desiredOf } from './desired.ts';
 import { createDryRun } from './dry-run.ts';
 import { failureOf } from './failures.ts';
 import { createGoneServices, viewOfTags } from './gone-services.ts';
 import { createKubeCalls } from './kube-calls.ts';
 import { createLatestServices, type LatestServices } from './latest-services.ts';
 import { type Action, nextAction, type Situation } from './next-action.ts';
-import type { Observations } from './observations.ts';
-import type { OperatorPolicy } from './operator-policy.ts';
 import { neverCreated } from './plan-service.ts';
 import type { LoadBalancerReason } from './reasons.ts';
+import type { ReconcilerParts } from './reconciler-parts.ts';
 import { parseRecord, printRecord } from './record.ts';
 import { createRefusedMembers } from './refused-members.ts';
 import { createRetentions } from './retention.ts';
@@ -26,15 +26,6 @@ import { createServiceWork } from './service-work.ts';
 import { createSituationReader } from './situation-reader.ts';
 import { createStandings } from './standings.ts';
 import { chooseCloud, demandOf, type ServingCloud } from './wants.ts';
-
-export interface ReconcilerParts {
-  readonly cluster: ClusterIdentity;
-  readonly observations: Observations;
-  readonly loadBalancerClasses: readonly string[];
-  readonly policy: OperatorPolicy;
-  /** `--adopt`. */
-  readonly adopts: boolean;
-}
 
 /** Keeps load balancers what their Services ask for: the one place that makes, changes and removes them. */
 export interface ServiceReconciler {

@@ -1,10 +1,10 @@
 import type { ServiceView } from '../model/service-view.ts';
 import { annotationsFor } from './desired.ts';
 import type { Situation } from './next-action.ts';
+import type { ReconcilerParts } from './reconciler-parts.ts';
 import type { RefusedMembers } from './refused-members.ts';
 import type { Retentions } from './retention.ts';
 import type { ServiceContext } from './service-context.ts';
-import type { ReconcilerParts } from './service-reconciler.ts';
 import type { Demand, ServingCloud } from './wants.ts';
 
 /** Everything that the next action for a Service depends on, as it is known at this moment. */

@@ -2,8 +2,8 @@ import type { CloudConfigError, CloudConfigFile } from '../cloud.ts';
 import { type GcfgFile, parseGcfg } from '../gcfg.ts';
 import { readDocumented, undocumented } from './config-section.ts';
 import { type HealthProbe, healthProbeOf, idOf, managedSecurityGroupsOf, topologyTypesOf } from './config-values.ts';
-import type { ServiceId } from './endpoints.ts';
 import { overridable, overriddenServices } from './overridden-services.ts';
+import type { ServiceId } from './service-id.ts';
 
 export type IpFamily = 'ipv4' | 'ipv6';
 

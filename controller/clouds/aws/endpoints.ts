@@ -1,8 +1,6 @@
 import type { CloudContext } from '../cloud.ts';
 import type { AwsConfig } from './config.ts';
-
-/** The SDK's service ids, as `[ServiceOverride]` names them. */
-export type ServiceId = 'EC2' | 'Elastic Load Balancing' | 'Elastic Load Balancing v2' | 'STS';
+import type { ServiceId } from './service-id.ts';
 
 /** What an SDK client is given where its calls do not go to the service's own address. */
 export interface EndpointSettings {

@@ -16,7 +16,7 @@ import { type CredentialProvider, findCredentials, regionOfSurroundings } from '
 import { createEc2 } from './ec2.ts';
 import { createElb } from './elb.ts';
 import { createElbV2 } from './elbv2.ts';
-import { endpointOf, type ServiceId } from './endpoints.ts';
+import { endpointOf } from './endpoints.ts';
 import { createGates } from './gates.ts';
 import { createLoadBalancers } from './load-balancers.ts';
 import { createNetworkLayers } from './network-layers.ts';
@@ -24,6 +24,7 @@ import type { AwsParts } from './parts.ts';
 import { createReader } from './reader.ts';
 import { createRoutes } from './routes/routes.ts';
 import { createSelf } from './self.ts';
+import type { ServiceId } from './service-id.ts';
 import { createZoneIds } from './zone-ids.ts';
 
 const surroundingsTimeoutMs = 5_000;

@@ -1,4 +1,4 @@
-import type { ServiceId } from './endpoints.ts';
+import type { ServiceId } from './service-id.ts';
 
 /** The SDK's service ids, by name without case, blanks and hyphens. */
 const called: Readonly<Record<string, readonly ServiceId[]>> = {

@@ -6,7 +6,7 @@ import {
   type HarnessOptions,
   prefix,
 } from '../../../test/clouds/hetzner/balancer-harness.ts';
-import type { FakeBalancer } from '../../../test/clouds/hetzner/fake-balancers.ts';
+import type { FakeBalancer } from '../../../test/clouds/hetzner/fake-resources.ts';
 import { type AnnotationName, annotations, known } from './annotations.ts';
 
 type Values = Readonly<Partial<Record<AnnotationName, string>>>;

@@ -2,7 +2,14 @@ import ipaddr from 'ipaddr.js';
 import type { CloudConfigFile } from '../cloud.ts';
 import { type GcfgFile, type GcfgReader, parseGcfg, readSection, unknownKeys } from '../gcfg.ts';
 import { type ReadText, readCloudsYaml } from './clouds-yaml.ts';
-import { type Credential, credentialOf, hasCredential, type RawSettings, type SettingName } from './credential.ts';
+import {
+  type Credential,
+  credentialOf,
+  hasCredential,
+  type RawSettings,
+  type SettingName,
+  type Wording,
+} from './credential.ts';
 import {
   type LoadBalancerConfig,
   loadBalancerClassKeys,
@@ -10,7 +17,7 @@ import {
   loadBalancerKeys,
 } from './load-balancer-config.ts';
 import { uuidOf } from './uuid.ts';
-import { globalKeys, type Wording, wordingOf } from './wording.ts';
+import { globalKeys, wordingOf } from './wording.ts';
 
 export interface NetworkingOptions {
   readonly ipv6SupportDisabled: boolean;

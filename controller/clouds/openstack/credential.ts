@@ -1,4 +1,4 @@
-import type { Wording } from './wording.ts';
+import type { CloudConfigError } from '../cloud.ts';
 
 /** Settings of one cloud as cloud.conf and clouds.yaml spell them, by the names of clouds.yaml; nothing is checked yet. */
 export type RawSettings = Readonly<Partial<Record<SettingName, string>>>;
@@ -172,4 +172,14 @@ export function reachOf(credential: Credential): string {
   const { scope } = credential;
   if ('OS-TRUST:trust' in scope) return escaped(['trust', scope['OS-TRUST:trust'].id]);
   return escaped(projectWords(scope.project));
+}
+
+/** How errors and warnings call settings: as the file spells them that a person has to open. */
+export interface Wording {
+  /** The setting's name where one that is missing would be added. */
+  name(setting: SettingName): string;
+  /** Something is missing or does not go together: `problem` names the settings. */
+  missing(problem: string): CloudConfigError;
+  /** A setting's value is not as expected: names where it stands. */
+  wrong(setting: SettingName, problem: string): CloudConfigError;
 }

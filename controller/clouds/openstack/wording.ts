@@ -1,6 +1,6 @@
 import { CloudConfigError } from '../cloud.ts';
 import type { GcfgReader } from '../gcfg.ts';
-import type { RawSettings, SettingName } from './credential.ts';
+import type { RawSettings, SettingName, Wording } from './credential.ts';
 
 /** Keys of [Global] and what clouds.yaml calls them. */
 export const globalKeys: ReadonlyMap<string, SettingName> = new Map<string, SettingName>([
@@ -31,16 +31,6 @@ export const globalKeys: ReadonlyMap<string, SettingName> = new Map<string, Sett
 ]);
 
 const keyOf: ReadonlyMap<SettingName, string> = new Map([...globalKeys].map(([key, name]) => [name, key]));
-
-/** How errors and warnings call settings: as the file spells them that a person has to open. */
-export interface Wording {
-  /** The setting's name where one that is missing would be added. */
-  name(setting: SettingName): string;
-  /** Something is missing or does not go together: `problem` names the settings. */
-  missing(problem: string): CloudConfigError;
-  /** A setting's value is not as expected: names where it stands. */
-  wrong(setting: SettingName, problem: string): CloudConfigError;
-}
 
 export interface WordingParts {
   readonly path: string;

@@ -12,7 +12,8 @@ import {
   refOf,
   remove,
 } from '../../../test/clouds/simulated/world.ts';
-import type { CloudRecord, LoadBalancerStep, ObservedLoadBalancer } from '../../clouds/load-balancers.ts';
+import type { CloudRecord, LoadBalancerStep } from '../../clouds/load-balancer-step.ts';
+import type { ObservedLoadBalancer } from '../../clouds/load-balancers.ts';
 import { WithheldError } from '../../clouds/permit.ts';
 
 const timings = { loadBalancerTimings: { provisioningMs: 2000, deletingMs: 2000 } };

@@ -1,4 +1,5 @@
-import type { LoadBalancerPlan, LoadBalancerStep, Refusal } from '../../clouds/load-balancers.ts';
+import type { LoadBalancerStep } from '../../clouds/load-balancer-step.ts';
+import type { LoadBalancerPlan, Refusal } from '../../clouds/load-balancers.ts';
 import { inOrder } from '../order.ts';
 import { type Refusal as EngineRefusal, nameOf, type Want } from '../resource.ts';
 import type { Plan, Step } from '../step.ts';

@@ -1,6 +1,7 @@
 import { defineMetrics, type MetricRegistry } from '../../../common/process/metrics.ts';
+import type { Assurance } from '../../model/verified-instance.ts';
 import type { TrustedRoot } from './trust.ts';
-import { type Assurance, assurances } from './verdict.ts';
+import { assurances } from './verdict.ts';
 
 export const attestationMetrics = defineMetrics({
   evidence: {

@@ -1,10 +1,4 @@
-import type { VerifiedInstance } from '../../model/verified-instance.ts';
-
-/**
- * The proof that the sender's Node runs on the VM that it names. `psat`: the token alone, which proves the Node and
- * nothing about the VM; `psat+doc`: also a signed document of the cloud; `psat+fresh`: one that answers our challenge.
- */
-export type Assurance = 'psat' | 'psat+doc' | 'psat+fresh';
+import type { Assurance, VerifiedInstance } from '../../model/verified-instance.ts';
 
 export const assurances: readonly Assurance[] = ['psat', 'psat+doc', 'psat+fresh'];
 

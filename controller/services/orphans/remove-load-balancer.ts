@@ -1,6 +1,7 @@
 import { isCloudError } from '../../../common/cloud-error.ts';
 import { type Clock, sleep } from '../../../common/process/clock.ts';
-import type { LoadBalancerRef, LoadBalancerStep, ObservedLoadBalancer, Owner } from '../../clouds/load-balancers.ts';
+import type { LoadBalancerStep } from '../../clouds/load-balancer-step.ts';
+import type { LoadBalancerRef, ObservedLoadBalancer, Owner } from '../../clouds/load-balancers.ts';
 import type { Permit } from '../../clouds/permit.ts';
 import { type ClusterIdentity, defaultName } from '../desired.ts';
 import type { ServingCloud } from '../wants.ts';

@@ -20,8 +20,9 @@ import { type Found, isOwnedBy } from '../../../controller/engine/resource.ts';
 import { Crash, drive, type Hit } from '../../../controller/engine/testing/world.ts';
 import { desiredFor, port } from '../suite/desired.ts';
 import { type FakeCall, type Json, pageOf } from './fake-api.ts';
-import type { FakeBalancer } from './fake-balancers.ts';
-import { createFakeHetzner, type FakeHetzner, token } from './fake-hetzner.ts';
+import { createFakeHetzner, token } from './fake-hetzner.ts';
+import type { FakeHetzner } from './fake-project.ts';
+import type { FakeBalancer } from './fake-resources.ts';
 
 export const cluster = '11111111-2222-4333-8444-555555555555';
 export const owner = { cluster, service: '66666666-7777-4888-8999-000000000000' };

@@ -7,44 +7,10 @@ import {
   labelsOf,
   notFound,
 } from './fake-api.ts';
-import { balancerTypes, type FakeBalancerType, type FakeLocation, locations, named } from './fake-catalog.ts';
-import type { FakeHetzner } from './fake-hetzner.ts';
+import { balancerTypes, type FakeLocation, locations, named } from './fake-catalog.ts';
 import { takeAddress } from './fake-networks.ts';
-
-export interface FakeTarget {
-  readonly type: 'server' | 'label_selector' | 'ip';
-  readonly server?: { readonly id: number };
-  readonly label_selector?: { readonly selector: string };
-  readonly ip?: { readonly ip: string };
-  readonly use_private_ip: boolean;
-}
-
-export interface FakeService {
-  readonly protocol: 'tcp' | 'http' | 'https';
-  readonly listen_port: number;
-  readonly destination_port: number;
-  readonly proxyprotocol: boolean;
-  readonly http: Json | undefined;
-  readonly health_check: Json;
-}
-
-export interface FakeBalancer {
-  readonly id: number;
-  readonly created: string;
-  readonly place: FakeLocation;
-  readonly ipv4: string;
-  readonly ipv6: string;
-  name: string;
-  labels: Json;
-  type: FakeBalancerType;
-  algorithm: string;
-  isPublic: boolean;
-  isProtected: boolean;
-  readonly dnsPtrs: Map<string, string>;
-  privateNets: { readonly network: number; readonly ip: string }[];
-  services: FakeService[];
-  targets: FakeTarget[];
-}
+import type { FakeHetzner } from './fake-project.ts';
+import type { FakeBalancer, FakeService, FakeTarget } from './fake-resources.ts';
 
 export function showBalancer(one: FakeBalancer, selected: (selector: string) => readonly number[]): Json {
   const health_status = one.services.map(({ listen_port }) => ({ listen_port, status: 'healthy' }));

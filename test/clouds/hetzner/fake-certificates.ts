@@ -1,15 +1,6 @@
 import { type FakeAnswer, type FakeCall, FakeRefusal, invalidInput, type Json, labelsOf } from './fake-api.ts';
-import type { FakeHetzner } from './fake-hetzner.ts';
-
-export interface FakeCertificate {
-  readonly id: number;
-  readonly type: 'uploaded' | 'managed';
-  readonly created: string;
-  readonly domain_names: readonly string[];
-  readonly certificate: string | null;
-  name: string;
-  labels: Json;
-}
+import type { FakeHetzner } from './fake-project.ts';
+import type { FakeCertificate } from './fake-resources.ts';
 
 export function showCertificate(fake: FakeHetzner, one: FakeCertificate): Json {
   const uses = [...fake.balancers.values()].filter(({ services }) =>

@@ -13,9 +13,10 @@ import { withLoadBalancers } from '../../../controller/engine/adapter/with-load-
 import { sentCalls } from '../suite/sent-calls.ts';
 import type { CloudCapabilities, CloudWorld, InventoryItem } from '../suite/world.ts';
 import type { Json } from './fake-api.ts';
-import type { FakeBalancer } from './fake-balancers.ts';
 import { balancerTypes, locations } from './fake-catalog.ts';
-import { createFakeHetzner, type FakeHetzner, robotUser, token } from './fake-hetzner.ts';
+import { createFakeHetzner, robotUser, token } from './fake-hetzner.ts';
+import type { FakeHetzner } from './fake-project.ts';
+import type { FakeBalancer } from './fake-resources.ts';
 
 export const hetznerCapabilities: CloudCapabilities = {
   deletedVm: 'absent',

@@ -5,8 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../../common/process/clock.ts';
 import { conditionOf, type NodeObject, taintKeys, until } from '../../kit/world/scenario.ts';
 import { type ControllerProcess, clusterCidr, prepareController } from '../aws/controller-process.ts';
-import { createFakeHetzner, type FakeHetzner, type ListeningFake, listen, robotUser, token } from './fake-hetzner.ts';
+import { createFakeHetzner, type ListeningFake, listen, robotUser, token } from './fake-hetzner.ts';
 import type { FakeNetwork } from './fake-networks.ts';
+import type { FakeHetzner } from './fake-project.ts';
 import type { FakeServer } from './fake-servers.ts';
 
 const uninitialized = 'node.cloudprovider.kubernetes.io/uninitialized';

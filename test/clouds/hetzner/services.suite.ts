@@ -5,7 +5,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { systemClock } from '../../../common/process/clock.ts';
 import { until } from '../../kit/world/scenario.ts';
 import { type ControllerProcess, prepareController } from '../aws/controller-process.ts';
-import { createFakeHetzner, type FakeHetzner, type ListeningFake, listen, token } from './fake-hetzner.ts';
+import { createFakeHetzner, type ListeningFake, listen, token } from './fake-hetzner.ts';
+import type { FakeHetzner } from './fake-project.ts';
 
 const services = '/api/v1/namespaces/default/services';
 

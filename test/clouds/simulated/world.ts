@@ -4,12 +4,12 @@ import { silentLog } from '../../../common/process/log.ts';
 import { seededRandom } from '../../../common/process/random.ts';
 import { advanceDuring, fakeClock } from '../../../common/testing/fake-clock.ts';
 import type { CloudContext } from '../../../controller/clouds/cloud.ts';
+import type { LoadBalancerStep } from '../../../controller/clouds/load-balancer-step.ts';
 import type {
   DesiredLoadBalancer,
   DesiredMember,
   DesiredPort,
   LoadBalancerRef,
-  LoadBalancerStep,
   ObservedLoadBalancer,
 } from '../../../controller/clouds/load-balancers.ts';
 import type { ApplyOptions } from '../../../controller/clouds/permit.ts';

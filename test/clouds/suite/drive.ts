@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict';
 import { isCloudError } from '../../../common/cloud-error.ts';
+import type { CloudRecord, LoadBalancerStep } from '../../../controller/clouds/load-balancer-step.ts';
 import type {
-  CloudRecord,
   DesiredLoadBalancer,
   LoadBalancerPlan,
   LoadBalancerRef,
-  LoadBalancerStep,
   LoadBalancers,
   ObservedLoadBalancer,
   Refusal,

@@ -1,4 +1,4 @@
-import type { LoadBalancerStep } from '../../load-balancers.ts';
+import type { LoadBalancerStep } from '../../load-balancer-step.ts';
 import type { Tags } from '../load-balancer-tags.ts';
 import type { PlannedSecurityGroupCall, SecurityGroupCall } from '../security-groups/security-group-call.ts';
 import type { Subject } from './observed.ts';

@@ -1,4 +1,4 @@
-import type { LoadBalancerStep } from '../../load-balancers.ts';
+import type { LoadBalancerStep } from '../../load-balancer-step.ts';
 import type { Tags } from '../load-balancer-tags.ts';
 import { describeRule, type IngressRule } from './ingress-rule.ts';
 

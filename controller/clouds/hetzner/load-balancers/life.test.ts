@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createBalancerHarness, owner } from '../../../../test/clouds/hetzner/balancer-harness.ts';
-import type { FakeBalancer } from '../../../../test/clouds/hetzner/fake-balancers.ts';
+import type { FakeBalancer } from '../../../../test/clouds/hetzner/fake-resources.ts';
 import { port } from '../../../../test/clouds/suite/desired.ts';
 import { checkDefaults } from './driver.ts';
 

@@ -10,7 +10,7 @@ import {
   type More,
   owner,
 } from '../../../../test/clouds/hetzner/balancer-harness.ts';
-import type { FakeBalancer } from '../../../../test/clouds/hetzner/fake-balancers.ts';
+import type { FakeBalancer } from '../../../../test/clouds/hetzner/fake-resources.ts';
 import { port } from '../../../../test/clouds/suite/desired.ts';
 
 const consent = { 'mooring.dev/attachable-by': cluster, 'mooring.dev/attachable-namespace': 'shop' };

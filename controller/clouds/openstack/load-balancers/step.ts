@@ -1,4 +1,4 @@
-import type { LoadBalancerStep } from '../../load-balancers.ts';
+import type { LoadBalancerStep } from '../../load-balancer-step.ts';
 import type { Placement } from '../load-balancer-config.ts';
 import type { Timeouts } from './answer.ts';
 import type { Subject } from './observed.ts';

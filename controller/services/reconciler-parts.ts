@@ -1,0 +1,12 @@
+import type { ClusterIdentity } from './desired.ts';
+import type { Observations } from './observations.ts';
+import type { OperatorPolicy } from './operator-policy.ts';
+
+export interface ReconcilerParts {
+  readonly cluster: ClusterIdentity;
+  readonly observations: Observations;
+  readonly loadBalancerClasses: readonly string[];
+  readonly policy: OperatorPolicy;
+  /** `--adopt`. */
+  readonly adopts: boolean;
+}
