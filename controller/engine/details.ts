@@ -15,6 +15,8 @@ export interface Details {
     when: { readonly nowMs: number; readonly all: boolean },
     io: ReadIo,
   ): Promise<readonly DetailReading[]>;
+  /** An answer of our own has shown the parts of that container. */
+  noted(container: string, nowMs: number): void;
   /** Whether lists never show that kind. */
   isDetail(kind: string): boolean;
 }
@@ -45,6 +47,7 @@ export function createDetails(readers: readonly Reader[]): Details {
         }),
       );
     },
+    noted: (container, nowMs) => void read.set(container, { atMs: nowMs, version: undefined }),
     isDetail: (kind) => kinds.has(kind),
   };
 }

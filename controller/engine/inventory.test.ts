@@ -60,6 +60,17 @@ const query = (ids: readonly string[]) => ({
 });
 
 describe('the inventory', () => {
+  it('reads no details that an answer of its own has shown, until they are old', async () => {
+    const { clock, state, inventory } = stand(true);
+    state.list = [lb('a')];
+    inventory.note([lb('a'), { kind: 'part', id: 'part of a', within: 'a', status: 'ready', body: 'answered' }]);
+    await inventory.audit();
+    assert.deepEqual(state.read, []);
+    await clock.advance(100_000);
+    await inventory.audit();
+    assert.deepEqual(state.read, ['a']);
+  });
+
   it('reads details again when their version moved or with age, each at a time of its own', async () => {
     const { clock, state, inventory } = stand(true);
     const ids = Array.from({ length: 20 }, (_, at) => `lb-${at}`);

@@ -194,7 +194,11 @@ export function createInventory(parts: InventoryParts): Inventory {
     note(found) {
       listed = undefined;
       const at = now();
-      for (const one of found) entries.set(identityOf(one), { kind: one.kind, found: one, ...at, answered: true });
+      for (const one of found) {
+        entries.set(identityOf(one), { kind: one.kind, found: one, ...at, answered: true });
+        const container = details.isDetail(one.kind) ? containerOf(one) : undefined;
+        if (container !== undefined) details.noted(container, at.atMs);
+      }
     },
     noteGone(found) {
       listed = undefined;
