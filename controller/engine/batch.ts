@@ -38,6 +38,11 @@ interface Job {
 const refusing: ReadonlySet<CloudErrorKind> = new Set(['Invalid', 'QuotaExceeded', 'Forbidden']);
 const uncertain: ReadonlySet<CloudErrorKind> = new Set(['Timeout', 'Unavailable', 'Conflict']);
 
+/** One for each owner. */
+function ownersOf(jobs: readonly Job[]): readonly WriteIo[] {
+  return [...new Map(jobs.map(({ io }) => [io.owner.service, io])).values()];
+}
+
 export function createBatches(parts: BatchesParts): Batches {
   const lanes = new Map<string, Job[]>();
 
@@ -49,7 +54,7 @@ export function createBatches(parts: BatchesParts): Batches {
     const io: WriteIo = {
       ...first.io,
       permit(timeoutMs) {
-        for (const job of jobs) job.io.permit(timeoutMs);
+        for (const each of ownersOf(jobs)) each.permit(timeoutMs);
       },
     };
     for (const found of removed) parts.setGoing(found, true);
@@ -84,9 +89,11 @@ export function createBatches(parts: BatchesParts): Batches {
 
   /** Decided again in the turn in which it is sent. */
   function toSend(jobs: readonly Job[]): readonly Job[] {
+    // One that may not send keeps no other waiting; where there is no other, the call itself asks.
+    const isCommon = ownersOf(jobs).length > 1;
     return jobs.filter((job) => {
       try {
-        job.io.permit(0);
+        if (isCommon) job.io.permit(0);
       } catch (error) {
         job.reject(error);
         return false;

@@ -76,18 +76,21 @@ export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
   const journals = createJournals(engine.journal, nowMs);
   /** Removals that are sent: who wants one of them waits. */
   const going = new Set<string>();
+  const mustStay = (found: Found) =>
+    inventory.get(identityOf(found)) === undefined ||
+    (kinds.get(found.kind)?.merge !== undefined &&
+      shared.isWanted(nameOf(found)) &&
+      live().filter((one) => nameOf(one) === nameOf(found)).length < 2);
+  const setGoing = (found: Found, is: boolean) =>
+    void (is ? going.add(identityOf(found)) : going.delete(identityOf(found)));
   const batches = createBatches({
     clock,
-    mustStay: (found) =>
-      inventory.get(identityOf(found)) === undefined ||
-      (kinds.get(found.kind)?.merge !== undefined &&
-        shared.isWanted(nameOf(found)) &&
-        live().filter((one) => nameOf(one) === nameOf(found)).length < 2),
+    mustStay,
     isThere: (want, kind) =>
       kind.merge === undefined
         ? undefined
         : live().find((one) => nameOf(one) === nameOf(want) && one.owner !== undefined),
-    setGoing: (found, is) => void (is ? going.add(identityOf(found)) : going.delete(identityOf(found))),
+    setGoing,
     note(answer, removed) {
       for (const found of removed) {
         inventory.noteGone(found);
@@ -102,7 +105,7 @@ export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
   const knowledge = createKnowledge({ inventory, documents, documentTypes, kinds, auditMs, nowMs });
   const runParts: RunParts = {
     ...{ kinds, documentTypes, inventory, documents, batches, locks: createLocks(), operations, shared, effects },
-    ...{ clock, permit: (owner) => engine.permit(owner), onStep: engine.onStep, signal },
+    ...{ clock, permit: (owner) => engine.permit(owner), onStep: engine.onStep, signal, mustStay, setGoing },
   };
 
   const live = () => inventory.all().filter((one) => !going.has(identityOf(one)) && one.status !== 'deleting');

@@ -52,7 +52,7 @@ export function createPlanning<D>(parts: PlanningParts<D>): Planning<D> {
       retain: request.retain === true,
       mayChangeAddress: request.mayChangeAddress === true,
       specOf: shared.specOf,
-      mayDrop: shared.mayDrop,
+      mayDrop: (found) => shared.mayDrop(found, desired === undefined ? owner : undefined),
       isWanted: shared.isWanted,
       isWithoutEffect: (subject) => effects.isWithout(owner.service, subject),
     });

@@ -181,6 +181,11 @@ export interface Kind<S = unknown, B = unknown> {
   mark?(found: Found<B>, as: 'ours' | 'retained', want: Want<S> | undefined, io: WriteIo): Promise<Answer>;
   /** UID of the Service for which another controller still keeps it. */
   heldBy?(found: Found<B>): string | undefined;
+  /**
+   * Of what all Services share: UIDs of Services, or other names, of whatever uses it, as the cloud shows. It goes with
+   * the last of them, whether every Service is known or not. Undefined: not known; the removal looks right before.
+   */
+  usedBy?(found: Found<B>): readonly string[] | undefined;
 }
 
 export interface LaneWant<S = unknown> {
@@ -283,12 +288,20 @@ export interface Refusal {
 
 export type OperationState = 'running' | 'done' | CloudError;
 
+/** The resources that serve a Service. */
+export interface Desire {
+  readonly wants: readonly Want[];
+  readonly refusals: readonly Refusal[];
+  /** Told in the condition, although everything that is asked for is done. */
+  readonly remarks?: readonly string[] | undefined;
+}
+
 /** A cloud, as the engine sees it. */
 export interface Driver<D = unknown> {
   readonly kinds: readonly Kind[];
   readonly readers: readonly Reader[];
   readonly documents: readonly DocumentType[];
-  desire(desired: D): { readonly wants: readonly Want[]; readonly refusals: readonly Refusal[] };
+  desire(desired: D): Desire;
   /** Of all operations that are waited for. One that is not in the answer has ended. */
   poll(operations: readonly string[], io: ReadIo): Promise<ReadonlyMap<string, OperationState>>;
 }

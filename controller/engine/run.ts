@@ -26,6 +26,8 @@ const uncertain: ReadonlySet<CloudErrorKind> = new Set([
 const lost: ReadonlySet<CloudErrorKind> = new Set(['Timeout', 'Unavailable', 'Conflict']);
 const busyTries = 2;
 const busyDelayMs = 500;
+/** What is busy for longer keeps no worker waiting. */
+const longestBusyMs = 3000;
 
 /** Sends the steps of a plan, independent ones side by side. Errors end up in the result. */
 export async function runPlan(parts: RunParts, run: Run): Promise<RunResult> {
@@ -93,7 +95,8 @@ export async function runPlan(parts: RunParts, run: Run): Promise<RunResult> {
         if (outcome === 'done') parts.effects.accepted(owner.service, step);
         return outcome;
       } catch (error) {
-        if (isCloudError(error) && error.kind === 'Busy' && tries < busyTries) {
+        const isSoon = isCloudError(error) && (error.retryAfterMs ?? 0) <= longestBusyMs;
+        if (isSoon && error.kind === 'Busy' && tries < busyTries) {
           await sleep(clock, error.retryAfterMs ?? busyDelayMs * 2 ** tries, signal);
           continue;
         }

@@ -37,6 +37,10 @@ export interface RunParts {
   readonly effects: Effects;
   readonly clock: Clock;
   permit(owner: Owner): Permit;
+  /** Asked in the turn in which its removal would be sent: others want it by then. */
+  mustStay(found: Found): boolean;
+  /** From now on it counts as deleting; or no longer, because the call failed. */
+  setGoing(found: Found, isGoing: boolean): void;
   /** For logs, events and metrics. */
   readonly onStep?: ((owner: Owner, step: Step, outcome: Outcome) => void) | undefined;
   readonly signal?: AbortSignal | undefined;
@@ -107,7 +111,10 @@ export function createSender(parts: RunParts, run: Run): Sender {
     const item = step.do === 'create' ? { want: step.want! } : { found: step.found! };
     const lane = step.do === 'create' || step.do === 'delete' ? kind.lane?.(item, within) : undefined;
     if (lane !== undefined) return batched(step, kind, lane, io);
-    const answer = await call(step, kind, io);
+    if (step.do === 'delete' && kind.merge !== undefined && parts.mustStay(step.found!)) return 'skipped';
+    const answer = await (step.do === 'delete' && kind.merge !== undefined
+      ? removeShared(step, kind, io)
+      : call(step, kind, io));
     refused.push(...(answer.refused ?? []));
     if (step.do === 'create') made(step, answer);
     // What is taken over has its marks from now on, and a read by marks may not show it yet.
@@ -117,6 +124,16 @@ export function createSender(parts: RunParts, run: Run): Sender {
     holdUntil(ended);
     const end = await Promise.race([ended, deadline]);
     return end === 'late' ? 'parked' : 'done';
+  }
+
+  /** Who comes to want it meanwhile waits for its end. */
+  async function removeShared(step: Step, kind: Kind, io: WriteIo): Promise<Answer> {
+    parts.setGoing(step.found!, true);
+    try {
+      return await call(step, kind, io);
+    } finally {
+      parts.setGoing(step.found!, false);
+    }
   }
 
   function call(step: Step, kind: Kind, io: WriteIo): Promise<Answer> {

@@ -13,7 +13,8 @@ export interface Shared {
   /** The union of what everybody wants of it; nothing of `standing` is left out while not everybody is known. */
   specOf(want: Want, standing: Found | undefined): unknown;
   isWanted(name: ResourceName): boolean;
-  mayDrop(found: Found): 'yes' | 'no' | 'later';
+  /** @param going whose removal it is that asks */
+  mayDrop(found: Found, going?: Owner): 'yes' | 'no' | 'later';
   /** What another controller kept for that Service is ours. Answers whether that is news. */
   settled(owner: Owner): boolean;
 }
@@ -49,10 +50,14 @@ export function createShared({ kinds, everyoneDeclared }: SharedParts): Shared {
       return merge(all, mustStay ? standing : undefined);
     },
     isWanted,
-    mayDrop(found) {
+    mayDrop(found, going) {
       if (found.owner !== undefined && found.owner.service !== everyService) return 'yes';
       if (isWanted(nameOf(found)) || isHeld(found)) return 'no';
-      return everyoneDeclared() ? 'yes' : 'later';
+      const { usedBy } = kinds.get(found.kind) ?? {};
+      if (usedBy === undefined) return everyoneDeclared() ? 'yes' : 'later';
+      const users = usedBy(found);
+      if (users === undefined) return going === undefined ? 'no' : 'yes';
+      return users.every((user) => user === going?.service) ? 'yes' : 'no';
     },
     settled({ service }) {
       if (!isEverHeld || settled.has(service)) return false;

@@ -1,0 +1,170 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { CloudError } from '../../common/cloud-error.ts';
+import { advanceDuring, fakeClock } from '../../common/testing/fake-clock.ts';
+import { createEngine } from './engine.ts';
+import { type Driver, everyService, type Found, type Kind, type Owner, type Want } from './resource.ts';
+
+const cluster = 'c1';
+const ownerOf = (service: string): Owner => ({ cluster, service });
+const everybody = ownerOf(everyService);
+
+interface World {
+  /** Ids of what is there: `balancer a`, `group`, `rule 1`. */
+  readonly things: Set<string>;
+  readonly calls: string[];
+}
+
+/** A load balancer for each Service, a group that all of them carry, and rules in a lane for each Service. */
+function worldOf() {
+  const clock = fakeClock();
+  const world: World = { things: new Set(), calls: [] };
+  /** Called before each mutating call. */
+  const hooks = { before: (_: string): Promise<void> | void => undefined };
+  const found = (id: string): Found => {
+    const [kind = '', name = ''] = id.split(' ');
+    const owner = kind === 'balancer' ? ownerOf(name) : kind === 'group' ? everybody : ownerOf(name.slice(0, 1));
+    const refs = kind === 'balancer' && world.things.has('group') ? [{ role: 'g', kind: 'group', id: 'group' }] : [];
+    const key = kind === 'rule' ? name : 'main';
+    return { kind, id, owner, key, status: 'ready', refs, body: undefined };
+  };
+  async function send(call: string, permit: (ms: number) => void, work: () => void): Promise<void> {
+    permit(1000);
+    world.calls.push(call);
+    await hooks.before(call);
+    work();
+  }
+  const kindOf = (kind: string): Kind => ({
+    kind,
+    again: 'safe',
+    compare: () => ({ same: true }),
+    async create({ key }, _, { owner, permit }) {
+      const id = kind === 'group' ? 'group' : `${kind} ${key === 'main' ? owner.service : key}`;
+      await send(`create ${id}`, permit, () => world.things.add(id));
+      return { id, found: [found(id)] };
+    },
+    async remove({ id }, { permit }) {
+      await send(`delete ${id}`, permit, () => world.things.delete(id));
+      return {};
+    },
+  });
+  const group: Kind = {
+    ...kindOf('group'),
+    merge: ([spec]) => spec,
+    usedBy: () => [...world.things].flatMap((id) => (id.startsWith('balancer ') ? id.slice(9) : [])),
+  };
+  const rule: Kind = {
+    ...kindOf('rule'),
+    lane: () => 'rules',
+    async createMany(wants, { permit }) {
+      const ids = wants.map(({ want }) => `rule ${want.key}`);
+      await send(`create ${ids.join()}`, permit, () => ids.forEach((id) => void world.things.add(id)));
+      return { found: ids.map(found) };
+    },
+  };
+  const driver: Driver<readonly string[]> = {
+    kinds: [kindOf('balancer'), group, rule],
+    readers: [
+      {
+        kinds: ['balancer', 'group', 'rule'],
+        all: async () => [...world.things].map(found),
+        of: async () => ({ found: [...world.things].map(found), complete: ['balancer', 'group', 'rule'] }),
+      },
+    ],
+    documents: [],
+    desire(rules) {
+      const wants: Want[] = [
+        { kind: 'group', key: 'main', spec: undefined, summary: 'group' },
+        { kind: 'balancer', key: 'main', needs: ['group/main'], spec: undefined, summary: 'balancer' },
+        ...rules.map((key): Want => ({ kind: 'rule', key, spec: undefined, summary: key })),
+      ];
+      return { wants, refusals: [] };
+    },
+    poll: async () => new Map(),
+  };
+  let permits: string[] = [];
+  const open = (everyoneDeclared = true) =>
+    createEngine({
+      ...{ driver, cluster, clock, everyoneDeclared: () => everyoneDeclared },
+      permit: (owner) => () => void permits.push(owner.service),
+      journal: { load: async () => undefined, save: async () => undefined },
+    });
+  return {
+    ...{ world, hooks, clock, open },
+    during: <T>(work: Promise<T>) => advanceDuring(clock, work),
+    permits: () => permits.splice(0),
+    clear: () => {
+      permits = [];
+    },
+  };
+}
+
+describe('what all Services share', () => {
+  it('goes with the last that uses it, as the cloud shows, whether every Service is known or not', async () => {
+    const { world, open, during } = worldOf();
+    for (const service of ['a', 'b']) await during(open().reconcile({ owner: ownerOf(service), desired: [] }));
+    const engine = open(false);
+    await during(engine.reconcile({ owner: ownerOf('a'), desired: undefined }));
+    assert.deepEqual([...world.things], ['group', 'balancer b']);
+    await during(engine.reconcile({ owner: ownerOf('b'), desired: undefined }));
+    assert.deepEqual([...world.things], []);
+    assert.deepEqual(world.calls.slice(-2), ['delete balancer b', 'delete group'], 'in one go, and last');
+  });
+
+  it('stays when another Service has come to want it before its removal is sent', async () => {
+    const { world, hooks, open, during } = worldOf();
+    const engine = open();
+    await during(engine.reconcile({ owner: ownerOf('a'), desired: [] }));
+    hooks.before = (call) => {
+      if (call === 'delete balancer a') engine.declare({ owner: ownerOf('b'), desired: [] });
+    };
+    await during(engine.reconcile({ owner: ownerOf('a'), desired: undefined }));
+    assert.deepEqual([...world.things], ['group']);
+  });
+
+  it('is made again, not used, by a Service that comes to want it while its removal is under way', async () => {
+    const { world, hooks, open, during, clock } = worldOf();
+    const engine = open();
+    await during(engine.reconcile({ owner: ownerOf('a'), desired: [] }));
+    const { promise, resolve } = Promise.withResolvers<void>();
+    hooks.before = (call) => (call === 'delete group' ? promise : undefined);
+    const going = engine.reconcile({ owner: ownerOf('a'), desired: undefined });
+    await clock.advance(10);
+    const coming = engine.reconcile({ owner: ownerOf('b'), desired: [] });
+    await clock.advance(10);
+    assert.ok(!world.calls.includes('create balancer b'), world.calls.join());
+    resolve();
+    await during(Promise.all([going, coming]));
+    await during(engine.reconcile({ owner: ownerOf('b'), desired: [] }));
+    assert.deepEqual([...world.things].toSorted(), ['balancer b', 'group']);
+  });
+});
+
+it('a call of a lane asks the permit of each owner once', async () => {
+  const { open, during, permits, clear, world } = worldOf();
+  const engine = open();
+  await during(engine.reconcile({ owner: ownerOf('a'), desired: [] }));
+  clear();
+  await during(engine.reconcile({ owner: ownerOf('a'), desired: ['a1', 'a2', 'a3'] }));
+  assert.equal(world.calls.at(-1), 'create rule a1,rule a2,rule a3');
+  assert.deepEqual(permits(), ['a']);
+});
+
+it('what is in use for long keeps no worker waiting: it is tried again when its answer said', async () => {
+  const { world, hooks, open, clock } = worldOf();
+  const engine = open();
+  const owner = ownerOf('a');
+  const first = engine.reconcile({ owner, desired: [] });
+  await clock.advance(10);
+  await first;
+  hooks.before = (call) => {
+    if (call !== 'delete group') return;
+    const about = { kind: 'Busy', cloud: 'x', operation: 'delete', message: 'in use' } as const;
+    throw new CloudError({ ...about, retryAfterMs: 60_000 });
+  };
+  const removal = engine.reconcile({ owner, desired: undefined });
+  await clock.advance(10);
+  const result = await removal;
+  assert.deepEqual([result.state, result.againInMs], ['waiting', 60_000]);
+  assert.equal(world.calls.filter((call) => call === 'delete group').length, 1);
+});
