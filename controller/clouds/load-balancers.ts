@@ -281,8 +281,10 @@ export interface LoadBalancers<
    * @param lent ids of load balancers that the operator lends: no record makes them a Service's own
    */
   declare?(desired: readonly DesiredLoadBalancer[], isEveryone: boolean, lent: ReadonlySet<string>): void;
-  /** One `apply` carries out all steps that are possible, and tells each by `onStep`. Default: that step alone. */
-  readonly appliesAll?: boolean | undefined;
+  /**
+   * Whether `apply` of that step carries out all steps that are possible, and tells each by `onStep`. Default: it alone.
+   */
+  appliesAll?(step: S): boolean;
   /**
    * Makes the one call of a step. Idempotent: repeated after a lost answer, it finds what it made. Answers what there is now; undefined when nothing is left. Throws a
    * CloudError (`subjects` names members that the cloud refuses) or a WithheldError; after either, observe before planning again.

@@ -152,7 +152,7 @@ export function createCloudCalls(context: ServiceContext, parts: CloudCallParts)
     try {
       const observed = await cloud.loadBalancers.apply(step, known?.observed, { permit, signal, save, onStep });
       gate.forget(service.uid);
-      if (!cloud.loadBalancers.appliesAll) {
+      if (!cloud.loadBalancers.appliesAll?.(step)) {
         steps.applied(situation, JSON.stringify(step));
         onStep(step);
       }

@@ -58,7 +58,7 @@ export function createCloudHolder(first: Cloud, onClose: () => void): CloudHolde
     if (one !== held && one.calls === 0) one.cloud.close();
   }
 
-  const cloud: Required<Omit<Cloud, 'loadBalancerDriver'>> = {
+  const cloud: Required<Omit<Cloud, 'loadBalancerDriver' | 'combineLoadBalancers'>> = {
     name: first.name,
     scope: first.scope,
     account: first.account,
@@ -125,9 +125,7 @@ function heldLoadBalancers(now: () => LoadBalancers, call: Call): Required<LoadB
     nodeLabels: (annotations) => now().nodeLabels?.(annotations) ?? [],
     observeAll: (...args) => call((cloud) => balancersOf(cloud).observeAll(...args)),
     observe: (...args) => call((cloud) => balancersOf(cloud).observe(...args)),
-    get appliesAll() {
-      return now().appliesAll ?? false;
-    },
+    appliesAll: (step) => now().appliesAll?.(step) ?? false,
     declare: (...args) => now().declare?.(...args),
     plan: (desired, observed) => now().plan(desired, observed),
     planRemoval: (observed, options) => now().planRemoval(observed, options),

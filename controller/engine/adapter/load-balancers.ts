@@ -14,7 +14,7 @@ import { type ApplyOptions, WithheldError } from '../../clouds/permit.ts';
 import { createEngine, type Engine } from '../engine.ts';
 import type { JournalState } from '../journal.ts';
 import type { Request, Result } from '../request.ts';
-import type { Found, Reader } from '../resource.ts';
+import { everyService, type Found, type Reader } from '../resource.ts';
 import { parseNotes, printNotes } from './notes.ts';
 import { type EngineStep, marksOnly, planOf, stepOf } from './translate.ts';
 import { byService, retainedViews, viewOf } from './view.ts';
@@ -90,7 +90,9 @@ export function createEngineLoadBalancers(
       journal: { load: async () => undefined, save },
       everyoneDeclared: () => isEveryoneDeclared,
       onStep(owner, step, outcome) {
-        if (outcome === 'done') sessions.get(owner.service)?.options?.onStep?.(stepOf(owner.service, step));
+        // The cloud has taken note of it, and says when to ask again.
+        const isTaken = outcome === 'done' || (typeof outcome === 'object' && isWait(outcome.error));
+        if (isTaken) sessions.get(owner.service)?.options?.onStep?.(stepOf(owner.service, step));
       },
       ...(signal !== undefined && { signal }),
     });
@@ -195,11 +197,17 @@ export function createEngineLoadBalancers(
     const { owner, desired } = request;
     session.request = request;
     const plan = engineOf(owner.cluster).planNow(request);
-    const told = planOf(owner.service, plan, desired === undefined ? [] : driver.desire(desired).wants);
+    const { wants = [], remarks } = desired === undefined ? {} : driver.desire(desired);
+    const told = { ...planOf(owner.service, plan, wants), ...(remarks !== undefined && { remarks }) };
     // It carries its marks from the first change on that it needs anyway.
     if (desired !== undefined && request.adopts !== undefined && marksOnly(plan)) return { ...told, steps: [] };
     const restMs = session.restsUntilMs - nowMs();
-    return restMs > 0 ? { ...told, steps: [], waitMs: restMs } : told;
+    return restMs > 0 ? { ...told, steps: [], waitMs: Math.ceil(restMs) } : told;
+  }
+
+  function isUnused(found: Found): boolean {
+    const kind = driver.kinds.find((one) => one.kind === found.kind);
+    return kind?.usedBy?.(found)?.length === 0;
   }
 
   function mainsOf(found: readonly Found[]): ReadonlyMap<string, Found> {
@@ -232,6 +240,8 @@ export function createEngineLoadBalancers(
     const mains = mainsOf(found);
     const groups = byService(driver.kinds, found, cluster);
     const owned = [...groups].flatMap(([service, ours]) => {
+      // What all share is left over when nothing uses it any more.
+      if (service === everyService && !ours.every(isUnused)) return [];
       const owner = { cluster, service };
       return viewOf({ driver, owner, ours, mains, isAdopted: () => false, ref: sessions.get(service)?.ref }) ?? [];
     });
@@ -291,6 +301,8 @@ export function createEngineLoadBalancers(
   /** The one that tells most of what went wrong. */
   function errorOf({ state, errors, refused }: Result): unknown {
     if (state === 'settled' || state === 'refused') return undefined;
+    // It is waited for, and nothing is wrong.
+    if (state === 'waiting' && refused.length === 0 && errors.every(isWait)) return undefined;
     const found =
       errors.find((error) => error instanceof WithheldError) ??
       errors.find((error) => isCloudError(error) && error.subjects.length > 0) ??
@@ -324,7 +336,7 @@ export function createEngineLoadBalancers(
     maxMembers: driver.maxMembers,
     drains: driver.drains,
     settleMs: Math.max(0, ...driver.kinds.map(({ settleMs = 0 }) => settleMs)),
-    appliesAll: true,
+    appliesAll: () => true,
     observeAll,
     observe,
     declare(desired, isEveryone, lentIds) {
@@ -353,4 +365,9 @@ export function createEngineLoadBalancers(
 
 function printOf({ desired }: Request<Asked>): string {
   return JSON.stringify({ ...desired?.desired, members: undefined, record: undefined });
+}
+
+/** The cloud says when it is to be asked again. */
+function isWait(error: unknown): boolean {
+  return isCloudError(error) && error.kind === 'Busy' && error.retryAfterMs !== undefined;
 }

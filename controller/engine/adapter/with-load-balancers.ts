@@ -6,6 +6,7 @@ import { createEngineLoadBalancers } from './load-balancers.ts';
 interface Driven {
   readonly name: string;
   readonly loadBalancerDriver?: LoadBalancerDriver | undefined;
+  readonly combineLoadBalancers?: ((made: LoadBalancers) => LoadBalancers) | undefined;
   readonly loadBalancers?: LoadBalancers | undefined;
   close(): void;
 }
@@ -16,10 +17,10 @@ export function withLoadBalancers<C extends Driven>(cloud: C, clock: Clock): C {
   if (driver === undefined) return cloud;
   const closing = new AbortController();
   const { signal } = closing;
-  const loadBalancers = createEngineLoadBalancers({ driver, cloud: cloud.name, clock, signal });
+  const made = createEngineLoadBalancers({ driver, cloud: cloud.name, clock, signal });
   return {
     ...cloud,
-    loadBalancers,
+    loadBalancers: cloud.combineLoadBalancers?.(made) ?? made,
     close() {
       closing.abort();
       cloud.close();

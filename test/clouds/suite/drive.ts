@@ -136,7 +136,7 @@ async function drive(
       const told = (one: LoadBalancerStep) => void made.push(one);
       observed = await world.during(balancers.apply(step, observed, { permit, save, onStep: told }));
       if (isDead || (crash?.at === 'after' && crash.call === calls)) throw new Crash();
-      steps.push(...(balancers.appliesAll ? made : [step]));
+      steps.push(...(balancers.appliesAll?.(step) ? made : [step]));
       // An attached one is not ours to record.
       if (observed?.id !== undefined && !observed.attached) record.id = observed.id;
     } catch (error) {
