@@ -63,7 +63,7 @@ export async function countOperations({ world, calls }: CountedWorld, size: Size
   const vms: CloudVm[] = [];
   for (let made = 0; made <= size.nodes; made += 1) vms.push(await world.createVm());
   const spare = vms.pop()!;
-  await warmUp(cloud, world, vms);
+  await warmUp(cloud, world, [...vms, spare]);
   if (cloud.loadBalancers) await countBalancers(cloud.loadBalancers, { world, size, vms, spare, counted });
   const refs = vms.map(({ providerID }): InstanceRef => ({ by: 'providerID', providerID }));
   await counted('check of all nodes', () => world.during(cloud.instances.lookup(refs)));
@@ -82,11 +82,13 @@ export async function countOperations({ world, calls }: CountedWorld, size: Size
 async function warmUp(
   cloud: Pick<Cloud, 'instances' | 'loadBalancers' | 'routes'>,
   world: CloudWorld,
-  [vm]: readonly CloudVm[],
+  vms: readonly CloudVm[],
 ): Promise<void> {
   const { cluster } = world;
-  if (vm) await world.during(cloud.instances.lookup([{ by: 'providerID', providerID: vm.providerID }]));
   if (cloud.loadBalancers) await world.during(cloud.loadBalancers.observeAll(cluster));
+  // A Node is looked up before it is a member.
+  const refs = vms.map(({ providerID }): InstanceRef => ({ by: 'providerID', providerID }));
+  await world.during(cloud.instances.lookup(refs));
   if (cloud.routes) await world.during(cloud.routes.observe(cluster));
 }
 

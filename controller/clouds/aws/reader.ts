@@ -26,6 +26,8 @@ export interface ReaderParts {
   /** The configuration names the cluster: then only its instances are found by name, as in the classic controller. Else this is asked only where a name is not unique. */
   readonly clusterNamed: boolean;
   readonly view: Pick<InstanceView, 'region' | 'nodeIpFamilies'>;
+  /** Told of every instance that is shown: whoever needs more of it needs no call of its own. */
+  readonly onSeen?: (instance: Ec2Instance) => void;
 }
 
 /**
@@ -36,12 +38,15 @@ export interface ReaderParts {
  * request with InstanceIds: EC2 refuses it with `InvalidInstanceID.NotFound` and names the ids that do not exist; those are `absent`, and
  * the rest is asked for again. That EC2 answers so for a moment after RunInstances is why the controller spares young nodes.
  */
-export function createReader({ ec2, zoneIds, layers, view, cluster, clusterNamed }: ReaderParts): InstanceReader {
+export function createReader(parts: ReaderParts): InstanceReader {
+  const { ec2, zoneIds, layers, view, cluster, clusterNamed } = parts;
+
   async function lookups(
     instances: readonly Ec2Instance[],
     request: 'list' | 'id',
     signal: AbortSignal | undefined,
   ): Promise<Map<string, Exclude<Lookup, { state: 'absent' }>>> {
+    for (const instance of instances) parts.onSeen?.(instance);
     const unnamed = instances.filter(({ Placement }) => Placement?.AvailabilityZoneId === undefined);
     await layers.learn(instances, signal);
     await zoneIds.learn(new Set(unnamed.flatMap(({ Placement }) => Placement?.AvailabilityZone ?? [])), signal);

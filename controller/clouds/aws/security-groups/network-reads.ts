@@ -5,6 +5,7 @@ import {
   DescribeSubnetsCommand,
   DescribeVpcsCommand,
   type Filter,
+  type Instance,
   type RouteTable,
   type SecurityGroup,
 } from '@aws-sdk/client-ec2';
@@ -25,10 +26,20 @@ export interface NetworkReads {
   facts(instanceIds: readonly string[], options?: ReadOptions): Promise<NetworkFacts>;
   /** Security groups as last read, by id; undefined before the first read. */
   lastGroups(): ReadonlyMap<string, ObservedSecurityGroup> | undefined;
+  /** What a call has made of one; undefined = it is gone. */
+  noteGroup(id: string, group: ObservedSecurityGroup | undefined): void;
   /** Zones and security groups of instances, remembered for ten minutes, and beyond where they are not shown any more. Those that were never seen are left out. */
   instances(ids: readonly string[], options?: ReadOptions): Promise<ReadonlyMap<string, InstanceFacts>>;
+  /** Of these, what is remembered. */
+  knownInstances(ids: readonly string[]): ReadonlyMap<string, InstanceFacts>;
+  /** Ids of all groups that remembered instances have. */
+  groupsOfInstances(): ReadonlySet<string>;
+  /** What a lookup has shown; kept once there are load balancers. */
+  noteInstance(instance: Instance): void;
   /** Every subnet of the VPC, remembered for a minute. */
   subnets(options?: ReadOptions): Promise<readonly Subnet[]>;
+  /** As last read; undefined before the first read. */
+  lastSubnets(): readonly Subnet[] | undefined;
   vpc(options?: ReadOptions): Promise<string>;
 }
 
@@ -140,12 +151,9 @@ export function createNetworkReads(
         return { items: Reservations ?? [], next };
       });
       const described = reservations.flatMap((one) => one.Instances ?? []);
-      for (const { InstanceId = '', Placement, SecurityGroups, Tags } of described) {
-        const facts = {
-          zone: Placement?.AvailabilityZone ?? '',
-          groups: (SecurityGroups ?? []).flatMap(({ GroupId }) => GroupId ?? []),
-          tags: tagMap(Tags),
-        };
+      for (const instance of described) {
+        const { InstanceId = '' } = instance;
+        const facts = instanceFacts(instance);
         instancesSeen.set(InstanceId, { atMs: now, facts });
         found.set(InstanceId, facts);
       }
@@ -158,6 +166,22 @@ export function createNetworkReads(
     subnets,
     instances,
     lastGroups: () => groupsSeen,
+    noteGroup(id, group) {
+      const groups = new Map(groupsSeen);
+      if (group === undefined) groups.delete(id);
+      else groups.set(id, group);
+      groupsSeen = groups;
+    },
+    knownInstances(ids) {
+      const known = ids.map((id) => [id, instancesSeen.get(id)?.facts] as const);
+      return new Map(known.flatMap(([id, facts]) => (facts === undefined ? [] : [[id, facts] as const])));
+    },
+    groupsOfInstances: () => new Set([...instancesSeen.values()].flatMap(({ facts }) => facts.groups)),
+    noteInstance(instance) {
+      if (groupsSeen === undefined || instance.InstanceId === undefined) return;
+      instancesSeen.set(instance.InstanceId, { atMs: clock.monotonic(), facts: instanceFacts(instance) });
+    },
+    lastSubnets: () => subnetsSeen?.subnets,
     async facts(instanceIds, options = {}) {
       const [groups, known, cluster, id] = await Promise.all([
         groupsTogether(options),
@@ -172,6 +196,14 @@ export function createNetworkReads(
 
 function observed({ GroupId = '', GroupName = '', Tags, IpPermissions }: SecurityGroup): ObservedSecurityGroup {
   return { id: GroupId, name: GroupName, tags: tagMap(Tags), ingress: rulesOf(IpPermissions) };
+}
+
+function instanceFacts({ Placement, SecurityGroups, Tags }: Instance): InstanceFacts {
+  return {
+    zone: Placement?.AvailabilityZone ?? '',
+    groups: (SecurityGroups ?? []).flatMap(({ GroupId }) => GroupId ?? []),
+    tags: tagMap(Tags),
+  };
 }
 
 /** By its own table, else by the main one. */

@@ -140,6 +140,8 @@ export function createRecordingCalls(
     lastGroups: () => new Map(groups),
     subnets: async () => subnets,
     vpc: async () => vpcId,
+    ...{ noteGroup: () => {}, noteInstance: () => {}, lastSubnets: () => subnets },
+    ...{ knownInstances: () => new Map(), groupsOfInstances: () => new Set() },
   };
   const ec2 = {
     ...calls,
