@@ -84,6 +84,7 @@ async function open(file: CloudConfigFile | undefined, context: CloudContext): P
   const allowed = [...(context.allowedSecurityGroups ?? []), config.elbSecurityGroup ?? []].flat();
   const allowedGroups = new Set(allowed);
   const parts: AwsParts = { context, config, region: region.name, allowedGroups, ec2, elb, elbv2, cluster, self };
+  const balancers = createLoadBalancers(parts);
   const reader = createReader({
     ec2,
     zoneIds: createZoneIds(ec2, clock, log),
@@ -91,6 +92,7 @@ async function open(file: CloudConfigFile | undefined, context: CloudContext): P
     cluster,
     clusterNamed: config.clusterId !== undefined,
     view: { region: region.name, nodeIpFamilies: config.nodeIpFamilies },
+    onSeen: balancers.noteInstance,
   });
   const accepts = (providerID: string) => {
     const parts = aws.parse(providerID);
@@ -121,7 +123,8 @@ async function open(file: CloudConfigFile | undefined, context: CloudContext): P
           targetOf: (ref) => targetOf(ref, region.name, accepts),
         }),
     },
-    loadBalancers: createLoadBalancers(parts),
+    loadBalancerDriver: balancers.driver,
+    combineLoadBalancers: balancers.combined,
     routes: createRoutes(parts),
     files: source.files,
     ping: (signal) => proveCredential(ec2, signal),

@@ -42,3 +42,8 @@ export function isClassicControllers(tags: Tags, service: string, cluster: Clust
   if (cluster.id === undefined || tags[ownerTags.cluster] !== undefined) return false;
   return tags[serviceNameTag] === service && cluster.owns(tags);
 }
+
+/** As the SDKs take them. */
+export function sdkTags(tags: Tags): { Key: string; Value: string }[] {
+  return Object.entries(tags).map(([Key, Value]) => ({ Key, Value }));
+}

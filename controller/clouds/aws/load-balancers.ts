@@ -1,3 +1,5 @@
+import type { LoadBalancerDriver } from '../load-balancer-driver.ts';
+import type { LoadBalancerStep } from '../load-balancer-step.ts';
 import type {
   DesiredLoadBalancer,
   DesiredMember,
@@ -7,43 +9,54 @@ import type {
   ObservedLoadBalancer,
   Refusal,
 } from '../load-balancers.ts';
-import { createClassicLoadBalancers } from './classic/load-balancers.ts';
-import type { ClassicObserved } from './classic/observed.ts';
-import type { ClassicStep } from './classic/step.ts';
-import { annotationDefinitions, annotationPrefix, keys } from './load-balancer-annotations.ts';
+import { createClassicDriver } from './classic/driver.ts';
+import { annotationPrefix, keys } from './load-balancer-annotations.ts';
 import { createNetworkLoadBalancers } from './nlb/network-load-balancers.ts';
 import { isDoneWith, type NlbObserved } from './nlb/observed.ts';
 import type { NlbStep } from './nlb/step.ts';
 import { readNodeLabels } from './node-labels.ts';
 import type { AwsParts } from './parts.ts';
 import { createGroupUsers } from './security-groups/group-users.ts';
-import { createNetworkReads } from './security-groups/network-reads.ts';
+import { createNetworkReads, type NetworkReads } from './security-groups/network-reads.ts';
 import { createSecurityGroupCalls } from './security-groups/security-group-calls.ts';
 
 /** What a Service has of either kind; as a rule of one alone. */
 export interface AwsObserved extends ObservedLoadBalancer {
   readonly nlb: NlbObserved | undefined;
-  readonly classic: ClassicObserved | undefined;
+  readonly classic: ObservedLoadBalancer | undefined;
 }
 
-export type AwsStep = NlbStep | ClassicStep;
+export type AwsStep = NlbStep | LoadBalancerStep;
 
 type Kind = 'nlb' | 'classic';
 type AwsPlan = LoadBalancerPlan<AwsStep>;
 
-export type AwsLoadBalancers = LoadBalancers<AwsObserved, AwsStep> & {
-  /** Harmless reads of what load balancers need. Throws a CloudError. */
-  probe(signal?: AbortSignal): Promise<void>;
-};
-
 /** Load balancers of AWS: classic ones, and network ones for Services whose annotation asks for them. */
+export interface AwsLoadBalancers {
+  /** Of the classic ones. */
+  readonly driver: LoadBalancerDriver;
+  /** Both kinds, with the classic ones that are made of the driver. */
+  combined(classic: LoadBalancers): LoadBalancers<AwsObserved, AwsStep>;
+  /** What lookups of instances have shown. */
+  readonly noteInstance: NetworkReads['noteInstance'];
+}
+
 export function createLoadBalancers(parts: AwsParts): AwsLoadBalancers {
   const reads = createNetworkReads(parts);
   const users = createGroupUsers(parts);
   const network = { reads, users, groups: createSecurityGroupCalls(parts, reads, users) };
   const nlb = createNetworkLoadBalancers({ ...parts, network });
-  const classic = createClassicLoadBalancers({ ...parts, network });
+  return {
+    driver: createClassicDriver(parts, network),
+    combined: (classic) => combine(nlb, classic),
+    noteInstance: reads.noteInstance,
+  };
+}
 
+function combine(
+  nlb: ReturnType<typeof createNetworkLoadBalancers>,
+  classic: LoadBalancers,
+): LoadBalancers<AwsObserved, AwsStep> {
   const planKind = (kind: Kind, desired: DesiredLoadBalancer, observed: AwsObserved | undefined): AwsPlan =>
     kind === 'nlb' ? nlb.plan(desired, observed?.nlb) : classic.plan(desired, observed?.classic);
   const planRemovalOf = (kind: Kind, observed: AwsObserved, retain: boolean): AwsPlan => {
@@ -104,7 +117,7 @@ export function createLoadBalancers(parts: AwsParts): AwsLoadBalancers {
   }
 
   return {
-    annotations: annotationDefinitions,
+    annotations: classic.annotations,
     annotationPrefixes: [annotationPrefix],
     nodeLabels: (annotations): readonly NodeLabel[] => readNodeLabels(annotations) ?? [],
     maxMembers: Math.min(nlb.maxMembers ?? 1000, classic.maxMembers ?? 1000),
@@ -115,7 +128,7 @@ export function createLoadBalancers(parts: AwsParts): AwsLoadBalancers {
         nlb.observeAll(cluster, signal, adoptable),
         classic.observeAll(cluster, signal, adoptable),
       ]);
-      const byService = new Map<string, { nlb?: NlbObserved; classic?: ClassicObserved }>();
+      const byService = new Map<string, { nlb?: NlbObserved; classic?: ObservedLoadBalancer }>();
       const rest: AwsObserved[] = [];
       for (const one of networks) {
         if (one.owner) byService.set(one.owner.service, { nlb: one });
@@ -138,19 +151,26 @@ export function createLoadBalancers(parts: AwsParts): AwsLoadBalancers {
       if (removal.steps.length > 0 || removal.waitMs !== undefined) return removal;
       return planRemovalOf(first === 'nlb' ? 'classic' : 'nlb', observed, retain);
     },
+    appliesAll: (step) => !isNlb(step) && classic.appliesAll?.(step) === true,
+    declare: (desired, isEveryone, lent) => classic.declare?.(desired.filter(asksForClassic), isEveryone, lent),
     async apply(step, observed, options) {
-      if (step.kind === 'nlb') {
+      if (isNlb(step)) {
         const after = await nlb.apply(step, observed?.nlb, options);
         return composed(after, observed?.classic);
       }
       const after = await classic.apply(step, observed?.classic, options);
       return composed(observed?.nlb, after);
     },
-    async probe(signal) {
-      await nlb.probe({ signal });
-      await reads.facts([], { signal });
-    },
   };
+}
+
+function asksForClassic({ annotations, attach }: DesiredLoadBalancer): boolean {
+  if (attach !== undefined) return kindOfId(attach.id) === 'classic';
+  return !['nlb', 'nlb-ip', 'external'].includes(annotations[keys.type]?.trim() ?? '');
+}
+
+function isNlb<One extends { readonly kind: 'nlb' }>(one: One | object): one is One {
+  return 'kind' in one && one.kind === 'nlb';
 }
 
 function labelRefusals({ annotations }: DesiredLoadBalancer): Refusal[] {
@@ -172,18 +192,18 @@ function kindOfId(id: string): Kind {
 }
 
 /** A load balancer of ours, or with listeners of ours; one that was left to others serves them alone. */
-function stands(observed: NlbObserved | ClassicObserved | AwsObserved | undefined): boolean {
+function stands(observed: NlbObserved | ObservedLoadBalancer | AwsObserved | undefined): boolean {
   if (observed?.owner === undefined || observed.id === undefined) return false;
-  return !('kind' in observed && observed.kind === 'nlb' && isDoneWith(observed));
+  return !(isNlb<NlbObserved>(observed) && isDoneWith(observed));
 }
 
 /** More than the security group that was in front of it. */
-function hasParts(observed: NlbObserved | ClassicObserved | undefined): boolean {
+function hasParts(observed: NlbObserved | ObservedLoadBalancer | undefined): boolean {
   if (observed?.owner === undefined) return false;
-  return observed.id !== undefined || (observed.kind === 'nlb' && observed.pieces.groups.length > 0);
+  return observed.id !== undefined || (isNlb<NlbObserved>(observed) && observed.pieces.groups.length > 0);
 }
 
-function composed(nlb: NlbObserved | undefined, classic: ClassicObserved | undefined): AwsObserved | undefined {
+function composed(nlb: NlbObserved | undefined, classic: ObservedLoadBalancer | undefined): AwsObserved | undefined {
   const parts = [nlb, classic].filter((part) => part !== undefined);
   const [first] = parts;
   if (!first) return undefined;

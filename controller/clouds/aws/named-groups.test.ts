@@ -6,7 +6,6 @@ import { ensure, managed } from '../../../test/clouds/aws/fake/nlb/driven.ts';
 import { desired } from '../../../test/clouds/aws/fake/nlb/example.ts';
 import { createRecordingCalls, nodeGroup } from '../../../test/clouds/aws/fake/nlb/recording-calls.ts';
 import { ownerTags } from '../load-balancers.ts';
-import { planClassic } from './classic/plan.ts';
 import { keys } from './load-balancer-annotations.ts';
 import { planNlb } from './nlb/plan.ts';
 import { type IngressRule, rulesOf } from './security-groups/ingress-rule.ts';
@@ -107,12 +106,13 @@ describe('a Service of a network load balancer that names a security group', () 
 
 describe('a Service of a classic load balancer that names a security group', () => {
   const naming = (ids: string, key: string = keys.securityGroups) => classic.desired({ annotations: { [key]: ids } });
-  const machine = (persons: readonly string[] = []) => classic.machine(persons, undefined, undefined, [database]);
+  const machine = (persons: readonly string[] = [], allowed = new Set(['sg-persons', 'sg-allowed'])) =>
+    classic.machine({ persons, allowed, more: [database, group('sg-allowed')] });
 
   for (const key of [keys.securityGroups, keys.extraSecurityGroups]) {
-    it(`gets none where the operator has not allowed the group of ${key}`, () => {
-      const { steps, refusals } = machine().plan(naming('sg-database', key), undefined);
-      assert.deepEqual(steps, []);
+    it(`gets none where the operator has not allowed the group of ${key}`, async () => {
+      const { sent, refusals } = await machine().ensure(naming('sg-database', key));
+      assert.deepEqual(sent, []);
       assert.match(
         refusals[0]?.message ?? '',
         new RegExp(`^${key}: security group sg-database is not for default/web`),
@@ -120,53 +120,42 @@ describe('a Service of a classic load balancer that names a security group', () 
     });
 
     it(`keeps the load balancer that stands as it is, asked for the group by ${key}`, async () => {
-      const { ensure: make, plan } = machine();
-      const observed = await make(classic.desired(), undefined);
-      const { steps, refusals } = plan(naming('sg-database', key), observed);
-      assert.deepEqual(steps, []);
-      assert.equal(refusals.length, 1);
+      const { ensure: make } = machine();
+      await make(classic.desired());
+      const { sent, refusals } = await make(naming('sg-database', key));
+      assert.deepEqual([sent, refusals.length], [[], 1]);
     });
   }
 
-  it('gets none either where the groups were not read before its load balancer is made', async () => {
-    const { apply, sent } = machine();
-    const { steps } = planClassic(naming('sg-database'), undefined, {
-      ...{ config: classic.plainConfig, idOf: classic.idOf },
-      permissions: { allowed: new Set(), groups: undefined },
-    });
-    await assert.rejects(apply(steps.at(-1)!, undefined), /security group sg-database is not for default\/web/);
-    assert.ok(!sent.includes('CreateLoadBalancer'));
-  });
-
   it('keeps a group that its own load balancer carries already, with a remark', async () => {
-    const { ensure: make } = machine();
+    const { ensure: make, restart } = machine();
     const wish = naming('sg-allowed', keys.extraSecurityGroups);
-    const observed = await make(wish, undefined);
-    const { steps, refusals, remarks } = planClassic(wish, observed, {
-      ...{ config: classic.plainConfig, idOf: classic.idOf },
-      permissions: { allowed: new Set(), groups: undefined },
-    });
-    assert.deepEqual([steps, refusals], [[], []]);
-    assert.match(remarks?.join() ?? '', /security group sg-allowed stays/);
+    await make(wish);
+    restart(new Set());
+    const { sent, refusals, remarks } = await make(wish);
+    assert.deepEqual([sent, refusals], [[], []]);
+    assert.match(remarks.join(), /security group sg-allowed stays/);
   });
 
   it("narrows what an earlier version let in from such a group: the Service's own ports first", async () => {
-    const { ensure: make, remove, rulesOfNodes, addRule } = machine(['tcp 22 192.0.2.0/24']);
-    const observed = await make(naming('sg-persons'), undefined);
+    const { aws, ensure: make, remove, rulesOfNodes, restart, audit } = machine(['tcp 22 192.0.2.0/24']);
+    await make(naming('sg-persons'));
     const narrow = rulesOfNodes();
     const broad = { ...rule('-1 * sg-persons'), description: descriptions.traffic('uid-c') };
-    const upgraded = addRule(observed, broad);
-    const steps: string[] = [];
-    const after = await make(naming('sg-persons'), upgraded, ({ summary }) => steps.push(summary));
+    const nodes = aws.groups.get('sg-nodes')!;
+    aws.groups.set('sg-nodes', { ...nodes, ingress: [...nodes.ingress, broad] });
+    restart();
+    await audit();
+    const { sent } = await make(naming('sg-persons'));
     assert.deepEqual(rulesOfNodes(), narrow);
-    assert.deepEqual(steps, ['security group name-of-sg-nodes: do not let in everything from sg-persons any more']);
-    await remove(after);
+    assert.deepEqual(sent, ['RevokeSecurityGroupIngress']);
+    await remove(naming('sg-persons'));
     assert.deepEqual(rulesOfNodes(), ['tcp 22 192.0.2.0/24']);
   });
 
   it('leaves what the classic controller or a person let in from such a group: no mark says whose it is', async () => {
     const { ensure: make, rulesOfNodes } = machine(['-1 * sg-persons']);
-    await make(naming('sg-persons'), undefined);
+    await make(naming('sg-persons'));
     assert.equal(rulesOfNodes()[0], '-1 -1 sg-persons');
   });
 
@@ -174,19 +163,22 @@ describe('a Service of a classic load balancer that names a security group', () 
     const named = ['sg-persons', 'sg-allowed', 'sg-persons,sg-allowed', ''];
     for (const from of named) {
       for (const to of named) {
-        const { ensure: make, ingressOf } = machine();
-        const check = () => {
+        const { aws, ensure: make, ingressOf } = machine();
+        let isServing = false;
+        aws.setHook(() => {
           const everything = (one: IngressRule) => one.protocol === '-1' && /persons|allowed/.test(one.source);
           assert.deepEqual(ingressOf('sg-nodes').filter(everything), []);
-        };
-        const observed = await make(from === '' ? classic.desired() : naming(from), undefined, check);
-        const serves = () => {
-          check();
-          // At every moment some rule lets in the load balancer to the port of the Service.
-          assert.ok(ingressOf('sg-nodes').some(({ protocol, fromPort }) => protocol === '-1' || fromPort === 30_080));
-        };
-        await make(to === '' ? classic.desired() : naming(to), observed, serves);
-        check();
+          // At every moment some rule lets in the load balancer to the port of the Service, from a group that it has.
+          const carried = classic.carriedBy(aws.balancers.get(classic.balancerName));
+          const isOpen = ingressOf('sg-nodes').some(
+            (one) => carried.includes(one.source) && (one.protocol === '-1' || one.fromPort === 30_080),
+          );
+          assert.ok(isOpen || !isServing);
+          return undefined;
+        });
+        await make(from === '' ? classic.desired() : naming(from));
+        isServing = true;
+        await make(to === '' ? classic.desired() : naming(to));
       }
     }
   });

@@ -14,6 +14,7 @@ import { silentLog } from '../../../common/process/log.ts';
 import { cloudModule } from '../../../controller/clouds/aws/index.ts';
 import type { CloudCall, OpenedCloud } from '../../../controller/clouds/cloud.ts';
 import { type LoadBalancers, ownerTags } from '../../../controller/clouds/load-balancers.ts';
+import { withLoadBalancers } from '../../../controller/engine/adapter/with-load-balancers.ts';
 import type { CloudWorld } from '../suite/world.ts';
 import { classicBalancers, networkBalancers } from './aws-balancers.ts';
 import { type AwsClients, inventoryOf } from './aws-inventory.ts';
@@ -64,7 +65,9 @@ export async function startAwsWorld(options: AwsWorldOptions): Promise<AwsWorld>
     ...rules,
   ]);
   const cluster = randomUUID();
-  const clock = systemClock();
+  const system = systemClock();
+  let passedMs = 0;
+  const clock = { ...system, monotonic: () => system.monotonic() + passedMs };
   const opened: OpenedCloud[] = [];
   const reported: CloudCall[] = [];
   const foreign = kind === 'nlb' ? networkBalancers(clients, network) : classicBalancers(clients, network);
@@ -90,9 +93,10 @@ export async function startAwsWorld(options: AwsWorldOptions): Promise<AwsWorld>
         { clock, random: Math.random, log: silentLog, env, onCall: (call) => reported.push(call) },
       );
       if ('reportOnly' in cloud) throw new Error(cloud.reportOnly);
-      opened.push(cloud);
-      const { loadBalancers } = cloud;
-      return kind === 'nlb' && loadBalancers ? { ...cloud, loadBalancers: asking(loadBalancers, kind) } : cloud;
+      const whole = withLoadBalancers(cloud, clock);
+      opened.push(whole);
+      const { loadBalancers } = whole;
+      return kind === 'nlb' && loadBalancers ? { ...whole, loadBalancers: asking(loadBalancers, kind) } : whole;
     },
     async createVm() {
       const subnet = network.subnets[vms.length % network.subnets.length]!;
@@ -142,7 +146,10 @@ export async function startAwsWorld(options: AwsWorldOptions): Promise<AwsWorld>
     routesLeft: quota.leave,
     during: (work) => work,
     // Moto is done at once; a client has to expect longer.
-    pass: (ms) => sleep(clock, Math.min(ms, 10)),
+    pass(ms) {
+      passedMs += ms;
+      return sleep(system, Math.min(ms, 10));
+    },
     async close() {
       if (vms.length > 0) await ec2.send(new TerminateInstancesCommand({ InstanceIds: vms }));
       for (const cloud of opened) cloud.close();

@@ -58,9 +58,23 @@ const realInstances: MotoRule = async ({ action, version, form }, { ask, forward
   return forward(others);
 };
 
+/** Moto doubles the listeners that stay where several go in one call. */
+const listenersAtOnce: MotoRule = async ({ action, version, form }, { forward }) => {
+  if (version !== elbVersion || action !== 'DeleteLoadBalancerListeners') return undefined;
+  const isPort = (key: string) => key.startsWith('LoadBalancerPorts.');
+  const ports = [...form].filter(([key]) => isPort(key)).map(([, port]) => port);
+  let answer: MotoAnswer | undefined;
+  for (const port of ports) {
+    const one = new URLSearchParams([...form].filter(([key]) => !isPort(key)));
+    one.set('LoadBalancerPorts.member.1', port);
+    answer = await forward(one);
+  }
+  return answer;
+};
+
 /** What moto's classic load balancers do not do as AWS's. */
 export function classicRules(): MotoRule[] {
-  return [realInstances, hostNames()];
+  return [realInstances, listenersAtOnce, hostNames()];
 }
 
 /** Security groups are in use for a while after their load balancer is gone, since its network interfaces go later; moto has none. */

@@ -1,4 +1,4 @@
-import { leftoverService } from '../../../controller/clouds/aws/classic/reads.ts';
+import { everyService } from '../../../controller/engine/resource.ts';
 import type { CloudSuite } from '../suite/cloud-suite.ts';
 import type { CloudWorld, InventoryItem } from '../suite/world.ts';
 import { type AwsWorldOptions, startAwsWorld } from './aws-world.ts';
@@ -44,7 +44,7 @@ export function classicSuite({ on, faultStride = 1, start }: AwsServer): CloudSu
         ...world,
         async deleteLoadBalancer(id) {
           await world.deleteLoadBalancer(nameIn(id));
-          await removeLeftover(world, leftoverService);
+          await removeLeftover(world, everyService);
         },
         async close() {
           await world.close();
@@ -78,7 +78,7 @@ export function networkSuite({ on, blackholes, faultStride = 1, start }: AwsServ
         inventory: async () => (await world.inventory()).map(withoutHash),
         async deleteLoadBalancer(id) {
           await world.deleteLoadBalancer(id);
-          await removeLeftover(world, 'traffic-group');
+          await removeLeftover(world, everyService);
         },
         async close() {
           await world.close();
@@ -103,7 +103,7 @@ function withoutHash({ kind, name }: InventoryItem): InventoryItem {
 }
 
 /** What load balancers share outlasts the last one where a person deleted that; the sweep of orphans finds it. */
-async function removeLeftover({ cluster, open }: CloudWorld, service: string): Promise<void> {
+async function removeLeftover({ cluster, open, pass }: CloudWorld, service: string): Promise<void> {
   const { loadBalancers } = await open();
   if (loadBalancers === undefined) return;
   // Which groups are carried is known once the lists of both kinds have come.
@@ -114,7 +114,9 @@ async function removeLeftover({ cluster, open }: CloudWorld, service: string): P
     let left = all.find(({ owner }) => owner?.service === service);
     if (left === undefined) return;
     while (left !== undefined) {
-      const [step] = loadBalancers.planRemoval(left, { retain: false }).steps;
+      const { steps, waitMs = 0 } = loadBalancers.planRemoval(left, { retain: false });
+      const [step] = steps;
+      if (step === undefined) await pass(waitMs);
       if (step === undefined) break;
       left = await loadBalancers.apply(step, left, { permit: () => {} });
     }

@@ -1,4 +1,5 @@
-import type { DesiredLoadBalancer, DesiredPort, Refusal } from '../../load-balancers.ts';
+import type { Refusal } from '../../../engine/resource.ts';
+import type { DesiredLoadBalancer, DesiredPort } from '../../load-balancers.ts';
 import { itemsOf, namesNoSubnet, passedOver, readAdditionalTags, readInternal } from '../annotation-values.ts';
 import type { AwsConfig } from '../config.ts';
 import { keys } from '../load-balancer-annotations.ts';
@@ -193,13 +194,15 @@ export function readClassicSettings(desired: DesiredLoadBalancer, config: Classi
 
   function readHealth(probe: ClassicConfig['healthProbe']): HealthCheck | undefined {
     const first = served[0]?.nodePort;
+    // Annotations that say a part of it mean the rest as the classic controller has it.
+    const isSaid = [keys.healthProtocol, keys.healthPort, keys.healthPath].some((key) => text(key) !== undefined);
+    const isOfNodePort = probe?.mode === 'ServiceNodePort' || (probe === undefined && isSaid);
     // What is spoken to the members is not known.
-    if (probe?.mode === 'ServiceNodePort' && backend !== undefined && frontProtocols[backend] === undefined)
-      return undefined;
+    if (isOfNodePort && backend !== undefined && frontProtocols[backend] === undefined) return undefined;
     const usual =
-      desired.trafficPolicy === 'Local' || probe === undefined
+      desired.trafficPolicy === 'Local' || (probe === undefined && !isOfNodePort)
         ? { protocol: 'HTTP', ...desired.healthCheck }
-        : probe.mode === 'Shared'
+        : probe?.mode === 'Shared'
           ? { protocol: 'HTTP', port: probe.port, path: probe.path }
           : { protocol: backend === 'https' || backend === 'ssl' ? 'SSL' : 'TCP', port: first, path: '' };
     const protocol = text(keys.healthProtocol)?.toUpperCase() ?? usual.protocol;

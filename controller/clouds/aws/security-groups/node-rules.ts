@@ -63,7 +63,7 @@ export function planNodeRules(wish: NodeRuleWish, facts: NetworkFacts): Security
 }
 
 /** Of SSH, etcd, the API server and kubelets: an annotation that names one as the port of a health check opens it to nobody. */
-const hostPorts: ReadonlySet<number> = new Set([22, 2379, 2380, 6443, 10250, 10255, 10257, 10258, 10259]);
+export const hostPorts: ReadonlySet<number> = new Set([22, 2379, 2380, 6443, 10250, 10255, 10257, 10258, 10259]);
 
 function bySource(
   { owner, groups, source, loadBalancer }: NodeRuleWish,
@@ -186,7 +186,7 @@ function addressRulesOff(
   ];
 }
 
-/** The load balancer goes, or its own group alone. */
+/** The load balancer goes. */
 export interface NodeRuleRemoval {
   readonly owner: Owner;
   readonly loadBalancer: string;
@@ -194,8 +194,6 @@ export interface NodeRuleRemoval {
   readonly groups: readonly string[];
   /** Of these the one that goes with it. The classic controller lets it in to the nodes by a rule without a description. */
   readonly ownGroup: string | undefined;
-  /** The load balancer stays, and has other groups. */
-  readonly stays?: boolean;
 }
 
 /** Takes away the rules that only this load balancer needed; of shared ones those that nobody else needs. Rules of persons stay. Pure. */
@@ -207,9 +205,9 @@ export function planNodeRuleRemoval(
   const calls: PlannedSecurityGroupCall[] = [];
   const nodes = new Set([...facts.instances.values()].flatMap((instance) => instance.groups));
   for (const group of facts.groups.values()) {
-    if (!removal.stays) calls.push(...addressRulesOff(owner.cluster, loadBalancer, group));
+    calls.push(...addressRulesOff(owner.cluster, loadBalancer, group));
     // Two that went at the same time may each have seen the other's rules; the later one sees none.
-    if (!removal.stays && !group.ingress.some((rule) => isOf(rule, loadBalancer))) {
+    if (!group.ingress.some((rule) => isOf(rule, loadBalancer))) {
       calls.push(
         ...sharedHealthOff(group, owner.cluster, loadBalancer),
         ...revokeOf(group, mtuUnneeded(group, loadBalancer), loadBalancer),

@@ -24,7 +24,7 @@ export interface SecurityGroupPlan {
 }
 
 /** The group of that name, where its tags say that it is of this Service; one that was made for another kind of load balancer has another name. */
-export function ownGroupOf({ groups }: NetworkFacts, owner: Owner, name: string): ObservedSecurityGroup | undefined {
+function ownGroupOf({ groups }: NetworkFacts, owner: Owner, name: string): ObservedSecurityGroup | undefined {
   return [...groups.values()].find((group) => group.name === name && ownedBy(group.tags, owner));
 }
 

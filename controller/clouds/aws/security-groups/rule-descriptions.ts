@@ -24,6 +24,12 @@ export function clientOf({ description }: IngressRule): string | undefined {
   return description?.startsWith(clientPrefix) ? description.slice(clientPrefix.length) : undefined;
 }
 
+/** The load balancer whose health checks alone a rule lets in. */
+export function healthOf({ description }: IngressRule): string | undefined {
+  const prefix = descriptions.health('');
+  return description?.startsWith(prefix) ? description.slice(prefix.length) : undefined;
+}
+
 /** Whether a load balancer is let in from a source by rules of its own. */
 export function hasOwnRules({ ingress }: Pick<ObservedSecurityGroup, 'ingress'>, source: string, loadBalancer: string) {
   return ingress.some((rule) => rule.source === source && clientOf(rule) === loadBalancer);

@@ -12,7 +12,7 @@ import { ownerTags } from '../../load-balancers.ts';
 import type { ApplyOptions } from '../../permit.ts';
 import { tagMap } from '../cluster-tags.ts';
 import { codeOf } from '../errors.ts';
-import type { Tags } from '../load-balancer-tags.ts';
+import { sdkTags, type Tags } from '../load-balancer-tags.ts';
 import type { AwsParts } from '../parts.ts';
 import type { Carrier, UsersOfGroups } from './group-users.ts';
 import { missingRules, permissionsOf, ruleKey, rulesOf } from './ingress-rule.ts';
@@ -44,6 +44,11 @@ export interface SecurityGroupCalls {
     make: () => Promise<Made>,
     signal?: AbortSignal,
   ): Promise<{ readonly made: Made; readonly facts: NetworkFacts }>;
+  /**
+   * The same where what groups let in is planned anew from what is known: it answers when no removal is under way that
+   * was decided before.
+   */
+  carrying<Made>(carrier: Carrier, make: () => Promise<Made>): Promise<Made>;
   /** It is gone, or was not there when it was looked for. Answers the facts without it. */
   left(loadBalancer: string, facts: NetworkFacts): NetworkFacts;
 }
@@ -252,15 +257,22 @@ export function createSecurityGroupCalls(
     }
   }
 
+  async function join<Made>(carrier: Carrier, make: () => Promise<Made>): Promise<Made> {
+    const before = users.joinedBefore(carrier.name);
+    users.joins(carrier);
+    const made = await make().catch((error: unknown) => {
+      if (!mayHaveHappened(error)) users.forgetJoining(carrier.name, before);
+      throw error;
+    });
+    await inTurn(async () => undefined);
+    return made;
+  }
+
   return {
     apply: async (call, facts, options) => ({ ...(await apply(call, facts, options)), ...knownUsers(users) }),
+    carrying: join,
     async joining(carrier, facts, make, signal) {
-      const before = users.joinedBefore(carrier.name);
-      users.joins(carrier);
-      const made = await make().catch((error: unknown) => {
-        if (!mayHaveHappened(error)) users.forgetJoining(carrier.name, before);
-        throw error;
-      });
+      const made = await join(carrier, make);
       const fresh = await inTurn(() => reads.facts([], { urgency: 'change', signal }));
       return { made, facts: { ...facts, groups: fresh.groups, ...knownUsers(users) } };
     },
@@ -288,8 +300,4 @@ function groupIn(facts: NetworkFacts, ref: string, operation: string): ObservedS
 /** Whether both are of the same cluster and Service, or of the same cluster as a whole. */
 function isSameOwner(there: Tags, wanted: Tags): boolean {
   return [ownerTags.cluster, ownerTags.service].every((key) => there[key] === wanted[key]);
-}
-
-function sdkTags(tags: Tags): { Key: string; Value: string }[] {
-  return Object.entries(tags).map(([Key, Value]) => ({ Key, Value }));
 }

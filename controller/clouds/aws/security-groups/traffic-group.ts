@@ -40,7 +40,14 @@ export function planTrafficGroup(
   const there = trafficGroupOf(facts, owner.cluster);
   if (there !== undefined) return { calls: [], group: there.id };
   const name = trafficGroupName(owner.cluster, clusterName);
-  const description = 'Carried by the load balancers of a Kubernetes cluster that reach its nodes';
-  const tags = { [ownerTags.cluster]: owner.cluster, [kindTag]: clusterName };
-  return { calls: [plannedCall({ does: 'create security group', name, description, tags }, name)], group: name };
+  const call = { does: 'create security group', name, ...trafficGroupTags(owner.cluster, clusterName) } as const;
+  return { calls: [plannedCall(call, name)], group: name };
+}
+
+/** What it carries when it is made, beside its name. */
+export function trafficGroupTags(cluster: string, clusterName: string) {
+  return {
+    description: 'Carried by the load balancers of a Kubernetes cluster that reach its nodes',
+    tags: { [ownerTags.cluster]: cluster, [kindTag]: clusterName },
+  };
 }

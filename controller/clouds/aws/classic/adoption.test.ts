@@ -1,0 +1,97 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { balancerName, carriedBy, desired, machine, port } from '../../../../test/clouds/aws/fake/classic/machine.ts';
+import { clusterTag, group, rule } from '../../../../test/clouds/aws/fake/network-facts.ts';
+import { ownerTags } from '../../load-balancers.ts';
+import { keys } from '../load-balancer-annotations.ts';
+
+const hostname = `${balancerName}-0.eu-west-1.elb.amazonaws.com`;
+const proof = { clusterName: 'kubernetes', addresses: [hostname] };
+
+/** As the classic controller makes it for a Service with the one port 80. */
+function classicWorld() {
+  const ingress = [rule('tcp 80 0.0.0.0/0'), rule('icmp 3-4 0.0.0.0/0')];
+  const front = group('sg-front', { name: `k8s-elb-${balancerName}`, tags: clusterTag, ingress });
+  const m = machine({ persons: ['-1 * sg-front'], more: [front] });
+  const Listener = { LoadBalancerPort: 80, Protocol: 'TCP', InstancePort: 30_080, InstanceProtocol: 'TCP' };
+  const description = {
+    ...{ LoadBalancerName: balancerName, DNSName: hostname, Scheme: 'internet-facing' },
+    ...{ Subnets: ['subnet-a', 'subnet-b'], SecurityGroups: ['sg-front'], Policies: { OtherPolicies: [] } },
+    Instances: [{ InstanceId: 'i-1' }, { InstanceId: 'i-2' }],
+    ListenerDescriptions: [{ Listener, PolicyNames: [] }],
+    HealthCheck: { Target: 'TCP:30080', Interval: 10, Timeout: 5, HealthyThreshold: 2, UnhealthyThreshold: 6 },
+  };
+  const tags = { ...clusterTag, 'kubernetes.io/service-name': 'default/web' };
+  m.aws.balancers.set(balancerName, { attributes: {}, tags, description });
+  return m;
+}
+
+describe('a load balancer of the classic controller', () => {
+  it('is taken over without a call as long as it matches', async () => {
+    const m = classicWorld();
+    const { observed, sent } = await m.ensure(desired(), undefined, proof);
+    assert.deepEqual([sent, observed?.adopted, observed?.owner?.service], [[], true, 'uid-s']);
+    const ref = m.refOf(desired(), proof);
+    m.restart();
+    const [among] = await m.during(m.balancers.observeAll(desired().owner.cluster, undefined, [ref]));
+    assert.equal(among?.adopted, true);
+    assert.deepEqual(m.balancers.plan(desired(), among).steps, []);
+  });
+
+  it('is not taken over where its address is not that of the Service', async () => {
+    const m = classicWorld();
+    const { observed, sent, refusals } = await m.ensure(desired(), undefined, { ...proof, addresses: ['elsewhere'] });
+    assert.deepEqual([sent, observed?.owner], [[], undefined]);
+    assert.deepEqual(
+      refusals.map(({ reason }) => reason),
+      ['ForeignLoadBalancer'],
+    );
+  });
+
+  it('gets our tags before its first change, keeps its one group and its rule, and is removed as ours', async () => {
+    const m = classicWorld();
+    const changed = desired({ ports: [port(80), port(443)] });
+    const { sent } = await m.ensure(changed, undefined, proof);
+    assert.deepEqual(sent.slice(0, 2).toSorted(), ['AddTags', 'CreateTags']);
+    assert.equal(m.balancer()?.tags[ownerTags.service], 'uid-s');
+    assert.deepEqual([carriedBy(m.balancer()), m.rulesOfNodes()], [['sg-front'], ['-1 -1 sg-front']]);
+    m.restart();
+    assert.deepEqual((await m.ensure(changed)).sent, []);
+    await m.remove(changed);
+    assert.deepEqual([m.groups(), m.rulesOfNodes(), m.balancer()], [['sg-nodes', 'sg-persons'], [], undefined]);
+  });
+
+  it('is removed whole where it was never changed', async () => {
+    const m = classicWorld();
+    await m.remove(desired(), undefined, proof);
+    assert.deepEqual([m.groups(), m.rulesOfNodes(), m.balancer()], [['sg-nodes', 'sg-persons'], [], undefined]);
+  });
+
+  it('is made again under another scheme, where that is consented to', async () => {
+    const m = classicWorld();
+    const internal = desired({ annotations: { [keys.internal]: 'true' }, mayChangeAddress: true });
+    const { refusals } = await m.ensure(internal, undefined, proof);
+    assert.deepEqual([refusals, m.balancer()?.description['Scheme']], [[], 'internal']);
+    await m.remove(internal);
+    assert.deepEqual([m.groups(), m.rulesOfNodes()], [['sg-nodes', 'sg-persons'], []]);
+  });
+
+  it('is taken over at every crash, and ends the same', async () => {
+    const changed = desired({ ports: [port(80), port(443)] });
+    const clean = classicWorld();
+    const { sent } = await clean.ensure(changed, undefined, proof);
+    for (let call = 1; call <= sent.length; call += 1) {
+      const m = classicWorld();
+      let left = call;
+      const crash = () => {
+        left -= 1;
+        if (left < 0) throw new Error('crash');
+      };
+      await m.ensure(changed, crash, proof).catch(() => undefined);
+      m.restart();
+      await m.ensure(changed, undefined, proof);
+      assert.deepEqual(m.balancer(), clean.balancer(), `at call ${call}`);
+      assert.deepEqual([...m.aws.groups.values()], [...clean.aws.groups.values()], `at call ${call}`);
+    }
+  });
+});

@@ -1,0 +1,165 @@
+import {
+  AddTagsCommand,
+  ApplySecurityGroupsToLoadBalancerCommand,
+  AttachLoadBalancerToSubnetsCommand,
+  ConfigureHealthCheckCommand,
+  CreateLoadBalancerListenersCommand,
+  CreateLoadBalancerPolicyCommand,
+  DeleteLoadBalancerListenersCommand,
+  DeregisterInstancesFromLoadBalancerCommand,
+  DetachLoadBalancerFromSubnetsCommand,
+  ModifyLoadBalancerAttributesCommand,
+  RegisterInstancesWithLoadBalancerCommand,
+  type Listener as SdkListener,
+  SetLoadBalancerListenerSSLCertificateCommand,
+  SetLoadBalancerPoliciesForBackendServerCommand,
+  SetLoadBalancerPoliciesOfListenerCommand,
+} from '@aws-sdk/client-elastic-load-balancing';
+import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
+import { codeOf } from '../errors.ts';
+import { sdkTags } from '../load-balancer-tags.ts';
+import type { SdkCommand } from '../service-calls.ts';
+import type { BalancerChange } from './balancer-changes.ts';
+import type { Member } from './balancer-spec.ts';
+import { type ClassicLoadBalancer, type Listener, sdkAttributes } from './classic-load-balancer.ts';
+
+/** Sends one mutating call. */
+export type Send = <Out>(operation: string, command: SdkCommand<Out>) => Promise<Out>;
+
+/** Sends the one call of a change, and answers the load balancer as it is then. Throws a CloudError. */
+export async function applyChange(
+  there: ClassicLoadBalancer,
+  call: BalancerChange,
+  send: Send,
+): Promise<ClassicLoadBalancer> {
+  const name = { LoadBalancerName: there.name };
+  switch (call.does) {
+    case 'attach subnets': {
+      const command = new AttachLoadBalancerToSubnetsCommand({ ...name, Subnets: [...call.subnets] });
+      const { Subnets } = await send('AttachLoadBalancerToSubnets', command);
+      return { ...there, subnets: Subnets ?? [...there.subnets, ...call.subnets] };
+    }
+    case 'detach subnets': {
+      const command = new DetachLoadBalancerFromSubnetsCommand({ ...name, Subnets: [...call.subnets] });
+      await send('DetachLoadBalancerFromSubnets', command);
+      return { ...there, subnets: there.subnets.filter((id) => !call.subnets.includes(id)) };
+    }
+    case 'apply security groups': {
+      const command = new ApplySecurityGroupsToLoadBalancerCommand({ ...name, SecurityGroups: [...call.groups] });
+      await send('ApplySecurityGroupsToLoadBalancer', command);
+      return { ...there, securityGroups: call.groups };
+    }
+    case 'create listeners': {
+      const Listeners = call.listeners.map(sdkListener);
+      await send('CreateLoadBalancerListeners', new CreateLoadBalancerListenersCommand({ ...name, Listeners }));
+      const added = call.listeners.map((listener) => ({ ...listener, policies: [] }));
+      return { ...there, listeners: [...there.listeners, ...added] };
+    }
+    case 'delete listeners': {
+      const command = new DeleteLoadBalancerListenersCommand({ ...name, LoadBalancerPorts: [...call.ports] });
+      await send('DeleteLoadBalancerListeners', command);
+      return { ...there, listeners: there.listeners.filter(({ port }) => !call.ports.includes(port)) };
+    }
+    case 'set certificate': {
+      const { port, certificate } = call;
+      const request = { ...name, LoadBalancerPort: port, SSLCertificateId: certificate };
+      await send('SetLoadBalancerListenerSSLCertificate', new SetLoadBalancerListenerSSLCertificateCommand(request));
+      return withListener(there, port, { certificate });
+    }
+    case 'create policy': {
+      const { policy, type, attribute } = call;
+      const PolicyAttributes = [{ AttributeName: attribute.name, AttributeValue: attribute.value }];
+      const request = { ...name, PolicyName: policy, PolicyTypeName: type, PolicyAttributes };
+      try {
+        await send('CreateLoadBalancerPolicy', new CreateLoadBalancerPolicyCommand(request));
+      } catch (error) {
+        // Its name says what it does, so one of that name is as good.
+        if (codeOf(error) !== 'DuplicatePolicyName') throw error;
+      }
+      return { ...there, policies: [...there.policies, policy] };
+    }
+    case 'set listener policies': {
+      const { port, policies } = call;
+      const request = { ...name, LoadBalancerPort: port, PolicyNames: [...policies] };
+      await send('SetLoadBalancerPoliciesOfListener', new SetLoadBalancerPoliciesOfListenerCommand(request));
+      return withListener(there, port, { policies });
+    }
+    case 'set backend policies': {
+      const { port, policies } = call;
+      const request = { ...name, InstancePort: port, PolicyNames: [...policies] };
+      const command = new SetLoadBalancerPoliciesForBackendServerCommand(request);
+      await send('SetLoadBalancerPoliciesForBackendServer', command);
+      return { ...there, backendPolicies: new Map(there.backendPolicies).set(port, policies) };
+    }
+    case 'modify attributes': {
+      const LoadBalancerAttributes = sdkAttributes(call.attributes);
+      const command = new ModifyLoadBalancerAttributesCommand({ ...name, LoadBalancerAttributes });
+      await send('ModifyLoadBalancerAttributes', command);
+      return { ...there, attributes: { ...there.attributes, ...call.attributes } };
+    }
+    case 'configure health check': {
+      const { target, interval, timeout, healthy, unhealthy } = call.health;
+      const thresholds = { HealthyThreshold: healthy, UnhealthyThreshold: unhealthy };
+      const HealthCheck = { Target: target, Interval: interval, Timeout: timeout, ...thresholds };
+      await send('ConfigureHealthCheck', new ConfigureHealthCheckCommand({ ...name, HealthCheck }));
+      return { ...there, health: call.health };
+    }
+    case 'register instances': {
+      const Instances = call.instances.map(({ id }) => ({ InstanceId: id }));
+      const command = new RegisterInstancesWithLoadBalancerCommand({ ...name, Instances });
+      try {
+        await send('RegisterInstancesWithLoadBalancer', command);
+      } catch (error) {
+        throw namingMembers(error, call.instances);
+      }
+      const instances = [...new Set([...there.instances, ...call.instances.map(({ id }) => id)])];
+      return { ...there, instances };
+    }
+    case 'deregister instances': {
+      const Instances = call.instances.map((InstanceId) => ({ InstanceId }));
+      const command = new DeregisterInstancesFromLoadBalancerCommand({ ...name, Instances });
+      await send('DeregisterInstancesFromLoadBalancer', command);
+      return { ...there, instances: there.instances.filter((id) => !call.instances.includes(id)) };
+    }
+    case 'add tags': {
+      await send('AddTags', new AddTagsCommand({ LoadBalancerNames: [there.name], Tags: sdkTags(call.tags) }));
+      return { ...there, tags: { ...there.tags, ...call.tags } };
+    }
+  }
+}
+
+/** An instance that is gone, or is not there any more. */
+export function isNoInstance(error: unknown): boolean {
+  const code = codeOf(error);
+  return code === 'InvalidInstance' || code === 'InvalidEndPoint';
+}
+
+/** Tells refused members by their providerIDs. */
+function namingMembers(error: unknown, instances: readonly Member[]): unknown {
+  if (!isCloudError(error) || !isNoInstance(error)) return error;
+  const named = new Set(error.message.match(/i-[0-9a-zA-Z]+/g));
+  const refused = instances.filter(({ id }) => named.has(id));
+  if (refused.length === 0 && instances.length > 1) return error;
+  const subjects = (refused.length > 0 ? refused : instances).map(({ providerID }) => providerID);
+  const { kind, operation, cause } = error;
+  const message = error.message.replace(`aws ${operation}: `, '');
+  return new CloudError({ kind, cloud: 'aws', operation, message, subjects, cause });
+}
+
+function withListener(
+  there: ClassicLoadBalancer,
+  port: number,
+  changed: Partial<ClassicLoadBalancer['listeners'][number]>,
+): ClassicLoadBalancer {
+  return { ...there, listeners: there.listeners.map((one) => (one.port === port ? { ...one, ...changed } : one)) };
+}
+
+export function sdkListener({ port, protocol, instancePort, instanceProtocol, certificate }: Listener): SdkListener {
+  return {
+    LoadBalancerPort: port,
+    Protocol: protocol,
+    InstancePort: instancePort,
+    InstanceProtocol: instanceProtocol,
+    ...(certificate !== undefined && { SSLCertificateId: certificate }),
+  };
+}

@@ -1,0 +1,188 @@
+import {
+  AddTagsCommand,
+  CreateLoadBalancerCommand,
+  DeleteLoadBalancerCommand,
+  ModifyLoadBalancerAttributesCommand,
+  RemoveTagsCommand,
+} from '@aws-sdk/client-elastic-load-balancing';
+import { CloudError } from '../../../../common/cloud-error.ts';
+import type { Answer, Found, Kind, Want, WriteIo } from '../../../engine/resource.ts';
+import { type Owner, ownerTags } from '../../load-balancers.ts';
+import { ownedBy, sdkTags, type Tags, tagsFor } from '../load-balancer-tags.ts';
+import type { AwsParts } from '../parts.ts';
+import { demandAllowed } from '../security-groups/allowed-groups.ts';
+import { refuseClosedNodes } from '../security-groups/node-group.ts';
+import type { SharedNetwork } from '../security-groups/shared-network.ts';
+import { chooseSubnets } from '../subnets.ts';
+import { attributesChanged, describeAttributes } from './attributes.ts';
+import { applyChange, isNoInstance, type Send, sdkListener } from './balancer-calls.ts';
+import { type BalancerChange, compareBalancer } from './balancer-changes.ts';
+import { type BalancerSpec, freshBalancer, type Member } from './balancer-spec.ts';
+import { type Attributes, type ClassicLoadBalancer, sdkAttributes } from './classic-load-balancer.ts';
+import type { ClassicReader } from './reader.ts';
+import { type AttributesBody, type ClassicView, classicKinds, showAttributes } from './resources.ts';
+
+export interface BalancerKindsParts {
+  readonly parts: Pick<AwsParts, 'config' | 'allowedGroups' | 'elb'>;
+  readonly network: Pick<SharedNetwork, 'reads' | 'users' | 'groups'>;
+  readonly reader: Pick<ClassicReader, 'get'>;
+  readonly view: ClassicView;
+}
+
+type FoundBalancer = Found<ClassicLoadBalancer>;
+
+/** The load balancer itself, and its attributes. */
+export function createBalancerKinds({ parts, network, reader, view }: BalancerKindsParts): readonly Kind[] {
+  const { reads } = network;
+
+  function sender({ permit, signal }: WriteIo): Send {
+    return (operation, command) => parts.elb().change(operation, command, { permit, signal });
+  }
+
+  /** Everything that one of ours carries. */
+  function tagsOf(owner: Owner, { service, tags }: Pick<BalancerSpec, 'service' | 'tags'>): Tags {
+    return tagsFor({ owner, service }, view.marks!.tags, tags);
+  }
+
+  /** A security group by its id, or by the name of the resource that makes it. */
+  function groupIds(groups: readonly string[], io: WriteIo): readonly string[] {
+    return groups.map((group) => (group.startsWith('sg-') ? group : io.idOf(group)));
+  }
+
+  function demandGroups(ids: readonly string[], carried: readonly string[], spec: BalancerSpec, io: WriteIo): void {
+    const groups = reads.lastGroups();
+    const user = { owner: io.owner, service: spec.service };
+    demandAllowed(ids, user, { allowed: parts.allowedGroups, groups }, carried, 'security groups');
+  }
+
+  async function create({ spec }: Want<BalancerSpec | undefined>, io: WriteIo): Promise<Answer> {
+    const { signal, owner } = io;
+    const { name, internal = false, listeners = [], ...asked } = spec!;
+    const choice = chooseSubnets(await reads.subnets({ urgency: 'change', signal }), {
+      ...{ internal, named: asked.namedSubnets, ipv6: false, fallback: parts.config.subnetId },
+      isCluster: view.isCluster,
+    });
+    if ('problem' in choice) throw invalid('CreateLoadBalancer', choice.problem);
+    const subnets = choice.subnets.map(({ id }) => id);
+    const groups = groupIds(asked.groups, io);
+    demandGroups(groups, [], spec!, io);
+    const tags = tagsOf(owner, asked);
+    const command = new CreateLoadBalancerCommand({
+      LoadBalancerName: name,
+      Listeners: listeners.map(sdkListener),
+      Subnets: subnets,
+      SecurityGroups: [...groups],
+      ...(internal && { Scheme: 'internal' }),
+      Tags: sdkTags(tags),
+    });
+    const make = () => sender(io)('CreateLoadBalancer', command);
+    const { DNSName: hostname } = await network.groups.carrying({ name, groups }, make);
+    const fresh = freshBalancer({ ...spec!, subnets, groups });
+    if (hostname === undefined) throw invalid('CreateLoadBalancer', `the answer has no DNSName for ${name}`);
+    return { id: hostname, found: view.take({ ...fresh, hostname, tags }) };
+  }
+
+  async function update({ body }: FoundBalancer, call: BalancerChange, io: WriteIo): Promise<Answer> {
+    const send = sender(io);
+    switch (call.does) {
+      case 'apply security groups': {
+        const groups = groupIds(call.groups, io);
+        const spec = { service: body.tags[ownerTags.serviceName] ?? '' } as BalancerSpec;
+        demandGroups(groups, body.securityGroups, spec, io);
+        const make = () => applyChange(body, { ...call, groups }, send);
+        return { found: view.take(await network.groups.carrying({ name: body.name, groups }, make)) };
+      }
+      case 'register instances':
+        await demandNodes(call.instances, io);
+        return { found: view.take(await applyChange(body, call, send)) };
+      case 'deregister instances':
+        try {
+          return { found: view.take(await applyChange(body, call, send)) };
+        } catch (error) {
+          // An instance that is gone, or is not there any more.
+          if (!isNoInstance(error)) throw error;
+          const there = await reader.get(body.name, { urgency: 'change', signal: io.signal });
+          if (there === undefined || call.instances.some((id) => there.instances.includes(id))) throw error;
+          return { found: view.take(there) };
+        }
+      default:
+        return { found: view.take(await applyChange(body, call, send)) };
+    }
+  }
+
+  /** Their security groups tell what is to be let in, and whether it may be. */
+  async function demandNodes(instances: readonly Member[], { signal }: WriteIo): Promise<void> {
+    const ids = instances.map(({ id }) => id);
+    await reads.instances(ids, { urgency: 'change', signal });
+    if (parts.config.disableSecurityGroupIngress) return;
+    const joining = new Map(instances.map(({ id, providerID }) => [id, providerID]));
+    refuseClosedNodes(joining, view.facts(ids), 'RegisterInstancesWithLoadBalancer');
+  }
+
+  /** Our tags go when it says that it was kept: until then it is found by them. */
+  async function mark(
+    { body }: FoundBalancer,
+    as: 'ours' | 'retained',
+    want: Want<BalancerSpec | undefined> | undefined,
+    io: WriteIo,
+  ): Promise<Answer> {
+    const names = { LoadBalancerNames: [body.name] };
+    const service = body.tags[ownerTags.serviceName] ?? body.name;
+    if (as === 'retained' && body.tags[ownerTags.retained] !== undefined) {
+      const keys = [ownerTags.service, ownerTags.serviceName];
+      const Tags = keys.map((Key) => ({ Key })) as [{ Key: string }];
+      await sender(io)('RemoveTags', new RemoveTagsCommand({ ...names, Tags }));
+      const left = Object.entries(body.tags).filter(([key]) => !keys.some((one) => one === key));
+      return { found: view.take({ ...body, tags: Object.fromEntries(left) }) };
+    }
+    const tags = as === 'ours' ? tagsOf(io.owner, want!.spec!) : { [ownerTags.retained]: service };
+    await sender(io)('AddTags', new AddTagsCommand({ ...names, Tags: sdkTags(tags) }));
+    return { found: view.take({ ...body, tags: { ...body.tags, ...tags } }) };
+  }
+
+  const balancer: Kind<BalancerSpec | undefined, ClassicLoadBalancer> = {
+    kind: classicKinds.balancer,
+    again: 'safe',
+    compare({ body, owner }, spec) {
+      const isOurs = spec !== undefined && owner !== undefined && ownedBy(body.tags, owner);
+      return compareBalancer(body, spec, isOurs ? tagsOf(owner, spec) : undefined);
+    },
+    fresh: (want) => ({ body: freshBalancer(want.spec!) }),
+    create: (want, _, io) => create(want, io),
+    update: (found, change, io) => update(found, change.body as BalancerChange, io),
+    async remove({ body }, io) {
+      // Answers without a fault where there is none.
+      await sender(io)('DeleteLoadBalancer', new DeleteLoadBalancerCommand({ LoadBalancerName: body.name }));
+      network.users.left(body.name);
+      view.forget(body.name);
+      return {};
+    },
+    mark,
+  };
+
+  const attributes: Kind<Attributes | undefined, AttributesBody> = {
+    kind: classicKinds.attributes,
+    within: classicKinds.balancer,
+    // A new one has the defaults, and what differs is one of its first changes.
+    inline: true,
+    again: 'safe',
+    compare({ body }, asked) {
+      const changed = asked === undefined ? undefined : attributesChanged(body.attributes, asked);
+      if (changed === undefined) return { same: true };
+      const summary = describeAttributes(body.name, body.attributes, changed);
+      return { changes: [{ what: 'attributes', phase: 'set', summary, body: changed }] };
+    },
+    async update({ id, body: { name, attributes } }, change, io) {
+      const changed = change.body as Attributes;
+      const LoadBalancerAttributes = sdkAttributes(changed);
+      const command = new ModifyLoadBalancerAttributesCommand({ LoadBalancerName: name, LoadBalancerAttributes });
+      await sender(io)('ModifyLoadBalancerAttributes', command);
+      return { found: [showAttributes(id, name, { ...attributes, ...changed })] };
+    },
+  };
+  return [balancer, attributes] as unknown as readonly Kind[];
+}
+
+function invalid(operation: string, message: string): CloudError {
+  return new CloudError({ kind: 'Invalid', cloud: 'aws', operation, message });
+}

@@ -1,0 +1,263 @@
+import { type Desire, nameOf, type Refusal, type ResourceName, type Want } from '../../../engine/resource.ts';
+import type { Asked } from '../../load-balancer-driver.ts';
+import type { DesiredLoadBalancer } from '../../load-balancers.ts';
+import { ownerTags } from '../../load-balancers.ts';
+import { keys } from '../load-balancer-annotations.ts';
+import type { Tags } from '../load-balancer-tags.ts';
+import { judgeGroups } from '../security-groups/allowed-groups.ts';
+import type { GroupSpec } from '../security-groups/group-kinds.ts';
+import { frontName } from '../security-groups/group-resources.ts';
+import { nodeGroupsOf } from '../security-groups/node-group.ts';
+import { frontRules } from '../security-groups/own-group.ts';
+import { trafficGroupName, trafficGroupTags } from '../security-groups/traffic-group.ts';
+import { chooseSubnets } from '../subnets.ts';
+import type { BalancerSpec, Member } from './balancer-spec.ts';
+import type { ClassicLoadBalancer } from './classic-load-balancer.ts';
+import { desireNodeRules } from './desire-node-rules.ts';
+import { classicKinds, slotOf } from './resources.ts';
+import { type ClassicSettings, readClassicSettings } from './settings.ts';
+import { type DesireParts, keep, known, ownOf, personsGroups, type Standing, standingOf } from './standing.ts';
+
+const everybody = ['0.0.0.0/0'];
+const balancerName: ResourceName = `${classicKinds.balancer}/main`;
+const frontResource: ResourceName = `${classicKinds.front}/main`;
+const trafficResource: ResourceName = `${classicKinds.traffic}/main`;
+
+/** The resources that serve a Service by a classic load balancer. What is not understood stays as it is. Pure. */
+export function desireClassic(given: Asked, parts: DesireParts): Desire {
+  const mine = given.mine();
+  const asked: Asked = { ...given, mine: () => mine };
+  const { desired } = asked;
+  const standing = standingOf(asked);
+  const read = readClassicSettings(desired, parts.config);
+  const settings = permitted(read, desired, parts, standing);
+  const { members, strangers } = sortMembers(desired, parts);
+  const refusals: Refusal[] = [...settings.refusals, ...settings.notes, ...strangers, ...attachRefusals(desired)];
+  const { remarks } = settings;
+  const { balancer } = standing;
+  const kept = () => ({ wants: keepAll(asked), refusals, remarks });
+  if (balancer === undefined) {
+    // Something else than what was meant is not made.
+    if (settings.refusals.length > 0 || desired.attach || !settings.listeners?.length) return kept();
+    const inTheWay = known<ClassicLoadBalancer>(asked, classicKinds.balancer).find(({ slots }) =>
+      slots?.includes(slotOf(desired.name)),
+    );
+    if (inTheWay !== undefined) {
+      const wasKept = inTheWay.retained ? ' any more: it was kept on purpose' : '';
+      const why = `its tags do not say that it is of ${desired.service}${wasKept}`;
+      refusals.push({ reason: 'Foreign', message: `load balancer ${desired.name} has the name, and ${why}` });
+      return kept();
+    }
+  }
+  const scheme = schemeOf(settings, desired, balancer, refusals);
+  const subnets = subnetsOf(settings, balancer, parts, refusals);
+  const front = desireFront(asked, settings, standing, parts);
+  refusals.push(...front.refusals);
+  const rules = desireNodeRules({ asked, settings, standing, parts, members, groups: front.groups });
+  refusals.push(...rules.refusals);
+  const spec: BalancerSpec = {
+    ...{
+      name: desired.name,
+      service: desired.service,
+      internal: scheme,
+      namedSubnets: settings.subnets ?? [],
+      subnets,
+    },
+    ...{ groups: front.groups, listeners: settings.listeners, sslPolicy: settings.sslPolicy },
+    ...{ proxyProtocol: settings.proxyProtocol, attributes: settings.attributes, health: settings.health },
+    ...{ tags: settings.tags, members, joining: members.filter(({ isActive }) => isActive) },
+  };
+  const { classicHealth } = settings;
+  const want: Want<BalancerSpec> = {
+    ...{ kind: classicKinds.balancer, key: 'main', slot: slotOf(desired.name), carriesAddress: true, spec },
+    needs: [...front.groups.filter((group) => !group.startsWith('sg-')), ...rules.wants.map(nameOf)],
+    ...(classicHealth !== undefined && { asGood: [{ ...spec, health: classicHealth }] }),
+    summary: summaryOf(spec),
+  };
+  const hasAttributes = known(asked, classicKinds.attributes).some(({ id }) => id === balancer?.hostname);
+  const attributes: Want = {
+    ...{ kind: classicKinds.attributes, key: 'main', within: balancerName, spec: settings.attributes },
+    summary: `attributes of ${desired.name}`,
+  };
+  const isRead = balancer === undefined || hasAttributes;
+  return { wants: [...front.wants, ...rules.wants, want, ...(isRead ? [attributes] : [])], refusals, remarks };
+}
+
+/** Everything of this Service as it stands. */
+function keepAll(asked: Asked): readonly Want[] {
+  const kinds = [classicKinds.front, classicKinds.rule, classicKinds.balancer];
+  return kinds.flatMap((kind) => ownOf(asked, kind).map(keep));
+}
+
+/** Groups that the Service may not name count as not understood: what stands stays. */
+function permitted(
+  settings: ClassicSettings,
+  { owner, service }: DesiredLoadBalancer,
+  { allowedGroups }: DesireParts,
+  { balancer, groups }: Standing,
+): ClassicSettings {
+  const carried = balancer?.securityGroups ?? [];
+  const judge = (key: string, ids: readonly string[] | undefined) =>
+    judgeGroups(key, ids ?? [], { owner, service }, { allowed: allowedGroups, groups }, carried);
+  const instead = judge(keys.securityGroups, settings.securityGroups);
+  const extra = judge(keys.extraSecurityGroups, settings.extraSecurityGroups);
+  const foreign = [...instead.refusals, ...extra.refusals].map(
+    ({ message }): Refusal => ({ reason: 'Foreign', message }),
+  );
+  return {
+    ...settings,
+    securityGroups: instead.refusals.length > 0 ? undefined : settings.securityGroups,
+    extraSecurityGroups: extra.refusals.length > 0 ? undefined : settings.extraSecurityGroups,
+    refusals: [...settings.refusals, ...foreign],
+    remarks: [...settings.remarks, ...instead.remarks, ...extra.remarks],
+  };
+}
+
+export interface SortedMember extends Member {
+  /** Of one that is known by its id alone, what is there stays. */
+  readonly isActive: boolean;
+}
+
+/** Members as instances of this scope; what is none is named. */
+function sortMembers(
+  { members }: DesiredLoadBalancer,
+  { idOf }: DesireParts,
+): { readonly members: readonly SortedMember[]; readonly strangers: readonly Refusal[] } {
+  const sorted: SortedMember[] = [];
+  const strangers: Refusal[] = [];
+  for (const { node, providerID, addresses } of members) {
+    const id = idOf(providerID);
+    if (id !== undefined) sorted.push({ id, providerID, isActive: addresses.length > 0 });
+    else {
+      const message = `member ${node}: providerID ${JSON.stringify(providerID)} is of another place`;
+      strangers.push({ reason: 'Unsupported', message });
+    }
+  }
+  return { members: sorted, strangers };
+}
+
+function attachRefusals({ attach }: DesiredLoadBalancer): Refusal[] {
+  if (attach === undefined) return [];
+  const other = 'a classic load balancer that others made cannot be used';
+  const instead = 'a network one can, with aws-load-balancer-type nlb';
+  return [{ reason: 'Unsupported', message: `load balancer ${JSON.stringify(attach.id)}: ${other}; ${instead}` }];
+}
+
+/** Another scheme is another address: only with consent, and only where all else is understood. */
+function schemeOf(
+  { internal, refusals: unread, listeners }: ClassicSettings,
+  { mayChangeAddress }: DesiredLoadBalancer,
+  balancer: ClassicLoadBalancer | undefined,
+  refusals: Refusal[],
+): boolean | undefined {
+  if (balancer === undefined || internal === undefined || (balancer.scheme === 'internal') === internal)
+    return internal;
+  if (mayChangeAddress && unread.length === 0 && listeners?.length) return internal;
+  const scheme = internal ? 'internal' : 'internet-facing';
+  const message = `load balancer ${balancer.name}: from ${balancer.scheme} to ${scheme}`;
+  refusals.push({ reason: 'AddressWouldChange', message });
+  return undefined;
+}
+
+/** Of one that stands; a new one gets them when it is made. */
+function subnetsOf(
+  { subnets: named }: ClassicSettings,
+  balancer: ClassicLoadBalancer | undefined,
+  { config, view, lastSubnets }: DesireParts,
+  refusals: Refusal[],
+): readonly string[] | undefined {
+  const all = lastSubnets();
+  if (balancer === undefined || named === undefined || all === undefined) return undefined;
+  const choice = chooseSubnets(all, {
+    ...{ internal: balancer.scheme === 'internal', named, ipv6: false, fallback: config.subnetId },
+    isCluster: view.isCluster,
+  });
+  if ('subnets' in choice) return choice.subnets.map(({ id }) => id);
+  // It goes on where it stands.
+  refusals.push({ reason: 'Unsupported', message: `subnets: ${choice.problem}` });
+  return undefined;
+}
+
+interface FrontGroups {
+  readonly wants: readonly Want[];
+  readonly refusals: readonly Refusal[];
+  /** That the load balancer is to carry: ids, or names of resources that are still to be made. */
+  readonly groups: readonly string[];
+}
+
+/**
+ * The security groups of the load balancer: a person's, where the annotation or the cloud config names them, left as
+ * they are; else one of its own, and the traffic group of the cluster. One that reaches its nodes by another rule (the
+ * classic controller makes one for each load balancer) goes on so.
+ */
+function desireFront(asked: Asked, settings: ClassicSettings, standing: Standing, parts: DesireParts): FrontGroups {
+  const { desired } = asked;
+  const { balancer, front, groups: all } = standing;
+  const { config, view } = parts;
+  const carried = balancer?.securityGroups ?? [];
+  const kept = ownOf(asked, classicKinds.front).map(keep);
+  // What is not understood opens and closes nothing.
+  if (settings.securityGroups === undefined) return { wants: kept, refusals: [], groups: carried };
+  const added = settings.extraSecurityGroups;
+  const given = personsGroups(settings, config);
+  // Its own goes when the load balancer carries the others.
+  const isCarried = front !== undefined && carried.includes(front.id);
+  if (given !== undefined)
+    return {
+      wants: isCarried ? kept : [],
+      refusals: [],
+      groups: [...new Set([...given, ...(added ?? carried.filter((id) => id !== front?.id))])],
+    };
+  const name = frontName(desired.name);
+  const inTheWay = front === undefined && [...all.values()].find((one) => one.name === name);
+  if (inTheWay) {
+    const why = `has the name that the one of ${desired.service} needs, and its tags do not say that it is of it`;
+    const message = `security group ${name} (${inTheWay.id}) ${why}`;
+    return { wants: kept, refusals: [{ reason: 'Foreign', message }], groups: carried };
+  }
+  const sources = desired.sourceRanges.length > 0 ? desired.sourceRanges : everybody;
+  const ports = desired.ports.filter(({ protocol, nodePort }) => protocol === 'TCP' && nodePort !== 0);
+  const spec: GroupSpec = {
+    name,
+    description: `Security group for Kubernetes ELB ${desired.name} (${desired.service})`,
+    tags: { ...settings.tags, 'kubernetes.io/service-name': desired.service, ...ownTags(desired) },
+    rules: frontRules(ports, sources),
+  };
+  const wants: Want[] = [
+    { kind: classicKinds.front, key: 'main', slot: `security group ${name}`, spec, summary: `security group ${name}` },
+  ];
+  const groups = [front?.id ?? frontResource];
+  if (!config.disableSecurityGroupIngress && needsTrafficGroup(standing, view)) {
+    const trafficName = trafficGroupName(desired.owner.cluster, desired.clusterName);
+    wants.push({
+      ...{ kind: classicKinds.traffic, key: 'main', slot: 'traffic group', summary: `security group ${trafficName}` },
+      spec: { name: trafficName, ...trafficGroupTags(desired.owner.cluster, desired.clusterName) } satisfies GroupSpec,
+    });
+    groups.push(standing.traffic ?? trafficResource);
+  }
+  const extra = (added ?? carried).filter((id) => !groups.includes(id));
+  return { wants, refusals: [], groups: [...groups, ...extra] };
+}
+
+/** Where it stands already and every node's group lets in everything from its own group, it needs none. */
+function needsTrafficGroup({ balancer, front, traffic, groups: all }: Standing, view: DesireParts['view']): boolean {
+  if (balancer === undefined || (traffic !== undefined && balancer.securityGroups.includes(traffic))) return true;
+  const { groups } = nodeGroupsOf(balancer.instances, { ...view.facts(balancer.instances), groups: all });
+  const isOpen = (nodes: string) =>
+    all.get(nodes)?.ingress.some(({ protocol, source }) => protocol === '-1' && source === front?.id);
+  return !(front !== undefined && groups.length > 0 && groups.every(isOpen));
+}
+
+/** What everything that is made for one Service carries. */
+function ownTags({ owner, service }: Pick<DesiredLoadBalancer, 'owner' | 'service'>): Tags {
+  return {
+    [ownerTags.cluster]: owner.cluster,
+    [ownerTags.service]: owner.service,
+    [ownerTags.serviceName]: service,
+  };
+}
+
+function summaryOf({ name, service, internal, listeners = [] }: BalancerSpec): string {
+  const ports = listeners.map(({ protocol, port }) => `${protocol} ${port}`).join(', ');
+  return `${internal ? 'internal' : 'internet-facing'} classic load balancer ${name} for ${service}: ${ports}`;
+}

@@ -1,0 +1,415 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import {
+  desired,
+  desiredOf,
+  machine,
+  member,
+  plainConfig,
+  port,
+} from '../../../../test/clouds/aws/fake/classic/machine.ts';
+import { clusterTag, group } from '../../../../test/clouds/aws/fake/network-facts.ts';
+import { ownerTags } from '../../load-balancers.ts';
+import { WithheldError } from '../../permit.ts';
+import { toCloudError } from '../errors.ts';
+import { keys } from '../load-balancer-annotations.ts';
+
+const instancesOf = (found: ReturnType<ReturnType<typeof machine>['balancer']>) =>
+  ((found?.description['Instances'] ?? []) as { InstanceId: string }[]).map(({ InstanceId }) => InstanceId).sort();
+const inGroup = (id: string) => ({ zone: 'eu-west-1a', groups: [id], tags: clusterTag });
+const fault = (Code: string) =>
+  toCloudError(Object.assign(new Error(Code), { Code, $metadata: { httpStatusCode: 403 } }), 'a call');
+const withhold = () => {
+  throw new WithheldError('Fenced', 'this replica does not lead');
+};
+
+describe('a classic load balancer', () => {
+  it('is made after the groups that tell whose it is, and its nodes let it in last', async () => {
+    const { ensure } = machine();
+    const { sent } = await ensure(desired());
+    assert.deepEqual(sent.toSorted(), [
+      'AuthorizeSecurityGroupIngress',
+      'AuthorizeSecurityGroupIngress',
+      'ConfigureHealthCheck',
+      'CreateLoadBalancer',
+      'CreateSecurityGroup',
+      'CreateSecurityGroup',
+      'RegisterInstancesWithLoadBalancer',
+    ]);
+    assert.deepEqual(sent.slice(-4), [
+      'CreateLoadBalancer',
+      'ConfigureHealthCheck',
+      'RegisterInstancesWithLoadBalancer',
+      'AuthorizeSecurityGroupIngress',
+    ]);
+  });
+
+  it('is told in full before anything is there', async () => {
+    const steps = await machine().plan(desired());
+    assert.deepEqual(steps.map(({ action, resource }) => `${action} ${resource}`).toSorted(), [
+      'create load balancer',
+      'create security group',
+      'create traffic group',
+      'update load balancer',
+      'update load balancer',
+      'update security group',
+    ]);
+  });
+
+  it('costs no mutating call when nothing has changed, after a restart too', async () => {
+    const { ensure, restart, audit } = machine();
+    await ensure(desired());
+    restart();
+    await audit();
+    assert.deepEqual((await ensure(desired())).sent, []);
+  });
+
+  it('takes a member in before it lets one go', async () => {
+    const { ensure } = machine();
+    await ensure(desired());
+    const { sent } = await ensure(desired({ members: [member(2), member(3)] }));
+    assert.deepEqual(sent, ['RegisterInstancesWithLoadBalancer', 'DeregisterInstancesFromLoadBalancer']);
+  });
+
+  it('neither adds nor removes a member that is known by its id alone', async () => {
+    const { ensure } = machine();
+    await ensure(desired({ members: [member(1)] }));
+    const members = [member(1, { addresses: [], node: '' }), member(9, { addresses: [], node: '' })];
+    assert.deepEqual((await ensure(desired({ members }))).sent, []);
+  });
+
+  it('names a member of another place, and goes on without it', async () => {
+    const { ensure, balancer } = machine();
+    const members = [member(1), member(2, { providerID: 'gce://p/z/n' })];
+    const { refusals } = await ensure(desired({ members }));
+    assert.match(refusals[0]?.message ?? '', /member n2: providerID "gce:\/\/p\/z\/n" is of another place/);
+    assert.deepEqual(instancesOf(balancer()), ['i-1']);
+  });
+
+  it('leaves alone a member that went by itself while it was deregistered', async () => {
+    const { ensure, aws } = machine();
+    await ensure(desired());
+    aws.setHook(({ operation }) => {
+      if (operation !== 'DeregisterInstancesFromLoadBalancer') return undefined;
+      const one = aws.balancers.get(desired().name)!;
+      aws.balancers.set(desired().name, {
+        ...one,
+        description: { ...one.description, Instances: [{ InstanceId: 'i-1' }] },
+      });
+      throw Object.assign(new Error('Could not find EC2 instance i-2.'), {
+        ...{ Code: 'InvalidInstance', $metadata: { httpStatusCode: 400 } },
+      });
+    });
+    const { observed } = await ensure(desired({ members: [member(1)] }));
+    assert.deepEqual(
+      observed?.members.map(({ providerID }) => providerID),
+      [member(1).providerID],
+    );
+  });
+
+  it('gets a new port before others change and go', async () => {
+    const { ensure } = machine();
+    await ensure(desired({ ports: [port(80), port(81), port(82)] }));
+    const { sent } = await ensure(desired({ ports: [port(80), port(81, 30_999), port(443)] }));
+    assert.deepEqual(
+      sent.filter((operation) => operation.includes('Listener')),
+      [
+        'CreateLoadBalancerListeners',
+        'DeleteLoadBalancerListeners',
+        'CreateLoadBalancerListeners',
+        'DeleteLoadBalancerListeners',
+      ],
+    );
+  });
+
+  it('gets back at the next audit the port, the member and the rule that a person took away', async () => {
+    const { ensure, aws, audit, balancer, ingressOf, balancers, during, clock } = machine();
+    const wanted = desired({ ports: [port(80), port(443)] });
+    await ensure(wanted);
+    await clock.advance(300_000);
+    const one = balancer()!;
+    const [first] = one.description['ListenerDescriptions'] as unknown[];
+    const description = { ...one.description, ListenerDescriptions: [first], Instances: [] };
+    aws.balancers.set(wanted.name, { ...one, description });
+    const front = [...aws.groups.values()].find(({ name }) => name === `k8s-elb-${wanted.name}`)!;
+    aws.groups.set(front.id, { ...front, ingress: [] });
+    const [observed] = await audit();
+    const steps = balancers.plan(wanted, observed).steps;
+    assert.ok(steps.length > 0);
+    await during(balancers.apply(steps[0]!, observed, { permit: () => {} }));
+    assert.equal((balancer()!.description['ListenerDescriptions'] as unknown[]).length, 2);
+    assert.deepEqual(instancesOf(balancer()), ['i-1', 'i-2']);
+    assert.equal(ingressOf(front.id).length, front.ingress.length);
+    assert.deepEqual((await ensure(wanted)).sent, []);
+  });
+
+  it('keeps what stands when a UDP port joins, which it cannot serve', async () => {
+    const { ensure } = machine();
+    await ensure(desired({ ports: [port(53)] }));
+    const udp = { ...port(53, 30_153), name: 'udp', protocol: 'UDP' as const };
+    const { sent, refusals } = await ensure(desired({ ports: [port(53), udp] }));
+    assert.deepEqual([sent, refusals.map(({ ports }) => ports)], [[], [[{ port: 53, protocol: 'UDP' }]]]);
+  });
+
+  it('leaves what a person has set where it asks for nothing', async () => {
+    const { ensure, aws, balancer, restart } = machine();
+    await ensure(desired());
+    const attributes = {
+      ConnectionDraining: { Enabled: false, Timeout: 300 },
+      AccessLog: { Enabled: false, EmitInterval: 60 },
+      ConnectionSettings: { IdleTimeout: 60 },
+      CrossZoneLoadBalancing: { Enabled: false },
+    };
+    aws.balancers.set(desired().name, { ...balancer()!, attributes });
+    restart();
+    assert.deepEqual((await ensure(desired())).sent, []);
+  });
+
+  it('gets back its attributes that a person has changed', async () => {
+    const { ensure, aws, balancer, restart } = machine();
+    await ensure(desired());
+    const attributes = { ConnectionSettings: { IdleTimeout: 5 } };
+    aws.balancers.set(desired().name, { ...balancer()!, attributes });
+    restart();
+    assert.deepEqual((await ensure(desired())).sent, ['ModifyLoadBalancerAttributes']);
+  });
+
+  it('is not touched when it is not ours, and no group is made for it', async () => {
+    const { ensure, aws, balancer, remove } = machine();
+    await ensure(desired());
+    const made = balancer()!;
+    await remove(desired());
+    aws.balancers.set(desired().name, { ...made, tags: {} });
+    const { sent, refusals } = await ensure(desired());
+    assert.deepEqual([sent, refusals.map(({ reason }) => reason)], [[], ['ForeignLoadBalancer']]);
+  });
+
+  it('lets a shared group of the cloud config in to the ports of the Service alone, and makes no other', async () => {
+    const config = { ...plainConfig, elbSecurityGroup: 'sg-persons' };
+    const { ensure, groups, rulesOfNodes, remove } = machine({ persons: ['tcp 22 192.0.2.0/24'], config });
+    await ensure(desired());
+    assert.deepEqual(groups(), ['sg-nodes', 'sg-persons']);
+    assert.deepEqual(rulesOfNodes().toSorted(), [
+      'icmp 3 sg-persons',
+      'tcp 10256 sg-persons',
+      'tcp 22 192.0.2.0/24',
+      'tcp 30080 sg-persons',
+    ]);
+    assert.equal((await remove(desired())).observed, undefined);
+    assert.deepEqual(rulesOfNodes(), ['tcp 22 192.0.2.0/24']);
+  });
+
+  it('leaves the groups of the nodes to persons with DisableSecurityGroupIngress', async () => {
+    const { ensure, rulesOfNodes, groups } = machine({ config: { ...plainConfig, disableSecurityGroupIngress: true } });
+    await ensure(desired());
+    assert.deepEqual(rulesOfNodes(), []);
+    assert.equal(groups().length, 3);
+  });
+
+  it('loses our tags where it is retained, and keeps its groups and rules', async () => {
+    const { ensure, remove, groups, balancer, rulesOfNodes, aws } = machine();
+    await ensure(desired());
+    const [before, rules] = [groups(), rulesOfNodes()];
+    const { sent } = await remove(desired({ retain: true }));
+    assert.deepEqual(sent.toSorted(), ['AddTags', 'CreateTags', 'DeleteTags', 'RemoveTags']);
+    assert.deepEqual([groups(), rulesOfNodes()], [before, rules]);
+    const tags = [balancer()!.tags, [...aws.groups.values()].find(({ name }) => name.startsWith('k8s-elb-'))!.tags];
+    for (const left of tags)
+      assert.deepEqual([left[ownerTags.service], left[ownerTags.retained]], [undefined, 'default/web']);
+    assert.deepEqual((await remove(desired({ retain: true }))).sent, []);
+  });
+
+  it('is not made in a subnet that is none, and goes on where it stands', async () => {
+    const nowhere = desired({ annotations: { [keys.subnets]: 'subnet-nowhere' } });
+    const problem = { kind: 'Invalid', message: /"subnet-nowhere" is no subnet of the VPC/ };
+    await assert.rejects(machine().ensure(nowhere), problem);
+    const other = machine();
+    await other.ensure(desired());
+    const { sent, refusals } = await other.ensure(nowhere);
+    assert.deepEqual(sent, []);
+    assert.match(refusals[0]?.message ?? '', /subnets: "subnet-nowhere"/);
+  });
+
+  it('has a group of its own beside one that another kind of load balancer of this Service has left', async () => {
+    const { service, cluster } = desired().owner;
+    const tags = { [ownerTags.cluster]: cluster, [ownerTags.service]: service };
+    const left = group('sg-left', { name: 'k8s-default-web-0123456789', tags });
+    const { ensure, remove, groups } = machine({ more: [left] });
+    await ensure(desired());
+    assert.equal(groups().length, 5);
+    await remove(desired());
+    assert.deepEqual(groups(), ['sg-left', 'sg-nodes', 'sg-persons']);
+  });
+
+  it('says by its tags whose it is, and what a person asks to add', async () => {
+    const { ensure, balancer } = machine();
+    await ensure(desired({ annotations: { [keys.additionalTags]: 'team=x' } }));
+    const { tags } = balancer()!;
+    assert.equal(tags[ownerTags.service], 'uid-s');
+    assert.equal(tags['kubernetes.io/service-name'], 'default/web');
+    assert.deepEqual([tags['kubernetes.io/cluster/c1'], tags['team']], ['owned', 'x']);
+  });
+
+  it('gets back the tags of the cluster that a person has taken off, and its group those of its owner', async () => {
+    const { ensure, aws, balancer, restart } = machine();
+    await ensure(desired());
+    const { 'kubernetes.io/cluster/c1': _, ...tags } = balancer()!.tags;
+    aws.balancers.set(desired().name, { ...balancer()!, tags });
+    const front = [...aws.groups.values()].find(({ name }) => name.startsWith('k8s-elb-'))!;
+    aws.groups.set(front.id, { ...front, tags: {} });
+    restart();
+    const { sent, refusals } = await ensure(desired({ members: [member(1), member(2), member(3)] }));
+    assert.deepEqual(sent.toSorted(), ['AddTags', 'CreateTags', 'RegisterInstancesWithLoadBalancer']);
+    assert.deepEqual(refusals, []);
+    assert.equal(balancer()!.tags['kubernetes.io/cluster/c1'], 'owned');
+  });
+
+  it('gives up its own group when the Service brings another, and the group goes', async () => {
+    const { ensure, groups, rulesOfNodes } = machine();
+    await ensure(desired());
+    await ensure(desired({ annotations: { [keys.securityGroups]: 'sg-persons' } }));
+    assert.deepEqual(groups(), ['sg-nodes', 'sg-persons']);
+    assert.ok(
+      rulesOfNodes().every((rule) => rule.endsWith('sg-persons')),
+      rulesOfNodes().join(),
+    );
+  });
+
+  it('keeps the rules for the groups that it carries when the change to others fails', async () => {
+    const naming = (id: string) => desired({ annotations: { [keys.securityGroups]: id } });
+    const { ensure, aws, rulesOfNodes } = machine({ more: [group('sg-allowed')] });
+    await ensure(naming('sg-persons'));
+    aws.setHook(({ operation }) => {
+      if (operation === 'ApplySecurityGroupsToLoadBalancer') throw fault('AccessDenied');
+      return undefined;
+    });
+    await assert.rejects(ensure(naming('sg-allowed')));
+    assert.ok(rulesOfNodes().includes('tcp 30080 sg-persons'), rulesOfNodes().join());
+  });
+
+  it('keeps its rules on groups of nodes while it is not known in which group a member is', async () => {
+    const gone = new Set<string>();
+    const instance = (id: string) => (gone.has(id) ? undefined : inGroup('sg-nodes'));
+    const wanted = desired({ annotations: { [keys.securityGroups]: 'sg-persons' } });
+    const { ensure, rulesOfNodes, restart } = machine({ instance });
+    await ensure(wanted);
+    const rules = rulesOfNodes();
+    for (const id of ['i-1', 'i-2']) gone.add(id);
+    restart();
+    const kept = desired({ ...wanted, members: wanted.members.map((one) => ({ ...one, addresses: [] })) });
+    assert.deepEqual((await ensure(kept)).sent, []);
+    assert.deepEqual(rulesOfNodes(), rules);
+  });
+
+  it('lets no member go while a new one cannot join', async () => {
+    const { ensure, aws, balancer } = machine();
+    await ensure(desired());
+    aws.setHook(({ operation }) => {
+      if (operation === 'RegisterInstancesWithLoadBalancer') throw fault('AccessDenied');
+      return undefined;
+    });
+    await assert.rejects(ensure(desired({ members: [member(2), member(3)] })));
+    assert.deepEqual(instancesOf(balancer()), ['i-1', 'i-2']);
+  });
+
+  it('waits for a group that AWS still holds in use, and then removes it', async () => {
+    const { ensure, remove, groups, aws } = machine();
+    await ensure(desired());
+    aws.busy.set(`k8s-elb-${desired().name}`, 4);
+    const { sent } = await remove(desired());
+    assert.equal(sent.filter((one) => one === 'DeleteSecurityGroup').length, 6);
+    assert.deepEqual(groups(), ['sg-nodes', 'sg-persons']);
+  });
+
+  it('sends nothing without a permit', async () => {
+    const { ensure, aws } = machine();
+    await assert.rejects(ensure(desired(), withhold), { name: 'WithheldError' });
+    assert.deepEqual(aws.sent, []);
+  });
+
+  it('is made again under another scheme with consent alone', async () => {
+    const { ensure, balancer } = machine();
+    await ensure(desired());
+    const internal = desired({ annotations: { [keys.internal]: 'true' }, members: [member(3)] });
+    const kept = await ensure(internal);
+    assert.deepEqual(
+      kept.refusals.map(({ reason }) => reason),
+      ['AddressWouldChange'],
+    );
+    assert.deepEqual(instancesOf(balancer()), ['i-3']);
+    await ensure({ ...internal, mayChangeAddress: true });
+    assert.equal(balancer()?.description['Scheme'], 'internal');
+  });
+});
+
+describe('the group that all load balancers of a cluster carry', () => {
+  it('and its rule are shared, and go with the last load balancer', async () => {
+    const { ensure, remove, rulesOfNodes, groups } = machine();
+    await ensure(desired());
+    const rules = rulesOfNodes();
+    assert.equal(rules.length, 1);
+    await ensure(desiredOf('u2'));
+    assert.deepEqual(rulesOfNodes(), rules);
+    await remove(desired());
+    assert.deepEqual(rulesOfNodes(), rules);
+    await remove(desiredOf('u2'));
+    assert.deepEqual([rulesOfNodes(), groups()], [[], ['sg-nodes', 'sg-persons']]);
+  });
+
+  it('stays for load balancers that a process never heard of, network ones too', async () => {
+    const { ensure, remove, rulesOfNodes, restart, aws } = machine();
+    await ensure(desired());
+    await ensure(desiredOf('u2'));
+    restart();
+    await remove(desired());
+    assert.equal(rulesOfNodes().length, 1);
+    const traffic = [...aws.groups.values()].find(({ name }) => name.startsWith('k8s-traffic-'))!;
+    aws.networkBalancers.push({ name: 'network', groups: [traffic.id] });
+    restart();
+    await remove(desiredOf('u2'));
+    assert.equal(rulesOfNodes().length, 1);
+    assert.ok(aws.groups.has(traffic.id));
+  });
+
+  it('is found by itself when a crash has left it behind, and goes', async () => {
+    const m = machine();
+    await m.ensure(desired());
+    m.aws.balancers.clear();
+    for (const { id, name } of m.aws.groups.values()) if (name.startsWith('k8s-elb-')) m.aws.groups.delete(id);
+    m.restart();
+    const [left] = await m.audit();
+    assert.equal(left?.owner?.service, '*');
+    const [step] = m.balancers.planRemoval(left, { retain: false }).steps;
+    assert.equal(await m.during(m.balancers.apply(step!, left, { permit: () => {} })), undefined);
+    assert.deepEqual([m.groups(), m.rulesOfNodes()], [['sg-nodes', 'sg-persons'], []]);
+  });
+
+  it('is not taken away by one that goes while another one comes', async () => {
+    for (let order = 0; order < 2; order += 1) {
+      const { ensure, remove, rulesOfNodes, groups } = machine();
+      await ensure(desired());
+      const both = [() => remove(desired()), () => ensure(desiredOf('u2'))];
+      await Promise.all((order === 0 ? both : both.reverse()).map((work) => work()));
+      assert.equal(rulesOfNodes().length, 1);
+      await ensure(desiredOf('u2'));
+      await remove(desiredOf('u2'));
+      assert.deepEqual([rulesOfNodes(), groups()], [[], ['sg-nodes', 'sg-persons']]);
+    }
+  });
+});
+
+it('the rules of nodes in several groups are made for each, once its members are known', async () => {
+  const other = group('sg-other', { tags: clusterTag });
+  const instance = (id: string) => ({
+    zone: 'eu-west-1a',
+    groups: [id === 'i-3' ? 'sg-other' : 'sg-nodes'],
+    tags: clusterTag,
+  });
+  const { ensure, keysOf, remove } = machine({ more: [other], instance });
+  await ensure(desired());
+  assert.deepEqual(keysOf('sg-other'), []);
+  await ensure(desired({ members: [member(1), member(3)] }));
+  assert.equal(keysOf('sg-other').length, 1);
+  await remove(desired());
+  assert.deepEqual([keysOf('sg-other'), keysOf('sg-nodes')], [[], []]);
+});

@@ -1,0 +1,192 @@
+import {
+  DescribeLoadBalancerAttributesCommand,
+  DescribeLoadBalancersCommand,
+  DescribeTagsCommand,
+  type LoadBalancerDescription,
+} from '@aws-sdk/client-elastic-load-balancing';
+import { CloudError, isCloudError } from '../../../../common/cloud-error.ts';
+import { everyService, type Found, type Reader, type ReadIo } from '../../../engine/resource.ts';
+import { chunks, inParallel } from '../../parallel.ts';
+import { tagMap } from '../cluster-tags.ts';
+import { ownerIn, type Tags } from '../load-balancer-tags.ts';
+import { everyPage } from '../pages.ts';
+import type { AwsParts } from '../parts.ts';
+import type { SharedNetwork } from '../security-groups/shared-network.ts';
+import type { ReadOptions } from '../service-calls.ts';
+import { type ClassicLoadBalancer, readAttributes, readLoadBalancer } from './classic-load-balancer.ts';
+import { type ClassicView, classicKinds, showAttributes, slotOf } from './resources.ts';
+
+/** DescribeTags takes so many names. */
+const namesPerTagsCall = 20;
+/** Each costs a call of its own, and only a person changes them behind us. */
+const attributesMaxAgeMs = 3_600_000;
+const callsAtOnce = 4;
+
+/** Classic load balancers with the security groups of the VPC: each shows whose the other is. */
+export interface ClassicReader extends Reader {
+  /** One by its name, with its tags; undefined when it is not there. */
+  get(name: string, options: ReadOptions): Promise<ClassicLoadBalancer | undefined>;
+}
+
+export function createClassicReader(
+  parts: Pick<AwsParts, 'elb' | 'cluster'>,
+  { reads, users }: Pick<SharedNetwork, 'reads' | 'users'>,
+  view: ClassicView,
+): ClassicReader {
+  async function tagsOf(names: readonly string[], options: ReadOptions): Promise<ReadonlyMap<string, Tags>> {
+    const found = new Map<string, Tags>();
+    await inParallel(callsAtOnce, chunks(names, namesPerTagsCall), async (some) => {
+      for (const [name, tags] of await tagsOfSome(some, options)) found.set(name, tags);
+    });
+    return found;
+  }
+
+  /**
+   * One that has gone since it was listed is left out, and does not spoil the others. What is said to have gone and is
+   * there makes the whole answer worth nothing.
+   */
+  async function tagsOfSome(
+    names: readonly string[],
+    options: ReadOptions,
+  ): Promise<readonly (readonly [string, Tags])[]> {
+    const command = new DescribeTagsCommand({ LoadBalancerNames: [...names] });
+    try {
+      const { TagDescriptions } = await parts.elb().read('DescribeTags', command, options);
+      const found = new Map(
+        (TagDescriptions ?? []).map(({ LoadBalancerName = '', Tags: tags }) => [LoadBalancerName, tagMap(tags)]),
+      );
+      const missing = names.find((name) => !found.has(name));
+      if (missing !== undefined) throw incomplete(missing);
+      return [...found];
+    } catch (error) {
+      if (!isCloudError(error) || error.kind !== 'NotFound') throw error;
+      const [name = ''] = names;
+      if (names.length === 1) {
+        if ((await describe(name, options)) !== undefined) throw incomplete(name);
+        return [];
+      }
+      const each = await inParallel(callsAtOnce, names, (one) => tagsOfSome([one], options));
+      return each.flat();
+    }
+  }
+
+  async function describe(name: string, options: ReadOptions): Promise<LoadBalancerDescription | undefined> {
+    const command = new DescribeLoadBalancersCommand({ LoadBalancerNames: [name] });
+    try {
+      const { LoadBalancerDescriptions } = await parts.elb().read('DescribeLoadBalancers', command, options);
+      return LoadBalancerDescriptions?.find(({ LoadBalancerName }) => LoadBalancerName === name);
+    } catch (error) {
+      if (isCloudError(error) && error.kind === 'NotFound') return undefined;
+      throw error;
+    }
+  }
+
+  async function get(name: string, options: ReadOptions): Promise<ClassicLoadBalancer | undefined> {
+    const described = await describe(name, options);
+    if (described === undefined) return undefined;
+    const [found] = await tagsOfSome([name], options);
+    if (found === undefined) return undefined;
+    return { ...readLoadBalancer(described), tags: found[1], attributes: undefined };
+  }
+
+  async function list(options: ReadOptions) {
+    const all = await everyPage('DescribeLoadBalancers', async (marker) => {
+      const command = new DescribeLoadBalancersCommand({ PageSize: 400, Marker: marker });
+      const answer = await parts.elb().read('DescribeLoadBalancers', command, options);
+      return { items: (answer.LoadBalancerDescriptions ?? []).map(readLoadBalancer), next: answer.NextMarker };
+    });
+    users.listed(
+      'classic',
+      all.map(({ name, securityGroups }) => ({ name, groups: securityGroups })),
+    );
+    const tags = await tagsOf(
+      all.map(({ name }) => name),
+      options,
+    );
+    const instances = shareLists();
+    return all.flatMap((one): ClassicLoadBalancer[] => {
+      const its = tags.get(one.name);
+      if (its === undefined) return [];
+      return [{ ...one, instances: instances(one.instances), tags: its, attributes: undefined }];
+    });
+  }
+
+  /** What planning has to know of the members and the subnets of load balancers that are, or may become, ours. */
+  async function readAround(balancers: readonly ClassicLoadBalancer[], options: ReadOptions): Promise<void> {
+    if (balancers.length === 0) return;
+    const ids = new Set(balancers.flatMap(({ instances }) => instances));
+    await Promise.all([reads.instances([...ids], options), reads.subnets(options)]);
+  }
+
+  async function setMarks(cluster: string, signal: AbortSignal | undefined): Promise<void> {
+    view.setMarks({ cluster, tags: await parts.cluster(signal) });
+  }
+
+  /** Ours, or of the classic controller of this cluster. */
+  const mayBeOurs = ({ tags }: ClassicLoadBalancer) =>
+    ownerIn(tags, view.cluster) !== undefined || view.marks?.tags.owns(tags) === true;
+  const groupKinds = [classicKinds.front, classicKinds.traffic, classicKinds.rule, classicKinds.others];
+  return {
+    get,
+    kinds: [classicKinds.balancer, ...groupKinds],
+    async all(cluster, { signal }) {
+      const options: ReadOptions = { urgency: 'refresh', signal };
+      const [balancers] = await Promise.all([list(options), reads.facts([], options), setMarks(cluster, signal)]);
+      await readAround(balancers.filter(mayBeOurs), options);
+      view.listed(balancers);
+      return [...balancers.flatMap(view.take), ...view.showGroups()];
+    },
+    async of({ owner, slots }, io) {
+      const options: ReadOptions = { signal: io.signal };
+      const asked = slots.flatMap((slot) => (slot.startsWith(slotOf('')) ? slot.slice(slotOf('').length) : []));
+      const own = [view.nameOf(owner.service)];
+      const names = owner.service === everyService ? [] : [...new Set(asked.length > 0 ? asked : own)];
+      const [read] = await Promise.all([
+        Promise.all(names.map((name) => get(name, options))),
+        reads.facts([], options),
+        setMarks(owner.cluster, io.signal),
+      ]);
+      const balancers = read.filter((one) => one !== undefined);
+      await readAround(balancers.filter(mayBeOurs), options);
+      for (const name of names) {
+        if (balancers.some((one) => one.name === name)) continue;
+        view.forget(name);
+        users.left(name);
+      }
+      return { found: [...balancers.flatMap(view.take), ...view.showGroups()], complete: groupKinds };
+    },
+    detail: {
+      kind: classicKinds.balancer,
+      parts: [classicKinds.attributes],
+      maxAgeMs: attributesMaxAgeMs,
+      read: (container, io) => attributesOf(container as Found<ClassicLoadBalancer>, io),
+    },
+  };
+
+  async function attributesOf({ id, body }: Found<ClassicLoadBalancer>, { signal }: ReadIo): Promise<Found[]> {
+    const command = new DescribeLoadBalancerAttributesCommand({ LoadBalancerName: body.name });
+    try {
+      const answer = await parts.elb().read('DescribeLoadBalancerAttributes', command, { signal });
+      return [showAttributes(id, body.name, readAttributes(answer.LoadBalancerAttributes))];
+    } catch (error) {
+      if (isCloudError(error) && error.kind === 'NotFound') return [];
+      throw error;
+    }
+  }
+}
+
+function incomplete(name: string): CloudError {
+  const message = `the answer leaves out load balancer ${name}, which is there`;
+  return new CloudError({ kind: 'Unavailable', cloud: 'aws', operation: 'DescribeTags', message });
+}
+
+/** Hundreds of Services have equal sets of thousands of members: one array for all of them. */
+function shareLists(): (list: readonly string[]) => readonly string[] {
+  const lists = new Map<string, readonly string[]>();
+  return (list) => {
+    const key = list.join(' ');
+    const held = lists.get(key) ?? list;
+    lists.set(key, held);
+    return held;
+  };
+}

@@ -1,0 +1,201 @@
+import { everyService, type Found, type Reference } from '../../../engine/resource.ts';
+import { type Owner, ownerTags } from '../../load-balancers.ts';
+import { ownerIn, type Tags } from '../load-balancer-tags.ts';
+import { type IngressRule, ruleKey } from './ingress-rule.ts';
+import type { ObservedSecurityGroup } from './network-facts.ts';
+import { clientOf, descriptions, healthOf } from './rule-descriptions.ts';
+import { isTrafficGroup } from './traffic-group.ts';
+
+/** Kinds of what security groups show. */
+export const groupKinds = {
+  /** In front of one load balancer: who may reach it. */
+  front: 'security group',
+  /** Carried by all load balancers that have a group of their own. */
+  traffic: 'traffic group',
+  /** One rule in a group of the nodes. */
+  rule: 'node rule',
+  /** Of the VPC, and of others: those of the nodes, and those that Services name. Only read. */
+  others: 'group of others',
+} as const;
+
+/** One rule, and the group that it is in. */
+export interface NodeRule {
+  readonly group: ObservedSecurityGroup;
+  readonly rule: IngressRule;
+  /** Id of the load balancer whose group in front it lets in. */
+  readonly carrier: string | undefined;
+}
+
+/** What has to be known beside the groups. */
+export interface GroupView {
+  /** UID of the namespace kube-system. */
+  readonly cluster: string;
+  isCluster(tags: Tags): boolean;
+  /** Whether an instance that may be a member has this group. */
+  isOfNodes(group: string): boolean;
+  /** Whose load balancer has that name. */
+  ownerOf(loadBalancer: string): Owner | undefined;
+  /** The load balancer of that name, where it carries this group: its id. */
+  carrierOf(loadBalancer: string, group: string): string | undefined;
+}
+
+/** The name that the classic controller gives to the group in front of a classic load balancer. */
+export function frontName(loadBalancer: string): string {
+  return `k8s-elb-${loadBalancer}`;
+}
+
+export interface FrontBody extends ObservedSecurityGroup {
+  /** Id of the load balancer of its name that carries it. */
+  readonly carrier: string | undefined;
+}
+
+/** Groups as resources: those in front, the traffic group, others, and in these the rules that are the controller's. */
+export function showGroups(groups: Iterable<ObservedSecurityGroup>, view: GroupView): Found[] {
+  const all = [...groups];
+  const fronts = new Map<string, Front>();
+  for (const group of all) {
+    if (!isFrontName(group)) continue;
+    const carrier = view.carrierOf(group.name.slice(frontName('').length), group.id);
+    fronts.set(group.id, { owner: frontOwner(group, view), carrier });
+  }
+  const traffic = all.find(({ tags }) => isTrafficGroup(tags, view.cluster))?.id;
+  return all.flatMap((group): Found[] => {
+    const front = fronts.get(group.id);
+    if (front !== undefined) return [showFront(group, front)];
+    if (isTrafficGroup(group.tags, view.cluster)) return [showTraffic(group, view, [...fronts.keys()])];
+    const other = { kind: groupKinds.others, id: group.id, status: 'ready', body: group } as const;
+    return [other, ...group.ingress.flatMap((rule) => showRule(group, rule, { view, fronts, traffic }) ?? [])];
+  });
+}
+
+interface Front {
+  readonly owner: Owner | undefined;
+  /** Id of the load balancer of its name that carries it. */
+  readonly carrier: string | undefined;
+}
+
+function isFrontName({ name }: ObservedSecurityGroup): boolean {
+  return name.startsWith(frontName(''));
+}
+
+/** By its tags; where these were stripped, by the load balancer of its name that carries it. */
+function frontOwner(group: ObservedSecurityGroup, view: GroupView): Owner | undefined {
+  const tagged = ownerIn(group.tags, view.cluster);
+  if (tagged !== undefined || group.tags[ownerTags.cluster] !== undefined) return tagged;
+  const loadBalancer = group.name.slice(frontName('').length);
+  return view.carrierOf(loadBalancer, group.id) === undefined ? undefined : view.ownerOf(loadBalancer);
+}
+
+function showFront(group: ObservedSecurityGroup, { owner, carrier }: Front): Found<FrontBody> {
+  return {
+    kind: groupKinds.front,
+    id: group.id,
+    ...(owner !== undefined && { owner, key: 'main' }),
+    slots: [`security group ${group.name}`],
+    status: 'ready',
+    retained: owner === undefined && group.tags[ownerTags.retained] !== undefined,
+    body: { ...group, carrier },
+  };
+}
+
+function showTraffic(group: ObservedSecurityGroup, { cluster }: GroupView, fronts: readonly string[]): Found {
+  return {
+    kind: groupKinds.traffic,
+    id: group.id,
+    owner: { cluster, service: everyService },
+    key: 'main',
+    slots: ['traffic group'],
+    // The group in front tells that something is left to do: it goes last.
+    refs: fronts.map((id): Reference => ({ role: 'front', kind: groupKinds.front, id, loose: true, proof: true })),
+    status: 'ready',
+    body: group,
+  };
+}
+
+interface RuleContext {
+  readonly view: GroupView;
+  /** By id of the group in front: whose it is. */
+  readonly fronts: ReadonlyMap<string, Front>;
+  /** Id of the traffic group. */
+  readonly traffic: string | undefined;
+}
+
+/** Undefined for rules of persons, of network load balancers and of other controllers. */
+function showRule(group: ObservedSecurityGroup, rule: IngressRule, context: RuleContext): Found<NodeRule> | undefined {
+  const { view, traffic } = context;
+  const owner = ownerOfRule(group, rule, context);
+  const carrier = rule.description === undefined ? context.fronts.get(rule.source)?.carrier : undefined;
+  // What the classic controller made may be taken over.
+  if (owner === undefined && carrier === undefined) return undefined;
+  const key = nodeRuleKey(group.id, rule.source === traffic ? { ...rule, source: groupKinds.traffic } : rule);
+  const loadBalancer = clientOf(rule) ?? healthOf(rule);
+  const balancer = loadBalancer === undefined ? undefined : view.carrierOf(loadBalancer, rule.source);
+  const refs: Reference[] = [];
+  if (rule.source === traffic) refs.push({ role: 'source', kind: groupKinds.traffic, id: rule.source });
+  else if (context.fronts.has(rule.source)) refs.push({ role: 'source', kind: groupKinds.front, id: rule.source });
+  // The load balancer, or its rules, tell that it is here: shared rules go first, and the load balancer last.
+  else if (balancer !== undefined)
+    refs.push({ role: 'of', kind: balancerKind, id: balancer, loose: true, proof: true });
+  if (owner?.service === everyService) {
+    for (const client of neededFor(rule, group))
+      refs.push({ role: 'for', kind: groupKinds.rule, id: nodeRuleKey(group.id, client), loose: true, proof: true });
+  }
+  return {
+    kind: groupKinds.rule,
+    id: nodeRuleKey(group.id, rule),
+    ...(owner !== undefined && { owner }),
+    key,
+    slots: [`node rule ${key}`],
+    refs,
+    status: 'ready',
+    body: { group, rule, carrier },
+  };
+}
+
+/** Of the kind of load balancers that have groups in front. */
+export const balancerKind = 'load balancer';
+
+function ownerOfRule(
+  group: ObservedSecurityGroup,
+  rule: IngressRule,
+  { view, fronts }: RuleContext,
+): Owner | undefined {
+  const { cluster } = view;
+  const everybody: Owner = { cluster, service: everyService };
+  const loadBalancer = clientOf(rule) ?? healthOf(rule);
+  if (loadBalancer !== undefined) return view.ownerOf(loadBalancer);
+  const ofNodes = view.isCluster(group.tags) || view.isOfNodes(group.id);
+  const isTraffic = rule.description === descriptions.traffic(cluster);
+  const front = fronts.get(rule.source)?.owner;
+  // The classic controller lets it in to the nodes by a rule without a description.
+  if (front !== undefined && rule.protocol === '-1' && (isTraffic || (rule.description === undefined && ofNodes)))
+    return front;
+  if (isTraffic || rule.description === descriptions.sharedHealth(cluster)) return everybody;
+  return rule.description === descriptions.mtu && ofNodes ? everybody : undefined;
+}
+
+/** Equal for rules that EC2 takes for the same one; the source `traffic group` stands for that of the cluster. */
+export function nodeRuleKey(group: string, rule: IngressRule): string {
+  return `${group} ${ruleKey(rule)}`;
+}
+
+/** Rules of load balancers' clients that a shared rule serves, too. */
+function neededFor({ description, source }: IngressRule, { ingress }: ObservedSecurityGroup): readonly IngressRule[] {
+  if (description === undefined) return [];
+  const isAnySource = description !== descriptions.mtu && !source.startsWith('sg-');
+  return ingress.filter((rule) => clientOf(rule) !== undefined && (isAnySource || rule.source === source));
+}
+
+/** Names of the load balancers that need a rule that several share. `carriersOf`: undefined = not known. */
+export function usersOfRule(
+  { group, rule }: NodeRule,
+  cluster: string,
+  carriersOf: (group: string) => readonly string[] | undefined,
+): readonly string[] | undefined {
+  if (rule.description !== descriptions.traffic(cluster))
+    return neededFor(rule, group).flatMap((client) => clientOf(client) ?? []);
+  // What earlier versions let in from a group of a person goes when each that carries it has rules of its own.
+  const hasOwn = (name: string) =>
+    group.ingress.some((other) => other.source === rule.source && clientOf(other) === name);
+  return carriersOf(rule.source)?.filter((name) => !hasOwn(name));
+}

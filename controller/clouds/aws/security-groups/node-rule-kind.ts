@@ -1,0 +1,78 @@
+import { everyService, type Found, type Kind } from '../../../engine/resource.ts';
+import { callGroups, type GroupKindsParts, groupsSettleMs } from './group-kinds.ts';
+import { groupKinds, type NodeRule, usersOfRule } from './group-resources.ts';
+import { type IngressRule, ruleKey } from './ingress-rule.ts';
+import { descriptions } from './rule-descriptions.ts';
+import type { Needed } from './security-group-call.ts';
+
+export interface NodeRuleSpec {
+  /** Id of the group of the nodes. */
+  readonly group: string;
+  /** The source may be the name of a resource that is still to be made. */
+  readonly rule: IngressRule;
+}
+
+/**
+ * Rules in groups of the nodes, many in one call. Those that several load balancers need go with the last of them, as
+ * the cloud shows; that is read again right before.
+ */
+export function createNodeRuleKind(parts: GroupKindsParts): Kind<NodeRuleSpec | undefined, NodeRule> {
+  /** Known with the first read. */
+  const cluster = () => parts.view().cluster;
+  const isTraffic = ({ body: { rule } }: Found<NodeRule>) => rule.description === descriptions.traffic(cluster());
+
+  /** Who may need them still: looked at right before they are taken away. */
+  function unless(found: readonly Found<NodeRule>[], but: string): Needed | undefined {
+    const [first] = found as readonly [Found<NodeRule>];
+    if (first.owner?.service !== everyService) return undefined;
+    const { source } = first.body.rule;
+    if (isTraffic(first)) return { by: 'users of a group', group: source, but, unlessAdmitted: true };
+    if (!isOfOneSource(first)) return { by: 'client rules', but };
+    return { by: 'client rules', but, sources: [source] };
+  }
+
+  return {
+    kind: groupKinds.rule,
+    again: 'safe',
+    settleMs: groupsSettleMs,
+    merge: ([spec]) => spec,
+    usedBy: ({ body, owner }) =>
+      owner?.service === everyService ? usersOfRule(body, cluster(), parts.carriersOf)?.map(parts.userOf) : [],
+    lane(item) {
+      if ('want' in item) return `rules of ${item.want.spec?.group}`;
+      const { group, rule } = item.found.body;
+      if (item.found.owner?.service !== everyService) return `rules of ${group.id}, own`;
+      const which = isTraffic(item.found) || isOfOneSource(item.found) ? rule.source : 'all';
+      return `rules of ${group.id}, ${rule.description} ${which}`;
+    },
+    // There may be one of a traffic group that is gone, or goes.
+    compare({ body }, spec) {
+      const isSame = spec === undefined || body.rule.source === spec.rule.source;
+      return isSame ? { same: true } : { replace: `it lets in ${body.rule.source}`, first: 'make' };
+    },
+    async createMany(wants, io) {
+      const [first] = wants;
+      const rules = new Map<string, IngressRule>();
+      for (const { want, idOf } of wants) {
+        const { rule } = want.spec!;
+        const source = rule.source.includes('/main') ? idOf(rule.source) : rule.source;
+        rules.set(ruleKey({ ...rule, source }), { ...rule, source });
+      }
+      const group = first!.want.spec!.group;
+      const call = { does: 'authorize ingress', group, rules: [...rules.values()], shared: false } as const;
+      return { found: (await callGroups(parts, call, io)).found };
+    },
+    async removeMany(found, io) {
+      const group = found[0]!.body.group.id;
+      const rules = found.map(({ body }) => body.rule);
+      const needed = unless(found, parts.nameOf(io.owner.service));
+      const call = { does: 'revoke ingress', group, rules, unless: needed } as const;
+      return { found: (await callGroups(parts, call, io)).found };
+    },
+  };
+}
+
+/** Needed for the clients of one source alone. */
+function isOfOneSource({ body: { rule } }: Found<NodeRule>): boolean {
+  return rule.description === descriptions.mtu || rule.source.startsWith('sg-');
+}
