@@ -3,6 +3,7 @@ import { errorFields } from '../../common/process/log.ts';
 import { annotations } from '../../common/well-known.ts';
 import type { CloudRecord } from '../clouds/load-balancer-step.ts';
 import type { DesiredLoadBalancer } from '../clouds/load-balancers.ts';
+import { WithheldError } from '../clouds/permit.ts';
 import { isKubeError } from '../kube/api.ts';
 import { attachTo, isPaused, type ServiceView } from '../model/service-view.ts';
 import { createCloudCalls, type Done, nothingDone } from './cloud-calls.ts';
@@ -108,6 +109,8 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
   async function save({ service: planned, demand, cloud }: Situation, { id, notes }: CloudRecord): Promise<void> {
     const service = latest.get(planned.key);
     if (service?.uid !== planned.uid) throw new Error(`${planned.key} has changed meanwhile`);
+    if (isPaused(service) || context.paused())
+      throw new WithheldError('Paused', `not written: ${service.key} is paused`);
     const before = parseRecord(service.annotations[annotations.loadBalancer]) ?? { scope: cloud.scope, id: undefined };
     const record = printRecord({ ...before, id: id ?? before.id, notes });
     const ended = await kube.record({ service, demand }, { record });

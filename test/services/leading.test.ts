@@ -74,14 +74,16 @@ describe('who may change anything', () => {
     world.services.create('other');
     await world.clock.advance(500);
     world.services.annotate('other', { [annotations.paused]: 'true' });
+    const before = world.services.must('other').metadata.resourceVersion;
     await world.clock.advance(60_000);
     assert.equal(world.loadBalancers().length, 1);
+    assert.equal(world.services.must('other').metadata.resourceVersion, before);
     world.services.annotate('other', { [annotations.paused]: null });
     await world.clock.advance(60_000);
     assertConverged(world, 'resumed');
   });
 
-  it('a pause that comes while the cloud is asked leaves the Service readOnlyLeadership though the call fails', async () => {
+  it('a pause that comes while the cloud is asked leaves the Service alone though the call fails', async () => {
     world.cloud.faults.add({ operation: 'addresses.create', effect: { kind: 'silence' } });
     world.services.create('slow');
     await world.clock.advance(2000);

@@ -3,6 +3,7 @@ import { anyPage, cloudFaultsOf, kubeFaultsOf, reportFaults, watchFaultsOf } fro
 /** Every call that the controller makes, by its shape. One that is not listed fails a long run of seeds, and so does one that no seed reaches. */
 const oftenCalled = [
   'cloud GET addresses',
+  'cloud GET addresses/*',
   'cloud GET instances/*',
   'cloud GET instances?ids',
   'cloud GET instances?name',
@@ -41,6 +42,8 @@ const seldomCalled = [
   'cloud DELETE load-balancers/*/pools/*',
   'cloud DELETE routes/*',
   'cloud GET instances',
+  'cloud GET routes/*',
+  // Few routes are read by their id: as often again.
   'cloud GET routes/*',
   'cloud PATCH addresses/*',
   'cloud PATCH load-balancers/*',

@@ -145,7 +145,12 @@ export function createEngineLoadBalancers(
     if (unsaved === undefined || options?.save === undefined) return;
     const notes = printNotes(unsaved);
     if (notes === session.lastNotes) return;
-    await options.save({ id: unsaved.ids[ownName], notes });
+    try {
+      await options.save({ id: unsaved.ids[ownName], notes });
+    } catch (error) {
+      session.unsaved ??= unsaved;
+      throw error;
+    }
     session.notes.add(notes);
     session.lastNotes = notes;
     session.tried = unsaved.tried;
