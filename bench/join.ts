@@ -75,7 +75,7 @@ export async function measureJoin(api: BenchApi['api'], dist: string, options: J
     }
     const leader = await start();
     await leader.logged('leading', 1, 60_000);
-    await leader.logged('taking reports', 1, 60_000);
+    await leader.logged('accepting reports', 1, 60_000);
     await sleep(2000);
     if (way === 'created') {
       const since = Date.now();

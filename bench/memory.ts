@@ -59,7 +59,7 @@ export async function measureMemory(
       await controller?.stop();
       controller = await startShippedController(dist, { api, cloud, credentials: true, folder });
       await controller.logged('leading', 1, 60_000);
-      await controller.logged('taking reports', 1, 60_000);
+      await controller.logged('accepting reports', 1, 60_000);
       return controller;
     };
     await start();

@@ -64,7 +64,7 @@ export async function measureScale(
     const own = await mkdtemp(join(folder, 'replica-'));
     const replica = await startShippedController(dist, { api, cloud, credentials: true, folder: own });
     replicas.push(replica);
-    await replica.logged('taking reports', 1, 60_000);
+    await replica.logged('accepting reports', 1, 60_000);
     return replica;
   }
 

@@ -68,7 +68,7 @@ export const lateAccountSuite: ApiSuite = {
         const record: string = (await node()).metadata.annotations?.[annotations.instance] ?? '';
         const scope = `${new URL(fake.authUrl).host}/p1/RegionOne`;
         assertThat(record.startsWith(`${scope} `), `the record is ${record}, expected one of ${scope}`);
-        assertThat((await logged()).includes('beginning again with it'), 'nothing was logged');
+        assertThat((await logged()).includes('starting again with it'), 'nothing was logged');
       });
     } finally {
       kubelet.stop();

@@ -108,7 +108,7 @@ async function everyObject(world: World, check: Check): Promise<void> {
     const paused = (value: string | null) =>
       world.rest.must('PATCH', core('configmaps'), { data: { [names.pausedKey]: value } }, { type });
     await paused('true');
-    await logged(world, 'both replicas are paused', ['paused: nothing is changed any more'], 2);
+    await logged(world, 'both replicas are paused', ['paused: no changes are made any more'], 2);
     await paused(null);
     await logged(world, 'both replicas go on', ['no longer paused'], 2);
   });

@@ -51,9 +51,9 @@ async function coldStart(api: ApiUnderTest, suiteCheck: Check, reportOnly: boole
       const node = await nodeNamed(world, first);
       assertThat(addressesOf(node, 'InternalIP').length === 0, 'the kubelet knew an address before the cloud told it');
     });
-    await check(`${kind}: explain says that nobody leads`, async () => {
+    await check(`${kind}: explain says that no controller leads`, async () => {
       const { state, why } = await explain(world, first);
-      assertThat(state === 'waiting' && /nobody acts/.test(why), JSON.stringify({ state, why }));
+      assertThat(state === 'waiting' && /no controller holds the Lease/.test(why), JSON.stringify({ state, why }));
     });
     await check(`${kind}: once the controllers come every node is initialised, and explain says so`, async () => {
       await world.startControllers();

@@ -17,6 +17,7 @@ import {
   mutatingCalls,
   mutationsSince,
   patchService,
+  recordedId,
   recordOf,
   type ServiceObject,
   serviceGone,
@@ -67,10 +68,7 @@ const created: Scenario = {
     const service = await ensured(world, name);
     const { balancer } = await only(world);
     assertThat(hasFinalizer(service), 'it has no finalizer');
-    assertThat(
-      recordOf(service)?.endsWith(` ${balancer.id}`),
-      `its record is ${recordOf(service)}, not ${balancer.id}`,
-    );
+    assertThat(recordedId(service) === balancer.id, `its record is ${recordOf(service)}, not ${balancer.id}`);
     assertThat(addressOf(service) === balancer.addresses[0]?.ip, 'its address is not that of its load balancer');
     for (const { port, nodePort } of service.spec.ports) {
       const listener = balancer.listeners.find((each) => each.port === port);
@@ -204,7 +202,7 @@ const repaired: Scenario = {
     await until('the Service says so', 20_000, async () => {
       const now = await serviceNamed(world, name);
       const [other] = balancersOf(world, service);
-      return recordOf(now)?.endsWith(` ${other?.id}`) && balancerCondition(now)?.status === 'True';
+      return recordedId(now) === other?.id && balancerCondition(now)?.status === 'True';
     });
     const after = await only(world);
     await answering(targetOf(world, after.service), await livingNodes(world));

@@ -43,8 +43,6 @@ const seldomCalled = [
   'cloud DELETE routes/*',
   'cloud GET instances',
   'cloud GET routes/*',
-  // Few routes are read by their id: as often again.
-  'cloud GET routes/*',
   'cloud PATCH addresses/*',
   'cloud PATCH load-balancers/*',
   'cloud PATCH load-balancers/*/listeners/*',

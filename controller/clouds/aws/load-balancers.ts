@@ -212,6 +212,7 @@ function composed(nlb: NlbObserved | undefined, classic: ObservedLoadBalancer | 
   return {
     ...{ nlb, classic, id, name, owner, state, ingress, members, attached, retained, createdAtMs, service },
     ...(adopted !== undefined && { adopted }),
+    ...(classic?.notes !== undefined && { notes: classic.notes }),
   };
 }
 

@@ -13,11 +13,16 @@ import type {
 import { type ApplyOptions, WithheldError } from '../../clouds/permit.ts';
 import { createEngine, type Engine } from '../engine.ts';
 import type { JournalState } from '../journal.ts';
+import { isUseName } from '../owner.ts';
 import type { Request, Result } from '../request.ts';
-import { everyService, type Found, type Reader } from '../resource.ts';
+import { everyService, type Found, kindOf, type Reader, type ResourceName } from '../resource.ts';
+import { isRecorded } from '../sender.ts';
 import { parseNotes, printNotes } from './notes.ts';
 import { type EngineStep, marksOnly, planOf, stepOf } from './translate.ts';
 import { byService, retainedViews, viewOf } from './view.ts';
+
+/** More than a Service has: each is asked for by its id. */
+const maxRecorded = 20;
 
 /** What is remembered of one Service between calls. */
 interface Session {
@@ -66,6 +71,7 @@ export function createEngineLoadBalancers(
 ): LoadBalancers<ObservedLoadBalancer, EngineStep> {
   const { driver, cloud, clock, signal } = parts;
   const ownName = `${driver.main}/main`;
+  const kinds = new Map(driver.kinds.map((kind) => [kind.kind, kind]));
   const readers = driver.readers.map(
     (reader): Reader => ({
       ...reader,
@@ -148,12 +154,20 @@ export function createEngineLoadBalancers(
     try {
       await options.save({ id: unsaved.ids[ownName], notes });
     } catch (error) {
-      session.unsaved ??= unsaved;
+      // It goes on later; whatever else is wrong, the Service is another one by now, or is written anyway.
+      if (error instanceof WithheldError) session.unsaved ??= unsaved;
       throw error;
     }
     session.notes.add(notes);
     session.lastNotes = notes;
     session.tried = unsaved.tried;
+  }
+
+  /** Users can write the record: it proves neither parts of what others made, nor what is lent to them. */
+  function mayBeOwn([name, id]: readonly [ResourceName, string]): boolean {
+    const kind = kinds.get(kindOf(name));
+    if (kind === undefined || !isRecorded(kind) || isUseName(name)) return false;
+    return kind.kind !== driver.main || (name === ownName && !lent.has(id));
   }
 
   /** Another process may have written what the Service says now. */
@@ -162,8 +176,7 @@ export function createEngineLoadBalancers(
     if (session.notes.has(notes)) return;
     session.notes.add(notes);
     const { ids: written, tried } = parseNotes(notes);
-    // Users can write the record, and name in it what is lent to them.
-    const ids = Object.fromEntries(Object.entries(written).filter(([name, id]) => name !== ownName || !lent.has(id)));
+    const ids = Object.fromEntries(Object.entries(written).filter(mayBeOwn).slice(0, maxRecorded));
     session.tried = tried;
     engineOf(session.owner.cluster).take(session.owner, { claimed: isClaimed, ids, tried });
   }

@@ -231,7 +231,7 @@ describe(`a cluster on OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
     const before = await state();
     await cluster.configure(configOf(await anotherCredential()));
     await waitFor('it is at work', 90, async () =>
-      /the new credential is at work/.test(await readFile(cluster.controllerLog, 'utf8')),
+      /the new credential is in use/.test(await readFile(cluster.controllerLog, 'utf8')),
     );
     await dropCredential(first);
     assert.deepEqual(await state(), before);

@@ -85,6 +85,11 @@ export function recordOf(service: ServiceObject): string | undefined {
   return service?.metadata?.annotations?.[annotations.loadBalancer];
 }
 
+/** The id in its record. */
+export function recordedId(service: ServiceObject): string | undefined {
+  return recordOf(service)?.split(' ')[1];
+}
+
 /** Waits until the Service has an address and says that all is as it asks. */
 export async function ensured(world: World, name: string, timeoutMs = 30_000): Promise<ServiceObject> {
   let seen: ServiceObject;

@@ -90,7 +90,8 @@ function showFront(group: ObservedSecurityGroup, { owner, carrier }: Front): Fou
   return {
     kind: groupKinds.front,
     id: group.id,
-    ...(owner !== undefined && { owner, key: 'main' }),
+    // Only its name and its load balancer give stripped tags back: the Service's annotations can name any group.
+    ...(owner === undefined ? { lent: true } : { owner, key: 'main' }),
     slots: [`security group ${group.name}`],
     status: 'ready',
     retained: owner === undefined && group.tags[ownerTags.retained] !== undefined,

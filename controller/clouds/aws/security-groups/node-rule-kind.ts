@@ -36,8 +36,12 @@ export function createNodeRuleKind(parts: GroupKindsParts): Kind<NodeRuleSpec | 
     again: 'safe',
     settleMs: groupsSettleMs,
     merge: ([spec]) => spec,
-    usedBy: ({ body, owner }) =>
-      owner?.service === everyService ? usersOfRule(body, cluster(), parts.carriersOf)?.map(parts.userOf) : [],
+    usedBy(found) {
+      if (found.owner?.service !== everyService) return [];
+      const users = usersOfRule(found.body, cluster(), parts.carriersOf)?.map(parts.userOf);
+      // A person's rule may stand for that of the clients of a network load balancer: then no user shows.
+      return users?.length === 0 && !isTraffic(found) ? undefined : users;
+    },
     lane(item) {
       if ('want' in item) return `rules of ${item.want.spec?.group}`;
       const { group, rule } = item.found.body;

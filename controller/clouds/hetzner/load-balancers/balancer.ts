@@ -136,7 +136,7 @@ export function foundOf(one: Balancer): Found[] {
       ...{ kind: kindNames.balancer, id, slots: [`name ${one.name}`], status: 'ready', body: one },
       ...(owner !== undefined && !isAttached && { owner, key: 'main' }),
       ...(isRetained(labels) && { retained: true }),
-      ...(labelKeys.consent in labels && { lent: true }),
+      ...((labelKeys.consent in labels || isAttached) && { lent: true }),
       ...(address !== undefined && { address }),
     },
     ...(isAttached

@@ -6,11 +6,12 @@ import { port } from '../../../../test/clouds/suite/desired.ts';
 describe('calls for a load balancer of Hetzner Cloud with two ports and twenty servers, without polls', () => {
   const ports = [port(80, 30080), port(443, 30443)];
 
-  it('makes all of it with one request, after one list and before one read of its addresses', async () => {
+  it('makes all of it with one request, after two lists and before one read of its addresses', async () => {
     const harness = createBalancerHarness({ servers: 20 });
     const result = await harness.settle(harness.desired());
     assert.equal(result.state, 'settled');
-    assert.deepEqual(harness.calls(), ['GET /load_balancers', 'POST /load_balancers', 'GET /load_balancers/{id}']);
+    const lists = ['GET /load_balancers', 'GET /certificates'];
+    assert.deepEqual(harness.calls(), [...lists, 'POST /load_balancers', 'GET /load_balancers/{id}']);
     const { services, targets } = harness.balancer();
     assert.deepEqual([services.length, targets.length], [2, 20]);
   });
@@ -41,13 +42,13 @@ describe('calls for a load balancer of Hetzner Cloud with two ports and twenty s
     assert.equal(harness.fake.balancers.size, 0);
   });
 
-  it('reads everything with one list, and changes nothing after a restart', async () => {
+  it('reads everything with two lists, and changes nothing after a restart', async () => {
     const harness = createBalancerHarness({ servers: 20 });
     await harness.settle(harness.desired());
     harness.calls();
     harness.restart();
     const result = await harness.settle(harness.desired());
     assert.equal(result.state, 'settled');
-    assert.deepEqual(harness.calls(), ['GET /load_balancers']);
+    assert.deepEqual(harness.calls(), ['GET /load_balancers', 'GET /certificates']);
   });
 });

@@ -30,7 +30,8 @@ export function foundCertificate(fields: AnswerFields): Found<Certificate> {
   const body = { id, name: fields.text('name'), labels, domains: fields.texts('domain_names') };
   return {
     ...{ kind: kindNames.certificate, id, status: 'ready', slots: [`certificate ${body.name}`], body },
-    ...(owner !== undefined && { owner, key: 'managed' }),
+    // That a port refers to it proves nothing: the Service's annotations name it.
+    ...(owner === undefined ? { lent: true } : { owner, key: 'managed' }),
     ...(isRetained(labels) && { retained: true }),
   };
 }

@@ -12,10 +12,17 @@ export interface ClaimSpec {
 
 /** Labels on a load balancer of others for as long as one Service of ours uses it: its parts can carry none. */
 export function claimKind(client: HetznerClient): Kind<ClaimSpec, Balancer> {
-  async function labelsOf(id: string, { signal }: WriteIo): Promise<Labels> {
+  /** @throws CloudError `Taken` where another Service has claimed it meanwhile */
+  async function labelsOf(id: string, { owner, signal }: WriteIo): Promise<Labels> {
     // All labels are written together, so those of others have to be of this moment.
     const answer = await client.call({ path: `${path}/${id}`, urgency: 'change', signal });
-    return readBalancer(answer.object('load_balancer')).labels;
+    const { labels } = readBalancer(answer.object('load_balancer'));
+    const holder = ownerOf(labels);
+    if (holder !== undefined && (holder.service !== owner.service || holder.cluster !== owner.cluster)) {
+      const message = `load balancer ${id} is used by another Service`;
+      throw new CloudError({ kind: 'Taken', cloud, operation: `PUT ${path}/{id}`, message });
+    }
+    return labels;
   }
   const claimed = (labels: Labels, marks: Marks): Labels => ({
     ...marked(labels, marks),
@@ -30,13 +37,7 @@ export function claimKind(client: HetznerClient): Kind<ClaimSpec, Balancer> {
         ? { same: true }
         : { changes: [{ what: 'labels', summary: 'update labels', phase: 'set', body: marks }] },
     async create({ spec: { marks } }, _inside, io) {
-      const labels = await labelsOf(io.within!, io);
-      const owner = ownerOf(labels);
-      if (owner !== undefined && owner.service !== marks.owner.service) {
-        const message = `load balancer ${io.within} is used by another Service`;
-        throw new CloudError({ kind: 'Taken', cloud, operation: `PUT ${path}/{id}`, message });
-      }
-      return put(client, io.within!, { labels: claimed(labels, marks) }, io);
+      return put(client, io.within!, { labels: claimed(await labelsOf(io.within!, io), marks) }, io);
     },
     update: async ({ id }, { body }, io) =>
       put(client, id, { labels: claimed(await labelsOf(id, io), body as Marks) }, io),

@@ -15,13 +15,10 @@ export interface ReaderOptions {
 }
 
 /**
- * One list of a project shows all load balancers and their parts. Certificates are read where a load balancer has some,
- * or a Service asks for one; dedicated servers where a Service has one for a member.
+ * One list of a project shows all load balancers and their parts, another its certificates: a Service may name one that
+ * no load balancer has yet. Dedicated servers are read where they are served.
  */
 export function createReader({ client, dedicatedServers, prepare }: ReaderOptions): Reader {
-  /** So that a list which shows them goes on showing them. */
-  let readsDedicated = false;
-
   async function balancers(urgency: 'need' | 'refresh', signal: AbortSignal | undefined): Promise<Found[]> {
     return (await client.list({ path, urgency, signal }, 'load_balancers')).map(readBalancer).flatMap(foundOf);
   }
@@ -29,7 +26,7 @@ export function createReader({ client, dedicatedServers, prepare }: ReaderOption
     return (await client.list({ path: certificatePath, urgency, signal }, 'certificates')).map(foundCertificate);
   }
   async function dedicated(signal: AbortSignal | undefined): Promise<Found[]> {
-    const servers = readsDedicated ? ((await dedicatedServers?.(signal)) ?? []) : [];
+    const servers = (await dedicatedServers?.(signal)) ?? [];
     return [...servers].map(([id, ip]) => ({ kind: kindNames.dedicated, id, status: 'ready', body: ip }));
   }
   /** Undefined where it does not exist. */
@@ -46,7 +43,7 @@ export function createReader({ client, dedicatedServers, prepare }: ReaderOption
 
   async function readOwner({ owner, ids, slots, search }: Query, io: ReadIo): Promise<Found[]> {
     const of = (kind: string) => ids.filter((one) => one.kind === kind).map(({ id }) => id);
-    readsDedicated ||= of(kindNames.dedicated).length > 0;
+    const needsDedicated = of(kindNames.dedicated).length > 0;
     const apart: readonly string[] = [kindNames.certificate, kindNames.dedicated];
     // The id of a part begins with that of its load balancer.
     const named = new Set(ids.filter(({ kind }) => !apart.includes(kind)).map(({ id }) => id.split('/')[0]!));
@@ -65,7 +62,7 @@ export function createReader({ client, dedicatedServers, prepare }: ReaderOption
     const found = [
       ...listed,
       ...(isAsked ? await certificates('need', io.signal) : []),
-      ...(await dedicated(io.signal)),
+      ...(needsDedicated ? await dedicated(io.signal) : []),
     ];
     // A list may lag behind a read by id.
     const newer = new Set(read.map(identityOf));
@@ -78,7 +75,7 @@ export function createReader({ client, dedicatedServers, prepare }: ReaderOption
     async all(_cluster, { signal }) {
       await prepare(signal);
       const found = await balancers('refresh', signal);
-      const more = hasCertificates(found) ? await certificates('refresh', signal) : [];
+      const more = await certificates('refresh', signal);
       return [...found, ...more, ...(await dedicated(signal))];
     },
     async of(query, io) {
