@@ -220,6 +220,22 @@ function pick({ listeners, pools }: ReturnType<typeof theirs>) {
   return { listeners, pools };
 }
 
+test('no record makes a load balancer that the operator lends the Service`s own', async () => {
+  const world = newWorld();
+  const { id } = theirs(world);
+  const desired = desiredWith({ attach: { id, allowed: true }, ports: [https], members: membersOf(world, 1) });
+  await reach(world, world.connect(), desired);
+  for (const name of ['load%20balancer/main', 'load%20balancer/other']) {
+    const client = world.connect();
+    client.declare?.([], true, new Set([id]));
+    const seen = await client.observe({ ...refOf(desired, id), notes: `ids:${name}=${id}` });
+    const { steps } = client.planRemoval(seen!, { retain: false });
+    assert.deepEqual(steps.map(({ action, resource }) => `${action} ${resource}`).toSorted(), [
+      ...['delete listener', 'delete pool'],
+    ]);
+  }
+});
+
 test('attaching needs consent or the allow-list, a port that is free, and a load balancer that is there', async () => {
   const world = newWorld();
   const client = world.connect();

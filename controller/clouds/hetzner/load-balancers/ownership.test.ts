@@ -283,3 +283,17 @@ describe('ownership of a load balancer of Hetzner Cloud', () => {
     assert.equal(harness.balancer().labels['mooring.dev/retained'], 'true');
   });
 });
+
+describe('a certificate that a person uploaded', () => {
+  it('stays when a record names it as the Service`s own and a port refers to it', async () => {
+    const harness = createBalancerHarness();
+    const domains = { domain_names: ['bank.example.com'], name: 'bank', certificate: 'pem', labels: {} };
+    const certificate = { id: 77, type: 'uploaded' as const, created: harness.fake.now(), ...domains };
+    harness.fake.certificates.set(77, certificate as never);
+    harness.journals.set(owner.service, { claimed: true, ids: { 'certificate/managed': '77' }, tried: [] });
+    await harness.settle(harness.desired({ annotations: { protocol: 'https', 'http-certificates': '77' } }));
+    await harness.settle(undefined);
+    assert.deepEqual([...harness.fake.certificates.keys()], [77]);
+    assert.equal(harness.fake.balancers.size, 0);
+  });
+});
