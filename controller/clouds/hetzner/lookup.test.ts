@@ -115,6 +115,26 @@ describe('looking up servers of Hetzner Cloud', () => {
     assert.deepEqual(await states(world, cloud, [ref]), ['unknown Unavailable']);
   });
 
+  it('counts a server as absent without a network only after the token has shown one that was asked for', async () => {
+    const world = hetznerWorld({ env: { ...withRobot, HCLOUD_NETWORK: '' } });
+    const vms = await Promise.all([1, 2, 3].map(() => world.createVm()));
+    const refs = vms.map(({ providerID }) => byId(providerID));
+    world.fake.dedicated.set(1, dedicated(1));
+    const unused = () => byId(world.unusedProviderID());
+    const wrongProject = await world.open();
+    const beside = [byId('hrobot://1'), unused()];
+    assert.deepEqual(await states(world, wrongProject, beside), ['found running by id', 'unknown Unavailable']);
+    const three = [unused(), unused(), unused()];
+    assert.deepEqual(await states(world, wrongProject, three), Array(3).fill('unknown Unavailable'));
+    assert.deepEqual(await states(world, wrongProject, refs.slice(0, 1)), ['found running by id']);
+    assert.deepEqual(await states(world, wrongProject, [unused()]), ['absent']);
+    const listed = await world.open();
+    assert.deepEqual(await states(world, listed, [...refs, unused()]), [
+      ...Array(3).fill('found running by list'),
+      'absent',
+    ]);
+  });
+
   it('takes a network that is not there for no absence of a server', async () => {
     for (const HCLOUD_NETWORK of ['gone', '1']) {
       const world = hetznerWorld({ env: { HCLOUD_NETWORK } });

@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import { CloudError } from '../../../common/cloud-error.ts';
+import { CloudError, isCloudError } from '../../../common/cloud-error.ts';
 import { zoneOfLocation } from '../../../common/hetzner-zone.ts';
 import type { NodeAddress } from '../../../common/instance.ts';
 import { hetzner } from '../../../common/provider-id/hetzner.ts';
@@ -16,6 +16,13 @@ export interface ServerOptions {
   readonly config: Pick<HetznerConfig, 'families' | 'zones'>;
   /** Whose addresses are internal ones. */
   readonly network: Network | undefined;
+  readonly sight: Sight;
+}
+
+/** What one token has shown, over all its passes. */
+export interface Sight {
+  /** Some server that was asked for by its number. */
+  shown: boolean;
 }
 
 /** An address of a server in a network. */
@@ -28,8 +35,12 @@ export interface PrivateAddress {
 /** Up to so many names are searched one by one. */
 const namesAtOnce = 3;
 
-/** Servers of one project of Hetzner Cloud, for one pass: the list of all is read at most once. */
-export function createServers({ client, config, network }: ServerOptions): Machines {
+/**
+ * Servers of one project of Hetzner Cloud, for one pass: the list of all is read at most once. The API does not name
+ * the project of a token, so without a network a server counts as absent only after this token has shown one that was
+ * asked for by its number.
+ */
+export function createServers({ client, config, network, sight }: ServerOptions): Machines {
   const path = '/servers';
   let list: Promise<ReadonlyMap<string, Seen>> | undefined;
 
@@ -47,7 +58,11 @@ export function createServers({ client, config, network }: ServerOptions): Machi
 
   return {
     holds: (id) => !isDedicated(id),
-    all: (_ids, signal) => all(signal),
+    async all(ids, signal) {
+      const seen = await all(signal);
+      sight.shown ||= ids.some((id) => seen.has(id));
+      return seen;
+    },
     async named(names, signal) {
       if (names.length > namesAtOnce) return [...(await all(signal)).values()];
       const found = await Promise.all(names.map((name) => search({ path, query: [['name', name]], signal })));
@@ -56,8 +71,17 @@ export function createServers({ client, config, network }: ServerOptions): Machi
     async get(id, signal) {
       // First: a token that does not see the network proves no absence.
       const networkId = await network?.id(signal);
-      const answer = await client.call({ path: `${path}/${id}`, signal });
-      return readServer(answer.object('server'), 'id', config, networkId);
+      try {
+        const answer = await client.call({ path: `${path}/${id}`, signal });
+        const server = answer.object('server');
+        sight.shown ||= server.id('id') === id;
+        return readServer(server, 'id', config, networkId);
+      } catch (error) {
+        const provesAbsence = network !== undefined || sight.shown;
+        if (!isCloudError(error) || error.kind !== 'NotFound' || provesAbsence) throw error;
+        const message = `server ${id} is not there, but this token has shown no other one yet`;
+        throw new CloudError({ kind: 'Unavailable', cloud, operation: 'GET /servers/{id}', message, cause: error });
+      }
     },
   };
 }
