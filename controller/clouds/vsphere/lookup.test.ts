@@ -371,6 +371,16 @@ describe('vSphere lookups', () => {
       assert.match(problem((await ask([byId(uuidOf(fake, 'vm-1'))]))[0]), /has a tag of both categories/);
     });
 
+    it('are read again after the REST API refused its session once', async () => {
+      const fake = vcenterWith({});
+      fake.tags.set('cluster-1', { zone: 'z', region: 'r' });
+      const { ask } = await open([fake], labels);
+      fake.fault = (call) => (call === 'POST /session' ? answerOf(503, '') : undefined);
+      assert.equal(short((await ask([byId(uuidOf(fake, 'vm-1'))]))[0]!), 'unknown Unavailable');
+      fake.fault = undefined;
+      assert.equal(found((await ask([byId(uuidOf(fake, 'vm-1'))]))[0]).instance.zone, 'z');
+    });
+
     it('are read once in five minutes for all Nodes of a host, and again after a failure', async () => {
       const fake = vcenterWith({}, {}, {});
       fake.tags.set('cluster-1', { zone: 'z', region: 'r' });

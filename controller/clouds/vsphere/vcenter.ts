@@ -140,6 +140,15 @@ export function createVCenter(config: VCenterConfig, exchange: Exchange, clock: 
     return String(await restCall('/session', 'POST', { authorization }, {}).catch(rememberRefusal));
   }
 
+  /** The token of everybody, or the one that is under way; after a failure the next call asks again. */
+  function tokenOf(login: Login): Promise<string> {
+    if (login.token !== undefined) return login.token;
+    const token = restToken();
+    login.token = token;
+    token.catch(() => delete login.token);
+    return token;
+  }
+
   async function retrieve(login: Login, filter: string, signal: AbortSignal | undefined): Promise<readonly Row[]> {
     const rows: Row[] = [];
     let method = 'RetrievePropertiesEx';
@@ -194,8 +203,7 @@ export function createVCenter(config: VCenterConfig, exchange: Exchange, clock: 
     retrieve: (type, paths, refs, signal) => use((login) => retrieve(login, printFilter(type, paths, refs), signal)),
     rest: (method, path, body, signal) =>
       use(async (login) => {
-        login.token ??= restToken();
-        const headers = { 'vmware-api-session-id': await login.token, 'content-type': 'application/json' };
+        const headers = { 'vmware-api-session-id': await tokenOf(login), 'content-type': 'application/json' };
         return restCall(
           path,
           method,
