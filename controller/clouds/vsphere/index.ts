@@ -7,20 +7,27 @@ import { lookupPass, type Target } from '../lookup-pass.ts';
 import { createRateLimiter } from '../rate-limiter.ts';
 import { checkVCenter } from './check.ts';
 import { readConfig, type VSphereConfig } from './config.ts';
-import { createReader, type Place } from './reader.ts';
+import { createMemory, type Memory } from './memory.ts';
+import { createReader } from './reader.ts';
 import { createVCenter } from './vcenter.ts';
 import { createZones } from './zones.ts';
 
 /** vSphere: VMs of one or several vCenters, with the classic controller's vsphere.conf. Opening makes no call. */
-export const cloudModule: CloudModule = {
-  name: 'vsphere',
-  async open(file, context) {
-    const config = await readConfig(file, context.env, configFilesOf('vsphere'));
-    if ('reportOnly' in config) return config;
-    for (const warning of config.warnings) context.log.with({ cloud: 'vsphere' }).warn(warning);
-    return openVSphere(config, context);
-  },
-};
+export const cloudModule = createModule();
+
+/** All clouds that one module opens share its memory. */
+export function createModule(wrapHttp?: (http: Http) => Http): CloudModule {
+  const memory = createMemory();
+  return {
+    name: 'vsphere',
+    async open(file, context) {
+      const config = await readConfig(file, context.env, configFilesOf('vsphere'));
+      if ('reportOnly' in config) return config;
+      for (const warning of config.warnings) context.log.with({ cloud: 'vsphere' }).warn(warning);
+      return openVSphere(config, context, memory, wrapHttp);
+    },
+  };
+}
 
 /** Up to so many VMs are searched one by one; for more, all are listed. */
 const listAbove = 5;
@@ -32,6 +39,7 @@ const nilUuid = '00000000-0000-0000-0000-000000000000';
 export function openVSphere(
   { vcenters, categories, roles, files }: VSphereConfig,
   { clock, random, onCall, onWait }: CloudContext,
+  { lastSeen }: Memory,
   wrapHttp: (http: Http) => Http = (http) => http,
 ): OpenedCloud {
   const parts = vcenters.map((config) => {
@@ -42,7 +50,6 @@ export function openVSphere(
     const exchange = createExchange({ cloud: 'vsphere', http: wrapHttp(http), clock, gate, onCall });
     return { vcenter: createVCenter(config, exchange, clock), readZones: createZones(categories, clock), close };
   });
-  const lastSeen = new Map<string, Place>();
   return {
     name: 'vsphere',
     async identify() {

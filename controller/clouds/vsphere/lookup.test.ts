@@ -3,6 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, describe, it } from 'node:test';
 import { isCloudError } from '../../../common/cloud-error.ts';
 import { HttpFailure } from '../../../common/process/http.ts';
+import { silentLog } from '../../../common/process/log.ts';
+import { seededRandom } from '../../../common/process/random.ts';
 import { swapped } from '../../../common/smbios-uuid.ts';
 import { advanceDuring, fakeClock } from '../../../common/testing/fake-clock.ts';
 import {
@@ -14,6 +16,7 @@ import {
 } from '../../../test/clouds/vsphere/fake/fake-vcenter.ts';
 import { openClient } from '../../../test/clouds/vsphere/vsphere-world.ts';
 import { type InstanceRef, type Lookup, type OpenedCloud, refKey } from '../cloud.ts';
+import { createModule } from './index.ts';
 
 const byId = (uuid: string): InstanceRef => ({ by: 'providerID', providerID: `vsphere://${uuid}` });
 const byName = (name: string): InstanceRef => ({ by: 'name', name });
@@ -39,6 +42,22 @@ describe('vSphere lookups', () => {
       return [...refs, ...canaries].map((ref) => answers.get(refKey(ref))!);
     };
     return { cloud, clock, ask };
+  }
+  /** Opens one vCenter again and again, as one process does when a file changes or the vCenter did not answer. */
+  function reopening(fake: FakeVCenter) {
+    const [clock, module] = [fakeClock(), createModule(() => fake.http)];
+    const context = { clock, random: seededRandom(1), log: silentLog, env: {}, onCall: () => {} };
+    return async (password = 'pass') => {
+      const text = `[Global]\nserver = vc1\nuser = user\npassword = ${password}\n`;
+      const cloud = await module.open({ path: 'vsphere.conf', text }, context);
+      assert.ok(!('reportOnly' in cloud));
+      opened.push(cloud);
+      const ask = async (ref: InstanceRef) => {
+        const answers = await advanceDuring(clock, cloud.instances.lookup([ref]));
+        return answers.get(refKey(ref))!;
+      };
+      return { ask, clock };
+    };
   }
   const vcenterWith = (...vms: Partial<FakeVm>[]): FakeVCenter => {
     const fake = fakeVCenter();
@@ -183,6 +202,17 @@ describe('vSphere lookups', () => {
     assert.match(problem((await ask([byId(uuid)]))[0]), /vm-1 is there, and no longer found by uuid/);
     fake.vms.delete('vm-1');
     assert.equal(short((await ask([byId(uuid)]))[0]!), 'absent');
+  });
+
+  it('do so after the cloud was opened again in the same process, too', async () => {
+    const fake = vcenterWith({}, {});
+    const again = reopening(fake);
+    const uuid = uuidOf(fake, 'vm-1');
+    found(await (await again()).ask(byId(uuid)));
+    fake.vms.get('vm-1')!.hidden = true;
+    assert.equal(short(await (await again()).ask(byId(uuid))), 'unknown Forbidden');
+    fake.vms.delete('vm-1');
+    assert.equal(short(await (await again()).ask(byId(uuid))), 'absent');
   });
 
   it('believe a search index that lags behind the list no absence', async () => {

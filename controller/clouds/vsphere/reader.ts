@@ -15,6 +15,8 @@ export interface Place {
   readonly vcenter: VCenter;
   readonly ref: Ref;
 }
+/** Where VMs were found last, by vCenter and uuid. */
+export type LastSeen = Map<string, Ref>;
 interface Entry extends Place {
   readonly uuid: string;
   /** What its Node may be called, the likeliest first: the guest's host name, the VM's name, its address. */
@@ -26,8 +28,8 @@ type Answer = Found | (Lookup & { readonly state: 'unknown' });
 export interface ReaderOptions {
   readonly vcenters: readonly { readonly vcenter: VCenter; readonly readZones: ReadZones }[];
   readonly roles: readonly Role[];
-  /** Where VMs were found last, by uuid; every pass adds to it. */
-  readonly lastSeen: Map<string, Place>;
+  /** Every pass adds to it. */
+  readonly lastSeen: LastSeen;
 }
 
 const callsAtOnce = 4;
@@ -35,6 +37,9 @@ const indexPaths = ['summary.config.uuid', 'guest.hostName', 'summary.config.nam
 /** Both byte orders are one VM. */
 const keyOf = (uuid: string) => vsphere.comparable?.(uuid) ?? uuid;
 const placeKey = ({ vcenter, ref }: Place) => `${vcenter.config.server} ${refKey(ref)}`;
+
+/** By the server's name, so that another client of the same vCenter takes the memory over. */
+const seenKey = (vcenter: VCenter, id: string) => `${vcenter.config.server} ${keyOf(id)}`;
 
 /**
  * Reads VMs of all vCenters, for one pass. `absent` needs all of this: every vCenter answers and shows some VM, none
@@ -98,7 +103,8 @@ export function createReader({ vcenters, roles, lastSeen }: ReaderOptions): Inst
       const names = places.map(({ vcenter, ref }) => `${ref.value} of ${vcenter.config.server}`).join(', ');
       return failed ?? unknown(problem('Conflict', `uuid ${id} is of ${names || 'a VM that was deleted just now'}`));
     }
-    lastSeen.set(keyOf(id), only.place);
+    for (const { vcenter } of vcenters) lastSeen.delete(seenKey(vcenter, id));
+    lastSeen.set(seenKey(only.place.vcenter, id), only.place.ref);
     return only.answer;
   }
 
@@ -122,17 +128,19 @@ export function createReader({ vcenters, roles, lastSeen }: ReaderOptions): Inst
     if (failure !== undefined) return unknown(failure);
     if (entries.some(({ uuid }) => keyOf(uuid) === keyOf(id)))
       return unknown(problem('Conflict', `the list has uuid ${id}, the search index has not`));
-    const seen = lastSeen.get(keyOf(id));
-    if (seen === undefined) return { state: 'absent' };
-    try {
-      await seen.vcenter.retrieve('VirtualMachine', ['name'], [seen.ref], signal);
-      return unknown(problem('Conflict', `${seen.ref.value} is there, and no longer found by uuid ${id}`));
-    } catch (error) {
-      if (faultOf(error)?.fault !== 'ManagedObjectNotFound') return unknown(error);
-      // No other object ever gets its name.
-      lastSeen.delete(keyOf(id));
-      return { state: 'absent' };
+    for (const { vcenter } of vcenters) {
+      const ref = lastSeen.get(seenKey(vcenter, id));
+      if (ref === undefined) continue;
+      try {
+        await vcenter.retrieve('VirtualMachine', ['name'], [ref], signal);
+        return unknown(problem('Conflict', `${ref.value} is there, and no longer found by uuid ${id}`));
+      } catch (error) {
+        if (faultOf(error)?.fault !== 'ManagedObjectNotFound') return unknown(error);
+        // No other object ever gets its name.
+        lastSeen.delete(seenKey(vcenter, id));
+      }
     }
+    return { state: 'absent' };
   }
 
   return {

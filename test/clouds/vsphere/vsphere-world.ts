@@ -6,6 +6,7 @@ import { seededRandom } from '../../../common/process/random.ts';
 import type { CloudContext, OpenedCloud } from '../../../controller/clouds/cloud.ts';
 import { readConfig } from '../../../controller/clouds/vsphere/config.ts';
 import { openVSphere } from '../../../controller/clouds/vsphere/index.ts';
+import { createMemory, type Memory } from '../../../controller/clouds/vsphere/memory.ts';
 import type { CloudCapabilities, CloudVm, CloudWorld } from '../suite/world.ts';
 
 export const vsphereCapabilities: CloudCapabilities = {
@@ -48,6 +49,7 @@ export async function openClient(
   text: string,
   context: Partial<CloudContext> & Pick<CloudContext, 'clock'>,
   wrapHttp?: (http: Http) => Http,
+  memory: Memory = createMemory(),
 ): Promise<OpenedCloud> {
   const whole = { random: seededRandom(1), log: silentLog, env: {}, onCall: () => {}, ...context };
   const config = await readConfig({ path: 'vsphere.conf', text }, whole.env, {
@@ -55,7 +57,7 @@ export async function openClient(
     readFolder: async () => undefined,
   });
   if ('reportOnly' in config) throw new Error(config.reportOnly);
-  return openVSphere(config, whole, wrapHttp);
+  return openVSphere(config, whole, memory, wrapHttp);
 }
 
 /** A vSphere as the conformance suite drives it: the client that ships, on vcsim or on a fake in this process. */
