@@ -39,7 +39,7 @@ const nilUuid = '00000000-0000-0000-0000-000000000000';
 export function openVSphere(
   { vcenters, categories, roles, files }: VSphereConfig,
   { clock, random, onCall, onWait }: CloudContext,
-  { lastSeen }: Memory,
+  { lastSeen, refusals }: Memory,
   wrapHttp: (http: Http) => Http = (http) => http,
 ): OpenedCloud {
   const parts = vcenters.map((config) => {
@@ -48,7 +48,11 @@ export function openVSphere(
     const { http, close } = createHttp({ clock, tls, thumbprint: insecure ? undefined : thumbprint });
     const gate = createRateLimiter({ cloud: 'vsphere', clock, random, limits: callLimits, onWait });
     const exchange = createExchange({ cloud: 'vsphere', http: wrapHttp(http), clock, gate, onCall });
-    return { vcenter: createVCenter(config, exchange, clock), readZones: createZones(categories, clock), close };
+    return {
+      vcenter: createVCenter(config, exchange, clock, refusals),
+      readZones: createZones(categories, clock),
+      close,
+    };
   });
   return {
     name: 'vsphere',

@@ -286,17 +286,33 @@ describe('vSphere lookups', () => {
     assert.equal(fake.passwords.length, 1);
   });
 
-  it('show a refused password again only after a minute, so that vCenter does not lock its user', async () => {
+  it('show a refused password again only after two minutes, so that vCenter does not lock its user', async () => {
     const fake = vcenterWith({});
     fake.password = 'another';
     const { ask, clock } = await open([fake]);
     for (let count = 0; count < 5; count += 1) {
       assert.equal(short((await ask([byId(uuidOf(fake, 'vm-1'))]))[0]!), 'unknown Unauthorized');
     }
+    await clock.advance(119_000);
+    assert.equal(short((await ask([byId(uuidOf(fake, 'vm-1'))]))[0]!), 'unknown Unauthorized');
     assert.equal(fake.passwords.length, 1);
-    await clock.advance(61_000);
+    await clock.advance(2000);
     fake.password = 'pass';
     found((await ask([byId(uuidOf(fake, 'vm-1'))]))[0]);
+  });
+
+  it('do not show it again either when the cloud is opened again, unless the password is another one', async () => {
+    const fake = vcenterWith({});
+    fake.password = 'another';
+    const again = reopening(fake);
+    const ref = byId(uuidOf(fake, 'vm-1'));
+    for (let count = 0; count < 5; count += 1) {
+      const { ask, clock } = await again();
+      assert.equal(short(await ask(ref)), 'unknown Unauthorized');
+      await clock.advance(20_000);
+    }
+    assert.equal(fake.passwords.length, 1);
+    found(await (await again('another')).ask(ref));
   });
 
   it('tell no password in any error', async () => {

@@ -1,10 +1,15 @@
+import type { CloudError } from '../../../common/cloud-error.ts';
 import type { LastSeen } from './reader.ts';
 
 /** What the process knows of its vCenters for as long as it runs: a cloud that is opened again takes it over. */
 export interface Memory {
   readonly lastSeen: LastSeen;
+  readonly refusals: Refusals;
 }
 
+/** Credentials that a vCenter has refused, by a hash. `until`: of the monotonic clock. */
+export type Refusals = Map<string, { readonly until: number; readonly error: CloudError }>;
+
 export function createMemory(): Memory {
-  return { lastSeen: new Map() };
+  return { lastSeen: new Map(), refusals: new Map() };
 }

@@ -1,9 +1,11 @@
+import { createHash } from 'node:crypto';
 import { CloudError, type CloudErrorKind, isCloudError, kindOfHttpStatus } from '../../../common/cloud-error.ts';
 import type { Clock } from '../../../common/process/clock.ts';
 import type { HttpAnswer } from '../../../common/process/http.ts';
 import { childOf, childrenOf, childText, type Xml } from '../../../common/xml.ts';
 import type { Exchange } from '../exchange.ts';
 import type { VCenterConfig } from './config.ts';
+import type { Refusals } from './memory.ts';
 import {
   type Fault,
   faultOf,
@@ -51,14 +53,20 @@ interface Login {
 
 const limits = { timeoutMs: 30_000, maxBytes: 64 * 1024 * 1024 };
 const pageSize = 500;
-/** vCenter locks a user after five refusals in three minutes, as it comes. */
-const refusalHoldsMs = 60_000;
+/**
+ * vCenter locks a user after five refusals in three minutes, as it comes. Two processes show a wrong password four
+ * times then.
+ */
+const refusalHoldsMs = 120_000;
 
-export function createVCenter(config: VCenterConfig, exchange: Exchange, clock: Clock): VCenter {
+/** @param refusals shared by all clients of the process, so that one that is opened again shows no password again */
+export function createVCenter(config: VCenterConfig, exchange: Exchange, clock: Clock, refusals: Refusals): VCenter {
   const { server, port, user, password } = config;
   const base = `https://${server.includes(':') ? `[${server}]` : server}:${port}`;
+  const credentialHash = createHash('sha256')
+    .update(JSON.stringify([base, user, password]))
+    .digest('hex');
   let current: Promise<Login> | undefined;
-  let refused: { readonly until: number; readonly error: CloudError } | undefined;
   let served: string | undefined;
 
   function failure(kind: CloudErrorKind, operation: string, message: string, cause?: Fault): CloudError {
@@ -85,7 +93,7 @@ export function createVCenter(config: VCenterConfig, exchange: Exchange, clock: 
   }
 
   async function login(): Promise<Login> {
-    if (refused !== undefined && clock.monotonic() < refused.until) throw refused.error;
+    throwIfRefused();
     const fresh: Login = { content: undefined, cookie: '', uuid: '', views: [] };
     fresh.content = childOf(await call(fresh, 'ServiceInstance', 'RetrieveServiceContent', ''), 'returnval');
     fresh.uuid = childText(childOf(fresh.content, 'about'), 'instanceUuid')?.toLowerCase() ?? '';
@@ -93,6 +101,8 @@ export function createVCenter(config: VCenterConfig, exchange: Exchange, clock: 
     if (fresh.uuid !== (served ?? fresh.uuid))
       throw failure('Unauthorized', 'Login', `it is vCenter ${fresh.uuid} now, and this process serves ${served}`);
     const credential = printText('userName', user) + printText('password', password);
+    // Another client of the process may have shown it meanwhile.
+    throwIfRefused();
     await call(fresh, 'sessionManager', 'Login', credential).catch(rememberRefusal);
     served = fresh.uuid;
     const places = config.datacenters.length === 0 ? [refOf(childOf(fresh.content, 'rootFolder'))] : [];
@@ -110,10 +120,17 @@ export function createVCenter(config: VCenterConfig, exchange: Exchange, clock: 
     return fresh;
   }
 
+  function throwIfRefused(): void {
+    const refused = refusals.get(credentialHash);
+    if (refused === undefined) return;
+    if (clock.monotonic() < refused.until) throw refused.error;
+    refusals.delete(credentialHash);
+  }
+
   /** So that the user is not locked. */
   function rememberRefusal(error: unknown): never {
     if (isCloudError(error) && error.kind === 'Unauthorized')
-      refused = { until: clock.monotonic() + refusalHoldsMs, error };
+      refusals.set(credentialHash, { until: clock.monotonic() + refusalHoldsMs, error });
     throw error;
   }
 
@@ -136,6 +153,7 @@ export function createVCenter(config: VCenterConfig, exchange: Exchange, clock: 
   }
 
   async function restToken(): Promise<string> {
+    throwIfRefused();
     const authorization = `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
     return String(await restCall('/session', 'POST', { authorization }, {}).catch(rememberRefusal));
   }
