@@ -205,9 +205,9 @@ describe('looking up dedicated servers', () => {
   });
 
   it('reads the list of the robot once a minute and the power of a server every five minutes', async () => {
-    const { world, cloud } = await open(dedicated(1), dedicated(2), dedicated(3, { operatingStatus: 'shut off' }));
+    const { world, cloud } = await open(dedicated(1), dedicated(2), dedicated(3));
     const refs = [1, 2, 3].map((number) => byId(`hrobot://${number}`));
-    const expected = ['found running by list', 'found running by list', 'found stopped by list'];
+    const expected = Array(3).fill('found running by list');
     assert.deepEqual(await states(world, cloud, refs), expected);
     assert.deepEqual(await states(world, cloud, refs), expected);
     const all = ['/robot/server', '/robot/reset/1', '/robot/reset/2', '/robot/reset/3'];
@@ -216,9 +216,20 @@ describe('looking up dedicated servers', () => {
     await states(world, cloud, refs);
     assert.deepEqual(paths(world), [...all, '/robot/server']);
     await world.pass(240_000);
-    world.fake.dedicated.get(3)!.operatingStatus = 'running';
-    assert.deepEqual(await states(world, cloud, refs), Array(3).fill('found running by list'));
+    world.fake.dedicated.get(3)!.operatingStatus = 'shut off';
+    assert.deepEqual(await states(world, cloud, refs), [...expected.slice(1), 'found stopped by list']);
     assert.deepEqual(paths(world, 5).toSorted(), all.toSorted());
+  });
+
+  it('asks a server that was off for its power again after 20 s', async () => {
+    const { world, cloud } = await open(dedicated(1, { operatingStatus: 'shut off' }));
+    const ask = () => states(world, cloud, [byId('hrobot://1')]);
+    assert.deepEqual(await ask(), ['found stopped by id']);
+    world.fake.dedicated.get(1)!.operatingStatus = 'running';
+    await world.pass(19_000);
+    assert.deepEqual(await ask(), ['found stopped by id']);
+    await world.pass(1000);
+    assert.deepEqual(await ask(), ['found running by id']);
   });
 
   it('takes a server without reset option for running', async () => {

@@ -14,6 +14,8 @@ import { firstOf, isDedicated } from './servers.ts';
 const listMs = 60_000;
 const powerMs = 300_000;
 const powerMsPerServer = 10_000;
+/** A server that was off may run by now, and its Node is tainted for what is said: no longer than a Node is silent. */
+const stoppedMs = 20_000;
 /** After three wrong passwords the robot blocks the address of the sender for so long. */
 const refusalHoldsMs = 600_000;
 
@@ -65,12 +67,14 @@ export function createRobot(client: JsonApi, clock: Clock, config: HetznerConfig
 
   async function powerOf(number: string, signal: AbortSignal | undefined): Promise<PowerState> {
     const known = powers.get(number);
-    if (known && clock.monotonic() - known.at < Math.max(powerMs, powers.size * powerMsPerServer)) return known.power;
+    const at = clock.monotonic();
+    const holdsMs = known?.power === 'stopped' ? stoppedMs : Math.max(powerMs, powers.size * powerMsPerServer);
+    if (known && at - known.at < holdsMs) return known.power;
     // A server without this option answers 404.
     const answer = await ask(`/reset/${number}`, signal).catch(insteadOf('NotFound', { reset: {} }));
     const status = objectAt('GET /reset/{id}', answer).object('reset').optionalText('operating_status');
     const power = status === 'shut off' ? 'stopped' : 'running';
-    powers.set(number, { at: clock.monotonic(), power });
+    powers.set(number, { at, power });
     return power;
   }
 
