@@ -128,8 +128,24 @@ describe('the configuration of Hetzner', () => {
     });
   }
 
+  it('takes the values of the file as they are written', async () => {
+    const robot = 'ROBOT_ENABLED: true\nROBOT_USER: 0x1f\nROBOT_PASSWORD: 0123\n';
+    const text = `HCLOUD_TOKEN: ${token}\nMOORING_HETZNER_PROJECT: 1e3\nHCLOUD_NETWORK: ~\n${robot}`;
+    const result = await config({}, text);
+    assert.deepEqual([result.project, result.network], ['1e3', undefined]);
+    assert.deepEqual([result.robot?.user, result.robot?.password], ['0x1f', '0123']);
+  });
+
+  it('refuses a list or a mapping as a value by its name, and does not show it', async () => {
+    for (const value of ['{s3cret: x}', '[s3cret]'])
+      assert.equal(
+        await refusalOf({}, `ROBOT_PASSWORD: ${value}`),
+        'hetzner.yaml: ROBOT_PASSWORD: it is none, expected one value',
+      );
+  });
+
   it('shows no secret of a file that is no YAML mapping, and no value of an unknown key', async () => {
-    for (const text of [`HCLOUD_TOKEN: "${token}`, token, `- HCLOUD_TOKEN: ${token}`])
+    for (const text of [`HCLOUD_TOKEN: "${token}`, token, `- HCLOUD_TOKEN: ${token}`, `HCLOUD_TOKEN: *${token}`])
       assert.equal(
         await refusalOf({}, text),
         'hetzner.yaml: no YAML mapping, expected the names of variables and their values',

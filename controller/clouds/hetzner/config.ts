@@ -148,9 +148,7 @@ function defaultOf(name: string, value: string | undefined): [string, string][] 
 }
 
 function readFile({ path, text }: CloudConfigFile): Map<string, string> {
-  const document = parseDocument(text, { prettyErrors: false });
-  // Errors of the parser repeat the line, which may be that of the token.
-  const content: unknown = document.errors.length === 0 ? (document.toJS() ?? {}) : undefined;
+  const content = contentOf(text);
   if (typeof content !== 'object' || content === null || Array.isArray(content))
     throw new CloudConfigError(`${path}: no YAML mapping, expected the names of variables and their values`);
   const unknown = Object.keys(content).filter((name) => !names.has(name));
@@ -160,5 +158,18 @@ function readFile({ path, text }: CloudConfigFile): Map<string, string> {
       `${path}: unknown ${unknown.map((name) => JSON.stringify(name)).join(', ')}, ${expected}`,
     );
   }
-  return new Map(Object.entries(content).map(([name, value]) => [name, value === null ? '' : String(value)]));
+  const nested = Object.entries(content).find(([, value]) => typeof value !== 'string');
+  if (nested !== undefined) throw new CloudConfigError(`${path}: ${nested[0]}: it is none, expected one value`);
+  return new Map(Object.entries(content).map(([name, value]) => [name, /^(~|null)$/i.test(value) ? '' : value]));
+}
+
+/** Values as they are written: a password may look like a number. Undefined for what is no YAML. */
+function contentOf(text: string): unknown {
+  try {
+    const document = parseDocument(text, { prettyErrors: false, schema: 'failsafe', logLevel: 'error' });
+    return document.errors.length === 0 ? (document.toJS() ?? {}) : undefined;
+  } catch {
+    // Errors of the parser repeat what it read, which may be a secret.
+    return undefined;
+  }
 }
