@@ -215,6 +215,18 @@ describe('vSphere lookups', () => {
     assert.equal(short(await (await again()).ask(byId(uuid))), 'absent');
   });
 
+  it('do not take a VM for deleted that was never seen while one is listed without its uuid', async () => {
+    const fake = vcenterWith({}, {});
+    const uuid = uuidOf(fake, 'vm-1');
+    const { ask } = await open([fake]);
+    fake.vms.get('vm-1')!.uuid = '';
+    assert.match(problem((await ask([byId(uuid)]))[0]), /vm-1 of vc1 is in the list without its uuid/);
+    const seen = uuidOf(fake, 'vm-2');
+    found((await ask([byId(seen)]))[0]);
+    fake.vms.delete('vm-2');
+    for (let time = 0; time < 2; time += 1) assert.equal(short((await ask([byId(seen)]))[0]!), 'absent');
+  });
+
   it('believe a search index that lags behind the list no absence', async () => {
     const fake = vcenterWith({});
     const { ask } = await open([fake]);

@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { CloudError } from '../../../common/cloud-error.ts';
 import type { LastSeen } from './reader.ts';
 
@@ -10,6 +11,9 @@ export interface Memory {
 /** Credentials that a vCenter has refused, by a hash. `until`: of the monotonic clock. */
 export type Refusals = Map<string, { readonly until: number; readonly error: CloudError }>;
 
+/** More VMs than a cluster has, so that deleted ones are forgotten first. */
+const maxSeen = 20_000;
+
 export function createMemory(): Memory {
-  return { lastSeen: new Map(), refusals: new Map() };
+  return { lastSeen: new LRUCache({ max: maxSeen }), refusals: new Map() };
 }

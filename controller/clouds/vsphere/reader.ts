@@ -1,3 +1,4 @@
+import type { LRUCache } from 'lru-cache';
 import { CloudError, type CloudErrorKind, isCloudError } from '../../../common/cloud-error.ts';
 import { vsphere } from '../../../common/provider-id/vsphere.ts';
 import { swapped } from '../../../common/smbios-uuid.ts';
@@ -16,7 +17,7 @@ export interface Place {
   readonly ref: Ref;
 }
 /** Where VMs were found last, by vCenter and uuid. */
-export type LastSeen = Map<string, Ref>;
+export type LastSeen = LRUCache<string, Ref>;
 interface Entry extends Place {
   readonly uuid: string;
   /** What its Node may be called, the likeliest first: the guest's host name, the VM's name, its address. */
@@ -44,7 +45,7 @@ const seenKey = (vcenter: VCenter, id: string) => `${vcenter.config.server} ${ke
 /**
  * Reads VMs of all vCenters, for one pass. `absent` needs all of this: every vCenter answers and shows some VM, none
  * lists the uuid or finds it by its search index, in either byte order, and the object that this process knew it as
- * has been deleted.
+ * has been deleted; where it knew none, no VM is listed without its uuid.
  */
 export function createReader({ vcenters, roles, lastSeen }: ReaderOptions): InstanceReader {
   let index: ReturnType<typeof readIndex> | undefined;
@@ -128,6 +129,12 @@ export function createReader({ vcenters, roles, lastSeen }: ReaderOptions): Inst
     if (failure !== undefined) return unknown(failure);
     if (entries.some(({ uuid }) => keyOf(uuid) === keyOf(id)))
       return unknown(problem('Conflict', `the list has uuid ${id}, the search index has not`));
+    const hasSeen = vcenters.some(({ vcenter }) => lastSeen.has(seenKey(vcenter, id)));
+    const hidden = hasSeen ? undefined : entries.find(({ uuid }) => uuid === '');
+    if (hidden !== undefined) {
+      const where = `${hidden.ref.value} of ${hidden.vcenter.config.server}`;
+      return unknown(problem('Forbidden', `${where} is in the list without its uuid, and may be ${id}`));
+    }
     for (const { vcenter } of vcenters) {
       const ref = lastSeen.get(seenKey(vcenter, id));
       if (ref === undefined) continue;
@@ -135,9 +142,8 @@ export function createReader({ vcenters, roles, lastSeen }: ReaderOptions): Inst
         await vcenter.retrieve('VirtualMachine', ['name'], [ref], signal);
         return unknown(problem('Conflict', `${ref.value} is there, and no longer found by uuid ${id}`));
       } catch (error) {
+        // No other object ever gets its name, so the next proof says the same.
         if (faultOf(error)?.fault !== 'ManagedObjectNotFound') return unknown(error);
-        // No other object ever gets its name.
-        lastSeen.delete(seenKey(vcenter, id));
       }
     }
     return { state: 'absent' };
