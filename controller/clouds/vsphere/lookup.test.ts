@@ -494,6 +494,15 @@ describe('vSphere lookups', () => {
     });
   });
 
+  it('end the session of a login that sees no datacenter', async () => {
+    const fake = vcenterWith({});
+    const { ask } = await open([fake], '', 'datacenters = DC9\n');
+    assert.equal(short((await ask([byId(randomUUID())]))[0]!), 'unknown Forbidden');
+    await new Promise((resolve) => setImmediate(resolve));
+    const count = (name: string) => fake.calls.filter((call) => call === name).length;
+    assert.equal(count('Logout'), count('Login'));
+  });
+
   it('end their session when they are closed', async () => {
     const fake = vcenterWith({});
     const { cloud, ask } = await open([fake]);

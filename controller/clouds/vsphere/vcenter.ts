@@ -105,6 +105,17 @@ export function createVCenter(config: VCenterConfig, exchange: Exchange, clock: 
     throwIfRefused();
     await call(fresh, 'sessionManager', 'Login', credential).catch(rememberRefusal);
     served = fresh.uuid;
+    try {
+      await openViews(fresh);
+    } catch (error) {
+      // Each try would leave a session behind, and a vCenter has a limited number of them.
+      void end(fresh);
+      throw error;
+    }
+    return fresh;
+  }
+
+  async function openViews(fresh: Login): Promise<void> {
     const places = config.datacenters.length === 0 ? [refOf(childOf(fresh.content, 'rootFolder'))] : [];
     for (const name of config.datacenters) {
       const path = printText('inventoryPath', name.replace(/^\/+/, ''));
@@ -117,7 +128,10 @@ export function createVCenter(config: VCenterConfig, exchange: Exchange, clock: 
       const view = refOf(childOf(await call(fresh, 'viewManager', 'CreateContainerView', body), 'returnval'));
       if (view !== undefined) fresh.views.push(view);
     }
-    return fresh;
+  }
+
+  async function end(login: Login): Promise<void> {
+    await call(login, 'sessionManager', 'Logout', '').catch(() => undefined);
   }
 
   function throwIfRefused(): void {
@@ -232,7 +246,7 @@ export function createVCenter(config: VCenterConfig, exchange: Exchange, clock: 
     async logout() {
       const known = await current?.catch(() => undefined);
       current = undefined;
-      if (known) await call(known, 'sessionManager', 'Logout', '').catch(() => undefined);
+      if (known) await end(known);
     },
   };
 }
