@@ -294,6 +294,15 @@ describe('looking up dedicated servers', () => {
     assert.deepEqual(await states(world, cloud, [byId('hrobot://1')]), ['found running by id']);
   });
 
+  it('shows a refused password once, too, where several servers are asked for at once', async () => {
+    const { world, cloud } = await open(dedicated(1), dedicated(2), dedicated(3));
+    const error = { status: 401, code: 'UNAUTHORIZED', message: 'Unauthorized' };
+    world.fake.fault = ({ path }) => (path.startsWith('/robot/') ? { status: 401, body: { error } } : undefined);
+    const answers = [1, 2, 3].map((number) => states(world, cloud, [byId(`hrobot://${number}`)]));
+    assert.deepEqual((await Promise.all(answers)).flat(), Array(3).fill('unknown Unauthorized'));
+    assert.equal(world.fake.calls.length, 1);
+  });
+
   it('rests as the robot asks when its limit is reached', async () => {
     const { world, cloud } = await open(dedicated(1));
     const error = { status: 403, code: 'RATE_LIMIT_EXCEEDED', message: 'rate limit exceeded', max_request: 200 };

@@ -33,9 +33,17 @@ export function createRobot(client: JsonApi, clock: Clock, config: HetznerConfig
   let list: { readonly at: number; readonly servers: Promise<readonly AnswerFields[]> } | undefined;
   let hasSeenInstance = false;
   let refused: { readonly until: number; readonly error: CloudError } | undefined;
+  let last: Promise<unknown> = Promise.resolve();
   const powers = new Map<string, { readonly at: number; readonly power: PowerState }>();
 
-  async function ask(path: string, signal: AbortSignal | undefined): Promise<unknown> {
+  /** One call after the other: several at once would show a wrong password several times. */
+  function ask(path: string, signal: AbortSignal | undefined): Promise<unknown> {
+    const asked = last.then(() => send(path, signal));
+    last = asked.catch(() => undefined);
+    return asked;
+  }
+
+  async function send(path: string, signal: AbortSignal | undefined): Promise<unknown> {
     if (refused !== undefined && clock.monotonic() < refused.until) throw refused.error;
     try {
       return await client.send({ path, signal });
