@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { X509Certificate } from 'node:crypto';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createSilentServer } from 'node:net';
 import { describe, it } from 'node:test';
 import { testCa } from '../testing/certificates.ts';
+import { fakeClock } from '../testing/fake-clock.ts';
 import { systemClock } from './clock.ts';
 import { createHttp } from './http.ts';
+import { connectPinned } from './pinned-tls.ts';
 
 describe('a pinned certificate', () => {
   it('is enough alone, and another one gets nothing of the request', async () => {
@@ -46,5 +48,19 @@ describe('a pinned certificate', () => {
     assert.equal(await ask(valid, '00'.repeat(20), ca.caPem), 'ok,ok,ok');
     for (const server of [odd, valid]) server.closeAllConnections();
     for (const server of [odd, valid]) await new Promise((resolve) => server.close(resolve));
+  });
+
+  it('is waited for 30 s', async () => {
+    const server = createSilentServer((socket) => socket.on('error', () => {}).resume());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const clock = fakeClock();
+    const failure = new Promise<Error | null>((resolve) => {
+      connectPinned('00'.repeat(20), clock).call({} as never, { host: '127.0.0.1', port }, resolve);
+    });
+    await clock.advance(30_000);
+    assert.match(String(await failure), /no TLS handshake within 30 s/);
+    assert.equal(clock.pending, 0);
+    await new Promise((resolve) => server.close(resolve));
   });
 });
