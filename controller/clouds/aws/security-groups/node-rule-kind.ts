@@ -40,7 +40,8 @@ export function createNodeRuleKind(parts: GroupKindsParts): Kind<NodeRuleSpec | 
       if (found.owner?.service !== everyService) return [];
       const users = usersOfRule(found.body, cluster(), parts.carriersOf)?.map(parts.userOf);
       // A person's rule may stand for that of the clients of a network load balancer: then no user shows.
-      return users?.length === 0 && !isTraffic(found) ? undefined : users;
+      const mayBeHidden = !isTraffic(found) && !found.body.rule.source.startsWith('sg-');
+      return users?.length === 0 && mayBeHidden ? undefined : users;
     },
     lane(item) {
       if ('want' in item) return `rules of ${item.want.spec?.group}`;
