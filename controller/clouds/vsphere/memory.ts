@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { CloudError } from '../../../common/cloud-error.ts';
-import type { LastSeen } from './reader.ts';
+import type { LastSeen } from './last-seen.ts';
 
 /** What the process knows of its vCenters for as long as it runs: a cloud that is opened again takes it over. */
 export interface Memory {

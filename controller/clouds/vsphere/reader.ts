@@ -1,4 +1,3 @@
-import type { LRUCache } from 'lru-cache';
 import { CloudError, type CloudErrorKind, isCloudError } from '../../../common/cloud-error.ts';
 import { vsphere } from '../../../common/provider-id/vsphere.ts';
 import { swapped } from '../../../common/smbios-uuid.ts';
@@ -6,6 +5,7 @@ import type { Lookup } from '../cloud.ts';
 import type { InstanceReader, Listed, Named } from '../lookup-pass.ts';
 import { inParallel } from '../parallel.ts';
 import type { Role } from './config.ts';
+import type { LastSeen } from './last-seen.ts';
 import { faultOf, type Ref, refKey } from './soap.ts';
 import type { VCenter } from './vcenter.ts';
 import { readVirtualMachine, type VirtualMachine, vmPaths } from './virtual-machine.ts';
@@ -16,8 +16,6 @@ export interface Place {
   readonly vcenter: VCenter;
   readonly ref: Ref;
 }
-/** Where VMs were found last, by vCenter and uuid. */
-export type LastSeen = LRUCache<string, Ref>;
 interface Entry extends Place {
   readonly uuid: string;
   /** What its Node may be called, the likeliest first: the guest's host name, the VM's name, its address. */
