@@ -67,6 +67,21 @@ describe('any plan', () => {
         const second = plan({ nodes, table: first, recorded });
         assert.deepEqual([second.create, second.remove], [[], []]);
       }),
+      // Two blackholes for one range.
+      {
+        examples: [
+          [
+            {
+              nodes: [node('n4', [a4], { ready: true })],
+              table: {
+                routes: ['r0', 'r1'].map((id) => route(a4, 'n4', { id, ours: true, blackhole: true })),
+                quota: undefined,
+              },
+              recorded: () => false,
+            },
+          ],
+        ],
+      },
     );
   });
 

@@ -103,9 +103,8 @@ export function planRoutes<R extends ObservedRoute>(input: RoutesInput<R>): Rout
       isOurs(right, destination) &&
       mayReplaceBlackhole(destination)
     ) {
-      const astray = routes.filter(
-        (route) => isOurs(route, destination) && !candidateInstances.has(leadsTo(route) ?? ''),
-      );
+      const isWrong = (route: R) => route.blackhole || !candidateInstances.has(leadsTo(route) ?? '');
+      const astray = routes.filter((route) => route !== right && isOurs(route, destination) && isWrong(route));
       missing.push({
         desired: desiredRoute(input.cluster, holder.node, destination),
         instead: [right, ...astray],
