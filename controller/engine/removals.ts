@@ -31,6 +31,10 @@ export function planRemovals(
   const waits: Wait[] = [];
   const replacing = new Set(replaced.map(({ found }) => found));
   const isBlocked = [...decisions.of.values()].some(({ is }) => is === 'blocked');
+  /** Kinds of what others made and is asked for instead of one of its own. */
+  const lent = decisions.wants.flatMap(({ kind, use }) =>
+    use === undefined || match.ours.some((one) => one.kind === kind && one.id === use.id) ? [] : kind,
+  );
   const isBlockedName = (name: ResourceName) => decisions.of.get(name)?.is === 'blocked';
   const making = drafts.all().map(({ id }) => id);
 
@@ -55,11 +59,29 @@ export function planRemovals(
     drafts.edit({ found }, { put }, name, `${name} as all others want it`);
   }
 
+  function rootOf(found: Found): Found {
+    const container = match.containerOf(found);
+    return container === undefined ? found : rootOf(container);
+  }
+  /** It, or what it is in, serves until what the Service asks for instead does: one is lent by others, one its own. */
+  function isMovedFrom(found: Found): boolean {
+    const root = rootOf(found);
+    if (!match.isOurs(root)) return root !== found && !decisions.used.has(root);
+    return lent.includes(root.kind);
+  }
+  /** What the cloud cannot do of what is asked for instead, it did not do before either, unless that is all of it. */
+  function isUnserved(found: Found): boolean {
+    const { kind } = rootOf(found);
+    if (!decisions.wants.some((want) => want.kind === kind)) return input.refusals.length > 0;
+    return input.refusals.some(({ reason, ports = [] }) => ports.length > 0 && reason !== 'Unsupported');
+  }
+
   /** Whether a leftover goes now. */
   function mayGo(found: Found): boolean {
     const kind = kinds.get(found.kind)!;
     const bound = decisions.bound.get(nameOfFound(found));
-    const isDuplicate = bound !== undefined ? bound !== found.id : match.candidates(nameOfFound(found))[0] !== found;
+    const same = match.candidates(nameOfFound(found)).filter(({ within }) => within === found.within);
+    const isDuplicate = found !== (same.find(({ id }) => id === bound) ?? same[0]);
     if (kind.merge !== undefined && !isDuplicate) {
       const may = input.mayDrop(found);
       // The last of all that go must not leave it behind.
@@ -74,13 +96,19 @@ export function planRemovals(
     }
     // What a blocked one still refers to stays with it.
     if (!removing && match.referrers(found).some((other) => isBlockedName(nameOfFound(other)))) return false;
-    if (found.address === undefined || removing || isDuplicate) return true;
+    const isMoved = isMovedFrom(found);
+    if ((found.address === undefined && !isMoved) || removing || isDuplicate) return true;
     // What serves does not go while what comes in its place is refused.
     if (isBlocked || refusals.length > 0 || decisions.refusals.length > 0) return false;
-    return input.mayChangeAddress || refuse('AddressWouldChange', found, 'would go');
+    if (isMoved && isUnserved(found)) return false;
+    return found.address === undefined || input.mayChangeAddress || refuse('AddressWouldChange', found, 'would go');
   }
 
-  const leftovers = match.ours.filter((one) => !decisions.used.has(one) && !replacing.has(one) && mayGo(one));
+  // A refused address keeps what has none.
+  const left = match.ours
+    .filter((one) => !decisions.used.has(one) && !replacing.has(one))
+    .sort((a, b) => Number(a.address === undefined) - Number(b.address === undefined));
+  const leftovers = left.filter(mayGo);
   const going = new Set<Found>([...leftovers, ...replacing]);
   const deletes = new Map<string, string>();
 
@@ -179,7 +207,7 @@ export function planRemovals(
   }
   for (const found of leftovers) {
     const gone = deletes.get(identityOf(found));
-    if (gone === undefined || found.address === undefined || removing) continue;
+    if (gone === undefined || removing || (found.address === undefined && !isMovedFrom(found))) continue;
     // What serves goes after all that comes, but for what has to wait for its end.
     for (const step of making) if (!graph.waitsFor(step, gone)) graph.require(gone, step);
   }

@@ -66,6 +66,8 @@ export function networkSuite({ on, blackholes, faultStride = 1, start }: AwsServ
         protocols: ['TCP'],
         ...{ sourceRanges: true, sessionAffinity: false, uniqueNames: true, attach: true, retain: true, drains: false },
         refusesMembers: true,
+        // A target group serves one load balancer.
+        moves: false,
       },
       routes: { tags: false, blackholes, quota: false },
       ...{ enumerateFaults: true, faultStride },

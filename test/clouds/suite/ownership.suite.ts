@@ -67,6 +67,8 @@ export function ownershipFacts({ world, capabilities }: SuiteContext): void {
       }));
 
     if (loadBalancers.attach) attachFacts(world);
+    const { attach, uniqueNames, moves = true } = loadBalancers;
+    if (attach && uniqueNames && moves) moveFacts(world);
     if (loadBalancers.retain) retainFacts(world);
 
     it("somebody else's address is not used without consent", async (t) => {
@@ -241,6 +243,31 @@ function attachFacts(world: SuiteContext['world']): void {
         await remove(await example.driving());
         assert.equal(await example.world.describeLoadBalancer(id), before);
         await remove(others);
+      }),
+    ));
+}
+
+/** From one that is lent to one of its own, whose name others have. */
+function moveFacts(world: SuiteContext['world']): void {
+  it('a Service that moves off a lent one keeps its parts there until one of its own serves it', () =>
+    withExample(world(), async (example) =>
+      withForeign(example, '/default', async (id) => {
+        const before = await example.world.describeLoadBalancer(id);
+        const own = { ...example.desired, mayChangeAddress: true };
+        example.desired = { ...own, attach: { id, allowed: false } };
+        await ensure(await example.driving());
+        const served = await example.world.describeLoadBalancer(id);
+        const inTheWay = await example.world.createForeignLoadBalancer(own.name, undefined);
+        example.desired = own;
+        const refused = await ensure(await example.driving());
+        assert.deepEqual([...new Set(refused.refusals.map(({ reason }) => reason))], ['ForeignLoadBalancer']);
+        assert.equal(await example.world.describeLoadBalancer(id), served);
+        await example.world.deleteLoadBalancer(inTheWay);
+        await example.world.pass((await example.fresh()).settleMs);
+        const moved = await ensure(await example.driving());
+        assert.deepEqual([moved.refusals, moved.observed?.attached], [[], false]);
+        assert.notEqual(moved.observed?.id, id);
+        assert.equal(await example.world.describeLoadBalancer(id), before);
       }),
     ));
 }

@@ -29,6 +29,8 @@ export interface CloudCapabilities {
         /** Two load balancers cannot have one name, so one that is not ours stands in the way. */
         readonly uniqueNames: boolean;
         readonly attach: boolean;
+        /** What serves a Service can stand in two load balancers while it moves. Default true. */
+        readonly moves?: boolean;
         /** A member may be made to drain; elsewhere the cloud drains what is taken out. */
         readonly drains: boolean;
         readonly retain: boolean;
