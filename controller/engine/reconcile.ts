@@ -96,6 +96,7 @@ export function createReconciler<D>(parts: ReconcilerParts<D>): (owner: Owner) =
         const mayStart = (step: Step) => isCurrent() && (failures.get(step.id) ?? 0) < 2;
         const result = await runPlan(parts.run, { owner, plan, journal, deadline, mayStart });
         if (result.sent > 0) errors = result.errors;
+        provedGone = false;
         for (const { step, error } of result.errors)
           failures.set(step.id, (failures.get(step.id) ?? 0) + (isRepeatable(error) ? 1 : 2));
         for (const id of result.refused) refused.add(id);

@@ -32,15 +32,17 @@ export function createDocumentCloud(cloud: FakeCloud, clock: { monotonic(): numb
   let busyUntilMs = 0;
   /** A part with this body is refused. */
   let refused: string | undefined;
+  /** A part with this body is accepted and dropped. */
+  let ignored: string | undefined;
+  const holds = ({ body }: Part, text: string | undefined) => Object.values(body).includes(text ?? '-');
 
   function change(next: readonly Part[] | undefined, match: string | undefined) {
     if (busyUntilMs > clock.monotonic()) throw cloud.error('Busy', 'another operation is in progress');
     if (match !== (doc === undefined ? undefined : String(version))) throw cloud.error('Stale', 'version');
-    if (next?.some(({ body }) => Object.values(body).includes(refused ?? '-')))
-      throw cloud.error('Invalid', 'a part is refused');
+    if (next?.some((part) => holds(part, refused))) throw cloud.error('Invalid', 'a part is refused');
     for (const { kind, body } of next ?? [])
       if (kind === 'frontend' && !cloud.things.has(body['address']!)) throw cloud.error('Invalid', 'no such address');
-    doc = next;
+    doc = next?.filter((part) => !holds(part, ignored));
     version += 1;
     busyUntilMs = clock.monotonic() + operationMs;
     return { version: String(version), operation: `document ${version}` };
@@ -80,7 +82,7 @@ export function createDocumentCloud(cloud: FakeCloud, clock: { monotonic(): numb
     },
     async write(_, next, match, permit) {
       permit(1000);
-      return cloud.call('write document', true, () => ({ doc: next, ...change(next, match) }));
+      return cloud.call('write document', true, () => ({ ...change(next, match), doc: doc! }));
     },
     async remove(_, match, permit) {
       permit(1000);
@@ -99,6 +101,9 @@ export function createDocumentCloud(cloud: FakeCloud, clock: { monotonic(): numb
     },
     refuse(text: string | undefined) {
       refused = text;
+    },
+    ignore(text: string | undefined) {
+      ignored = text;
     },
     isRunning: (operation: string) =>
       operation === `document ${version}` && busyUntilMs > clock.monotonic() ? ('running' as const) : ('done' as const),

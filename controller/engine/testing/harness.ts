@@ -3,7 +3,7 @@ import { CloudError, type CloudErrorKind } from '../../../common/cloud-error.ts'
 import type { EngineParts } from '../engine.ts';
 import type { Request, Result } from '../request.ts';
 import type { Desired } from './drivers.ts';
-import { type CloudName, createScene, type Scene } from './scenes.ts';
+import { type CloudName, createScene, type Scene, type WrapDriver } from './scenes.ts';
 import { drive, ownerOf } from './world.ts';
 
 /** What happens to calls whose text matches: as often as `times` says, then no more. */
@@ -34,8 +34,13 @@ export function desire(name: string, more: Partial<Desired> = {}): Desired {
   return { name, ports, members: ['n1', 'n2'], algorithm: 'rr', zone: 'z1', ...more };
 }
 
-export function createHarness(name: CloudName, lagMs = 0, more: Partial<EngineParts<Desired>> = {}): Harness {
-  const scene = createScene(name, lagMs);
+export function createHarness(
+  name: CloudName,
+  lagMs = 0,
+  more: Partial<EngineParts<Desired>> = {},
+  wrap?: WrapDriver,
+): Harness {
+  const scene = createScene(name, lagMs, wrap);
   const { cloud, clock } = scene;
   let engine = scene.engine(more);
   const reconcile: Harness['reconcile'] = (service, desired, request = {}) =>

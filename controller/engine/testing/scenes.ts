@@ -1,14 +1,15 @@
 import assert from 'node:assert/strict';
 import type { Request } from '../request.ts';
-import { everyService, nameOf } from '../resource.ts';
+import { type Driver, everyService, nameOf } from '../resource.ts';
 import { createDocumentCloud, type DocumentCloud, documentDriver, type Part } from './document-driver.ts';
 import { cluster, compositeDriver, type Desired, plainDriver } from './drivers.ts';
-import { createFakeCloud, type Thing } from './fake-cloud.ts';
+import { createFakeCloud, type FakeCloud, type Thing } from './fake-cloud.ts';
 import { rulesDriver, ruleThing } from './rules-driver.ts';
 import type { Spec } from './table.ts';
 import { createWorld, ownerOf, type World } from './world.ts';
 
 export const clouds = ['plain', 'silent', 'composite', 'document', 'rules'] as const;
+export type WrapDriver = (driver: Driver<Desired>) => Driver<Desired>;
 export type CloudName = (typeof clouds)[number];
 
 /** A world with one of the small clouds, and how to tell that its Services are served. */
@@ -18,9 +19,16 @@ export interface Scene extends World {
   expect(requests: readonly Request<Desired>[], what: string): void;
 }
 
-export function createScene(name: CloudName, lagMs = 0): Scene {
+/** @param wrap changes what the driver of that cloud does */
+export function createScene(name: CloudName, lagMs = 0, wrap: WrapDriver = (driver) => driver): Scene {
   const settleMs = lagMs === 0 ? 0 : lagMs + 1000;
   let documents: DocumentCloud | undefined;
+  function driverOf(cloud: FakeCloud, answers: boolean): Driver<Desired> {
+    if (name === 'composite') return compositeDriver(cloud, { settleMs });
+    if (name === 'rules') return rulesDriver(cloud, settleMs);
+    if (name === 'document') return documentDriver(cloud, documents!, settleMs);
+    return plainDriver(cloud, { answers, settleMs });
+  }
   const world = createWorld(
     (clock) =>
       createFakeCloud({
@@ -29,12 +37,8 @@ export function createScene(name: CloudName, lagMs = 0): Scene {
         ...(name === 'composite' && { operationMs: 2000, locking: new Set(['balancer']) }),
       }),
     (cloud, clock) => {
-      if (name === 'composite') return () => compositeDriver(cloud, { settleMs });
-      if (name === 'rules') return () => rulesDriver(cloud, settleMs);
-      if (name !== 'document') return () => plainDriver(cloud, { answers: name === 'plain', settleMs });
-      const made = createDocumentCloud(cloud, clock, 3000);
-      documents = made;
-      return () => documentDriver(cloud, made, settleMs);
+      if (name === 'document') documents = createDocumentCloud(cloud, clock, 3000);
+      return () => wrap(driverOf(cloud, name === 'plain'));
     },
   );
   const { cloud } = world;
@@ -66,7 +70,7 @@ export function createScene(name: CloudName, lagMs = 0): Scene {
     );
     const parts = [...cloud.things.values()].filter((one) => roots.some(({ id }) => id === one.within));
     const mine = new Map([...roots, ...parts].map((one) => [one.id, one]));
-    const wants = desired === undefined ? [] : driverOf().desire(desired).wants;
+    const wants = desired === undefined ? [] : driverOf(cloud, true).desire(desired).wants;
     const kept = wants.filter(({ kind }) => !['rule', 'pool', 'frontend'].includes(kind) || name === 'composite');
     assert.deepEqual(
       [...mine.values()].map(nameOf).sort(),
@@ -86,13 +90,6 @@ export function createScene(name: CloudName, lagMs = 0): Scene {
       );
       assert.deepEqual(pointsAt, refs, `${what}: references of ${nameOf(want)}`);
     }
-  }
-  function driverOf() {
-    if (name === 'composite') return compositeDriver(cloud, { settleMs });
-    if (name === 'rules') return rulesDriver(cloud, settleMs);
-    return name === 'document'
-      ? documentDriver(cloud, documents!, settleMs)
-      : plainDriver(cloud, { answers: true, settleMs });
   }
   function expectRules(live: readonly Desired[], what: string): void {
     const wanted = live.flatMap(({ ports, members }) =>
