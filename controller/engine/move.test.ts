@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { createHarness, desire } from './testing/harness.ts';
+import { createScene } from './testing/scenes.ts';
+import { faults, ownerOf } from './testing/world.ts';
 
 /** A Service on a load balancer that others made, or on one of its own. */
 function withHost() {
@@ -83,4 +85,45 @@ describe('a Service that moves from its own load balancer to a lent one', () => 
     assert.deepEqual([...new Set(result.refusals.map(({ reason }) => reason))], ['AddressWouldChange']);
     assert.deepEqual(portsIn(own()?.id), ['443', '80']);
   });
+});
+
+describe('a Service that moves there and back, with a fault at every call and at every permit', () => {
+  const hits = [undefined, ...faults.flatMap((fault) => Array.from({ length: 14 }, (_, at) => ({ at, fault })))];
+
+  for (const name of ['plain', 'silent'] as const)
+    it(`is served on every port at every moment, in the ${name} cloud`, async () => {
+      for (const hit of hits) {
+        const scene = createScene(name);
+        const { cloud } = scene;
+        const host = cloud.add({ kind: 'balancer', key: 'host', slots: ['name host'], refs: [], body: {} });
+        const own = desire('u1');
+        const lent = desire('u1', { attach: { id: host.id, allowed: true } });
+        const what = JSON.stringify(hit);
+        const served = () => {
+          const listeners = [...cloud.things.values()].filter(({ kind }) => kind === 'listener');
+          return [...new Set(listeners.map(({ key }) => key))].sort();
+        };
+        const unserved: unknown[] = [];
+        const moveTo = async (desired: typeof own, struck: typeof hit) => {
+          const request = { owner: ownerOf('u1'), desired, mayChangeAddress: true };
+          const outcome = await scene.converge([request], {
+            hit: struck,
+            atCall: () => served().join() !== '443,80' && unserved.push(cloud.calls.at(-1)),
+          });
+          assert.deepEqual(unserved, [], what);
+          assert.deepEqual(outcome.stuck, [], what);
+        };
+        await scene.converge([{ owner: ownerOf('u1'), desired: own, mayChangeAddress: true }]);
+        await moveTo(lent, hit);
+        assert.deepEqual(
+          [...cloud.things.values()].filter(({ kind }) => kind === 'listener').map(({ within }) => within),
+          [host.id, host.id],
+          what,
+        );
+        await moveTo(own, hit);
+        scene.expect([{ owner: ownerOf('u1'), desired: own }], what);
+        assert.deepEqual(cloud.things.get(host.id), host, what);
+        assert.deepEqual(cloud.violations, [], what);
+      }
+    });
 });

@@ -47,6 +47,43 @@ describe('the engine shares', () => {
     assert.ok(writes.length <= 3, `${writes.length} writes`);
   });
 
+  it('a document with one refused edit by halves, so that few writes find it among many', async () => {
+    const harness = createHarness('document');
+    const services = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
+    const ports = (service: string) => [{ port: 80, nodePort: service === 'f' ? 30666 : 30080 }];
+    for (const one of services) await harness.settle(one, desire(one, { ports: [] }));
+    harness.documents!.refuse('30666');
+    harness.calls();
+    const engine = harness.engine();
+    await drive(harness.clock, engine.audit());
+    const requests = services.map((one) => ({ owner: ownerOf(one), desired: desire(one, { ports: ports(one) }) }));
+    for (const request of requests) engine.declare(request);
+    const all = await drive(harness.clock, Promise.all(requests.map((request) => engine.reconcile(request))));
+    assert.deepEqual(
+      all.map(({ state }) => state),
+      services.map((one) => (one === 'f' ? 'failed' : 'settled')),
+    );
+    // Of eight: all, then two halves each time.
+    const writes = harness.calls().filter((call) => call === 'write document');
+    assert.ok(writes.length <= 1 + 2 * 3 + 1, `${writes.length} writes`);
+  });
+
+  it('a union as all want it when it is written, not when it was planned', async () => {
+    const harness = createHarness('document');
+    await harness.settle('u1', desire('u1', { members: ['n1'] }));
+    harness.calls();
+    const ask = (service: string, members: string[]) => ({
+      owner: ownerOf(service),
+      desired: desire(service, { members }),
+    });
+    // The permit is asked between the plan and the write.
+    const engine = harness.engine({ permit: () => () => engine.declare(ask('u2', ['n3'])) });
+    await drive(harness.clock, engine.reconcile(ask('u1', ['n1', 'n2'])));
+    const [first] = harness.documents!.doc!.filter(({ kind }) => kind === 'pool');
+    assert.equal(first?.body['members'], 'n1,n2,n3');
+    assert.equal(harness.calls().filter((call) => call === 'write document').length, 1);
+  });
+
   it('a lane: one call at a time takes what gathers, adds first, and asks the permit of each owner', async () => {
     const harness = createHarness('rules');
     const services = ['a', 'b', 'c'];
