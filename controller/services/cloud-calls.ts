@@ -4,17 +4,18 @@ import { annotations as annotationKeys } from '../../common/well-known.ts';
 import type { CloudRecord, LoadBalancerStep } from '../clouds/load-balancer-step.ts';
 import { externalReferencesOf, isPaused } from '../model/service-view.ts';
 import { createPermit } from '../runtime/leader-permit.ts';
+import { stepWaitMs, withStep } from './applied-steps.ts';
 import { type ClusterIdentity, refOf } from './desired.ts';
 import { mayHaveMade } from './failures.ts';
 import type { Action, Situation } from './next-action.ts';
+import { answered } from './observation.ts';
 import type { Observations } from './observations.ts';
 import { parseRecord } from './record.ts';
-import type { RefusedMembers } from './refused-members.ts';
-import type { RetryGate } from './retry-gate.ts';
+import { refuseMembers } from './refused-members.ts';
 import type { ServiceContext } from './service-context.ts';
+import type { ServiceStates } from './service-state.ts';
 import type { ServiceWork } from './service-work.ts';
 import type { Standings } from './standings.ts';
-import { createStepMemory } from './step-memory.ts';
 
 /** Where nothing can prove that the cloud shows us anything, what is missing must be so for this long. */
 const unprovedMs = 300_000;
@@ -35,11 +36,10 @@ export interface CloudCallParts {
   readonly cluster: ClusterIdentity;
   /** `--adopt`. */
   readonly adopts: boolean;
+  readonly states: ServiceStates;
   readonly observations: Observations;
-  readonly refused: RefusedMembers;
   readonly standings: Pick<Standings, 'emit'>;
   readonly work: Pick<ServiceWork, 'begin'>;
-  readonly gate: Pick<RetryGate, 'forget'>;
   /** Keeps with the Service what its cloud wants kept. Throws a KubeError, or where the Service has changed meanwhile. */
   save(situation: Situation, record: CloudRecord): Promise<void>;
 }
@@ -55,15 +55,11 @@ export interface CloudCalls {
   ): Promise<void>;
   /** Whatever a cloud answers, nothing is done over and over without a pause: throws when the action was just done and does not show. */
   checkProgress(situation: Situation, action: Action, done: Done): void;
-  /** Nothing is left to do for this Service, or it is no more. */
-  settled(uid: string): void;
 }
 
 export function createCloudCalls(context: ServiceContext, parts: CloudCallParts): CloudCalls {
   const { clock, log, services, metrics } = context;
-  const { cluster, adopts, observations, refused, standings, work, gate } = parts;
-
-  const steps = createStepMemory(() => clock.monotonic());
+  const { cluster, adopts, states, observations, standings, work } = parts;
 
   async function observe(situation: Situation, signal: AbortSignal): Promise<void> {
     const { service, cloud, known: before } = situation;
@@ -151,25 +147,22 @@ export function createCloudCalls(context: ServiceContext, parts: CloudCallParts)
     const save = gone ? undefined : (record: CloudRecord) => parts.save(situation, record);
     try {
       const observed = await cloud.loadBalancers.apply(step, known?.observed, { permit, signal, save, onStep });
-      gate.forget(service.uid);
+      const state = states.of(service.uid);
+      state.backOff = undefined;
       if (!cloud.loadBalancers.appliesAll?.(step)) {
-        steps.applied(situation, JSON.stringify(step));
+        state.appliedSteps = withStep(state.appliedSteps, situation, JSON.stringify(step), clock.monotonic());
         onStep(step);
       }
-      observations.put(scope, service.uid, {
-        observed,
-        source: 'made',
-        askedId: undefined,
-        askedFor: known?.askedFor,
-        missingSinceMs: undefined,
-        atMs,
-        fresh: true,
-      });
+      observations.put(scope, service.uid, answered(observed, atMs, known?.askedFor));
     } catch (error) {
       observations.invalidate(scope, service.uid, { mayHaveMade: mayHaveMade(error) });
       if (!isCloudError(error) || error.subjects.length === 0) throw error;
       const { subjects, message } = error;
-      if (!refused.note(service.uid, subjects, situation.members, message)) throw error;
+      const state = states.of(service.uid);
+      const answer = { subjects, members: situation.members, why: message };
+      const refused = refuseMembers(state.refusedMembers, answer, clock.monotonic());
+      if (refused === undefined) throw error;
+      state.refusedMembers = refused;
       log.warn('the cloud refuses members', { service: service.key, subjects, ...errorFields(error) });
     }
   }
@@ -186,7 +179,8 @@ export function createCloudCalls(context: ServiceContext, parts: CloudCallParts)
   function checkProgress(situation: Situation, action: Action, done: Done): void {
     done.observed = action.do === 'observe' ? done.observed + 1 : 0;
     const step = action.do === 'apply' ? JSON.stringify(action.step) : undefined;
-    const waitMs = step === undefined ? 0 : steps.waitMs(situation, step);
+    const applied = states.get(situation.service.uid)?.appliedSteps;
+    const waitMs = step === undefined ? 0 : stepWaitMs(applied, situation, step, clock.monotonic());
     const repeats = step !== undefined && step === done.step;
     done.step = step ?? done.step;
     if (!repeats && waitMs === 0 && done.observed < 3) return;
@@ -201,5 +195,5 @@ export function createCloudCalls(context: ServiceContext, parts: CloudCallParts)
     });
   }
 
-  return { observe, apply, checkProgress, settled: steps.forget };
+  return { observe, apply, checkProgress };
 }

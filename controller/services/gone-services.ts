@@ -1,53 +1,30 @@
 import { annotations as annotationKeys } from '../../common/well-known.ts';
 import type { ObservedLoadBalancer } from '../clouds/load-balancers.ts';
 import type { ServiceView } from '../model/service-view.ts';
-import { append } from '../runtime/append.ts';
 import { parseRecord, printRecord } from './record.ts';
+import type { ServiceStates } from './service-state.ts';
 
-/** Services that are no longer there and whose load balancers may be. */
-export interface GoneServices {
-  /** @param held what a cloud is known to have for it */
-  note(
-    service: ServiceView,
-    held: { readonly scope: string; readonly observed: ObservedLoadBalancer } | undefined,
-  ): boolean;
-  /** Those of one name, as they were last seen, each with a record of where to look. */
-  of(key: string): readonly ServiceView[];
-  keys(): readonly string[];
-  done(service: ServiceView): void;
+/** What a cloud holds for a Service that no longer exists. */
+export interface HeldFor {
+  readonly scope: string;
+  readonly observed: ObservedLoadBalancer;
 }
 
-export function createGoneServices(): GoneServices {
-  const gone = new Map<string, ServiceView[]>();
-
-  return {
-    note(service, held) {
-      const recorded = parseRecord(service.annotations[annotationKeys.loadBalancer]) !== undefined;
-      if (!recorded && held === undefined) return false;
-      if (gone.get(service.key)?.some(({ uid }) => uid === service.uid)) return true;
-      append(gone, service.key, recorded ? service : withRecord(service, held));
-      return true;
-    },
-    of: (key) => [...(gone.get(key) ?? [])],
-    keys: () => [...gone.keys()],
-    done({ key, uid }) {
-      const left = (gone.get(key) ?? []).filter((one) => one.uid !== uid);
-      if (left.length > 0) gone.set(key, left);
-      else gone.delete(key);
-    },
-  };
+/** Notes that a Service no longer exists, with a record of where its load balancer is. Answers whether there is one. */
+export function noteGone(states: ServiceStates, service: ServiceView, held: HeldFor | undefined): boolean {
+  const isRecorded = parseRecord(service.annotations[annotationKeys.loadBalancer]) !== undefined;
+  if (!isRecorded && held === undefined) return false;
+  const { uid } = service;
+  if (states.get(uid)?.gone === undefined) states.setGone(uid, isRecorded ? service : withRecord(service, held!));
+  return true;
 }
 
-function withRecord(
-  service: ServiceView,
-  held: { readonly scope: string; readonly observed: ObservedLoadBalancer } | undefined,
-): ServiceView {
-  if (held === undefined) return service;
-  const record = printRecord({ scope: held.scope, id: held.observed.id });
+function withRecord(service: ServiceView, { scope, observed: { id } }: HeldFor): ServiceView {
+  const record = printRecord({ scope, id });
   return { ...service, annotations: { ...service.annotations, [annotationKeys.loadBalancer]: record } };
 }
 
-/** What is left to know of a Service that only tags in a cloud still tell of. */
+/** A Service of which nothing but the tags in a cloud is known. */
 export function viewOfTags(uid: string, key: string): ServiceView {
   const [namespace = '', name = ''] = key.split('/');
   return {

@@ -5,12 +5,14 @@ import type { Situation } from './next-action.ts';
 import { parseRecord } from './record.ts';
 import { readsAnnotation, type ServiceContext } from './service-context.ts';
 import type { ServiceChange } from './service-patches.ts';
+import type { ServiceStates } from './service-state.ts';
 import type { Standings } from './standings.ts';
 import { type Demand, demandOf } from './wants.ts';
 import { readService, type WriteOutcome, writeService } from './write-service.ts';
 
 export interface KubeCallParts {
   readonly loadBalancerClasses: readonly string[];
+  readonly states: ServiceStates;
   readonly latest: Pick<LatestServices, 'wrote'>;
   readonly standings: Pick<Standings, 'emit'>;
 }
@@ -33,20 +35,12 @@ export interface KubeCalls {
   show(service: ServiceView, change: ServiceChange): Promise<Ended>;
   /** Writes that we have nothing to do with it any more. */
   release(situation: Pick<Situation, 'service' | 'demand'>, change: ServiceChange): Promise<Ended>;
-  /** It is gone. Answers whether we let it go ourselves: then that is no news. */
-  departed(uid: string): boolean;
-  /** Nothing is left to do for it, or it is no more. */
-  forget(uid: string): void;
 }
 
 export function createKubeCalls(context: ServiceContext, parts: KubeCallParts): KubeCalls {
   const { clock, log, clouds } = context;
-  const { loadBalancerClasses, latest, standings } = parts;
+  const { loadBalancerClasses, states, latest, standings } = parts;
   const writer = { api: context.api, clock, isRead: readsAnnotation(clouds) };
-  /** Services that we let go of ourselves. */
-  const released = new Set<string>();
-  /** Uids of Services that the API server has shown us itself, in this term: with our finalizer on, they go by our hand alone. */
-  const shown = new Set<string>();
 
   async function has(service: ServiceView): Promise<boolean> {
     return (await readService(writer, service))?.uid === service.uid;
@@ -76,9 +70,9 @@ export function createKubeCalls(context: ServiceContext, parts: KubeCallParts): 
     has,
 
     async hasSeenInstance(service) {
-      if (shown.has(service.uid)) return true;
+      if (states.get(service.uid)?.confirmed) return true;
       if (await has(service)) {
-        shown.add(service.uid);
+        states.of(service.uid).confirmed = true;
         return true;
       }
       log.warn('a Service that the cache shows is gone', { service: service.key });
@@ -87,11 +81,12 @@ export function createKubeCalls(context: ServiceContext, parts: KubeCallParts): 
 
     async record(situation, change) {
       const { service } = situation;
-      released.delete(service.uid);
+      states.of(service.uid).released = false;
       const outcome = await writeService(writer, service, change, asRecorded(situation));
       if (outcome.kind === 'written' || outcome.kind === 'changed') {
         latest.wrote(outcome.service);
-        shown.add(service.uid);
+        // With our finalizer on, it goes by our hand alone.
+        states.of(service.uid).confirmed = true;
       }
       if (outcome.kind === 'written') announceAdoption(service, change);
       return outcome.kind;
@@ -106,19 +101,16 @@ export function createKubeCalls(context: ServiceContext, parts: KubeCallParts): 
     async release(situation, change) {
       const { service } = situation;
       // Before it is sent: the news that the Service is gone may come before the answer.
-      released.add(service.uid);
+      states.of(service.uid).released = true;
       try {
         const outcome = await writeService(writer, service, change, asRecorded(situation));
         if (outcome.kind !== 'gone') latest.wrote(outcome.service);
-        if (outcome.kind === 'changed') released.delete(service.uid);
+        if (outcome.kind === 'changed') states.of(service.uid).released = false;
         return outcome.kind;
       } catch (error) {
-        released.delete(service.uid);
+        states.of(service.uid).released = false;
         throw error;
       }
     },
-
-    departed: (uid) => released.delete(uid),
-    forget: (uid) => shown.delete(uid),
   };
 }

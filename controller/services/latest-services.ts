@@ -2,37 +2,44 @@ import type { Clock } from '../../common/process/clock.ts';
 import type { Informer } from '../kube/informer.ts';
 import { isOlder } from '../kube/resource-version.ts';
 import type { ServiceView } from '../model/service-view.ts';
+import type { ServiceStates } from './service-state.ts';
 
-/** Services as they are now: what we wrote ourselves counts before the cache shows it. */
+/** The newest version of each Service: our own writes count before the cache shows them. */
 export interface LatestServices {
   get(key: string): ServiceView | undefined;
   wrote(service: ServiceView): void;
-  /** Whether a change in the cache is but our own write. */
+  /** Whether a change in the cache is our own write. */
   isEcho(service: ServiceView): boolean;
-  forget(key: string): void;
 }
 
-/** An answer of the API server is ahead of the cache by this at the most; longer, and it is the version that does not compare (a restored backup). */
+/**
+ * How long the cache may lag behind an answer of the API server. After that, the two versions do not compare (a
+ * restored backup), and the cache is right.
+ */
 const cacheLagMs = 30_000;
 
-export function createLatestServices(services: Informer<ServiceView>, clock: Clock): LatestServices {
-  const ahead = new Map<string, { readonly service: ServiceView; readonly atMs: number }>();
+export function createLatestServices(
+  services: Informer<ServiceView>,
+  clock: Clock,
+  states: ServiceStates,
+): LatestServices {
   return {
     get(key) {
       const cached = services.get(key);
-      const own = ahead.get(key);
-      if (cached === undefined || own === undefined || own.service.uid !== cached.uid) return cached;
-      const behind = isOlder(cached.resourceVersion, own.service.resourceVersion);
-      if (behind && clock.monotonic() - own.atMs <= cacheLagMs) return own.service;
-      ahead.delete(key);
+      const state = cached && states.get(cached.uid);
+      if (state?.written === undefined) return cached;
+      const { service, atMs } = state.written;
+      const isBehind = isOlder(cached!.resourceVersion, service.resourceVersion);
+      if (isBehind && clock.monotonic() - atMs <= cacheLagMs) return service;
+      state.written = undefined;
       return cached;
     },
-    wrote: (service) => ahead.set(service.key, { service, atMs: clock.monotonic() }),
-    isEcho({ key, uid, resourceVersion }) {
-      const own = ahead.get(key)?.service;
-      if (own?.uid !== uid) return false;
-      return own.resourceVersion === resourceVersion || isOlder(resourceVersion, own.resourceVersion);
+    wrote(service) {
+      states.of(service.uid).written = { service, atMs: clock.monotonic() };
     },
-    forget: (key) => ahead.delete(key),
+    isEcho({ uid, resourceVersion }) {
+      const own = states.get(uid)?.written?.service.resourceVersion;
+      return own !== undefined && (own === resourceVersion || isOlder(resourceVersion, own));
+    },
   };
 }

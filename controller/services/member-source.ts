@@ -1,5 +1,6 @@
 import type { DesiredMember, NodeLabel, ObservedMember } from '../clouds/load-balancers.ts';
 import type { ServiceView } from '../model/service-view.ts';
+import type { DrainTimes } from './members/service-members.ts';
 
 export interface MemberOptions {
   /** Of the cloud that serves it. */
@@ -14,6 +15,8 @@ export interface MemberOptions {
   readonly nodeLabels?: readonly NodeLabel[] | undefined;
   /** providerIDs that the cloud refuses for now. */
   readonly refused?: ReadonlySet<string> | undefined;
+  /** As the last answer for this Service had them. */
+  readonly drainTimes?: DrainTimes | undefined;
 }
 
 /** The members of one Service, decided by durable facts. */
@@ -25,6 +28,8 @@ export interface MemberSet {
   readonly lookAgain?: boolean;
   /** How many stay although their Nodes vanished, since the removal budget has no room for them yet. */
   readonly withheld?: number;
+  /** For the next question. */
+  readonly drainTimes?: DrainTimes | undefined;
 }
 
 /** Which Nodes serve which Service. */
@@ -32,6 +37,4 @@ export interface MemberSource {
   membersFor(service: ServiceView, options: MemberOptions): MemberSet;
   /** Called, debounced, when the answers of a scope may have changed. */
   onChange(run: () => void): void;
-  /** The Service is gone. */
-  forget?(uid: string): void;
 }

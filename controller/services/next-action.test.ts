@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import type { LoadBalancerStep } from '../clouds/load-balancer-step.ts';
 import type { LoadBalancerPlan, LoadBalancers, ObservedLoadBalancer } from '../clouds/load-balancers.ts';
 import { type Action, nextAction, type Situation } from './next-action.ts';
-import type { Known } from './observations.ts';
+import type { Known } from './observation.ts';
 import { strictPolicy } from './operator-policy.ts';
 import type { Retention } from './retention.ts';
 import { readsAnnotation } from './service-context.ts';

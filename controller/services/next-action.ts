@@ -3,7 +3,7 @@ import type { LoadBalancerStep } from '../clouds/load-balancer-step.ts';
 import type { DesiredMember, LoadBalancerPlan, ObservedLoadBalancer, Refusal } from '../clouds/load-balancers.ts';
 import { attachTo, externalReferencesOf, hasFinalizer, type ServiceView } from '../model/service-view.ts';
 import { addressesOf, type ClusterIdentity, desiredOf, unknownAnnotations } from './desired.ts';
-import type { Known } from './observations.ts';
+import type { Known } from './observation.ts';
 import type { OperatorPolicy } from './operator-policy.ts';
 import { type LoadBalancerReason, statusOf } from './reasons.ts';
 import { type LoadBalancerRecord, parseRecord, printRecord } from './record.ts';

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { LoadBalancers, ObservedLoadBalancer } from '../clouds/load-balancers.ts';
-import { createObservations, type Known } from './observations.ts';
+import type { Known } from './observation.ts';
+import { createObservations } from './observations.ts';
+import { createServiceStates } from './service-state.ts';
 import type { ServingCloud } from './wants.ts';
 
 function seen(service: string, id: string, cluster = 'c1'): ObservedLoadBalancer {
@@ -44,7 +46,7 @@ const made = (observed: ObservedLoadBalancer | undefined, changes: Partial<Known
 describe('what is known of the clouds', () => {
   it('is nothing until everything has been read once; then what was not seen is known, too', async () => {
     const { cloud, answer } = cloudOf();
-    const observations = createObservations('c1', () => 0);
+    const observations = createObservations('c1', () => 0, createServiceStates());
     assert.equal(observations.of('s', 'a'), undefined);
     const reading = observations.refresh(cloud);
     answer([seen('a', 'lb-a'), seen('b', 'lb-b', 'another cluster')]);
@@ -56,7 +58,7 @@ describe('what is known of the clouds', () => {
 
   it('is not taken back by a read that began before it', async () => {
     const { cloud, answer } = cloudOf();
-    const observations = createObservations('c1', () => 0);
+    const observations = createObservations('c1', () => 0, createServiceStates());
     const reading = observations.refresh(cloud);
     observations.put('s', 'a', made(seen('a', 'lb-new')));
     observations.put('s', 'b', made(undefined));
@@ -68,7 +70,7 @@ describe('what is known of the clouds', () => {
 
   it('that was spoilt stays so until it is asked for, whatever a search says', async () => {
     const { cloud, answer } = cloudOf();
-    const observations = createObservations('c1', () => 7);
+    const observations = createObservations('c1', () => 7, createServiceStates());
     observations.put('s', 'a', made(undefined));
     observations.invalidate('s', 'a', { mayHaveMade: true });
     const reading = observations.refresh(cloud);
@@ -80,7 +82,7 @@ describe('what is known of the clouds', () => {
 
   it('and left out by a later search is no longer believed to be there, nor believed gone by id', async () => {
     const { cloud, answer } = cloudOf();
-    const observations = createObservations('c1', () => 0);
+    const observations = createObservations('c1', () => 0, createServiceStates());
     observations.put('s', 'a', made(seen('a', 'lb-a')));
     const reading = observations.refresh(cloud);
     answer([]);
@@ -90,7 +92,7 @@ describe('what is known of the clouds', () => {
 
   it('of missing things keeps since when, over later searches', async () => {
     const { cloud, answer } = cloudOf();
-    const observations = createObservations('c1', () => 0);
+    const observations = createObservations('c1', () => 0, createServiceStates());
     observations.put('s', 'a', made(undefined, { source: 'asked', missingSinceMs: 5 }));
     const reading = observations.refresh(cloud);
     answer([]);
@@ -99,7 +101,7 @@ describe('what is known of the clouds', () => {
   });
 
   it('is not ready when a read fails', async () => {
-    const observations = createObservations('c1', () => 0);
+    const observations = createObservations('c1', () => 0, createServiceStates());
     const loadBalancers = { observeAll: async () => Promise.reject(new Error('down')) } as unknown as LoadBalancers;
     await assert.rejects(observations.refresh({ name: 'x', scope: 's', loadBalancers }), /down/);
     assert.equal(observations.ready('s'), false);

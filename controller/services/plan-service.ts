@@ -2,7 +2,7 @@ import { annotations as annotationKeys, finalizers } from '../../common/well-kno
 import type { LoadBalancerStep } from '../clouds/load-balancer-step.ts';
 import { hasFinalizer, type ServiceView } from '../model/service-view.ts';
 import { type Action, nextAction, type Situation } from './next-action.ts';
-import type { Known } from './observations.ts';
+import { neverCreated } from './observation.ts';
 import { parseRecord } from './record.ts';
 import { type ServiceChange, type Standing, sameIngress, servicePatch } from './service-patches.ts';
 
@@ -42,19 +42,6 @@ export function planService(situation: Situation): ServicePlan {
         service = changed(service, action.change);
     }
   }
-}
-
-/** What is known of a Service that has just been claimed for the first time. */
-export function neverCreated(nowMs: number): Known {
-  return {
-    observed: undefined,
-    source: 'neverCreated',
-    askedId: undefined,
-    askedFor: undefined,
-    missingSinceMs: undefined,
-    atMs: nowMs,
-    fresh: true,
-  };
 }
 
 function later({ demand }: Situation, service: ServiceView): string[] {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { DesiredMember } from '../clouds/load-balancers.ts';
-import { createRefusedMembers, refusedForMs } from './refused-members.ts';
+import { noneRefused, refusedForMs, refuseMembers, splitMembers, stillRefused } from './refused-members.ts';
 
 const member = (node: string): DesiredMember => ({
   node,
@@ -11,39 +11,41 @@ const member = (node: string): DesiredMember => ({
   draining: false,
 });
 const members = [member('n1'), member('n2'), member('n3')];
+const refuse = (...subjects: string[]) => refuseMembers(noneRefused, { subjects, members, why: 'why' }, 0);
 
-test('a refused member is left out of this Service alone, for five minutes', () => {
-  let now = 0;
-  const refused = createRefusedMembers(() => now);
-  assert.equal(refused.note('a', ['x:///n2'], members, 'why'), true);
-  assert.deepEqual(refused.split('b', members), { members, refused: [], againInMs: undefined });
-  now = 1000;
-  assert.deepEqual(refused.split('a', members), {
+test('a refused member is left out for five minutes', () => {
+  const refused = refuse('x:///n2')!;
+  assert.deepEqual(splitMembers(stillRefused(refused, 1000), members, 1000), {
     members: [member('n1'), member('n3')],
     refused: [{ node: 'n2', why: 'why' }],
     againInMs: refusedForMs - 1000,
   });
-  now = refusedForMs;
-  assert.deepEqual(refused.split('a', members), { members, refused: [], againInMs: undefined });
+  assert.equal(stillRefused(refused, refusedForMs).size, 0);
+  assert.deepEqual(splitMembers(noneRefused, members, 0), { members, refused: [], againInMs: undefined });
 });
 
-test('members are known by what they were sent with: id, name or address', () => {
-  for (const subject of ['x:///n2', 'n2', '10.0.0.2']) {
-    const refused = createRefusedMembers(() => 0);
-    assert.equal(refused.note('a', [subject], members, 'why'), true);
-    assert.deepEqual(refused.split('a', members).refused, [{ node: 'n2', why: 'why' }]);
-  }
+test('a member that is refused later is left out beside the first', () => {
+  const both = refuseMembers(refuse('n2')!, { subjects: ['n3'], members, why: 'too' }, 1000)!;
+  assert.deepEqual(splitMembers(both, members, 1000), {
+    members: [member('n1')],
+    refused: [
+      { node: 'n2', why: 'why' },
+      { node: 'n3', why: 'too' },
+    ],
+    againInMs: refusedForMs - 1000,
+  });
 });
 
-test('subjects that are no members are no answer', () => {
-  const refused = createRefusedMembers(() => 0);
-  assert.equal(refused.note('a', ['subnet-1'], members, 'why'), false);
-  assert.equal(refused.split('a', members).members, members);
+test('a refused member is recognised by what was sent of it: id, name or address', () => {
+  for (const subject of ['x:///n2', 'n2', '10.0.0.2'])
+    assert.deepEqual(splitMembers(refuse(subject)!, members, 0).refused, [{ node: 'n2', why: 'why' }]);
 });
 
-test('one that is no member any more is not told of', () => {
-  const refused = createRefusedMembers(() => 0);
-  refused.note('a', ['n2'], members, 'why');
+test('an answer that names no member refuses none', () => {
+  assert.equal(refuse('subnet-1'), undefined);
+});
+
+test('a refused member that is no longer desired is not mentioned', () => {
   const left = [member('n1')];
-  assert.deepEqual(refused.split('a', left), { members: left, refused: [], againInMs: undefined });
+  assert.deepEqual(splitMembers(refuse('n2')!, left, 0), { members: left, refused: [], againInMs: undefined });
 });

@@ -1,26 +1,7 @@
 import type { DesiredMember } from '../clouds/load-balancers.ts';
 
-/** Members that the cloud would not take, each for one Service: another load balancer may take them. */
-export interface RefusedMembers {
-  /**
-   * Answers whether one of `members` was refused anew.
-   *
-   * @param why for people, free of credentials
-   */
-  note(uid: string, subjects: readonly string[], members: readonly DesiredMember[], why: string): boolean;
-  /** Parts what may be sent from what is held back for now. */
-  split(
-    uid: string,
-    members: readonly DesiredMember[],
-  ): {
-    readonly members: readonly DesiredMember[];
-    readonly refused: readonly RefusedMember[];
-    readonly againInMs: number | undefined;
-  };
-  /** providerIDs, as of the last `note` or `split`; undefined when there is none. */
-  of(uid: string): ReadonlySet<string> | undefined;
-  forget(uid: string): void;
-}
+/** Members of one Service that the cloud refused, by providerID: another load balancer may accept them. */
+export type RefusedMembers = ReadonlyMap<string, { readonly untilMs: number; readonly why: string }>;
 
 export interface RefusedMember {
   /** Name of the Node. */
@@ -29,45 +10,60 @@ export interface RefusedMember {
   readonly why: string;
 }
 
-/** For so long a refused member is left out. */
+/** How long a refused member is left out. */
 export const refusedForMs = 300_000;
+export const noneRefused: RefusedMembers = new Map();
 
-export function createRefusedMembers(monotonic: () => number): RefusedMembers {
-  /** By Service, then by providerID. */
-  const held = new Map<string, Map<string, { readonly untilMs: number; readonly why: string }>>();
+/**
+ * After an answer that refuses members; undefined where none of `subjects` is one of `members`. Pure.
+ *
+ * @param subjects providerIDs, names of Nodes or addresses
+ * @param why for people, free of credentials
+ */
+export function refuseMembers(
+  before: RefusedMembers,
+  { subjects, members, why }: RefusedAnswer,
+  nowMs: number,
+): RefusedMembers | undefined {
+  const named = members.filter(
+    ({ providerID, node, addresses }) =>
+      subjects.includes(providerID) || subjects.includes(node) || addresses.some((each) => subjects.includes(each)),
+  );
+  if (named.length === 0) return undefined;
+  const untilMs = nowMs + refusedForMs;
+  return new Map([...before, ...named.map(({ providerID }) => [providerID, { untilMs, why }] as const)]);
+}
+
+interface RefusedAnswer {
+  readonly subjects: readonly string[];
+  readonly members: readonly DesiredMember[];
+  readonly why: string;
+}
+
+/** Those that are still left out. Pure. */
+export function stillRefused(before: RefusedMembers, nowMs: number): RefusedMembers {
+  return before.size === 0 ? before : new Map([...before].filter(([, { untilMs }]) => untilMs > nowMs));
+}
+
+/** Separates the members that may be sent from those that are left out for now. Pure. */
+export function splitMembers(
+  refused: RefusedMembers,
+  members: readonly DesiredMember[],
+  nowMs: number,
+): {
+  readonly members: readonly DesiredMember[];
+  readonly refused: readonly RefusedMember[];
+  /** When the first of them is tried again. */
+  readonly againInMs: number | undefined;
+} {
+  const out = members.flatMap(({ node, providerID }) => {
+    const one = refused.get(providerID);
+    return one === undefined ? [] : [{ node, ...one }];
+  });
+  if (out.length === 0) return { members, refused: [], againInMs: undefined };
   return {
-    note(uid, subjects, members, why) {
-      const named = members.filter(
-        ({ providerID, node, addresses }) =>
-          subjects.includes(providerID) || subjects.includes(node) || addresses.some((each) => subjects.includes(each)),
-      );
-      if (named.length === 0) return false;
-      const those = held.get(uid) ?? new Map();
-      held.set(uid, those);
-      for (const { providerID } of named) those.set(providerID, { untilMs: monotonic() + refusedForMs, why });
-      return true;
-    },
-    split(uid, members) {
-      const those = held.get(uid);
-      if (those === undefined) return { members, refused: [], againInMs: undefined };
-      const now = monotonic();
-      for (const [providerID, { untilMs }] of those) if (untilMs <= now) those.delete(providerID);
-      if (those.size === 0) held.delete(uid);
-      const out = members.flatMap(({ node, providerID }) => {
-        const one = those.get(providerID);
-        return one === undefined ? [] : [{ node, ...one }];
-      });
-      if (out.length === 0) return { members, refused: [], againInMs: undefined };
-      return {
-        members: members.filter(({ providerID }) => !those.has(providerID)),
-        refused: out.map(({ node, why }) => ({ node, why })),
-        againInMs: Math.min(...out.map(({ untilMs }) => untilMs)) - now,
-      };
-    },
-    of(uid) {
-      const those = held.get(uid);
-      return those && new Set(those.keys());
-    },
-    forget: (uid) => held.delete(uid),
+    members: members.filter(({ providerID }) => !refused.has(providerID)),
+    refused: out.map(({ node, why }) => ({ node, why })),
+    againInMs: Math.min(...out.map(({ untilMs }) => untilMs)) - nowMs,
   };
 }

@@ -2,25 +2,23 @@ import { isCloudError } from '../../common/cloud-error.ts';
 import { errorFields } from '../../common/process/log.ts';
 import { annotations } from '../../common/well-known.ts';
 import type { CloudRecord } from '../clouds/load-balancer-step.ts';
-import type { DesiredLoadBalancer } from '../clouds/load-balancers.ts';
 import { WithheldError } from '../clouds/permit.ts';
 import { isKubeError } from '../kube/api.ts';
 import { attachTo, isPaused, type ServiceView } from '../model/service-view.ts';
+import { backOffAfter, backOffLeftMs } from './back-off.ts';
 import { createCloudCalls, type Done, nothingDone } from './cloud-calls.ts';
-import { desiredOf } from './desired.ts';
-import { createDryRun } from './dry-run.ts';
+import { logPlan } from './dry-run.ts';
 import { failureOf } from './failures.ts';
-import { createGoneServices, viewOfTags } from './gone-services.ts';
+import { noteGone } from './gone-services.ts';
 import { createKubeCalls } from './kube-calls.ts';
 import { createLatestServices, type LatestServices } from './latest-services.ts';
 import { type Action, nextAction, type Situation } from './next-action.ts';
-import { neverCreated } from './plan-service.ts';
+import { neverCreated } from './observation.ts';
 import type { LoadBalancerReason } from './reasons.ts';
 import type { ReconcilerParts } from './reconciler-parts.ts';
 import { parseRecord, printRecord } from './record.ts';
-import { createRefusedMembers } from './refused-members.ts';
 import { createRetentions } from './retention.ts';
-import { createRetryGate } from './retry-gate.ts';
+import { createScopeAudits, type ScopeAudits } from './scope-audits.ts';
 import type { ServiceContext } from './service-context.ts';
 import type { ServiceChange, Standing } from './service-patches.ts';
 import { createServiceWork } from './service-work.ts';
@@ -37,20 +35,11 @@ export interface ServiceReconciler {
   reconcile(key: string, signal: AbortSignal): Promise<{ readonly requeueAfterMs?: number } | undefined>;
   /** Takes note of a Service that is gone; answers whether there is anything to remove. */
   departed(service: ServiceView): boolean;
-  /**
-   * After everything of a scope was read: takes note of load balancers whose Service was replaced by another of its name. Answers the keys under which something is
-   * to be removed.
-   */
-  orphaned(cloud: ServingCloud): readonly string[];
-  /** Tells a cloud what all its Services ask for, where they share something there. */
-  declare(cloud: ServingCloud): void;
-  /** The first read of everything failed. Answers whether that is news. */
-  unread(cloud: ServingCloud, error: unknown): boolean;
+  /** To be told of each read of everything. */
+  readonly audits: ScopeAudits;
   readonly latest: LatestServices;
 }
 
-/** Upstream's delays between tries. */
-export const serviceBackoff = { firstMs: 5000, maxMs: 300_000 };
 /** How soon a Service is looked at again while everything is paused. */
 const pausedAgainMs = 5000;
 /** More than any plan has; then others get their turn first. */
@@ -82,29 +71,17 @@ const rest = (afterMs?: number | undefined): Turn => ({ kind: 'rest', afterMs })
 
 export function createServiceReconciler(context: ServiceContext, parts: ReconcilerParts): ServiceReconciler {
   const { clock, log, services, clouds, metrics } = context;
-  const { cluster, observations } = parts;
-  const latest = createLatestServices(services, clock);
-  const gone = createGoneServices();
-  const standings = createStandings(metrics.standing, context.events);
-  const work = createServiceWork(clock, metrics, standings);
-  const refused = createRefusedMembers(() => clock.monotonic());
+  const { cluster, states, observations, loadBalancerClasses } = parts;
+  const latest = createLatestServices(services, clock, states);
+  const standings = createStandings(states, context.events);
+  const work = createServiceWork(clock, metrics, states, standings);
   const retentions = createRetentions(parts.policy, observations, () => clock.monotonic());
-  const situationOf = createSituationReader(context, parts, refused, retentions);
-  const gate = createRetryGate(clock, serviceBackoff);
-  const kube = createKubeCalls(context, { loadBalancerClasses: parts.loadBalancerClasses, latest, standings });
+  const situationOf = createSituationReader(context, parts, retentions);
+  const kube = createKubeCalls(context, { loadBalancerClasses, states, latest, standings });
   const calls = createCloudCalls(context, {
-    cluster,
-    adopts: parts.adopts,
-    observations,
-    refused,
-    standings,
-    work,
-    gate,
-    save,
+    ...{ cluster, adopts: parts.adopts, states, observations, standings, work, save },
   });
-  /** By scope: why not even the first read of everything has come to an end. */
-  const unreadable = new Map<string, Standing>();
-  const dryRun = createDryRun(log);
+  const audits = createScopeAudits(context, parts, retentions);
 
   async function save({ service: planned, demand, cloud }: Situation, { id, notes }: CloudRecord): Promise<void> {
     const service = latest.get(planned.key);
@@ -120,10 +97,10 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
   async function reconcile(key: string, signal: AbortSignal) {
     let failure: { readonly error: unknown } | undefined;
     const waits: number[] = [];
-    const subjects: Subject[] = gone.of(key).map((service) => ({
-      gone: true,
-      now: () => gone.of(key).find(({ uid }) => uid === service.uid),
-    }));
+    const subjects: Subject[] = states
+      .gone()
+      .filter((service) => service.key === key)
+      .map(({ uid }) => ({ gone: true, now: () => states.get(uid)?.gone }));
     subjects.push({ gone: false, now: () => latest.get(key) });
     for (const subject of subjects) {
       try {
@@ -142,8 +119,8 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
     let service: ServiceView | undefined;
     try {
       service = subject.now();
-      const closedForMs = service === undefined ? 0 : gate.remainingMs(service);
-      if (closedForMs > 0) return closedForMs;
+      const delayMs = service && backOffLeftMs(states.get(service.uid)?.backOff, service, clock.monotonic());
+      if (delayMs) return delayMs;
       if (subject.gone && (await isBack(subject))) return undefined;
       const done = nothingDone();
       for (let round = 0; round < maxRounds && !signal.aborted; round += 1) {
@@ -165,14 +142,14 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
     const service = subject.now();
     if (service === undefined || !(await kube.has(service))) return false;
     log.warn('a Service that seemed gone is there', { service: service.key });
-    gone.done(service);
+    states.setGone(service.uid, undefined);
     return true;
   }
 
   async function takeTurn(subject: Subject, service: ServiceView, done: Done, signal: AbortSignal): Promise<Turn> {
     const demand = subject.gone ? 'remove' : demandOf(service, parts.loadBalancerClasses);
     if (demand === 'none') {
-      forget(service);
+      states.forget(service.uid);
       return rest();
     }
     const choice = chooseCloud(service, clouds);
@@ -186,7 +163,8 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
     const { situation, againInMs, lookAgain } = situationOf(service, demand, cloud, subject.gone);
     const action = nextAction(situation);
     if (context.dryRun && action.do !== 'observe' && action.do !== 'nothing') {
-      dryRun.tell(situation);
+      const state = states.of(service.uid);
+      state.loggedPlan = logPlan(log, situation, state.loggedPlan);
       return rest();
     }
     calls.checkProgress(situation, action, done);
@@ -198,7 +176,7 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
   }
 
   async function awaitRead(subject: Subject, service: ServiceView, { scope }: ServingCloud): Promise<Turn> {
-    const standing = unreadable.get(scope);
+    const standing = audits.failure(scope);
     // What is served goes on being served, and says so.
     if (standing !== undefined && !subject.gone && service.condition?.status !== 'True')
       await show(service, { standing }, standing);
@@ -246,8 +224,9 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
     const turn = await show(service, change, standing);
     if (turn.kind === 'again') return turn;
     if (againInMs === undefined) {
-      gate.forget(service.uid);
-      calls.settled(service.uid);
+      const state = states.of(service.uid);
+      state.backOff = undefined;
+      state.appliedSteps = undefined;
     }
     if (againInMs === undefined && stands.has(standing.reason)) work.ensured(service, members);
     return rest(againInMs);
@@ -272,13 +251,13 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
     const { service, cloud, known } = situation;
     // What carries no mark of ours any more is not ours to remove.
     const stands = known?.observed?.id !== undefined;
-    if (subject.gone) gone.done(service);
+    if (subject.gone) states.setGone(service.uid, undefined);
     else if ((await kube.release(situation, change)) === 'changed') return again;
     log.info('load balancer gone', { service: service.key, uid: service.uid, scope: cloud.scope });
     work.removed(service, stands || situation.retention.kind === 'granted' || attachTo(service) !== undefined);
     retentions.ended(service);
-    countRetained();
-    forget(service);
+    audits.countRetained();
+    states.forget(service.uid);
     return rest();
   }
 
@@ -286,15 +265,18 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
     const failure = failureOf(error);
     if (failure.kind === 'withheld') return failure.againInMs;
     work.failed(service);
-    const count = gate.failed(service, isCloudError(error) || isKubeError(error) ? error.retryAfterMs : undefined);
+    const retryAfterMs = isCloudError(error) || isKubeError(error) ? error.retryAfterMs : undefined;
+    const state = states.of(service.uid);
+    state.backOff = backOffAfter(state.backOff, service, retryAfterMs, clock.monotonic());
+    const { failures } = state.backOff;
     const { standing } = failure;
-    if (standing === undefined || (failure.patient && count < 3)) throw error;
+    if (standing === undefined || (failure.patient && failures < 3)) throw error;
     if (subject.gone) standings.note(service, standing, { quiet: !failure.event, as: 'DeleteLoadBalancerFailed' });
     else {
       const condition = latest.get(service.key)?.condition;
       standings.note(service, standing, { quiet: !failure.event });
       // A message may differ at every try; it is written again ever more rarely.
-      if (condition?.reason !== standing.reason || Number.isInteger(Math.log2(count)))
+      if (condition?.reason !== standing.reason || Number.isInteger(Math.log2(failures)))
         await show(latest.get(service.key) ?? service, { standing }, standing).catch((again: unknown) =>
           log.info('reason not written', { service: service.key, reason: standing.reason, ...errorFields(again) }),
         );
@@ -302,33 +284,16 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
     throw error;
   }
 
-  function forget(service: ServiceView): void {
-    const { uid } = service;
-    standings.forget(uid);
-    work.forget(uid);
-    kube.forget(uid);
-    refused.forget(uid);
-    gate.forget(uid);
-    calls.settled(uid);
-    dryRun.forget(uid);
-    context.members.forget?.(uid);
-    for (const { scope } of clouds) observations.forget(scope, uid);
-  }
-
   function departed(service: ServiceView): boolean {
-    latest.forget(service.key);
-    const ours = kube.departed(service.uid);
-    if (!ours && isPaused(service))
+    const { uid } = service;
+    const state = states.get(uid);
+    const isReleased = state?.released ?? false;
+    if (state !== undefined) Object.assign(state, { written: undefined, released: false });
+    if (!isReleased && isPaused(service))
       log.warn('a paused Service is gone; what it had in the cloud stays', { service: service.key });
-    else if (!ours && gone.note(service, heldFor(service.uid))) return true;
-    forget(service);
+    else if (!isReleased && noteGone(states, service, heldFor(uid))) return true;
+    states.forget(uid);
     return false;
-  }
-
-  function countRetained(): void {
-    metrics.retained.reset();
-    for (const { scope } of clouds)
-      for (const [namespace, count] of retentions.counts(scope)) metrics.retained.set({ scope, namespace }, count);
   }
 
   function heldFor(uid: string) {
@@ -339,47 +304,5 @@ export function createServiceReconciler(context: ServiceContext, parts: Reconcil
     return undefined;
   }
 
-  function orphaned({ scope }: ServingCloud): readonly string[] {
-    const present = new Set<string>();
-    for (const { uid } of services.values()) present.add(uid);
-    unreadable.delete(scope);
-    let orphans = 0;
-    for (const [uid, observed] of observations.all(scope)) {
-      if (present.has(uid) || observed.retained || observed.attached || observed.owner?.service !== uid) continue;
-      orphans += 1;
-      // A name has one UID at a time: the one that was there before will not come back.
-      const { service: key } = observed;
-      if (key === undefined || services.get(key) === undefined) continue;
-      gone.note(viewOfTags(uid, key), { scope, observed });
-    }
-    metrics.orphans.set({ scope }, orphans);
-    countRetained();
-    return gone.keys();
-  }
-
-  function declare(cloud: ServingCloud): void {
-    if (cloud.loadBalancers.declare === undefined) return;
-    let isEveryone = true;
-    const all: DesiredLoadBalancer[] = [];
-    for (const service of services.values()) {
-      if (demandOf(service, parts.loadBalancerClasses) !== 'ensure') continue;
-      const choice = chooseCloud(service, clouds);
-      if (!('cloud' in choice) || choice.cloud !== cloud) continue;
-      // Services share nothing that depends on their members.
-      const wanted = desiredOf(service, { cluster, cloud, policy: parts.policy, members: [], retain: false });
-      if (wanted.ok) all.push(wanted.desired);
-      else isEveryone = false;
-    }
-    cloud.loadBalancers.declare(all, isEveryone, new Set(parts.policy.attachable.map(({ id }) => id)));
-  }
-
-  function unread({ scope }: ServingCloud, error: unknown): boolean {
-    const failure = failureOf(error);
-    if (failure.kind !== 'failed' || failure.standing === undefined) return false;
-    const news = unreadable.get(scope)?.reason !== failure.standing.reason;
-    unreadable.set(scope, failure.standing);
-    return news;
-  }
-
-  return { reconcile, departed, orphaned, declare, unread, latest };
+  return { reconcile, departed, audits, latest };
 }

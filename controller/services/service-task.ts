@@ -7,12 +7,14 @@ import type { ServiceView } from '../model/service-view.ts';
 import { firstRead } from '../runtime/first-read.ts';
 import type { LeaderTask } from '../runtime/leader-task.ts';
 import { createReconciler, type QueueMetrics, type Reconciler } from '../runtime/reconciler.ts';
+import { serviceBackOff } from './back-off.ts';
 import { needsReconcile } from './change.ts';
 import { adoptableOf, type ClusterIdentity } from './desired.ts';
 import { createObservations, type Observations } from './observations.ts';
 import type { OperatorPolicy } from './operator-policy.ts';
 import type { ServiceContext } from './service-context.ts';
-import { createServiceReconciler, type ServiceReconciler, serviceBackoff } from './service-reconciler.ts';
+import { createServiceReconciler, type ServiceReconciler } from './service-reconciler.ts';
+import { createServiceStates } from './service-state.ts';
 import { demandOf, type ServingCloud } from './wants.ts';
 
 export interface ServiceTaskOptions {
@@ -91,9 +93,11 @@ export function createServiceTask(context: ServiceContext, options: ServiceTaskO
   }
 
   function startTerm(cluster: ClusterIdentity): Term {
-    const observations = createObservations(cluster.uid, () => clock.monotonic());
+    const states = createServiceStates(metrics.standing);
+    const observations = createObservations(cluster.uid, () => clock.monotonic(), states);
     const reconciler = createServiceReconciler(context, {
       cluster,
+      states,
       observations,
       loadBalancerClasses: options.loadBalancerClasses,
       policy: options.policy,
@@ -104,7 +108,7 @@ export function createServiceTask(context: ServiceContext, options: ServiceTaskO
       clock,
       random,
       log,
-      backoff: serviceBackoff,
+      backoff: serviceBackOff,
       concurrency: options.concurrentServiceSyncs,
       async reconcile(key, signal) {
         try {
@@ -139,7 +143,7 @@ export function createServiceTask(context: ServiceContext, options: ServiceTaskO
         failures += 1;
         metrics.audits.add({ outcome: isCloudError(error) ? error.kind : 'error' });
         // Until everything has been read once nobody can be served, and those who wait are told why.
-        if (!current.observations.ready(cloud.scope) && current.reconciler.unread(cloud, error))
+        if (!current.observations.ready(cloud.scope) && current.reconciler.audits.failed(cloud, error))
           enqueueWaiting(current);
         log.warn('load balancers not read', { scope: cloud.scope, failures, ...errorFields(error) });
       }
@@ -151,8 +155,7 @@ export function createServiceTask(context: ServiceContext, options: ServiceTaskO
   }
 
   function audited(current: Term, cloud: ServingCloud): void {
-    current.reconciler.declare(cloud);
-    for (const key of current.reconciler.orphaned(cloud)) current.queue.enqueue(key);
+    for (const key of current.reconciler.audits.ended(cloud)) current.queue.enqueue(key);
     for (const service of services.values()) {
       if (!concerns(service)) continue;
       // What nobody has worked on yet is waited for; the rest is routine.

@@ -3,6 +3,8 @@ import type { MetricsOf } from '../../common/process/metrics.ts';
 import type { DesiredMember } from '../clouds/load-balancers.ts';
 import type { ServiceView } from '../model/service-view.ts';
 import type { serviceMetrics } from './metrics.ts';
+import { fingerprintOf } from './service-fingerprint.ts';
+import type { ServiceStates, Work } from './service-state.ts';
 import type { Standings } from './standings.ts';
 
 /** Pieces of work that are under way, from the first step to the last: each tells its beginning and end once, however many tries it takes. */
@@ -19,54 +21,40 @@ export interface ServiceWork {
   removed(service: ServiceView, stays: boolean): void;
   /** A try failed. */
   failed(service: ServiceView): void;
-  forget(uid: string): void;
-}
-
-interface Work {
-  readonly kind: 'ensure' | 'remove';
-  readonly startedMs: number;
-  /** What of its wishes has changed since it was ensured last; nothing = somebody else has changed what there is. */
-  readonly cause: 'service' | 'members' | 'nothing';
-}
-
-/** What was asked for when it was ensured last. */
-interface Asked {
-  readonly text: string;
-  readonly members: readonly DesiredMember[];
 }
 
 export function createServiceWork(
   clock: Clock,
   metrics: MetricsOf<typeof serviceMetrics>,
+  states: ServiceStates,
   standings: Pick<Standings, 'emit'>,
 ): ServiceWork {
-  const under = new Map<string, Work>();
-  const asked = new Map<string, Asked>();
-
   function causeOf(service: ServiceView, members: readonly DesiredMember[]): Work['cause'] {
-    const before = asked.get(service.uid);
-    if (before?.text !== asks(service)) return 'service';
+    const before = states.get(service.uid)?.ensured;
+    if (before?.fingerprint !== fingerprintOf(service)) return 'service';
     return sameMembers(before.members, members) ? 'nothing' : 'members';
   }
 
   function end(uid: string): { readonly work: Work; readonly seconds: number } | undefined {
-    const work = under.get(uid);
-    under.delete(uid);
+    const state = states.of(uid);
+    const { work } = state;
+    state.work = undefined;
     return work && { work, seconds: (clock.monotonic() - work.startedMs) / 1000 };
   }
 
   return {
     begin(service, kind, members = []) {
-      if (under.get(service.uid)?.kind === kind) return false;
+      const state = states.of(service.uid);
+      if (state.work?.kind === kind) return false;
       const cause = kind === 'ensure' ? causeOf(service, members) : 'service';
-      under.set(service.uid, { kind, startedMs: clock.monotonic(), cause });
+      state.work = { kind, startedMs: clock.monotonic(), cause };
       if (kind === 'remove') standings.emit(service, 'DeletingLoadBalancer', 'Deleting load balancer');
       else if (cause === 'service') standings.emit(service, 'EnsuringLoadBalancer', 'Ensuring load balancer');
       return true;
     },
     ensured(service, members) {
       const done = end(service.uid);
-      asked.set(service.uid, { text: asks(service), members });
+      states.of(service.uid).ensured = { fingerprint: fingerprintOf(service), members };
       if (done === undefined) return;
       if (done.work.cause === 'members') {
         metrics.hostSyncs.add();
@@ -85,11 +73,7 @@ export function createServiceWork(
       standings.emit(service, 'DeletedLoadBalancer', message);
     },
     failed(service) {
-      if (under.get(service.uid)?.cause === 'members') metrics.nodeSyncErrors.add();
-    },
-    forget(uid) {
-      under.delete(uid);
-      asked.delete(uid);
+      if (states.get(service.uid)?.work?.cause === 'members') metrics.nodeSyncErrors.add();
     },
   };
 }
@@ -98,15 +82,4 @@ function sameMembers(a: readonly DesiredMember[], b: readonly DesiredMember[]): 
   if (a === b) return true;
   if (a.length !== b.length) return false;
   return a.every(({ providerID, draining }, at) => providerID === b[at]?.providerID && draining === b[at]?.draining);
-}
-
-/** All of a Service that bears on its load balancer, apart from what we write ourselves. */
-export function asks({ ports, sourceRanges, ...service }: ServiceView): string {
-  const { type, sessionAffinity, affinityTimeout, externalTrafficPolicy, healthCheckNodePort } = service;
-  const { ipFamilies, loadBalancerIP, annotations } = service;
-  const { 'mooring.dev/load-balancer': _, ...asked } = annotations;
-  return JSON.stringify([
-    [type, ports, sourceRanges, sessionAffinity, affinityTimeout, externalTrafficPolicy, healthCheckNodePort],
-    [ipFamilies, loadBalancerIP, asked],
-  ]);
 }

@@ -2,7 +2,7 @@ import type { ServiceView } from '../model/service-view.ts';
 import { annotationsFor } from './desired.ts';
 import type { Situation } from './next-action.ts';
 import type { ReconcilerParts } from './reconciler-parts.ts';
-import type { RefusedMembers } from './refused-members.ts';
+import { splitMembers, stillRefused } from './refused-members.ts';
 import type { Retentions } from './retention.ts';
 import type { ServiceContext } from './service-context.ts';
 import type { Demand, ServingCloud } from './wants.ts';
@@ -18,8 +18,7 @@ export interface SituationNow {
 
 export function createSituationReader(
   { clock, members }: Pick<ServiceContext, 'clock' | 'members'>,
-  { cluster, observations, policy, adopts }: ReconcilerParts,
-  refused: Pick<RefusedMembers, 'of' | 'split'>,
+  { cluster, states, observations, policy, adopts }: ReconcilerParts,
   retentions: Pick<Retentions, 'of'>,
 ): (service: ServiceView, demand: Demand, cloud: ServingCloud, gone: boolean) => SituationNow {
   return (service, demand, cloud, gone) => {
@@ -31,13 +30,18 @@ export function createSituationReader(
       return { situation: { ...base, members: [], refused: [] }, againInMs: undefined, lookAgain: false };
     const { scope, loadBalancers } = cloud;
     const { maxMembers, drains } = loadBalancers;
+    const state = states.of(service.uid);
+    const refused = stillRefused(state.refusedMembers, base.nowMs);
+    state.refusedMembers = refused;
     const set = members.membersFor(service, {
       ...{ scope, maxMembers, drains },
       observed: known?.observed?.members,
       nodeLabels: loadBalancers.nodeLabels?.(annotationsFor(service, cloud)),
-      refused: refused.of(service.uid),
+      refused: refused.size === 0 ? undefined : new Set(refused.keys()),
+      drainTimes: state.drainTimes,
     });
-    const split = refused.split(service.uid, set.members);
+    state.drainTimes = set.drainTimes;
+    const split = splitMembers(refused, set.members, base.nowMs);
     const waits = [set.againInMs, split.againInMs].filter((ms) => ms !== undefined);
     return {
       situation: { ...base, members: split.members, refused: split.refused, withheld: set.withheld },

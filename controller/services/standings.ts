@@ -1,10 +1,10 @@
 import type { EventSink } from '../kube/event-sink.ts';
 import { type ServiceView, serviceTarget } from '../model/service-view.ts';
-import { createWaitingNodes, type ReasonGauge } from '../model/waiting-nodes.ts';
 import { type LoadBalancerReason, type ServiceEventReason, statusOf } from './reasons.ts';
 import type { Standing } from './service-patches.ts';
+import type { ServiceStates } from './service-state.ts';
 
-/** Where every Service stands: keeps the gauge true and tells each change once. */
+/** Where every Service stands: notes it in its state and tells each change once. */
 export interface Standings {
   /** Notes it; tells a person when it is news and nothing that goes by itself. */
   note(
@@ -13,14 +13,11 @@ export interface Standings {
     options?: { readonly quiet?: boolean; readonly as?: ServiceEventReason },
   ): void;
   emit(service: ServiceView, reason: ServiceEventReason, message: string, type?: 'Normal' | 'Warning'): void;
-  forget(uid: string): void;
 }
 
 const silent: ReadonlySet<LoadBalancerReason> = new Set(['Ensured', 'Provisioning', 'Deleting']);
 
-export function createStandings(gauge: ReasonGauge, events: EventSink): Standings {
-  const held = createWaitingNodes<LoadBalancerReason>(gauge);
-
+export function createStandings(states: ServiceStates, events: EventSink): Standings {
   function emit(
     service: ServiceView,
     reason: ServiceEventReason,
@@ -33,8 +30,8 @@ export function createStandings(gauge: ReasonGauge, events: EventSink): Standing
   return {
     emit,
     note(service, { reason, message }, { quiet = false, as = 'SyncLoadBalancerFailed' } = {}) {
-      const before = held.get(service.uid)?.reason ?? service.condition?.reason;
-      held.wait(service.uid, reason, '');
+      const before = states.get(service.uid)?.reason ?? service.condition?.reason;
+      states.setReason(service.uid, reason);
       if (quiet || silent.has(reason) || before === reason) return;
       if (reason === 'NoMembers')
         emit(service, 'UnAvailableLoadBalancer', 'There are no available nodes for LoadBalancer', 'Warning');
@@ -44,6 +41,5 @@ export function createStandings(gauge: ReasonGauge, events: EventSink): Standing
       else if (statusOf(reason) === 'True') emit(service, 'LoadBalancerMembersRefused', message, 'Warning');
       else emit(service, as, `${reason}: ${message}`, 'Warning');
     },
-    forget: (uid) => held.done(uid),
   };
 }

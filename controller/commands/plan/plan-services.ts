@@ -4,11 +4,13 @@ import { externalReferencesOf, isPaused, type ServiceView } from '../../model/se
 import { adoptableOf, annotationsFor, type ClusterIdentity, refOf } from '../../services/desired.ts';
 import type { MemberSource } from '../../services/member-source.ts';
 import type { Situation } from '../../services/next-action.ts';
-import { createObservations, type Known, type Observations } from '../../services/observations.ts';
+import type { Known } from '../../services/observation.ts';
+import { createObservations, type Observations } from '../../services/observations.ts';
 import type { OperatorPolicy } from '../../services/operator-policy.ts';
 import { planService, type ServicePlan } from '../../services/plan-service.ts';
 import { parseRecord } from '../../services/record.ts';
 import { createRetentions, type Retentions } from '../../services/retention.ts';
+import { createServiceStates } from '../../services/service-state.ts';
 import type { ProveSight } from '../../services/sight.ts';
 import { chooseCloud, demandOf, type ServingCloud } from '../../services/wants.ts';
 import type { Plan, PlannedChange } from './planned-change.ts';
@@ -37,7 +39,7 @@ export async function planServices(parts: ServicePlanParts): Promise<Plan> {
   const services = [...parts.services];
   const changes: PlannedChange[] = [];
   const problems: string[] = [];
-  const observations = createObservations(parts.cluster.uid, parts.now);
+  const observations = createObservations(parts.cluster.uid, parts.now, createServiceStates());
   const retentions = createRetentions(parts.policy, observations, parts.now);
   for (const cloud of parts.clouds) {
     try {

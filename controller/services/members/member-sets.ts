@@ -11,7 +11,7 @@ import { type Departed, instanceIn, type Membership, nextMemberships, withDepart
 import type { memberMetrics } from './metrics.ts';
 import { createRemovalGate, type RemovalGate } from './removal-gate.ts';
 import { createSelections } from './selection.ts';
-import { type DrainTimes, type MembersRequest, membersOf, type ServiceMembers } from './service-members.ts';
+import { type MembersRequest, membersOf, type ServiceMembers } from './service-members.ts';
 import { sharedWork } from './shared-work.ts';
 
 export interface MemberSetsOptions {
@@ -67,8 +67,6 @@ export interface MemberSets {
   noteDeletion(node: NodeView): void;
   /** Undefined outside a term and for a scope without an API. Takes note of what the load balancer holds; call it right before planning, never keep its answer. */
   membersFor(request: MembersRequest): ServiceMembers | undefined;
-  /** The Service is gone: what was remembered of its drains is dropped. */
-  forget(service: string): void;
   /** Called once for each batch of changes and scope; not for the first sets of a term. */
   onChange(handler: (change: MembersChanged) => void): void;
   withheld(): readonly WithheldMember[];
@@ -85,8 +83,6 @@ interface Term {
   readonly deletions: Map<string, number>;
   /** Labels that some Service has chosen members by in this term. */
   readonly chosenBy: Set<string>;
-  /** By UID of the Service. */
-  readonly times: Map<string, DrainTimes>;
   readonly gate: RemovalGate;
   sets: ReadonlyMap<string, Membership>;
   batch: { readonly firstMs: number; readonly timer: Timer } | undefined;
@@ -225,12 +221,7 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
     const set = term?.sets.get(request.scope);
     if (term === undefined || set === undefined) return undefined;
     const noted = selections.of(noteObserved(term, set, request.observed), nodeLabels);
-    const { times } = term;
-    const before = times.get(request.service) ?? new Map();
-    const result = membersOf(noted, request, before, drain, clock.monotonic(), work);
-    if (result.times.size > 0) times.set(request.service, result.times);
-    else times.delete(request.service);
-    return result.members;
+    return membersOf(noted, request, drain, clock.monotonic(), work);
   }
 
   /** The cache may be minutes old, above all a new leader's: who has a Node after all begins to wait anew, until the cache shows it. */
@@ -300,7 +291,7 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
       letGo: (granted) => letGo(current, granted),
     });
     const current: Term = {
-      ...{ standings, last, deletions: new Map(), chosenBy: new Set(), times: new Map() },
+      ...{ standings, last, deletions: new Map(), chosenBy: new Set() },
       ...{ gate, sets, batch: undefined },
     };
     return current;
@@ -324,7 +315,6 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
       if (stood.kind !== 'none') term?.deletions.set(stood.facts.instance, clock.monotonic() + deletionNoteMs);
     },
     membersFor,
-    forget: (service) => term?.times.delete(service),
     onChange: (handler) => handlers.push(handler),
     withheld: () =>
       withheldIn(term?.sets ?? new Map()).map(({ set, one: { providerID, facts, sinceMs } }) => ({

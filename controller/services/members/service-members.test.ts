@@ -79,7 +79,7 @@ function request(text: string | undefined, changes: Partial<MembersRequest> = {}
 const print = ({ members }: Pick<ServiceMembers, 'members'>) => printMembers(members);
 
 function ask(fleet: Fleet, text: string | undefined, changes: Partial<MembersRequest> = {}): string {
-  return print(membersOf(setOf(fleet), request(text, changes), new Map(), options, 0).members);
+  return print(membersOf(setOf(fleet), request(text, changes), options, 0));
 }
 
 describe('the members of one Service', () => {
@@ -108,19 +108,19 @@ describe('the members of one Service', () => {
 
   it('says whom the budget refused to let go, how many there are, and what a cap leaves out', () => {
     const fresh = setOf({ active: ['a', 'b', 'c'], departed: { g: 'unexplained' } });
-    assert.deepEqual(membersOf(fresh, request('a g'), new Map(), options, 0).members.withheld, []);
+    assert.deepEqual(membersOf(fresh, request('a g'), options, 0).withheld, []);
     const fleet = withDeparted(
       fresh,
       new Map([...fresh.departed].map(([instance, one]) => [instance, { ...one, refused: true }])),
     );
     assert.notEqual(fleet.hash, fresh.hash);
-    const { members } = membersOf(fleet, request('a g', { maxMembers: 2 }), new Map(), options, 0);
+    const members = membersOf(fleet, request('a g', { maxMembers: 2 }), options, 0);
     assert.deepEqual([members.withheld, members.available, members.omitted], [[idOf('g')], 3, 2]);
     assert.equal(members.members.length, 2);
   });
 
   it('one known by its id alone carries no address and no name', () => {
-    const { members } = membersOf(setOf({}), request('stray'), new Map(), options, 0).members;
+    const { members } = membersOf(setOf({}), request('stray'), options, 0);
     assert.deepEqual(members, [{ node: '', providerID: idOf('stray'), addresses: [], zone: '', draining: false }]);
   });
 
@@ -142,13 +142,13 @@ describe('the members of one Service', () => {
     const observed = [
       { providerID: `openstack://RegionOne/${uuid.toUpperCase()}`, draining: false, healthy: undefined },
     ];
-    const { members } = membersOf(set, { ...request(''), observed }, new Map(), options, 0);
+    const members = membersOf(set, { ...request(''), observed }, options, 0);
     assert.deepEqual([members.members.map((member) => member.providerID), members.withheld], [[providerID], []]);
   });
 
   it('shares the list of active members where nothing else is there', () => {
     const set = setOf({ active: ['a', 'b'] });
-    assert.equal(membersOf(set, request('a b'), new Map(), options, 0).members.members, set.members);
+    assert.equal(membersOf(set, request('a b'), options, 0).members, set.members);
   });
 
   it('where the cloud does not drain, a leaving one goes as soon as another serves', () => {
@@ -160,22 +160,22 @@ describe('the members of one Service', () => {
 /** A cloud that does what it is told: plays looks until nothing is left to wait for. */
 function play(fleet: Fleet, first: string, changes: Partial<MembersRequest> = {}, settle?: (text: string) => string) {
   const set = setOf(fleet);
-  let times: DrainTimes = new Map();
+  let drainTimes: DrainTimes | undefined;
   let text = first;
   let now = 0;
   const story: string[] = [];
   for (let look = 0; look < 100; look += 1) {
-    const result = membersOf(set, request(text, changes), times, options, now);
-    times = result.times;
-    const wanted = print(result.members);
+    const result = membersOf(set, request(text, { ...changes, drainTimes }), options, now);
+    drainTimes = result.drainTimes;
+    const wanted = print(result);
     if (story.at(-1)?.slice(story.at(-1)!.indexOf(' ') + 1) !== wanted) story.push(`${now / 1000}s ${wanted}`);
-    const done = wanted === text && result.members.recheckAfterMs === undefined;
+    const done = wanted === text && result.recheckAfterMs === undefined;
     if (done) break;
     const applied = wanted !== text;
     text = settle?.(wanted) ?? wanted;
-    if (!applied || settle !== undefined) now += result.members.recheckAfterMs ?? 0;
+    if (!applied || settle !== undefined) now += result.recheckAfterMs ?? 0;
   }
-  assert.ok(times.size === 0, 'nothing is remembered in the end');
+  assert.equal(drainTimes, undefined, 'nothing is remembered in the end');
   return story;
 }
 
@@ -190,11 +190,11 @@ describe('a drain', () => {
 
   it('counts from when the load balancer shows it', () => {
     const set = setOf({ active: ['a'], leaving: ['l'] });
-    const late = membersOf(set, request('a l'), new Map(), options, 0);
-    const shown = membersOf(set, request('a l~'), late.times, options, 100_000);
-    assert.equal(shown.members.recheckAfterMs, 30_000);
-    assert.equal(print(membersOf(set, request('a l~'), shown.times, options, 129_999).members), 'a l~');
-    assert.equal(print(membersOf(set, request('a l~'), shown.times, options, 130_000).members), 'a');
+    const { drainTimes: late } = membersOf(set, request('a l'), options, 0);
+    const { drainTimes, recheckAfterMs } = membersOf(set, request('a l~', { drainTimes: late }), options, 100_000);
+    assert.equal(recheckAfterMs, 30_000);
+    assert.equal(print(membersOf(set, request('a l~', { drainTimes }), options, 129_999)), 'a l~');
+    assert.equal(print(membersOf(set, request('a l~', { drainTimes }), options, 130_000)), 'a');
   });
 });
 
@@ -237,11 +237,11 @@ describe('make before break', () => {
 
   it('has the load balancer read anew while only health checks can tell', () => {
     const set = setOf({ active: ['n'], leaving: ['l'] });
-    let times: DrainTimes = new Map();
+    let drainTimes: DrainTimes | undefined;
     const look = (text: string) => {
-      const result = membersOf(set, request(text), times, options, 0);
-      times = result.times;
-      return result.members.lookAgain;
+      const result = membersOf(set, request(text, { drainTimes }), options, 0);
+      drainTimes = result.drainTimes;
+      return result.lookAgain;
     };
     assert.deepEqual(['l', 'l n', 'l+ n', 'l+ n+'].map(look), [false, true, true, false]);
   });
@@ -287,7 +287,7 @@ describe('whatever a load balancer holds', () => {
         };
         const text = names.flatMap((name, at) => (held[at] === 'absent' ? [] : [`${name}${held[at]}`])).join(' ');
         const wanted = request(text, { trafficPolicy, maxMembers, drains });
-        const { members } = membersOf(setOf(fleet), wanted, new Map(), options, 0).members;
+        const { members } = membersOf(setOf(fleet), wanted, options, 0);
         const ids = members.map(({ providerID }) => providerID);
         assert.equal(new Set(ids).size, ids.length, 'no doubles');
         for (const [at, name] of names.entries()) {

@@ -19,6 +19,8 @@ export interface MembersRequest {
   readonly nodeLabels?: readonly NodeLabel[] | undefined;
   /** providerIDs that the cloud refuses for now: nobody waits for them to be added. */
   readonly refused?: ReadonlySet<string> | undefined;
+  /** As the last answer for this Service had them; undefined = it is the first. */
+  readonly drainTimes?: DrainTimes | undefined;
 }
 
 export interface ServiceMembers {
@@ -36,6 +38,8 @@ export interface ServiceMembers {
   readonly withheld: readonly string[];
   /** Of the shared set. */
   readonly hash: string;
+  /** For the next request; undefined = no member leaves. */
+  readonly drainTimes: DrainTimes | undefined;
 }
 
 /** How long one Service's leaving members have been asked for, by instance; monotonic. */
@@ -75,11 +79,10 @@ const settleMs = 15_000;
 export function membersOf(
   set: Membership,
   request: MembersRequest,
-  times: DrainTimes,
   options: DrainOptions,
   nowMs: number,
   work: SharedWork = plainWork,
-): { readonly members: ServiceMembers; readonly times: DrainTimes } {
+): ServiceMembers {
   const sorted = sortStrangers(set, work.strangers(set, request.observed ?? noMembers));
   const { maxMembers = Number.POSITIVE_INFINITY } = request;
   const room = maxMembers - sorted.kept.length;
@@ -90,7 +93,7 @@ export function membersOf(
   const next = new Map(
     sorted.leaving.map(({ observed, instance }) => [
       instance,
-      timesOf(times.get(instance), observed.draining, replaced, nowMs),
+      timesOf(request.drainTimes?.get(instance), observed.draining, replaced, nowMs),
     ]),
   );
   let recheckAfterMs: number | undefined;
@@ -121,16 +124,14 @@ export function membersOf(
 
   const chosen = pick(room - waiting);
   return {
-    members: {
-      members: extra.length === 0 ? chosen : work.join(chosen, extra),
-      recheckAfterMs,
-      lookAgain: waiting > 0 && replaced !== 'no',
-      available: set.members.length,
-      omitted: set.members.length - chosen.length,
-      withheld: sorted.withheld,
-      hash: set.hash,
-    },
-    times: next,
+    members: extra.length === 0 ? chosen : work.join(chosen, extra),
+    recheckAfterMs,
+    lookAgain: waiting > 0 && replaced !== 'no',
+    available: set.members.length,
+    omitted: set.members.length - chosen.length,
+    withheld: sorted.withheld,
+    hash: set.hash,
+    drainTimes: next.size > 0 ? next : undefined,
   };
 }
 

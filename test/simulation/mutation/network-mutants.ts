@@ -92,8 +92,8 @@ export const networkMutants: readonly Mutant[] = [
     edits: [
       [
         'controller/services/refused-members.ts',
-        'if (those === undefined) return { members, refused: [], againInMs: undefined };',
-        'if (members.length > 0 || those === undefined) return { members, refused: [], againInMs: undefined };',
+        'if (out.length === 0) return { members, refused: [], againInMs: undefined };',
+        'if (members.length > 0 || out.length === 0) return { members, refused: [], againInMs: undefined };',
       ],
     ],
   },

@@ -11,6 +11,7 @@ import { createBudgetKeeper } from '../../../model/budget-keeper.ts';
 import type { NodeView } from '../../../model/node-view.ts';
 import { createMemberSets, type MemberSets, type MemberSetsOptions } from '../member-sets.ts';
 import { memberMetrics } from '../metrics.ts';
+import type { DrainTimes } from '../service-members.ts';
 import { idOf, memberNode, type NodeList, nodeList, regionCloud } from './node-list.ts';
 
 export const cloud = regionCloud('r1');
@@ -83,8 +84,15 @@ export function memberWorld(first: readonly NodeView[], budget = { limit: { shar
       sets.onChange(({ hash }) => changes.push(hash));
       leader = sets;
       sets.start();
-      const ask = (observed: readonly ObservedMember[] | undefined, service = 'uid-1') =>
-        sets.membersFor({ scope, service, trafficPolicy: 'Cluster', observed, maxMembers: undefined, drains: true });
+      const drainTimes = new Map<string, DrainTimes | undefined>();
+      const ask = (observed: readonly ObservedMember[] | undefined, service = 'uid-1') => {
+        const answer = sets.membersFor({
+          ...{ scope, service, trafficPolicy: 'Cluster', observed, maxMembers: undefined, drains: true },
+          drainTimes: drainTimes.get(service),
+        });
+        drainTimes.set(service, answer?.drainTimes);
+        return answer;
+      };
       const print = (observed: readonly ObservedMember[] | undefined, service?: string) => {
         const asked = ask(observed, service);
         return asked && printMembers(asked.members);

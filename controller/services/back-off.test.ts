@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { type BackOff, backOffAfter, backOffLeftMs } from './back-off.ts';
+import { exampleService, finalized, recorded } from './testing/example-service.ts';
+
+test('the delay doubles with every failure, up to its limit', () => {
+  const service = exampleService();
+  let held: BackOff | undefined;
+  const delays = Array.from({ length: 9 }, (_, index) => {
+    held = backOffAfter(held, service, undefined, 1000);
+    assert.equal(held.failures, index + 1);
+    return backOffLeftMs(held, service, 1000) / 750;
+  });
+  assert.deepEqual(delays, [5, 10, 20, 40, 80, 160, 300, 300, 300]);
+  assert.equal(backOffLeftMs(undefined, service, 1000), 0);
+});
+
+test('the delay that the cloud asks for is observed', () => {
+  const held = backOffAfter(undefined, exampleService(), 42_000, 0);
+  assert.equal(backOffLeftMs(held, exampleService(), 2000), 40_000);
+});
+
+test('our own writes do not end the delay; a change of what the Service asks for does', () => {
+  const held = backOffAfter(undefined, exampleService(), undefined, 0);
+  for (const ours of [
+    { metadata: { ...finalized, ...recorded('s lb-1'), resourceVersion: '101' } },
+    { status: { conditions: [{ type: 'CloudLoadBalancer', status: 'False', reason: 'AwaitingCloud' }] } },
+    { status: { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] } } },
+  ])
+    assert.ok(backOffLeftMs(held, exampleService(ours), 0) > 0);
+  for (const theirs of [
+    { metadata: { deletionTimestamp: '2026-05-01T12:00:00Z' } },
+    { spec: { type: 'ClusterIP' } },
+    { spec: { ports: [{ port: 81 }] } },
+    { metadata: { uid: 'another' } },
+    { metadata: { annotations: { 'mooring.dev/allow-address-change': 'true' } } },
+  ])
+    assert.equal(backOffLeftMs(held, exampleService(theirs), 0), 0);
+});

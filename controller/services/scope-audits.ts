@@ -1,0 +1,87 @@
+import type { DesiredLoadBalancer } from '../clouds/load-balancers.ts';
+import { desiredOf } from './desired.ts';
+import { failureOf } from './failures.ts';
+import { noteGone, viewOfTags } from './gone-services.ts';
+import type { ReconcilerParts } from './reconciler-parts.ts';
+import type { Retentions } from './retention.ts';
+import type { ServiceContext } from './service-context.ts';
+import type { Standing } from './service-patches.ts';
+import { chooseCloud, demandOf, type ServingCloud } from './wants.ts';
+
+/** What follows from a complete read of a scope. */
+export interface ScopeAudits {
+  /**
+   * A complete read has ended: tells the cloud what all its Services ask for, where they share something there, and
+   * notes load balancers whose Service was replaced by another of its name. Returns the keys with something to remove.
+   */
+  ended(cloud: ServingCloud): readonly string[];
+  /** A complete read failed. Returns whether the reason is new. */
+  failed(cloud: ServingCloud, error: unknown): boolean;
+  /** Why the last complete read of this scope failed; undefined when it did not. */
+  failure(scope: string): Standing | undefined;
+  countRetained(): void;
+}
+
+export function createScopeAudits(
+  { services, clouds, metrics }: Pick<ServiceContext, 'services' | 'clouds' | 'metrics'>,
+  { cluster, states, observations, loadBalancerClasses, policy }: ReconcilerParts,
+  retentions: Pick<Retentions, 'counts'>,
+): ScopeAudits {
+  const failures = new Map<string, Standing>();
+
+  function countRetained(): void {
+    metrics.retained.reset();
+    for (const { scope } of clouds)
+      for (const [namespace, count] of retentions.counts(scope)) metrics.retained.set({ scope, namespace }, count);
+  }
+
+  function declare(cloud: ServingCloud): void {
+    if (cloud.loadBalancers.declare === undefined) return;
+    let isEveryone = true;
+    const all: DesiredLoadBalancer[] = [];
+    for (const service of services.values()) {
+      if (demandOf(service, loadBalancerClasses) !== 'ensure') continue;
+      const choice = chooseCloud(service, clouds);
+      if (!('cloud' in choice) || choice.cloud !== cloud) continue;
+      // Nothing that Services share depends on their members.
+      const wanted = desiredOf(service, { cluster, cloud, policy, members: [], retain: false });
+      if (wanted.ok) all.push(wanted.desired);
+      else isEveryone = false;
+    }
+    cloud.loadBalancers.declare(all, isEveryone, new Set(policy.attachable.map(({ id }) => id)));
+  }
+
+  function ended(cloud: ServingCloud): readonly string[] {
+    const { scope } = cloud;
+    declare(cloud);
+    failures.delete(scope);
+    const present = new Set<string>();
+    for (const { uid } of services.values()) present.add(uid);
+    states.prune((uid) => present.has(uid));
+    let orphans = 0;
+    for (const [uid, observed] of observations.all(scope)) {
+      if (present.has(uid) || observed.retained || observed.attached || observed.owner?.service !== uid) continue;
+      orphans += 1;
+      // A name has one UID at a time: the one that was there before will not come back.
+      const { service: key } = observed;
+      if (key === undefined || services.get(key) === undefined) continue;
+      noteGone(states, viewOfTags(uid, key), { scope, observed });
+    }
+    metrics.orphans.set({ scope }, orphans);
+    countRetained();
+    return [...new Set(states.gone().map(({ key }) => key))];
+  }
+
+  return {
+    ended,
+    failed({ scope }, error) {
+      const failure = failureOf(error);
+      if (failure.kind !== 'failed' || failure.standing === undefined) return false;
+      const isNew = failures.get(scope)?.reason !== failure.standing.reason;
+      failures.set(scope, failure.standing);
+      return isNew;
+    },
+    failure: (scope) => failures.get(scope),
+    countRetained,
+  };
+}

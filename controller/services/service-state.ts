@@ -1,0 +1,129 @@
+import type { DesiredMember } from '../clouds/load-balancers.ts';
+import type { ServiceView } from '../model/service-view.ts';
+import type { ReasonGauge } from '../model/waiting-nodes.ts';
+import type { AppliedSteps } from './applied-steps.ts';
+import type { BackOff } from './back-off.ts';
+import type { DrainTimes } from './members/service-members.ts';
+import type { Known } from './observation.ts';
+import type { LoadBalancerReason } from './reasons.ts';
+import { noneRefused, type RefusedMembers } from './refused-members.ts';
+
+/** All that the leader remembers of one Service, or of a load balancer whose Service no longer exists. */
+export interface ServiceState {
+  readonly uid: string;
+  /** What each cloud holds for it, by scope. `stamp`: which read or write came first. */
+  readonly known: Map<string, { readonly known: Known; readonly stamp: number }>;
+  /** The Service as our newest write left it. */
+  written: { readonly service: ServiceView; readonly atMs: number } | undefined;
+  /** We removed our finalizer and record, so its deletion needs no work. */
+  released: boolean;
+  /** The Service as it was last seen: it no longer exists, and its load balancer may. Set by `setGone` alone. */
+  readonly gone: ServiceView | undefined;
+  /** The API server itself has shown it in this term. */
+  confirmed: boolean;
+  /** Reason of its condition, as noted last. Set by `setReason` alone. */
+  readonly reason: LoadBalancerReason | undefined;
+  work: Work | undefined;
+  ensured: Ensured | undefined;
+  backOff: BackOff | undefined;
+  refusedMembers: RefusedMembers;
+  appliedSteps: AppliedSteps | undefined;
+  drainTimes: DrainTimes | undefined;
+  /** In a dry run: the plan that was logged last. */
+  loggedPlan: string | undefined;
+}
+
+/** Work under way, from its first step to its last, however many tries it takes. */
+export interface Work {
+  readonly kind: 'ensure' | 'remove';
+  /** Monotonic milliseconds. */
+  readonly startedMs: number;
+  /** What has changed since the Service was last ensured; `nothing`: somebody changed the cloud's side. */
+  readonly cause: 'service' | 'members' | 'nothing';
+}
+
+/** What was desired when the Service was last ensured. */
+export interface Ensured {
+  readonly fingerprint: string;
+  readonly members: readonly DesiredMember[];
+}
+
+/** The states of one term of leadership, by UID of the Service. */
+export interface ServiceStates {
+  /** Creates it where there is none. */
+  of(uid: string): ServiceState;
+  get(uid: string): ServiceState | undefined;
+  values(): Iterable<ServiceState>;
+  setReason(uid: string, reason: LoadBalancerReason): void;
+  /** Undefined: it exists after all, or nothing is left of it. */
+  setGone(uid: string, service: ServiceView | undefined): void;
+  /** Those that are gone. */
+  gone(): readonly ServiceView[];
+  /** Nothing is left to do for this Service: only what tells our own writes from those of others is kept. */
+  forget(uid: string): void;
+  /** Drops the states of which neither a Service nor a load balancer is left. */
+  prune(exists: (uid: string) => boolean): void;
+}
+
+type Writable = { -readonly [key in keyof ServiceState]: ServiceState[key] };
+
+/** @param gauge number of Services by the reason of their condition */
+export function createServiceStates(gauge: ReasonGauge = { set() {} }): ServiceStates {
+  const states = new Map<string, Writable>();
+  const goneUids = new Set<string>();
+  const counts = new Map<LoadBalancerReason, number>();
+
+  function of(uid: string): Writable {
+    const held = states.get(uid);
+    if (held !== undefined) return held;
+    const state: Writable = {
+      ...{ uid, known: new Map(), written: undefined, released: false, gone: undefined, confirmed: false },
+      ...{ reason: undefined, work: undefined, ensured: undefined, backOff: undefined, refusedMembers: noneRefused },
+      ...{ appliedSteps: undefined, drainTimes: undefined, loggedPlan: undefined },
+    };
+    states.set(uid, state);
+    return state;
+  }
+
+  function count(reason: LoadBalancerReason | undefined, by: number): void {
+    if (reason === undefined) return;
+    const next = (counts.get(reason) ?? 0) + by;
+    counts.set(reason, next);
+    gauge.set({ reason }, next);
+  }
+
+  function forget(uid: string): void {
+    const before = states.get(uid);
+    states.delete(uid);
+    count(before?.reason, -1);
+    const { written, released = false, gone } = before ?? {};
+    if (written || released || gone) Object.assign(of(uid), { written, released, gone });
+  }
+
+  return {
+    of,
+    get: (uid) => states.get(uid),
+    values: () => states.values(),
+    setReason(uid, reason) {
+      const state = of(uid);
+      if (state.reason === reason) return;
+      count(state.reason, -1);
+      count(reason, 1);
+      state.reason = reason;
+    },
+    setGone(uid, service) {
+      of(uid).gone = service;
+      if (service === undefined) goneUids.delete(uid);
+      else goneUids.add(uid);
+    },
+    gone: () => [...goneUids].flatMap((uid) => states.get(uid)?.gone ?? []),
+    forget,
+    prune(exists) {
+      for (const { uid, known, gone, reason } of states.values()) {
+        if (exists(uid) || known.size > 0 || gone !== undefined) continue;
+        states.delete(uid);
+        count(reason, -1);
+      }
+    },
+  };
+}
