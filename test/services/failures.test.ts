@@ -33,6 +33,18 @@ describe('what goes wrong', () => {
     });
   }
 
+  it('after a success, the delays begin with the shortest one again', async () => {
+    await replica.start();
+    world.cloud.faults.add({ operation: create, effect: { kind: 'error', status: 503 }, times: 4 });
+    world.services.create('web');
+    await world.clock.advance(120_000);
+    assertConverged(world, 'after five tries');
+    world.cloud.faults.add({ operation: '*', effect: { kind: 'error', status: 503 }, times: 1 });
+    world.services.patch('web', { spec: { ports: [{ port: 81, protocol: 'TCP' }] } });
+    await world.clock.advance(12_000);
+    assertConverged(world, 'after two tries');
+  });
+
   it('a throttled call is repeated when the cloud says so, and no sooner, without an event', async () => {
     await replica.start();
     world.cloud.faults.add({ operation: create, effect: { kind: 'throttle', retryAfterSeconds: 40 }, times: 1 });
