@@ -63,6 +63,7 @@ export function teardownCommand(world: ControllerWorld): CommandDefinition {
             ...{ api, clock, log, clouds },
             cluster: { uid: await readClusterUid(api), name: options.clusterName },
             loadBalancerClasses: options.loadBalancerClasses,
+            policy: options.policy,
             proveSight: await visibilityCheckOf(world, api, clouds, log),
             recordedRoute: (scope, { destination, providerID }) => {
               const cloud = clouds.find((each) => each.scope === scope)?.name ?? '';

@@ -1,12 +1,11 @@
-import type { DesiredLoadBalancer } from '../clouds/load-balancers.ts';
-import { desiredOf } from './desired.ts';
+import { declareServices } from './declare-services.ts';
 import { failureOf } from './failures.ts';
 import { noteGone, viewOfTags } from './gone-services.ts';
 import type { ReconcilerParts } from './reconciler-parts.ts';
 import type { Retentions } from './retention.ts';
 import type { ServiceContext } from './service-context.ts';
 import type { Standing } from './service-patches.ts';
-import { chooseCloud, demandOf, type ServingCloud } from './wants.ts';
+import type { ServingCloud } from './wants.ts';
 
 /** What follows from a complete read of a scope. */
 export interface ScopeAudits {
@@ -24,9 +23,10 @@ export interface ScopeAudits {
 
 export function createScopeAudits(
   { services, clouds, metrics }: Pick<ServiceContext, 'services' | 'clouds' | 'metrics'>,
-  { cluster, states, observations, loadBalancerClasses, policy }: ReconcilerParts,
+  parts: ReconcilerParts,
   retentions: Pick<Retentions, 'counts'>,
 ): ScopeAudits {
+  const { states, observations } = parts;
   const failures = new Map<string, Standing>();
 
   function countRetained(): void {
@@ -35,25 +35,9 @@ export function createScopeAudits(
       for (const [namespace, count] of retentions.counts(scope)) metrics.retained.set({ scope, namespace }, count);
   }
 
-  function declare(cloud: ServingCloud): void {
-    if (cloud.loadBalancers.declare === undefined) return;
-    let isEveryone = true;
-    const all: DesiredLoadBalancer[] = [];
-    for (const service of services.values()) {
-      if (demandOf(service, loadBalancerClasses) !== 'ensure') continue;
-      const choice = chooseCloud(service, clouds);
-      if (!('cloud' in choice) || choice.cloud !== cloud) continue;
-      // Nothing that Services share depends on their members.
-      const wanted = desiredOf(service, { cluster, cloud, policy, members: [], retain: false });
-      if (wanted.ok) all.push(wanted.desired);
-      else isEveryone = false;
-    }
-    cloud.loadBalancers.declare(all, isEveryone, new Set(policy.attachable.map(({ id }) => id)));
-  }
-
   function ended(cloud: ServingCloud): readonly string[] {
     const { scope } = cloud;
-    declare(cloud);
+    declareServices(cloud, services.values(), { ...parts, clouds });
     failures.delete(scope);
     const present = new Set<string>();
     for (const { uid } of services.values()) present.add(uid);

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, it } from 'node:test';
 import { silentLog } from '../../common/process/log.ts';
 import { seededRandom } from '../../common/process/random.ts';
 import { annotations } from '../../common/well-known.ts';
-import { ownerTags } from '../../controller/clouds/load-balancers.ts';
+import { type LoadBalancers, ownerTags } from '../../controller/clouds/load-balancers.ts';
 import { WithheldError } from '../../controller/clouds/permit.ts';
 import { classicName, classicTags } from '../../controller/clouds/simulated/adoption.ts';
 import { planTeardown, type TeardownContext } from '../../controller/commands/teardown/plan-teardown.ts';
@@ -13,6 +13,7 @@ import {
   type TeardownProgress,
   teardown,
 } from '../../controller/commands/teardown/teardown.ts';
+import { strictPolicy } from '../../controller/services/operator-policy.ts';
 import { openSimulated } from '../clouds/simulated/open.ts';
 import { inProcessHttp } from '../kit/cloud/in-process.ts';
 import { inProcessKube } from '../nodes/harness/kube-in-process.ts';
@@ -44,6 +45,7 @@ describe('teardown', () => {
       clouds: [{ name: 'simulated', scope: api.scope, accepts, selector: undefined, api }],
       cluster: { uid: world.clusterUid, name: 'blue' },
       loadBalancerClasses: [],
+      policy: strictPolicy,
       proveSight: async () => (sees ? 'sees' : 'blind'),
     };
     sees = true;
@@ -205,6 +207,38 @@ describe('teardown', () => {
     const { items, kept } = await planTeardown(context, new AbortController().signal);
     assert.ok(kept.some(({ what, why }) => what.includes('default/one') && why === 'its Service is paused'));
     assert.ok(!items.some(({ what }) => what.includes('default/one')));
+  });
+
+  it('tells the cloud, before it plans and before it changes anything, what stays in use and what is lent', async () => {
+    await populate();
+    world.services.annotate('one', { 'mooring.dev/paused': 'true' });
+    world.services.create('never-served');
+    const [cloud] = context.clouds;
+    const { loadBalancers } = cloud!.api!;
+    const calls: string[] = [];
+    const told: LoadBalancers = {
+      ...loadBalancers!,
+      declare(desired, isEveryone, lent) {
+        calls.push(`declare ${desired.map(({ service }) => service).sort()} ${isEveryone} ${[...lent]}`);
+        loadBalancers!.declare?.(desired, isEveryone, lent);
+      },
+      planRemoval: (...args) => {
+        calls.push('plan');
+        return loadBalancers!.planRemoval(...args);
+      },
+      apply: (...args) => {
+        calls.push('apply');
+        return loadBalancers!.apply(...args);
+      },
+    };
+    const policy = { ...strictPolicy, attachable: [{ id: 'lb-lent', holder: undefined }] };
+    context = { ...context, policy, clouds: [{ ...cloud!, api: { ...cloud!.api!, loadBalancers: told } }] };
+    await run({ force: true });
+    const declared = 'declare default/one,default/two true lb-lent';
+    const first = calls.slice(0, calls.indexOf('apply'));
+    assert.equal(first[0], declared);
+    // Planning a removal takes back what its Service asks for; it goes on serving until it is removed.
+    assert.ok(first.lastIndexOf(declared) > first.indexOf('plan'), first.join('; '));
   });
 
   it('empties the cloud of everything of this cluster, waits until it is gone, and leaves the rest', async () => {

@@ -1,6 +1,7 @@
 import { errorFields } from '../../../common/process/log.ts';
 import { annotations as annotationKeys } from '../../../common/well-known.ts';
 import { externalReferencesOf, isPaused, type ServiceView } from '../../model/service-view.ts';
+import { declareServices } from '../../services/declare-services.ts';
 import { adoptableOf, annotationsFor, type ClusterIdentity, refOf } from '../../services/desired.ts';
 import type { MemberSource } from '../../services/member-source.ts';
 import type { Situation } from '../../services/next-action.ts';
@@ -45,6 +46,7 @@ export async function planServices(parts: ServicePlanParts): Promise<Plan> {
     try {
       const adoptable = adoptableOf(parts.cluster, services, parts.clouds, cloud.scope, parts.adopts);
       await observations.refresh(cloud, undefined, adoptable);
+      declareServices(cloud, services, parts);
     } catch (error) {
       problems.push(`load balancers of ${cloud.scope}: ${errorFields(error)['error']}`);
     }

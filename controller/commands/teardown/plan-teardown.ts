@@ -6,8 +6,11 @@ import type { ObservedRoute, Routes } from '../../clouds/routes.ts';
 import type { KubeApi } from '../../kube/api.ts';
 import type { ConfiguredCloud } from '../../model/configured-cloud.ts';
 import { isPaused, isRetained, type ServiceView, viewService } from '../../model/service-view.ts';
+import { declareServices } from '../../services/declare-services.ts';
 import { adoptableOf, type ClusterIdentity } from '../../services/desired.ts';
+import type { OperatorPolicy } from '../../services/operator-policy.ts';
 import { liveServiceUids } from '../../services/orphans/live-services.ts';
+import { readsAnnotation } from '../../services/service-context.ts';
 import type { ProveSight } from '../../services/sight.ts';
 import { demandOf, type ServingCloud, servingClouds } from '../../services/wants.ts';
 
@@ -20,6 +23,7 @@ export interface TeardownContext {
   readonly cluster: ClusterIdentity;
   /** `--load-balancer-class`. */
   readonly loadBalancerClasses: readonly string[];
+  readonly policy: OperatorPolicy;
   /** Checks the credential's visibility: without it, a full cloud looks empty. */
   readonly proveSight: ProveSight;
   /** Whether a route of a cloud that cannot tag routes is recorded as ours. Default: no. */
@@ -70,8 +74,10 @@ export async function planTeardown(context: TeardownContext, signal: AbortSignal
   const { api, clouds, cluster } = context;
   const askedMs = context.clock.monotonic();
   const byUid = new Map<string, ServiceView>();
+  const serving = servingClouds(clouds);
+  const isRead = readsAnnotation(serving);
   await liveServiceUids(api, signal, (raw) => {
-    const service = viewService(raw, () => false);
+    const service = viewService(raw, isRead);
     byUid.set(service.uid, service);
   });
   const services = [...byUid.values()]
@@ -80,16 +86,21 @@ export async function planTeardown(context: TeardownContext, signal: AbortSignal
     .sort();
   const items: TeardownItem[] = [];
   const kept: TeardownPlan['kept'][number][] = [];
-  const serving = servingClouds(clouds);
   for (const cloud of serving) {
     // Only recorded adoptions count: teardown itself adopts nothing.
     const adopted = adoptableOf(cluster, byUid.values(), serving, cloud.scope, false);
-    for (const observed of await cloud.loadBalancers.observeAll(cluster.uid, signal, adopted)) {
+    const found = await cloud.loadBalancers.observeAll(cluster.uid, signal, adopted);
+    // A Service without a load balancer uses nothing that others share.
+    const users = found.flatMap(({ owner }) => byUid.get(owner?.service ?? '') ?? []);
+    declareServices(cloud, users, { ...context, clouds: serving });
+    for (const observed of found) {
       const adopt = adopted.find(({ owner }) => owner.service === observed.owner?.service)?.adopt;
-      const found = loadBalancerItem({ cloud, cluster, services: byUid }, observed, adopt);
-      if ('why' in found) kept.push(found);
-      else items.push(found);
+      const item = loadBalancerItem({ cloud, cluster, services: byUid }, observed, adopt);
+      if ('why' in item) kept.push(item);
+      else items.push(item);
     }
+    // The plan of a removal takes back what its Service asks for, which is served until it is removed.
+    declareServices(cloud, users, { ...context, clouds: serving });
   }
   for (const { scope, api: cloud } of clouds) {
     if (cloud?.routes === undefined) continue;

@@ -1,0 +1,38 @@
+import type { DesiredLoadBalancer } from '../clouds/load-balancers.ts';
+import type { ServiceView } from '../model/service-view.ts';
+import { type ClusterIdentity, desiredOf } from './desired.ts';
+import type { OperatorPolicy } from './operator-policy.ts';
+import { chooseCloud, demandOf, type ServingCloud } from './wants.ts';
+
+export interface DeclareParts {
+  readonly cluster: ClusterIdentity;
+  readonly clouds: readonly ServingCloud[];
+  readonly loadBalancerClasses: readonly string[];
+  readonly policy: OperatorPolicy;
+}
+
+/**
+ * Tells a cloud what these Services ask for, and which load balancers the operator lends. To be called before anything
+ * is planned there, and after each complete read: what Services share shrinks only when all of them are understood.
+ *
+ * @param services all that exist
+ */
+export function declareServices(
+  cloud: ServingCloud,
+  services: Iterable<ServiceView>,
+  { cluster, clouds, loadBalancerClasses, policy }: DeclareParts,
+): void {
+  if (cloud.loadBalancers.declare === undefined) return;
+  let isEveryone = true;
+  const all: DesiredLoadBalancer[] = [];
+  for (const service of services) {
+    if (demandOf(service, loadBalancerClasses) !== 'ensure') continue;
+    const choice = chooseCloud(service, clouds);
+    if (!('cloud' in choice) || choice.cloud !== cloud) continue;
+    // Nothing that Services share depends on their members.
+    const desired = desiredOf(service, { cluster, cloud, policy, members: [], retain: false });
+    if (desired.ok) all.push(desired.desired);
+    else isEveryone = false;
+  }
+  cloud.loadBalancers.declare(all, isEveryone, new Set(policy.attachable.map(({ id }) => id)));
+}

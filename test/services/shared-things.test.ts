@@ -1,0 +1,172 @@
+import assert from 'node:assert/strict';
+import { describe, it } from 'node:test';
+import { advanceDuring, fakeClock } from '../../common/testing/fake-clock.ts';
+import type { LoadBalancerDriver } from '../../controller/clouds/load-balancer-driver.ts';
+import type { ObservedLoadBalancer, Owner } from '../../controller/clouds/load-balancers.ts';
+import { createEngineLoadBalancers } from '../../controller/engine/adapter/load-balancers.ts';
+import { everyService, type Found, type Kind } from '../../controller/engine/resource.ts';
+import { type DeclareParts, declareServices } from '../../controller/services/declare-services.ts';
+import { desiredOf } from '../../controller/services/desired.ts';
+import { strictPolicy } from '../../controller/services/operator-policy.ts';
+import { exampleService } from '../../controller/services/testing/example-service.ts';
+
+const cluster = { uid: 'c1', name: 'blue' };
+const permitted = { permit: () => undefined };
+
+function serviceOf(name: string, ...sourceRanges: string[]) {
+  const metadata = { name, uid: name };
+  return exampleService({ metadata, spec: { loadBalancerSourceRanges: sourceRanges } });
+}
+
+/** A cloud with a load balancer for each Service, and one firewall that has the source ranges of all of them. */
+function sharingCloud() {
+  const clock = fakeClock();
+  const balancers = new Set<string>();
+  let ranges: readonly string[] | undefined;
+  const show = (): Found[] => [
+    ...[...balancers].map((service): Found => {
+      const owner: Owner = { cluster: cluster.uid, service };
+      return { kind: 'balancer', id: service, owner, key: 'main', status: 'ready', body: undefined };
+    }),
+    ...(ranges === undefined ? [] : [firewall(ranges)]),
+  ];
+  const firewall = (body: readonly string[]): Found => {
+    const owner: Owner = { cluster: cluster.uid, service: everyService };
+    return { kind: 'firewall', id: 'f', owner, key: 'main', status: 'ready', body };
+  };
+  const balancer: Kind = {
+    ...{ kind: 'balancer', again: 'safe', compare: () => ({ same: true }) },
+    async create(_, __, { owner, permit }) {
+      permit(1000);
+      balancers.add(owner.service);
+      return { id: owner.service, found: show() };
+    },
+    async remove({ id }, { permit }) {
+      permit(1000);
+      balancers.delete(id);
+      return {};
+    },
+  };
+  const rules: Kind<readonly string[], readonly string[]> = {
+    ...{ kind: 'firewall', again: 'safe' },
+    merge: (specs, standing) => [...new Set([...specs.flat(), ...(standing?.body ?? [])])].toSorted(),
+    compare({ body }, spec) {
+      const summary = `firewall: ${spec.join()}`;
+      if (body.join() === spec.join()) return { same: true };
+      return { changes: [{ what: 'ranges', summary, phase: 'set', body: spec }] };
+    },
+    async create({ spec }, _, { permit }) {
+      permit(1000);
+      ranges = spec;
+      return { id: 'f', found: show() };
+    },
+    async update(_, { body }, { permit }) {
+      permit(1000);
+      ranges = body as readonly string[];
+      return { found: show() };
+    },
+    async remove(_, { permit }) {
+      permit(1000);
+      ranges = undefined;
+      return {};
+    },
+  };
+  const driver: LoadBalancerDriver = {
+    ...{ main: 'balancer', kinds: [balancer, rules as Kind], documents: [], annotations: [], maxMembers: undefined },
+    ...{ drains: false, slots: () => [], members: () => [], poll: async () => new Map() },
+    show: (_, parts) => ({ name: 'x', ingress: [{ ip: '192.0.2.1' }], service: `default/${parts[0]?.owner?.service}` }),
+    readers: [
+      {
+        kinds: ['balancer', 'firewall'],
+        all: async () => show(),
+        of: async () => ({ found: show(), complete: ['balancer', 'firewall'] }),
+      },
+    ],
+    desire: ({ desired }) => ({
+      wants: [
+        { kind: 'firewall', key: 'main', spec: desired.sourceRanges, summary: 'firewall' },
+        { kind: 'balancer', key: 'main', needs: ['firewall/main'], spec: undefined, summary: 'balancer' },
+      ],
+      refusals: [],
+    }),
+  };
+  /** A process that has yet to hear of any Service. */
+  const connect = () => {
+    const loadBalancers = createEngineLoadBalancers({ driver, cloud: 'x', clock });
+    const cloud = { name: 'x', scope: 's', loadBalancers };
+    const policy = strictPolicy;
+    const parts: DeclareParts = { cluster, clouds: [cloud], loadBalancerClasses: [], policy };
+    const run = async <T>(work: Promise<T>) => advanceDuring(clock, work);
+    return {
+      declare: (...services: ReturnType<typeof serviceOf>[]) => declareServices(cloud, services, parts),
+      audit: () => loadBalancers.observeAll(cluster.uid),
+      async ensure(service: ReturnType<typeof serviceOf>) {
+        const desired = desiredOf(service, { cluster, cloud, policy, members: [], retain: false });
+        assert.ok(desired.ok);
+        const [step] = loadBalancers.plan(desired.desired, undefined).steps;
+        if (step !== undefined) await run(loadBalancers.apply(step, undefined, permitted));
+      },
+      async remove(service: string) {
+        const ref = { owner: { cluster: cluster.uid, service }, name: 'x', service, id: service, attachTo: undefined };
+        const seen = (await loadBalancers.observe(ref)) as ObservedLoadBalancer;
+        const [step] = loadBalancers.planRemoval(seen, { retain: false }).steps;
+        if (step !== undefined) await run(loadBalancers.apply(step, seen, permitted).catch(() => undefined));
+      },
+    };
+  };
+  return { connect, balancers, ranges: () => ranges };
+}
+
+const [a, b, c] = ['192.0.2.0/24', '198.51.100.0/24', '203.0.113.0/24'] as const;
+
+/** Three Services that one process serves; a new one has just read everything. */
+async function restarted() {
+  const cloud = sharingCloud();
+  const first = cloud.connect();
+  const services = [serviceOf('one', a), serviceOf('two', b), serviceOf('three', c)] as const;
+  await first.audit();
+  first.declare(...services);
+  for (const service of services) await first.ensure(service);
+  assert.deepEqual(cloud.ranges(), [a, b, c]);
+  const next = cloud.connect();
+  await next.audit();
+  return { cloud, next, services };
+}
+
+describe('what several Services share in a cloud', () => {
+  it('does not shrink after a restart while one Service cannot be understood', async () => {
+    const { cloud, next, services } = await restarted();
+    const [one] = services;
+    next.declare(one, serviceOf('two', b), serviceOf('three', 'no range'));
+    await next.remove('two');
+    next.declare(one, serviceOf('three', 'no range'));
+    await next.ensure(one);
+    assert.deepEqual(cloud.ranges(), [a, b, c], 'nobody knows yet what "three" needs');
+    next.declare(one, serviceOf('three', c));
+    await next.ensure(one);
+    assert.deepEqual(cloud.ranges(), [a, c]);
+  });
+
+  it('does not shrink before the Services were declared at all', async () => {
+    const { cloud, next, services } = await restarted();
+    const [one, two] = services;
+    await next.ensure(one);
+    await next.ensure(two);
+    assert.deepEqual(cloud.ranges(), [a, b, c]);
+    next.declare(one, two);
+    await next.ensure(one);
+    assert.deepEqual(cloud.ranges(), [a, b]);
+  });
+
+  it('goes with the last Service once all of them are known, and not before', async () => {
+    const { cloud, next, services } = await restarted();
+    for (const { uid } of services) await next.remove(uid);
+    assert.deepEqual([[...cloud.balancers], cloud.ranges()?.length], [[], 3], 'nothing was declared');
+    const last = cloud.connect();
+    await last.audit();
+    last.declare();
+    await last.ensure(services[0]);
+    await last.remove('one');
+    assert.deepEqual([[...cloud.balancers], cloud.ranges()], [[], undefined]);
+  });
+});
