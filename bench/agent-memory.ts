@@ -1,5 +1,6 @@
-// Memory, CPU and start-up time of the agent as it ships: the bundle, with the command line of deploy/, beside a local metadata service and a local
-// report API. `node bench/agent-memory.ts [--seconds 130] [--cloud simulated|alibaba|aws|azure|gce|hetzner|openstack]`
+// Memory, CPU and start-up time of the agent as it ships: the bundle, with the command line of deploy/, beside a local
+// metadata service and a local report API.
+// `node bench/agent-memory.ts [--seconds 130] [--cloud simulated|alibaba|aws|azure|gce|hetzner|openstack]`
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
@@ -29,7 +30,10 @@ export interface AgentFigures {
   readonly reports: number;
 }
 
-/** Until the engine has tidied up after starting: its two collections at eight seconds cost as much as ten minutes of watching. */
+/**
+ * Until the engine has collected its garbage of the start: two collections at 8 s cost as much as ten minutes of
+ * watching.
+ */
 const settleSeconds = 20;
 
 const budget = { rssMiB: 60, anonymousMiB: 18, cpuShare: 0.001 };
@@ -167,7 +171,10 @@ function mebibytes(text: string, field: string): number {
   return Math.round((kibibytes / 1024) * 10) / 10;
 }
 
-/** Time on a processor of all threads, by the scheduler's count in nanoseconds: that of /proc/PID/stat has hundredths of a second, which is a tenth of what is measured here. */
+/**
+ * CPU time of all threads in nanoseconds, from the scheduler: /proc/PID/stat counts hundredths of a second, a tenth of
+ * what is measured here.
+ */
 async function cpuSeconds(pid: number): Promise<number> {
   const threads = await readdir(`/proc/${pid}/task`);
   const spent = threads.map(async (thread) => {

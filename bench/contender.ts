@@ -60,7 +60,10 @@ export function theirs(program: string, name: string, flags: readonly string[]):
   };
 }
 
-/** Waits until somebody else than `before` holds the lease of the leader. Answers who, and when by `Date.now()` that was seen. */
+/**
+ * Waits until a replica other than `before` holds the leader's lease. Returns that replica and the time of the read by
+ * `Date.now()`.
+ */
 export async function newLeader(
   rest: KubeRest,
   before?: string,

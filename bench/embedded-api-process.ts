@@ -1,6 +1,9 @@
 import { startKubeApi } from '../test/kit/kube-api/start-kube-api.ts';
 
-/** The embedded API server as a process: tells its parent where it is and, when asked, how many requests the controller has sent; ends when the parent lets go. */
+/**
+ * The embedded API server as a process. It sends its address to its parent, on request the number of requests of the
+ * controller, and ends when the parent disconnects.
+ */
 const api = await startKubeApi();
 process.send?.({ kind: api.kind, url: api.url, caPem: api.caPem, adminToken: api.adminToken });
 process.on('message', () => {

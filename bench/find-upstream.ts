@@ -12,8 +12,8 @@ export type FoundUpstream = { readonly path: string } | { readonly path: undefin
 const sources = join(import.meta.dirname, 'upstream');
 
 /**
- * The program of `bench/upstream`: from the cache, where it lies under a hash of its sources, or built into it with `go` (minutes the first time). Where that does not
- * work it says why.
+ * The program of `bench/upstream`: from the cache, under a hash of its sources, or built into the cache with `go`
+ * (minutes the first time). Returns the reason where the build fails.
  */
 export async function findUpstream(env: NodeJS.ProcessEnv, progress: (line: string) => void): Promise<FoundUpstream> {
   const base = env['XDG_CACHE_HOME'] || join(homedir(), '.cache');

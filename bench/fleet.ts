@@ -21,9 +21,15 @@ export interface Fleet {
   register(): Promise<void>;
   /** Makes the agents' pods and reads each one's metadata and bound token, once. */
   prepareAgents(): Promise<readonly PreparedAgent[]>;
-  /** Each agent's next report, over a connection of its own, `perSecond` of them, until the signal aborts; answers how many were accepted. */
+  /**
+   * The next report of every agent, each over its own connection, `perSecond` in all, until the signal aborts. Returns
+   * how many were accepted.
+   */
   report(to: { readonly port: number; readonly ca: string }, perSecond: number, signal?: AbortSignal): Promise<number>;
-  /** Status patches as kubelets send them every five minutes, `perSecond` of them all around until the signal aborts; answers how many. */
+  /**
+   * Status patches as kubelets send them every five minutes, `perSecond` in all, until the signal aborts. Returns how
+   * many.
+   */
   heartbeats(perSecond: number, signal: AbortSignal): Promise<number>;
   remove(): Promise<void>;
 }

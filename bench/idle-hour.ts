@@ -43,7 +43,10 @@ const stepMs = 10_000;
 /** How often a kubelet patches the status of its Node when nothing changes. */
 const heartbeatMs = 300_000;
 
-/** A leader with Services and routes while nothing happens, on simulated time: the controller's own `run`, with sockets, in this process. */
+/**
+ * A leader with Services and routes while nothing changes, on simulated time: the controller's `run`, with sockets, in
+ * this process.
+ */
 export async function measureIdleHour(
   { nodes, services, minutes }: IdleHourOptions,
   progress: (line: string) => void,

@@ -32,7 +32,10 @@ export interface IdleResult {
 
 export const idleBudget = { cloudCallsPerHour: 60, apiRequestsPerMinute: 600, cpuShare: 0.01 };
 
-/** What a leader costs while nothing happens, in real time and at real periods: kubelets patch their status every five minutes, agents report as often as they are told to. */
+/**
+ * Cost of a leader while nothing changes, in real time with real periods: kubelets patch their status every five
+ * minutes, and agents report as often as the controller tells them.
+ */
 export async function measureIdle(
   { api, requests }: BenchApi,
   dist: string,

@@ -14,8 +14,8 @@ import { type ShippedController, startShippedController } from './shipped-contro
 import type { BenchApi } from './start-bench-api.ts';
 
 /**
- * Who finds the nodes uninitialized: a leader that starts (`at-start`), one that leads already while they are created (`created`), or one without credentials for the
- * cloud, which hears of each instance from its agent alone (`reports`).
+ * Which replica sees the nodes uninitialized: a leader that starts (`at-start`), one that leads while they are created
+ * (`created`), or one without a cloud credential, which learns of each instance from its agent (`reports`).
  */
 export const joinWays = ['at-start', 'created', 'reports'] as const;
 export type JoinWay = (typeof joinWays)[number];
@@ -29,7 +29,10 @@ export interface JoinOptions {
 
 /** One round: on the same API server the bare calls, then the controller's. */
 export interface JoinResult {
-  /** The two patches a node, sent bare; with what the way has besides: the Nodes created, or the reports sent by as many agents. */
+  /**
+   * The two patches of a node, sent without the controller; together with the Nodes created, or with the reports of as
+   * many agents.
+   */
   readonly bareMs: number;
   /** To the last taint gone: from leading, from the first Node created, or from the first report. */
   readonly joinMs: number;

@@ -34,10 +34,16 @@ export interface MemoryResult {
 }
 
 export const memoryBudgetMiB = 140;
-/** A kubelet patches its status every five minutes when nothing changes, and agents of a large fleet report no oftener: ten times that. */
+/**
+ * A kubelet patches its status every five minutes when nothing changes, and so do the agents of a large fleet: ten
+ * times that.
+ */
 const hurry = 10;
 
-/** The memory of the leader: without nodes, when all nodes join at once, and of a second leader that finds them initialised, with their agents and kubelets at work. */
+/**
+ * Memory of the leader without nodes, when all nodes join at once, and of a second leader with initialised nodes whose
+ * agents and kubelets are at work.
+ */
 export async function measureMemory(
   api: BenchApi['api'],
   dist: string,

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 /** Memory of a process in MiB, as the kernel counts it. */
 export interface MemoryFigures {
   readonly rssMiB: number;
-  /** What belongs to the process alone; the rest is files, mostly the node binary, which all processes of a machine share. */
+  /** Memory of the process alone. The rest is files, mostly the node binary, which all processes of a machine share. */
   readonly anonymousMiB: number;
   /** The highest RSS so far. */
   readonly peakMiB: number;

@@ -43,8 +43,9 @@ export interface ScaleResult {
 }
 
 /**
- * Two replicas, and an agent with an address of its own for each node: all report at once for the first time, then again at once, then at their pace; the leader dies; all report at once
- * to the next one, which has seen none of them and gets its nodes from a list that it held as a standby.
+ * Two replicas, and an agent with its own address for each node. All agents report at once for the first time, then
+ * again at once, then at their own pace. The leader dies, and all report at once to the next one, which has heard none
+ * of them and takes the nodes from the list of its time as standby.
  */
 export async function measureScale(
   { api, requests }: BenchApi,

@@ -46,7 +46,8 @@ const idleSeconds = 30;
 type Figures = ReadonlyMap<string, { readonly unit: SideBySideRow['unit']; readonly value: number }>;
 
 /**
- * Ours and upstream's controllers, one after the other, on one API server and one simulated cloud, each measure on an empty cluster.
+ * Mooring and upstream's controllers, one after the other, on one API server and one simulated cloud, each measure on
+ * an empty cluster.
  */
 export async function measureSideBySide(
   api: BenchApi['api'],

@@ -126,7 +126,10 @@ export function loadBalancerService(name: string): object {
   };
 }
 
-/** Waits until the cloud has not been called for `forMs`. Answers when the last call ended, by `Date.now()`; now at the latest when nothing ends within `timeoutMs`. */
+/**
+ * Waits until the cloud had no call for `forMs`, at most `timeoutMs`. Returns when the last call ended, by
+ * `Date.now()`, or now after the timeout.
+ */
 export async function quiet(cloud: RunningCloud, forMs: number, timeoutMs = 180_000): Promise<number> {
   const deadline = Date.now() + timeoutMs;
   let last = Date.now();

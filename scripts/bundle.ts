@@ -6,7 +6,8 @@ import { leftOutOfAgent, leftOutOfController } from './left-out.ts';
 const root = new URL('..', import.meta.url).pathname;
 
 /**
- * One file a program, as CommonJS: importing node:http as an ES module costs some 15 MiB of memory, and type stripping at start 300 ms.
+ * One file a program, as CommonJS: importing node:http as an ES module costs some 15 MiB of memory, and type stripping
+ * at start 300 ms.
  */
 const common: BuildOptions = {
   bundle: true,
@@ -18,7 +19,8 @@ const common: BuildOptions = {
   metafile: true,
   logLevel: 'warning',
   absWorkingDir: root,
-  // A lazy import of something inside the bundle stays inside it, and one of another bundle becomes a `require`: the loader of ES modules is never started.
+  // A lazy import inside the bundle stays in it, and one of another bundle becomes a `require`: the loader of ES
+  // modules never starts.
   supported: { 'dynamic-import': false },
 };
 
@@ -31,12 +33,16 @@ export async function bundleAgent(outfile: string): Promise<Metafile> {
     entryPoints: ['agent/main.ts'],
     outfile,
     plugins: [...leftOutOfAgent],
-    // The part that agent/host-facts.ts uses. The whole library is more than half of the bundle and a mebibyte of the memory of every agent.
+    // The part that agent/host-facts.ts uses. The whole library is more than half of the bundle, and 1 MiB of every
+    // agent's memory.
     alias: { systeminformation: 'systeminformation/lib/memory.js' },
   });
 }
 
-/** What the controller and its clouds must have one copy of: the classes of errors that one throws and the other recognises. */
+/**
+ * What the controller and its clouds must share in one copy: the classes of errors that one throws and the other
+ * recognises.
+ */
 const contractModules: ReadonlySet<string> = new Set(
   ['common/cloud-error.ts', 'controller/clouds/cloud.ts', 'controller/reports/attestation/verdict.ts'].map((file) =>
     join(root, file),
@@ -52,7 +58,10 @@ export async function bundleContract(outfile: string): Promise<Metafile> {
   return bundle({ stdin: { contents, resolveDir: root, sourcefile: 'contract.ts', loader: 'ts' }, outfile });
 }
 
-/** Builds `controller/main.ts` without any cloud: those are loaded from `clouds/` beside `outfile`, the contract from `contract.cjs` beside it. */
+/**
+ * Builds `controller/main.ts` without clouds: those are loaded from `clouds/` beside `outfile`, the contract from
+ * `contract.cjs` beside it.
+ */
 export async function bundleController(outfile: string): Promise<Metafile> {
   return bundle({
     ...programs,

@@ -30,7 +30,10 @@ export interface PackageOptions {
   readonly node?: Uint8Array;
 }
 
-/** Builds both programs and puts together what ships. The same sources make the same bytes. Throws when the pinned Node of the architecture is not in node_modules. */
+/**
+ * Builds both programs and the package. The same sources give the same bytes. Throws when the pinned Node of the
+ * architecture is not in node_modules.
+ */
 export async function makePackage({ architecture, node }: PackageOptions): Promise<KubeletPackage> {
   const work = await mkdtemp(join(tmpdir(), 'kubelet-package-'));
   try {

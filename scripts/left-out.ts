@@ -40,14 +40,15 @@ const metricsAlone = replaced(
 );
 
 /**
- * What the agent's libraries load and the agent never uses; without it every agent is some 2 MiB smaller. The streams are fetch-blob's, which node-fetch wants for
- * form data.
+ * Modules that the agent's libraries load and the agent never uses; without them every agent is some 2 MiB smaller. The
+ * streams are fetch-blob's, which node-fetch needs for form data.
  */
 export const leftOutOfAgent: readonly Plugin[] = [replaced(/^\.\/streams\.cjs$/, ''), metricsAlone];
 
 /**
- * What the controller's libraries load and the controller never uses: of client-node the HTTP stacks, proxies and generated clients, of fastify the schema compilers (the
- * report's schema is typebox's), the logger, the test client and HTTP/2. What a few kubeconfigs need waits for them.
+ * Modules that the controller's libraries load and the controller never uses: of client-node the HTTP stacks, proxies
+ * and generated clients, of fastify the schema compilers (typebox checks the report's schema), the logger, the test
+ * client and HTTP/2. Modules that few kubeconfigs need are loaded on demand.
  */
 export const leftOutOfController: readonly Plugin[] = [
   metricsAlone,
@@ -71,6 +72,7 @@ export const leftOutOfController: readonly Plugin[] = [
   absent(/^light-my-request$/),
   absent(/^node:http2$/, 'createServer', 'createSecureServer'),
   lazily('node:zlib', 'gunzip'),
-  // Asked whether a plugin fits this fastify, which the lockfile has settled; loading it compiles dozens of expressions.
+  // It asks whether a plugin fits this fastify, which the lockfile has settled; loading it compiles dozens of
+  // expressions.
   replaced(/^semver$/, 'exports.satisfies = () => true;'),
 ];

@@ -334,7 +334,7 @@ async function serviceAnnotationsPage(): Promise<string> {
   );
 }
 
-/** From a file of their own, so that no cloud has to be loaded for them. Undefined: this cloud has no load balancers. */
+/** From a file of its own, so that no cloud has to be loaded for them. Undefined: this cloud has no load balancers. */
 export async function annotationsOf(cloud: string): Promise<readonly AnnotationDefinition[] | undefined> {
   const file = new URL(`../controller/clouds/${cloud}/annotations.ts`, import.meta.url);
   if (!existsSync(file)) return undefined;

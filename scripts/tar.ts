@@ -9,8 +9,8 @@ export interface TarEntry {
 const blockBytes = 512;
 
 /**
- * The entries as a ustar archive, in their order, each folder before its files. Owned by root and from 1970, so that the same entries
- * make the same bytes anywhere. Throws a RangeError for a path that ustar cannot hold. Pure.
+ * The entries as a ustar archive, in their order, each folder before its files. Owned by root and dated 1970, so that
+ * the same entries give the same bytes everywhere. Throws a RangeError for a path that ustar cannot hold. Pure.
  */
 export function tarOf(entries: readonly TarEntry[]): Buffer {
   const parts: Uint8Array[] = [];

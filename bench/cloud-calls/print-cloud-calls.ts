@@ -2,7 +2,10 @@ import { printTable } from '../table.ts';
 import { countOperations, type OperationCost, type Size } from './count-operations.ts';
 import { candidates } from './counted-worlds.ts';
 
-/** Counts what each operation costs on every cloud that can be had here, and prints it beside the counts of the classic controllers. */
+/**
+ * Counts the calls of each operation on every cloud that runs here, and prints them beside those of the classic
+ * controllers.
+ */
 export async function printCloudCalls(size: Size, say: (line: string) => void): Promise<void> {
   for (const { name, open, upstream } of candidates) {
     say(name);

@@ -2,8 +2,9 @@ import type { OperationName, Size } from './count-operations.ts';
 import { octaviaTakes } from './openstack-world.ts';
 
 /**
- * How many calls the cloud's classic controller makes for the same, as its source reads; text where it depends on more. W = polls of a wait. It serves Service by Service
- * and node by node, so what is for all of them is multiplied.
+ * Calls of the cloud's classic controller for the same operation, read from its source; text where the number depends
+ * on more. W = polls of a wait. It works Service by Service and node by node, so its calls are multiplied by their
+ * number.
  */
 export type UpstreamCounts = (size: Size) => Readonly<Partial<Record<OperationName, string>>>;
 

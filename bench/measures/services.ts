@@ -16,7 +16,7 @@ export interface ServicesOptions {
   readonly nodes: number;
 }
 
-/** Something that happened, how long until the cloud was as it should be, and the calls of the cloud until it rested. */
+/** One event, the time until the cloud was as desired, and the calls of the cloud until it rested. */
 export interface Effort {
   readonly wallMs: number;
   readonly calls: CallsMade;
@@ -27,7 +27,10 @@ export interface ServicesResult {
   readonly ready: Effort;
   /** From the Node created to its instance being a member everywhere. */
   readonly join: Effort;
-  /** From the mark of the autoscaler, with the Node deleted right after it, to its instance taking new connections nowhere. */
+  /**
+   * From the autoscaler's taint, with the Node deleted right after it, until no load balancer sends new connections to
+   * its instance.
+   */
   readonly leave: Effort & {
     /** To its instance being a member nowhere, after any drain. */
     readonly goneMs: number;
@@ -52,7 +55,10 @@ const noRoutes = ['--configure-cloud-routes=false'];
 const patienceMs = 600_000;
 const restMs = 4000;
 
-/** Services of type LoadBalancer on some nodes: all made at once, then a node that joins and leaves, then a restart that finds everything in place. */
+/**
+ * Services of type LoadBalancer on a few nodes: all created at once, then a node that joins and leaves, then a restart
+ * with nothing changed.
+ */
 export async function measureServices(stage: Stage, { services, nodes }: ServicesOptions): Promise<ServicesResult> {
   const { cloud, client, rest, api } = stage;
   const machines = cloud.model.createMany(nodes, { name: 'bench' });

@@ -44,6 +44,6 @@ export interface LoadBalancerDriver extends Driver<Asked>, Facts {
   show(main: Found, parts: readonly Found[]): ShownLoadBalancer;
   /** The same array for equal lists of many load balancers saves much work. */
   members(parts: readonly Found[]): readonly ObservedMember[];
-  /** The key under which something of the classic controller is that Service's: its marks and addresses prove it. Pure. */
+  /** The Service's key of a resource of the classic controller, proved by the resource's marks and addresses. Pure. */
   adopts?(found: Found, adopting: Adopting): string | undefined;
 }

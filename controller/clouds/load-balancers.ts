@@ -239,8 +239,9 @@ export interface LoadBalancers<
    */
   readonly annotationPrefixes?: readonly string[];
   /**
-   * Which Nodes alone may be members, as the Service's annotations (those named in `annotations`) or the configuration say: those for which every one of these holds;
-   * empty = any Node. What cannot be read asks for nothing here, and `plan` refuses it. Undefined: there is no such choice here. Pure.
+   * Which Nodes alone may be members, by the Service's annotations (those named in `annotations`) or the configuration:
+   * those for which every one of these holds; empty = any Node. An invalid value selects nothing here, and `plan`
+   * refuses it. Undefined: this cloud has no such choice. Pure.
    */
   readonly nodeLabels?: (annotations: Readonly<Record<string, string>>) => readonly NodeLabel[];
   /**
@@ -275,19 +276,21 @@ export interface LoadBalancers<
    */
   planRemoval(observed: O, options: { readonly retain: boolean }): LoadBalancerPlan<S>;
   /**
-   * Takes note of what the Services of a cluster ask for, before the first of them is worked on and after each read of everything. `isEveryone`: all that live are among
-   * them; until then nothing shrinks that Services share. Without members. Undefined: they share nothing.
+   * Takes the desires of a cluster's Services, before the first of them is worked on and after each read of all.
+   * `isEveryone`: all existing Services are included; until then nothing shrinks that Services share. Without members.
+   * Undefined: Services share nothing.
    *
    * @param lent ids of load balancers that the operator lends: no record makes them a Service's own
    */
   declare?(desired: readonly DesiredLoadBalancer[], isEveryone: boolean, lent: ReadonlySet<string>): void;
   /**
-   * Whether `apply` of that step carries out all steps that are possible, and tells each by `onStep`. Default: it alone.
+   * Whether `apply` of that step carries out all steps that are possible, and reports each by `onStep`. Default: one.
    */
   appliesAll?(step: S): boolean;
   /**
-   * Makes the one call of a step. Idempotent: repeated after a lost answer, it finds what it made. Answers what there is now; undefined when nothing is left. Throws a
-   * CloudError (`subjects` names members that the cloud refuses) or a WithheldError; after either, observe before planning again.
+   * Makes the one call of a step. Idempotent: repeated after a lost answer, it finds what the first try created.
+   * Returns the state after it; undefined when nothing is left. Throws a CloudError (`subjects` names members that the
+   * cloud refuses) or a WithheldError; after either, observe before planning again.
    */
   apply(step: S, observed: O | undefined, options: ApplyOptions): Promise<O | undefined>;
 }

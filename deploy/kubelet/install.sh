@@ -9,8 +9,8 @@
 # --root DIR      work on the file system below DIR, as when an image is built: nothing is started or reloaded
 # --reregister    also install and enable the timer that restarts the kubelet when its Node object is gone
 #
-# Each step is safe to repeat and leaves the installation before it whole. Of what lies outside the folder only files that
-# this script wrote, and that are as it wrote them, are changed or removed; PREFIX/installed lists them.
+# Each step is safe to repeat and leaves the previous installation whole. Outside the folder it changes or removes only
+# files that this script wrote and that are unchanged since; PREFIX/installed lists them.
 # Exit codes: 0 done, 1 failed, 2 bad argument.
 set -euf
 umask 022

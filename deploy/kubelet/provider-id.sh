@@ -3,8 +3,9 @@
 #   provider-id.sh reset   takes the environment file of the last start out of the way
 #   provider-id.sh write   asks the agent for the providerID and writes the environment file anew
 #
-# A providerID is set once in a Node's life, so a wrong one is worse than none: whatever is in doubt is not written, and
-# the reason goes to stderr, which is the kubelet's journal. Exit 0 lets the kubelet start, 1 (MOORING_REQUIRED=true) does not.
+# A providerID is set once in a Node's life, so a wrong one is worse than none: a doubtful one is not written, and the
+# reason goes to stderr, which is the kubelet's journal. Exit code 0 lets the kubelet start, 1 (MOORING_REQUIRED=true)
+# does not.
 # Settings: /etc/mooring/kubelet.conf.
 set -euf
 umask 022
@@ -98,7 +99,7 @@ quoted() {
 	printf '%s' "$1" | sed 's/[\\"$`]/\\&/g'
 }
 
-# A value of the file of the last start, if that was in this boot: an image made of this machine may carry the file along.
+# A value of the last start's file, if that was in this boot: an image of this machine may carry the file along.
 remembered() {
 	[ -f "$last" ] && [ "$(sed -n '1s/^# boot //p' "$last")" = "$boot" ] || return 0
 	sed -n "s/^$1=\"\\(.*\\)\"\$/\\1/p" "$last"

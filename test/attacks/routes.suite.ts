@@ -9,8 +9,8 @@ import { controllerMain, shortened } from '../kit/world/shortened.ts';
 import type { World } from '../kit/world/world.ts';
 
 /**
- * A rogue kubelet chooses what the cloud routes: it registers Nodes, with its own credential alone, whose pod ranges are
- * the Internet, the metadata service, the VMs' network, the Services, other Nodes' pods.
+ * A rogue kubelet chooses what the cloud routes: with its own credential it registers Nodes whose pod ranges are the
+ * Internet, the metadata service, the VMs' network, the Services, or other Nodes' pods.
  */
 export const routesSuite: ApiSuite = {
   name: 'routes',

@@ -18,7 +18,9 @@ const reviewsOf = async (replica: Replica) =>
     0,
   );
 
-/** Asks with random tokens over as many connections as a greedy client would open; answers how often each status came. */
+/**
+ * Sends random tokens over as many connections as a greedy client would open; returns the number of answers by status.
+ */
 async function flood(port: number, path: string, count: number, sockets: number): Promise<ReadonlyMap<number, number>> {
   const agent = new Agent({ keepAlive: true, maxSockets: sockets, rejectUnauthorized: false });
   const statuses = new Map<number, number>();

@@ -65,7 +65,9 @@ export async function agentFiles(world: World): Promise<{ readonly token: string
   };
 }
 
-/** Status of one request on a connection of its own, as a kubelet's probe has it; 0 without an answer within five seconds. */
+/**
+ * Status of one request on a connection of its own, like a kubelet's probe; 0 without an answer within five seconds.
+ */
 export async function statusOf(port: number, path: string, options: RequestOptions = {}): Promise<number> {
   const agent = new Agent({ keepAlive: false, rejectUnauthorized: false });
   return new Promise<number>((resolve) => {

@@ -31,8 +31,8 @@ interface Run {
 }
 
 /**
- * Starts the shipped program with the recorded arguments, as a kubelet would (variables expanded, configuration mounted), and ends it once it leads. What this machine lacks of a Pod is
- * added: a kubeconfig, and ports that are free.
+ * Starts the shipped program with the recorded arguments, as a kubelet would (variables expanded, configuration
+ * mounted), and ends it once it leads. A kubeconfig and free ports replace what a Pod has and this machine lacks.
  */
 async function start(recorded: ClassicController, extra: readonly string[] = []): Promise<Run> {
   const mounted = join(folder, 'cloud.conf');

@@ -1,7 +1,10 @@
 import type { ApiSuite } from './api-under-test.ts';
 import { type Fact, type Run, runFact, startRun } from './kit.ts';
 
-/** A table of facts as a suite. Facts run a few at a time (some only wait), those marked `alone` one by one at the end. */
+/**
+ * A table of facts as a suite. Several facts run at once (some only wait); those marked `alone` run one by one at the
+ * end.
+ */
 export function factsSuite(name: string, facts: Fact[], concurrency = 6): ApiSuite {
   return {
     name,

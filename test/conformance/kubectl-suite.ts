@@ -68,7 +68,8 @@ function terminal(k: Kit, kubectl: string, common: string[], env: NodeJS.Process
           const timer = setTimeout(resolve, 10_000);
           child.stdout.on('data', (chunk: Buffer) => {
             text += chunk.toString('utf8');
-            // A watch of one object begins with that object, which kubectl has printed and leaves out: a change before that is not shown, so another one follows.
+            // A watch of one object begins with that object, which kubectl has printed and leaves out. A change before
+            // that is not shown, so another one follows.
             if (changing === undefined && text.split('\n').length > 2) {
               void meanwhile();
               changing = setInterval(() => void meanwhile(), 500);

@@ -8,7 +8,9 @@ export interface Counts {
   skipped: number;
 }
 
-/** Runs one suite and adds to the counts; prints failures and skips to stdout, how long it took to stderr. Never throws. */
+/**
+ * Runs one suite and adds to the counts. Prints failures and skips to stdout, and the duration to stderr. Never throws.
+ */
 export async function runSuite(suite: ApiSuite, api: ApiUnderTest, counts: Counts): Promise<void> {
   const started = performance.now();
   const fail = (what: string, error: unknown) => {

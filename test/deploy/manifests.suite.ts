@@ -38,7 +38,10 @@ const withheld: readonly Wish[] = [
   { verb: 'update', group: 'coordination.k8s.io', resource: 'leases', namespace: names.nodeLeaseNamespace },
 ];
 
-/** Applies `deploy/` with kubectl, for real and as a dry run, and asks the server what its accounts may do. Without kubectl everything is skipped. */
+/**
+ * Applies `deploy/` with kubectl, for real and as a dry run, and asks the server for the rights of its accounts. Skips
+ * without kubectl.
+ */
 export function deploySuite(kubectl: string | undefined): ApiSuite {
   return {
     name: 'deploy',

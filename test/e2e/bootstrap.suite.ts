@@ -33,8 +33,9 @@ async function allInitialised(world: World): Promise<void> {
 }
 
 /**
- * The order in which a cluster comes up from nothing: kubelets without --node-ip, so that host-network pods have no pod IP and the Service no endpoints; no CNI, no DNS, no kube-proxy; the ConfigMap of
- * the agents empty; the controllers last of all. What agents need must reach them through the mounted ConfigMap alone.
+ * The order in which a cluster starts from nothing: kubelets without --node-ip, so that host-network pods have no pod
+ * IP and the Service no endpoints; no CNI, no DNS, no kube-proxy; the ConfigMap of the agents empty; the controllers
+ * last. Agents get what they need from the mounted ConfigMap alone.
  */
 async function coldStart(api: ApiUnderTest, suiteCheck: Check, reportOnly: boolean): Promise<void> {
   const kind = reportOnly ? 'from proved reports alone' : "with the cloud's API";

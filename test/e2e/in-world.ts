@@ -4,7 +4,8 @@ import { showLogs } from '../kit/world/show-logs.ts';
 import { startWorld, type World, type WorldOptions } from '../kit/world/world.ts';
 
 /**
- * Checks things in a world of their own. Of one in which all went well nothing is left; of any other the processes' last words are shown and its folder with all of them stays.
+ * Runs checks in a world of their own. After a failure the last output of the processes is printed and the world's
+ * folder stays.
  */
 export async function inWorld(
   options: Omit<WorldOptions, 'say' | 'cloudLatencyMs'>,

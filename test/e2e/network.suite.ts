@@ -81,7 +81,7 @@ const tornDown: Scenario = {
   },
 };
 
-/** Load balancers and routes with the shipped programs as processes, on any API server; nothing of it is left in the cloud afterwards. */
+/** Load balancers and routes with the shipped programs as processes, on any API server. Leaves nothing in the cloud. */
 export function networkSuite(services: number): ApiSuite {
   return {
     name: 'network',

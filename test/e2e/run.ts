@@ -7,7 +7,8 @@ import { networkSuite } from './network.suite.ts';
 import { scenariosSuite } from './scenarios.suite.ts';
 
 /**
- * The end-to-end suites on the embedded API server, for machines without a real one: `node test/e2e/run.ts [--only network] [--services 200]`. Ends in "N passed, N failed".
+ * The end-to-end suites on the embedded API server, for machines without a real one: `node test/e2e/run.ts [--only
+ * network] [--services 200]`. Ends in "N passed, N failed".
  */
 const { values } = parseArgs({
   options: { only: { type: 'string' }, services: { type: 'string', default: '200' } },

@@ -10,7 +10,7 @@ import { makeSecureCase } from './secure-cases.ts';
 import { wildRequest } from './wild-requests.ts';
 import type { Delivery } from './wire.ts';
 
-/** The report servers under attack (one without limits of pace, one exactly as shipped, a standby) and the secure port. */
+/** The report servers under attack (one without rate limits, one exactly as shipped, a standby) and the secure port. */
 export type Door = 'open' | 'shipped' | 'standby' | 'secure';
 
 /** What cases know besides their own lane. */

@@ -19,7 +19,7 @@ export interface Credential {
   readonly proves: Member | RefusalCode;
 }
 
-/** Nodes and tokens that the cases of one lane have for themselves, so that each case knows what the ones before it left behind. */
+/** Nodes and tokens of one lane alone, so that each case knows what the cases before it left behind. */
 export interface Lane {
   readonly members: readonly Member[];
   /** Another, for cases whose sender is gone before the answer: what of it is kept when, nobody knows. */

@@ -11,7 +11,10 @@ export interface KeptReport {
 export interface Ledger {
   /** Takes note of how a case ended, also for what the next ones of its node are to expect. */
   note(one: Case, outcome: Outcome): void;
-  /** Compares and begins anew, but for what may still be kept. Every kept report must be one that its own sender sent, unchanged. */
+  /**
+   * Compares and starts over, except for reports that may still be kept. A kept report must be its own sender's,
+   * unchanged.
+   */
   settle(kept: readonly KeptReport[]): { readonly one: Case | undefined; readonly what: string }[];
 }
 
@@ -23,7 +26,10 @@ interface Expectation extends KeptReport {
 
 export function createLedger(): Ledger {
   let expected: Expectation[] = [];
-  /** Of the last settlement: a sender may be gone while his token is still reviewed, and his report be kept after the count. */
+  /**
+   * Of the last settlement: a sender may be gone while his token is still reviewed, so his report is kept after the
+   * count.
+   */
   let late: readonly Expectation[] = [];
 
   return {

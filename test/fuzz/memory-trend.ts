@@ -19,9 +19,15 @@ export interface Trend {
 const warmUpCases = 15_000;
 /** Fewer cases after that say nothing. */
 const leastCases = 20_000;
-/** One leaked object with one field takes 24 bytes, one leaked request or socket thousands; the noise measured over 35,000 cases is below 10. */
+/**
+ * A leaked object with one field takes 24 bytes, a leaked request or socket thousands; the noise over 35,000 cases is
+ * below 10.
+ */
 const mostHeldPerCase = 24;
-/** A leaked TLS socket takes 20 KiB and more outside the heap, so one in a hundred shows; fragmentation measured over 35,000 cases is below 100. */
+/**
+ * A leaked TLS socket takes 20 KiB and more outside the heap, so one in a hundred shows. Fragmentation over 35,000
+ * cases is below 100.
+ */
 const mostRssPerCase = 200;
 
 function slope(points: readonly (readonly [x: number, y: number])[]): number {

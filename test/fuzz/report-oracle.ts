@@ -1,7 +1,8 @@
 import { providerIdCodecs } from '../../common/provider-id/registry.ts';
 
 /**
- * Whether a parsed body is a report, written down a second time and by other means than the schema: where the two differ, one of them is wrong.
+ * Whether a parsed body is a report, written a second time and by other means than the schema: where the two differ,
+ * one is wrong.
  */
 export function isReport(value: unknown): boolean {
   return record(value, {
@@ -45,7 +46,10 @@ function match(most: number, pattern: RegExp): Check {
   return (value) => text(value, most, 1) && pattern.test(value);
 }
 
-/** Ranges of characters that are not seen or turn what is seen: Unicode's Cc, Cf, Zl and Zp, written apart from the schema. */
+/**
+ * Ranges of characters that are invisible or change how text is shown: Unicode's Cc, Cf, Zl and Zp, written apart from
+ * the schema.
+ */
 const unseen: readonly (readonly [from: number, to: number])[] = [
   [0, 0x1f],
   [0x7f, 0x9f],

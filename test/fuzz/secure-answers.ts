@@ -15,7 +15,7 @@ const reasons: Readonly<Record<number, string>> = {
   429: 'TooManyRequests',
 };
 
-/** Reads what came back from the secure port; finds fault with anything but whole answers in the words of Kubernetes' own components. */
+/** Reads the answers of the secure port. Every answer must be whole and in the words of Kubernetes' own components. */
 export function readSecureAnswer({ bytes, end }: Heard, options: { readonly headOnly?: boolean } = {}): SecureReading {
   if (end === 'stuck') return { fault: 'neither an answer nor an end of the connection' };
   let rest = bytes.toString('latin1').replace(/^HTTP\/1\.1 100 Continue\r\n\r\n/, '');

@@ -79,7 +79,8 @@ function ordinary(dice: Dice, reader: Reader): SecureDraft {
     [10, 'finish'],
     [10, 'vanish'],
   ]);
-  // What is no HTTP to node's parser is not answered at all, nor is who says no more while the API server is still asked.
+  // A request that node's parser rejects gets no answer, nor does a sender that falls silent while the API server is
+  // still asked.
   const heard = reads && /^\/[\w/?=&]*$/.test(target) && ending === 'wait';
   const expected = reads ? statusOf(target, reader) : 'secure 405';
   // Who has proved nothing shares a small number of reviews.
@@ -93,7 +94,7 @@ function ordinary(dice: Dice, reader: Reader): SecureDraft {
   };
 }
 
-/** Written apart from the server: only the very path counts, and whatever stands after a question mark is none of it. */
+/** Written apart from the server: only the exact path counts, and the query after a question mark is no part of it. */
 function statusOf(target: string, reader: Reader): SecureOutcome {
   const path = target.replace(/\?.*$/s, '');
   if ((openPaths as readonly string[]).includes(path)) return 'secure 200';

@@ -14,8 +14,8 @@ import { startTarget, type Target } from './target.ts';
 import { createWire, type Wire } from './wire.ts';
 
 /**
- * Many agents at once, and slow peers, against the report server with its shipped limits: prints how long it takes until everybody was heard, and what that
- * costs. `node test/fuzz/storm.ts [agents]`
+ * Many agents at once, and slow peers, against the report server with its shipped limits: prints how long it takes
+ * until every agent was heard, and the cost. `node test/fuzz/storm.ts [agents]`
  */
 const size = Number(process.argv[2] ?? 5000);
 
@@ -42,7 +42,10 @@ async function cost(
   };
 }
 
-/** All start together; who is refused for now comes again as the agent does, after what it was told or a little longer each time. */
+/**
+ * All start together. A refused agent tries again as the agent does: after the time it was told, or a little longer
+ * each time.
+ */
 async function storm(
   title: string,
   agents: readonly Agent[],

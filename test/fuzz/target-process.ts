@@ -1,6 +1,6 @@
 /**
- * The report servers and the secure port under attack, in a process of their own, as the controller builds them. The parent says where the API server is and asks what was kept
- * and logged; see `target.ts`.
+ * The report servers and the secure port under attack, in a process of their own, as the controller builds them. The
+ * parent sends the address of the API server and asks for the kept reports and the log; see `target.ts`.
  */
 
 import { type Clock, systemClock } from '../../common/process/clock.ts';
@@ -28,7 +28,10 @@ const openLimits: Partial<ReportLimits> = {
   handshakeTimeoutMs: 5000,
   checkIntervalMs: 100,
 };
-/** The monotonic clock of the open door runs so much faster: then nearly every refusal is logged, and kept verdicts age. */
+/**
+ * The monotonic clock of the server without limits runs this much faster, so that nearly every refusal is logged and
+ * cached verdicts age.
+ */
 const hurry = 300;
 
 function say(message: FromTarget): void {

@@ -24,8 +24,8 @@ export interface Wire {
 }
 
 /**
- * How connections begin, in turn. Handshakes are most of what a case costs, to both sides: most take up an old session of TLS 1.2, which alone needs no new keys; each other way comes often
- * enough to be attacked too.
+ * How connections begin, in turn. Handshakes are most of the cost of a case on both sides: most connections resume a
+ * session of TLS 1.2, the only kind without new keys; each other kind comes often enough to be attacked too.
  */
 const manners = [
   { version: 'TLSv1.3', resumed: false },

@@ -19,7 +19,8 @@ const place: Readonly<Record<AwsCall['service'], string>> = {
 };
 
 /**
- * What AWS asks the policies of the caller for one call, after its service authorization reference: which resources each action is about, and which condition keys these have.
+ * What AWS evaluates for one call, by its service authorization reference: the resources of each action, and the
+ * condition keys of each resource.
  */
 export function requestsOf({ service, operation, input }: AwsCall, ledger: TagLedger): AccessRequest[] {
   const about = (resource: string, context: AccessRequest['context'] = {}, action = operation): AccessRequest => {

@@ -11,7 +11,10 @@ interface Statement {
   readonly Condition?: Readonly<Record<string, Readonly<Record<string, string | readonly string[]>>>>;
 }
 
-/** One question that AWS puts to the policies of a caller. A call puts several where it is about several resources, or tags what it makes. */
+/**
+ * One evaluation of the caller's policies by AWS. A call with several resources, or with tags for a new one, has
+ * several.
+ */
 export interface AccessRequest {
   /** `ec2:DescribeInstances` */
   readonly action: string;

@@ -1,12 +1,15 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 
-/** Ports of outgoing connections begin at 32768 on Linux, later elsewhere: below, none of them takes a port between its choice and its use. */
+/**
+ * Ports of outgoing connections begin at 32768 on Linux, later elsewhere: none of them takes a lower port between its
+ * choice and its use.
+ */
 const lowest = 20_000;
 const highest = 32_767;
 const mostTries = 200;
 
-/** A port of the loopback address for each name, all different, that nobody listened on a moment ago. Rejects when none can be found. */
+/** A free port of the loopback address for each name, all different. Rejects when there is none. */
 export async function freePorts<Name extends string>(...names: readonly Name[]): Promise<Record<Name, number>> {
   const held: Server[] = [];
   try {

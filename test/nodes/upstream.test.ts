@@ -8,8 +8,8 @@ import { createWorld, providerID, type Replica, reportedOf, type World } from '.
 const systemUuid = '3e1b8d60-7c53-4a8e-8a5c-0f6c0e1f9d21';
 
 /**
- * The cases of upstream's own tests (k8s.io/cloud-provider: controllers/node and controllers/nodelifecycle), through the code that ships. Where ours answer otherwise, the case
- * says what upstream does and why not.
+ * The cases of upstream's tests (k8s.io/cloud-provider: controllers/node and controllers/nodelifecycle) with the code
+ * that ships. Where Mooring behaves differently, the case says what upstream does and why Mooring does not.
  */
 let world: World;
 let replica: Replica;
@@ -174,7 +174,8 @@ describe('upstream’s cases of the node lifecycle', () => {
     ['Unknown', 'an error', 'kept'],
     ['Unknown', 'shut down', 'tainted'],
     ['Ready', 'unknown to the cloud', 'kept'],
-    // Upstream keeps it too, as it never asks; ours learn it from the refresh, and a terminal state outweighs a condition that lags.
+    // Upstream keeps it too, since it never asks. Mooring learns it from the refresh: a terminal state outweighs a late
+    // condition.
     ['Ready', 'terminated', 'deleted'],
     ['Ready', 'shut down', 'kept'],
     ['Ready', 'exists', 'kept'],

@@ -46,8 +46,8 @@ const groups: Group[] = [
 ];
 
 /**
- * Runs the suites against a real kube-apiserver. Exit code: 0 passed or skipped (with `--required`: passed), 1 something
- * failed, 2 bad argument.
+ * Runs the suites against a real kube-apiserver. Exit code: 0 passed or skipped (with `--required`: passed), 1
+ * something failed, 2 bad argument.
  */
 async function main(argv: string[]): Promise<number> {
   const names = groups.map((group) => group.name);

@@ -16,7 +16,10 @@ describe('with --adopt, what the classic controller made', () => {
   });
   afterEach(() => world.close());
 
-  /** A Service as the classic controller leaves it: its load balancer has its own name and tags, and the Service an address and the finalizer. */
+  /**
+   * A Service as the classic controller leaves it: a load balancer with that controller's name and tags, an address and
+   * the finalizer.
+   */
   async function classic(name = 'web', changes: { name?: string; tags?: Record<string, string> } = {}) {
     const first = world.replica();
     await first.start();

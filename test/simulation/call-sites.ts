@@ -1,6 +1,9 @@
 import { anyPage, cloudFaultsOf, kubeFaultsOf, reportFaults, watchFaultsOf } from './engine/faults.ts';
 
-/** Every call that the controller makes, by its shape. One that is not listed fails a long run of seeds, and so does one that no seed reaches. */
+/**
+ * Every call that the controller makes, by its shape. A call that is not listed fails a long run of seeds, and so does
+ * a shape that no seed reaches.
+ */
 const oftenCalled = [
   'cloud GET addresses',
   'cloud GET addresses/*',
@@ -34,7 +37,10 @@ const oftenCalled = [
   'report',
 ];
 
-/** So seldom that chance alone would leave holes: seeds aim at these, each at one pair of site and fault, and see to it that the call is made. */
+/**
+ * Too rare for chance alone: some seeds aim at these, each at one pair of call and fault, and make sure that the call
+ * happens.
+ */
 const seldomCalled = [
   'cloud DELETE addresses/*',
   'cloud DELETE load-balancers/*',

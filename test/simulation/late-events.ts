@@ -32,7 +32,10 @@ const routedMs = 45_000;
 /** Less than a caller waits. */
 const slowMs = 8500;
 
-/** A credential of another project, while no kubelet and no agent is heard: not one Node goes. Afterwards all is as before. */
+/**
+ * A credential of another project, while no kubelet and no agent is heard: not one Node goes. Afterwards all is as
+ * before.
+ */
 export async function blackout(world: World, dice: Dice): Promise<void> {
   const { cloud, machines, fleet, truth, say } = world;
   const silenced = machines.all.filter(({ kubeletHangs }) => !kubeletHangs);
@@ -51,7 +54,10 @@ export async function blackout(world: World, dice: Dice): Promise<void> {
   if (world.broken === undefined) await converge(world);
 }
 
-/** Recorded Nodes whose VMs run, and which are old enough to be deleted: the one with the shortest lease, and the others of its region. Waits until there are two. */
+/**
+ * Recorded Nodes with running VMs, old enough to be deleted: the one with the shortest lease, and the others of its
+ * region. Waits until there are two.
+ */
 async function established(world: World): Promise<Machine[]> {
   const { truth, machines, clock } = world;
   const regionOf = ({ vmId }: Machine) => truth.vm(vmId)?.region;
@@ -93,7 +99,10 @@ export async function unreadableInstance(world: World): Promise<void> {
   if (world.broken === undefined) await converge(world);
 }
 
-/** A VM vanishes. As its Node is called unreachable, the cloud begins to take long over all others, and a person pauses the Node for a moment. */
+/**
+ * A VM vanishes. When its Node turns unreachable, the cloud becomes slow for all others, and a person pauses the Node
+ * for a moment.
+ */
 export async function slowProof(world: World): Promise<void> {
   const { cloud, clock, truth, people, scenario, say } = world;
   const dice = createDice(scenario.seed, 'what is proved slowly');
@@ -125,7 +134,10 @@ export async function slowProof(world: World): Promise<void> {
   if (world.broken === undefined) await converge(world);
 }
 
-/** All replicas but the leader hear nothing any more. Nodes register again, with each other's pod ranges; the leader sees to their routes, and crashes. */
+/**
+ * All replicas but the leader hear nothing any more. Nodes register again with each other's pod ranges; the leader
+ * updates their routes, and crashes.
+ */
 export async function deafLeader(world: World): Promise<void> {
   const { fleet, people, say } = world;
   const leading = fleet.places.find(({ process }) => process !== undefined && process === fleet.leaders()[0]);

@@ -1,4 +1,5 @@
-// Proves that the simulation finds bugs: breaks a copy of the product in one way after another, and runs seeds until one of them notices.
+// Proves that the simulation finds bugs: breaks a copy of the product in one way after another, and runs seeds until
+// one fails.
 import { spawn } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -45,7 +46,10 @@ async function copyProduct(): Promise<string> {
   return folder;
 }
 
-/** Throws when a text to be replaced is not there exactly once: then the code has moved on, and the mutant must follow. */
+/**
+ * Throws unless the text to be replaced is there exactly once: otherwise the code has changed, and the mutant must
+ * follow.
+ */
 function edited(text: string, find: string, replace: string, where: string): string {
   const parts = text.split(find);
   if (parts.length !== 2) throw new Error(`${where}: expected once, found ${parts.length - 1} times: ${find}`);

@@ -5,7 +5,10 @@ import type { World } from './world.ts';
 
 /** Every agent has reported since, and a list that got no answer has run out. */
 export const leastCalmMs = 65_000;
-/** Longest back-offs, a lease that has to run out, five minutes between two absences, and a budget that lets one Node go at a time. */
+/**
+ * Longest back-offs, a lease that has to run out, five minutes between two absences, and a budget of one Node at a
+ * time.
+ */
 export const convergenceMs = 1_800_000;
 const checkMs = 5000;
 

@@ -25,7 +25,10 @@ const checkMs = 5000;
 /** How often the world does what makes the call that a seed aims at. */
 const provokeMs = 12_000;
 
-/** Lives through one seed: some calm, then faults, then calm again until the world is as desired, then a change of leader that changes nothing. */
+/**
+ * Runs one seed: calm, then faults, then calm until the world is as desired, then a change of leader that changes
+ * nothing.
+ */
 export async function runSeed(seed: number, trace?: (line: string) => void): Promise<SeedResult> {
   const world = createWorld(seed, trace);
   const { scenario, clock, fleet, services, truth, say } = world;

@@ -12,8 +12,9 @@ export interface Account {
 }
 
 /**
- * A source may change its account while the process runs: a profile whose file was replaced is read again when its credential expires.
- * Then every instance of the first account would seem to be absent, so each new credential is asked for its account before it is used.
+ * A source may change its account while the process runs: a profile whose file was replaced is read again when its
+ * credential expires. Every instance of the first account would then seem absent, so STS names the account of each new
+ * credential before its first use.
  *
  * @param ask which account this very credential is of, as STS says
  */

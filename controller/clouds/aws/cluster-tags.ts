@@ -2,7 +2,10 @@ import type { Instance as Ec2Instance } from '@aws-sdk/client-ec2';
 import { CloudError } from '../../../common/cloud-error.ts';
 import type { AwsConfig } from './config.ts';
 
-/** How this cluster's resources are marked for the cloud's other controllers. Mooring's own proof of ownership is another tag. */
+/**
+ * Tags that mark this cluster's resources for the cloud's other controllers. Mooring's own proof of ownership is
+ * another tag.
+ */
 export interface ClusterTags {
   /** Undefined only where the configuration allows it: then nothing is marked, and everything matches. */
   readonly id: string | undefined;
@@ -37,7 +40,8 @@ export function tagMap(tags: readonly { Key?: string | undefined; Value?: string
 }
 
 /**
- * The cluster by the cloud config, else by the tags of this machine's own instance. Found out at the first need; a failure is not kept.
+ * The cluster id of the cloud config, else of the tags of this machine's own instance. Read at the first need; a
+ * failure is not cached.
  *
  * @throws CloudError `Invalid` where several clusters are named, or none unless that is allowed
  */

@@ -1,6 +1,9 @@
 import type { GcfgReader } from '../gcfg.ts';
 
-/** How load balancers look whether a node serves, where the Service's traffic policy is Cluster and the configuration says so. */
+/**
+ * How load balancers check the health of nodes for Services with the traffic policy Cluster, where the configuration
+ * says so.
+ */
 export type HealthProbe =
   /** A connection to the Service's own port. */
   | { readonly mode: 'ServiceNodePort' }

@@ -29,10 +29,10 @@ const explicitSources = [
 ] as const;
 
 /**
- * The standard chain: access key in the environment, then (by the SDK, which reads the process's own environment and the shared files)
- * SSO and profiles, credential_process, web identity, container, instance role. Waits at most `timeoutMs` for the first credential, since
- * off the cloud the instance role's address answers nobody. `none` only if no source is configured; one that is configured and fails may
- * recover, so it counts as found.
+ * The standard chain: access key in the environment, then (by the SDK, which reads the process's environment and the
+ * shared files) SSO and profiles, credential_process, web identity, container, instance role. Waits at most `timeoutMs`
+ * for the first credential, since outside AWS the address of the instance role never answers. `none` only if no source
+ * is configured; a configured one that fails may recover, so it counts as found.
  */
 export async function findCredentials(
   env: Env,
@@ -47,7 +47,7 @@ export async function findCredentials(
     const credential = { accessKeyId, secretAccessKey, ...(sessionToken ? { sessionToken } : {}) };
     return { state: 'found', provider: async () => credential, from: 'the environment', files: [] };
   }
-  // Not in the types of the client, which hands it on: otherwise the SDK remembers files for as long as the process lives.
+  // The client's types lack it, but it reaches the SDK, which else caches files for as long as the process lives.
   const chain = new EC2Client({ region, ignoreCache: true } as EC2ClientConfig);
   const provider: CredentialProvider = () => chain.config.credentials();
   const explicit = explicitSources.find((name) => env[name]);
@@ -82,7 +82,9 @@ function sharedFiles(env: Env): readonly string[] {
   );
 }
 
-/** A region from the shared config file or, on EC2, from the instance itself; undefined elsewhere or after `timeoutMs`. */
+/**
+ * A region from the shared config file or, on EC2, from the instance itself; undefined elsewhere or after `timeoutMs`.
+ */
 export async function regionOfSurroundings(clock: Clock, timeoutMs: number): Promise<string | undefined> {
   const client = new EC2Client({});
   try {

@@ -10,8 +10,8 @@ export interface EndpointSettings {
 }
 
 /**
- * `[ServiceOverride]` of this service and region, else `AWS_ENDPOINT_URL_<SERVICE>`, else `AWS_ENDPOINT_URL`, as the SDKs do it; endpoints of the shared config are the
- * SDK's own matter.
+ * `[ServiceOverride]` of this service and region, else `AWS_ENDPOINT_URL_<SERVICE>`, else `AWS_ENDPOINT_URL`, as the
+ * SDKs do. The SDK reads endpoints of the shared config itself.
  */
 export function endpointOf(
   service: ServiceId,

@@ -1,6 +1,9 @@
 import { CloudError, type CloudErrorKind, kindOfHttpStatus } from '../../../common/cloud-error.ts';
 
-/** Error codes of EC2 and both Elastic Load Balancing APIs by what they mean to us; see "Error codes for the Amazon EC2 API" and "Common errors" of the others. */
+/**
+ * Kinds of the error codes of EC2 and both Elastic Load Balancing APIs; see "Error codes for the Amazon EC2 API" and
+ * "Common errors" of the others.
+ */
 const kindOfCode: ReadonlyMap<string, CloudErrorKind> = new Map<string, CloudErrorKind>([
   ...[
     ...['AuthFailure', 'InvalidClientTokenId', 'UnrecognizedClientException', 'SignatureDoesNotMatch', 'ExpiredToken'],
@@ -46,7 +49,10 @@ export function codeOf(error: unknown): string {
   return error.name;
 }
 
-/** A failure of the SDK as ours. A 404 without a code of EC2's own is some proxy's and says nothing about an instance. */
+/**
+ * A failure of the SDK as a CloudError. A 404 without a code of EC2 comes from a proxy and says nothing about an
+ * instance.
+ */
 export function toCloudError(error: unknown, operation: string): CloudError {
   if (error instanceof CloudError) return error;
   const code = codeOf(error);

@@ -3,9 +3,10 @@ import { createRateLimiter, type RateLimiter } from '../rate-limiter.ts';
 import type { CallLimits } from '../token-bucket.ts';
 
 /**
- * What an account may call in one region, as AWS documents it; shared with everybody else who uses the account, so half of the refill rates are ours. EC2 has a bucket for
- * each API: 100 of reads, filled by 20 a second; 50 of changes, filled by 5 a second. Elastic Load Balancing has one for the reads (40, filled by 10 a second) and one for the
- * changes (20, filled by 3 a second) of each of its two APIs.
+ * AWS's documented rate limits of an account in one region. All users of the account share them, so half of the refill
+ * rates are ours. EC2 has two buckets for each API: 100 reads, refilled by 20 a second, and 50 changes, refilled by 5 a
+ * second. Each of the two Elastic Load Balancing APIs has one of 40 reads, refilled by 10 a second, and one of 20
+ * changes, refilled by 3 a second.
  */
 const limits = {
   ec2Read: { perSecond: 10, burst: 50 },

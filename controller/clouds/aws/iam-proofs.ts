@@ -6,8 +6,8 @@ import { type IngressRule, permissionsOf } from './security-groups/ingress-rule.
 import type { SdkCommand, ServiceCalls } from './service-calls.ts';
 
 /**
- * A call that shows whether an action is allowed and changes nothing, whoever answers it: dry runs, about resources that cannot exist, or about what is there in words that would
- * leave it as it is.
+ * A call that shows whether an action is allowed and changes nothing, whatever the answer: a dry run, a call about a
+ * resource that cannot exist, or one that sets what is set already.
  */
 export interface IamProof {
   readonly calls: ServiceCalls;

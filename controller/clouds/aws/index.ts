@@ -30,9 +30,9 @@ import { createZoneIds } from './zone-ids.ts';
 const surroundingsTimeoutMs = 5_000;
 
 /**
- * AWS: EC2 instances of one region, with the classic controller's INI cloud config and the SDK's standard credential chain and endpoint
- * variables. Opening looks for the region and a credential, which on a machine without either in its environment asks the instance
- * metadata service, for at most ten seconds in all; EC2 itself is not called.
+ * AWS: EC2 instances of one region, with the classic controller's INI cloud config and the SDK's standard credential
+ * chain and endpoint variables. Opening determines the region and a credential. On a machine without either in its
+ * environment it asks the instance metadata service, for at most ten seconds in all. It does not call EC2.
  */
 export const cloudModule: CloudModule = { name: 'aws', open };
 
@@ -168,7 +168,10 @@ async function findRegion(
   return name === undefined ? undefined : { name, from: 'the shared config or the instance metadata service' };
 }
 
-/** A Node named `i-…` carries its id (resource-based naming; what follows a dot is domain); any other name is the private DNS name. */
+/**
+ * A Node named `i-…` carries its id (resource-based naming; what follows a dot is domain); any other name is the
+ * private DNS name.
+ */
 function targetOf(
   ref: { by: 'providerID'; providerID: string } | { by: 'name'; name: string },
   region: string,

@@ -18,7 +18,7 @@ export interface InstanceView {
   networkLayers(instanceId: string): readonly string[];
 }
 
-/** What one instance of a DescribeInstances answer says. `terminated` is `gone`; an answer without a state is `unknown`. */
+/** One instance of a DescribeInstances answer. `terminated` is `gone`; an answer without a state is `unknown`. */
 export function lookupOf(
   instance: Ec2Instance,
   view: InstanceView,
@@ -65,8 +65,9 @@ function invalid(id: string, problem: string): Lookup & { state: 'unknown' } {
 }
 
 /**
- * The addresses in upstream's order: family by family; for IPv4 every private address of every interface in use, by device index, then the
- * public address and the DNS names (the private one also as Hostname); for IPv6 the first address of each interface.
+ * The addresses in upstream's order: family by family. IPv4: every private address of every interface in use, by device
+ * index, then the public address and the DNS names (the private one also as Hostname). IPv6: the first address of each
+ * interface.
  */
 export function addressesOf(instance: Ec2Instance, families: readonly IpFamily[]): readonly NodeAddress[] {
   const addresses: NodeAddress[] = [];

@@ -5,7 +5,7 @@ const prefix = 'service.beta.kubernetes.io/';
 /** Annotations that begin so are meant for load balancers of AWS. */
 export const annotationPrefix = `${prefix}aws-load-balancer-`;
 
-/** Keys of the annotations that AWS load balancers of either kind read; names and meanings are the classic controller's. */
+/** Keys of the annotations of AWS load balancers of both kinds; names and meanings are the classic controller's. */
 export const keys = {
   type: `${prefix}aws-load-balancer-type`,
   internal: `${prefix}aws-load-balancer-internal`,

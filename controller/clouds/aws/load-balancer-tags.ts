@@ -11,7 +11,9 @@ export function isReservedTag(key: string): boolean {
   return key.startsWith('aws:') || /^(mooring\.dev|kubernetes\.io)\//.test(key) || key === 'KubernetesCluster';
 }
 
-/** What a load balancer, its parts and its security group carry: ours, the classic controller's, and what the Service adds. */
+/**
+ * Tags of a load balancer, its parts and its security group: ours, the classic controller's, and those of the Service.
+ */
 export function tagsFor(
   { owner, service }: { readonly owner: Owner; readonly service: string },
   cluster: ClusterTags,
@@ -37,7 +39,10 @@ export function ownedBy(tags: Tags, { cluster, service }: Owner): boolean {
   return tags[ownerTags.cluster] === cluster && tags[ownerTags.service] === service;
 }
 
-/** Whether the classic controller of this very cluster made it for this Service; never true for what is ours, and never without a cluster id. */
+/**
+ * Whether the classic controller of this very cluster created it for this Service. Never true for a resource of ours,
+ * nor without a cluster id.
+ */
 export function isClassicControllers(tags: Tags, service: string, cluster: ClusterTags): boolean {
   if (cluster.id === undefined || tags[ownerTags.cluster] !== undefined) return false;
   return tags[serviceNameTag] === service && cluster.owns(tags);

@@ -6,9 +6,14 @@ import { chunks } from '../parallel.ts';
 import type { Ec2 } from './ec2.ts';
 import { codeOf } from './errors.ts';
 
-/** Where instances stand in AWS's network, for schedulers that keep what talks much close together. Failing only leaves the labels out. */
+/**
+ * Where instances are in AWS's network, for schedulers that place pods close together. A failure leaves only the labels
+ * out.
+ */
 export interface NetworkLayers {
-  /** Ids of the network nodes above the instance, the widest layer first; empty while unknown or where AWS tells none. */
+  /**
+   * Ids of the network nodes above the instance, the widest layer first; empty while unknown or where AWS returns none.
+   */
   of(instanceId: string): readonly string[];
   /** Asks about those that run, are of a type that is wanted, and were not asked about within a day. Does not throw. */
   learn(instances: Iterable<Ec2Instance>, signal?: AbortSignal): Promise<void>;

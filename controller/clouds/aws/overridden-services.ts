@@ -12,7 +12,10 @@ const bothKinds = 'elasticloadbalancing';
 /** Of the classic controller and its neighbours; nothing here calls them. */
 const notCalled: ReadonlySet<string> = new Set(['autoscaling', 'ecr', 'iam', 'kms', 'ssm']);
 
-/** The services that `[ServiceOverride] Service` means: none where nothing here calls it; undefined = no such service. */
+/**
+ * The services that `[ServiceOverride] Service` means: empty = one that Mooring never calls; undefined = no such
+ * service.
+ */
 export function overriddenServices(name: string): readonly ServiceId[] | undefined {
   if (name.toLowerCase() === bothKinds) return ['Elastic Load Balancing', 'Elastic Load Balancing v2'];
   const plain = name.toLowerCase().replaceAll(/[\s-]/g, '');

@@ -23,7 +23,10 @@ export interface ReaderParts {
   readonly layers: NetworkLayers;
   /** Whose instances are meant by a name: two VPCs of a region may give out the same names. */
   readonly cluster: (signal?: AbortSignal) => Promise<ClusterTags>;
-  /** The configuration names the cluster: then only its instances are found by name, as in the classic controller. Else this is asked only where a name is not unique. */
+  /**
+   * The cluster of the configuration: only its instances are found by name, as with the classic controller. Without it,
+   * this is read only where several instances have one name.
+   */
   readonly clusterNamed: boolean;
   readonly view: Pick<InstanceView, 'region' | 'nodeIpFamilies'>;
   /** Told of every instance that is shown: whoever needs more of it needs no call of its own. */
@@ -33,10 +36,11 @@ export interface ReaderParts {
 /**
  * Reads instances of one region.
  *
- * Many are seen by the filter `instance-id` rather than by the parameter InstanceIds: a filter never fails for an id that does not exist
- * or is malformed, so one bad id cannot spoil the others, and it is paged. What a filter leaves out is only nominated. The proof is a
- * request with InstanceIds: EC2 refuses it with `InvalidInstanceID.NotFound` and names the ids that do not exist; those are `absent`, and
- * the rest is asked for again. That EC2 answers so for a moment after RunInstances is why the controller spares young nodes.
+ * Several are read by the filter `instance-id`, not by the parameter InstanceIds: a filter never fails for an id that
+ * does not exist or is malformed, so one bad id cannot fail the others, and it has pages. An id that the filter leaves
+ * out is only a suspect. The proof is a request with InstanceIds: EC2 refuses it with `InvalidInstanceID.NotFound` and
+ * names the ids that do not exist. Those are `absent`; the others are read again. EC2 answers so for a moment after
+ * RunInstances, too, which is why the controller spares young nodes.
  */
 export function createReader(parts: ReaderParts): InstanceReader {
   const { ec2, zoneIds, layers, view, cluster, clusterNamed } = parts;
@@ -153,8 +157,8 @@ async function pages(
 }
 
 /**
- * Which of the asked ids a refusal of InstanceIds means. `absent` for `InvalidInstanceID.NotFound`; a malformed id never was an
- * instance, so its refusal proves nothing about one. Undefined for any other failure.
+ * The ids that a refusal of InstanceIds names. `absent` for `InvalidInstanceID.NotFound`. A malformed id never was an
+ * instance, so its refusal proves nothing. Undefined for any other failure.
  */
 function refusedIds(
   error: CloudError,

@@ -12,7 +12,10 @@ import { ensure, managed, plain } from '../../../test/clouds/aws/fake/nlb/driven
 import { desired, member } from '../../../test/clouds/aws/fake/nlb/example.ts';
 import { createRecordingCalls, nodeGroup } from '../../../test/clouds/aws/fake/nlb/recording-calls.ts';
 
-/** A Node may register with the providerID of any instance of the account: here one that is no node of the cluster, with a security group of its own. */
+/**
+ * A Node may register with the providerID of any instance of the account: here one outside the cluster, with its own
+ * security group.
+ */
 const database = { zone: 'eu-west-1a', groups: ['sg-persons'], tags: {} };
 const node = { zone: 'eu-west-1a', groups: ['sg-nodes'], tags: clusterTag };
 

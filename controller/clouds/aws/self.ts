@@ -6,8 +6,8 @@ import type { Ec2 } from './ec2.ts';
 const metadataTimeoutMs = 2000;
 
 /**
- * The id of the instance that this process runs on, from its metadata service (IMDSv2). Undefined where none answers: off EC2, or in a container that is one hop too far
- * away.
+ * The id of this process's instance, from its metadata service (IMDSv2). Undefined where that does not answer: outside
+ * EC2, or in a container that is one hop too far away.
  */
 export async function ownInstanceId(
   { clock, env }: Pick<CloudContext, 'clock' | 'env'>,
@@ -35,7 +35,9 @@ export async function ownInstanceId(
   }
 }
 
-/** The instance that this process runs on, as EC2 shows it. Throws a CloudError where EC2 does not answer; then it is asked again the next time. */
+/**
+ * This process's instance, as EC2 returns it. Throws a CloudError where EC2 does not answer; the next call asks again.
+ */
 export function createSelf(
   ec2: Ec2,
   context: Pick<CloudContext, 'clock' | 'env'>,

@@ -12,14 +12,17 @@ export interface ReadOptions {
 }
 
 /**
- * The calls of one AWS service. Each is one HTTP exchange: no retry, one deadline, counted, in turn with the others of its class; fails with a CloudError whose cause is
- * the SDK's error.
+ * The calls of one AWS service. Each is one HTTP exchange without retry, with one deadline, counted, and limited
+ * together with the others of its class. A failure is a CloudError with the SDK's error as cause.
  *
- * @param operation the API's own name of it, without `Command`
+ * @param operation the API's name of it, without `Command`
  */
 export interface ServiceCalls {
   read<Out>(operation: string, command: SdkCommand<Out>, options?: ReadOptions): Promise<Out>;
-  /** The permit is asked when everything else is done and the signed request is about to be sent. Throws what the permit throws, and then has sent nothing. */
+  /**
+   * The permit is requested last, when the signed request is about to be sent. Throws what the permit throws; then
+   * nothing was sent.
+   */
   change<Out>(operation: string, command: SdkCommand<Out>, options: ApplyOptions): Promise<Out>;
   /** Resolves as soon as there is a credential; makes no call to the service. */
   credential(signal?: AbortSignal): Promise<void>;
@@ -51,7 +54,10 @@ export interface ServiceCallsOptions {
   readonly timeoutMs?: number;
 }
 
-/** What every client of the SDK is made with: retrying is the controller's business, which knows what else waits; and a connection for each call that may be under way. */
+/**
+ * Settings of every client of the SDK: no retries, which are the controller's, and one connection for each call that
+ * may run at once.
+ */
 export const clientDefaults = {
   maxAttempts: 1,
   requestHandler: { httpAgent: { keepAlive: true, maxSockets: 48 }, httpsAgent: { keepAlive: true, maxSockets: 48 } },
@@ -61,7 +67,9 @@ export function createServiceCalls(client: SdkClient, options: ServiceCallsOptio
   const { context, gates, timeoutMs = 30_000 } = options;
   const { clock, onCall, mutationTimeoutMs = 10_000 } = context;
 
-  /** The SDK hands no signal to its credential sources, so the deadline is the promise's and not only the exchange's. */
+  /**
+   * The SDK passes no signal to its credential sources, so the deadline is on the promise and not only on the exchange.
+   */
   async function withDeadline<Answer>(
     operation: string,
     signal: AbortSignal | undefined,

@@ -30,9 +30,10 @@ export type SubnetChoice = { readonly subnets: readonly Subnet[] } | { readonly 
 const clusterPrefix = 'kubernetes.io/cluster/';
 
 /**
- * Subnets for a load balancer, one a zone, in the order of their zones: those that are named, else those of our cluster and those of no cluster, where a public load
- * balancer takes public ones alone. Of several in one zone the one with the role's tag wins, then the one with the cluster's tag, then the lowest id. Zones of other kinds
- * (local, wavelength) are left out, since these load balancers do not exist there. Pure.
+ * Subnets for a load balancer, one per zone, in the order of their zones: the named ones, else those of our cluster and
+ * those of no cluster; for a public load balancer only public ones. Of several in one zone the one with the role's tag
+ * wins, then the one with the cluster's tag, then the lowest id. Zones of other kinds (local, wavelength) are left out,
+ * since these load balancers do not exist there. Pure.
  */
 export function chooseSubnets(subnets: readonly Subnet[], wish: SubnetWish): SubnetChoice {
   if (wish.named.length > 0) return named(subnets, wish);

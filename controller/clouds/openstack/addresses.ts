@@ -3,7 +3,10 @@ import type { NodeAddress, NodeAddressType } from '../../../common/instance.ts';
 import type { Cidr, NetworkingOptions } from './config.ts';
 import type { Server, ServerAddress } from './server.ts';
 
-/** What Neutron says of one server: its ports' addresses in its order, and those of the subports of trunks by network name. */
+/**
+ * One server's addresses in Neutron: those of its ports, in Neutron's order, and those of the subports of trunks by
+ * network name.
+ */
 export interface ServerPorts {
   /** Fixed addresses of ACTIVE ports. */
   readonly active: readonly string[];
@@ -11,9 +14,9 @@ export interface ServerPorts {
 }
 
 /**
- * A node's addresses in upstream's order: fixed addresses of ACTIVE ports, access addresses, the hostname of the metadata, then Nova's own
- * list by network name, subports of trunks included. `public-network-name` makes a network's addresses external alone,
- * `internal-network-name` drops those of every other network. Pure.
+ * A node's addresses in upstream's order: fixed addresses of ACTIVE ports, access addresses, the hostname of the
+ * metadata, then Nova's list by network name, subports of trunks included. `public-network-name` makes a network's
+ * addresses external only, `internal-network-name` drops those of every other network. Pure.
  */
 export function addressesOf(server: Server, ports: ServerPorts, options: NetworkingOptions): readonly NodeAddress[] {
   let addresses: NodeAddress[] = [];

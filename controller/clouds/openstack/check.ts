@@ -17,7 +17,10 @@ interface Read {
   readonly without: string;
 }
 
-/** A call that cannot change anything, whatever is in the cloud: what it would need is not there, or nobody has that revision. */
+/**
+ * A call that cannot change anything: an object that it needs does not exist, or it is bound to a revision that no
+ * object has.
+ */
 interface Write {
   readonly name: string;
   readonly without: string;
@@ -60,9 +63,10 @@ const impossible = { 'if-match': 'revision_number=2147483647' };
 const reached: ReadonlySet<CloudErrorKind> = new Set(['NotFound', 'Invalid', 'Conflict', 'QuotaExceeded']);
 
 /**
- * Token, catalog in the region, each read that is needed, with a page of one, and each kind of write, by a call that cannot change anything. What
- * is to be made is asked for without what it cannot be without: Neutron and Octavia look at the permission first. What is to be changed is looked
- * for first, so a random id would prove nothing: the very object is written as it is, and meant for a revision that it never had.
+ * Token, catalog in the region, each read that is needed, with a page of one, and each kind of write, by a call that
+ * cannot change anything. A creation is sent without a required field: Neutron and Octavia check the permission first.
+ * For an update they look for the object first, so a random id would prove nothing: an existing object is written as it
+ * is, bound to a revision that it never had.
  */
 export async function checkOpenStack(
   client: OpenStackClient,

@@ -39,14 +39,15 @@ export interface ChangeRequest extends GetRequest {
 }
 
 /**
- * Calls to the services of one project and region. Each is one HTTP exchange with a deadline; a 401 renews the token once and repeats. Fails
- * with a CloudError, whose `cause` is what the service said (`faultOf`). No redirect is followed, no proxy used.
+ * Calls to the services of one project and region. Each is one HTTP exchange with a deadline; a 401 renews the token
+ * once and repeats. Throws a CloudError whose `cause` is the service's fault (`faultOf`). No redirect is followed, no
+ * proxy used.
  */
 export interface OpenStackClient {
   get(request: GetRequest): Promise<unknown>;
   /**
-   * One mutating exchange, never repeated but for a 401 (which changed nothing). Answers the document, undefined for an empty one. Also throws
-   * what the permit throws.
+   * One mutating exchange, repeated only after a 401 (which changed nothing). Returns the document, undefined for an
+   * empty one. Also throws what the permit throws.
    */
   change(request: ChangeRequest): Promise<unknown>;
   /** All pages of a collection; `failure` ends them early. */

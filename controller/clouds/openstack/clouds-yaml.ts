@@ -28,8 +28,9 @@ export interface CloudsYaml {
 }
 
 /**
- * One cloud of a clouds.yaml as flat settings, found and merged as the OpenStack clients do: the profile of clouds-public.yaml below it,
- * secure.yaml on top. `verify: false` and `interface` are honoured. Undefined when there is no such file and none was asked for.
+ * One cloud of a clouds.yaml as flat settings, found and merged as the OpenStack clients do: the profile of
+ * clouds-public.yaml below it, secure.yaml on top. `verify: false` and `interface` are honoured. Undefined when there
+ * is no such file and none was named.
  *
  * @throws CloudConfigError
  */

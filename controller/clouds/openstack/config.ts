@@ -69,8 +69,8 @@ const knownKeys: ReadonlyMap<string, ReadonlySet<string> | 'any'> = new Map<stri
 ]);
 
 /**
- * The configuration from a cloud.conf (with `use-clouds` on top of a clouds.yaml), from a clouds.yaml given as the file, or from the
- * clouds.yaml the environment points at. `reportOnly` when none of them has a credential.
+ * The configuration from a cloud.conf (with `use-clouds` on top of a clouds.yaml), from a clouds.yaml given as the
+ * file, or from the clouds.yaml that the environment names. `reportOnly` when none of them has a credential.
  *
  * @throws CloudConfigError
  */

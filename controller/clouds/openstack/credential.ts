@@ -1,6 +1,6 @@
 import type { CloudConfigError } from '../cloud.ts';
 
-/** Settings of one cloud as cloud.conf and clouds.yaml spell them, by the names of clouds.yaml; nothing is checked yet. */
+/** Settings of one cloud as cloud.conf and clouds.yaml spell them, by the names of clouds.yaml; not validated yet. */
 export type RawSettings = Readonly<Partial<Record<SettingName, string>>>;
 
 export const settingNames = [
@@ -68,7 +68,8 @@ export function hasCredential(settings: RawSettings): boolean {
 }
 
 /**
- * The credential the settings describe; the first of trust, application credential, token, password for which they have the secret.
+ * The credential the settings describe; the first of trust, application credential, token, password for which they have
+ * the secret.
  *
  * @throws CloudConfigError naming the setting that is missing
  */

@@ -13,8 +13,9 @@ export function jsonOf(answer: HttpAnswer, operation: string): unknown {
 }
 
 /**
- * What the services say on a failure: `{"<fault>": {"code": 404, "message": "…"}}`, Neutron with `type` and `message`, Octavia
- * `{"faultcode": "Client", "faultstring": "…"}`, Barbican `{"code", "title", "description"}`. The cause of the CloudError.
+ * Body of a failure: `{"<fault>": {"code": 404, "message": "…"}}`, Neutron with `type` and `message`, Octavia
+ * `{"faultcode": "Client", "faultstring": "…"}`, Barbican `{"code", "title", "description"}`. The cause of the
+ * CloudError.
  */
 export interface Fault {
   readonly status: number;
@@ -33,8 +34,8 @@ export function faultOf(error: unknown): Fault | undefined {
 }
 
 /**
- * "The account is full" comes as 403 (Nova, Octavia), 409 (Neutron's quotas and subnets without a free address) or 400 (a router's routes, a
- * port's address pairs).
+ * "The account is full" comes as 403 (Nova, Octavia), 409 (Neutron's quotas and subnets without a free address) or 400
+ * (a router's routes, a port's address pairs).
  */
 const fullTypes: ReadonlySet<string> = new Set([
   'OverQuota',
@@ -95,8 +96,8 @@ export function isItemNotFound(error: unknown): boolean {
 }
 
 /**
- * A service's own word that the thing asked for is not there: Neutron and Octavia name it. A 404 of a proxy, or of a path that the service
- * does not have (`HTTPNotFound`), is none.
+ * A service's own statement that the requested object does not exist: Neutron and Octavia name the object. A 404 of a
+ * proxy, or of a path that the service does not have (`HTTPNotFound`), is no such statement.
  */
 export function isThingNotFound(error: unknown): boolean {
   const fault = notFound(error);
@@ -110,7 +111,10 @@ export function isKeystoneNotFound(error: unknown): boolean {
   return isNotFound(error, 'error');
 }
 
-/** What was said with a 404; undefined too where the 404 was of another service (Keystone on the way), which has a kind of its own. */
+/**
+ * The fault of a 404; undefined also where another service (Keystone on the way) sent the 404, which has a kind of its
+ * own.
+ */
 function notFound(error: unknown): Fault | undefined {
   if (!isCloudError(error) || error.kind !== 'NotFound') return undefined;
   const fault = faultOf(error);

@@ -7,7 +7,7 @@ import { isLabelValue, type Server } from './server.ts';
 /** Instance types by flavour, as upstream names them: the flavour's name where a label can hold it, else its id. */
 export interface Flavors {
   /**
-   * Undefined where the flavour cannot be read any more. Costs a call once per flavour whose name the server does not tell.
+   * Undefined where the flavour no longer exists. Costs one call per flavour whose name the server does not tell.
    *
    * @throws CloudError when the cloud did not answer
    */

@@ -3,7 +3,10 @@ import { createRateLimiter, type RateLimiter } from '../rate-limiter.ts';
 import type { CallLimits } from '../token-bucket.ts';
 import type { ServiceType } from './session.ts';
 
-/** OpenStack documents no rate limits; some operators set some, and a refusal halves these. A service of two or three workers is still at ease with them. */
+/**
+ * OpenStack documents no rate limits. Some operators set some, and a refusal halves these. A service with two or three
+ * workers bears them.
+ */
 const limits: Readonly<Record<ServiceType | 'identity', CallLimits>> = {
   identity: { perSecond: 1, burst: 10 },
   compute: { perSecond: 20, burst: 100 },

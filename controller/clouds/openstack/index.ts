@@ -23,13 +23,16 @@ import { createReader } from './reader.ts';
 import { createRoutes } from './routes/index.ts';
 import { isHyphenatedUuid } from './uuid.ts';
 
-/** OpenStack: Nova servers of one project and region, with the classic controller's cloud.conf or a clouds.yaml. Opening makes no call. */
+/**
+ * OpenStack: Nova servers of one project and region, with the classic controller's cloud.conf or a clouds.yaml. Opening
+ * makes no call.
+ */
 export const cloudModule: CloudModule = { name: 'openstack', open };
 
 /** Up to so many servers are asked for one by one; more, and all of the project's are listed. */
 const listAbove = 5;
 
-/** As many as Services and routes are worked on at once, and lookups beside them: a call that waits here was permitted too early. */
+/** As many as Services and routes in work at once, plus lookups: a call that waits here got its permit too early. */
 const maxSockets = 48;
 
 export interface OpenStackParts {

@@ -24,7 +24,7 @@ const fields: Query = ['id', 'device_id', 'network_id', 'status', 'fixed_ips', '
 ]);
 
 /**
- * What Neutron says of these servers. A failure of any page or subport is thrown, since an address list with parts missing would take
+ * Neutron's addresses of these servers. A failure of any page or subport is thrown, since an incomplete list would take
  * addresses away from nodes.
  *
  * @throws CloudError

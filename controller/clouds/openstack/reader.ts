@@ -39,9 +39,9 @@ interface ServerList {
 /**
  * Reads servers of one project and region, for one pass: the list of all servers is read at most once.
  *
- * `absent` is Nova's own 404 (`itemNotFound`) to `GET /servers/{id}` and nothing else; a 404 without that body may be a proxy's. A list
- * only nominates. Addresses and type belong to the answer: where Neutron or the flavour cannot be read, the server is `unknown` rather
- * than found with less than it has.
+ * `absent` is Nova's own 404 (`itemNotFound`) to `GET /servers/{id}` and nothing else; a 404 without that body may be a
+ * proxy's. A server that a list leaves out is only a suspect. Addresses and type belong to the answer: where Neutron or
+ * the flavour cannot be read, the server is `unknown` rather than found with a part of its facts.
  */
 export function createReader({
   client,

@@ -76,8 +76,8 @@ export function isTerminal(status: string): boolean {
 const runningStatuses: ReadonlySet<string> = new Set(['ACTIVE', 'PASSWORD', 'RESCUE', 'VERIFY_RESIZE']);
 
 /**
- * As upstream has it, only SHUTOFF is off; not while it is being started. A paused, suspended, shelved or failed server is neither off nor
- * running.
+ * As with upstream, only SHUTOFF is off, and not while the server starts. A paused, suspended, shelved or failed server
+ * is neither off nor running.
  */
 export function powerOf({ status, taskState }: Pick<Server, 'status' | 'taskState'>): PowerState {
   if (status === 'SHUTOFF') return /^(powering-on|reboot|spawning)/.test(taskState ?? '') ? 'changing' : 'stopped';

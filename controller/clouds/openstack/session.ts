@@ -33,8 +33,8 @@ export interface Session {
 }
 
 /**
- * Reads Keystone's answer. The token's life is taken from `issued_at` to `expires_at` and laid on the monotonic clock, so a wall clock that
- * is wrong here or there renews neither too late nor for ever.
+ * Reads Keystone's answer. The token's life is `expires_at` minus `issued_at`, counted on the monotonic clock, so a
+ * wrong wall clock on either side renews neither too late nor endlessly.
  *
  * @throws CloudError `Invalid`, naming the field
  */

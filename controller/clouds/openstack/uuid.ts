@@ -13,7 +13,11 @@ export function isUuid(text: string): boolean {
   return hyphenated.test(text) || /^[0-9a-f]{32}$/i.test(text);
 }
 
-/** The id under a key of a cloud.conf. @throws CloudConfigError naming file, line, section, key, value and what was expected */
+/**
+ * The id under a key of a cloud.conf.
+ *
+ * @throws CloudConfigError naming file, line, section, key, value and what was expected
+ */
 export function uuidOf(section: GcfgReader, key: string): string | undefined {
   const value = section.text(key);
   if (value === undefined || isUuid(value)) return value;

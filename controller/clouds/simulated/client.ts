@@ -6,7 +6,7 @@ import { invalid, itemsOf, type Page, pageOf, shown, type Transport } from './tr
 /** How many ids one call may filter by, and how many instances a page may hold. */
 export const maxPerCall = 1000;
 
-/** The API's calls about instances. Each is one request, and throws a CloudError and nothing else. All of them only read. */
+/** The API's calls about instances. Each is one read, and throws only a CloudError. */
 export interface SimulatedClient {
   /** Whether the region is there and the credential is good for it. */
   region(signal?: AbortSignal): Promise<void>;
@@ -15,7 +15,9 @@ export interface SimulatedClient {
   /** Those of at most `maxPerCall` ids that exist. */
   lookup(ids: readonly string[], signal?: AbortSignal): Promise<readonly unknown[]>;
   named(name: string, signal?: AbortSignal): Promise<readonly unknown[]>;
-  /** Undefined only when the API says that this very instance does not exist; every other 404 is thrown as `Invalid`. */
+  /**
+   * Undefined only when the API says that this very instance does not exist; every other 404 is thrown as `Invalid`.
+   */
   get(id: string, signal?: AbortSignal): Promise<unknown | undefined>;
 }
 

@@ -222,7 +222,10 @@ export function desireOf(asked: Asked, sets: MemberSets): Desire {
     return addresses.find(({ ip }) => sameAddress(ip, address));
   }
 
-  /** The address of each family; none for one that comes and goes with the load balancer. Undefined: nothing is made. */
+  /**
+   * The address of each family; empty for an address that lives and dies with the load balancer. Undefined: nothing is
+   * created.
+   */
   function placedIn(scheme: Scheme): ReadonlyMap<IpFamily, Want> | undefined {
     const isReplaced = current !== undefined && current.scheme !== scheme;
     const named = nameOfAddress(scheme);

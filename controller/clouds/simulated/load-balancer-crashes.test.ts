@@ -17,7 +17,7 @@ import {
 import type { Effect } from '../../../test/kit/cloud/faults.ts';
 import { type DesiredLoadBalancer, type ObservedLoadBalancer, ownerTags } from '../load-balancers.ts';
 
-/** Follows plans to their end; every failure is a crash: nothing is remembered but the id that was recorded before it. */
+/** Follows plans to their end. Every failure is a crash: only the id that was recorded before it is remembered. */
 async function survive(
   world: World,
   desired: DesiredLoadBalancer | undefined,
@@ -268,7 +268,7 @@ test('from any state any other is reached in few steps, one at a time, and remov
   );
 });
 
-/** The answer to the creation is lost, and a list of before it comes afterwards, while the addresses show that they are in use. */
+/** The answer to the creation is lost, a stale list follows, and the addresses show that they are in use. */
 const plain = { attached: false, mayChangeAddress: false, annotations: {}, members: [], sourceRanges: [] };
 const checked = { sessionAffinity: undefined, healthCheck: { port: 10256, path: '/healthz' } as const };
 const portOf = (name: string, port: number, nodePort: number) => ({

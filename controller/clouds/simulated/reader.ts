@@ -13,8 +13,8 @@ const maxNameSearches = 3;
 type Unknown = Extract<Lookup, { state: 'unknown' }>;
 
 /**
- * How this cloud is read: an id filter sees a thousand instances a call and nominates what it leaves out; a request for the very id
- * proves; a failure stays with the ids whose call failed.
+ * Reads this cloud: a filter by ids reads a thousand instances per call, and an id that it leaves out is a suspect; a
+ * request for that very id is the proof. A failure affects only the ids of its call.
  */
 export function simulatedReader(client: SimulatedClient, region: string): InstanceReader {
   async function filter(ids: readonly string[], signal?: AbortSignal): Promise<[string, Listed][]> {
@@ -27,7 +27,7 @@ export function simulatedReader(client: SimulatedClient, region: string): Instan
         if (id === undefined) unreadable = true;
         else if (asked.has(id)) answers.set(id, read(item, 'list', 'instances.lookup'));
       }
-      // Whose the unreadable item is cannot be said, so nothing is concluded about those that the answer seems to leave out.
+      // The unreadable item may be any of those that the answer leaves out, so nothing is concluded about them.
       const rest: Listed = unreadable
         ? unknown('Invalid', 'instances.lookup', 'id: an item of the answer has none')
         : { state: 'missing' };
@@ -70,7 +70,10 @@ export function simulatedReader(client: SimulatedClient, region: string): Instan
     }
   }
 
-  /** One live instance of that name is a hit. A terminated one may have lent its name to a successor, so it says nothing. */
+  /**
+   * One live instance of that name is a hit. A terminated one may have a successor of the same name, so it says
+   * nothing.
+   */
   function pick(name: string, items: readonly unknown[], operation: string): Named {
     const hits = items
       .filter((item) => nameOf(item) === name)

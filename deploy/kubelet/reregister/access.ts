@@ -17,7 +17,10 @@ export interface AccessDependencies {
   execute(command: string, args: readonly string[], env: Readonly<Record<string, string>>): Promise<string>;
 }
 
-/** Reads the files that a kubeconfig names, or asks its credential plugin. Safe to repeat: certificates and tokens are renewed on disk. */
+/**
+ * Reads the files that a kubeconfig names, or asks its credential plugin. Safe to repeat: certificates and tokens are
+ * renewed on disk.
+ */
 export async function openAccess(
   { server, ca, serverName, credential }: Kubeconfig,
   dependencies: AccessDependencies,
@@ -67,7 +70,10 @@ async function contentOf(source: Source, { readFile }: AccessDependencies): Prom
   return 'text' in source ? source.text : readFile(source.path);
 }
 
-/** The Node that a kubelet's certificate is for: the API server calls its owner `system:node:NAME`. Undefined for every other certificate. Pure. */
+/**
+ * The Node of a kubelet's client certificate: the API server calls its owner `system:node:NAME`. Undefined for every
+ * other certificate. Pure.
+ */
 export function nodeNameOf(certPem: string): string | undefined {
   const { subject } = new X509Certificate(certPem);
   return /^CN=system:node:(\S+)$/m.exec(subject)?.[1];

@@ -28,8 +28,9 @@ export interface Kubeconfig {
 }
 
 /**
- * The current context of a kubelet's kubeconfig. Paths in it are relative to its own folder. Throws an Error that names the field: what
- * cannot be followed exactly as the kubelet does is refused, so that no other server is ever believed.
+ * The current context of a kubelet's kubeconfig. Its paths are relative to its own folder. Throws an Error that names
+ * the field: a setting that cannot be followed exactly as the kubelet does is refused, so that no other server is
+ * trusted.
  */
 export function parseKubeconfig(text: string, file: string): Kubeconfig {
   const folder = dirname(file);

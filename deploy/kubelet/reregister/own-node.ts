@@ -42,8 +42,8 @@ export async function askForNode(access: Access, { name, fresh, timeoutMs }: Que
 }
 
 /**
- * What an answer proves. A 404 alone proves nothing: a proxy, another server at that address or an API server that has not installed its
- * resources yet gives one too. Only the Status that names this Node does. Pure.
+ * What an answer proves. A 404 alone proves nothing: a proxy, another server at that address or an API server that has
+ * not installed its resources yet sends one too. Only a Status that names this Node is proof. Pure.
  */
 export function answerOf(status: number, text: string, name: string): Answer {
   const body = parseJson(text);

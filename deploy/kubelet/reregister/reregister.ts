@@ -21,7 +21,9 @@ export interface ReregisterDependencies {
   kubelet(): Promise<KubeletState>;
   /** Restarts the kubelet if it runs. */
   restart(): Promise<void>;
-  /** The kubelet's own way to the API server; undefined when this machine has not joined a cluster yet. Read anew each time. */
+  /**
+   * The kubelet's own access to the API server, read each time; undefined while this machine has not joined a cluster.
+   */
   access(): Promise<Access | undefined>;
   readRestarts(): Promise<Restarts>;
   writeRestarts(restarts: Restarts): Promise<void>;
@@ -30,8 +32,8 @@ export interface ReregisterDependencies {
 export type Outcome = 'restarted' | 'there' | 'waiting' | 'unknown';
 
 /**
- * One look at the kubelet's own Node, and one restart of the kubelet if that Node is proved gone: a kubelet registers when it starts and
- * never again. Everything that is not the API server's plain word ends it without a restart. Throws when it cannot look at all.
+ * One read of the kubelet's own Node, and one restart of the kubelet if that Node is proved gone: a kubelet registers
+ * when it starts and never again. Any other answer ends without a restart. Throws when the Node cannot be read at all.
  */
 export async function reregister(options: ReregisterOptions, dependencies: ReregisterDependencies): Promise<Outcome> {
   const { clock, log, signal } = dependencies;

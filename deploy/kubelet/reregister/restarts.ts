@@ -52,7 +52,10 @@ export function printRestarts(restarts: Restarts, bootId: string): string {
   return `${JSON.stringify({ bootId, ...restarts })}\n`;
 }
 
-/** Those of an earlier boot do not count. Throws an Error for anything else than what `printRestarts` prints: without a count there is no limit. Pure. */
+/**
+ * Restarts of an earlier boot do not count. Throws an Error for a text that `printRestarts` does not print: without a
+ * count there is no limit. Pure.
+ */
 export function parseRestarts(text: string, bootId: string): Restarts {
   const { bootId: written, count, lastAtMs } = JSON.parse(text) ?? {};
   if (typeof written !== 'string' || !Number.isSafeInteger(count) || count < 0 || !Number.isFinite(lastAtMs)) {

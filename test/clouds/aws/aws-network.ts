@@ -13,7 +13,10 @@ import {
   type EC2Client,
 } from '@aws-sdk/client-ec2';
 
-/** A VPC as a cluster has it: two public subnets in two zones, a route table, and a security group of the nodes, all with the cluster's tag. */
+/**
+ * A cluster's VPC: two public subnets in two zones, a route table, and a security group of the nodes, all with the
+ * cluster's tag.
+ */
 export interface AwsNetwork {
   readonly clusterId: string;
   /** Of the cluster's tag. */

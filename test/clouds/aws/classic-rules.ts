@@ -10,7 +10,9 @@ function instancesOf(form: URLSearchParams): string[] {
   return [...form].filter(([key]) => /^Instances\.member\.\d+\.InstanceId$/.test(key)).map(([, value]) => value);
 }
 
-/** The host name that AWS gives has a number in it, so that the next load balancer of the same name has another one; moto gives the same again. */
+/**
+ * AWS's host name contains a number, so the next load balancer of the same name has another one; moto repeats the same.
+ */
 function hostNames(): MotoRule {
   let made = 0;
   const numbers = new Map<string, number>();
@@ -77,7 +79,10 @@ export function classicRules(): MotoRule[] {
   return [realInstances, listenersAtOnce, hostNames()];
 }
 
-/** Security groups are in use for a while after their load balancer is gone, since its network interfaces go later; moto has none. */
+/**
+ * Security groups stay in use for a while after their load balancer is gone, since its network interfaces go later;
+ * moto has none.
+ */
 export function busyGroups(): { readonly rule: MotoRule; refuse(loadBalancer: string, times: number): void } {
   const left = new Map<string, number>();
   return {

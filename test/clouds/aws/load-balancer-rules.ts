@@ -74,7 +74,10 @@ function drainingTargets(): MotoRule {
   };
 }
 
-/** Moto deletes a security group that a load balancer carries, or that another one's rule names; AWS refuses that, for a while after the load balancer went, too. */
+/**
+ * Moto deletes a security group that a load balancer uses or that another one's rule names. AWS refuses both, also for
+ * a while after the load balancer is gone.
+ */
 function groupsInUse(): MotoRule {
   const lingering = new Map<string, number>();
   return async ({ action, version, form }, { ask, forward }) => {

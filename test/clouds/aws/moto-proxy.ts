@@ -4,7 +4,10 @@ import type { AddressInfo } from 'node:net';
 /** One call of a query API. */
 export interface MotoCall {
   readonly action: string;
-  /** Of the API: 2016-11-15 = EC2, 2012-06-01 = classic load balancers, 2015-12-01 = network load balancers, 2011-06-15 = STS. */
+  /**
+   * The API's version: 2016-11-15 = EC2, 2012-06-01 = classic load balancers, 2015-12-01 = network load balancers,
+   * 2011-06-15 = STS.
+   */
   readonly version: string;
   readonly form: URLSearchParams;
 }
@@ -24,7 +27,7 @@ export interface MotoLink {
   ask(version: string, action: string, parameters?: Readonly<Record<string, string>>): Promise<MotoAnswer>;
 }
 
-/** In front of a moto server: counts what changes something, loses answers, refuses credentials, and stands in for what moto lacks. */
+/** In front of a moto server: counts changes, loses answers, refuses credentials, and answers for what moto lacks. */
 export interface MotoProxy {
   readonly url: string;
   /** Mutating calls so far. */

@@ -21,7 +21,7 @@ interface User {
 /** What each controller does for a Service that goes, one call to the cloud or one look after the other. */
 type Going = AsyncGenerator<string, void>;
 
-/** As the controller does it: after the last change it looks once more, and lets the Service go only by what that shows. */
+/** As the controller does: after the last change it reads once more, and that read alone releases the Service. */
 async function* going(world: AwsWorld, { desired, id }: User, balancers: LoadBalancers): Going {
   for (let looks = 0; looks < 100; looks += 1) {
     let observed = await look({ world, balancers, desired, record: { id } });

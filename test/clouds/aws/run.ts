@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { startMoto } from './start-moto.ts';
 
 /**
- * `node test/clouds/aws/run.ts [SUITE ...]`: the AWS cloud against moto, each suite (`moto`, `nlb`, `life`, ...) with a server of its own. Ends in "N passed, N failed"; skips where
- * moto cannot be had.
+ * `node test/clouds/aws/run.ts [SUITE ...]`: the AWS cloud against moto, each suite (`moto`, `nlb`, `life`, ...) with a
+ * server of its own. Ends in "N passed, N failed"; skips where moto is not available.
  */
 // So that a run that is ended takes moto with it.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));

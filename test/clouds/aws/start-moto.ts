@@ -12,8 +12,8 @@ const installTimeoutMs = 300_000;
 export type Moto = { readonly url: string; close(): Promise<void> } | { readonly skipped: string };
 
 /**
- * A moto server (AWS's APIs, faked in Python) on a free port of loopback, in a virtual environment that is made once and kept under the
- * cache folder. `skipped` where there is no python3, or no moto to be had from PyPI.
+ * A moto server (AWS's APIs, faked in Python) on a free port of loopback, in a virtual environment that is created once
+ * in the cache folder. `skipped` where python3 or moto (from PyPI) is not available.
  */
 export async function startMoto(env: NodeJS.ProcessEnv = process.env): Promise<Moto> {
   const cache = env['XDG_CACHE_HOME'] || join(homedir(), '.cache');

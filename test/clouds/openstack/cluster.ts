@@ -29,7 +29,9 @@ export interface ClusterOptions {
   readonly metadata: MetadataService | undefined;
 }
 
-/** A cluster on this machine whose VMs are servers of a real OpenStack: API server, kubelets, agents and a controller. */
+/**
+ * A cluster on this machine whose VMs are servers of a real OpenStack: API server, kubelets, agents and a controller.
+ */
 export interface Cluster {
   readonly rest: KubeRest;
   /** Whether Nodes look six minutes older than they are: as old as one has to be before its absence counts. */

@@ -7,13 +7,19 @@ import { endpointOf, readSession, type ServiceType } from '../../../controller/c
 export type Json = Record<string, unknown>;
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** A person at the console of the cloud that the environment names: none of the code under test but for the configuration. */
+/**
+ * A person at the console of the cloud that the environment names. Of the code under test it uses the configuration
+ * alone.
+ */
 export interface Connection {
   readonly config: OpenStackConfig;
   readonly projectId: string;
   readonly userId: string;
   readonly token: string;
-  /** From the service's base URL, with a slash first. Undefined = 404; `{}` for an empty answer. Throws for every other failure. */
+  /**
+   * From the service's base URL, with a slash first. Undefined = 404; `{}` for an empty answer. Throws for every other
+   * failure.
+   */
   call(
     service: ServiceType | 'image' | 'identity',
     method: Method,

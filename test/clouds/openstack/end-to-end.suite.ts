@@ -95,7 +95,7 @@ describe(`a cluster on OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
     );
   };
   const services = '/api/v1/namespaces/default/services';
-  /** What load balancers consist of, and what they leave behind when they go badly: those that speak of one of the ids. */
+  /** The parts of load balancers, and what a failed removal leaves behind: those that name one of the ids. */
   const thingsOf = async (...ids: readonly string[]): Promise<string[]> => {
     const lists = [
       ['load-balancer', '/lbaas/loadbalancers', 'loadbalancers'],

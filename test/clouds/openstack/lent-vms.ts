@@ -2,8 +2,8 @@ import { sleep, systemClock } from '../../../common/process/clock.ts';
 import type { CloudVm, CloudWorld } from '../suite/world.ts';
 
 /**
- * Servers are made once and lent to one fact after another; what takes time is over much sooner here than a client has to expect. Routes are left out: others may work
- * on the same router.
+ * Servers are created once and lent to one fact after another. Operations end much sooner here than a client has to
+ * expect. Routes are left out: others may work on the same router.
  */
 export function withLentVms(inner: CloudWorld): CloudWorld {
   const free: CloudVm[] = [];

@@ -11,7 +11,10 @@ export interface MetadataService {
   readonly secret: string;
 }
 
-/** From `LAB_METADATA_URL` and `METADATA_SECRET`, else from the `openrc` beside clouds.yaml. Undefined where nobody says. */
+/**
+ * From `LAB_METADATA_URL` and `METADATA_SECRET`, else from the `openrc` beside clouds.yaml. Undefined where neither is
+ * set.
+ */
 export async function metadataService(env: NodeJS.ProcessEnv): Promise<MetadataService | undefined> {
   const file = join(dirname(env['OS_CLIENT_CONFIG_FILE'] ?? ''), 'openrc');
   const text = await readFile(file, 'utf8').catch(() => '');

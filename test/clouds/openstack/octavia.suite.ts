@@ -13,9 +13,10 @@ import { realOctaviaWorld } from './real-octavia-world.ts';
 import { realOpenStackWorld } from './real-world.ts';
 
 /**
- * The facts about load balancers against the OpenStack that the environment names. Servers are made once and lent to one fact after another. `ENUMERATE_FAULTS=true` asks
- * for a crash and a lost answer at every call, too: hundreds of load balancers. `QUICK=true` asks only for the facts about one load balancer's life; all of them take a
- * quarter of an hour where one takes seconds.
+ * The facts about load balancers against the OpenStack that the environment names. Servers are created once and lent to
+ * one fact after another. `ENUMERATE_FAULTS=true` adds a crash and a lost answer at every call: hundreds of load
+ * balancers. `QUICK=true` runs only the facts about one load balancer's life. All facts take a quarter of an hour where
+ * one load balancer takes seconds.
  */
 describe(`openstack, load balancers of ${process.env['OS_CLOUD']}`, () => {
   let world: CloudWorld | undefined;

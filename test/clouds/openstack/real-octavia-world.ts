@@ -12,8 +12,8 @@ const idsOf = (value: unknown) => (value as { readonly id: string }[]).map(({ id
 const waitMs = 300_000;
 
 /**
- * The load balancers of the OpenStack that the environment names, by its API and none of the code under test. Others may work in the same project: only what is of
- * this cluster or was made here is looked at.
+ * The load balancers of the OpenStack that the environment names, by its API and without the code under test. Others
+ * may work in the same project: only resources of this cluster or created here are read.
  */
 export function realOctaviaWorld({ call, list }: Connection, cluster: string): OctaviaWorld {
   /** Of this cluster, and made here; also those that are gone. */

@@ -12,7 +12,9 @@ export interface RealWorldOptions {
   octavia(connection: Connection, cluster: string): OctaviaWorld;
 }
 
-/** The OpenStack that the environment names. Makes servers of its own there, and routes in a router that leads to their network. */
+/**
+ * The OpenStack that the environment names. Creates servers of its own there, and routes in a router of their network.
+ */
 export async function realOpenStackWorld({ config = '', octavia }: RealWorldOptions): Promise<CloudWorld> {
   const connection = await connectTo(process.env);
   const router = await firstRouter(connection);

@@ -16,7 +16,10 @@ const always = { permit: () => {} };
 const name = `mooring-routes-${randomUUID().slice(0, 8)}`;
 const prefix = `10.${100 + randomInt(28)}.`;
 
-/** What the conformance suite cannot bring about in a real Neutron: several writers at one time, whole lists, and a table that is full. */
+/**
+ * What the conformance suite cannot cause in a real Neutron: several writers at one time, whole lists, and a full
+ * table.
+ */
 describe(`routes of OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
   let connection: Connection;
   let servers: Servers;
@@ -105,7 +108,8 @@ describe(`routes of OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
       };
       const work = writers.map(ofWriter);
       await Promise.all(work.map((make) => make()));
-      // Whole lists may overtake each other inside Neutron; what that cost is missing from the table then, and made anew.
+      // Whole lists may overtake each other inside Neutron; a route that was lost so is missing from the table and
+      // created again.
       if (wrap !== undefined) for (const make of work) await make();
       assert.deepEqual([await table(), await pairs()], [wanted, wanted]);
       const { routes } = await (await open(wrap)).observe('c');

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 
 /**
- * `OS_CLOUD=name node test/clouds/openstack/run.ts`: the OpenStack cloud against that cloud of clouds.yaml; makes servers, routes and load
- * balancers there and deletes them. Ends in "N passed, N failed"; skips without OS_CLOUD.
+ * `OS_CLOUD=name node test/clouds/openstack/run.ts`: the OpenStack cloud against that cloud of clouds.yaml. Creates
+ * servers, routes and load balancers there and deletes them. Ends in "N passed, N failed"; skips without OS_CLOUD.
  */
 if (!process.env['OS_CLOUD']) {
   console.log('SKIPPED: the OpenStack cloud was NOT proved against a real OpenStack: OS_CLOUD names none');

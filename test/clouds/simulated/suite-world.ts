@@ -42,7 +42,7 @@ export interface SimulatedWorldParts {
   close(): Promise<void>;
 }
 
-/** The simulated cloud as the conformance suite drives it: the client that ships, over whatever carries its requests. */
+/** The simulated cloud as the conformance suite drives it: the client that ships, over any transport. */
 export function simulatedWorld({
   cloud,
   clock,

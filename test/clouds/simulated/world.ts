@@ -120,7 +120,7 @@ export function refOf(desired: DesiredLoadBalancer, id?: string): LoadBalancerRe
 
 type Client = ReturnType<World['connect']>;
 
-/** What a controller does: observe, apply the first step, plan anew from its answer, wait while the cloud is at work. */
+/** What a controller does: observe, apply the first step, plan again from its answer, wait while the cloud works. */
 export async function reach(world: World, client: Client, desired: DesiredLoadBalancer, id?: string) {
   const applied: LoadBalancerStep[] = [];
   let observed = await client.observe(refOf(desired, id));

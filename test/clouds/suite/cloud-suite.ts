@@ -19,8 +19,9 @@ export interface CloudSuite {
 }
 
 /**
- * The facts that every cloud has to show: about instances, load balancers and routes, as the contracts in `controller/clouds/` say them. Registers them with node:test; they run one after another in
- * one world. Every fact makes what it needs and removes it.
+ * The facts that every cloud has to show: about instances, load balancers and routes, as the contracts in
+ * `controller/clouds/` say them. Registers them with node:test; they run one after another in one world. Every fact
+ * creates what it needs and removes it.
  */
 export function cloudSuite({ name, capabilities, open }: CloudSuite): void {
   describe(`cloud: ${name}`, () => {

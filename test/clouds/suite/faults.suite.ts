@@ -65,7 +65,7 @@ export function faultFacts({ world, capabilities }: SuiteContext): void {
   });
 }
 
-/** The operation without any fault: how many calls it makes, and what is there afterwards, names of the Service left out. */
+/** The operation without a fault: the number of its calls, and the resources afterwards without the Service's names. */
 async function cleanRun(example: Example, operation: Operation): Promise<{ calls: number; left: string[] }> {
   const service = await anotherService(example, operation);
   const { calls } = await operation.perform(await service.driving());

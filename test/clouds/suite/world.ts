@@ -9,7 +9,9 @@ export interface CloudVm {
   readonly zone: string;
 }
 
-/** One thing that stands in the cloud: a load balancer, a listener, an address, ... Kind and name alone, so that two runs can be compared. */
+/**
+ * A resource in the cloud: a load balancer, a listener, an address, ... Kind and name alone, so that two runs compare.
+ */
 export interface InventoryItem {
   readonly kind: string;
   readonly name: string;
@@ -48,7 +50,10 @@ export interface CloudCapabilities {
         readonly quota: boolean;
       }
     | undefined;
-  /** A crash and a lost answer at every single call. Many load balancers are made and removed: not where one takes minutes. */
+  /**
+   * A crash and a lost answer at every single call. Creates and removes many load balancers: not where one takes
+   * minutes.
+   */
   readonly enumerateFaults: boolean;
   /** Each kind of fault strikes every so manyth call, each kind at others. Default 1 = every call. */
   readonly faultStride?: number;
@@ -82,7 +87,7 @@ export interface CloudWorld {
   /** Everything that the cloud says about it, to see whether it has changed; undefined when it is gone. */
   describeLoadBalancer(id: string): Promise<string | undefined>;
   deleteLoadBalancer(id: string): Promise<void>;
-  /** An address that somebody has set aside, with this consent tag or without one. Undefined: no load balancer can ask for one. */
+  /** A reserved address, with this consent tag or without one. Undefined: no load balancer can request one. */
   readonly freeAddress?: (consent: string | undefined) => Promise<string>;
   /** A route that somebody else made. */
   createForeignRoute(destination: string, vm: CloudVm): Promise<void>;

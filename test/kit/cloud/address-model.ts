@@ -36,7 +36,10 @@ export type AddressPlan = (scheme: Scheme, family: Family, number: number) => st
 export interface AddressModel {
   readonly store: Pick<ResourceStore<SimulatedAddress>, 'get' | 'all' | 'inPlace' | 'inPlaceAsOf'>;
   named(place: string, name: string): SimulatedAddress | undefined;
-  /** @returns the one that this token made, when there is one. Refusals: 409 `name-taken` (with its id), 403 `quota-exceeded`. */
+  /**
+   * @returns the one that this token created, if there is one. Refusals: 409 `name-taken` (with its id), 403
+   * `quota-exceeded`.
+   */
   reserve(place: string, spec: AddressSpec): { readonly address: SimulatedAddress; readonly made: boolean };
   /** Refused with 409 `address-in-use` while a load balancer has it. */
   release(id: string): void;

@@ -18,7 +18,7 @@ export interface AdminRequest {
   readonly body: Body;
 }
 
-/** The back door's part about load balancers, addresses and routes; its table stands with the rest. Undefined = no such path. */
+/** The admin API of load balancers, addresses and routes; admin.ts has its table. Undefined = no such path. */
 export function adminNetwork(network: Network, model: CloudModel, request: AdminRequest): object | undefined {
   const { method, kind, key, action, body } = request;
   switch (kind) {

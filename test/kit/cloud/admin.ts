@@ -10,7 +10,7 @@ import type { Rate } from './throttle.ts';
 import { type Answer, failure, toReply, type WireHandler } from './wire.ts';
 
 /**
- * The cloud's back door, for other processes: what a person at the cloud's own console would do, and what goes wrong.
+ * The cloud's admin API, for other processes: what a person does at the cloud's console, and faults.
  *
  * | request, under `/admin` | does |
  * |---|---|
@@ -24,12 +24,12 @@ import { type Answer, failure, toReply, type WireHandler } from './wire.ts';
  * | `POST /credentials {credential, mode, project?}` | makes a credential known (with `project`) or changes its mode |
  * | `POST /throttle {project, rate?: {perSecond, burst}}` | sets or lifts a project's limit |
  * | `GET /load-balancers`, `/addresses`, `/routes`, each also with `/{id}` | what there is, all places |
- * | `POST /load-balancers`, `/addresses`, `/routes {place?, ...}` | makes one of nobody's, as the API would; a place is `project/region` |
+ * | `POST /load-balancers`, `/addresses`, `/routes {place?, ...}` | creates one without owner; a place is `project/region` |
  * | `DELETE /load-balancers/{id}`, `/addresses/{id}`, `/routes/{id}` | it is gone at once, whatever uses it |
  * | `POST /load-balancers/{id}/tags {tags}`, also of addresses and routes | these tags and no others |
  * | `POST /load-balancers/{id}/strip-tags` | no tags on it and its listeners and pools |
  * | `POST /load-balancers/{id}/state {state}` | |
- * | `POST /load-balancers/{id}/health {instanceId?, healthy?}` | of this member or of all; without `healthy` nobody knows |
+ * | `POST /load-balancers/{id}/health {instanceId?, healthy?}` | of this member or of all; without `healthy` unknown |
  * | `POST /routes/{id}/blackhole {blackhole?}` | its packets are dropped, or no more |
  * | `POST /quotas {kind, limit?}` | `load-balancers`, `addresses` or `routes` of each region; without `limit` none |
  * | `POST /load-balancer-timings {provisioningMs?, deletingMs?}` | of those made or deleted from now on |

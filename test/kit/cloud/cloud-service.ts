@@ -26,7 +26,7 @@ export interface CloudServiceParts {
   readonly throttle: Throttle;
 }
 
-/** The cloud's API: who calls, what goes wrong, what is answered. Every call is counted once, when its fate is known. */
+/** The cloud's API: authentication, faults, answers. Every call is counted once, when its outcome is decided. */
 export function cloudService(parts: CloudServiceParts): WireHandler {
   const { clock, random, model, network, faults, calls } = parts;
 

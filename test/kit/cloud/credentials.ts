@@ -1,7 +1,7 @@
 import { ModelError } from './instance.ts';
 
 /**
- * What a credential is good for. `sees-nothing`: valid, but of somebody else's project, so lists are empty and ids are not found.
+ * What a credential can do. `sees-nothing`: valid, but of another project, so lists are empty and ids are not found.
  */
 export type CredentialMode = 'ok' | 'unauthorized' | 'forbidden' | 'sees-nothing';
 

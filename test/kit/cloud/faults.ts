@@ -62,7 +62,9 @@ const effectKinds: ReadonlySet<string> = new Set<Effect['kind']>([
 
 /** Which calls a fault hits, and how often. */
 export interface Fault {
-  /** `instances.get`, `load-balancers.*`, or `*` for every call of the cloud's API. Metadata calls only as `metadata.…`. */
+  /**
+   * `instances.get`, `load-balancers.*`, or `*` for every call of the cloud's API. Metadata calls only as `metadata.…`.
+   */
   readonly operation: string;
   readonly project?: string;
   /** Only calls about this instance. */

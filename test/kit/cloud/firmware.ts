@@ -17,7 +17,9 @@ export function firmwareFiles(instance: SimulatedInstance): Readonly<Record<stri
   };
 }
 
-/** Writes them below `root`: what an agent of this instance gets as `--system-root` on another machine. Safe to repeat. */
+/**
+ * Writes them below `root`, which an agent of this instance gets as `--system-root` on another machine. Safe to repeat.
+ */
 export async function writeFirmware(root: string, instance: SimulatedInstance): Promise<void> {
   for (const [path, text] of Object.entries(firmwareFiles(instance))) {
     const file = join(root, path);

@@ -1,4 +1,7 @@
-/** Of one change: refused with 409 `revision-mismatch` when the load balancer is at another revision. Left out = whatever it is at. */
+/**
+ * A condition of one change: refused with 409 `revision-mismatch` at another revision of the load balancer. Left out =
+ * any revision.
+ */
 export interface Guard {
   readonly ifRevision?: number | undefined;
 }

@@ -3,8 +3,8 @@ import { type Http, type HttpAnswer, HttpFailure, type HttpRequest } from '../..
 import type { WireHandler, WireReply } from './wire.ts';
 
 /**
- * An Http that calls a handler without any socket: on a fake clock it gives the same answers and failures, at the same moments, every
- * time. The host of the URL is ignored.
+ * An Http that calls a handler without a socket: on a fake clock the same answers and failures come at the same moments
+ * every time. The host of the URL is ignored.
  */
 export function inProcessHttp(handler: WireHandler, clock: Clock): Http {
   return (request) =>

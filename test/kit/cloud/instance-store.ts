@@ -20,7 +20,7 @@ export interface InstanceStore {
   /** @param at monotonic milliseconds */
   inPlaceAsOf(place: string, at: number): SimulatedInstance[];
   named(place: string, name: string): SimulatedInstance[];
-  /** Puts a new record, in the place of the one with its id if there is one. @param at not before any earlier change's */
+  /** Puts a new record, in place of the one with its id if there is one. @param at not before any earlier change's */
   put(after: SimulatedInstance, at: number): void;
   remove(id: string, at: number): void;
   /** @returns a function that ends the subscription */

@@ -21,17 +21,18 @@ export interface LoadBalancerTimings {
 }
 
 /**
- * The load balancers, with their listeners and pools. Calls are refused or done whole; changes are refused with 409 `not-ready` while
- * one is provisioned or deleted. A data plane follows `onChange` and reads `store`; it tells what it sees by `health`.
+ * The load balancers, with their listeners and pools. A call is refused or done as a whole; changes are refused with
+ * 409 `not-ready` while one is provisioned or deleted. A data plane follows `onChange`, reads `store`, and reports by
+ * `health`.
  */
 export interface LoadBalancerModel extends LoadBalancerParts {
   readonly store: Pick<ResourceStore<SimulatedLoadBalancer>, 'get' | 'all' | 'inPlace' | 'inPlaceAsOf'>;
   readonly members: MemberRules;
   readonly health: MemberHealth;
   /**
-   * Makes it whole: addresses, pools and listeners. The token of one that lives answers that one. `fails`: it ends up `failed`.
-   * Refusals: 409 `name-taken` (with its id), `address-in-use`, `not-ready` (the token's one is being deleted), 400 `invalid-member`
-   * (with `ids`), `too-many-members`, 403 `quota-exceeded`.
+   * Creates all of it: addresses, pools and listeners. The token of an existing one returns that one. `fails`: it ends
+   * up `failed`. Refusals: 409 `name-taken` (with its id), `address-in-use`, `not-ready` (the token's one is being
+   * deleted), 400 `invalid-member` (with `ids`), `too-many-members`, 403 `quota-exceeded`.
    */
   create(
     place: string,

@@ -4,7 +4,10 @@ import { Refused } from './refused.ts';
 
 /** Which instances may be members, and how many. */
 export interface MemberRules {
-  /** The list to keep. Throws 400 `invalid-member` with `ids`, or `too-many-members`. @param members sorted by instance id */
+  /**
+   * The list to keep. Throws 400 `invalid-member` with `ids`, or `too-many-members`. @param members sorted by instance
+   * id
+   */
   admit(place: string, members: readonly Member[]): readonly Member[];
   digest(members: readonly Member[]): string;
   /** From now on the instance is refused as a member, or no more. */

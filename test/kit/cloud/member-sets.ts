@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Member } from './load-balancer.ts';
 
-/** Lists of members, each kept once: with hundreds of pools over the same thousands of instances, one list serves them all. */
+/** Lists of members, each stored once: one list serves hundreds of pools over the same thousands of instances. */
 export interface MemberSets {
   /** @param members sorted by instance id */
   shared(members: readonly Member[]): readonly Member[];

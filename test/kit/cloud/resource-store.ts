@@ -27,7 +27,7 @@ export interface ResourceStore<R extends Resource> {
   /** The same list as it was right after moment `at`. */
   inPlaceAsOf(place: string, at: number): R[];
   byToken(place: string, token: string | undefined): R | undefined;
-  /** Puts a new record, in the place of the one with its id if there is one. @param at not before any earlier change's */
+  /** Puts a new record, in place of the one with its id if there is one. @param at not before any earlier change's */
   put(after: R, at: number): R;
   remove(id: string, at: number): void;
   nextSerial(): number;

@@ -31,7 +31,8 @@ export interface RouteSpec {
 export interface RouteModel {
   readonly store: Pick<ResourceStore<SimulatedRoute>, 'get' | 'all' | 'inPlace' | 'inPlaceAsOf' | 'countIn'>;
   /**
-   * The token of one that lives answers that one. Refusals: 409 `route-exists` (with its id), 400 `no-such-instance`, 403 `quota-exceeded`.
+   * The token of an existing one returns that one. Refusals: 409 `route-exists` (with its id), 400 `no-such-instance`,
+   * 403 `quota-exceeded`.
    */
   create(place: string, spec: RouteSpec): { readonly route: SimulatedRoute; readonly made: boolean };
   delete(id: string): void;

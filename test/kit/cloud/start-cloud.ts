@@ -20,8 +20,8 @@ export interface StartCloudOptions extends SimulatedCloudOptions {
 }
 
 /**
- * Starts a simulated cloud on 127.0.0.1: API and back door on one port, the metadata services on another. Load balancers take 300 ms
- * to come and to go, where the options do not say otherwise.
+ * Starts a simulated cloud on 127.0.0.1: API and admin API on one port, the metadata services on another. Creating and
+ * deleting a load balancer takes 300 ms each, unless the options say otherwise.
  */
 export async function startCloud(options: StartCloudOptions): Promise<RunningCloud> {
   const loadBalancerTimings = { provisioningMs: 300, deletingMs: 300, ...options.loadBalancerTimings };

@@ -9,7 +9,10 @@ export interface WireRequest {
   readonly body: string;
 }
 
-/** What comes back: an answer (whole, or cut after some bytes of its body), a connection that breaks, or nothing ever. */
+/**
+ * The result of a request: an answer (whole, or cut after some bytes of its body), a broken connection, or nothing
+ * ever.
+ */
 export type WireReply =
   | {
       readonly kind: 'answer';

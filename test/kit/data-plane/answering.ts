@@ -3,8 +3,8 @@ import type { Socket } from 'node:net';
 const longestLine = 4096;
 
 /**
- * What a pod behind a node port does with a connection: answers every line by `<node> <address of the client> <line>`. A first line of the PROXY protocol (version 1) is no question; it says who the
- * client is.
+ * The pod behind a node port: answers every line by `<node> <address of the client> <line>`. A first line of the PROXY
+ * protocol (version 1) gives the client's address and gets no answer.
  */
 export function answerLines(node: string, socket: Socket): void {
   let client = socket.remoteAddress ?? '';

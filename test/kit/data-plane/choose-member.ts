@@ -13,8 +13,8 @@ export function admits(sourceRanges: readonly string[], client: string): boolean
 }
 
 /**
- * Which of the members that take new connections gets this one: the next in turn or, with affinity, always the same for one client while the members stay (rendezvous hashing, so that of those who
- * lose theirs only they move).
+ * Chooses the member for a new connection among those that take one: the next in turn or, with affinity, always the
+ * same for one client while the members stay (rendezvous hashing, so that only the clients of a lost member move).
  */
 export function chooseMember(
   members: readonly string[],

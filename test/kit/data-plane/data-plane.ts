@@ -19,13 +19,14 @@ export interface DataPlaneOptions {
 }
 
 /**
- * The network of the sandbox: every VM that runs opens the node ports of all Services, as kube-proxy would, and every load balancer of the cloud forwards TCP from its own address to those of its
- * members that are healthy. All on loopback addresses; UDP and SCTP are not carried.
+ * The network of the sandbox: every running VM opens the node ports of all Services, as kube-proxy would, and every
+ * load balancer forwards TCP from its own address to those of its healthy members. All on loopback addresses; UDP and
+ * SCTP are not carried.
  */
 export interface DataPlane {
   /** Where a client reaches an address of the cloud. */
   reach(ip: string, port: number): { readonly host: string; readonly port: number };
-  /** Pods of the Service (`namespace/name`) run on these nodes; undefined = on every one, which is so from the start. */
+  /** Pods of the Service (`namespace/name`) run on these nodes; undefined = on every node, as at the start. */
   placePods(service: string, nodes: readonly string[] | undefined): void;
   /** Connections that are open through this load balancer to this instance. */
   readonly open: Balancers['open'];

@@ -14,7 +14,10 @@ export interface Forwarded {
   cut(): void;
 }
 
-/** Joins a client with a backend until either ends. A backend that cannot be reached breaks the client's connection: nothing is tried twice. */
+/**
+ * Joins a client with a backend until either ends. A backend that cannot be reached breaks the client's connection;
+ * there is no second try.
+ */
 export function forward(client: Socket, { host, port, proxyProtocol }: Backend, onEnd: () => void): Forwarded {
   const backend = connect({ host, port, noDelay: true });
   let ended = false;

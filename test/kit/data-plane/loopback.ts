@@ -1,7 +1,10 @@
 import { createServer, type Server } from 'node:net';
 import type { Random } from '../../../common/process/random.ts';
 
-/** A block of loopback addresses of this world's own, so that every VM and every load balancer has one and two worlds on one machine never meet. */
+/**
+ * A block of loopback addresses of this world: every VM and every load balancer has one, and two worlds on one machine
+ * never share any.
+ */
 export interface LoopbackBlock {
   /** The address that stands for this thing, the same every time; addresses run from 127.x.0.2 on. */
   addressOf(key: string): string;

@@ -16,8 +16,8 @@ export interface NetworkNode {
 export type PodPlacement = (service: string) => ReadonlySet<string> | undefined;
 
 /**
- * What kube-proxy opens on every node: the node ports of all Services (with `externalTrafficPolicy: Local` only where pods run), the health-check node ports, which say whether they do, and its own
- * health port.
+ * What kube-proxy opens on every node: the node ports of all Services (with `externalTrafficPolicy: Local` only where
+ * pods run), the health-check node ports, which say whether pods run there, and its own health port.
  */
 export function nodeEndpoints(
   nodes: readonly NetworkNode[],

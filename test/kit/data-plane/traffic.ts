@@ -16,7 +16,9 @@ export interface Answered {
 
 const answerMs = 2000;
 
-/** One connection: a line, its answer, the end. Throws when it is refused, breaks, or has no answer within two seconds. */
+/**
+ * One connection: a line, its answer, the end. Throws when it is refused, breaks, or has no answer within two seconds.
+ */
 export async function ask(target: Target, line = 'hello'): Promise<Answered> {
   const conversation = await converse(target);
   try {

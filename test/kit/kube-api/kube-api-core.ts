@@ -40,7 +40,7 @@ export interface KubeApiCoreOptions {
   readonly caPem?: string;
 }
 
-/** A Kubernetes API in memory. Everything it does happens inside `handle`, in order, on the given clock and randomness. */
+/** A Kubernetes API in memory. Everything happens inside `handle`, in order, on the given clock and randomness. */
 export interface KubeApiCore {
   /** Answers one request, at once. Never throws. */
   handle(request: ApiRequest): ApiAnswer | WatchAnswer;

@@ -18,7 +18,10 @@ async function replace(file: string, text: string): Promise<void> {
   await rename(`${file}.new`, file);
 }
 
-/** Makes the pod object of the DaemonSet on this node and mounts its token: bound to pod and node, for our audience alone. */
+/**
+ * Creates the pod object of the DaemonSet on this node and mounts its token: bound to pod and node, for our audience
+ * alone.
+ */
 export async function createAgentPod(rest: KubeRest, nodeName: string, folder: string): Promise<AgentMounts> {
   await mkdir(folder, { recursive: true });
   const pods = `/api/v1/namespaces/${names.namespace}/pods`;

@@ -6,7 +6,10 @@ export interface RestAnswer {
   readonly body: any;
 }
 
-/** A plain JSON client for those who play kubelet, administrator or kube-controller-manager in the sandbox. Answers any status. */
+/**
+ * A plain JSON client for the parts of kubelet, administrator and kube-controller-manager in the sandbox. Returns any
+ * status.
+ */
 export interface KubeRest {
   call(
     method: string,

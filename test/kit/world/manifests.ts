@@ -9,7 +9,9 @@ interface Manifest {
   readonly metadata: { readonly name: string; readonly namespace?: string };
 }
 
-/** Where each kind lives, and whether it has a namespace. Workloads are left out: the sandbox runs the programs itself. */
+/**
+ * The path of each kind, and whether it has a namespace. Workloads are left out: the sandbox runs the programs itself.
+ */
 const collections: Readonly<Record<string, { readonly path: string; readonly namespaced: boolean }>> = {
   ServiceAccount: { path: '/api/v1', namespaced: true },
   ConfigMap: { path: '/api/v1', namespaced: true },

@@ -1,6 +1,9 @@
 import { type KubeRest, mergePatch, strategicPatch } from './kube-rest.ts';
 
-/** Plays the part of kube-controller-manager that the sandbox needs: Ready turns Unknown when a lease is silent, and the not-ready taint goes when a Node is Ready. */
+/**
+ * The part of kube-controller-manager that the sandbox needs: Ready turns Unknown when a lease is silent, and the
+ * not-ready taint goes when a Node is Ready.
+ */
 export interface NodeMonitor {
   stop(): Promise<void>;
 }

@@ -1,6 +1,9 @@
 import { join } from 'node:path';
 
-/** The periods of the world, shortened so that a tour takes a minute and not ten; each is a flag of the shipped programs or a setting of Kubernetes. */
+/**
+ * The periods of the world, shortened so that a tour takes one minute instead of ten. Each is a flag of the shipped
+ * programs or a setting of Kubernetes.
+ */
 export const shortened = {
   leaseDuration: '5s',
   renewDeadline: '3s',
@@ -10,7 +13,7 @@ export const shortened = {
   pollInterval: '3s',
   memberDrainTime: '4s',
   loadBalancerAudit: '4s',
-  /** How far the cloud's clock lags: what it has just made looks old enough to be an orphan, for which ten minutes are waited. */
+  /** How far the cloud's clock lags, so that a new resource looks old enough to be an orphan (ten minutes). */
   cloudLagMs: 900_000,
   /** Not shortened: a range that holds no address of the simulated cloud's VMs. */
   clusterCidr: '100.64.0.0/10',

@@ -1,4 +1,7 @@
-/** The unit and the drop-in that the kubelet's packages bring, as https://kubernetes.io/docs/setup/production-environment/tools/kubeadm/kubelet-integration/ shows them. */
+/**
+ * The unit and the drop-in of the kubelet's packages, as the page kubeadm/kubelet-integration of kubernetes.io shows
+ * them.
+ */
 export const kubeletService = `[Unit]
 Description=kubelet: The Kubernetes Node Agent
 Documentation=https://kubernetes.io/docs/

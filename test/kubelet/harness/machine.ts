@@ -48,7 +48,7 @@ function cgroupRoot(): string | undefined {
   return ['/sys/fs/cgroup', '/sys/fs/cgroup/unified'].find((folder) => existsSync(join(folder, 'cgroup.controllers')));
 }
 
-/** Boots one; ready when its systemd takes orders. Everything is gone after `stop`, and at the latest when this process ends. */
+/** Boots a machine; ready when its systemd accepts commands. It ends with `stop`, at the latest with this process. */
 export async function bootMachine(): Promise<Machine> {
   const root = await mkdtemp(join(tmpdir(), 'mooring-machine-'));
   const cgroup = join(cgroupRoot()!, `mooring-test-${process.pid}-${Date.now()}`);

@@ -38,7 +38,10 @@ export interface NewNode {
   readonly systemUuid?: string;
 }
 
-/** What everybody else does to the cluster: kubelets, the node lifecycle controller, people. None of it is counted as the controller's. */
+/**
+ * What others do to the cluster: kubelets, the node lifecycle controller, people. These calls do not count as the
+ * controller's.
+ */
 export interface Cluster {
   register(name: string, node?: NewNode): RawNode;
   node(name: string): RawNode | undefined;
@@ -61,7 +64,10 @@ export interface Cluster {
     type: string,
   ): { readonly status: string; readonly reason: string; readonly message: string } | undefined;
   hasTaint(name: string, key: string): boolean;
-  /** A kubelet that renews the lease at a quarter of its duration (default 40 s), and the Node turning Unknown 50 s after it died. */
+  /**
+   * A kubelet that renews the lease at a quarter of its duration (default 40 s), and the Node turning Unknown 50 s
+   * after it died.
+   */
   kubelet(name: string, leaseSeconds?: number): Kubelet;
 }
 

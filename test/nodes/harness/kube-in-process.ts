@@ -123,7 +123,8 @@ export function inProcessKube(
         };
         const aborted = () =>
           finish(() => reject(new KubeError({ status: 0, reason: 'Aborted', message: 'the watch was given up' })));
-        // A microtask later, as an answer never arrives before the write that caused it has returned to the server's loop.
+        // A microtask later, since an answer never arrives before the write that caused it has returned to the server's
+        // loop.
         const deliver = (act: () => void) => (held ? held.push(act) : queueMicrotask(act));
         call.signal.addEventListener('abort', aborted, { once: true });
         stream.start({

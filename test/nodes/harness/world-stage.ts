@@ -1,7 +1,10 @@
 import { afterEach } from 'node:test';
 import { createWorld, type Replica, type World, type WorldOptions } from './world.ts';
 
-/** Called where the suite is described; the answer makes a world with a replica that has yet to start, and the world is closed after the test. */
+/**
+ * For use in a `describe`; returns a function that creates a world with a replica not started yet. The world closes
+ * after the test.
+ */
 export function worldStage(): (options?: WorldOptions) => { readonly world: World; readonly replica: Replica } {
   const worlds: World[] = [];
   afterEach(async () => {

@@ -64,7 +64,10 @@ export interface RouteReplica {
   /** Changes of the Kubernetes API by this replica. */
   writes(): string[];
   fenced: boolean;
-  /** Ends the process in the middle of its so-manieth change (1 = the first) of the cloud or of Kubernetes: before it is sent, or after it took effect and before the answer. */
+  /**
+   * Ends the process at its nth change (1 = the first) of the cloud or of Kubernetes: before it is sent, or after it
+   * took effect and before the answer.
+   */
   crashAt: { readonly change: number; readonly when: 'before' | 'after' } | undefined;
   readonly crashed: boolean;
   /** Changes sent so far. */

@@ -23,7 +23,7 @@ import {
 import { shortened } from '../../kit/world/shortened.ts';
 import type { World } from '../../kit/world/world.ts';
 
-/** Kills the process at the very moment at which the cloud has made the load balancer of this Service and has not yet answered. */
+/** Kills the process at the moment when the cloud has created this Service's load balancer and has not answered yet. */
 function killOnCreation(world: World, replica: Replica, service: string): { readonly done: () => boolean } {
   let done = false;
   const unsubscribe = world.cloud.network.loadBalancers.onChange(({ before, after }) => {

@@ -2,7 +2,10 @@ import type { Http } from '../../../common/process/http.ts';
 import type { KubeApi, KubeCall } from '../../../controller/kube/api.ts';
 import { isMutating } from '../../../controller/kube/fence.ts';
 
-/** When a process dies: at the so-manieth call to a cloud or write to the cluster, before it is sent, or once it is done and before its answer comes. */
+/**
+ * When a process dies: at its nth call to a cloud or write to the cluster, before it is sent, or after it took effect
+ * and before its answer.
+ */
 export interface Death {
   readonly call: number;
   readonly moment: 'before' | 'unanswered';

@@ -3,11 +3,14 @@ import type { Dice } from '../engine/dice.ts';
 import type { Cluster } from './cluster.ts';
 import type { Truth } from './truth.ts';
 
-/** The agents' pods and the tokens that kubelets project into them, bound to pod and Node; and what others may show instead. */
+/**
+ * The agents' pods and the tokens that kubelets project into them, bound to pod and Node; and the tokens that others
+ * show instead.
+ */
 export interface AgentTokens {
   /**
-   * The kubelet of this machine has started. Where its Node is a new one, so is the agent's pod, or the pod of before stays and its token is replaced only
-   * after a while.
+   * The kubelet of this machine has started. With a new Node either the agent's pod is new, too, or the old pod stays
+   * and its token is replaced only after a while.
    */
   mount(name: string, nodeIsNew: boolean): void;
   /** What the agent shows now; replaced by the kubelet in time. Undefined before its pod was there. */

@@ -30,7 +30,10 @@ function renewEveryMs({ leaseSeconds }: Machine): number {
   return Math.floor((leaseSeconds * 250) / beatMs) * beatMs;
 }
 
-/** Kubelets that register, renew and post Ready while their VM runs, and the node lifecycle controller that notices when they do not. */
+/**
+ * Kubelets that register, renew and post Ready while their VM runs, and the node lifecycle controller that notices when
+ * they do not.
+ */
 export function createMachines(
   truth: Truth,
   cluster: Cluster,

@@ -20,7 +20,9 @@ export interface People {
   shuffle(): string;
   /** Everything is unpaused again. */
   unpause(): void;
-  /** Mends what only a person can: Nodes that stand for another machine than the one they run on, or whose whole scope is gone. */
+  /**
+   * Repairs what only a person can: Nodes recorded for another machine than their own, or whose whole scope is gone.
+   */
   mend(): void;
 }
 

@@ -15,7 +15,7 @@ export interface Letter {
 }
 
 export interface ReportDelivery {
-  /** Sends it after `delayMs`, whatever has become of everybody by then. @param fault what is known to be wrong with it */
+  /** Sends it after `delayMs`, whatever has happened meanwhile. @param fault the known defect of it */
   send(machine: Machine, letter: Letter, fault: string | undefined, delayMs: number): void;
 }
 

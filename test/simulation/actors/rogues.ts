@@ -11,7 +11,7 @@ import type { Truth } from './truth.ts';
 export interface Rogues {
   /** They come beside the honest ones. */
   begin(): void;
-  /** Amid the faults: the VMs whose names were claimed end, and what was hoarded is let go of. Answers what happened. */
+  /** Amid the faults: the VMs whose names were claimed end, and held objects are released. Returns what happened. */
   go(): string;
 }
 

@@ -11,7 +11,10 @@ import type { Truth } from './truth.ts';
 
 export interface Services {
   create(name: string): string;
-  /** Something that a person does to Services, or somebody to the cloud's load balancers and routes; answers what, for the trace. */
+  /**
+   * A person's change of a Service, or a foreign change of the cloud's load balancers and routes. Returns a text for
+   * the trace.
+   */
   act(): string;
   /** Does what makes the controller call that site, if Services have anything to do with it. */
   provoke(site: string): string | undefined;

@@ -4,7 +4,10 @@ import { isObject, parseJson } from '../../kit/kube-api/json.ts';
 
 const header = Buffer.from('{"alg":"RS256","kid":"simulated"}').toString('base64url');
 
-/** Tokens in the shape of the API server's, the same ones for the same seed; signed with a hash, which is quick and proves nothing outside. */
+/**
+ * Tokens in the shape of the API server's, the same ones for the same seed; signed with a hash, which is fast and
+ * proves nothing outside.
+ */
 export function simulatedSigner(): TokenSigner {
   const signatureOf = (text: string) => createHash('sha256').update(`simulated ${text}`).digest('base64url');
   return {

@@ -82,8 +82,8 @@ export const cloudFaults = [
 export type CloudFault = (typeof cloudFaults)[number];
 
 /**
- * What may happen to a report, and who may send what. `forged`: by an agent that was broken into, with its own good token. The others show tokens that prove
- * nothing: signed by nobody, of another account, for another audience.
+ * What may happen to a report, and its sender. `forged`: by an agent that was broken into, with its own valid token.
+ * The others show tokens that prove nothing: unsigned, of another account, for another audience.
  */
 export const reportFaults = [
   'lost',
@@ -190,7 +190,10 @@ export interface Faults {
   readonly counts: Map<string, number>;
 }
 
-/** Ends of processes are rarer than other faults: a process that never lives long does nothing worth watching. So is what takes many requests. */
+/**
+ * Process ends are rarer than other faults: a process that never lives long tests little. So are faults that take many
+ * requests.
+ */
 const rare: ReadonlySet<string> = new Set([
   'crash before',
   'crash after',
@@ -245,7 +248,7 @@ export function createFaults({ dice, rates, counts, aim, turn, outage = {} }: Fa
       }
     }
     if (rate > 0 && calls === 1 && forced === undefined && dice.chance(0.35)) {
-      // Kinds take turns at the first call of each site, seed by seed: what is called once in a while meets every one of them.
+      // Kinds take turns at the first call of each shape, seed by seed: so a rare call meets every one of them.
       const kind = kinds[(turn + site.length) % kinds.length]!;
       count(site, kind);
       return kind;

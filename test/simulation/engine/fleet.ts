@@ -47,8 +47,8 @@ export interface Fleet {
   /** Somebody deletes it. Answers false when it is not there, or a process has not read it yet. */
   deleteLease(): boolean;
   /**
-   * It was deleted, and a process that never saw it began before the term of its last holder had run out: nothing could tell it that there is one. Promises about leaders cannot be kept
-   * then.
+   * The Lease was deleted, and a process that never read it started before the last holder's term ran out: it cannot
+   * know of that leader. The promises about leaders cannot be kept then.
    */
   leaseIsLost(): boolean;
   end(): void;

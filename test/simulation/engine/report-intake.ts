@@ -56,7 +56,7 @@ const defaultLimits = { perNode: 20, perAddress: 300 };
 /** Of caches that are made anew with every process; the fleet is small. */
 const kept = 500;
 
-/** What the report API does with a request once it has it, without HTTP and TLS: the same parts in the same order as behind its socket. */
+/** How the report API handles a request after HTTP and TLS: the same parts in the same order as behind its socket. */
 export function createReportIntake(parts: IntakeParts): ReportIntake {
   const { api, clock, nodes, store, leadership, read, attestor, limits = defaultLimits } = parts;
   const identity = createIdentity({

@@ -46,7 +46,9 @@ export interface Scenario {
   readonly earlyFaults: boolean;
   /** At the end, for minutes, the cloud shows nothing and no kubelet is heard. */
   readonly blackout: boolean;
-  /** At the end, for minutes, the cloud answers every question about one VM with an error, and its kubelet is not heard. */
+  /**
+   * At the end, for minutes, the cloud answers every question about one VM with an error, and its kubelet is not heard.
+   */
   readonly unreadableInstance: boolean;
   /** At the end a VM vanishes, and the cloud takes long over what would prove that. */
   readonly slowProof: boolean;

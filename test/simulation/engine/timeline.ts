@@ -2,14 +2,18 @@ import type { Clock, Timer } from '../../../common/process/clock.ts';
 import { timerHeap } from './timer-heap.ts';
 
 /**
- * How a process stops without ending. `stopped`: it gets no processor, all its clocks go on (SIGSTOP). `suspended`: its machine sleeps, the monotonic clock
- * stands still. `frozen`: its machine is held by the hypervisor; only the wall clock is right afterwards.
+ * How a process stops without ending. `stopped`: it gets no processor, all its clocks go on (SIGSTOP). `suspended`: its
+ * machine sleeps, and the monotonic clock stands still. `frozen`: the hypervisor holds its machine; only the wall clock
+ * is right afterwards.
  */
 export type PauseKind = 'stopped' | 'suspended' | 'frozen';
 
 /** What one process sees of time. Its timers run at its own rate; while it is paused or dead nothing of it runs. */
 export interface ProcessClock extends Clock {
-  /** Hands something from outside to the process after `ms` of the world's time; while it is paused it waits, once it is dead it is lost. */
+  /**
+   * Delivers an outside event to the process after `ms` of the world's time; a paused process gets it later, a dead one
+   * never.
+   */
   deliver(ms: number, run: () => void): void;
   pause(kind: PauseKind): void;
   resume(): void;
@@ -27,7 +31,10 @@ export interface Timeline {
   readonly clock: Clock;
   /** @param rate how much faster than the world's its steady clocks run */
   process(rate: number): ProcessClock;
-  /** Fires the next timer due by `untilMs` and lets all come of it that needs no time; false when there is none: then it is `untilMs`. */
+  /**
+   * Fires the next timer due by `untilMs` and runs all that follows without delay. False when there is none: then it is
+   * `untilMs`.
+   */
   step(untilMs: number): Promise<boolean>;
   /** Time that nobody lives through: what was due meanwhile is due now. */
   leap(ms: number): void;
@@ -41,7 +48,8 @@ interface Source {
 }
 
 /**
- * Times stand on a grid of 1/1024 ms, on which sums are exact: else a timer could be due a billionth of a millisecond before its moment, for ever.
+ * Times are multiples of 1/1024 ms, whose sums are exact: else a timer could be due a billionth of a millisecond before
+ * its moment, forever.
  */
 const grid = 1024;
 const down = (ms: number) => Math.floor(ms * grid) / grid;

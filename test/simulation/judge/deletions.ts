@@ -8,7 +8,10 @@ import type { Break, KubeEffect, Observer } from './observer.ts';
 /** Clocks of processes run up to 1.5 % fast; what they count as fifteen seconds may be a little less. */
 const pace = 0.98;
 const leastQuietMs = 20_000;
-/** However a kubelet's clock is set, the lease must have been seen unchanged for this share of its duration, and this long. */
+/**
+ * Independent of the kubelet's clock, the lease must have been observed unchanged for this share of its duration, and
+ * this long.
+ */
 const unchangedShare = 0.3;
 const leastUnchangedMs = 12_000;
 const secondAnswerMs = 15_000;
@@ -27,8 +30,9 @@ interface Spent {
 }
 
 /**
- * The deletion oracle: written from the promise alone, it knows neither how the controller gathers its evidence nor how it weighs it. It goes by what the process was really told, what
- * the kubelets really did, and what stood in the API server when the deletion took effect.
+ * The deletion oracle, written from the promise alone: it does not know how the controller gathers and weighs its
+ * evidence. It judges by the answers that the process got, the acts of the kubelets, and the objects in the API server
+ * when the deletion took effect.
  */
 export function judgeDeletions(truth: Truth, evidence: Evidence, scenario: Scenario, breaks: Break): Observer {
   const budgets = {
@@ -161,7 +165,10 @@ export function judgeDeletions(truth: Truth, evidence: Evidence, scenario: Scena
     });
   }
 
-  /** Whether the process believed a total absence: no other recorded Node's instance was shown with it or, for the only Node, none ever. */
+  /**
+   * Whether the process believed a total absence: no other recorded Node's instance was found with it or, for the only
+   * Node, none ever.
+   */
   function isTotal(
     { process: { identity } }: KubeEffect,
     node: NodeObject,

@@ -5,7 +5,7 @@ import type { Truth } from '../actors/truth.ts';
 import type { Scenario } from '../engine/scenario.ts';
 import { conditionOf, type NodeObject, nodeOf } from './node-object.ts';
 
-/** Everything in which the Nodes still differ from what their machines really are, in words; empty = the world has converged. */
+/** Every difference between the Nodes and their machines, in words; empty = the world has converged. */
 export function unmetNodes(truth: Truth, machines: Machines, scenario: Scenario): string[] {
   const unmet: string[] = [];
   const standing = new Set<string>();
@@ -95,7 +95,10 @@ export function inMotion(truth: Truth, machines: Machines, scenario: Scenario): 
   });
 }
 
-/** Nodes that wait although nothing says why: promise 12. With several clouds a Node that none of them claims may be foreign, and is not written to. */
+/**
+ * Nodes that wait without a stated reason: promise 12. With several clouds a Node that none of them claims may be
+ * foreign, and gets no writes.
+ */
 export function silentWaits(truth: Truth, scenario: Scenario): string[] {
   if (scenario.clouds.length > 1) return [];
   return truth

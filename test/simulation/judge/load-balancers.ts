@@ -99,7 +99,10 @@ export function judgeLoadBalancers(
       breaks(4, `${what}: its listeners were as its Service has long asked, and are not any more`);
   }
 
-  /** What a process never knew a Service of goes only a day after the Service, and only where that was asked for; or when its name has another Service. */
+  /**
+   * A load balancer whose Service a process never saw goes only a day after the Service and only where the operator
+   * allows it, or when another Service has its name.
+   */
   function judgeOrphan({ everServices }: View, uid: string, { tags }: SimulatedLoadBalancer, what: string): void {
     const goneAt = servicesGone.get(uid);
     if (goneAt === undefined || everServices.has(uid)) return;

@@ -10,7 +10,7 @@ export function serviceUidOf({ tags }: Pick<SimulatedLoadBalancer, 'tags'>, clus
   return tags[ownerTags.cluster] === cluster ? tags[ownerTags.service] : undefined;
 }
 
-/** What of somebody else's load balancer was changed that is not ours to change; undefined = only pieces of ours on one that may be used. */
+/** A forbidden change of a foreign load balancer; undefined = only our parts changed, on one that may be used. */
 export function foreignChange(
   before: SimulatedLoadBalancer,
   after: SimulatedLoadBalancer,

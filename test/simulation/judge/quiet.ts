@@ -2,7 +2,10 @@ import type { Break, Observer } from './observer.ts';
 
 /** Promise 4: while nothing changes, a new leader changes nothing. */
 export interface Quiet extends Observer {
-  /** From now on every write is one too many. @param options.deadMembers some Node is kept whose VM is gone: a new leader finds out anew that no load balancer takes it */
+  /**
+   * From now on every write is one too many. @param options.deadMembers a Node without VM is kept: a new leader learns
+   * again that no load balancer accepts it
+   */
   begin(options: { readonly deadMembers: boolean }): void;
 }
 

@@ -3,7 +3,9 @@ import { clusterCidr } from '../engine/process.ts';
 import { nodeOf } from './node-object.ts';
 import type { Break, KubeEffect, Observer } from './observer.ts';
 
-/** Pod ranges that a process of ours gives: one that nobody else has, within the cluster's, to a Node that is ours and has none. */
+/**
+ * Pod ranges that a process of ours assigns: unique, within the cluster's range, and to a Node of ours that has none.
+ */
 export function judgeRanges(truth: Truth, breaks: Break): Observer {
   const within = clusterCidr.split('.').slice(0, 2).join('.');
 

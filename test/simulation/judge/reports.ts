@@ -16,13 +16,16 @@ interface Word {
 }
 
 /**
- * Promise 7: a report is taken for its sender's alone. Written from what each process was told: by the API server about the token, and about the Node that the token names, which must be
- * the one that stands there.
+ * Promise 7: a report counts for its sender alone. Written from what each process was told: by the API server about the
+ * token, and about the Node that the token names, which must be the current one.
  */
 export function judgeReports(breaks: Break): Observer {
   /** By process and token. */
   const words = new Map<string, Word>();
-  /** By process and name: the uid of the Node as its watch told it last, and what lists and answers have said since, which may be other parts' of the process. */
+  /**
+   * By process and name: the Node's uid of the last watch event, and those of later lists and answers, which other
+   * parts of the process may have read.
+   */
   const nodes = new Map<string, Set<string>>();
   const kept = new Map<string, number[]>();
 

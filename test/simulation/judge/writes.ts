@@ -102,7 +102,7 @@ export function judgeWrites(truth: Truth, evidence: Evidence, breaks: Break): Ob
       breaks(7, `${what}: the end of ${after.name} is announced, though its own agent never said so`);
   }
 
-  /** A report, whoever's it is, never makes a Node stand for another machine than its own; the Node of a liar alone is no worry. */
+  /** No report makes a Node stand for another machine than its own; the Node of a lying agent alone does not count. */
   function judgeIdentity(node: NodeObject, what: string): void {
     const vm = truth.vm(node.providerID.split('/').at(-1) ?? '');
     const [kubelet, told] = [node.systemUuid, vm?.incarnation === node.incarnation ? (vm?.smbiosUuid ?? '') : ''];

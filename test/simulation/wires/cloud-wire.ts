@@ -27,7 +27,10 @@ export function cloudSite({ method, path, query }: Pick<WireRequest, 'method' | 
   return { operation: `${method} ${shape}${keys === '' ? '' : `?${keys}`}`, mutating, lists: lists && shape !== '' };
 }
 
-/** The cloud's API as one process reaches it: every request travels, takes effect at its own moment, and may go wrong in every way. */
+/**
+ * The cloud's API as one process reaches it: every request travels, takes effect at its own moment, and may fail in
+ * every way.
+ */
 export function cloudHttp(wire: Wire, cloud: SimulatedCloud): Http {
   return (request) => inProcessHttp(handlerFor(wire, cloud, request.timeoutMs), wire.clock)(request);
 }

@@ -33,7 +33,10 @@ export function kubeSite(call: Pick<KubeCall, 'verb' | 'path'>): string {
   return `kube ${call.verb} ${resource}${ofNodes ? ' (node)' : ''}`;
 }
 
-/** The API server as one process reaches it: every call travels, takes effect at its own moment, and may go wrong in every way. */
+/**
+ * The API server as one process reaches it: every call travels, takes effect at its own moment, and may fail in every
+ * way.
+ */
 export function kubeWire(wire: Wire): KubeApi {
   const { core, faults, dice, clock, world, observers, process } = wire;
 

@@ -10,7 +10,7 @@ export function isReviewFault(fault: string | undefined): fault is ReviewFault {
   return fault !== undefined && kinds.has(fault);
 }
 
-/** The answer about a token as a server gives it that is wrong about whose it is; as it was where it vouched for nobody. */
+/** A token review of a server that names a wrong owner; unchanged where the server rejected the token. */
 export function misjudged(fault: ReviewFault, answer: ApiAnswer, { otherNode }: Pick<Wire, 'otherNode'>): ApiAnswer {
   const review = parseJson(answer.body);
   const status = isObject(review) && isObject(review['status']) ? review['status'] : {};

@@ -18,8 +18,9 @@ const expired: WatchEvent = {
 };
 
 /**
- * A watch of one process. Its events travel one after another; it may be refused, cut, ended, expire, hang, be late, or tell things again, and neighbouring events of different
- * objects may change places: as behind a server that watches several stores.
+ * A watch of one process. Its events travel one after another. It may be refused, cut, ended, expire, hang, be late, or
+ * repeat events, and neighbouring events of different objects may change places, as behind a server that watches
+ * several stores.
  */
 export function openWatch(wire: Wire, request: WatchCall): Promise<void> {
   const { core, faults, dice, clock, world, process, observers } = wire;
@@ -78,7 +79,7 @@ export function openWatch(wire: Wire, request: WatchCall): Promise<void> {
       }
     }
 
-    /** Nothing is heard on it any more, until the client gives it up, or the network is well again and breaks it off. */
+    /** It delivers nothing more, until the client gives it up, or the network recovers and breaks it. */
     function fallSilent(): void {
       silent = true;
       const check = () => {

@@ -6,7 +6,10 @@ import { keys } from '../load-balancer-annotations.ts';
 import type { Tags } from '../load-balancer-tags.ts';
 import type { Attributes, HealthCheck, Listener } from './classic-load-balancer.ts';
 
-/** What the annotations and fields of one Service mean for a classic load balancer. Undefined = not understood: what is there stays. */
+/**
+ * A Service's annotations and fields as settings of a classic load balancer. Undefined = invalid value: that part stays
+ * as it is.
+ */
 export interface ClassicSettings {
   readonly internal: boolean | undefined;
   /** Ids or Name tags; empty = discovered. */
@@ -41,7 +44,10 @@ const frontProtocols: Readonly<Record<string, string>> = { https: 'HTTPS', http:
 
 const only = 'of a network load balancer only';
 
-/** Reads what a Service asks of its classic load balancer. Values that mean nothing become refusals that name annotation, value and what is possible. Pure. */
+/**
+ * The settings that a Service desires of its classic load balancer. An invalid value becomes a refusal with annotation,
+ * value and the values possible. Pure.
+ */
 export function readClassicSettings(desired: DesiredLoadBalancer, config: ClassicConfig): ClassicSettings {
   const { annotations } = desired;
   const refusals: Refusal[] = [];

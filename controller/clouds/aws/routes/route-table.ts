@@ -6,7 +6,10 @@ import { routeError } from './route-view.ts';
 
 const operation = 'DescribeRouteTables';
 
-/** The one table for pod routes: of the configuration, else the only one with the cluster's tag. One call a page. Throws a CloudError. */
+/**
+ * The one table for pod routes: of the configuration, else the only one with the cluster's tag. One call per page.
+ * Throws a CloudError.
+ */
 export async function readRouteTable(
   { ec2, config, cluster }: Pick<AwsParts, 'ec2' | 'config' | 'cluster'>,
   options: ReadOptions,

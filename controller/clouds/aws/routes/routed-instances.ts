@@ -23,7 +23,10 @@ export interface RoutedInstances {
   zoneOf(id: string): string | undefined;
   /** Reads those that were never seen. Throws a CloudError. */
   learn(ids: Iterable<string>, options: ReadOptions): Promise<void>;
-  /** As it is now; undefined where EC2 does not show it. One that does not check its packets is not read again. Calls made together share one read. */
+  /**
+   * The instance now; undefined where EC2 does not return it. One without the source/destination check is not read
+   * again. Calls of one moment share one read.
+   */
   get(id: string, options: ReadOptions): Promise<RoutedInstance | undefined>;
   /** Its packets are not checked any more. */
   unchecked(id: string): void;

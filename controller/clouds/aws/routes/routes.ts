@@ -21,8 +21,9 @@ interface Seen {
 }
 
 /**
- * Pod routes in one route table. EC2 has no tags on routes and tells no quota. It forwards packets to an instance only once its check of source and destination is off;
- * this is seen to before the route is made, so a route that is there needs nothing more.
+ * Pod routes in one route table. EC2 has no tags on routes and tells no quota. It forwards packets to an instance only
+ * once the instance's source/destination check is off; this is switched off before the route is created, so an existing
+ * route needs nothing more.
  */
 export function createRoutes(parts: AwsParts): Routes<AwsRoute> {
   const { ec2 } = parts;

@@ -17,10 +17,10 @@ const portsAtOnce = 8;
 const maxTries = 6;
 
 /**
- * Changes the allowed address pairs of ports: one call for each port that needs it, however many ranges, and meant for the revision that was
- * read. A port that has been changed meanwhile is read anew. (Neutron counts the revision up for pairs without comparing it in the database, so two
- * writes within milliseconds may both pass; `lets` then shows what is missing.) Those whose port cannot be changed are refused; a port that is gone has no pairs
- * to remove.
+ * Changes the allowed address pairs of ports: one call per port, however many ranges, bound to the revision that was
+ * read. A port that changed meanwhile is read again. (Neutron counts the revision up for pairs without comparing it in
+ * the database, so two writes within milliseconds may both pass; `lets` then shows what is missing.) A change whose
+ * port cannot be updated is refused. A port that no longer exists has no pairs to remove.
  */
 export async function changeAddressPairs<Change, Result>(
   client: OpenStackClient,

@@ -12,10 +12,10 @@ export interface Passenger<Change, Result> {
 }
 
 /**
- * Runs changes one bundle after another: what is asked for while a bundle is on its way goes together in the next. `run` settles each
- * passenger; those it leaves or throws over are refused with its error.
+ * Runs changes in batches, one after another: the changes that arrive while a batch runs form the next one. `run`
+ * settles each change; those it leaves unsettled, or all when it throws, are refused with its error.
  *
- * @param run its signal aborts when every passenger has given up
+ * @param run its signal aborts when every caller has given up
  */
 export function createBundles<Change, Result>(
   run: (bundle: readonly Passenger<Change, Result>[], signal: AbortSignal) => Promise<void>,
@@ -80,8 +80,8 @@ function givenUp(): CloudError {
 class Regroup extends Error {}
 
 /**
- * Sends what `send` makes of the passengers still waiting, under the permit of each of them. Those without a permit are refused, and the
- * others go without them. Throws what `send` throws.
+ * Sends what `send` returns for the changes still waiting, under the permit of each of them. Those without a permit are
+ * refused, and the others go without them. Throws what `send` throws.
  */
 export async function sendTogether<Change, Result, Answer>(
   passengers: readonly Passenger<Change, Result>[],

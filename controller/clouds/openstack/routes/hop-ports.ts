@@ -44,7 +44,8 @@ export interface Interfaces {
 }
 
 /**
- * Where the router has interfaces. A router that shows none is one that we cannot see, and then no next hop could be told from one that is dead.
+ * The networks of the router's interfaces. A router without interfaces is one that the credential cannot see: no next
+ * hop can be proved dead then.
  *
  * @throws CloudError
  */

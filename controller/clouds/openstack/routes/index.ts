@@ -36,12 +36,12 @@ interface View extends Interfaces {
 const operation = 'routes';
 
 /**
- * The extra routes of one router, and the allowed address pairs that let pods' packets through the ports they lead to. Neutron cannot tag
- * routes. A route drops packets where its next hop belongs to no port, and where the port guards itself and does not have the range among its
- * pairs.
+ * The extra routes of one router, and the allowed address pairs that let pods' packets through the ports of the next
+ * hops. Neutron cannot tag routes. A route drops packets where its next hop belongs to no port, and where the port has
+ * port security and its pairs lack the range.
  *
- * Creations and removals that are asked for at one time share their calls. The pair comes before its route and goes before it, so that a route
- * is never left behind that nobody sees to be cut short.
+ * Creations and deletions of one moment share their calls. The pair is created before its route and deleted before it,
+ * so no route stays whose pair is missing unnoticed.
  */
 export function createRoutes({ client, routerId, serverIdOf, providerIDOf }: RouteOptions): Routes<OpenStackRoute> {
   const abilitiesOf = createAbilities(client);
@@ -164,8 +164,9 @@ export function createRoutes({ client, routerId, serverIdOf, providerIDOf }: Rou
   }
 
   /**
-   * A route that was seen to lead nowhere goes only if its next hop is still nobody's, in a network that can be seen: Neutron takes no next hop outside
-   * the networks of the router, so one that seems to be outside is one that we cannot see.
+   * A route whose next hop looked dead is deleted only if the hop still has no port, in a network that the credential
+   * sees: Neutron takes no next hop outside the router's networks, so one that seems outside is one that the credential
+   * cannot see.
    */
   async function refuseToBury(
     riders: readonly Rider[],
@@ -190,7 +191,7 @@ export function createRoutes({ client, routerId, serverIdOf, providerIDOf }: Rou
     }
   }
 
-  /** What is known will do where the write is meant for its revision, and where nothing is left undone because of it. */
+  /** The last read is enough where the write is bound to its revision, and where no change is skipped because of it. */
   async function viewFor(
     riders: readonly Rider[],
     { ifMatch }: RouteAbilities,
@@ -237,7 +238,10 @@ function portAt(ports: readonly HopPort[], nexthop: string): HopPort | undefined
 
 const keyOf = (address: string) => normalCidr(address) ?? address;
 
-/** Where the server can be reached from the router: the first of its Node's addresses that a port there has, else that port's own first. */
+/**
+ * The server's address that the router reaches: the first of its Node's addresses on a port there, else that port's
+ * first.
+ */
 function hopOf(
   { desired, serverId, destination }: Change & { action: 'add' },
   ports: readonly HopPort[],
@@ -258,7 +262,10 @@ function noHop({ desired, serverId, destination }: Change & { action: 'add' }): 
   return invalid(`server ${serverId} of ${desired.node} has no ${family} address in a network of the router`);
 }
 
-/** Neutron would spread packets over several routes with one destination. One that leaves in the same bundle is in nobody's way. */
+/**
+ * Neutron would spread packets over several routes with one destination. One that the same batch deletes is no
+ * conflict.
+ */
 function conflictOf(route: ExtraRoute, there: readonly ExtraRoute[], riders: readonly Rider[]): CloudError | undefined {
   const leaving = riders.flatMap(({ change }) => (change.action === 'remove' ? [change.route.stored] : []));
   const other = there.find(

@@ -29,13 +29,13 @@ export function sameDestination(one: ExtraRoute, other: ExtraRoute): boolean {
 }
 
 /**
- * Brings changes into the routes of a router in one call where it can be done in one: with the atomic extension one for what is added and one
- * for what goes, otherwise the whole list. A write is meant for the revision that was read, so that nobody's routes are lost and no destination
- * is doubled; a router that was changed meanwhile is read anew. A change that Neutron refuses does not spoil the others of its call. Every
- * passenger that is left without an error has what it asked for.
+ * Applies changes to the routes of a router in as few calls as possible: with the atomic extension one for additions
+ * and one for removals, otherwise one with the whole list. A write is bound to the revision that was read, so that no
+ * foreign route is lost and no destination doubled; a router that changed meanwhile is read again. A change that
+ * Neutron refuses does not fail the others of its call. Every change that is left without an error is done.
  *
- * @returns the router as it is then
- * @param refuse says why a route may not be added to what is there, with an error
+ * @returns the router after it
+ * @param refuse returns an error where a route must not be added to the observed ones
  */
 export async function writeTable<Change, Result>(
   parts: TableWriteParts,

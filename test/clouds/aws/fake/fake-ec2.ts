@@ -43,9 +43,9 @@ export interface FakeEc2 extends FakeRegion {
 export const fakeCaller = 'arn:aws-us-gov:sts::123456789012:assumed-role/mooring/session';
 
 /**
- * One region of AWS in this process, over HTTP as the SDK speaks: EC2 as far as nodes, routes and security groups need it, both APIs of
- * Elastic Load Balancing, and STS; wire-true answers and errors. What is asked for is there at once, but for the network interfaces of a
- * load balancer that was deleted, which hold its security groups for a while.
+ * One region of AWS in this process, over HTTP in the SDK's protocol: EC2 as far as nodes, routes and security groups
+ * need it, both APIs of Elastic Load Balancing, and STS, with AWS's answers and errors. Changes show at once, but the
+ * network interfaces of a deleted load balancer hold its security groups for a while.
  */
 export async function startFakeEc2(): Promise<FakeEc2> {
   const server = createServer((request, response) => {

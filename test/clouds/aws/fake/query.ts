@@ -16,8 +16,8 @@ interface Branch {
 }
 
 /**
- * The parameters of a request, as an object: `Listeners.member.1.Protocol` and `Filter.1.Value.2` are in lists. Every value is text, as it
- * came; an empty parameter is left out, since that is how the SDK sends an empty list.
+ * The parameters of a request as an object: `Listeners.member.1.Protocol` and `Filter.1.Value.2` are in lists. Every
+ * value is text. An empty parameter is left out, since the SDK sends an empty list as one.
  */
 export function decoded<Request>(form: URLSearchParams): Request {
   const root = {};

@@ -161,7 +161,10 @@ export interface FakeRegion {
   readonly balancers: Map<string, FakeNetworkBalancer>;
   readonly listeners: Map<string, FakeListener>;
   readonly targetGroups: Map<string, FakeTargetGroup>;
-  /** Security groups whose load balancer is gone and whose network interfaces are not: how often EC2 still refuses to delete each. */
+  /**
+   * Security groups whose load balancer is gone while its network interfaces stay: how often EC2 still refuses to
+   * delete each.
+   */
   readonly held: Map<string, number>;
   /** How often a security group cannot be deleted after its load balancer is gone. */
   holds: number;

@@ -43,7 +43,10 @@ export function answerNeutronError(
   return answerJson(response, status, { NeutronError: { type, message, detail: '' } });
 }
 
-/** One page from `marker` on, as all three services link them; the link names a host that only exists inside the cloud. */
+/**
+ * One page from `marker` on, with the links of all three services; a link names a host that only exists inside the
+ * cloud.
+ */
 export function answerPage(
   pageSize: number,
   response: ServerResponse,

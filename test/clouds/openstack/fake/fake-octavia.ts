@@ -321,7 +321,7 @@ function handle(fake: FakeOpenStack, octavia: FakeOctavia, call: FakeCall, respo
   }
 }
 
-/** `tags` names all that have to be there, separated by commas; other names are equalities, and those of links go by their own names. */
+/** `tags` names all tags required, separated by commas. Other names are equalities; links have names of their own. */
 function matching(query: URLSearchParams): (item: Json) => boolean {
   const links: Readonly<Record<string, string>> = {
     load_balancer_id: 'loadbalancers',

@@ -15,7 +15,10 @@ export const extensions: readonly string[] = [
   ...['router', 'security-group', 'port-security', 'standard-attr-revisions', 'standard-attr-tag'],
 ];
 
-/** Keystone v3, Nova and Neutron as far as nodes and routes need them: wire-true answers, faults and paging. Over a socket of its own. */
+/**
+ * Keystone v3, Nova and Neutron as far as nodes and routes need them, with their answers, faults and paging. On a
+ * socket of its own.
+ */
 export async function startFakeOpenStack(): Promise<FakeOpenStack> {
   const server = createServer((request, response) => {
     void readBody(request).then((body) => handle(fake, request, body, response));

@@ -1,7 +1,10 @@
 import type { FakeBalancer } from './fake-octavia-model.ts';
 import type { FakeTimes } from './fake-octavia-work.ts';
 
-/** Octavia as far as load balancers of Services need it, wire-true: everything is at work after a write for some looks, and refuses others meanwhile. */
+/**
+ * Octavia as far as load balancers of Services need it: after a write everything is pending for some reads, and refuses
+ * other writes.
+ */
 export interface FakeOctavia {
   readonly balancers: Map<string, FakeBalancer>;
   /** Newest minor version of the API. */

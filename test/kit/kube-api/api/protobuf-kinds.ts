@@ -77,7 +77,10 @@ const tokenSpec: Message = {
   4: ['expirationSeconds', 'int'],
 };
 
-/** The kinds stock kubectl posts as protobuf, without fallback to JSON; field numbers from the API's generated.proto. */
+/**
+ * The kinds that stock kubectl posts as protobuf, without fallback to JSON; field numbers from the API's
+ * generated.proto.
+ */
 export const protobufKinds: Readonly<Record<string, Message>> = {
   ConfigMap: {
     1: metadata,

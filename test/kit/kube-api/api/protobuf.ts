@@ -91,7 +91,9 @@ function readScalar(value: Value, type: Exclude<FieldType, object>): string | nu
   }
 }
 
-/** The object in a protobuf body of one of the kinds that kubectl's generators and reviews send; undefined for others. */
+/**
+ * The object in a protobuf body of one of the kinds that kubectl's generators and reviews send; undefined for others.
+ */
 export function readProtobuf(body: Uint8Array): JsonObject | undefined {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
   if (!bytes.subarray(0, 4).equals(magic)) return undefined;

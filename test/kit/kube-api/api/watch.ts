@@ -52,7 +52,7 @@ function readOptions(target: Target, query: URLSearchParams): Options {
   return { revision, bookmarks, initial: send, mark, timeoutMs };
 }
 
-/** A watch over the selected objects. Throws for options that cannot be read; an expired revision is told in the stream. */
+/** A watch over the selected objects. Throws for invalid options; an expired revision is reported in the stream. */
 export function watch(
   target: Target,
   selection: Selection,

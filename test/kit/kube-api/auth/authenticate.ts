@@ -13,7 +13,7 @@ export function headerOf(headers: Headers, name: string): string | undefined {
 export interface Authenticator {
   /** Who the headers speak for, impersonation included. Throws 401, or 403 for a forbidden impersonation. */
   authenticate(headers: Headers): User;
-  /** Who a bearer token belongs to, whatever its audience list says: static tokens suit the API server's audience only. */
+  /** The user of a bearer token, whatever its audience list says: static tokens have the API server's audience only. */
   staticUser(token: string): User | undefined;
 }
 

@@ -41,8 +41,8 @@ export const kubeletRules: readonly Rule[] = [
 const ownLabels = /^(.*\.)?node-restriction\.kubernetes\.io\//;
 
 /**
- * The NodeRestriction admission: a kubelet writes its own Node and its own Lease, never takes a taint off, never sets the
- * labels kept from it. Throws 403. Everybody else passes.
+ * The NodeRestriction admission: a kubelet writes its own Node and its own Lease, never removes a taint, never sets the
+ * restricted labels. Throws 403. Every other user passes.
  */
 export function restrictKubelet(
   user: User | undefined,

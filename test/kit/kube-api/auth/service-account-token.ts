@@ -113,7 +113,7 @@ export function serviceAccountTokens(world: World, signer: TokenSigner): Service
     return { user, audiences: common };
   }
 
-  /** Why the objects the token names no longer vouch for it. A Pod's node is copied from the token and not looked up. */
+  /** Why the token's objects no longer prove its owner. A Pod's node is copied from the token and not looked up. */
   function staleness(own: JsonObject): string | undefined {
     const namespace = textOf(own['namespace']);
     const name = textOf(at(own, 'serviceaccount', 'name'));

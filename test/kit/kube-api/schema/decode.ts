@@ -19,10 +19,11 @@ interface Walk {
 }
 
 /**
- * Brings a parsed body into the form the server stores: known fields in the schema's order, zero values left out where Go
- * leaves them out, times and quantities in canonical form.
+ * Brings a parsed body into the form the server stores: known fields in the schema's order, zero values left out where
+ * Go leaves them out, times and quantities in canonical form.
  *
- * @param old the stored object; every part equal to it is returned as that very part, so `value === old` means no change
+ * @param old the stored object; every part equal to it is returned as that very part, so `value === old` means no
+ * change
  * @throws DecodeError for a value of the wrong type
  */
 export function decode(schema: ObjectSchema, value: Json, old?: JsonObject): Decoded {

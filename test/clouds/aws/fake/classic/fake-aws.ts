@@ -32,7 +32,9 @@ export interface SentCall {
 
 export type FakeAws = ReturnType<typeof createFakeAws>;
 
-/** Security groups and classic load balancers of one VPC: what clients of the SDK would answer. Each call is one turn. */
+/**
+ * Security groups and classic load balancers of one VPC, with the answers of the SDK's clients. Each call is atomic.
+ */
 export function createFakeAws({ groups: first, instance, subnets }: FakeAwsOptions) {
   const groups = new Map(first.map((group) => [group.id, group]));
   const balancers = new Map<string, FakeBalancer>();
