@@ -24,13 +24,16 @@ import { onStage } from './stage.ts';
 import { type BenchApi, startBenchApi } from './start-bench-api.ts';
 import { printTable, seconds } from './table.ts';
 
-const usage = `npm run -s bench -- [join|memory|idle|idle-hour|idle-memory|agent|bare|services|routes|scale|cloud-calls|upstream|all] [flags]
+const usage = `npm run -s bench -- [MEASURE] [flags]
+  MEASURE                 join, memory, idle, idle-hour, idle-memory, agent, bare, services, routes, scale, cloud-calls,
+                          upstream or all
   --api embedded|real     API server, in a process of its own (embedded; real for upstream)
   --nodes N               1000; 5000 for memory, idle, idle-hour and scale; 20 for services; 200 for upstream's joins
   --rounds N              rounds whose medians are shown, of join and bare (3)
   --latency 0,50,200      milliseconds of each call to the cloud, of join; 100 for services, routes and upstream
   --ways at-start,created,reports   who joins, of join
-  --minutes N             of memory's soak (3), of idle (15), of scale's agents at their own pace (1), of idle-hour (60), of idle-memory (0.5)
+  --minutes N             of memory's soak (3), idle (15), scale's agents at their own pace (1), idle-hour (60),
+                          idle-memory (0.5)
   --services N,N          1,200,500 for services; 500 for idle-hour; 200 for upstream
   --routes N              1000 for routes, 300 for upstream
   --parts ${sideBySideParts.join(',')}     of upstream
@@ -118,7 +121,8 @@ const benches: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
       }
     }
     printTable(
-      `${count} nodes join (${bench.api.kind} API server; budget: ${joinBudget.ratio} x bare, ${joinBudget.cloudCalls} cloud calls)`,
+      `${count} nodes join (${bench.api.kind} API server; budget: ${joinBudget.ratio} x bare, ` +
+        `${joinBudget.cloudCalls} cloud calls)`,
       ['found', 'cloud', 'bare', 'first', 'last', 'ratio', 'cloud calls', 'peak MiB'],
       rows,
     );
@@ -129,7 +133,8 @@ const benches: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
     const soakMinutes = minutes ?? 3;
     const { moments, ...result } = await measureMemory(bench.api, dist, { nodes: count, soakMinutes });
     printTable(
-      `Memory of the controller, ${count} nodes of 12 KB (${bench.api.kind} API server; budget: peak ${memoryBudgetMiB} MiB at 5,000), MiB`,
+      `Memory of the controller, ${count} nodes of 12 KB (${bench.api.kind} API server; budget: peak ` +
+        `${memoryBudgetMiB} MiB at 5,000), MiB`,
       ['after', 'RSS', 'anonymous', 'peak'],
       moments.map(({ after, rssMiB, anonymousMiB, peakMiB }) => [
         after,
@@ -137,7 +142,8 @@ const benches: Readonly<Record<string, (stage: Stage) => Promise<void>>> = {
       ]),
     );
     console.log(
-      `${(result.peakBytesPerNode / 1024).toFixed(1)} KiB a node at the peak; ${result.slopeMiBPerMinute.toFixed(2)} MiB a minute in the second half of the soak ` +
+      `${(result.peakBytesPerNode / 1024).toFixed(1)} KiB a node at the peak; ` +
+        `${result.slopeMiBPerMinute.toFixed(2)} MiB a minute in the second half of the soak ` +
         `(${result.reports} reports, ${result.heartbeats} heartbeats: ten times the usual)\n`,
     );
   },

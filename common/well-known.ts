@@ -204,7 +204,10 @@ export const ownKeys: readonly OwnKey[] = [
     kind: 'annotation',
     written: 'controller',
     meaning:
-      'Scope and id of the load balancer made for this Service, separated by one space; the id is `pending` from before the first call to the cloud until the answer to the creation. `adopted:` and addresses follow while it was taken over with --adopt and does not carry our tags yet. Last come `notes:` and what the cloud has to be told after a crash: ids of everything made for the Service, and creations whose answer is not known.',
+      'Scope and id of the load balancer made for this Service, separated by one space; the id is `pending` from ' +
+      'before the first call to the cloud until the answer to the creation. `adopted:` and addresses follow while ' +
+      'it was taken over with --adopt and does not carry our tags yet. Last come `notes:` and what the cloud has to ' +
+      'be told after a crash: ids of everything made for the Service, and creations whose answer is not known.',
   },
   {
     key: annotations.loadBalancerId,

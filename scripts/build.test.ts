@@ -165,7 +165,8 @@ describe('the build', () => {
       assert.equal(code, 2);
       assert.equal(
         stderr,
-        'mooring-controller run: --cloud-provider aws: clouds/aws.cjs is not beside the program, expected the whole of what was built\n',
+        'mooring-controller run: --cloud-provider aws: clouds/aws.cjs is not beside the program, expected the whole ' +
+          'of what was built\n',
       );
     } finally {
       await rm(alone, { recursive: true, force: true });

@@ -84,8 +84,10 @@ const code = (text: string) => `\`${text}\``;
 
 function flagsPage({ name, summary, commands }: ProgramDefinition): string {
   const intro =
-    'Flags are read as Kubernetes components read theirs: `--flag`, `--flag=false`, durations such as `1m30s`, lists such as `a,b`, repeats. ' +
-    'A flag beats its environment variable, which beats the default. Exit codes: 0 done, 1 failed or in doubt, 2 bad flag or configuration.';
+    'Flags are read as Kubernetes components read theirs: `--flag`, `--flag=false`, durations such as `1m30s`, ' +
+    'lists such as `a,b`, repeats. ' +
+    'A flag beats its environment variable, which beats the default. Exit codes: 0 done, 1 failed or in doubt, 2 ' +
+    'bad flag or configuration.';
   const sections = Object.entries(commands).flatMap(([command, definition]) =>
     commandSection(name, command, definition),
   );
@@ -169,7 +171,8 @@ function metricsPage(): string {
     );
   return page(
     'Metrics',
-    'In the text form of Prometheus. Names are those of Kubernetes components where such a metric exists there; the others begin with `mooring_`.',
+    'In the text form of Prometheus. Names are those of Kubernetes components where such a metric exists there; the ' +
+      'others begin with `mooring_`.',
     '## Agent',
     'At `/metrics` of `--health-address`.',
     rows(agentMetrics),
@@ -204,7 +207,8 @@ function reasonsPage(): string {
     );
   return page(
     'Reasons',
-    'Closed sets. They stand in conditions and events of Nodes and Services, in labels of metrics, in the answers to agents and in `mooring-controller explain`.',
+    'Closed sets. They stand in conditions and events of Nodes and Services, in labels of metrics, in the answers ' +
+      'to agents and in `mooring-controller explain`.',
     '## Condition `CloudInitialized`',
     '`False` while a Node waits for initialisation, `True` afterwards.',
     rows(initializedReasons),
@@ -223,7 +227,8 @@ function reasonsPage(): string {
     'On Services: `True` once the load balancer is as the Service asks.',
     rows(loadBalancerReasons),
     '## Refused evidence',
-    'Why the signed document of a VM proves nothing: in the answer to its agent after `EvidenceRefused`, in the message of the condition, in the log and in `mooring_attestation_evidence_total`.',
+    'Why the signed document of a VM proves nothing: in the answer to its agent after `EvidenceRefused`, in the ' +
+      'message of the condition, in the log and in `mooring_attestation_evidence_total`.',
     events(evidenceFaults),
     '## Events about Nodes',
     events({ ...eventReasons, ...routeEventReasons, ...ipamEventReasons }),
@@ -254,14 +259,22 @@ function rightsPage(): string {
   });
   return page(
     'Rights of the controller',
-    'What the ServiceAccount `kube-system/mooring-controller` may do, and what for. The manifests give these rights and no other; `mooring-controller check` asks for those of the loops that `--controllers` names. The ServiceAccount of the agents has no right at all.',
+    'What the ServiceAccount `kube-system/mooring-controller` may do, and what for. The manifests give these rights ' +
+      'and no other; `mooring-controller check` asks for those of the loops that `--controllers` names. The ' +
+      'ServiceAccount of the agents has no right at all.',
     table(['resource', 'name', 'verbs', 'given by', 'needed by', 'what for'], rows),
     '## What is left out, and why',
     [
-      '- **No `create` on Secrets and ConfigMaps.** RBAC cannot narrow the right to POST one to a name, so it would cover bootstrap tokens, which become certificates of nodes, and `aws-auth`, which makes administrators. The manifests ship the objects that the controller fills, empty. [One that was deleted](../guides/troubleshoot.md#an-object-of-the-manifests-is-missing) has to be restored by a person.',
-      '- **`create` on Leases holds for two names alone.** The controller creates them by PUT, for which RBAC knows the name; a POST is refused. So a Lease that was deleted comes back by itself.',
-      `- **Nodes are deleted by one loop, whose right stands apart** (${lifecycleRole}). \`deploy/components/keep-nodes\` leaves out both.`,
-      '- **Nothing in `kube-system` but named objects**, nothing on pods, on tokens of other accounts, on Roles, and no `update` of Nodes and Services.',
+      '- **No `create` on Secrets and ConfigMaps.** RBAC cannot narrow the right to POST one to a name, so it would ' +
+        'cover bootstrap tokens, which become certificates of nodes, and `aws-auth`, which makes administrators. ' +
+        'The manifests ship the objects that the controller fills, empty. [One that was ' +
+        'deleted](../guides/troubleshoot.md#an-object-of-the-manifests-is-missing) has to be restored by a person.',
+      '- **`create` on Leases holds for two names alone.** The controller creates them by PUT, for which RBAC knows ' +
+        'the name; a POST is refused. So a Lease that was deleted comes back by itself.',
+      `- **Nodes are deleted by one loop, whose right stands apart** (${lifecycleRole}). ` +
+        '`deploy/components/keep-nodes` leaves out both.',
+      '- **Nothing in `kube-system` but named objects**, nothing on pods, on tokens of other accounts, on Roles, ' +
+        'and no `update` of Nodes and Services.',
     ].join('\n'),
   );
 }
@@ -269,7 +282,8 @@ function rightsPage(): string {
 /** What we do with keys that others defined. */
 const upstreamTaints: Readonly<Record<Exclude<keyof typeof taints, 'interruption'>, string>> = {
   uninitialized:
-    'Put on by a kubelet with `--cloud-provider=external`; taken off when the Node is initialised. Matched by key alone.',
+    'Put on by a kubelet with `--cloud-provider=external`; taken off when the Node is initialised. Matched by key ' +
+    'alone.',
   shutdown: 'Put on while the VM is powered off.',
   outOfService:
     'Put on, with the value `mooring`, while the VM is certainly powered off, if `--out-of-service-taint` is set.',
@@ -329,7 +343,8 @@ async function serviceAnnotationsPage(): Promise<string> {
   }
   return page(
     'Annotations on Services, by cloud',
-    "What a cloud's load balancers read beside [Mooring's own keys](keys.md). A value that is none of these is refused with the reason `Unsupported`, and what stands stays.",
+    "What a cloud's load balancers read beside [Mooring's own keys](keys.md). A value that is none of these is " +
+      'refused with the reason `Unsupported`, and what stands stays.',
     ...sections,
   );
 }
@@ -345,7 +360,8 @@ export async function annotationsOf(cloud: string): Promise<readonly AnnotationD
 function refusalsPage(): string {
   return page(
     'Refusals of the report API',
-    '`POST /v1/report` answers these besides 200. The body is `{"error": {"code", "message", "field"?}}`; the status of a code never varies. The report itself is described by [report.schema.json](report.schema.json).',
+    '`POST /v1/report` answers these besides 200. The body is `{"error": {"code", "message", "field"?}}`; the ' +
+      'status of a code never varies. The report itself is described by [report.schema.json](report.schema.json).',
     table(
       ['code', 'status', 'meaning', '`Retry-After`'],
       Object.entries<RefusalRule>(refusals).map(([name, { status, meaning, retryAfterSeconds }]) => [
@@ -372,7 +388,8 @@ async function cloudErrorsPage(): Promise<string> {
   });
   return page(
     'Failures of clouds',
-    "Every failure of a cloud's API or metadata service is one of these. Decisions depend on the kind, never on a message. Each cloud's page says which answers become which kind.",
+    "Every failure of a cloud's API or metadata service is one of these. Decisions depend on the kind, never on a " +
+      "message. Each cloud's page says which answers become which kind.",
     table(['kind', 'meaning', 'tried again'], rows),
   );
 }

@@ -8,7 +8,8 @@ describe('a YAML configuration as sections', () => {
 
   it('has the keys, lists and subsections that its gcfg file has', () => {
     const file = read(
-      'global:\n  caFile: /ca\n  list: [a, b]\n  none: []\n  number: 0123\nvcenter:\n  One.x: {insecureFlag: true}\n  two:\n',
+      'global:\n  caFile: /ca\n  list: [a, b]\n  none: []\n  number: 0123\nvcenter:\n  One.x: {insecureFlag: true}\n' +
+        '  two:\n',
     );
     const global = readSection(file, 'global');
     assert.deepEqual([global.text('ca-file'), global.list('list'), global.list('none')], ['/ca', ['a', 'b'], []]);

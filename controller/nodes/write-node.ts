@@ -53,7 +53,7 @@ export async function readNode(api: KubeApi, name: string): Promise<NodeView> {
  * the Node is read again and both patches are planned again. A Node that was re-created or paused meanwhile is dropped.
  * Throws a KubeError. Safe to repeat.
  *
- * @param keep turns the desired addresses into those to write now, given the Node (see `addressRemovals.ts`)
+ * @param keep turns the desired addresses into those to write now, given the Node (see `address-removals.ts`)
  */
 export async function writeNode(
   { api, clock, routesEnabled }: NodeWriter,

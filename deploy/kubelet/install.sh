@@ -62,14 +62,16 @@ listed() {
 well_formed() {
 	[ -s "$1/SHA256SUMS" ] || return 1
 	# shellcheck disable=SC1003
-	! grep -Ev '^[0-9a-f]{64}  [A-Za-z0-9][A-Za-z0-9._/-]*$' "$1/SHA256SUMS" >/dev/null && ! grep -F '..' "$1/SHA256SUMS" >/dev/null
+	! grep -Ev '^[0-9a-f]{64}  [A-Za-z0-9][A-Za-z0-9._/-]*$' "$1/SHA256SUMS" >/dev/null &&
+		! grep -F '..' "$1/SHA256SUMS" >/dev/null
 }
 
 # Every listed file of a folder is as its list says.
 verify() {
 	[ -f "$1/SHA256SUMS" ] || fail "$1 has no SHA256SUMS: this is no package, or a broken one"
 	well_formed "$1" || fail "$1/SHA256SUMS is broken: unpack the package again"
-	(cd "$1" && sha256sum --check --quiet --strict SHA256SUMS >&2) || fail "$1 is not as its SHA256SUMS says: unpack the package again"
+	(cd "$1" && sha256sum --check --quiet --strict SHA256SUMS >&2) ||
+		fail "$1 is not as its SHA256SUMS says: unpack the package again"
 }
 
 intact() {
@@ -206,7 +208,8 @@ install() {
 	# In an image for another kind of machine it cannot run.
 	if [ -z "$root" ]; then
 		"$here/bin/node" --version >/dev/null 2>&1 ||
-			fail "$here/bin/node does not run on this machine ($(uname -m)): take the package for its architecture; glibc 2.28 or later is needed, and a file system without noexec"
+			needs='take the package for its architecture; glibc 2.28 or later is needed, and a file system without noexec'
+			fail "$here/bin/node does not run on this machine ($(uname -m)): $needs"
 	fi
 	if [ -e "$base" ] && [ ! -f "$state" ] && [ -n "$(ls -A "$base" 2>/dev/null)" ]; then
 		fail "$prefix is not empty and not ours: choose another folder with --prefix"
@@ -345,7 +348,9 @@ if [ -z "$prefix" ]; then
 fi
 # It stands in unit files and in lists of ours.
 case $prefix in
-	/ | *[!A-Za-z0-9._/-]* | *..* | *//* | */) fail "--prefix: \"$prefix\", expected an absolute path of letters, digits, . _ - and /" 2 ;;
+	/ | *[!A-Za-z0-9._/-]* | *..* | *//* | */)
+		fail "--prefix: \"$prefix\", expected an absolute path of letters, digits, . _ - and /" 2
+		;;
 	/*) ;;
 	*) fail "--prefix: \"$prefix\", expected an absolute path" 2 ;;
 esac

@@ -161,7 +161,8 @@ write() {
 		say "$reason; what it said earlier in this boot still holds"
 		found=$known
 	elif ! acceptable "$found"; then
-		doubt "the agent printed something else than arguments: \"$(printf '%s' "$found" | tr -c '[:print:]' ' ' | cut -c 1-200)\""
+		shown=$(printf '%s' "$found" | tr -c '[:print:]' ' ' | cut -c 1-200)
+		doubt "the agent printed something else than arguments: \"$shown\""
 	elif [ -n "$known" ] && [ "$asked" = "$(quoted "$agent_args")" ] && [ "${known%%
 *}" != "${found%%
 *}" ]; then

@@ -24,7 +24,8 @@ async function startController(api: ApiUnderTest, rest: KubeRest, fake: FakeOpen
   await writeFile(kubeconfig, api.kubeconfig(token), { mode: 0o600 });
   await writeFile(
     config,
-    `[Global]\nauth-url=${fake.authUrl}\nusername=k8s\npassword=${password}\ndomain-name=Default\ntenant-name=k8s\nregion=RegionOne\n`,
+    `[Global]\nauth-url=${fake.authUrl}\nusername=k8s\npassword=${password}\ndomain-name=Default\ntenant-name=k8s\n` +
+      'region=RegionOne\n',
   );
   const args = [
     ...[controllerMain, 'run', `--kubeconfig=${kubeconfig}`, '--cloud-provider=openstack', `--cloud-config=${config}`],

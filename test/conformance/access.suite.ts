@@ -37,7 +37,9 @@ export const access: Fact[] = [
         403,
         'Forbidden',
         {
-          message: `leases.coordination.k8s.io "x" is forbidden: User "${user}" cannot get resource "leases" in API group "coordination.k8s.io" in the namespace "kube-system"`,
+          message:
+            `leases.coordination.k8s.io "x" is forbidden: User "${user}" cannot get resource "leases" in API ` +
+            'group "coordination.k8s.io" in the namespace "kube-system"',
           details: { name: 'x', group: 'coordination.k8s.io', kind: 'leases' },
         },
       );

@@ -264,7 +264,9 @@ export const create: Fact[] = [
       answered(await k.delete(`/api/v1/namespaces/${name}`), 200);
       const answer = await k.post(at, { metadata: { name: 'a' } });
       refused(answer, 403, 'Forbidden', {
-        message: `configmaps "a" is forbidden: unable to create new content in namespace ${name} because it is being terminated`,
+        message:
+          `configmaps "a" is forbidden: unable to create new content in namespace ${name} because it is being ` +
+          'terminated',
       });
       like((answer.body as { details: unknown }).details, { causes: [{ reason: 'NamespaceTerminating' }] });
       refused(await k.delete('/api/v1/namespaces/default'), 403, 'Forbidden', {

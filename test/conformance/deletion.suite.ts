@@ -108,7 +108,9 @@ export const deletion: Fact[] = [
       const at = `${nodes}/${name}`;
       const on = (preconditions: object) => k.delete(at, { kind: 'DeleteOptions', apiVersion: 'v1', preconditions });
       refused(await on({ uid: 'x' }), 409, 'Conflict', {
-        message: `Operation cannot be fulfilled on Node "${name}": the UID in the precondition (x) does not match the UID in record (${uid}). The object might have been deleted and then recreated`,
+        message:
+          `Operation cannot be fulfilled on Node "${name}": the UID in the precondition (x) does not match the ` +
+          `UID in record (${uid}). The object might have been deleted and then recreated`,
         details: { name, kind: 'Node' },
       });
       refused(await on({ uid, resourceVersion: '1' }), 409, 'Conflict', {

@@ -169,7 +169,8 @@ export const kubectlUses: Use[] = [
       const manifest = (value: string) =>
         [
           `{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"${map}"},"data":{"a":"${value}"}}`,
-          `{"apiVersion":"v1","kind":"Service","metadata":{"name":"${service}"},"spec":{"type":"LoadBalancer","ports":[{"port":80}]}}`,
+          `{"apiVersion":"v1","kind":"Service","metadata":{"name":"${service}"},"spec":{"type":"LoadBalancer",` +
+            '"ports":[{"port":80}]}}',
         ].join('\n');
       const apply = ['apply', '-f', '-'];
       const said = (what: string) => new RegExp(`^configmap/${map} ${what}[^\\n]*\\nservice/${service} `);

@@ -61,7 +61,10 @@ export function manyServices(count: number): Scenario {
       const goneAfter = seconds(awayMs);
       const left = [...loadBalancers.store.all(), ...addresses.store.all()];
       assertThat(left.length === 0, `left in the cloud: ${left.map(({ id }) => id).join(', ')}`);
-      return `ready after ${readyAfter} with ${(calls / count).toFixed(1)} mutating calls each; 0 after a restart; gone after ${goneAfter}`;
+      return (
+        `ready after ${readyAfter} with ${(calls / count).toFixed(1)} mutating calls each; 0 after a restart; ` +
+        `gone after ${goneAfter}`
+      );
     },
   };
 }

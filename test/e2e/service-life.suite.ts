@@ -175,7 +175,8 @@ const policies: Scenario = {
 const repaired: Scenario = {
   name: 'repaired',
   title:
-    'a wiped status, a stripped finalizer and a load balancer deleted at the console are mended; an unrelated annotation costs nothing',
+    'a wiped status, a stripped finalizer and a load balancer deleted at the console are mended; an unrelated ' +
+    'annotation costs nothing',
   async run(world) {
     const { service, balancer } = await only(world);
     const path = `/api/v1/namespaces/default/services/${name}`;

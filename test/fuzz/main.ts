@@ -49,7 +49,9 @@ async function main(): Promise<number> {
     if (heard !== '') process.stdout.write(`  heard ${heard}\n`);
     if (number !== undefined) process.stdout.write(`  again: npm run -s fuzz -- --seed ${seed} --only ${number}\n`);
   }
-  const memory = `RSS ${(trend.lastRss / 2 ** 20).toFixed(0)} MiB, ${trend.rssPerCase.toFixed(1)} bytes of RSS and ${trend.heldPerCase.toFixed(1)} bytes held per case`;
+  const memory =
+    `RSS ${(trend.lastRss / 2 ** 20).toFixed(0)} MiB, ${trend.rssPerCase.toFixed(1)} bytes of RSS and ` +
+    `${trend.heldPerCase.toFixed(1)} bytes held per case`;
   process.stdout.write(
     `${memory}${trend.judged ? '' : ' (too few cases to judge)'}; ${result.mostSockets} sockets open at rest\n`,
   );
@@ -61,7 +63,8 @@ async function main(): Promise<number> {
   const secure = count((outcome) => outcome.startsWith('secure'));
   const refused = count(() => true) - kept - stale - silent - secure;
   process.stdout.write(
-    `cases: ${result.cases}, refused: ${refused}, kept: ${kept}, stale: ${stale}, secure port: ${secure}, unanswered: ${silent}, faults: ${faults.length} (${result.seconds.toFixed(0)} s)\n`,
+    `cases: ${result.cases}, refused: ${refused}, kept: ${kept}, stale: ${stale}, secure port: ${secure}, ` +
+      `unanswered: ${silent}, faults: ${faults.length} (${result.seconds.toFixed(0)} s)\n`,
   );
   return faults.length === 0 && result.cases > 0 ? 0 : 1;
 }

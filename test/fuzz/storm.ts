@@ -96,9 +96,12 @@ async function storm(
   const seconds = (share: number) => ((took[Math.ceil(took.length * share) - 1] ?? 0) / 1000).toFixed(1);
   const refused = [...refusals].map(([what, count]) => `${count} ${what}`).join(', ') || 'none';
   console.log(
-    `${title}: ${agents.length} accepted in ${seconds(1)} s (half in ${seconds(0.5)}, 99 % in ${seconds(0.99)}), ${tries} tries; refused for now: ${refused}; ` +
-      `processor ${(after.cpu - before.cpu).toFixed(1)} s = ${(((after.cpu - before.cpu) * 1000) / agents.length).toFixed(2)} ms each; ` +
-      `RSS ${before.rssMiB.toFixed(0)} before, peak ${after.peakMiB.toFixed(0)}, ${after.rssMiB.toFixed(0)} MiB after, of which ${((heapUsed + external) / 2 ** 20).toFixed(0)} MiB held by JavaScript`,
+    `${title}: ${agents.length} accepted in ${seconds(1)} s (half in ${seconds(0.5)}, 99 % in ${seconds(0.99)}), ` +
+      `${tries} tries; refused for now: ${refused}; ` +
+      `processor ${(after.cpu - before.cpu).toFixed(1)} s = ` +
+      `${(((after.cpu - before.cpu) * 1000) / agents.length).toFixed(2)} ms each; ` +
+      `RSS ${before.rssMiB.toFixed(0)} before, peak ${after.peakMiB.toFixed(0)}, ${after.rssMiB.toFixed(0)} MiB ` +
+      `after, of which ${((heapUsed + external) / 2 ** 20).toFixed(0)} MiB held by JavaScript`,
   );
 }
 
@@ -147,7 +150,8 @@ async function slowPeers(agents: readonly Agent[], ca: string, wire: Wire, targe
     console.log(`  ${kind}: ${times.length} cut after at most ${(Math.max(...times) / 1000).toFixed(1)} s`);
   }
   console.log(
-    `  slow peers left after a minute: ${all === 'all' ? 0 : 900 - [...ends.values()].flat().length}; sockets ${await target.sockets()}`,
+    `  slow peers left after a minute: ${all === 'all' ? 0 : 900 - [...ends.values()].flat().length}; sockets ` +
+      `${await target.sockets()}`,
   );
   if (all !== 'all') process.exitCode = 1;
 }

@@ -22,7 +22,8 @@ const skip = await whyNoMachine();
 const awsTree = JSON.parse(await readFile(join(import.meta.dirname, '../../agent/metadata/fixtures/aws.json'), 'utf8'));
 const awsId = '--provider-id=aws:///eu-west-3a/i-0aa11bb22cc33dd44';
 const kubeadmArgs =
-  '--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf --kubeconfig=/etc/kubernetes/kubelet.conf --config=/var/lib/kubelet/config.yaml';
+  '--bootstrap-kubeconfig=/etc/kubernetes/bootstrap-kubelet.conf --kubeconfig=/etc/kubernetes/kubelet.conf ' +
+  '--config=/var/lib/kubelet/config.yaml';
 
 /** Writes its arguments, one start a line, and stays. */
 const kubelet = '#!/bin/sh\nprintf "%s\\n" "$*" >>/var/log/kubelet-starts\nexec sleep 100000\n';
@@ -150,7 +151,8 @@ describe('a machine with systemd and kubeadm', skip === undefined ? {} : { skip 
 
   test('a full disk or a read-only one stops an upgrade and harms nothing', async () => {
     await must(
-      'mkdir /opt/small /opt/fixed && mount -t tmpfs -o size=8m tmpfs /opt/small && mount -t tmpfs -o ro tmpfs /opt/fixed',
+      'mkdir /opt/small /opt/fixed && mount -t tmpfs -o size=8m tmpfs /opt/small && mount -t tmpfs -o ro tmpfs ' +
+        '/opt/fixed',
     );
     const full = await machine.sh(`${inside()}/install.sh --root /opt/small`);
     assert.equal(full.code, 1);
@@ -204,7 +206,8 @@ describe('a machine with systemd and kubeadm', skip === undefined ? {} : { skip 
       );
       await machine.write(
         '/etc/systemd/system/mooring-reregister.timer.d/quick.conf',
-        '[Timer]\nOnBootSec=\nOnUnitInactiveSec=\nOnActiveSec=0\nOnUnitInactiveSec=300ms\nRandomizedDelaySec=0\nAccuracySec=1ms\n',
+        '[Timer]\nOnBootSec=\nOnUnitInactiveSec=\nOnActiveSec=0\nOnUnitInactiveSec=300ms\nRandomizedDelaySec=0\n' +
+          'AccuracySec=1ms\n',
       );
     });
     after(async () => {

@@ -197,7 +197,8 @@ describe('provider-id.sh', () => {
 
   test('passes on the providerID of an Azure resource group with parentheses', async (context) => {
     const id =
-      '--provider-id=azure:///subscriptions/1/resourceGroups/my_(old)-group.1/providers/Microsoft.Compute/virtualMachines/a';
+      '--provider-id=azure:///subscriptions/1/resourceGroups/my_(old)-group.1/providers/Microsoft.Compute/' +
+      'virtualMachines/a';
     const { start } = await nodeOf(context, withAgent(`echo '${id}'`));
     assert.equal((await start({ KUBELET_EXTRA_ARGS: '--v=2' })).extra, `--v=2 ${id}`);
   });

@@ -189,7 +189,9 @@ describe('a Node is initialised', () => {
       effect: {
         kind: 'answer',
         status: 422,
-        body: '{"kind":"Status","status":"Failure","reason":"Invalid","message":"spec.providerID: Forbidden: immutable","code":422}',
+        body:
+          '{"kind":"Status","status":"Failure","reason":"Invalid","message":"spec.providerID: Forbidden: ' +
+          'immutable","code":422}',
       },
     });
     await replica.start();

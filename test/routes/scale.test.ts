@@ -20,7 +20,8 @@ describe(`${count} routes at 100 ms a call`, () => {
     const reads = world.reads();
     const patches = replica.writes().length;
     test.diagnostic(
-      `all made after ${madeMs} ms of simulated time; ${world.mutations()} creates, ${reads} reads, ${patches} patches of Nodes`,
+      `all made after ${madeMs} ms of simulated time; ${world.mutations()} creates, ${reads} reads, ${patches} ` +
+        'patches of Nodes',
     );
     assert.equal(world.routes().length, count);
     assert.equal(world.mutations(), count);

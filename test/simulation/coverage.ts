@@ -57,7 +57,8 @@ export function printCoverage(coverage: readonly SiteCoverage[]): string {
     `${'call site'.padEnd(width)}  ${'calls'.padStart(8)}  faults that struck there, and how often`,
     ...lines,
     '',
-    `${calls.length} call sites, ${kinds} pairs of call site and fault hit, ${holes.length} holes${holes.length === 0 ? '' : ':'}`,
+    `${calls.length} call sites, ${kinds} pairs of call site and fault hit, ${holes.length} ` +
+      `holes${holes.length === 0 ? '' : ':'}`,
     ...holes.map((hole) => `  ${hole}`),
   ].join('\n');
 }

@@ -3,7 +3,8 @@ import { addCounts, coverageOf, holesIn, printCoverage } from './coverage.ts';
 import { runSeeds } from './pool.ts';
 import { runSeed, type SeedResult } from './run-seed.ts';
 
-const usage = `usage: simulate [--seeds N [--from S] [--threads N] [--until-broken] [--no-coverage]] | [--seed N [--quiet]]
+const usage = `usage: simulate [--seeds N [--from S] [--threads N] [--until-broken] [--no-coverage]]
+       simulate --seed N [--quiet]
   --seeds N        so many seeds, from S (1) on: any fault, and whether every promise held (100)
   --seed N         one seed, with a trace of everything that happened in it
   --until-broken   ends at the first seed that breaks a promise
@@ -68,7 +69,9 @@ async function main(): Promise<number> {
   const simulated = results.reduce((sum, { seconds }) => sum + seconds, 0) / 3600;
   const slowest = Math.max(0, ...results.map(({ convergedIn }) => convergedIn));
   process.stdout.write(
-    `${results.length} seeds, ${broken} broke a promise; ${simulated.toFixed(1)} simulated hours in ${took.toFixed(1)} s, ${(results.length / took).toFixed(1)} seeds/s; slowest convergence ${slowest.toFixed(0)} s\n`,
+    `${results.length} seeds, ${broken} broke a promise; ${simulated.toFixed(1)} simulated hours in ` +
+      `${took.toFixed(1)} s, ${(results.length / took).toFixed(1)} seeds/s; slowest convergence ` +
+      `${slowest.toFixed(0)} s\n`,
   );
   // Fewer seeds cannot be asked to hit everything.
   const holes = results.length >= completeSeeds ? holesIn(coverage).length : 0;

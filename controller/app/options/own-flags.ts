@@ -20,7 +20,9 @@ export const commonFlags = defineFlags({
   kubeconfig: { kind: 'string', default: '', help: 'Kubeconfig file; empty: the service account of the pod.' },
   'cloud-provider': {
     kind: 'repeat',
-    help: 'Name of a cloud to serve. Repeatable: several clouds in one cluster, or one cloud several times with a --cloud-config each. The name that its classic controller uses is taken, too (hcloud).',
+    help:
+      'Name of a cloud to serve. Repeatable: several clouds in one cluster, or one cloud several times with a ' +
+      '--cloud-config each. The name that its classic controller uses is taken, too (hcloud).',
   },
   'cloud-config': {
     kind: 'repeat',

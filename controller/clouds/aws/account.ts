@@ -28,7 +28,9 @@ export function createAccount(
   async function prove(credential: Credential, signal?: AbortSignal): Promise<string> {
     const account = known !== undefined && credential.accessKeyId === provedKey ? known : await ask(credential, signal);
     if (known !== undefined && account !== known) {
-      const message = `the credential is of account ${account}, this process serves account ${known}: a restart serves the new one`;
+      const message =
+        `the credential is of account ${account}, this process serves account ${known}: a restart serves the new ` +
+        'one';
       throw new CloudError({ kind: 'Unauthorized', cloud: 'aws', operation: 'GetCallerIdentity', message });
     }
     known = account;

@@ -58,7 +58,8 @@ describe('check of AWS', () => {
         neededFor: ['load balancers'],
         ok: false,
         message:
-          "denied (for load balancers); load balancers are not seen. Grant elasticloadbalancing:DescribeListeners to the controller's role",
+          'denied (for load balancers); load balancers are not seen. Grant elasticloadbalancing:DescribeListeners ' +
+          "to the controller's role",
       },
     ]);
   });

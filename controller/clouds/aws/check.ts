@@ -20,7 +20,8 @@ export interface CheckOptions {
 
 const callsAtOnce = 8;
 const vague =
-  'not proved: denied about something that does not exist, as by a policy that asks for the tag of the cluster, and nothing was found to ask about instead';
+  'not proved: denied about something that does not exist, as by a policy that asks for the tag of the cluster, and ' +
+  'nothing was found to ask about instead';
 
 /** A dry run with the credential. Throws a CloudError. */
 export async function proveCredential(ec2: Ec2, signal?: AbortSignal): Promise<void> {

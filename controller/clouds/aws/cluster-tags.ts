@@ -72,7 +72,8 @@ export function createCluster(
     const where =
       instance === undefined ? 'this is no EC2 instance' : `${instance.InstanceId} has no tag ${prefix}<id>`;
     throw invalid(
-      `no cluster id: ${where}; expected KubernetesClusterID in [Global] of the cloud config, that tag, or --allow-untagged-cloud`,
+      `no cluster id: ${where}; expected KubernetesClusterID in [Global] of the cloud config, that tag, or ` +
+        '--allow-untagged-cloud',
     );
   }
 }

@@ -194,7 +194,8 @@ SupportedTopologyInstanceTypePattern = ^m5
     ],
     [
       'two overrides for one service and region',
-      `${override('SigningRegion=r\nURL=http://a\n')}${override('SigningRegion=r\nURL=http://b').replace('"1"', '"2"')}`,
+      `${override('SigningRegion=r\nURL=http://a\n')}` +
+        `${override('SigningRegion=r\nURL=http://b').replace('"1"', '"2"')}`,
       /has two overrides for eu-west-1/,
     ],
   ];

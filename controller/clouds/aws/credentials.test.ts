@@ -82,7 +82,8 @@ describe('credentials that end', () => {
       const key = `ASIA${form.get('WebIdentityToken')}`;
       response.end(`<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials>
 <AccessKeyId>${key}</AccessKeyId><SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken>
-<Expiration>${endsSoon()}</Expiration></Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>`);
+<Expiration>${endsSoon()}</Expiration></Credentials>
+</AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>`);
     };
     const env = setEnv({
       ...nowhere,

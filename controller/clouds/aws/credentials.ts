@@ -59,7 +59,12 @@ export async function findCredentials(
   } catch (error) {
     const problem = (error instanceof Error ? error.message : String(error)).split('\n', 1)[0]!;
     if (explicit !== undefined) return { state: 'found', provider, from, files, problem };
-    const tried = `AWS_ACCESS_KEY_ID, ${explicitSources.join(', ')}, shared config and credentials files, instance role`;
+    const tried = [
+      'AWS_ACCESS_KEY_ID',
+      ...explicitSources,
+      'shared config and credentials files',
+      'instance role',
+    ].join(', ');
     return { state: 'none', tried: `${tried} (${problem})` };
   }
 }

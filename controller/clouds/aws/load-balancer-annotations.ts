@@ -57,7 +57,8 @@ export const annotationDefinitions: readonly AnnotationDefinition[] = [
     key: keys.scheme,
     values: 'internal or internet-facing',
     meaning:
-      "The same, by the name that AWS's own load balancer controller has for it. Refused where it contradicts the one above.",
+      "The same, by the name that AWS's own load balancer controller has for it. Refused where it contradicts the " +
+      'one above.',
   },
   {
     key: keys.subnets,
@@ -73,7 +74,8 @@ export const annotationDefinitions: readonly AnnotationDefinition[] = [
     key: keys.securityGroups,
     values: 'security group ids, separated by commas',
     meaning:
-      'Used instead of a group of its own, and left as they are. Of a network one only with NLBSecurityGroupMode. Groups that the operator allows: --allowed-security-groups, or a consent tag on the group.',
+      'Used instead of a group of its own, and left as they are. Of a network one only with NLBSecurityGroupMode. ' +
+      'Groups that the operator allows: --allowed-security-groups, or a consent tag on the group.',
   },
   {
     key: keys.extraSecurityGroups,
@@ -138,7 +140,8 @@ export const annotationDefinitions: readonly AnnotationDefinition[] = [
     key: keys.targetType,
     values: 'instance or ip',
     meaning:
-      "Network: members by instance id (the default) or by their Nodes' addresses. The name is that of AWS's own load balancer controller.",
+      "Network: members by instance id (the default) or by their Nodes' addresses. The name is that of AWS's own " +
+      'load balancer controller.',
   },
   {
     key: keys.eipAllocations,

@@ -67,7 +67,9 @@ function combine(
   function plan(asked: DesiredLoadBalancer, observed: AwsObserved | undefined): AwsPlan {
     const type = asked.annotations[keys.type]?.trim() ?? '';
     if (type === 'nlb-ip' || type === 'external') {
-      const message = `${keys.type}: ${JSON.stringify(type)} is of the AWS load balancer controller, which has to serve it; expected nlb, or nothing for a classic one`;
+      const message =
+        `${keys.type}: ${JSON.stringify(type)} is of the AWS load balancer controller, which has to serve it; ` +
+        'expected nlb, or nothing for a classic one';
       return { ...nothing, refusals: [{ reason: 'Unsupported', message }] };
     }
     const refusals = labelRefusals(asked);
@@ -97,7 +99,8 @@ function combine(
       return removal.steps.length > 0 || removal.waitMs !== undefined ? removal : planned;
     }
     const names = { nlb: 'a network', classic: 'a classic' };
-    const message = `${keys.type}: ${desired.service} has ${names[other]} load balancer; ${names[kind]} one has another address`;
+    const message =
+      `${keys.type}: ${desired.service} has ${names[other]} load balancer; ` + `${names[kind]} one has another address`;
     const refusal: Refusal = { reason: 'AddressWouldChange', message };
     const instead = planKind(other, desired, observed);
     const why = desired.mayChangeAddress ? planned.refusals : [refusal];
@@ -176,7 +179,7 @@ function isNlb<One extends { readonly kind: 'nlb' }>(one: One | object): one is 
 function labelRefusals({ annotations }: DesiredLoadBalancer): Refusal[] {
   if (readNodeLabels(annotations) !== undefined) return [];
   const value = JSON.stringify(annotations[keys.targetNodeLabels]);
-  const message = `${keys.targetNodeLabels}: ${value}, expected key=value pairs, separated by commas; an empty value = any`;
+  const message = `${keys.targetNodeLabels}: ${value}, expected key=value pairs with commas between; an empty value = any`;
   return [{ reason: 'Unsupported', message }];
 }
 

@@ -30,7 +30,9 @@ const ec2Error = (code: string): Answer => ({
 });
 const elbError = (code: string): Answer => ({
   status: 400,
-  xml: `<ErrorResponse><Error><Type>Sender</Type><Code>${code}</Code><Message>said</Message></Error><RequestId>1</RequestId></ErrorResponse>`,
+  xml:
+    `<ErrorResponse><Error><Type>Sender</Type><Code>${code}</Code><Message>said</Message></Error><RequestId>1</` +
+    'RequestId></ErrorResponse>',
 });
 
 let server: Server;

@@ -155,7 +155,9 @@ export function createClient(options: ClientOptions): OpenStackClient {
       throw new CloudError({ kind: 'Invalid', cloud: 'openstack', operation, message });
     }
     if (project !== undefined && fresh.projectId !== project) {
-      const message = `the token is of project ${fresh.projectId}, this process serves project ${project}: a restart serves the new one`;
+      const message =
+        `the token is of project ${fresh.projectId}, this process serves project ${project}: a restart serves the ` +
+        'new one';
       throw new CloudError({ kind: 'Unauthorized', cloud: 'openstack', operation, message });
     }
     return fresh;

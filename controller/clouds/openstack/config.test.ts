@@ -245,7 +245,8 @@ describe('the OpenStack configuration from clouds.yaml', () => {
   });
 
   const twoClouds = `clouds:
-  a: {auth: {auth_url: "https://a", application_credential_id: x, application_credential_secret: y}, auth_type: v3applicationcredential}
+  a: {auth: {auth_url: 'https://' +
+  'a', application_credential_id: x, application_credential_secret: y}, auth_type: v3applicationcredential}
   b: {auth: {auth_url: "https://b", application_credential_id: x, application_credential_secret: y}}
 `;
 
@@ -258,7 +259,9 @@ describe('the OpenStack configuration from clouds.yaml', () => {
 
   it('takes settings that are null or empty as not set', async () => {
     const settings = 'auth_url: https://k, username: u, password: p, project_name: P, domain_name: D';
-    const empty = `clouds:\n  a:\n    auth:\n    cacert: ~\n    region_name:\n    project_id: null\n    ${settings.replaceAll(', ', '\n    ')}\n`;
+    const empty =
+      'clouds:\n  a:\n    auth:\n    cacert: ~\n    region_name:\n    project_id: null\n    ' +
+      `${settings.replaceAll(', ', '\n    ')}\n`;
     const nulls = `clouds: {a: {auth: {${settings}, project_id: null, token: Null}, cacert: null, interface: ~}}\n`;
     for (const text of [empty, nulls]) {
       const { credential, tls, region, interface: face } = await config(text, {}, {}, '/x/clouds.yaml');

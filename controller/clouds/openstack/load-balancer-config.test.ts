@@ -232,7 +232,8 @@ a = b
   it('tells every file it was put together from', async () => {
     const files = {
       '/c/clouds.yaml':
-        'clouds:\n  lab:\n    profile: v\n    auth: {username: k, project_id: p, user_domain_name: D}\n    cacert: /ca.pem\n',
+        'clouds:\n  lab:\n    profile: v\n    auth: {username: k, project_id: p, user_domain_name: D}\n    cacert: ' +
+        '/ca.pem\n',
       '/c/clouds-public.yaml': 'public-clouds:\n  v:\n    auth: {auth_url: "https://v"}\n',
       '/c/secure.yaml': 'clouds:\n  lab:\n    auth: {password: x}\n',
     };

@@ -92,7 +92,8 @@ export function endpointOf(
   );
   const regions = [...new Set(matching.map(({ region }) => region))];
   const [endpoint] = matching;
-  const what = `${wanted.interface} ${service} endpoint${wanted.region === undefined ? '' : ` in region ${wanted.region}`}`;
+  const what =
+    `${wanted.interface} ${service} endpoint` + `${wanted.region === undefined ? '' : ` in region ${wanted.region}`}`;
   const operation = 'catalog';
   if (endpoint === undefined) {
     const there =

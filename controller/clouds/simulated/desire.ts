@@ -144,7 +144,8 @@ export function desireOf(asked: Asked, sets: MemberSets): Desire {
       const isForeign = held !== undefined && !isOurs(held);
       if (held !== undefined && isForeign) {
         const holder = nameHolder(held.tags[ownerTags.serviceName], desired);
-        const message = `${key} of load balancer ${there?.name} (${there?.id}) is taken by listener ${held.id} of ${holder}`;
+        const message =
+          `${key} of load balancer ${there?.name} (${there?.id}) is taken by listener ${held.id} of ` + `${holder}`;
         refusals.push({ reason: 'Conflict', message, ports: [port] });
       }
       if (isForeign || (held === undefined && !isUnderstood)) return [];

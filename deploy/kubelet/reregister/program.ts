@@ -59,7 +59,8 @@ export function reregisterProgram({ clock, monotonicMs, signal }: ReregisterProg
     commands: {
       run: defineCommand({
         summary:
-          'Looks once. Ends with 0 unless it could not look: an API server that is silent or refuses is no failure of ours.',
+          'Looks once. Ends with 0 unless it could not look: an API server that is silent or refuses is no failure ' +
+          'of ours.',
         flags,
         examples: ['mooring-reregister run --answers 3 --interval 20s'],
         async run({ values, io }) {

@@ -54,7 +54,10 @@ const realInstances: MotoRule = async ({ action, version, form }, { ask, forward
   if (fresh.length === 0) {
     return {
       status: 200,
-      body: `<RegisterInstancesWithLoadBalancerResponse xmlns="http://elasticloadbalancing.amazonaws.com/doc/2012-06-01/"><RegisterInstancesWithLoadBalancerResult/></RegisterInstancesWithLoadBalancerResponse>`,
+      body:
+        '<RegisterInstancesWithLoadBalancerResponse ' +
+        'xmlns="http://elasticloadbalancing.amazonaws.com/doc/2012-06-01/"><RegisterInstancesWithLoadBalancerResult/' +
+        '></RegisterInstancesWithLoadBalancerResponse>',
     };
   }
   return forward(others);

@@ -63,7 +63,8 @@ function drainingTargets(): MotoRule {
     const answer = await forward();
     const members = [...(draining.get(group) ?? [])].map(
       (id) =>
-        `<member><Target><Id>${id}</Id><Port>1</Port></Target><TargetHealth><State>draining</State><Reason>Target.DeregistrationInProgress</Reason></TargetHealth></member>`,
+        `<member><Target><Id>${id}</Id><Port>1</Port></Target><TargetHealth><State>draining</State><Reason>` +
+        'Target.DeregistrationInProgress</Reason></TargetHealth></member>',
     );
     if (members.length === 0 || answer.status !== 200) return answer;
     const list = `<TargetHealthDescriptions>${members.join('')}`;

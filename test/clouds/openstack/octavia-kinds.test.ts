@@ -38,7 +38,8 @@ describe('kinds of Octavia load balancers', () => {
 
   it('network, subnet, port, flavour, zone and member subnet go into the one request', async () => {
     const { fake } = await open(
-      `[LoadBalancer]\nflavor-id = ${uuid(1)}\n[LoadBalancerClass "a"]\nnetwork-id = ${uuid(2)}\nsubnet-id = ${uuid(3)}\n`,
+      `[LoadBalancer]\nflavor-id = ${uuid(1)}\n[LoadBalancerClass "a"]\nnetwork-id = ${uuid(2)}\nsubnet-id = ` +
+        `${uuid(3)}\n`,
     );
     fake.subnets.push({ id: uuid(3), networkId: uuid(2), cidr: '10.40.0.0/24' });
     await harness.ensure({

@@ -62,7 +62,9 @@ export function fakeOctaviaWorld(fake: FakeOpenStack): FakeOctaviaWorld {
         for (const { fields, poolId } of one.listeners) {
           items.push({
             kind: 'listener',
-            name: `${name} ${String(fields['protocol'])} ${String(fields['protocol_port'])} ${poolId ? 'to a pool' : 'to nowhere'}`,
+            name:
+              `${name} ${String(fields['protocol'])} ${String(fields['protocol_port'])} ` +
+              `${poolId ? 'to a pool' : 'to nowhere'}`,
           });
         }
         for (const pool of one.pools) items.push({ kind: 'pool', name: `${name} ${poolText(pool)}` });

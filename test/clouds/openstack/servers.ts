@@ -47,7 +47,8 @@ export function serversOf({ call, list }: Connection): Servers {
         if (server?.['status'] === status) return;
         if (server?.['status'] === 'ERROR' || Date.now() > until) {
           throw new Error(
-            `server ${id} is ${String(server?.['status'])}, not ${status ?? 'gone'}: ${JSON.stringify(server?.['fault'])}`,
+            `server ${id} is ${String(server?.['status'])}, not ${status ?? 'gone'}: ` +
+              `${JSON.stringify(server?.['fault'])}`,
           );
         }
         await new Promise((resolve) => setTimeout(resolve, 300));

@@ -24,7 +24,7 @@ import { type Answer, failure, toReply, type WireHandler } from './wire.ts';
  * | `POST /credentials {credential, mode, project?}` | makes a credential known (with `project`) or changes its mode |
  * | `POST /throttle {project, rate?: {perSecond, burst}}` | sets or lifts a project's limit |
  * | `GET /load-balancers`, `/addresses`, `/routes`, each also with `/{id}` | what there is, all places |
- * | `POST /load-balancers`, `/addresses`, `/routes {place?, ...}` | creates one without owner; a place is `project/region` |
+ * | `POST /load-balancers`, `/addresses`, `/routes {place?, ...}` | creates one; a place is `project/region` |
  * | `DELETE /load-balancers/{id}`, `/addresses/{id}`, `/routes/{id}` | it is gone at once, whatever uses it |
  * | `POST /load-balancers/{id}/tags {tags}`, also of addresses and routes | these tags and no others |
  * | `POST /load-balancers/{id}/strip-tags` | no tags on it and its listeners and pools |

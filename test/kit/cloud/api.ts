@@ -42,7 +42,7 @@ const maxIds = 1000;
  * | `POST /instances/{id}:start`, `:stop`, `:terminate` | `instances.start` and so on |
  * | `GET /load-balancers?limit=&pageToken=&tag=key:value&inlineMembers=` | `load-balancers.list` |
  * | `GET /load-balancers?name=` | `load-balancers.find` |
- * | `POST /load-balancers {name, clientToken?, tags?, scheme?, families?, addresses?, pools?, listeners?}` | `.create` |
+ * | `POST /load-balancers {name, tags?, scheme?, families?, ...}` | `load-balancers.create` |
  * | `GET /load-balancers/{id}` | `load-balancers.get` |
  * | `PATCH /load-balancers/{id} {name?, tags?, addresses?, ifRevision?}` | `load-balancers.update` |
  * | `DELETE /load-balancers/{id}?ifRevision=` | `load-balancers.delete` |
@@ -57,34 +57,34 @@ const maxIds = 1000;
  * | `GET /addresses?ip=` | `addresses.find` |
  * | `POST /addresses {clientToken?, name?, family?, scheme?, tags?}` | `addresses.create` |
  * | `GET`, `PATCH {tags}`, `DELETE /addresses/{id}` | `addresses.get`, `.update`, `.delete` |
- * | `GET /routes?limit=&pageToken=&tag=` | `routes.list`, up to 20,000 a page; with `quota {limit, used}` if there is one |
+ * | `GET /routes?limit=&pageToken=&tag=` | `routes.list`, up to 20,000 a page, and `quota {limit, used}` |
  * | `POST /routes {clientToken?, destination, instanceId, description?, tags?}` | `routes.create` |
  * | `GET`, `DELETE /routes/{id}` | `routes.get`, `routes.delete` |
  *
- * Every call carries `Authorization: Bearer <credential>`. Bodies and answers are JSON: `{items, nextPageToken?}` or the
- * resource.
+ * Every call carries `Authorization: Bearer <credential>`. Bodies and answers are JSON: `{items, nextPageToken?}` or
+ * the resource.
  *
- * - A load balancer: `{id, name, tags, scheme: external|internal, addresses: [{id?, ip, family}],
- *   state: provisioning|active|failed|deleting, revision, createdAt, listeners, pools}`. In requests `families` are IPv4
- *   (default), IPv6, and `addresses` ids of reserved ones. A family without one gets an address that goes with the load
- *   balancer.
- * - A listener: `{id, name, tags, protocol: TCP|UDP|SCTP, port, memberPort, sourceRanges, proxyProtocol, tls, pool}`; in
- *   requests `pool` may also be a name. Optional: name, tags, sourceRanges (empty = all), proxyProtocol, tls.
- * - A pool: `{id, name, tags, healthCheck?: {port, path}, sessionAffinity?: {timeoutSeconds},
- *   members: [{instanceId, weight: 0|1, healthy?}], memberCount, memberDigest}`. `inlineMembers=N`, on every call that
- *   returns load balancers, leaves `members` out of pools of more than N. `memberDigest` is that of `MemberSets.digest`.
+ * - A load balancer: `{id, name, tags, scheme: external|internal, addresses: [{id?, ip, family}], state:
+ *   provisioning|active|failed|deleting, revision, createdAt, listeners, pools}`. In requests `families` are IPv4
+ *   (default), IPv6, and `addresses` ids of reserved ones. A family without one gets an address that goes with the
+ *   load balancer.
+ * - A listener: `{id, name, tags, protocol: TCP|UDP|SCTP, port, memberPort, sourceRanges, proxyProtocol, tls, pool}`;
+ *   in requests `pool` may also be a name. Optional: name, tags, sourceRanges (empty = all), proxyProtocol, tls.
+ * - A pool: `{id, name, tags, healthCheck?: {port, path}, sessionAffinity?: {timeoutSeconds}, members: [{instanceId,
+ *   weight: 0|1, healthy?}], memberCount, memberDigest}`. `inlineMembers=N`, on every call that returns load
+ *   balancers, leaves `members` out of pools of more than N. `memberDigest` is that of `MemberSets.digest`.
  * - An address: `{id, name?, ip, family, scheme, tags, usedBy?, createdAt}`.
  * - A route: `{id, destination, instanceId, description, tags, createdAt, blackhole}`.
- * - `tag=` finds load balancers with the tag on themselves, a listener or a pool. `tags` in a PATCH name the changes: null
- *   removes one, the others stay.
+ * - `tag=` finds load balancers with the tag on themselves, a listener or a pool. `tags` in a PATCH name the changes:
+ *   null removes one, the others stay.
  * - Changes of listeners and pools return the whole load balancer. Deletions of load balancers return 202 and what is
- *   left, or 200 and `{}` when it is gone; all other deletions 200. Creations return 201, or 200 and the existing resource
- *   that its `clientToken` created.
+ *   left, or 200 and `{}` when it is gone; all other deletions 200. Creations return 201, or 200 and the existing
+ *   resource that its `clientToken` created.
  * - Refusals: `{error: {code, message, ...}}`. 400 `invalid`, `invalid-member` (`ids`), `too-many-members` (`max`),
- *   `address-fixed`, `no-such-instance`; 401 `unauthorized`; 403 `forbidden`, `quota-exceeded` (`kind`, `limit`, `used`);
- *   404 `<kind>-not-found`, `region-not-found`, `path-not-found`; 409 `name-taken` (`id`), `port-taken` (`id`),
- *   `address-in-use` (`id`), `pool-in-use` (`id`), `route-exists` (`id`), `revision-mismatch` (`revision`), `not-ready`
- *   (while provisioning or deleting); 429 `throttled`.
+ *   `address-fixed`, `no-such-instance`; 401 `unauthorized`; 403 `forbidden`, `quota-exceeded` (`kind`, `limit`,
+ *   `used`); 404 `<kind>-not-found`, `region-not-found`, `path-not-found`; 409 `name-taken` (`id`), `port-taken`
+ *   (`id`), `address-in-use` (`id`), `pool-in-use` (`id`), `route-exists` (`id`), `revision-mismatch` (`revision`),
+ *   `not-ready` (while provisioning or deleting); 429 `throttled`.
  */
 export function recognise(model: CloudModel, network: Network, request: WireRequest): ApiCall | undefined {
   const match = /^\/v1\/projects\/([^/]+)\/regions\/([^/]+)(?:\/(.*))?$/.exec(request.path);

@@ -8,7 +8,8 @@ export function firmwareFiles(instance: SimulatedInstance): Readonly<Record<stri
   const dmi = 'sys/class/dmi/id';
   // One boot per incarnation, so that a rebuilt VM shows another boot id.
   const hex = createHash('sha256').update(instance.incarnation).digest('hex');
-  const bootId = `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+  const bootId =
+    `${hex.slice(0, 8)}-${hex.slice(8, 12)}-4${hex.slice(13, 16)}-8${hex.slice(17, 20)}-` + `${hex.slice(20, 32)}`;
   return {
     [`${dmi}/sys_vendor`]: 'Mooring Simulated Cloud',
     [`${dmi}/product_name`]: instance.type,

@@ -34,7 +34,8 @@ export function answerHealth(healthy: () => boolean, socket: Socket): void {
     const body = JSON.stringify({ healthy: healthy() });
     const status = healthy() ? '200 OK' : '503 Service Unavailable';
     socket.end(
-      `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
+      `HTTP/1.1 ${status}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nConnection: ` +
+        `close\r\n\r\n${body}`,
     );
   });
 }

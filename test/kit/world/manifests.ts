@@ -44,7 +44,9 @@ export function readShippedObjects(): ShippedObject[] {
       const collection = manifest && collections[manifest.kind];
       if (!manifest || !collection) return [];
       const namespace = manifest.metadata.namespace ?? 'kube-system';
-      const path = `${collection.path}${collection.namespaced ? `/namespaces/${namespace}` : ''}/${manifest.kind.toLowerCase()}s`;
+      const path =
+        `${collection.path}${collection.namespaced ? `/namespaces/${namespace}` : ''}/` +
+        `${manifest.kind.toLowerCase()}s`;
       const body = collection.namespaced ? { ...manifest, metadata: { ...manifest.metadata, namespace } } : manifest;
       return [{ path, body, title: `${manifest.kind}/${manifest.metadata.name}` }];
     });

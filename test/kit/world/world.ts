@@ -131,7 +131,8 @@ export async function startWorld(options: WorldOptions): Promise<World> {
 
   const created = cloud.model.createMany(options.nodes, { name: 'node', external: true });
   say(
-    `${created.length} VMs boot; agents: ${Math.min(options.agentProcesses, created.length)} processes of their own, ${Math.max(0, created.length - options.agentProcesses)} inside this one`,
+    `${created.length} VMs boot; agents: ${Math.min(options.agentProcesses, created.length)} processes of their ` +
+      `own, ${Math.max(0, created.length - options.agentProcesses)} inside this one`,
   );
   for (let from = 0; from < created.length; from += 50)
     await Promise.all(created.slice(from, from + 50).map((vm) => enter(vm)));
@@ -201,7 +202,8 @@ async function writeControllerFiles(folder: string, rest: KubeRest, api: WorldAp
   await writeFile(join(folder, 'credential'), cloud.credential, { mode: 0o600 });
   await writeFile(
     cloudConfig,
-    `endpoint: ${cloud.url}\nproject: ${place.project}\nregion: ${place.region}\ncredentialFile: ${join(folder, 'credential')}\n`,
+    `endpoint: ${cloud.url}\nproject: ${place.project}\nregion: ${place.region}\ncredentialFile: ` +
+      `${join(folder, 'credential')}\n`,
   );
   const identityKey = join(folder, 'identity-key.pem');
   await writeFile(identityKey, cloud.identityKey);

@@ -38,7 +38,8 @@ function killOnCreation(world: World, replica: Replica, service: string): { read
 export const failover: Scenario = {
   name: 'failover',
   title:
-    'the leader is killed in the middle of making load balancers: the other one takes over and ends with exactly one each',
+    'the leader is killed in the middle of making load balancers: the other one takes over and ends with exactly ' +
+    'one each',
   async run(world) {
     const { faults } = world.cloud;
     const killed = await until('somebody leads', 20_000, () => world.leader());
@@ -81,7 +82,10 @@ export const failover: Scenario = {
     }
     assertThat(JSON.stringify(power()) === powerBefore, 'the change of leader changed instances');
     await answering(targetOf(world, justMade), await livingNodes(world));
-    return `${killed.name} killed with one creation on its way and one done but unanswered; ${next.name} leads after ${took} (lease ${shortened.leaseDuration}); 1 load balancer each after ${seconds(startedMs)}, late-1 initialised`;
+    return (
+      `${killed.name} killed with one creation on its way and one done but unanswered; ${next.name} leads after ` +
+      `${took} (lease ${shortened.leaseDuration}); 1 load balancer each after ${seconds(startedMs)}, late-1 initialised`
+    );
   },
 };
 
@@ -120,7 +124,11 @@ export const restarted: Scenario = {
       const { short, kept, failures } = await traffic.stop();
       assertThat(failures.length === 0, `${failures.length} connections failed: ${failures[0]}`);
       const count = (await loadBalancerServices(world)).length;
-      return `${leader.name} leads ${took} after both were stopped; ${count} Services and ${world.cloud.network.routes.store.all().length} routes looked at with ${world.cloud.calls.total() - reads} reads, 0 mutating calls; ${short + kept} connections meanwhile, 0 failed`;
+      return (
+        `${leader.name} leads ${took} after both were stopped; ${count} Services and ` +
+        `${world.cloud.network.routes.store.all().length} routes looked at with ` +
+        `${world.cloud.calls.total() - reads} reads, 0 mutating calls; ${short + kept} connections meanwhile, 0 failed`
+      );
     } finally {
       await traffic.stop();
     }
@@ -158,7 +166,10 @@ export const orphan: Scenario = {
     const balancer = orphaned(world);
     assertThat(balancer, 'the load balancer was deleted');
     world.cloud.network.loadBalancers.delete(balancer.id);
-    return `stripped and deleted while no controller ran; mooring_orphaned_load_balancers = 1, event: ${event.message}; it still stands, 0 mutating calls`;
+    return (
+      'stripped and deleted while no controller ran; mooring_orphaned_load_balancers = 1, event: ' +
+      `${event.message}; it still stands, 0 mutating calls`
+    );
   },
 };
 

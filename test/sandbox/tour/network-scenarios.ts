@@ -45,7 +45,10 @@ export const routes: Scenario = {
     assertThat(routed === nodes.length, `${routed} routes for ${nodes.length} Nodes`);
     const [first] = nodes;
     const { reason } = conditionOf(first, conditions.networkUnavailable) ?? { reason: '' };
-    return `${nodes.length} pod ranges and as many routes after ${seconds(startedMs)}; ${first.metadata.name}: ${first.spec.podCIDR}, NetworkUnavailable=False (${reason})`;
+    return (
+      `${nodes.length} pod ranges and as many routes after ${seconds(startedMs)}; ${first.metadata.name}: ` +
+      `${first.spec.podCIDR}, NetworkUnavailable=False (${reason})`
+    );
   },
 };
 
@@ -76,7 +79,10 @@ export const services: Scenario = {
       () => true,
     );
     assertThat(refused, 'a client outside the source ranges got an answer');
-    return `3 Services had addresses after ${took}; web is answered by ${everyone.length} nodes, local (externalTrafficPolicy: Local) by the 2 with pods, guarded by nobody outside its source range`;
+    return (
+      `3 Services had addresses after ${took}; web is answered by ${everyone.length} nodes, local ` +
+      '(externalTrafficPolicy: Local) by the 2 with pods, guarded by nobody outside its source range'
+    );
   },
 };
 
@@ -135,7 +141,11 @@ export const drain: Scenario = {
       assertThat(late < 1000, `${leaving.name} got a new connection ${late} ms after it began to drain`);
       assertThat(held > 0, 'no connection was open when it began to drain, so nothing was proved');
       const step = (ms: number) => `${((ms - taintedMs) / 1000).toFixed(1)} s`;
-      return `${leaving.name}: no new connections ${step(drainingMs)} after the taint (${held} still open then), no member after ${step(leftMs)}, then its VM ended; ${short} short and ${kept} kept connections, ${lines} lines, 0 failed`;
+      return (
+        `${leaving.name}: no new connections ${step(drainingMs)} after the taint (${held} still open then), no ` +
+        `member after ${step(leftMs)}, then its VM ended; ${short} short and ${kept} kept connections, ${lines} ` +
+        'lines, 0 failed'
+      );
     } finally {
       await traffic.stop();
     }

@@ -34,7 +34,9 @@ export async function runTour(options: TourOptions): Promise<number> {
   const startedMs = Date.now();
   const table = createLiveTable(options.out, startedMs);
   table.say(
-    `periods are shortened by flags: lease ${shortened.leaseDuration}, lifecycle ${shortened.nodeMonitorPeriod}, agents ${shortened.heartbeat}; kubelets renew every ${shortened.kubeletLeaseMs / 1000} s, Ready turns Unknown after ${shortened.monitorGraceMs / 1000} s`,
+    `periods are shortened by flags: lease ${shortened.leaseDuration}, lifecycle ${shortened.nodeMonitorPeriod}, ` +
+      `agents ${shortened.heartbeat}; kubelets renew every ${shortened.kubeletLeaseMs / 1000} s, Ready turns ` +
+      `Unknown after ${shortened.monitorGraceMs / 1000} s`,
   );
   const world = await startWorld({ ...options, say: (line) => table.say(line) });
   const redraw = setInterval(() => void draw(world, table.draw), 700);
@@ -107,7 +109,8 @@ function summary(
   const cloudCalls = world.cloud.calls.snapshot();
   if (options.json) {
     const kubeconfig = options.keep ? { KUBECONFIG: world.kubeconfig } : {};
-    return `${JSON.stringify({ ok, seconds: tookMs / 1000, nodes: options.nodes, outcomes, cloudCalls, ...kubeconfig }, undefined, 2)}\n`;
+    const result = { ok, seconds: tookMs / 1000, nodes: options.nodes, outcomes, cloudCalls, ...kubeconfig };
+    return `${JSON.stringify(result, undefined, 2)}\n`;
   }
   const lines = outcomes.map(
     (outcome) => `  ${outcome.ok ? 'proved    ' : 'NOT PROVED'}  ${outcome.title} (${outcome.seconds.toFixed(1)} s)`,
@@ -119,5 +122,8 @@ function summary(
         .join(', ')}`,
   );
   const verdict = ok ? 'Everything happened.' : options.stop.aborted ? 'Interrupted.' : 'Something did not happen.';
-  return `\n${verdict} ${(tookMs / 1000).toFixed(0)} s.\n${lines.join('\n')}\nCalls to the cloud's API:\n${calls.join('\n')}\n`;
+  return (
+    `\n${verdict} ${(tookMs / 1000).toFixed(0)} s.\n${lines.join('\n')}\nCalls to the cloud's API:\n` +
+    `${calls.join('\n')}\n`
+  );
 }

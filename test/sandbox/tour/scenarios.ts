@@ -62,7 +62,10 @@ const address: Scenario = {
       const now = addressesOf(await nodeNamed(world, name), 'InternalIP');
       return now.length === 1 && now[0] === '10.99.0.7';
     });
-    return `${name}: ${before.join(', ')} -> 10.99.0.7 within ${seconds(startedMs)} (the agent's long poll hinted, the cloud's API decided)`;
+    return (
+      `${name}: ${before.join(', ')} -> 10.99.0.7 within ${seconds(startedMs)} (the agent's long poll hinted, the ` +
+      "cloud's API decided)"
+    );
   },
 };
 
@@ -85,7 +88,10 @@ const stop: Scenario = {
       const node = await nodeNamed(world, name);
       return node && !taintKeys(node).includes(taints.shutdown);
     });
-    return `${name}: tainted ${took} after the power went (20 s without a sign of life are waited for), untainted once it was back`;
+    return (
+      `${name}: tainted ${took} after the power went (20 s without a sign of life are waited for), untainted once ` +
+      'it was back'
+    );
   },
 };
 
@@ -142,7 +148,10 @@ const credentials: Scenario = {
     const balancers = world.cloud.network.loadBalancers.store.all().map(({ id }) => id);
     assertThat(balancers.join() === balancersBefore.join(), `load balancers ${balancersBefore} became ${balancers}`);
     assertThat((await serviceAddresses(world)) === addressesBefore, 'a Service has another address');
-    return `all ${during.length} Nodes and ${balancers.length} load balancers kept while the cloud denied every instance; ${name} said ${shown.reason}: ${shown.message}`;
+    return (
+      `all ${during.length} Nodes and ${balancers.length} load balancers kept while the cloud denied every ` +
+      `instance; ${name} said ${shown.reason}: ${shown.message}`
+    );
   },
 };
 

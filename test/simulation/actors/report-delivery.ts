@@ -49,7 +49,8 @@ export function createReportDelivery(
     process.wire.clock.deliver(dice.between(1, 20), async () => {
       const taken = await process.reports.take(request);
       trace?.(
-        `${process.identity}  report of ${machine.name}${fault === undefined ? '' : `  !! ${fault}`}: ${taken.outcome} ${letter.text}`,
+        `${process.identity}  report of ${machine.name}${fault === undefined ? '' : `  !! ${fault}`}: ` +
+          `${taken.outcome} ${letter.text}`,
       );
       if (taken.outcome === 'NotLeader' && hops > 0) {
         const leader = parts.processes().find(({ reportUrl }) => taken.location.startsWith(reportUrl));

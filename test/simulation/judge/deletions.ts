@@ -108,7 +108,10 @@ export function judgeDeletions(truth: Truth, evidence: Evidence, scenario: Scena
     const ageMs = truth.clock.now() - node.createdAtMs + 1000;
     if (ageMs < leastAgeMs * pace) return `it was ${Math.round(ageMs / 1000)} s old`;
     if (!provedTwice(effect, node, instance, absences, readAt))
-      return `its absence was not proved twice (answers at ${absences.map(({ at }) => (at / 1000).toFixed(1)).join(', ')})`;
+      return (
+        'its absence was not proved twice (answers at ' +
+        `${absences.map(({ at }) => (at / 1000).toFixed(1)).join(', ')})`
+      );
     const released = node.annotations[annotations.releaseDeletion] === node.uid;
     if (!released && isTotal(effect, node, instance, absences, readAt))
       return 'nothing else of its scope had been shown, and no person had released it';
@@ -232,7 +235,8 @@ export function judgeDeletions(truth: Truth, evidence: Evidence, scenario: Scena
     if (within.length > limit)
       breaks(
         kind === 'out-of-service' ? 2 : 1,
-        `${process.identity} went beyond the ${kind} budget ${budgets[kind].join(' + ')} (${limit} of ${mostOwned} Nodes): ${within.map((each) => `${each.what} at ${Math.round(each.at)}`).join(', ')}`,
+        `${process.identity} went beyond the ${kind} budget ${budgets[kind].join(' + ')} (${limit} of ${mostOwned} ` +
+          `Nodes): ${within.map((each) => `${each.what} at ${Math.round(each.at)}`).join(', ')}`,
       );
   }
 

@@ -65,7 +65,8 @@ export function judgeRoutes(truth: Truth, acting: Acting, judgeAct: JudgeAct, br
     if (node === undefined || was?.status === is?.status) return;
     const seen = routed.get(claimOf(node));
     const now = clock.monotonic();
-    const what = `${process.identity} did ${call.verb} ${call.path}: NetworkUnavailable is ${is?.status} (${is?.reason})`;
+    const what =
+      `${process.identity} did ${call.verb} ${call.path}: ` + `NetworkUnavailable is ${is?.status} (${is?.reason})`;
     const lookedAt = Math.min(now - lookMs, looks.get(process.identity) ?? now);
     if (is?.status === 'False' && (seen === undefined || seen.until < lookedAt))
       breaks(2, `${what}, and there is no route to ${node.podCIDR}`);

@@ -73,7 +73,8 @@ export const networkMutants: readonly Mutant[] = [
       [
         'controller/services/members/facts.ts',
         "return { kind: isUninitialized(node) || !isProved ? 'waiting' : 'member', scope, facts };",
-        "const ready = node.conditions.some(({ type, status }) => type === 'Ready' && status === 'True');\n  return { kind: isUninitialized(node) ? 'waiting' : ready ? 'member' : 'off', scope, facts };",
+        "const ready = node.conditions.some(({ type, status }) => type === 'Ready' && status === 'True');\n  return " +
+          "{ kind: isUninitialized(node) ? 'waiting' : ready ? 'member' : 'off', scope, facts };",
       ],
     ],
   },

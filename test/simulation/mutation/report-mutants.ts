@@ -9,9 +9,11 @@ export const reportMutants: readonly Mutant[] = [
         'controller/reports/sender-identity.ts',
         "      if (error instanceof ReportRefusal) throw error;\n      onReview?.('unavailable');\n",
         `      if (error instanceof ReportRefusal) throw error;
-      const { node, pod } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'))['kubernetes.io'];
+      const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8'));
+      const { node, pod } = claims['kubernetes.io'];
       const sender = { nodeName: node.name, nodeUid: node.uid, podUid: pod.uid, credentialId: '' };
-      if (sender.nodeName) return { sender, keepUntil: clock.monotonic() + keepProvedMs, tokenEndsAtMs: tokenEndsAtMs(token) };
+      const keepUntil = clock.monotonic() + keepProvedMs;
+      if (sender.nodeName) return { sender, keepUntil, tokenEndsAtMs: tokenEndsAtMs(token) };
 `,
       ],
     ],

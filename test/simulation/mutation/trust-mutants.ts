@@ -58,7 +58,8 @@ export const trustMutants: readonly Mutant[] = [
       [
         'controller/clouds/consent.ts',
         '({ namespace, name }: Consent) => namespace !== undefined && includes({ namespace, name }, claimant);',
-        '({ namespace, name }: Consent) => namespace !== undefined && (name === undefined || includes({ namespace, name }, claimant));',
+        '({ namespace, name }: Consent) => namespace !== undefined && (name === undefined || includes({ namespace, ' +
+          'name }, claimant));',
       ],
     ],
   },

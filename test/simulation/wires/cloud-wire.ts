@@ -46,7 +46,8 @@ function handlerFor(wire: Wire, cloud: SimulatedCloud, timeoutMs: number): WireH
     const fault = faults.cloud(`cloud ${operation}`, site);
     const { method, path, body } = request;
     wire.trace?.(
-      `${process.identity}  cloud ${method} ${path}${request.query.size > 0 ? `?${request.query}` : ''}${body === '' ? '' : ` ${body}`}${fault === undefined ? '' : `  !! ${fault}`}`,
+      `${process.identity}  cloud ${method} ${path}${request.query.size > 0 ? `?${request.query}` : ''}` +
+        `${body === '' ? '' : ` ${body}`}${fault === undefined ? '' : `  !! ${fault}`}`,
     );
     for (const observer of observers) observer.cloudSent?.(process, operation, mutating);
     if (fault === 'crash before') return wire.crash();

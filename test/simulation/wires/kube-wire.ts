@@ -24,7 +24,8 @@ const mediaTypes: Readonly<Record<PatchType, string>> = {
 };
 const methods = { get: 'GET', list: 'GET', create: 'POST', update: 'PUT', patch: 'PATCH', delete: 'DELETE' } as const;
 const metadataOnly =
-  'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json';
+  'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json;as=PartialObjectMetadataList;g=' +
+  'meta.k8s.io;v=v1,application/json';
 
 /** `patch nodes/status`; calls to the Leases of Nodes stand apart from the leader's. */
 export function kubeSite(call: Pick<KubeCall, 'verb' | 'path'>): string {
@@ -79,7 +80,8 @@ export function kubeWire(wire: Wire): KubeApi {
     const timeoutMs = request.timeoutMs ?? defaultCallTimeoutMs;
     const fault = faults.kube(site, request);
     wire.trace?.(
-      `${process.identity}  ${request.verb} ${request.path}${queryText(request.query)}${bodyText(request)}${fault === undefined ? '' : `  !! ${fault}`}`,
+      `${process.identity}  ${request.verb} ${request.path}${queryText(request.query)}${bodyText(request)}` +
+        `${fault === undefined ? '' : `  !! ${fault}`}`,
     );
     if (changes(request)) {
       const name = lastOfPath(request.path, resourceOf(request.path));

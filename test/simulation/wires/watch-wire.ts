@@ -125,7 +125,8 @@ export function openWatch(wire: Wire, request: WatchCall): Promise<void> {
       if (over) return;
       const fault = faults.watch(`${site} (start)`, true);
       wire.trace?.(
-        `${process.identity}  watch ${resource} from ${request.query['resourceVersion']}${fault === undefined ? '' : `  !! ${fault}`}`,
+        `${process.identity}  watch ${resource} from ${request.query['resourceVersion']}` +
+          `${fault === undefined ? '' : `  !! ${fault}`}`,
       );
       if (fault === 'refused') {
         const status = dice.pick([429, 500, 503]);

@@ -185,7 +185,9 @@ export function createRoutes({ client, routerId, serverIdOf, providerIDOf }: Rou
       const port = portAt(ports, hop);
       if (port !== undefined) rider.reject(conflict(`next hop ${hop} is that of port ${port.id} after all`));
       else if (!ranges.some((cidr) => covers(cidr, hop))) {
-        const message = `next hop ${hop} is in none of the networks that router ${routerId} shows: whether it is dead cannot be told`;
+        const message =
+          `next hop ${hop} is in none of the networks that router ${routerId} shows: whether it is dead cannot be ` +
+          'told';
         rider.reject(new CloudError({ kind: 'Unavailable', cloud: 'openstack', operation, message }));
       }
     }

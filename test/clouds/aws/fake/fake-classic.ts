@@ -120,7 +120,8 @@ export const classicActions: Readonly<Record<string, Action>> = {
       const there = balancer.listeners.find(({ LoadBalancerPort }) => LoadBalancerPort === listener.LoadBalancerPort);
       if (there === undefined) return true;
       if (key(there) === key(listener)) return false;
-      const message = `A listener already exists for ${LoadBalancerName} with LoadBalancerPort ${there.LoadBalancerPort}`;
+      const message =
+        `A listener already exists for ${LoadBalancerName} with LoadBalancerPort ` + `${there.LoadBalancerPort}`;
       throw new AwsFault('DuplicateListener', message);
     });
     balancer.listeners = [...balancer.listeners, ...added.map(newListener)];

@@ -92,7 +92,8 @@ function floatingIps(fake: FakeOpenStack, edge: FakeEdge, call: FakeCall, respon
       response,
       409,
       'FloatingIPPortAlreadyAssociated',
-      `Cannot associate floating IP with port ${String(wish['port_id'])}, as that fixed IP already has a floating IP on external network.`,
+      `Cannot associate floating IP with port ${String(wish['port_id'])}, as that fixed IP already has a floating ` +
+        'IP on external network.',
     );
   if (id === '' && method === 'GET') {
     const items = [...edge.floatingIps.values()].map((one) => json(fake, one)).filter(matching(query));

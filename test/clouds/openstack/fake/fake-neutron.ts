@@ -167,7 +167,8 @@ function invalidRoutes(
   routes: readonly FakeRoute[],
 ): [string, string] | undefined {
   if (routes.length > fake.maxRoutes) {
-    const message = `Unable to complete operation for ${router}. The number of routes exceeds the maximum ${fake.maxRoutes}.`;
+    const message =
+      `Unable to complete operation for ${router}. The number of routes exceeds the maximum ` + `${fake.maxRoutes}.`;
     return ['RoutesExhausted', message];
   }
   const networks = new Set(fake.ports.filter(({ deviceId }) => deviceId === router).map(({ networkId }) => networkId));

@@ -11,7 +11,8 @@ export function nova(
   const asked = String(headers['openstack-api-version'] ?? 'compute 2.1').replace('compute 2.', '');
   const minor = Number(asked);
   if (minor > fake.maxMicroversion) {
-    const message = `Version 2.${minor} is not supported by the API. Minimum is 2.1 and maximum is 2.${fake.maxMicroversion}.`;
+    const message =
+      `Version 2.${minor} is not supported by the API. Minimum is 2.1 and maximum is ` + `2.${fake.maxMicroversion}.`;
     answerNovaFault(response, 406, 'computeFault', message);
     return;
   }

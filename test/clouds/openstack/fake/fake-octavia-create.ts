@@ -123,7 +123,8 @@ export function listenerFor(octavia: FakeOctavia, balancer: FakeBalancer, wish: 
   if (clash) {
     throw new OctaviaFault(
       409,
-      `Another Listener on this Load Balancer is already using protocol ${String(clash.fields['protocol'])} and protocol_port ${String(port)}`,
+      `Another Listener on this Load Balancer is already using protocol ${String(clash.fields['protocol'])} and ` +
+        `protocol_port ${String(port)}`,
     );
   }
   const fields = { ...listenerFields(wish), allowed_cidrs: cidrsOf(wish) };
@@ -144,7 +145,8 @@ export function checkListener(balancer: FakeBalancer, whole: Json, given: Json):
     if (!['TCP', 'UDP', 'SCTP'].includes(String(protocol))) {
       throw new OctaviaFault(
         501,
-        `Provider 'ovn' does not support a requested option: OVN provider does not support ${String(protocol)} protocol`,
+        `Provider 'ovn' does not support a requested option: OVN provider does not support ${String(protocol)} ` +
+          'protocol',
       );
     }
   }
@@ -152,7 +154,8 @@ export function checkListener(balancer: FakeBalancer, whole: Json, given: Json):
     if (cidr.includes(':') !== six) {
       throw new OctaviaFault(
         400,
-        `Validation failure: CIDR ${cidr} IP version incompatible with VIP ${String(balancer.fields['vip_address'])} IP version.`,
+        `Validation failure: CIDR ${cidr} IP version incompatible with VIP ` +
+          `${String(balancer.fields['vip_address'])} IP version.`,
       );
     }
   }
@@ -175,7 +178,8 @@ export function checkPool(balancer: FakeBalancer, wish: Json): void {
     const who = ovn ? 'OVN' : 'Amphora';
     throw new OctaviaFault(
       501,
-      `Provider '${ovn ? 'ovn' : 'amphora'}' does not support a requested option: ${who} provider does not support ${String(wish['lb_algorithm'])} algorithm.`,
+      `Provider '${ovn ? 'ovn' : 'amphora'}' does not support a requested option: ${who} provider does not support ` +
+        `${String(wish['lb_algorithm'])} algorithm.`,
     );
   }
 }
@@ -184,7 +188,8 @@ export function checkMonitor(balancer: FakeBalancer, wish: Json): void {
   if (balancer.fields['provider'] === 'ovn' && !['TCP', 'UDP-CONNECT'].includes(String(wish['type']))) {
     throw new OctaviaFault(
       501,
-      `Provider 'ovn' does not support a requested option: OVN provider does not support ${String(wish['type'])} health monitor type.`,
+      `Provider 'ovn' does not support a requested option: OVN provider does not support ${String(wish['type'])} ` +
+        'health monitor type.',
     );
   }
 }
@@ -194,7 +199,8 @@ export const memberKey = (fields: Json) => `${String(fields['address'])} ${Strin
 export function taken(wish: Json): OctaviaFault {
   return new OctaviaFault(
     409,
-    `Another member on this pool is already using ip ${String(wish['address'])} on protocol_port ${String(wish['protocol_port'])}`,
+    `Another member on this pool is already using ip ${String(wish['address'])} on protocol_port ` +
+      `${String(wish['protocol_port'])}`,
   );
 }
 

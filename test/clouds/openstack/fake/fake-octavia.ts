@@ -164,7 +164,8 @@ function handle(fake: FakeOpenStack, octavia: FakeOctavia, call: FakeCall, respo
       if (found.fields['provider'] === 'ovn')
         throw new OctaviaFault(
           501,
-          "Provider 'ovn' does not support a requested action: This provider does not support failing over load balancers.",
+          "Provider 'ovn' does not support a requested action: This provider does not support failing over load " +
+            'balancers.',
         );
       work(octavia, found, 'PENDING_UPDATE');
       return answer(202);

@@ -31,7 +31,8 @@ export function readObject(
   }
   if (type !== '' && type !== 'application/json' && type !== 'application/yaml') {
     throw unsupportedMedia(
-      'the body of the request was in an unknown format - accepted media types include: application/json, application/yaml, application/vnd.kubernetes.protobuf',
+      'the body of the request was in an unknown format - accepted media types include: application/json, ' +
+        'application/yaml, application/vnd.kubernetes.protobuf',
     );
   }
   const text = bodyText(body);
@@ -62,7 +63,8 @@ export function checkKind(value: JsonObject, resource: Resource): void {
   const given = version || expected;
   if (kind !== '' && kind !== resource.kind) {
     throw badRequest(
-      `${kind} in version "${shortVersion(given)}" cannot be handled as a ${resource.kind}: converting (${given}.${kind}) to (${resource.kind}): unknown conversion`,
+      `${kind} in version "${shortVersion(given)}" cannot be handled as a ${resource.kind}: converting ` +
+        `(${given}.${kind}) to (${resource.kind}): unknown conversion`,
     );
   }
   throw badRequest(`the API version in the data (${given}) does not match the expected API version (${expected})`);

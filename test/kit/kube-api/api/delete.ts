@@ -73,12 +73,16 @@ export function remove(target: Target, options: DeleteOptions): Deleted {
 function checkPreconditions({ resource, name }: Target, stored: Stored, options: DeleteOptions): void {
   const uid = textOf(at(stored.value, 'metadata', 'uid'));
   if (options.uid !== undefined && options.uid !== uid) {
-    const message = `the UID in the precondition (${options.uid}) does not match the UID in record (${uid}). The object might have been deleted and then recreated`;
+    const message =
+      `the UID in the precondition (${options.uid}) does not match the UID in record (${uid}). The object might ` +
+      'have been deleted and then recreated';
     throw conflict(resource, name, message, true);
   }
   const version = String(stored.revision);
   if (options.resourceVersion !== undefined && options.resourceVersion !== version) {
-    const message = `the ResourceVersion in the precondition (${options.resourceVersion}) does not match the ResourceVersion in record (${version}). The object might have been modified`;
+    const message =
+      `the ResourceVersion in the precondition (${options.resourceVersion}) does not match the ResourceVersion in ` +
+      `record (${version}). The object might have been modified`;
     throw conflict(resource, name, message, true);
   }
 }

@@ -49,7 +49,8 @@ function readRevision(query: URLSearchParams): number | undefined {
   if (text === '') return undefined;
   if (!/^\d+$/.test(text)) {
     throw badRequest(
-      `invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: parsing ${JSON.stringify(text)}: invalid syntax`,
+      `invalid resource version: resourceVersion: Invalid value: ${JSON.stringify(text)}: strconv.ParseUint: ` +
+        `parsing ${JSON.stringify(text)}: invalid syntax`,
     );
   }
   return Number(text);
@@ -105,7 +106,10 @@ function readToken(text: string): Token {
 }
 
 const expiredPage =
-  'The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and now may show up in the list.';
+  'The provided continue parameter is too old to display a consistent list result. You can start a new list without ' +
+  'the continue parameter, or use the continue token in this response to retrieve the remainder of the results. ' +
+  'Continuing with the provided token results in an inconsistent list - objects that were created, modified, or ' +
+  'deleted between the time the first chunk was returned and now may show up in the list.';
 
 /** One page, or everything. Throws 400, 410 for a moment no longer held, 504 for a revision from the future. */
 export function list(target: Target, selection: Selection, query: URLSearchParams): Page {

@@ -87,7 +87,8 @@ test('PUT with an old resourceVersion conflicts, without one it overwrites and k
   assert.deepEqual(code(old), [
     409,
     'Conflict',
-    'Operation cannot be fulfilled on nodes "n1": the object has been modified; please apply your changes to the latest version and try again',
+    'Operation cannot be fulfilled on nodes "n1": the object has been modified; please apply your changes to the ' +
+      'latest version and try again',
   ]);
   assert.deepEqual(old.body['details'], { name: 'n1', kind: 'nodes' });
   const { body } = call('PUT', path, { metadata: { name: 'n1' } });

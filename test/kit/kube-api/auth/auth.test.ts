@@ -47,7 +47,8 @@ test('a refusal names verb, resource, group and namespace, before the body is lo
   const refused = call('GET', lease, undefined, bearer('viewer-token'));
   assert.equal(
     code(refused)[2],
-    'leases.coordination.k8s.io "x" is forbidden: User "viewer" cannot get resource "leases" in API group "coordination.k8s.io" in the namespace "kube-system"',
+    'leases.coordination.k8s.io "x" is forbidden: User "viewer" cannot get resource "leases" in API group ' +
+      '"coordination.k8s.io" in the namespace "kube-system"',
   );
   assert.deepEqual(refused.body['details'], { name: 'x', group: 'coordination.k8s.io', kind: 'leases' });
   const status = call('PATCH', '/api/v1/nodes/n/status', 'not json', bearer('viewer-token'));

@@ -60,7 +60,8 @@ function impersonated(user: User, name: string, headers: Headers, authorizer: Au
     throw forbidden(
       { group: '', plural: resource, kind: '' },
       object,
-      `User ${JSON.stringify(user.name)} cannot impersonate resource ${JSON.stringify(resource)} in API group "" ${where}`,
+      `User ${JSON.stringify(user.name)} cannot impersonate resource ${JSON.stringify(resource)} in API group "" ` +
+        `${where}`,
     );
   }
   const own = account ? ['system:serviceaccounts', `system:serviceaccounts:${account[1]}`] : [];

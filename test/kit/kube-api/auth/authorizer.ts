@@ -71,7 +71,8 @@ export function rbacAuthorizer(world: World): Authorizer {
           binding.namespace === ''
             ? JSON.stringify(binding.name)
             : JSON.stringify(`${binding.name}/${binding.namespace}`);
-        const reason = `RBAC: allowed by ${kind} ${place} of ${roleKind} ${JSON.stringify(roleName)} to ${shown(subject)}`;
+        const reason =
+          `RBAC: allowed by ${kind} ${place} of ${roleKind} ${JSON.stringify(roleName)} to ` + `${shown(subject)}`;
         for (const rule of rulesOf(role?.value)) found.push({ namespace: binding.namespace, rule, reason });
       }
     }

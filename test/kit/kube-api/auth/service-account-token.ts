@@ -45,7 +45,9 @@ export function serviceAccountTokens(world: World, signer: TokenSigner): Service
     if (!stored) throw notFound(resource, name);
     const uid = textOf(reference['uid']);
     if (uid !== '' && uid !== uidOf(stored)) {
-      const message = `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have been deleted and then recreated`;
+      const message =
+        `the UID in the bound object reference (${uid}) does not match the UID in record. The object might have ` +
+        'been deleted and then recreated';
       throw conflict(resource, name, message, true);
     }
     return stored;
@@ -70,7 +72,8 @@ export function serviceAccountTokens(world: World, signer: TokenSigner): Service
     const pod = bound(pods, namespace, reference);
     if (at(pod.value, 'spec', 'serviceAccountName') !== account.name) {
       throw badRequest(
-        `cannot bind token for serviceaccount ${JSON.stringify(account.name)} to pod running with different serviceaccount name.`,
+        `cannot bind token for serviceaccount ${JSON.stringify(account.name)} to pod running with different ` +
+          'serviceaccount name.',
       );
     }
     const nodeName = textOf(at(pod.value, 'spec', 'nodeName'));

@@ -24,7 +24,8 @@ function validateKeys(value: JsonObject, write: Write): FieldError[] {
     for (const key of Object.keys(objectOf(value[part]))) {
       if (!/^[-._a-zA-Z0-9]+$/.test(key) || key === '.' || key === '..' || key.length > 253) {
         const detail =
-          "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
+          "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or " +
+          "'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
         errors.push(invalidValue(`${part}[${key}]`, key, detail));
       }
     }

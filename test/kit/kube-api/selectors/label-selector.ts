@@ -69,13 +69,19 @@ function parseOne(rest: string): { requirement: Requirement; length: number } {
 function check(requirement: Requirement): Requirement {
   if (!keyPattern.test(requirement.key)) {
     throw badRequest(
-      `unable to parse requirement: <nil>: Invalid value: "${requirement.key}": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`,
+      `unable to parse requirement: <nil>: Invalid value: "${requirement.key}": name part must consist of ` +
+        "alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. " +
+        "'MyName',  or 'my.name',  or '123-abc', regex used for validation is " +
+        "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')",
     );
   }
   for (const value of requirement.values) {
     if (!valuePattern.test(value)) {
       throw badRequest(
-        `unable to parse requirement: values[0][${requirement.key}]: Invalid value: "${value}": a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')`,
+        `unable to parse requirement: values[0][${requirement.key}]: Invalid value: "${value}": a valid label must ` +
+          "be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with " +
+          "an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is " +
+          "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')",
       );
     }
   }
