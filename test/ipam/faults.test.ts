@@ -6,7 +6,7 @@ import { ipamStage } from './harness/ipam-stage.ts';
 describe('pod ranges of Nodes where answers fail or come late', () => {
   const begin = ipamStage();
 
-  it('that another leader gave are known though our cache has not heard of them yet', async () => {
+  it('knows the ranges that another leader assigned before its own cache shows them', async () => {
     const { world, replica, another, all, initialised } = begin();
     await replica.start();
     await world.clock.advance(1000);
@@ -25,7 +25,7 @@ describe('pod ranges of Nodes where answers fail or come late', () => {
     assert.deepEqual(all(), ['a 10.244.0.0/24', 'b 10.244.1.0/24']);
   });
 
-  it('are not given before all Nodes were listed', async () => {
+  it('assigns no range before all Nodes were listed', async () => {
     const { world, replica, ranges, initialised } = begin();
     initialised('a', ['10.244.0.0/24']);
     initialised('b');
@@ -42,7 +42,7 @@ describe('pod ranges of Nodes where answers fail or come late', () => {
     assert.deepEqual(ranges('b'), ['10.244.1.0/24']);
   });
 
-  it('that somebody else gave in the same moment stand; ours go back', async () => {
+  it('keeps a range that another writer assigned at the same moment and frees its own', async () => {
     const { world, replica, all, initialised } = begin('10.244.0.0/23');
     let done = false;
     replica.fault = async (call, send) => {
@@ -61,7 +61,7 @@ describe('pod ranges of Nodes where answers fail or come late', () => {
     assert.deepEqual(replica.reasons(), []);
   });
 
-  it('are the same after an answer that left things open, whether it was done or not', async () => {
+  it('ends with the same ranges after a lost answer, whether the write took effect or not', async () => {
     for (const effect of [true, false]) {
       const { world, replica, all, initialised, close } = begin('10.244.0.0/23');
       let lost = 0;
@@ -83,7 +83,7 @@ describe('pod ranges of Nodes where answers fail or come late', () => {
     }
   });
 
-  it('that the API server refuses go back, and the Node says so once', async () => {
+  it('frees a range that the API server refuses and says so once on the Node', async () => {
     const { world, replica, ranges, initialised } = begin('10.244.0.0/24');
     replica.fault = async (call, send) => {
       if (call.verb === 'patch' && call.path.endsWith('/a'))
@@ -99,7 +99,7 @@ describe('pod ranges of Nodes where answers fail or come late', () => {
     assert.equal(replica.reasons().filter((event) => event === 'CIDRAssignmentFailed a').length, 1);
   });
 
-  it('of a Node that came and went while nobody looked are found out', async () => {
+  it('frees the range of a Node that came and went unseen', async () => {
     const { world, replica, another, all, initialised } = begin('10.244.0.0/23');
     await replica.start();
     await world.clock.advance(1000);

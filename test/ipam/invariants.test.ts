@@ -5,10 +5,10 @@ import { KubeError } from '../../controller/kube/api.ts';
 import { overlap, parseCidr } from '../../controller/model/cidr.ts';
 import { type IpamReplica, ipamStage } from './harness/ipam-stage.ts';
 
-describe('pod ranges of Nodes, in any weather', () => {
+describe('pod ranges of Nodes under faults', () => {
   const begin = ipamStage();
 
-  it('never overlap, and none is lost, whatever comes, goes and fails', async () => {
+  it('never assigns overlapping ranges and never loses one', async () => {
     const step = fc.oneof(
       { weight: 4, arbitrary: fc.record({ do: fc.constant('add' as const), name: fc.nat(11) }) },
       { weight: 3, arbitrary: fc.record({ do: fc.constant('remove' as const), name: fc.nat(11) }) },

@@ -6,7 +6,7 @@ import { ipamStage } from './harness/ipam-stage.ts';
 describe('pod ranges of Nodes', () => {
   const begin = ipamStage();
 
-  it('are given while the Node still waits for initialisation, in one write', async () => {
+  it('assigns ranges in one write while the Node still waits for initialisation', async () => {
     const { world, replica, all } = begin();
     world.cluster.register('a');
     await replica.start();
@@ -21,7 +21,7 @@ describe('pod ranges of Nodes', () => {
     assert.deepEqual(body.spec, { podCIDR: '10.244.0.0/24', podCIDRs: ['10.244.0.0/24'] });
   });
 
-  it('are one of each family', async () => {
+  it('assigns one range of each family', async () => {
     const { world, replica, all, initialised } = begin('10.244.0.0/16,fd00:10::/48');
     initialised('a');
     initialised('b');
@@ -30,7 +30,7 @@ describe('pod ranges of Nodes', () => {
     assert.deepEqual(all(), ['a 10.244.0.0/24 fd00:10::/64', 'b 10.244.1.0/24 fd00:10:0:1::/64']);
   });
 
-  it('that Nodes have already are kept, and never given again: after a restart nothing is written', async () => {
+  it('keeps existing ranges, never assigns them again, and writes nothing after a restart', async () => {
     const { world, replica, another, ranges, all, initialised } = begin();
     initialised('a', ['10.244.0.0/24']);
     initialised('b');
@@ -48,7 +48,7 @@ describe('pod ranges of Nodes', () => {
     assert.deepEqual(ranges('d'), ['10.244.3.0/24']);
   });
 
-  it('are not given to foreign Nodes, and theirs are not given to others', async () => {
+  it('assigns no range to foreign Nodes and never assigns theirs to others', async () => {
     const { world, replica, all, initialised } = begin();
     world.cluster.register('foreign', { tainted: false, providerID: 'aws:///eu-1a/i-1' });
     world.cluster.register('other', { tainted: false, providerID: 'aws:///eu-1a/i-2' });
@@ -59,7 +59,7 @@ describe('pod ranges of Nodes', () => {
     assert.deepEqual(all(), ['a 10.244.1.0/24', 'foreign ', 'other 10.244.0.0/24']);
   });
 
-  it('come back when the Node is gone', async () => {
+  it('frees the ranges of a Node that is gone', async () => {
     const { world, replica, ranges, initialised } = begin('10.244.0.0/23');
     initialised('a');
     initialised('b');
@@ -78,7 +78,7 @@ describe('pod ranges of Nodes', () => {
     assert.equal(await replica.metric('mooring_ipam_nodes_waiting'), 0);
   });
 
-  it('of the first family are not lost while the second has none left', async () => {
+  it('keeps the range of the first family free while the second has none left', async () => {
     const { world, replica, initialised } = begin('10.244.0.0/16,fd00:10::/63');
     for (const name of ['a', 'b', 'c', 'd']) initialised(name);
     await replica.start();
@@ -87,7 +87,7 @@ describe('pod ranges of Nodes', () => {
     assert.equal(used, 2 / 256);
   });
 
-  it('outside the range are told once and stop nobody', async () => {
+  it('reports a range outside the cluster range once and goes on with the others', async () => {
     const { world, replica, all, initialised } = begin();
     initialised('a', ['192.168.7.0/24']);
     initialised('b');
@@ -103,7 +103,7 @@ describe('pod ranges of Nodes', () => {
     assert.equal(await replica.metric('mooring_ipam_nodes_invalid_cidr', '{fault="outside"}'), 0);
   });
 
-  it('that a Node claims for itself beyond one of its own are told, are not counted, and stop nobody', async () => {
+  it('reports a range that a Node adds to its own, does not count it, and goes on', async () => {
     const { world, replica, all, initialised } = begin('10.244.0.0/23');
     initialised('rogue', ['10.244.0.0/23']);
     initialised('wide', ['10.0.0.0/8']);
@@ -116,7 +116,7 @@ describe('pod ranges of Nodes', () => {
     assert.equal(await replica.metric('mooring_ipam_nodes_strange', '{fault="mask"}'), 1);
   });
 
-  it('of Services are left out', async () => {
+  it('never assigns the range of Services', async () => {
     const { world, replica, ranges, initialised } = begin('10.244.0.0/16', '10.244.0.0/20');
     initialised('a');
     await replica.start();
@@ -124,7 +124,7 @@ describe('pod ranges of Nodes', () => {
     assert.deepEqual(ranges('a'), ['10.244.16.0/24']);
   });
 
-  it('are not given while the Node or everything is paused', async () => {
+  it('assigns no range while the Node or everything is paused', async () => {
     const { world, replica, ranges, all, initialised } = begin();
     initialised('a');
     world.cluster.mergePatch('a', { metadata: { annotations: { [annotations.paused]: 'true' } } });

@@ -5,10 +5,10 @@ import { deletions, secondsUntil } from './harness/fleet.ts';
 import { fleetStage } from './harness/fleet-stage.ts';
 import type { World } from './harness/world.ts';
 
-describe('a Node whose VM the cloud does not know', () => {
+describe('a Node whose VM the cloud does not have', () => {
   const start = fleetStage();
 
-  it('goes after two answers 15 s apart while a canary was found, and the event says so', async () => {
+  it('deletes the Node after two absent answers 15 s apart while a canary is found, with an event', async () => {
     const { world, replica, first, exists, vanish } = await start();
     vanish(first);
     const notReady = await secondsUntil(world, () => world.cluster.condition('n0', 'Ready')?.status !== 'True');
@@ -18,14 +18,14 @@ describe('a Node whose VM the cloud does not know', () => {
     assert.match(event?.message ?? '', /canary found/);
   });
 
-  it('stays for five minutes where there is no canary to ask for', async () => {
+  it('keeps the Node for five minutes where there is no canary', async () => {
     const { world, first, exists, doubt } = await start(1);
     await doubt(first);
     const seconds = await secondsUntil(world, () => !exists('n0'));
     assert.ok(seconds >= 299 && seconds <= 320, `${seconds} s`);
   });
 
-  it('two answers count as two by when they were asked for, however long a pass waits for its canaries', async () => {
+  it('counts two answers by the time of their calls, however long a pass waits for its canaries', async () => {
     const { world, members, first, exists, reason, vanish } = await start(4, { task: { statusUpdateMs: 60_000 } });
     // The kubelet's silence shows at 474 s; the refresh at 480 s asks for another look at once.
     await world.clock.advance(24_000);
@@ -43,7 +43,7 @@ describe('a Node whose VM the cloud does not know', () => {
     assert.ok((await secondsUntil(world, () => !exists('n0'))) <= 30);
   });
 
-  it('stays when the canaries cannot be found either: wrong credentials delete nothing, and it says why', async () => {
+  it('keeps the Node and says why when the canaries are not found either, as with wrong credentials', async () => {
     const { world, replica, first, second, reason } = await start();
     for (const member of [first, second]) member.kubelet.die();
     world.cloud.credentials.setMode(world.cloud.credential, 'sees-nothing');
@@ -56,7 +56,7 @@ describe('a Node whose VM the cloud does not know', () => {
     assert.equal(told.length, 1);
   });
 
-  it('begins its row of answers anew after the credentials were wrong', async () => {
+  it('counts absent answers from the start again after wrong credentials', async () => {
     const { world, first, exists, reason, vanish } = await start();
     vanish(first);
     world.cloud.credentials.setMode(world.cloud.credential, 'sees-nothing');
@@ -82,7 +82,7 @@ describe('a Node whose VM the cloud does not know', () => {
     ['broken bodies', ({ cloud }: World) => cloud.faults.add({ operation: '*', effect: { kind: 'malformed' } })],
     ['a wrong shape', ({ cloud }: World) => cloud.faults.add({ operation: '*', effect: { kind: 'wrong-shape' } })],
   ] as const) {
-    it(`stays for ever while the cloud answers with ${what}: unknown is never absent`, async () => {
+    it(`keeps the Node for ever while the cloud answers with ${what}: unknown is never absent`, async () => {
       const { world, replica, first, vanish } = await start();
       break_(world);
       vanish(first);
@@ -91,7 +91,7 @@ describe('a Node whose VM the cloud does not know', () => {
     });
   }
 
-  it('an unknown answer in between counts for nothing, and the deletion waits for the next good one', async () => {
+  it('ignores an unknown answer in between and deletes after the next absent one', async () => {
     const { world, replica, first, exists, doubt } = await start();
     await doubt(first);
     world.cloud.credentials.setMode(world.cloud.credential, 'unauthorized');
@@ -102,7 +102,7 @@ describe('a Node whose VM the cloud does not know', () => {
     assert.ok((await secondsUntil(world, () => !exists('n0'))) <= 120);
   });
 
-  it('stays when partial answers leave it out of lists: a list only nominates', async () => {
+  it('keeps a Node that partial lists leave out: a list is no proof', async () => {
     const { world, replica, first, second } = await start();
     world.cloud.faults.add({
       operation: 'instances.lookup',
@@ -115,7 +115,7 @@ describe('a Node whose VM the cloud does not know', () => {
     assert.deepEqual(deletions(replica), []);
   });
 
-  it('an instance that a list alone shows is no canary: its own request must find it', async () => {
+  it('takes no instance as canary that only a list shows', async () => {
     const { world, first, second, exists, reason, vanish } = await start(2);
     world.cloud.faults.add({
       operation: 'instances.get',
@@ -133,7 +133,7 @@ describe('a Node whose VM the cloud does not know', () => {
     assert.equal(reason('n0'), 'CanaryNotFound');
   });
 
-  it('stays until it is five minutes old', async () => {
+  it('keeps the Node until it is five minutes old', async () => {
     const { world, first, exists, vanish } = await start(4, {}, 60);
     vanish(first);
     const seconds = await secondsUntil(world, () => !exists('n0'));
@@ -141,7 +141,7 @@ describe('a Node whose VM the cloud does not know', () => {
     assert.ok(60 + seconds <= 330, `${60 + seconds} s old`);
   });
 
-  it('stays when it was never found in this scope', async () => {
+  it('keeps a Node that was never found in this scope', async () => {
     const { world, first, exists, reason } = await start();
     world.cluster.mergePatch('n0', { metadata: { annotations: { [annotations.instance]: 'elsewhere inc' } } });
     world.cloud.model.forget(first.vm.id);
@@ -151,7 +151,7 @@ describe('a Node whose VM the cloud does not know', () => {
     assert.equal(reason('n0'), 'NeverFound');
   });
 
-  it('found again, it is told so: the condition turns False and the gauge goes down', async () => {
+  it('clears the missing condition and the gauge when the instance is found again', async () => {
     const { world, replica, first, reason } = await start();
     first.kubelet.die();
     const faults = world.cloud.faults;

@@ -22,7 +22,7 @@ describe('the addresses of a Node', () => {
   const shown = (name: string) => world.cluster.mustNode(name).status.addresses ?? [];
   const ips = (name: string) => shown(name).flatMap(({ type, address }) => (type.endsWith('IP') ? [address] : []));
 
-  it('are all written: two of one type, dual stack, several interfaces, and then never again', async () => {
+  it('writes all addresses once: two of one type, dual stack, several interfaces', async () => {
     const vm = world.join('a', { dualStack: true, interfaceCount: 2, external: true });
     await world.clock.advance(1000);
     const expected = vm.interfaces.flatMap(({ internal, external }) => [...internal, ...external]);
@@ -32,7 +32,7 @@ describe('the addresses of a Node', () => {
     assert.deepEqual(replica.kube.writes(), []);
   });
 
-  it('keep the kubelet’s Hostname only where the cloud tells none', async () => {
+  it('keeps the kubelet’s Hostname only where the cloud has none', async () => {
     const vm = world.cloud.model.create({ name: 'a', hostname: 'cloud-name' });
     world.cluster.register('a', {
       systemUuid: vm.smbiosUuid ?? '',
@@ -45,7 +45,7 @@ describe('the addresses of a Node', () => {
     );
   });
 
-  it('follow provided-node-ip: those first, in its order, and no others of their type; IPv6 in any spelling', async () => {
+  it('puts the addresses of provided-node-ip first, in its order, and drops others of their type', async () => {
     const interfaces = [{ internal: ['10.0.0.5', '10.0.0.6', 'fd00::5'], external: ['198.51.100.7'] }];
     world.cloud.model.create({ name: 'a', interfaces, smbiosUuid: systemUuid });
     world.cluster.register('a', {
@@ -63,7 +63,7 @@ describe('the addresses of a Node', () => {
     assert.ok(ips('a').includes('198.51.100.7'));
   });
 
-  it('never shrink through errors: refused, throttled, silent, cut, malformed or partial answers', async () => {
+  it('never removes an address through a refused, throttled, silent, cut, malformed or partial answer', async () => {
     const [member] = await fleet(world, 1);
     const before = shown('n0');
     const { faults } = world.cloud;
@@ -89,7 +89,7 @@ describe('the addresses of a Node', () => {
     assert.ok(member);
   });
 
-  it('lose one only after two good reads left it out', async () => {
+  it('removes an address only after two successful reads without it', async () => {
     const vm = world.join('a', { interfaceCount: 2 });
     await world.clock.advance(1000);
     const [first, second] = [vm.interfaces[0]!, vm.interfaces[1]!];
@@ -101,7 +101,7 @@ describe('the addresses of a Node', () => {
     assert.ok(ips('a').includes(first.internal[0]!));
   });
 
-  it('lose none when the second read fails; the question stays open until a good one answers it', async () => {
+  it('removes no address when the second read fails, until a successful one decides', async () => {
     const vm = world.join('a', { interfaceCount: 2 });
     await world.clock.advance(1000);
     const second = vm.interfaces[1]!.internal[0]!;
@@ -115,7 +115,7 @@ describe('the addresses of a Node', () => {
     assert.equal(ips('a').includes(second), false);
   });
 
-  it('keep one that a stale answer left out and the next one shows again', async () => {
+  it('keeps an address that a stale answer left out and the next one shows', async () => {
     const vm = world.join('a', { interfaceCount: 2 });
     await world.clock.advance(1000);
     const before = [...ips('a')].sort();
@@ -126,7 +126,7 @@ describe('the addresses of a Node', () => {
     assert.deepEqual([...ips('a')].sort(), before);
   });
 
-  it('follow a change at once when the Node’s own agent reports it too', async () => {
+  it('removes an address at once when the Node’s own agent reports the change too', async () => {
     const [member] = await fleet(world, 1);
     const { vm } = member!;
     replica.report('n0', { instance: reportedOf(vm) });
@@ -137,7 +137,7 @@ describe('the addresses of a Node', () => {
     assert.deepEqual(ips('n0'), ['10.9.9.9']);
   });
 
-  it('are put right when somebody else changes them', async () => {
+  it('restores addresses that another writer changed', async () => {
     await fleet(world, 1);
     const before = shown('n0');
     world.cluster.setAddresses('n0', []);

@@ -19,7 +19,7 @@ describe('a Node of a cloud that signs identity', () => {
   const shown = (name: string) => world.cluster.condition(name, conditions.cloudInitialized);
   const label = (name: string) => world.cluster.mustNode(name).metadata.labels?.[labels.attested];
 
-  it('is initialised without evidence while the flag is not given, and carries no mark', async () => {
+  it('initialises a Node without evidence and without mark while the flag is not set', async () => {
     await setUp({});
     const vm = world.join('a');
     replica.attest('a', vm);
@@ -27,7 +27,7 @@ describe('a Node of a cloud that signs identity', () => {
     assert.deepEqual([tainted('a'), label('a')], [false, undefined]);
   });
 
-  it('waits under --require-attestation until its agent gives evidence, and then carries the mark', async () => {
+  it('waits for evidence under --require-attestation and then sets the mark', async () => {
     await setUp();
     const vm = world.join('a');
     await world.clock.advance(90_000);
@@ -55,7 +55,8 @@ describe('a Node of a cloud that signs identity', () => {
   });
 
   for (const requireAttestation of [true, false]) {
-    it(`is an IdentityConflict when the document names another VM, ${requireAttestation ? 'with' : 'without'} the flag`, async () => {
+    const flag = `${requireAttestation ? 'with' : 'without'} the flag`;
+    it(`says IdentityConflict when the document names another VM, ${flag}`, async () => {
       await setUp({ clouds: [{ requireAttestation }] });
       const victim = world.cloud.model.create({ name: 'database' });
       const own = world.cloud.model.create({ name: 'a' });
@@ -71,7 +72,7 @@ describe('a Node of a cloud that signs identity', () => {
     });
   }
 
-  it('stays out when it registered with the providerID of another VM, whose own Node gets in', async () => {
+  it('refuses a Node with the providerID of another VM, whose own Node is initialised', async () => {
     await setUp();
     const victim = world.cloud.model.create({ name: 'victim' });
     world.cluster.register('rogue', { providerID: providerID(victim) });
@@ -84,7 +85,7 @@ describe('a Node of a cloud that signs identity', () => {
     assert.deepEqual([tainted('victim'), label('victim'), tainted('rogue')], [false, 'fresh', true]);
   });
 
-  it('holds no instance against the proved Node of that VM when it registered without the taint', async () => {
+  it('keeps a Node without the taint from holding the instance of a proved Node', async () => {
     await setUp();
     const victim = world.cloud.model.create({ name: 'victim' });
     world.cluster.register('rogue', { providerID: providerID(victim), tainted: false });
@@ -96,7 +97,8 @@ describe('a Node of a cloud that signs identity', () => {
   });
 
   for (const requireAttestation of [true, false]) {
-    it(`holds no instance against that VM's own Node when its document names another VM, ${requireAttestation ? 'with' : 'without'} the flag`, async () => {
+    const flag = `${requireAttestation ? 'with' : 'without'} the flag`;
+    it(`lets a VM's own Node in when another Node's document names that VM, ${flag}`, async () => {
       await setUp({ clouds: [{ requireAttestation }] });
       const victim = world.cloud.model.create({ name: 'victim' });
       const own = world.cloud.model.create({ name: 'rogue' });
@@ -118,7 +120,7 @@ describe('a Node of a cloud that signs identity', () => {
     });
   }
 
-  it('stays initialised when the flag comes later, keeps its addresses current, and is marked with its next evidence', async () => {
+  it('keeps an initialised Node when the flag is set later, and marks it with its next evidence', async () => {
     await setUp({});
     const vm = world.join('a');
     await world.clock.advance(1000);
@@ -136,7 +138,7 @@ describe('a Node of a cloud that signs identity', () => {
     assert.deepEqual([tainted('a'), label('a')], [false, 'fresh']);
   });
 
-  it('gets zone and region as they were signed where no API is asked, whatever the body says', async () => {
+  it('writes zone and region as signed where no API exists, whatever the body says', async () => {
     await setUp({ clouds: [{ reportOnly: 'simulated', requireAttestation: true }] });
     const vm = world.join('a');
     const { id, incarnation, zone, region } = vm;

@@ -5,10 +5,10 @@ import { deletions } from './harness/fleet.ts';
 import { fleetStage } from './harness/fleet-stage.ts';
 import { reportedOf } from './harness/world.ts';
 
-describe('Nodes that vanish many at once', () => {
+describe('many Nodes that vanish at once', () => {
   const start = fleetStage();
 
-  it('no more than the budget go, the rest says BudgetExhausted and goes as the window moves', async () => {
+  it('deletes no more than the budget; the rest say BudgetExhausted and go as the window moves', async () => {
     const { world, replica, members, exists, reason, vanish } = await start(20);
     for (const member of members.slice(0, 6)) vanish(member);
     await world.clock.advance(180_000);
@@ -20,7 +20,7 @@ describe('Nodes that vanish many at once', () => {
     assert.equal(deletions(replica).length, 3, '10 % of 18 is 1 in the next window');
   });
 
-  it('a person releases one by its uid; a stale uid releases nothing', async () => {
+  it('releases one Node by its uid when a person says so; a stale uid releases nothing', async () => {
     const { world, members, exists, vanish } = await start(20);
     for (const member of members.slice(0, 6)) vanish(member);
     await world.clock.advance(180_000);
@@ -34,7 +34,7 @@ describe('Nodes that vanish many at once', () => {
     assert.equal(exists(other!.name), true);
   });
 
-  it('a restart refills nothing', async () => {
+  it('refills no budget by a restart', async () => {
     const { world, replica, members, vanish } = await start(20);
     for (const member of members.slice(0, 6)) vanish(member);
     await world.clock.advance(180_000);
@@ -46,7 +46,7 @@ describe('Nodes that vanish many at once', () => {
     assert.match(world.lease.annotations[annotations.deletionLedger] ?? '', /^d\d+x\d+/);
   });
 
-  it('nothing goes while the ledger cannot be written', async () => {
+  it('deletes nothing while the ledger cannot be written', async () => {
     const { world, replica, first, reason, vanish } = await start(20);
     world.lease.broken = true;
     vanish(first);
@@ -55,7 +55,7 @@ describe('Nodes that vanish many at once', () => {
     assert.equal(reason('n0'), 'BudgetExhausted');
   });
 
-  it('those that are terminated, or marked by the autoscaler, Karpenter or Cluster API, need no budget', async () => {
+  it('spends no budget on terminated Nodes, nor on those that an autoscaler or Cluster API marked', async () => {
     const { world, replica, members, vanish, terminate } = await start(20);
     for (const member of members.slice(0, 4)) terminate(member);
     const mark = (name: string, key: string) =>
@@ -72,7 +72,7 @@ describe('Nodes that vanish many at once', () => {
     assert.equal(world.lease.annotations[annotations.deletionLedger], undefined);
   });
 
-  it('those whose end was announced have a larger budget of their own: an agent lifts no bound', async () => {
+  it('has a larger budget for announced ends: an agent lifts no bound', async () => {
     const { world, replica, members, reason, vanish } = await start(20);
     for (const { name, vm } of members.slice(0, 15))
       replica.report(name, { instance: reportedOf(vm), notices: [{ kind: 'preemption' }] });
@@ -92,7 +92,7 @@ describe('Nodes that vanish many at once', () => {
     ['a month ahead', '2026-02-01T00:00:00Z'],
     ['at a time that cannot be read', 'next month'],
   ] as const) {
-    it(`an end announced for ${what} explains no absence`, async () => {
+    it(`counts an absence as unexpected when its end was announced ${what}`, async () => {
       const { world, replica, members, vanish } = await start(20);
       for (const { name, vm } of members.slice(0, 6))
         replica.report(name, { instance: reportedOf(vm), notices: [{ kind: 'termination', deadline }] });

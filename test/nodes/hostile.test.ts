@@ -137,7 +137,7 @@ describe('a hostile report', () => {
   }
 
   for (const kind of ['with its API', 'report-only'] as const) {
-    it(`changes no Node but its sender's and deletes none, of a cloud ${kind}`, async () => {
+    it(`changes only its sender's Node and deletes none, of a cloud ${kind}`, async () => {
       const { world, replica } = await setUp({});
       const members = await fleet(world, 4);
       let current = replica;
@@ -189,7 +189,7 @@ describe('a hostile report', () => {
     });
   }
 
-  it('that passed the report API never keeps its own Node from being written for ever', async () => {
+  it('never blocks the writes of its own Node for ever once the report API accepted it', async () => {
     const { world, replica } = await setUp({ clouds: [{ reportOnly: 'simulated' }] });
     const vm = world.cloud.model.create({ name: 'vm' });
     let count = 0;
@@ -240,7 +240,7 @@ describe('a hostile report', () => {
     );
   });
 
-  it('of two Nodes that claim one instance at once, in any order, exactly one is written', async () => {
+  it('leads to writes of exactly one of two Nodes that claim one instance at once, in any order', async () => {
     const { world, replica } = await setUp({ clouds: [{ reportOnly: 'simulated' }] });
     let count = 0;
     await fc.assert(

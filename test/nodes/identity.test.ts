@@ -38,7 +38,7 @@ describe('a Node whose identity is contradicted', () => {
     await conflicts('a', /SMBIOS/);
   });
 
-  it('is no conflict when firmware prints the first groups in the other byte order', async () => {
+  it('accepts an SMBIOS UUID whose first groups have the other byte order', async () => {
     world.cloud.model.create({ name: 'a', smbiosUuid: '11223344-5566-7788-99aa-bbccddeeff00' });
     world.cluster.register('a', { systemUuid: '44332211-6655-8877-99AA-BBCCDDEEFF00' });
     await world.clock.advance(1000);
@@ -51,7 +51,7 @@ describe('a Node whose identity is contradicted', () => {
     await conflicts('a', /agent's machine/);
   });
 
-  it('waits when its providerID says one instance and its agent another', async () => {
+  it('waits when its providerID and its agent name two instances', async () => {
     const vm = world.cloud.model.create({ name: 'a' });
     const other = world.cloud.model.create({ name: 'b' });
     world.cluster.register('a', { providerID: providerID(vm), systemUuid: vm.smbiosUuid ?? '' });
@@ -74,7 +74,7 @@ describe('a Node whose identity is contradicted', () => {
     await conflicts('a', /providerID/);
   });
 
-  it('goes on when the contradiction ends', async () => {
+  it('initialises the Node when the contradiction ends', async () => {
     const vm = world.join('a');
     replica.report('a', { instance: { ...reportedOf(vm), incarnation: 'before' } });
     await world.clock.advance(5000);
@@ -84,7 +84,7 @@ describe('a Node whose identity is contradicted', () => {
     assert.equal(tainted('a'), false);
   });
 
-  it('is told when its VM was rebuilt under the same id; the Node is not written again', async () => {
+  it('reports a VM that was rebuilt under the same id and writes the Node no more', async () => {
     const [member] = await fleet(world, 1);
     const record = world.cluster.mustNode('n0').metadata.annotations?.[annotations.instance];
     world.cloud.model.rebuild(member!.vm.id);
@@ -97,7 +97,7 @@ describe('a Node whose identity is contradicted', () => {
   });
 
   for (const end of ['terminate', 'forget'] as const) {
-    it(`is told what to do when a new VM runs under its name and the old one is gone (${end})`, async () => {
+    it(`tells what to do when a new VM has its name and the old one is gone (${end})`, async () => {
       const members = await fleet(world, 2);
       const { message: before } = world.cluster.condition('n0', conditions.instanceMissing) ?? {};
       assert.equal(before, undefined);
@@ -120,7 +120,7 @@ describe('a Node whose identity is contradicted', () => {
   }
 
   describe('with another Node that claims the same instance', () => {
-    it('of two that join at once, NotReady as new Nodes are, exactly one is written', async () => {
+    it('writes exactly one of two Nodes that join at once, both NotReady', async () => {
       const vm = world.cloud.model.create({ name: 'vm' });
       for (const name of ['a', 'b']) world.cluster.register(name, { providerID: providerID(vm), ready: 'False' });
       await world.clock.advance(60_000);
@@ -132,7 +132,7 @@ describe('a Node whose identity is contradicted', () => {
       assert.equal(tainted('b'), true);
     });
 
-    it('one that claims what an initialised Node holds waits while that lives, though NotReady, and takes it over when it is dead', async () => {
+    it('lets a second claimant wait while the holder lives, though NotReady, and then take over', async () => {
       const [holder] = await fleet(world, 1);
       world.cluster.setReady('n0', 'False');
       world.cluster.register('thief', { providerID: providerID(holder!.vm) });
@@ -144,7 +144,7 @@ describe('a Node whose identity is contradicted', () => {
       assert.equal(tainted('thief'), false);
     });
 
-    it('holds after a change of leader too', async () => {
+    it('keeps the holder after a change of leader', async () => {
       const [holder] = await fleet(world, 1);
       await replica.stop();
       replica = world.replica();
@@ -154,7 +154,7 @@ describe('a Node whose identity is contradicted', () => {
       assert.equal(tainted('thief'), true);
     });
 
-    it('a contradicted claim does not lock the instance’s own Node out', async () => {
+    it('lets the instance’s own Node in despite a contradicted claim', async () => {
       const vm = world.cloud.model.create({ name: 'own' });
       world.cluster.register('forger', { systemUuid: 'ffffffff-2222-3333-4444-555555555555' });
       replica.report('forger', { instance: reportedOf(vm) });
@@ -166,7 +166,7 @@ describe('a Node whose identity is contradicted', () => {
       assert.equal(tainted('forger'), true);
     });
 
-    it('two initialised Nodes of one VM: the first keeps it, the other is told and not kept current', async () => {
+    it('keeps the first of two initialised Nodes of one VM current and reports the second', async () => {
       const [holder] = await fleet(world, 1);
       world.cluster.register('twin', { tainted: false, providerID: providerID(holder!.vm), ready: 'True' });
       await world.clock.advance(400_000);
@@ -176,8 +176,8 @@ describe('a Node whose identity is contradicted', () => {
     });
   });
 
-  describe('by a forged report: it can change only its sender’s Node', () => {
-    it('neither the Node of the instance it names, nor any other, is written, tainted or deleted', async () => {
+  describe('with a forged report, which can change only its sender’s Node', () => {
+    it('neither writes, taints nor deletes the Node of the named instance or any other', async () => {
       const members = await fleet(world, 4);
       const before = members.slice(1).map(({ name }) => world.cluster.mustNode(name));
       const victim = members[1]!;
@@ -205,7 +205,7 @@ describe('a Node whose identity is contradicted', () => {
       assert.equal(replica.kube.calls.filter(({ verb }) => verb === 'delete').length, 0);
     });
 
-    it('a report kept for an earlier Node of that name says nothing about the new one', async () => {
+    it('ignores a report that was kept for an earlier Node of that name', async () => {
       await setUp({ clouds: [{ reportOnly: 'simulated' }] });
       const vm = world.join('a');
       replica.report('a', { instance: reportedOf(vm) });

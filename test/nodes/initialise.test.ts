@@ -8,7 +8,7 @@ import { worldStage } from './harness/world-stage.ts';
 const statusPatch = (name: string) => `patch /api/v1/nodes/${name}/status`;
 const mainPatch = (name: string) => `patch /api/v1/nodes/${name}`;
 
-describe('a Node is initialised', () => {
+describe('the initialisation of a Node', () => {
   const begin = worldStage();
   let world: World;
   let replica: Replica;
@@ -32,7 +32,7 @@ describe('a Node is initialised', () => {
   const isStatus = (call: KubeCall) => call.verb === 'patch' && call.path.endsWith('/status');
   const isMain = (call: KubeCall) => call.verb === 'patch' && !call.path.endsWith('/status');
 
-  it('in exactly two patches: the status first, then the taint with everything else', async () => {
+  it('takes exactly two patches: the status first, then the taint with everything else', async () => {
     const vm = world.join('a', { external: true, zone: 'sim-1b', type: 'sim.large' });
     world.cluster.mergePatch('a', {
       spec: {
@@ -77,7 +77,7 @@ describe('a Node is initialised', () => {
     assert.equal(await replica.gauge('node_controller_initial_node_sync_delay_seconds_count'), 1);
   });
 
-  it('and left alone afterwards: heartbeats cost no write and no cloud call', async () => {
+  it('costs no write and no cloud call afterwards, whatever the heartbeats', async () => {
     world.join('a');
     await replica.start();
     await world.clock.advance(1000);
@@ -91,7 +91,7 @@ describe('a Node is initialised', () => {
     assert.equal(world.cloudCalls(), calls);
   });
 
-  it('though somebody changes it before the first patch: it is read again and no foreign taint is lost', async () => {
+  it('reads a Node again that changed before the first patch, and loses no foreign taint', async () => {
     world.join('a');
     before(isStatus, () =>
       world.cluster.mergePatch('a', {
@@ -110,7 +110,7 @@ describe('a Node is initialised', () => {
     assert.equal(world.cluster.hasTaint('a', 'example.com/new'), true);
   });
 
-  it('though the kubelet sends a heartbeat between both patches: the status is not written twice', async () => {
+  it('writes the status once though the kubelet sends a heartbeat between both patches', async () => {
     world.join('a');
     before(isMain, () => world.cluster.heartbeat('a'));
     await replica.start();
@@ -119,7 +119,7 @@ describe('a Node is initialised', () => {
     assert.equal(tainted('a'), false);
   });
 
-  it('anew when it was re-created between both patches: nothing of the old decision lands on the new Node', async () => {
+  it('starts over for a Node that was re-created between both patches', async () => {
     const old = world.join('a');
     before(isMain, () => {
       world.cluster.remove('a');
@@ -138,7 +138,7 @@ describe('a Node is initialised', () => {
     assert.equal(tainted('a'), false);
   });
 
-  it('not written when a person pauses it in between', async () => {
+  it('stops when a person pauses the Node between both patches', async () => {
     world.join('a');
     before(isStatus, () =>
       world.cluster.mergePatch('a', { metadata: { annotations: { [annotations.paused]: 'true' } } }),
@@ -152,7 +152,7 @@ describe('a Node is initialised', () => {
     assert.equal(tainted('a'), false);
   });
 
-  it('not written as one instance when its kubelet names another one in between', async () => {
+  it('stops when the kubelet names another instance between both patches', async () => {
     world.join('a');
     const other = world.cloud.model.create({ name: 'other' });
     before(isStatus, () => world.cluster.mergePatch('a', { spec: { providerID: providerID(other) } }));
@@ -163,7 +163,7 @@ describe('a Node is initialised', () => {
     assert.equal(tainted('a'), true);
   });
 
-  it('keeps its taint while the API server forbids the write, says why, and goes on once it may', async () => {
+  it('keeps the taint while the API server forbids the write, says why, and goes on afterwards', async () => {
     world.join('a');
     const allow = world.core.faults.add({
       match: { verb: 'patch', resource: 'nodes', name: 'a', userAgent: 'mooring' },
@@ -182,7 +182,7 @@ describe('a Node is initialised', () => {
     assert.equal(await replica.gauge('mooring_nodes_uninitialized', '{reason="WriteRefused"}'), 0);
   });
 
-  it('shows IdentityConflict when the API server finds the write contradictory (422)', async () => {
+  it('says IdentityConflict when the API server rejects the write as contradictory (422)', async () => {
     world.join('a');
     world.core.faults.add({
       match: { verb: 'patch', resource: 'nodes', name: 'a', userAgent: 'mooring' },
@@ -203,7 +203,7 @@ describe('a Node is initialised', () => {
     assert.deepEqual(replica.kube.writes(), [], 'its own condition does not set it off again');
   });
 
-  it('without the labels of its cloud that Kubernetes would refuse; the others are written and the condition names them', async () => {
+  it('leaves out labels of the cloud that Kubernetes would refuse, and names them in the condition', async () => {
     world.join('a', {
       tags: { 'label:example.com/ok': 'fine', 'label:example.com/bad': 'not fine' },
       type: 'm1 large (8 GB)',
@@ -219,7 +219,7 @@ describe('a Node is initialised', () => {
     assert.match(world.cluster.condition('a', conditions.cloudInitialized)?.message ?? '', /m1 large \(8 GB\)/);
   });
 
-  it('after a lost answer to the status patch: the next try finds it written', async () => {
+  it('accepts the status patch of a lost answer at the next try', async () => {
     world.join('a');
     world.core.faults.add({
       match: { verb: 'patch', resource: 'nodes/status', userAgent: 'mooring' },
@@ -232,7 +232,7 @@ describe('a Node is initialised', () => {
     assert.equal(replica.kube.writes().filter((write) => write === statusPatch('a')).length, 1);
   });
 
-  it('when its cache is behind: what was written is not decided on again', async () => {
+  it('decides nothing twice while its cache lags behind its own writes', async () => {
     world.join('a');
     await replica.start();
     replica.kube.hold();
@@ -249,7 +249,7 @@ describe('a Node is initialised', () => {
     assert.deepEqual(replica.kube.writes(), [statusPatch('a'), mainPatch('a')]);
   });
 
-  it('holds nothing of a Node that went while its instance was looked up', async () => {
+  it('holds no instance for a Node that went during its lookup', async () => {
     world.join('a');
     world.cloud.faults.add({ operation: 'instances.*', effect: { kind: 'latency', ms: 2000 } });
     await replica.start();

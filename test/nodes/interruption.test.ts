@@ -26,7 +26,7 @@ describe('an interruption that the cloud announces', () => {
     await world.clock.advance(2000);
   }
 
-  it("stands on the sender's Node with its deadline, once, and on no other", async () => {
+  it("marks the sender's Node with the deadline, once, and no other Node", async () => {
     await announce('n0', [rebalance, preemption]);
     assert.deepEqual([shown('n0')?.status, shown('n0')?.reason], ['True', 'Preemption']);
     assert.match(shown('n0')?.message ?? '', /preemption at 2026-01-01T01:00:00Z; rebalance/);
@@ -37,7 +37,7 @@ describe('an interruption that the cloud announces', () => {
     assert.equal(shown('n1'), undefined);
   });
 
-  it('is taken back when the cloud announces it no more, and never put on a Node that was announced none', async () => {
+  it('removes the mark when the cloud withdraws it, and marks no Node without one', async () => {
     await announce('n0', [rebalance]);
     await announce('n0', []);
     await announce('n1', []);
@@ -45,7 +45,7 @@ describe('an interruption that the cloud announces', () => {
     assert.equal(shown('n1'), undefined);
   });
 
-  it('stays through the terms of leaders that hear no new report', async () => {
+  it('keeps the mark through the terms of leaders that hear no new report', async () => {
     await announce('n0', [preemption]);
     await replica.stopLeading();
     await replica.start();
@@ -55,7 +55,7 @@ describe('an interruption that the cloud announces', () => {
     assert.equal(shown('n0')?.status, 'False');
   });
 
-  it('that an earlier term heard of is forgotten: another leader has heard it taken back since', async () => {
+  it('forgets an announcement of an earlier term that another leader heard withdrawn', async () => {
     await announce('n0', [preemption]);
     await replica.stopLeading();
     const other = world.replica();
@@ -69,7 +69,7 @@ describe('an interruption that the cloud announces', () => {
     assert.equal(shown('n0')?.status, 'False');
   });
 
-  it('taints only when asked to, and only for an announced end', async () => {
+  it('taints only when configured, and only for an announced end', async () => {
     await announce('n0', [preemption]);
     assert.equal(world.cluster.hasTaint('n0', taints.interruption), false);
     await setUp(3, { task: { interruptionTaint: true } });
@@ -81,7 +81,7 @@ describe('an interruption that the cloud announces', () => {
     assert.equal(world.cluster.hasTaint('n0', taints.interruption), false);
   });
 
-  it('neither taints nor counts while its deadline is far, and does both when that is near', async () => {
+  it('neither taints nor counts while the deadline is far, and does both when it is near', async () => {
     await setUp(4, { task: { interruptionTaint: true }, budget: '1/1h' });
     const deadline = new Date(world.clock.now() + 3 * 3_600_000).toISOString();
     for (const { name } of members.slice(0, 2)) await announce(name, [{ kind: 'termination', deadline }, rebalance]);
@@ -97,7 +97,7 @@ describe('an interruption that the cloud announces', () => {
     assert.equal(world.cluster.hasTaint('n1', taints.interruption), true);
   });
 
-  it('at a time that cannot be read neither taints nor counts', async () => {
+  it('neither taints nor counts when the deadline cannot be parsed', async () => {
     await setUp(3, { task: { interruptionTaint: true } });
     await announce('n0', [{ kind: 'termination', deadline: 'next month' }]);
     assert.equal(shown('n0')?.reason, 'Scheduled');

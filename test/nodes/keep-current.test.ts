@@ -7,7 +7,7 @@ import { worldStage } from './harness/world-stage.ts';
 
 const minutes = (count: number) => count * 60_000;
 
-describe('an initialised Node is kept current', () => {
+describe('updates of an initialised Node', () => {
   const begin = worldStage();
   let world: World;
   let replica: Replica;
@@ -21,7 +21,7 @@ describe('an initialised Node is kept current', () => {
   const setLabel = (name: string, key: string, value: string | null) =>
     world.cluster.mergePatch(name, { metadata: { labels: { [key]: value } } });
 
-  it('its type follows the cloud, stable and beta label', async () => {
+  it('update the stable and the beta label of its type with the cloud', async () => {
     const [member] = await fleet(world, 1);
     world.cloud.model.setType(member!.vm.id, 'sim.huge');
     await world.clock.advance(minutes(6));
@@ -29,7 +29,7 @@ describe('an initialised Node is kept current', () => {
     assert.equal(label('n0', labels.instanceTypeBeta), 'sim.huge');
   });
 
-  it('a type that a person set stays, whatever the cloud says then', async () => {
+  it('keep a type that a person set, whatever the cloud says', async () => {
     const [member] = await fleet(world, 1);
     setLabel('n0', labels.instanceType, 'my-type');
     await world.clock.advance(minutes(6));
@@ -38,7 +38,7 @@ describe('an initialised Node is kept current', () => {
     assert.equal(label('n0', labels.instanceType), 'my-type');
   });
 
-  it('zone and region are written once; a VM that moved is TopologyDrift: told once, labels left alone', async () => {
+  it('write zone and region once and report a VM that moved once as TopologyDrift', async () => {
     const [member] = await fleet(world, 1);
     const zone = label('n0', labels.zone);
     for (const key of [labels.zoneBeta, labels.zone]) setLabel('n0', key, 'sim-1z');
@@ -56,7 +56,7 @@ describe('an initialised Node is kept current', () => {
     assert.equal(shown('n0')?.reason, 'Initialized');
   });
 
-  it('a stable zone that somebody changes is set back to the beta label, as upstream does, and is no drift', async () => {
+  it('set a changed stable zone back to the beta label, as upstream does, without drift', async () => {
     await fleet(world, 1);
     const zone = label('n0', labels.zone);
     setLabel('n0', labels.zone, 'sim-1z');
@@ -65,7 +65,7 @@ describe('an initialised Node is kept current', () => {
     assert.equal(shown('n0')?.reason, 'Initialized');
   });
 
-  it('a label somebody removed comes back, without a cloud call', async () => {
+  it('restore a removed label without a cloud call', async () => {
     await fleet(world, 1);
     const zone = label('n0', labels.zone);
     const calls = world.cloudCalls();
@@ -75,7 +75,7 @@ describe('an initialised Node is kept current', () => {
     assert.equal(world.cloudCalls(), calls);
   });
 
-  it('additional labels of the cloud are added, reserved namespaces dropped, values that differ left alone', async () => {
+  it('add other labels of the cloud, drop reserved namespaces, and keep values that differ', async () => {
     const vm = world.cloud.model.create({
       name: 'a',
       tags: {
@@ -97,7 +97,7 @@ describe('an initialised Node is kept current', () => {
     assert.ok(vm);
   });
 
-  it('one that another controller initialised is adopted: its record and condition are added, nothing is taken away', async () => {
+  it('adopt a Node of another controller: add record and condition, remove nothing', async () => {
     const vm = world.cloud.model.create({ name: 'adopted' });
     const own = {
       [labels.zone]: vm.zone,
@@ -119,7 +119,7 @@ describe('an initialised Node is kept current', () => {
     assert.equal(shown('adopted')?.reason, 'Initialized');
   });
 
-  it('an adopted Node whose VM was never found here is never deleted', async () => {
+  it('never delete an adopted Node whose VM was never found here', async () => {
     world.cluster.register('adopted', { tainted: false, providerID: 'simulated://sim-1/i-gone', ready: 'Unknown' });
     await fleet(world, 2);
     await world.clock.advance(minutes(30));
@@ -127,7 +127,7 @@ describe('an initialised Node is kept current', () => {
     assert.equal(world.cluster.condition('adopted', 'CloudInstanceMissing')?.reason, 'NeverFound');
   });
 
-  it('the record of another endpoint of the same account is rewritten once the VM is found', async () => {
+  it('rewrite the record of another endpoint of the same account once the VM is found', async () => {
     const [member] = await fleet(world, 1);
     world.cluster.mergePatch('n0', {
       metadata: { annotations: { [annotations.instance]: `http://old-name/demo/sim-1 ${member!.vm.incarnation}` } },

@@ -14,7 +14,7 @@ describe('a change of leader', () => {
     ({ world, replica } = begin());
   });
 
-  it('with nothing changed writes nothing: to the cluster, the Lease or anywhere', async () => {
+  it('writes nothing when nothing changed: not to the cluster, not to the Lease', async () => {
     await replica.start();
     const members = await fleet(world, 20);
     members[0]!.kubelet.die();
@@ -37,7 +37,7 @@ describe('a change of leader', () => {
     );
   });
 
-  it('needs no report to act: what died meanwhile goes', async () => {
+  it('needs no report to act: Nodes that died meanwhile go', async () => {
     await replica.start();
     const members = await fleet(world, 4);
     await replica.stop();
@@ -50,7 +50,7 @@ describe('a change of leader', () => {
     assert.deepEqual(deletions(next), ['n0']);
   });
 
-  it('finds what changed while nobody led', async () => {
+  it('catches up on changes that happened without a leader', async () => {
     await replica.start();
     const members = await fleet(world, 2);
     await replica.stop();
@@ -62,7 +62,7 @@ describe('a change of leader', () => {
     assert.deepEqual(next.kube.writes(), ['patch /api/v1/nodes/n0']);
   });
 
-  it('begins the row of answers anew: a deletion under confirmation waits again', async () => {
+  it('counts absent answers from the start: a deletion under confirmation waits again', async () => {
     await replica.start();
     const members = await fleet(world, 4);
     members[0]!.kubelet.die();
@@ -78,7 +78,7 @@ describe('a change of leader', () => {
     assert.equal(world.cluster.node('n0'), undefined);
   });
 
-  it('one process leads, stops and leads again: nothing is done in between, everything is caught up afterwards', async () => {
+  it('does nothing between two terms of one process and catches up afterwards', async () => {
     await replica.start();
     const members = await fleet(world, 4);
     await replica.stopLeading();
@@ -102,7 +102,7 @@ describe('a change of leader', () => {
     assert.deepEqual(deletions(replica), ['n0']);
   });
 
-  it('the end of a term lets what runs end, and begins nothing more', async () => {
+  it('lets running calls finish at the end of a term and starts none', async () => {
     await replica.start();
     world.cloud.faults.add({ operation: '*', effect: { kind: 'latency', ms: 3000 } });
     for (let index = 0; index < 50; index += 1) world.join(`n${index}`);
@@ -118,7 +118,7 @@ describe('a change of leader', () => {
     }
   });
 
-  it('every loop shows progress through hours, a silent cloud and a failing API server', async () => {
+  it('shows progress of every loop through hours, a silent cloud and a failing API server', async () => {
     await replica.start();
     await fleet(world, 4);
     const check = async (minutes: number) => {
@@ -143,7 +143,7 @@ describe('a change of leader', () => {
 describe('before the cache of Nodes is filled', () => {
   const begin = worldStage();
 
-  it('nothing is decided, asked or written', async () => {
+  it('decides, asks and writes nothing', async () => {
     const { world, replica } = begin();
     world.join('a');
     for (let index = 0; index < 3; index += 1) {
@@ -168,7 +168,7 @@ describe('before the cache of Nodes is filled', () => {
     assert.equal(world.cluster.hasTaint('a', taints.uninitialized), false);
   });
 
-  it('nor from half of a list that comes in pages', async () => {
+  it('does not start with half of a paged list', async () => {
     const { world, replica } = begin();
     for (let index = 0; index < 600; index += 1) world.join(`n${index}`);
     let pages = 0;
@@ -192,7 +192,7 @@ describe('before the cache of Nodes is filled', () => {
     assert.equal(replica.kube.writes().length, 1200);
   });
 
-  it('a term that ends meanwhile ends at once', async () => {
+  it('ends a term at once that ends meanwhile', async () => {
     const { world, replica } = begin();
     world.core.faults.add({ match: { verb: 'list', userAgent: 'mooring' }, effect: { kind: 'answer', status: 503 } });
     await replica.start();

@@ -3,10 +3,10 @@ import { describe, it } from 'node:test';
 import { deletions, fleet, secondsUntil } from './harness/fleet.ts';
 import { fleetStage } from './harness/fleet-stage.ts';
 
-describe('the look at a Node whose VM is gone', () => {
+describe('the lookup of a Node whose VM is gone', () => {
   const start = fleetStage();
 
-  it('is one batched lookup for all that are NotReady, ever more rarely while they are found', async () => {
+  it('is one batched call for all NotReady Nodes, ever more rarely while they are found', async () => {
     const { world, members } = await start(30);
     for (const member of members.slice(0, 25)) member.kubelet.die();
     await secondsUntil(world, () => world.cluster.condition('n0', 'Ready')?.status !== 'True');
@@ -16,7 +16,7 @@ describe('the look at a Node whose VM is gone', () => {
     assert.ok(made <= 18, `${made} calls in ten minutes for 25 nodes`);
   });
 
-  it('is not put off by a storm of hints and heartbeats of others', async () => {
+  it('is not delayed by many hints and heartbeats of others', async () => {
     const { world, first, exists, terminate } = await start(6);
     terminate(first);
     world.cluster.setReady('n0', 'Unknown');
@@ -30,7 +30,7 @@ describe('the look at a Node whose VM is gone', () => {
     assert.ok(gone <= 40, `${gone} s`);
   });
 
-  it('leaves nothing behind in the gauge for a Node that a person deleted meanwhile', async () => {
+  it('leaves nothing in the gauge for a Node that a person deleted meanwhile', async () => {
     const { world, replica, first, exists, doubt } = await start(4);
     await doubt(first);
     replica.kube.intercept = (call) => {
@@ -48,7 +48,7 @@ describe('the look at a Node whose VM is gone', () => {
     }
   });
 
-  it('goes although the cloud of another scope does not answer', async () => {
+  it('succeeds although the cloud of another scope does not answer', async () => {
     const geography = { here: { r1: ['r1a'] }, there: { r2: ['r2a'] } };
     const clouds = [
       { project: 'there', region: 'r2' },

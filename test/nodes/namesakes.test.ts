@@ -4,7 +4,7 @@ import { conditions, taints } from '../../common/well-known.ts';
 import { providerID, type Replica, reportedOf, type World, type WorldOptions } from './harness/world.ts';
 import { worldStage } from './harness/world-stage.ts';
 
-describe('a Node without providerID, of whose name the cloud has an instance', () => {
+describe('a Node without providerID whose name an instance has', () => {
   const begin = worldStage();
   let world: World;
   let replica: Replica;
@@ -16,7 +16,7 @@ describe('a Node without providerID, of whose name the cloud has an instance', (
   const reason = (name: string) => world.cluster.condition(name, conditions.cloudInitialized)?.reason;
   const tainted = (name: string) => world.cluster.hasTaint(name, taints.uninitialized);
 
-  it('waits while neither a report nor an SMBIOS UUID says that it is the machine of this Node', async () => {
+  it('waits while neither a report nor an SMBIOS UUID proves that the instance is its machine', async () => {
     await setUp();
     world.cloud.model.create({ name: 'told-by-none', smbiosUuid: null });
     world.cloud.model.create({ name: 'kubelet-is-silent' });
@@ -50,7 +50,7 @@ describe('a Node without providerID, of whose name the cloud has an instance', (
     assert.equal(world.cluster.mustNode('a').spec.providerID, providerID(vm));
   });
 
-  it('is bound by the name alone where the operator says so, but never against the SMBIOS UUID', async () => {
+  it('is bound by the name alone where the operator allows it, but never against the SMBIOS UUID', async () => {
     await setUp({ clouds: [{ bindsByName: true }] });
     const vm = world.cloud.model.create({ name: 'plain', smbiosUuid: null });
     world.cloud.model.create({ name: 'contradicted' });
@@ -61,7 +61,7 @@ describe('a Node without providerID, of whose name the cloud has an instance', (
     assert.deepEqual([reason('contradicted'), tainted('contradicted')], ['IdentityConflict', true]);
   });
 
-  it('stays when the namesake ends while its own kubelet restarts', async () => {
+  it('stays when the instance of its name ends while its own kubelet restarts', async () => {
     await setUp();
     const namesake = world.cloud.model.create({ name: 'a', smbiosUuid: null });
     const uid = world.cluster.register('a').metadata.uid;

@@ -11,13 +11,13 @@ interface Body {
   };
 }
 
-describe('a Node whose pod routes are kept', () => {
+describe('a Node that gets pod routes', () => {
   let world: World;
   afterEach(() => world.close());
 
   const network = (name: string) => world.cluster.condition(name, conditions.networkUnavailable);
 
-  it('says that its network waits in the very patch that brings its addresses, before its taint goes', async () => {
+  it('gets NetworkUnavailable in the patch of its addresses, before its taint goes', async () => {
     world = createWorld({ routesEnabled: (scope) => scope === world.scope });
     world.join('a');
     const replica = world.replica();
@@ -36,7 +36,7 @@ describe('a Node whose pod routes are kept', () => {
     assert.equal(network('a')?.status, 'True');
   });
 
-  it('keeps what somebody said about its network before', async () => {
+  it('keeps a NetworkUnavailable condition that is there already', async () => {
     world = createWorld({ routesEnabled: () => true });
     world.join('a');
     const theirs = { type: conditions.networkUnavailable, status: 'False', reason: 'CiliumIsUp' };
@@ -48,7 +48,7 @@ describe('a Node whose pod routes are kept', () => {
     assert.equal(network('a')?.reason, 'CiliumIsUp');
   });
 
-  it('says nothing of the sort afterwards, whatever is written on it', async () => {
+  it('gets no NetworkUnavailable afterwards, whatever is written on it', async () => {
     world = createWorld({ routesEnabled: () => true });
     world.cluster.register('a', { tainted: false, providerID: 'simulated://sim-1/i-none' });
     const replica = world.replica();
@@ -57,7 +57,7 @@ describe('a Node whose pod routes are kept', () => {
     assert.equal(network('a'), undefined);
   });
 
-  it('is asked for by the scope its instance is in', async () => {
+  it('gets it by the scope of its instance', async () => {
     world = createWorld({ routesEnabled: (scope) => scope !== world.scope });
     world.join('a');
     const replica = world.replica();

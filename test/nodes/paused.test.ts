@@ -5,7 +5,7 @@ import { deletions, type Member } from './harness/fleet.ts';
 import { fleetStage } from './harness/fleet-stage.ts';
 import type { Replica, World } from './harness/world.ts';
 
-describe('paused', () => {
+describe('a pause', () => {
   const start = fleetStage();
   let world: World;
   let replica: Replica;
@@ -19,7 +19,7 @@ describe('paused', () => {
 
   const patches = () => replica.kube.writes().filter((write) => write.startsWith('patch /api/v1/nodes/n0'));
 
-  it('on a Node: it is neither kept current nor tainted; all that is caught up afterwards', async () => {
+  it('stops updates and taints of its Node, which are caught up afterwards', async () => {
     pause('n0', 'true');
     members[0]!.kubelet.die();
     world.cloud.model.stop(members[0]!.vm.id);
@@ -32,7 +32,7 @@ describe('paused', () => {
     assert.notEqual(world.cluster.mustNode('n0').metadata.labels?.['topology.kubernetes.io/zone'], undefined);
   });
 
-  it('on a Node, as its own kubelet may write it: does not hold its deletion, and nothing else is written', async () => {
+  it('stops all writes but the deletion of the Node where its own kubelet may have set it', async () => {
     pause('n0', 'true');
     members[0]!.kubelet.die();
     world.cloud.model.terminate(members[0]!.vm.id);
@@ -41,7 +41,7 @@ describe('paused', () => {
     assert.deepEqual(patches(), []);
   });
 
-  it('on a Node: its instance that does not exist any more is proved so before the Node goes', async () => {
+  it('still needs the proof that the instance is gone before its Node is deleted', async () => {
     pause('n0', 'true');
     members[0]!.kubelet.die();
     world.cloud.model.forget(members[0]!.vm.id);
@@ -52,7 +52,7 @@ describe('paused', () => {
     assert.deepEqual(patches(), []);
   });
 
-  it('by a person, out of reach of kubelets: the Node is not deleted, says why, and goes afterwards', async () => {
+  it("stops a Node's deletion and says why where only a person may have set it, until it ends", async () => {
     replica.pausedNodes.add('n0');
     members[0]!.kubelet.die();
     world.cloud.model.terminate(members[0]!.vm.id);
@@ -65,7 +65,7 @@ describe('paused', () => {
     assert.deepEqual(deletions(replica), ['n0']);
   });
 
-  it('on a Node: what was written on it is not taken back either', async () => {
+  it('keeps what was written on the Node before', async () => {
     members[0]!.kubelet.die();
     world.cloud.model.stop(members[0]!.vm.id);
     await world.clock.advance(120_000);
@@ -80,7 +80,7 @@ describe('paused', () => {
     assert.equal(world.cluster.hasTaint('n0', taints.shutdown), false);
   });
 
-  it('by a person, between decision and delete: the Node stays', async () => {
+  it('stops a deletion between the decision and the call', async () => {
     members[0]!.kubelet.die();
     world.cloud.model.terminate(members[0]!.vm.id);
     replica.kube.intercept = (call) => {
@@ -90,14 +90,14 @@ describe('paused', () => {
     assert.notEqual(world.cluster.node('n0'), undefined);
   });
 
-  it('only with the value true', async () => {
+  it('counts only with the value true', async () => {
     pause('n0', 'false');
     world.cluster.mergePatch('n0', { metadata: { labels: { 'topology.kubernetes.io/zone': null } } });
     await world.clock.advance(1000);
     assert.notEqual(world.cluster.mustNode('n0').metadata.labels?.['topology.kubernetes.io/zone'], undefined);
   });
 
-  it('altogether: nothing is written, and everything is caught up within seconds of its end', async () => {
+  it('of everything stops all writes, which are caught up within seconds of its end', async () => {
     replica.paused = true;
     world.join('late');
     members[0]!.kubelet.die();
@@ -116,7 +116,7 @@ describe('paused', () => {
     assert.equal(world.cluster.hasTaint('n1', taints.shutdown), true);
   });
 
-  it('altogether, in the middle of a burst: what has not begun is not begun', async () => {
+  it('of everything stops work in the middle of a burst', async () => {
     for (let index = 0; index < 200; index += 1) world.join(`late-${index}`);
     let writes = 0;
     replica.kube.intercept = (call) => {

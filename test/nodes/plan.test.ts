@@ -43,7 +43,7 @@ describe('the plan of Nodes', () => {
     assert.deepEqual(replica.events, []);
   });
 
-  it('is empty once a run has done it', async () => {
+  it('is empty after a run has done it', async () => {
     world.join('a');
     await replica.start();
     await world.clock.advance(30_000);
@@ -53,7 +53,7 @@ describe('the plan of Nodes', () => {
     assert.deepEqual(replica.kube.writes(), []);
   });
 
-  it('says why a Node is held back, and that an unreachable cloud leaves the plan in doubt', async () => {
+  it('says why a Node waits, and that an unreachable cloud leaves the plan in doubt', async () => {
     world.cluster.register('nobody');
     await world.clock.advance(0);
     const held = await plan();

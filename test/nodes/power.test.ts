@@ -36,7 +36,7 @@ describe('a Node whose VM is powered off', () => {
     assert.equal(fenced('n0'), false, 'out-of-service is opt-in');
   });
 
-  it('costs no read of the API server while it stays off, and ever fewer looks', async () => {
+  it('costs no read of the API server while it stays off, and ever fewer lookups', async () => {
     stop(members[0]!);
     await secondsUntil(world, () => off('n0'));
     await world.clock.advance(60_000);
@@ -48,7 +48,7 @@ describe('a Node whose VM is powered off', () => {
     assert.ok(made <= 60 + 13, `${made} calls in an hour`);
   });
 
-  it('loses the taint when it runs again, and keeps every foreign one', async () => {
+  it('loses the taint when its VM runs again, and keeps every foreign taint', async () => {
     stop(members[0]!);
     await secondsUntil(world, () => off('n0'));
     const held = world.cluster.mustNode('n0').spec.taints ?? [];
@@ -59,7 +59,7 @@ describe('a Node whose VM is powered off', () => {
     assert.equal(world.cluster.hasTaint('n0', 'example.com/x'), true);
   });
 
-  it('loses the taint when it is Ready, without asking the cloud', async () => {
+  it('loses the taint when it is Ready, without a cloud call', async () => {
     stop(members[0]!);
     await secondsUntil(world, () => off('n0'));
     world.cloud.faults.add({ operation: '*', effect: { kind: 'error', status: 500 } });
@@ -82,7 +82,7 @@ describe('a Node whose VM is powered off', () => {
     assert.equal(off('n0'), false);
   });
 
-  it('gets none while it is Ready, or while its lease is renewed, whatever the cloud says', async () => {
+  it('gets no taint while it is Ready or its lease is renewed, whatever the cloud says', async () => {
     world.cloud.model.stop(members[0]!.vm.id);
     world.cloud.model.stop(members[1]!.vm.id);
     world.cluster.setReady('n1', 'False');
@@ -94,14 +94,14 @@ describe('a Node whose VM is powered off', () => {
     }
   });
 
-  it('gets none while the cloud’s answer is unknown', async () => {
+  it('gets no taint while the cloud’s answer is unknown', async () => {
     world.cloud.faults.add({ operation: '*', effect: { kind: 'error', status: 500 } });
     stop(members[0]!);
     await world.clock.advance(900_000);
     assert.equal(off('n0'), false);
   });
 
-  it('is not called missing while the API server does not tell its signs of life', async () => {
+  it('is not called missing while the API server does not answer for its signs of life', async () => {
     world.core.faults.add({
       match: { verb: 'get', resource: 'leases', namespace: 'kube-node-lease' },
       effect: { kind: 'answer', status: 503 },
@@ -113,7 +113,7 @@ describe('a Node whose VM is powered off', () => {
     await secondsUntil(world, () => off('n0'));
   });
 
-  it('is called missing no longer once it is found, though it is off', async () => {
+  it('is no longer called missing once it is found, though it is off', async () => {
     members[0]!.kubelet.die();
     await secondsUntil(world, () => world.cluster.condition('n0', 'Ready')?.status !== 'True');
     world.cloud.credentials.setMode(world.cloud.credential, 'sees-nothing');
@@ -127,7 +127,7 @@ describe('a Node whose VM is powered off', () => {
     assert.deepEqual([off('n0'), missing()], [true, 'False']);
   });
 
-  it('goes when it is terminated while off', async () => {
+  it('is deleted when its VM is terminated while off', async () => {
     stop(members[0]!);
     await secondsUntil(world, () => off('n0'));
     world.cloud.model.terminate(members[0]!.vm.id);
@@ -135,7 +135,7 @@ describe('a Node whose VM is powered off', () => {
     assert.deepEqual(deletions(replica), ['n0']);
   });
 
-  it('gets the shutdown taint at once, however many are off: the cloud shows them, so no budget is needed', async () => {
+  it('gets the taint at once, however many VMs are off: off is no deletion and needs no budget', async () => {
     await setUp(30, { task: { outOfServiceTaint: true } });
     for (const member of members.slice(0, 8)) stop(member);
     const notReady = await secondsUntil(world, () => world.cluster.condition('n7', 'Ready')?.status !== 'True');
@@ -146,7 +146,7 @@ describe('a Node whose VM is powered off', () => {
     assert.match(world.lease.annotations[annotations.deletionLedger] ?? '', /^o\d+x\d/);
   });
 
-  it('gets none while a kubelet with a lease of 600 s renews it, though its Node is Unknown', async () => {
+  it('gets no taint while a kubelet renews a lease of 600 s, though its Node is Unknown', async () => {
     world.cluster.renewLease('n0', 0, 600);
     members[0]!.kubelet.die();
     world.cloud.model.stop(members[0]!.vm.id);
@@ -158,10 +158,10 @@ describe('a Node whose VM is powered off', () => {
     await secondsUntil(world, () => off('n0'));
   });
 
-  describe('with the out-of-service taint asked for', () => {
+  describe('with the out-of-service taint configured', () => {
     beforeEach(() => setUp(4, { task: { outOfServiceTaint: true } }));
 
-    it('gets both in one patch and loses both', async () => {
+    it('gets both taints in one patch and loses both', async () => {
       stop(members[0]!);
       await secondsUntil(world, () => fenced('n0'));
       assert.equal(off('n0'), true);
@@ -172,7 +172,7 @@ describe('a Node whose VM is powered off', () => {
       assert.deepEqual([off('n0'), fenced('n0')], [false, false]);
     });
 
-    it('leaves a person’s own taint alone, spends nothing on it, and writes no second one', async () => {
+    it('keeps a person’s own taint, spends no budget on it, and writes no second one', async () => {
       const held = world.cluster.mustNode('n0').spec.taints ?? [];
       const own = { key: taints.outOfService, value: 'nodeshutdown', effect: 'NoExecute' };
       world.cluster.mergePatch('n0', { spec: { taints: [...held, own] } });

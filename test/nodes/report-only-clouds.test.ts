@@ -79,7 +79,7 @@ it('every cloud without controller support has its example here', () => {
   assert.deepEqual(examples.map(({ instance }) => instance.cloud).sort(), without);
 });
 
-it('the report API takes the report of each', () => {
+it('the report API accepts the report of every such cloud', () => {
   const readReport = createReportReader();
   for (const { instance } of examples) {
     const report = {
@@ -122,7 +122,7 @@ for (const { instance, forms, other } of examples) {
       return explainNode(facts);
     }
 
-    it('initialises a Node from a proved report, and says that nobody will ever delete it', async () => {
+    it('initialises a Node from a proved report, and says that the controller will never delete it', async () => {
       await setUp();
       world.cluster.register('a');
       await world.clock.advance(5000);
@@ -146,7 +146,7 @@ for (const { instance, forms, other } of examples) {
       assert.match(facts['deleted with its VM'] ?? '', new RegExp(`^never: ${instance.cloud} is report-only here`));
     });
 
-    it('never deletes, taints or marks a dead Node, not even one whose agent said goodbye', async () => {
+    it('never deletes, taints or marks a dead Node, not even after a graceful shutdown of its agent', async () => {
       await setUp();
       world.cluster.register('a');
       const kubelet = world.cluster.kubelet('a');
@@ -167,7 +167,7 @@ for (const { instance, forms, other } of examples) {
       assert.equal(world.cluster.hasTaint('a', taints.outOfService), false);
     });
 
-    it("knows the instance in every form in which its kubelet's providerID may be written, and leaves that form", async () => {
+    it("recognises and keeps every form of its kubelet's providerID", async () => {
       for (const form of [instance.providerID, ...forms]) {
         await setUp();
         world.cluster.register('a', { providerID: form });
@@ -183,7 +183,7 @@ for (const { instance, forms, other } of examples) {
       }
     });
 
-    it('is held by one Node alone, in whichever form a second one names it', async () => {
+    it('gives the instance to one Node alone, in whichever form a second one names it', async () => {
       for (const form of [instance.providerID, ...forms]) {
         await setUp();
         world.cluster.register('a', { ready: 'True' });
@@ -200,7 +200,7 @@ for (const { instance, forms, other } of examples) {
       }
     });
 
-    it('keeps the taint of a Node that stands for another instance than its agent reports', async () => {
+    it('keeps the taint of a Node whose agent reports another instance', async () => {
       await setUp();
       world.cluster.register('a', { providerID: other });
       replica.report('a', { instance });
@@ -211,8 +211,8 @@ for (const { instance, forms, other } of examples) {
   });
 }
 
-describe('all of them in one cluster', () => {
-  it('a providerID belongs to one cloud alone, in each of its forms', async () => {
+describe('all report-only clouds in one cluster', () => {
+  it('assign a providerID to one cloud alone, in each of its forms', async () => {
     const clouds = await openByName(...examples.map(({ instance }) => instance.cloud));
     for (const { instance, forms, other } of examples) {
       for (const text of [instance.providerID, ...forms, other]) {
@@ -222,7 +222,7 @@ describe('all of them in one cluster', () => {
     }
   });
 
-  it('Nodes of none of them are accepted by none', async () => {
+  it('accept no Node of an unknown cloud', async () => {
     const clouds = await openByName(...examples.map(({ instance }) => instance.cloud));
     for (const text of ['kind://docker/kind/n', 'k3s://n', 'aws:///eu-west-3a/i-0aa1', 'i-0aa1', 'n.example.com', '']) {
       assert.ok(!clouds.some((cloud) => cloud.accepts(text)), text);

@@ -25,7 +25,7 @@ describe('the recorded scope of a Node', () => {
     world.cluster.condition(name, type)?.reason;
   const upgraded = { clouds: [{ formerScopes: [former] }] };
 
-  it('is rewritten with the account after an upgrade, as soon as the instance is found', async () => {
+  it('gets the account after an upgrade, as soon as the instance is found', async () => {
     await setUp(upgraded);
     const members = await fleet(world, 2);
     for (const { name, vm } of members) record(name, `${former} ${vm.incarnation}`);
@@ -33,7 +33,7 @@ describe('the recorded scope of a Node', () => {
     for (const { name, vm } of members) assert.equal(recordOf(name), `${world.scope} ${vm.incarnation}`);
   });
 
-  it('goes on to prove after an upgrade: a Node whose VM went meanwhile is deleted, another instance being found', async () => {
+  it('still proves a deletion after an upgrade while another instance is found', async () => {
     await setUp(upgraded);
     const members = await fleet(world, 3);
     await replica.stopLeading();
@@ -84,7 +84,7 @@ describe('the recorded scope of a Node', () => {
     assert.notEqual(world.cluster.node('n0'), undefined);
   });
 
-  it('that an API wrote is not overwritten by reports while the cloud does not tell its account', async () => {
+  it("of an API's answer is not overwritten by reports while the cloud does not tell its account", async () => {
     await setUp({ clouds: [{ unidentified: 'STS: no answer' }] });
     const vm = world.cloud.model.create({ name: 'a' });
     world.cluster.register('a', { tainted: false, providerID: providerID(vm), systemUuid: vm.smbiosUuid ?? '' });

@@ -8,7 +8,7 @@ import { worldStage } from './harness/world-stage.ts';
 /** Of the one machine that such a test is about, as its cloud and its kubelet tell it. */
 const systemUuid = '3e1b8d60-7c53-4a8e-8a5c-0f6c0e1f9d21';
 
-describe('with several clouds in one cluster', () => {
+describe('several clouds in one cluster', () => {
   const begin = worldStage();
   let world: World;
   let replica: Replica;
@@ -21,7 +21,7 @@ describe('with several clouds in one cluster', () => {
   const tainted = (name: string) => world.cluster.hasTaint(name, taints.uninitialized);
   const written = () => replica.kube.writes();
 
-  it('a Node without providerID belongs to the cloud in which exactly one VM has its name', async () => {
+  it('assign a Node without providerID to the cloud in which exactly one VM has its name', async () => {
     await setUp();
     const here = world.join('a', { region: 'sim-1' });
     const there = world.join('b', { region: 'sim-2' });
@@ -31,7 +31,7 @@ describe('with several clouds in one cluster', () => {
     assert.match(world.cluster.mustNode('b').metadata.annotations?.[annotations.instance] ?? '', /\/sim-2 /);
   });
 
-  it('a Node that no cloud claims is foreign: it is never written to, and the metric tells of it', async () => {
+  it('leave a Node foreign that no cloud claims: no write, and a metric', async () => {
     await setUp();
     world.cluster.register('a');
     await world.clock.advance(600_000);
@@ -40,7 +40,7 @@ describe('with several clouds in one cluster', () => {
     assert.equal(replica.events.length, 1);
   });
 
-  it('a Node that was claimed once does not go on saying what a leader before said', async () => {
+  it('replace the condition of an earlier leader on a Node that was claimed once', async () => {
     await setUp();
     const { faults, model } = world.cloud;
     const vm = model.create({ name: 'a', region: 'sim-1' });
@@ -58,7 +58,7 @@ describe('with several clouds in one cluster', () => {
     assert.equal(reason(), 'InstanceNotFound');
   });
 
-  it('a Node that two clouds claim is written by neither', async () => {
+  it('leave a Node alone that two of them claim', async () => {
     await setUp();
     world.cloud.model.create({ name: 'a', region: 'sim-1' });
     world.cloud.model.create({ name: 'a', region: 'sim-2' });
@@ -69,7 +69,7 @@ describe('with several clouds in one cluster', () => {
     assert.equal(await replica.gauge('mooring_nodes_uninitialized', '{reason="AmbiguousInstance"}'), 1);
   });
 
-  it('one claim is not yet exactly one while the other cloud does not answer', async () => {
+  it('wait with one claim while the other cloud does not answer', async () => {
     const geography = { p: { 'sim-1': ['x'] }, q: { 'sim-2': ['y'] } };
     const clouds = [
       { project: 'p', region: 'sim-1' },
@@ -87,7 +87,7 @@ describe('with several clouds in one cluster', () => {
     assert.equal(tainted('a'), false);
   });
 
-  it('a report names the cloud where names do not', async () => {
+  it('take the cloud from a report where names do not tell it', async () => {
     await setUp();
     const here = world.cloud.model.create({ name: 'a', region: 'sim-1' });
     const there = world.cloud.model.create({ name: 'a', region: 'sim-2' });
@@ -98,7 +98,7 @@ describe('with several clouds in one cluster', () => {
     assert.notEqual(here.id, there.id);
   });
 
-  it('selectors say which cloud serves which Nodes; one that none matches is foreign', async () => {
+  it('serve Nodes by selectors; a Node that no selector matches is foreign', async () => {
     await setUp({
       clouds: [
         { region: 'sim-1', selector: 'site=one' },
@@ -115,7 +115,7 @@ describe('with several clouds in one cluster', () => {
     assert.equal(written().filter((write) => write.includes('/b')).length, 0);
   });
 
-  it('a Node that a selector names waits with a condition: it is ours before its VM is found', async () => {
+  it('give a Node that a selector names its condition before its VM is found', async () => {
     await setUp({
       clouds: [
         { region: 'sim-1', selector: 'site=one' },
@@ -127,7 +127,7 @@ describe('with several clouds in one cluster', () => {
     assert.equal(world.cluster.condition('a', conditions.cloudInitialized)?.reason, 'InstanceNotFound');
   });
 
-  it('foreign Nodes stay untouched, tainted or not, Ready or not, dead or alive', async () => {
+  it('leave foreign Nodes alone, tainted or not, Ready or not, dead or alive', async () => {
     await setUp({ task: { outOfServiceTaint: true } });
     const shutdown = { key: taints.shutdown, effect: 'NoSchedule' };
     world.cluster.register('bare-metal', { tainted: false });
@@ -154,7 +154,7 @@ describe('with several clouds in one cluster', () => {
     assert.equal(world.cloudCalls(), 0);
   });
 
-  it('a report-only cloud beside one with an API: its dead Nodes stay for ever', async () => {
+  it('keep the dead Nodes of a report-only cloud beside one with an API', async () => {
     await setUp({ clouds: [{ region: 'sim-1' }, { reportOnly: 'other' }] });
     world.cluster.register('r', { ready: 'True' });
     const instance = { cloud: 'other', id: 'x-1', providerID: 'other://z/x-1', addresses: [] };

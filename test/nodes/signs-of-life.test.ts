@@ -4,10 +4,10 @@ import { deletions, secondsUntil } from './harness/fleet.ts';
 import { type FleetStage, fleetStage } from './harness/fleet-stage.ts';
 import { reportedOf, type World } from './harness/world.ts';
 
-describe('a Node whose VM the cloud does not know, and that shows life', () => {
+describe('a Node with signs of life whose VM the cloud does not have', () => {
   const start = fleetStage();
 
-  it('stays while its Node is Ready', async () => {
+  it('stays while it is Ready', async () => {
     const { world, first, exists, vanish } = await start();
     vanish(first);
     for (let turn = 0; turn <= 30; turn += 1) {
@@ -21,7 +21,7 @@ describe('a Node whose VM the cloud does not know, and that shows life', () => {
     ['a lease renewed', ({ world }: FleetStage) => world.cluster.renewLease('n0')],
     ['a report', ({ replica, first }: FleetStage) => replica.report('n0', { instance: reportedOf(first.vm) })],
   ] as const) {
-    it(`${sign} between both answers begins the row anew`, async () => {
+    it(`restarts the confirmation when ${sign} comes between both answers`, async () => {
       const stage = await start();
       const { world, first, exists, doubt } = stage;
       await doubt(first);
@@ -32,7 +32,7 @@ describe('a Node whose VM the cloud does not know, and that shows life', () => {
     });
   }
 
-  it('goes on being called missing through a change of leader, until the cloud says otherwise', async () => {
+  it('stays called missing through a change of leader, until the cloud says otherwise', async () => {
     const { world, replica, first, exists, reason } = await start();
     world.cloud.model.forget(first.vm.id);
     world.cluster.setReady('n0', 'Unknown');
@@ -50,7 +50,7 @@ describe('a Node whose VM the cloud does not know, and that shows life', () => {
     assert.deepEqual([exists('n0'), reason('n0')], [true, 'SignOfLife']);
   });
 
-  it('reads leases live: one that the cluster renewed a moment before the decision is seen', async () => {
+  it('is kept by a lease that was renewed a moment before the decision: leases are read live', async () => {
     const { world, replica, first, exists, reason, doubt } = await start();
     await doubt(first);
     replica.kube.intercept = (call) => {
@@ -61,7 +61,7 @@ describe('a Node whose VM the cloud does not know, and that shows life', () => {
     assert.equal(reason('n0'), 'SignOfLife');
   });
 
-  it('a kubelet whose clock runs an hour ahead neither saves its dead Node for an hour nor is believed alive', async () => {
+  it('is neither kept for an hour nor believed alive by a kubelet clock that runs an hour ahead', async () => {
     const { world, first, exists, vanish } = await start();
     world.cluster.renewLease('n0', -3_600_000);
     vanish(first);
@@ -71,7 +71,7 @@ describe('a Node whose VM the cloud does not know, and that shows life', () => {
     assert.ok(seconds <= 40, `NotReady after ${notReady} s, gone ${seconds} s later`);
   });
 
-  it('a kubelet whose clock lags an hour behind keeps its Node while it renews', async () => {
+  it('stays while its kubelet renews with a clock that lags an hour behind', async () => {
     const { world, first, exists } = await start();
     world.cloud.model.forget(first.vm.id);
     world.cluster.setReady('n0', 'Unknown');
@@ -83,7 +83,7 @@ describe('a Node whose VM the cloud does not know, and that shows life', () => {
     assert.equal(exists('n0'), true);
   });
 
-  it('is no older for a controller whose own wall clock runs an hour ahead: a young one stays', async () => {
+  it("stays while young though the controller's own wall clock runs an hour ahead", async () => {
     const { world, replica, first, exists, vanish } = await start(4, {}, 60);
     replica.wallAheadMs = 3_600_000;
     vanish(first);
@@ -91,7 +91,7 @@ describe('a Node whose VM the cloud does not know, and that shows life', () => {
     assert.ok(60 + seconds >= 300 && 60 + seconds <= 330, `${60 + seconds} s old`);
   });
 
-  it('is as silent as the API server says, not as the wall clock of the controller: one renewed lately stays', async () => {
+  it("stays after a late renewal: the API server's time counts, not the controller's wall clock", async () => {
     const { world, replica, first, exists, terminate } = await start();
     replica.wallAheadMs = 3_600_000;
     terminate(first);
@@ -102,7 +102,7 @@ describe('a Node whose VM the cloud does not know, and that shows life', () => {
     await secondsUntil(world, () => !exists('n0'), 60);
   });
 
-  it('is as old as it has been under suspicion, where the API server does not tell the time', async () => {
+  it('is as old as its suspicion where the API server does not tell the time', async () => {
     const { world, replica, first, exists, vanish } = await start(4, {}, 60);
     replica.kube.intercept = (call) => void Object.assign(call, { onDate: undefined });
     vanish(first);
@@ -124,15 +124,15 @@ describe('a Node whose VM the cloud does not know, and that shows life', () => {
 
   for (const [what, change] of [
     [
-      're-created',
+      'was re-created',
       ({ cluster }: World) => {
         cluster.remove('n0');
         cluster.register('n0');
       },
     ],
-    ['that shows life in its status', ({ cluster }: World) => cluster.setReady('n0', 'True')],
+    ['shows life in its status', ({ cluster }: World) => cluster.setReady('n0', 'True')],
   ] as const) {
-    it(`the Node ${what} between decision and delete stays`, async () => {
+    it(`stays when it ${what} between decision and delete`, async () => {
       const { world, replica, first, exists, doubt } = await start();
       await doubt(first);
       replica.kube.intercept = (call) => {
@@ -146,7 +146,7 @@ describe('a Node whose VM the cloud does not know, and that shows life', () => {
     });
   }
 
-  it('evidence that had to wait for other writes is read again: who renewed his lease meanwhile stays', async () => {
+  it('stays when it renewed its lease while the decision waited for other writes', async () => {
     const { world, replica, members, exists, terminate } = await start(4, { task: { concurrentNodeSyncs: 1 } });
     const both = members.slice(0, 2);
     both.forEach(terminate);

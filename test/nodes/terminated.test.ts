@@ -7,7 +7,7 @@ import { reportedOf } from './harness/world.ts';
 describe('a Node whose VM the cloud shows terminated', () => {
   const start = fleetStage();
 
-  it('goes once its lease has run out after an orderly end, which its agent announced', async () => {
+  it('is deleted once its lease has run out after an orderly end that its agent announced', async () => {
     const { world, replica, first, exists, terminate } = await start();
     replica.report('n0', { instance: reportedOf(first.vm) });
     await world.clock.advance(30_000);
@@ -21,7 +21,7 @@ describe('a Node whose VM the cloud shows terminated', () => {
     assert.deepEqual(deletions(replica), ['n0']);
   });
 
-  it('goes once its lease has run out even while its Node is still shown Ready', async () => {
+  it('is deleted once its lease has run out even while it is still shown Ready', async () => {
     const { world, replica, first, exists, terminate } = await start();
     replica.report('n0', { instance: reportedOf(first.vm), leaving: true });
     await world.clock.advance(2000);
@@ -30,7 +30,7 @@ describe('a Node whose VM the cloud shows terminated', () => {
     assert.ok(seconds <= 40, `${seconds} s`);
   });
 
-  it('goes within 20 s of NotReady when the machine just died', async () => {
+  it('is deleted within 20 s of NotReady when the machine just died', async () => {
     const { world, first, exists, terminate } = await start();
     terminate(first);
     const notReady = await secondsUntil(world, () => world.cluster.condition('n0', 'Ready')?.status !== 'True');
@@ -39,13 +39,13 @@ describe('a Node whose VM the cloud shows terminated', () => {
     assert.ok(seconds <= 20, `${seconds} s`);
   });
 
-  it('goes although it is young: a terminal state needs no five minutes', async () => {
+  it('is deleted although it is young: a terminal state needs no five minutes', async () => {
     const { world, first, exists, terminate } = await start(4, {}, 60);
     terminate(first);
     assert.ok((await secondsUntil(world, () => !exists('n0'))) <= 75);
   });
 
-  it('stays while it renews its lease: life vetoes', async () => {
+  it('stays while it renews its lease', async () => {
     const { world, replica, first, exists, reason } = await start();
     world.cloud.model.terminate(first.vm.id);
     world.cluster.setReady('n0', 'Unknown');
@@ -58,7 +58,7 @@ describe('a Node whose VM the cloud shows terminated', () => {
     );
   });
 
-  it('stays while its agent reports: life vetoes', async () => {
+  it('stays while its agent reports', async () => {
     const { world, replica, first, exists, terminate } = await start();
     terminate(first);
     for (let minute = 0; minute < 40; minute += 1) {
@@ -68,7 +68,7 @@ describe('a Node whose VM the cloud shows terminated', () => {
     assert.equal(exists('n0'), true);
   });
 
-  it('is told by an event with the evidence, and the delete carries UID and resourceVersion', async () => {
+  it('is deleted with its UID and resourceVersion, and an event has the evidence', async () => {
     const { world, replica, first, exists, terminate } = await start();
     const uid = world.cluster.mustNode('n0').metadata.uid;
     terminate(first);

@@ -4,7 +4,7 @@ import { annotations, conditions } from '../../common/well-known.ts';
 import { deletions, secondsUntil } from './harness/fleet.ts';
 import { type FleetStage, fleetStage } from './harness/fleet-stage.ts';
 
-describe('Nodes of a scope of which the cloud shows nothing', () => {
+describe('Nodes of a scope without any visible instance', () => {
   const start = fleetStage();
   const sixHours = 6 * 3_600_000;
 
@@ -40,7 +40,7 @@ describe('Nodes of a scope of which the cloud shows nothing', () => {
     assert.equal(stage.reason('n0'), 'CanaryNotFound');
   });
 
-  it('say in condition and event how a person releases them, once', async () => {
+  it('say once in condition and event how a person releases them', async () => {
     const stage = await start(2);
     const next = await partition(stage);
     await stage.world.clock.advance(3_600_000);
@@ -54,7 +54,7 @@ describe('Nodes of a scope of which the cloud shows nothing', () => {
     assert.match(message ?? '', new RegExp(`no other recorded instance of scope ${stage.world.scope}`));
   });
 
-  it('are no longer called missing with the right credential back, and the one whose VM is gone goes', async () => {
+  it('are no longer called missing with the right credential, and only the one without VM is deleted', async () => {
     const stage = await start(4);
     const { world, members, exists, reason } = stage;
     const next = await partition(stage);
@@ -69,7 +69,7 @@ describe('Nodes of a scope of which the cloud shows nothing', () => {
     for (const { name } of members.slice(1)) assert.equal(reason(name), 'Found');
   });
 
-  it('go once a person has released them, each by itself, and all other proof is still asked for', async () => {
+  it('are deleted once a person has released each of them, with all other proofs', async () => {
     const stage = await start(3);
     const { world, members, exists, vanish } = stage;
     const [first, second, third] = members;
@@ -88,7 +88,7 @@ describe('Nodes of a scope of which the cloud shows nothing', () => {
     assert.deepEqual([exists('n1'), exists('n2')], [true, true], 'n1 is not released, n2 is alive');
   });
 
-  it('a release of a Node that had this name before releases nothing', async () => {
+  it('stay when the release was for an earlier Node of that name', async () => {
     const stage = await start(2);
     const next = await partition(stage);
     stage.world.cluster.mergePatch('n0', {
@@ -98,7 +98,7 @@ describe('Nodes of a scope of which the cloud shows nothing', () => {
     assert.deepEqual(deletions(next), []);
   });
 
-  it('a silent Node whose VM is found by its id is a canary for the others', async () => {
+  it('have a canary in a silent Node whose VM is found by its id', async () => {
     const { world, members, exists, vanish } = await start(3);
     const [first, second, third] = members;
     second!.kubelet.die();
@@ -111,7 +111,7 @@ describe('Nodes of a scope of which the cloud shows nothing', () => {
     assert.deepEqual([exists('n1'), exists('n2')], [true, true]);
   });
 
-  it('silent ones whose VMs are found outweigh many that vanished', async () => {
+  it('are judged by silent Nodes whose VMs are found, though many vanished', async () => {
     const { world, replica, members, vanish } = await start(12, { budget: '100%/10m' });
     for (const member of members.slice(0, 10)) vanish(member);
     for (const { kubelet } of members.slice(10)) kubelet.die();
@@ -120,7 +120,7 @@ describe('Nodes of a scope of which the cloud shows nothing', () => {
     assert.deepEqual(deletions(replica).sort(), gone.sort());
   });
 
-  it('a VM that is shown terminated says that the credential sees the place: the rest goes after five minutes', async () => {
+  it('are deleted after five minutes while another VM is shown terminated, which proves visibility', async () => {
     const { world, exists, members, vanish, terminate } = await start(2);
     vanish(members[0]!);
     terminate(members[1]!);
@@ -129,7 +129,7 @@ describe('Nodes of a scope of which the cloud shows nothing', () => {
     assert.ok(seconds >= 200 && seconds <= 400, `${seconds} s`);
   });
 
-  it('the only Node goes after five minutes if its VM was found since the credential was loaded', async () => {
+  it('are deleted after five minutes if the only one was found since the credential was loaded', async () => {
     const { world, first, exists, doubt } = await start(1);
     await doubt(first);
     const seconds = await secondsUntil(world, () => !exists('n0'));

@@ -75,7 +75,7 @@ it('one seed gives one trace of API calls and cloud calls, byte for byte; anothe
   assert.ok(first.trace.split('\n').length > 200);
 });
 
-it('the story ends well whatever the seed: the dead are gone, the stopped tainted, all others initialised', async () => {
+it('every seed ends with dead Nodes deleted, stopped ones tainted and all others initialised', async () => {
   for (const seed of [1, 2, 3, 4, 5]) {
     const { end } = await story(seed);
     const nodes = end.split('\n');

@@ -27,7 +27,7 @@ const addresses = (name: string) =>
 describe('upstream’s cases of syncNode', () => {
   afterEach(() => world.close());
 
-  it('hostname from the cloud is kept', async () => {
+  it('keeps the hostname of the cloud', async () => {
     await setUp();
     world.cloud.model.create({ name: 'a', hostname: 'from-cloud', smbiosUuid: systemUuid });
     world.cluster.register('a', { systemUuid, addresses: [{ type: 'Hostname', address: 'from-kubelet' }] });
@@ -36,7 +36,7 @@ describe('upstream’s cases of syncNode', () => {
     assert.ok(!addresses('a').includes('Hostname from-kubelet'));
   });
 
-  it('a Node without the taint is ignored (one without providerID; ours keep one with a providerID of their cloud current)', async () => {
+  it('ignores a Node without taint and providerID, and keeps one with a providerID of its cloud current', async () => {
     await setUp();
     world.cloud.model.create({ name: 'a' });
     world.cluster.register('a', { tainted: false });
@@ -44,7 +44,7 @@ describe('upstream’s cases of syncNode', () => {
     assert.deepEqual(replica.kube.writes(), []);
   });
 
-  it('the taint is known by its key alone: another effect, another value', async () => {
+  it('recognises the taint by its key alone: another effect, another value', async () => {
     await setUp();
     world.cloud.model.create({ name: 'a', smbiosUuid: systemUuid });
     world.cluster.register('a', {
@@ -56,7 +56,7 @@ describe('upstream’s cases of syncNode', () => {
     assert.equal(tainted('a'), false);
   });
 
-  it('zone and region give four labels, the type two; the providerID is set', async () => {
+  it('writes four labels of zone and region, two of the type, and the providerID', async () => {
     await setUp();
     const vm = world.join('a');
     await world.clock.advance(1000);
@@ -75,7 +75,7 @@ describe('upstream’s cases of syncNode', () => {
     assert.equal(spec.providerID, providerID(vm));
   });
 
-  it('no metadata: the taint stays (upstream: silently and without another try; ours say InstanceNotFound and come back)', async () => {
+  it('keeps the taint without metadata, says InstanceNotFound and tries again (upstream: silently, once)', async () => {
     await setUp();
     world.cluster.register('a');
     await world.clock.advance(5000);
@@ -83,7 +83,7 @@ describe('upstream’s cases of syncNode', () => {
     assert.equal(reason('a'), 'InstanceNotFound');
   });
 
-  it('metadata error: the taint stays', async () => {
+  it('keeps the taint after a metadata error', async () => {
     await setUp();
     world.cloud.faults.add({ operation: '*', effect: { kind: 'error', status: 500 } });
     world.join('a');
@@ -92,7 +92,7 @@ describe('upstream’s cases of syncNode', () => {
     assert.equal(reason('a'), 'AwaitingCloud');
   });
 
-  it('a provided IP is honoured and first', async () => {
+  it('honours a provided IP and puts it first', async () => {
     await setUp();
     const interfaces = [{ internal: ['10.0.0.1', '10.0.0.2'], external: ['198.51.100.1'] }];
     world.cloud.model.create({ name: 'a', interfaces, smbiosUuid: systemUuid });
@@ -106,7 +106,7 @@ describe('upstream’s cases of syncNode', () => {
     ['invalid', 'not-an-ip', 'InvalidNodeIP'],
     ['not among the instance’s', '192.0.2.1', 'IdentityConflict'],
   ] as const) {
-    it(`a provided IP that is ${what}: the taint stays`, async () => {
+    it(`keeps the taint when the provided IP is ${what}`, async () => {
       await setUp();
       world.cloud.model.create({ name: 'a', smbiosUuid: systemUuid });
       world.cluster.register('a', { systemUuid, annotations: { [annotations.providedNodeIP]: ip } });
@@ -117,7 +117,7 @@ describe('upstream’s cases of syncNode', () => {
     });
   }
 
-  it('an existing providerID is kept (upstream keeps one that differs from the cloud’s and goes on; ours look up that very one)', async () => {
+  it('keeps an existing providerID and looks up that very one (upstream goes on with another)', async () => {
     await setUp();
     const [own, namesake] = [world.cloud.model.create({ name: 'vm-1' }), world.cloud.model.create({ name: 'a' })];
     world.cluster.register('a', { providerID: providerID(own), systemUuid: own.smbiosUuid ?? '' });
@@ -127,7 +127,7 @@ describe('upstream’s cases of syncNode', () => {
     assert.notEqual(own.id, namesake.id);
   });
 
-  it('other taints are always preserved', async () => {
+  it('always preserves other taints', async () => {
     await setUp();
     world.cloud.model.create({ name: 'a', smbiosUuid: systemUuid });
     const others = [
@@ -140,7 +140,7 @@ describe('upstream’s cases of syncNode', () => {
     for (const taint of others) assert.ok(left.some(({ key, effect }) => key === taint.key && effect === taint.effect));
   });
 
-  it('addresses of a tainted Node stay as they are while it waits', async () => {
+  it('keeps the addresses of a tainted Node while it waits', async () => {
     await setUp();
     world.cloud.credentials.setMode(world.cloud.credential, 'forbidden');
     const vm = world.cloud.model.create({ name: 'a' });
@@ -149,7 +149,7 @@ describe('upstream’s cases of syncNode', () => {
     assert.deepEqual(addresses('a'), []);
   });
 
-  it('100 Nodes (upstream: exactly 100 calls whatever the workers; ours: a few)', async () => {
+  it('serves 100 Nodes with a few calls (upstream: exactly 100 calls whatever the workers)', async () => {
     await setUp();
     for (let index = 0; index < 100; index += 1) world.join(`n${index}`);
     await world.clock.advance(2000);
@@ -209,7 +209,7 @@ describe('upstream’s cases of the node lifecycle', () => {
     });
   }
 
-  it('a Node without providerID is not looked for by name to be deleted or tainted (upstream does both: a name is no proof)', async () => {
+  it('never deletes or taints a Node without providerID by its name (upstream does both)', async () => {
     await setUp();
     const vm = world.cloud.model.create({ name: 'a' });
     world.cluster.register('a', { tainted: false, ready: 'Unknown' });
@@ -220,7 +220,7 @@ describe('upstream’s cases of the node lifecycle', () => {
     assert.deepEqual(replica.kube.writes(), []);
   });
 
-  it('a just-joined Node that the cloud cannot see yet is kept (upstream deletes it)', async () => {
+  it('keeps a Node that just joined and that the cloud does not show yet (upstream deletes it)', async () => {
     await setUp();
     await fleet(world, 2);
     world.cluster.register('young', { providerID: 'simulated://sim-1/i-young', ready: 'False' });
@@ -232,7 +232,7 @@ describe('upstream’s cases of the node lifecycle', () => {
     assert.ok(addresses('young').includes(`InternalIP ${reportedOf(vm).addresses[0]?.address}`));
   });
 
-  it('shut down and then gone: deleted', async () => {
+  it('deletes a Node whose VM was shut down and is then gone', async () => {
     await setUp();
     const [member] = await fleet(world, 3);
     member!.kubelet.die();

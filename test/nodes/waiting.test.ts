@@ -7,7 +7,7 @@ import { worldStage } from './harness/world-stage.ts';
 /** Of the one machine that such a test is about, as its cloud and its kubelet tell it. */
 const systemUuid = '3e1b8d60-7c53-4a8e-8a5c-0f6c0e1f9d21';
 
-describe('a Node that waits for initialisation says why', () => {
+describe('the condition of a Node that waits for initialisation', () => {
   const begin = worldStage();
   let world: World;
   let replica: Replica;
@@ -52,21 +52,21 @@ describe('a Node that waits for initialisation says why', () => {
     assert.deepEqual(replica.task.status(name), { initialized: true, reasons: [] });
   }
 
-  it('InstanceNotFound while no VM has its name, and goes on when one has', async () => {
+  it('is InstanceNotFound while no VM has its name, and ends when one has', async () => {
     world.cluster.register('a', { systemUuid });
     await waitsFor('a', 'InstanceNotFound');
     world.cloud.model.create({ name: 'a', smbiosUuid: systemUuid });
     await goesOn('a', 'InstanceNotFound');
   });
 
-  it('InstanceNotFound for a VM that is terminated', async () => {
+  it('is InstanceNotFound for a VM that is terminated', async () => {
     const vm = world.cloud.model.create({ name: 'a' });
     world.cloud.model.terminate(vm.id);
     world.cluster.register('a', { providerID: providerID(vm) });
     await waitsFor('a', 'InstanceNotFound');
   });
 
-  it('AmbiguousInstance while two VMs have its name', async () => {
+  it('is AmbiguousInstance while two VMs have its name', async () => {
     world.cloud.model.create({ name: 'a', smbiosUuid: systemUuid });
     const other = world.cloud.model.create({ name: 'a' });
     world.cluster.register('a', { systemUuid });
@@ -75,7 +75,7 @@ describe('a Node that waits for initialisation says why', () => {
     await goesOn('a', 'AmbiguousInstance');
   });
 
-  it('AwaitingCloud while the cloud refuses the credential, and goes on once it does not', async () => {
+  it('is AwaitingCloud while the cloud refuses the credential, and ends afterwards', async () => {
     world.cloud.credentials.setMode(world.cloud.credential, 'unauthorized');
     world.join('a');
     await waitsFor('a', 'AwaitingCloud');
@@ -84,14 +84,14 @@ describe('a Node that waits for initialisation says why', () => {
     await goesOn('a', 'AwaitingCloud');
   });
 
-  it('AwaitingCloud no more often than a throttling cloud asks', async () => {
+  it('is AwaitingCloud, with no more tries than a throttling cloud asks for', async () => {
     world.cloud.faults.add({ operation: '*', effect: { kind: 'throttle', retryAfterSeconds: 40 } });
     world.join('a');
     await world.clock.advance(39_000);
     assert.ok(world.cloudCalls() <= 1, `${world.cloudCalls()} calls`);
   });
 
-  it('AwaitingReport where the cloud has no API here, and goes on with the report', async () => {
+  it('is AwaitingReport where the cloud has no API here, and ends with the report', async () => {
     await setUp({ clouds: [{ reportOnly: 'simulated' }] });
     const vm = world.join('a');
     await waitsFor('a', 'AwaitingReport');
@@ -101,7 +101,7 @@ describe('a Node that waits for initialisation says why', () => {
     assert.equal(world.cluster.mustNode('a').spec.providerID, providerID(vm));
   });
 
-  it('InvalidNodeIP while the annotation does not parse, and goes on at once when it does', async () => {
+  it('is InvalidNodeIP while the annotation does not parse, and ends at once when it does', async () => {
     const vm = world.cloud.model.create({ name: 'a', smbiosUuid: systemUuid });
     const ip = vm.interfaces[0]!.internal[0]!;
     world.cluster.register('a', { systemUuid, annotations: { [annotations.providedNodeIP]: `${ip}, ${ip}` } });
@@ -111,13 +111,13 @@ describe('a Node that waits for initialisation says why', () => {
     assert.equal(world.cluster.hasTaint('a', taints.uninitialized), false);
   });
 
-  it('IdentityConflict for a node IP that its instance does not have', async () => {
+  it('is IdentityConflict for a node IP that its instance does not have', async () => {
     world.cloud.model.create({ name: 'a', smbiosUuid: systemUuid });
     world.cluster.register('a', { systemUuid, annotations: { [annotations.providedNodeIP]: '192.0.2.77' } });
     await waitsFor('a', 'IdentityConflict');
   });
 
-  it('one reason after another: one event each, the gauge follows', async () => {
+  it('changes with the reason, with one event each, and the gauge follows', async () => {
     world.cloud.credentials.setMode(world.cloud.credential, 'unauthorized');
     world.cluster.register('a');
     await world.clock.advance(20_000);
@@ -132,7 +132,7 @@ describe('a Node that waits for initialisation says why', () => {
     assert.equal(await waits('InstanceNotFound'), 0);
   });
 
-  it('with back-off that heartbeats do not undo: hundreds of stuck Nodes cost a few calls a minute', async () => {
+  it('costs hundreds of waiting Nodes a few calls a minute, with a back-off that heartbeats keep', async () => {
     for (let index = 0; index < 200; index += 1) world.cluster.register(`stuck-${index}`);
     await world.clock.advance(240_000);
     const calls = world.cloudCalls();
@@ -144,7 +144,7 @@ describe('a Node that waits for initialisation says why', () => {
     assert.ok(made <= 25, `${made} calls in five minutes`);
   });
 
-  it('though the condition cannot be written: the metric and one event still say it', async () => {
+  it('is told by the metric and one event when it cannot be written', async () => {
     const allow = world.core.faults.add({
       match: { verb: 'patch', resource: 'nodes/status', userAgent: 'mooring' },
       effect: { kind: 'answer', status: 403 },
@@ -158,7 +158,7 @@ describe('a Node that waits for initialisation says why', () => {
     assert.equal(reason('a'), 'InstanceNotFound');
   });
 
-  it('to a new leader too, which repeats neither condition nor event', async () => {
+  it('is not repeated by a new leader, nor is its event', async () => {
     world.cluster.register('a');
     await world.clock.advance(20_000);
     await replica.stop();

@@ -14,7 +14,7 @@ describe('routes to pod ranges that a kubelet chose', () => {
     '10.244.0.0/16',
   ];
 
-  it('are made for no range outside the bounds, and the honest Nodes get theirs whoever came first', async () => {
+  it('are created for no range outside the bounds, and honest Nodes get theirs in any order', async () => {
     const { world, replica } = begin({ serviceCidr: '10.244.128.0/20', masks: { 4: 24 } });
     for (const [at, range] of claimed.entries()) world.add(`rogue-${at}`, [range]);
     await world.clock.advance(1000);
@@ -38,7 +38,7 @@ describe('routes to pod ranges that a kubelet chose', () => {
     );
   });
 
-  it('go to the Node that was given its range, not to an older one that takes the same a moment later', async () => {
+  it('lead to the Node that was assigned the range, not to an older one that takes it a moment later', async () => {
     const { world, replica } = begin();
     world.add('old', []);
     await world.clock.advance(60_000);
@@ -53,7 +53,7 @@ describe('routes to pod ranges that a kubelet chose', () => {
   });
 
   for (const tags of [true, false])
-    it(`made by an older version ${tags ? 'with' : 'without'} tags stand while their Node lives, and go with it`, async () => {
+    it(`stay from an older version ${tags ? 'with' : 'without'} tags while their Node lives`, async () => {
       const like = tags ? {} : { like: untagged };
       const { world, replica: older } = begin({ clusterCidr: '10.9.0.0/16', ...like });
       const rogue = world.add('rogue', ['10.9.0.0/22']);
@@ -81,7 +81,7 @@ describe('pod ranges over the addresses of VMs', () => {
   const internalOf = (vm: { readonly interfaces: readonly { readonly internal: readonly string[] }[] }) =>
     vm.interfaces[0]?.internal[0] ?? '';
 
-  it('are refused where the cloud says that a VM has the address', async () => {
+  it('get no route where the cloud says that a VM has the address', async () => {
     const { world, replica } = begin({ clusterCidr: '10.0.0.0/8' });
     const vm = world.add('a', ['10.244.0.0/24']);
     const around = internalOf(vm).replace(/\d+$/, '0/24');
@@ -93,7 +93,7 @@ describe('pod ranges over the addresses of VMs', () => {
     assert.equal(world.network('rogue'), 'True CIDRNotAllowed');
   });
 
-  it('are routed although another Node shows such an address that its VM does not have', async () => {
+  it('get a route although another Node shows such an address that its VM does not have', async () => {
     const { world, replica } = begin({ clusterCidr: '10.0.0.0/8' });
     world.add('rogue', ['10.244.0.0/24']);
     await replica.start();
@@ -104,7 +104,7 @@ describe('pod ranges over the addresses of VMs', () => {
     assert.equal(world.network('a'), 'False RouteCreated');
   });
 
-  it('are routed although a Node whose instance the cloud does not tell shows such an address', async () => {
+  it('get a route although a Node whose instance the cloud does not show has such an address', async () => {
     const { world, replica } = begin({ clusterCidr: '10.0.0.0/8' });
     world.add('rogue', ['10.244.0.0/24']);
     world.cloud.faults.add({ operation: 'instances.*', effect: { kind: 'error', status: 500 } });

@@ -117,10 +117,10 @@ function recordsOf(world: RouteWorld): string[] {
 }
 
 for (const tags of [true, false])
-  describe(`whenever the leader ends, where routes ${tags ? 'carry tags' : 'cannot be tagged'}`, () => {
+  describe(`a leader that ends at any change, where routes ${tags ? 'carry tags' : 'cannot be tagged'}`, () => {
     for (const story of stories)
       for (const when of ['before', 'after'] as const)
-        it(`${story.name}: the next one finishes, ${when} whichever change it was`, async () => {
+        it(`leaves nothing that the next one does not finish: ${story.name}, ${when} any change`, async () => {
           let change = 1;
           while (await run(story, tags, { change, when })) change += 1;
           assert.ok(change > 1, 'nothing was changed');

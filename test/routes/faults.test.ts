@@ -5,7 +5,7 @@ import { a4, b4, routeStage } from './harness/route-stage.ts';
 describe('pod routes while the cloud fails', () => {
   const begin = routeStage();
 
-  it('are made exactly once though the answer is lost', async () => {
+  it('are created exactly once though the answer is lost', async () => {
     const { world, replica, creations } = begin();
     world.add('a', [a4]);
     world.cloud.faults.add({ operation: 'routes.create', times: 1, effect: { kind: 'lost-answer' } });
@@ -16,7 +16,7 @@ describe('pod routes while the cloud fails', () => {
     assert.ok(creations() <= 2);
   });
 
-  it('are removed though the answer is lost', async () => {
+  it('are deleted though the answer is lost', async () => {
     const { world, replica } = begin();
     const vm = world.add('a', [a4]);
     await replica.start();
@@ -29,7 +29,7 @@ describe('pod routes while the cloud fails', () => {
     assert.equal(await replica.metric('mooring_routes', `{scope="${world.scope}",state="surplus"}`), 0);
   });
 
-  it('that cannot be made are tried again with back-off; the Node says so once, and says when they are', async () => {
+  it('are tried again with back-off when they cannot be created, which the Node says once', async () => {
     const { world, replica, creations, events } = begin();
     world.add('a', [a4]);
     world.add('b', [b4]);
@@ -65,7 +65,7 @@ describe('pod routes while the cloud fails', () => {
     assert.equal(events().length, 0);
   });
 
-  it('mark no Node that said it was routed while the cloud only asks for patience', async () => {
+  it('mark no routed Node while the cloud only throttles', async () => {
     const { world, replica } = begin();
     world.add('a', [a4]);
     await replica.start();
@@ -84,7 +84,7 @@ describe('pod routes while the cloud fails', () => {
     assert.deepEqual(replica.writes(), []);
   });
 
-  it('mark a Node whose route is lost and cannot be made, and only then', async () => {
+  it('mark a Node only when its route is lost and cannot be created', async () => {
     const { world, replica, events } = begin();
     world.add('a', [a4]);
     await replica.start();
@@ -101,7 +101,7 @@ describe('pod routes while the cloud fails', () => {
     assert.equal(world.network('a'), 'False RouteCreated');
   });
 
-  it('mark a Node whose route is lost when every try to make it ends without an answer', async () => {
+  it('mark a Node whose route is lost when every try to create it ends without an answer', async () => {
     const { world, replica } = begin();
     world.add('a', [a4]);
     await replica.start();
@@ -112,7 +112,7 @@ describe('pod routes while the cloud fails', () => {
     assert.equal(world.network('a'), 'True NoRouteCreated');
   });
 
-  it('one bad route keeps no other from being made', async () => {
+  it('are created beside one that fails', async () => {
     const { world, replica } = begin({ concurrentRoutes: 2 });
     const vms = world.addMany(10);
     for (const { id } of vms.slice(0, 3)) world.cloud.model.terminate(id);
@@ -121,7 +121,7 @@ describe('pod routes while the cloud fails', () => {
     assert.equal(world.routes().length, 7);
   });
 
-  it('that were removed to be made anew are not removed a second time', async () => {
+  it('are not deleted a second time once they were deleted to be replaced', async () => {
     const { world, replica } = begin();
     world.add('a', [a4]);
     await replica.start();

@@ -3,10 +3,10 @@ import { describe, it } from 'node:test';
 import { annotations } from '../../common/well-known.ts';
 import { a4, routeStage } from './harness/route-stage.ts';
 
-describe('pod routes while changes are held back', () => {
+describe('pod routes while changes are not allowed', () => {
   const begin = routeStage();
 
-  it('are left as they are while the Node is paused, and followed up when it is not', async () => {
+  it('stay as they are while the Node is paused, and follow afterwards', async () => {
     const { world, replica } = begin();
     world.add('a', [a4]);
     world.cluster.mergePatch('a', { metadata: { annotations: { [annotations.paused]: 'true' } } });
@@ -20,7 +20,7 @@ describe('pod routes while changes are held back', () => {
     assert.equal(world.network('a'), 'False RouteCreated');
   });
 
-  it('are left as they are while everything is paused', async () => {
+  it('stay as they are while everything is paused', async () => {
     const { world, replica } = begin();
     replica.base.paused = true;
     world.add('a', [a4]);
@@ -44,7 +44,7 @@ describe('pod routes while changes are held back', () => {
     assert.deepEqual(world.table(), [`${a4} -> a`]);
   });
 
-  it('are only talked about in a dry run, once', async () => {
+  it('are only logged in a dry run, once', async () => {
     const { world, replica } = begin({ dryRun: true });
     world.add('a', [a4]);
     await replica.start();
@@ -71,7 +71,7 @@ describe('pod routes while changes are held back', () => {
     assert.equal(world.routes().length, 50);
   });
 
-  it('stop for a Node that is paused while its route waits to be tried again', async () => {
+  it('stop for a Node that is paused while its route waits for the next try', async () => {
     const { world, replica, creations } = begin();
     world.add('a', [a4]);
     world.cloud.faults.add({ operation: 'routes.create', effect: { kind: 'error', status: 500 } });

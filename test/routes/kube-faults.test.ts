@@ -5,7 +5,7 @@ import { a4, routeStage } from './harness/route-stage.ts';
 describe('pod routes while the Kubernetes API fails', () => {
   const begin = routeStage();
 
-  it('survive a Kubernetes API that refuses the condition: it is written when it can be', async () => {
+  it('stay when the Kubernetes API refuses the condition, which is written once it can be', async () => {
     const { world, replica, creations } = begin();
     world.add('a', [a4]);
     let broken = true;
@@ -22,7 +22,7 @@ describe('pod routes while the Kubernetes API fails', () => {
     assert.equal(creations(), 1);
   });
 
-  it('a heartbeat in between costs one more read, not a lost condition', async () => {
+  it('cost one more read, not a lost condition, when a heartbeat comes in between', async () => {
     const { world, replica } = begin();
     world.add('a', [a4]);
     let beats = 0;

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { a4, b4, c4, routeStage } from './harness/route-stage.ts';
 
-describe('pod routes and who has them', () => {
+describe('ownership of pod routes', () => {
   const begin = routeStage();
 
-  it('of others are left alone, and a Node whose range they take is told once', async () => {
+  it('leaves foreign routes alone, and tells a Node once whose range they take', async () => {
     const { world, replica, events } = begin();
     const other = world.cloud.model.create({ name: 'router' });
     world.add('a', [a4]);
@@ -22,7 +22,7 @@ describe('pod routes and who has them', () => {
     assert.equal(await replica.metric('mooring_routes', `{scope="${world.scope}",state="foreign"}`), 1);
   });
 
-  it('are made as soon as a look shows that the foreign one is gone', async () => {
+  it('lets a route be created as soon as a read shows that the foreign one is gone', async () => {
     const { world, replica } = begin();
     const other = world.cloud.model.create({ name: 'router' });
     world.add('a', [a4]);
@@ -35,7 +35,7 @@ describe('pod routes and who has them', () => {
     assert.equal(world.network('a'), 'False RouteCreated');
   });
 
-  it('are not stolen: of two Nodes with one range the first keeps its route', async () => {
+  it('keeps the route of the first of two Nodes with one range', async () => {
     const { world, replica, events } = begin();
     world.add('a', [a4]);
     await replica.start();
@@ -49,7 +49,7 @@ describe('pod routes and who has them', () => {
     assert.equal(world.mutations(), 1);
   });
 
-  it('go to the second Node when the first one went', async () => {
+  it('passes to the second Node when the first is gone', async () => {
     const { world, replica } = begin();
     const vm = world.add('a', [a4]);
     await replica.start();

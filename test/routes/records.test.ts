@@ -55,7 +55,7 @@ describe('records of routes', () => {
     assert.deepEqual(records.all('s'), [moved]);
   });
 
-  it('of an older form of the scope are taken over, and brought together at the next change', async () => {
+  it('of an older form of the scope are taken over, and merged at the next change', async () => {
     const kube = server();
     const before = createRouteRecords(kube());
     await before.load('host/region');
@@ -80,7 +80,7 @@ describe('records of routes', () => {
     assert.deepEqual(kube.calls, []);
   });
 
-  it('are none while the ConfigMap is missing, and a change says how to restore it', async () => {
+  it('are empty while the ConfigMap is missing, and a change says how to restore it', async () => {
     const kube = server();
     kube.remove();
     const records = createRouteRecords(kube());
@@ -99,7 +99,7 @@ describe('records of routes', () => {
     ['the next load', (records: RouteRecords) => records.load('s')],
     ['the next change', (records: RouteRecords) => records.change('s', { note: [b], drop: [] })],
   ] as const)
-    it(`are put back by ${how} after the ConfigMap was deleted and restored`, async () => {
+    it(`are restored by ${how} after the ConfigMap was deleted and restored`, async () => {
       const kube = server();
       const records = createRouteRecords(kube());
       await records.load('s');

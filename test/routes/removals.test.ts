@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { taints } from '../../common/well-known.ts';
 import { a4, b4, c4, type RouteStage, routeStage } from './harness/route-stage.ts';
 
-describe('pod routes of Nodes that went', () => {
+describe('pod routes of Nodes that are gone', () => {
   const begin = routeStage();
 
   /** Many Nodes whose routes stand, where one route may go in ten minutes. */
@@ -15,7 +15,7 @@ describe('pod routes of Nodes that went', () => {
     return stage;
   }
 
-  it('go when the Node went and its VM with it', async () => {
+  it('are deleted when the Node is gone and its VM with it', async () => {
     const { world, replica } = begin();
     const vm = world.add('a', [a4]);
     world.add('b', [b4]);
@@ -27,7 +27,7 @@ describe('pod routes of Nodes that went', () => {
     assert.deepEqual(world.table(), [`${b4} -> b`]);
   });
 
-  it('of a Node that vanished while its VM lives go only as the budget allows', async () => {
+  it('are deleted only within the budget where the Node vanished and its VM lives', async () => {
     const { world, replica } = await routed(4);
     world.removeMany(3);
     await world.clock.advance(120_000);
@@ -43,7 +43,7 @@ describe('pod routes of Nodes that went', () => {
     assert.equal(world.routes().length, 1);
   });
 
-  it('of Nodes that vanished go only as the budget allows when the cloud denies every instance', async () => {
+  it('are deleted only within the budget when the cloud denies every instance', async () => {
     const { world } = await routed(4);
     for (const operation of ['instances.list', 'instances.lookup'])
       world.cloud.faults.add({ operation, effect: { kind: 'missing-items', count: 100 } });
@@ -56,7 +56,7 @@ describe('pod routes of Nodes that went', () => {
     assert.equal(world.routes().length, 3);
   });
 
-  it('keep what the budget spent across a restart', async () => {
+  it('keep their spent budget across a restart', async () => {
     const { world, replica } = await routed(3);
     world.removeMany(3);
     await world.clock.advance(60_000);
@@ -68,7 +68,7 @@ describe('pod routes of Nodes that went', () => {
     assert.equal(world.routes().length, 2);
   });
 
-  it('of Nodes whose end was announced go without a budget', async () => {
+  it('are deleted without a budget where the end was announced', async () => {
     const { world } = await routed(4);
     for (let at = 0; at < 4; at += 1) {
       const mark = [{ key: taints.toBeDeletedByAutoscaler, effect: 'NoSchedule', value: '1' }];
@@ -80,7 +80,7 @@ describe('pod routes of Nodes that went', () => {
     assert.deepEqual(world.table(), []);
   });
 
-  it('of Nodes that this controller deletes go without a budget', async () => {
+  it('are deleted without a budget where this controller deletes the Node', async () => {
     const { world, replica } = await routed(4);
     for (const node of [...replica.base.nodes.values()]) replica.task.noteDeletion(node);
     world.removeMany(4);
@@ -135,7 +135,7 @@ describe('pod routes of Nodes that went', () => {
     assert.equal(world.routes().length, 1);
   });
 
-  it('that lead into nothing are removed if they are ours', async () => {
+  it('are deleted if they are ours and lead nowhere', async () => {
     const { world, replica } = begin();
     const vm = world.add('a', [a4]);
     world.add('b', [b4]);

@@ -6,7 +6,7 @@ import { a4, a6, b4, c4, routeStage } from './harness/route-stage.ts';
 describe('pod routes', () => {
   const begin = routeStage();
 
-  it('are made for every range of every Node, and the Nodes say so', async () => {
+  it('are created for every range of every Node, and the Nodes say so', async () => {
     const { world, replica } = begin();
     world.add('a', [a4, a6]);
     world.add('b', [b4]);
@@ -28,7 +28,7 @@ describe('pod routes', () => {
     );
   });
 
-  it('cost nothing while nothing happens, but a look every five minutes', async () => {
+  it('cost one read every five minutes while nothing changes', async () => {
     const { world, replica } = begin();
     world.addMany(5);
     await replica.start();
@@ -44,7 +44,7 @@ describe('pod routes', () => {
     assert.deepEqual(replica.writes(), []);
   });
 
-  it('cost no change at all after a restart with nothing changed', async () => {
+  it('need no change after a restart with nothing changed', async () => {
     const { world, replica } = begin();
     world.add('a', [a4, a6]);
     world.add('b', [b4]);
@@ -60,7 +60,7 @@ describe('pod routes', () => {
     assert.equal(next.base.events.length, 0);
   });
 
-  it('come within a second when a Node joins, and when it is given its range', async () => {
+  it('are created within a second after a Node joins or gets its range', async () => {
     const { world, replica } = begin();
     await replica.start();
     world.add('a', [a4]);
@@ -75,7 +75,7 @@ describe('pod routes', () => {
     assert.equal(world.reads(), 1);
   });
 
-  it('that somebody removed are made again at the next look, and the Node is not marked meanwhile', async () => {
+  it('are created again at the next read when removed by hand, and the Node is not marked meanwhile', async () => {
     const { world, replica } = begin();
     world.add('a', [a4]);
     await replica.start();
@@ -87,7 +87,7 @@ describe('pod routes', () => {
     assert.deepEqual(replica.writes(), []);
   });
 
-  it('that drop packets though the Node is ready are made anew once, not for ever', async () => {
+  it('are replaced once, not for ever, when they drop packets though the Node is ready', async () => {
     const { world, replica } = begin();
     world.add('a', [a4]);
     await replica.start();
@@ -104,7 +104,7 @@ describe('pod routes', () => {
     assert.equal(world.mutations(), 3);
   });
 
-  it('beyond the quota are not tried, and the Nodes say why; room is used at once when it comes', async () => {
+  it('are not tried beyond the quota, the Nodes say why, and free room is used at once', async () => {
     const { world, replica } = begin();
     world.cloud.network.quotas.set('routes', 2);
     const vm = world.add('a', [a4]);
@@ -124,7 +124,7 @@ describe('pod routes', () => {
     assert.equal(world.network('c'), 'False RouteCreated');
   });
 
-  it('are not the business of foreign Nodes, nor of those that wait for initialisation', async () => {
+  it('are not created for foreign Nodes, nor for those that wait for initialisation', async () => {
     const { world, replica } = begin();
     world.cluster.register('foreign', { tainted: false, providerID: 'aws:///eu-1a/i-1' });
     world.setPodCIDRs('foreign', [a4]);
@@ -174,10 +174,10 @@ describe('pod routes', () => {
   });
 });
 
-describe('a Node that joins where routes are kept', () => {
+describe('a Node that joins where routes are configured', () => {
   const begin = routeStage();
 
-  it('is closed for pods until its route stands', async () => {
+  it('takes no pods until its route stands', async () => {
     const { world, replica } = begin({ nodeTask: true });
     await replica.start();
     world.join('a');

@@ -6,7 +6,7 @@ import { clusterUid, place } from './harness/route-world.ts';
 describe('pod routes while their table cannot be read', () => {
   const begin = routeStage();
 
-  it('are not doubted because the table cannot be read', async () => {
+  it('keep their Nodes routed while the table cannot be read', async () => {
     const { world, replica } = begin();
     world.add('a', [a4]);
     await replica.start();
@@ -21,7 +21,7 @@ describe('pod routes while their table cannot be read', () => {
     assert.ok(world.reads() < 60, String(world.reads()));
   });
 
-  it('of new Nodes are made from what is known while the table cannot be read; none is removed', async () => {
+  it('of new Nodes are created from the last read; none is deleted', async () => {
     const { world, replica } = begin();
     world.add('a', [a4]);
     await replica.start();
@@ -36,7 +36,7 @@ describe('pod routes while their table cannot be read', () => {
     assert.deepEqual(world.table(), [`${b4} -> b`]);
   });
 
-  it('are not touched while the table was never read', async () => {
+  it('are not changed while the table was never read', async () => {
     const { world, replica } = begin();
     world.add('a', [a4]);
     world.cloud.faults.add({ operation: 'routes.list', times: 5, effect: { kind: 'error', status: 503 } });
@@ -48,7 +48,7 @@ describe('pod routes while their table cannot be read', () => {
     assert.deepEqual(world.table(), [`${a4} -> a`]);
   });
 
-  it('that a list leaves out are made again, which shows that they are there: nothing is doubled, no Node is marked', async () => {
+  it('are created again, without doubles and marks, when a list leaves them out', async () => {
     const { world, replica, events } = begin();
     world.addMany(5);
     await replica.start();
@@ -65,7 +65,7 @@ describe('pod routes while their table cannot be read', () => {
     assert.equal(events().length, 0);
   });
 
-  it('flip no Node when a whole list comes out empty', async () => {
+  it('change no Node when a whole list comes back empty', async () => {
     const { world, replica } = begin();
     world.addMany(3);
     await replica.start();
@@ -78,7 +78,7 @@ describe('pod routes while their table cannot be read', () => {
     assert.deepEqual(replica.writes(), []);
   });
 
-  it('flip no Node while the credential is one that sees nothing', async () => {
+  it('change no Node while the credential sees nothing', async () => {
     const { world, replica, events } = begin();
     world.addMany(3);
     await replica.start();
@@ -90,7 +90,7 @@ describe('pod routes while their table cannot be read', () => {
     assert.deepEqual(events(), []);
   });
 
-  it('keep the route of a Node that a stale cache does not know: another has its range there', async () => {
+  it('of a Node that a stale cache leaves out stay: another Node has its range there', async () => {
     const { world, replica } = begin();
     world.add('a', [a4]);
     await replica.start();

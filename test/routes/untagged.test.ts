@@ -6,10 +6,10 @@ import { deleteObject, shipObject } from '../nodes/harness/shipped-objects.ts';
 import { a4, b4, routeStage } from './harness/route-stage.ts';
 import { untagged } from './harness/route-world.ts';
 
-describe('where routes cannot be tagged', () => {
+describe('routes that cannot be tagged', () => {
   const begin = routeStage();
 
-  it('a route of a Node that went while nobody looked is still known as ours', async () => {
+  it('stay known as ours when their Node went unseen', async () => {
     const { world, replica: first } = begin({ like: untagged });
     const vm = world.add('a', [a4]);
     world.add('b', [b4]);
@@ -24,7 +24,7 @@ describe('where routes cannot be tagged', () => {
     assert.deepEqual(world.table(), [`${b4} -> b`]);
   });
 
-  it('a Node says that its route cannot be recorded without the ConfigMap, and gets it afterwards', async () => {
+  it('need the ConfigMap of records: without it the Node says so, and gets its route afterwards', async () => {
     const { world, replica } = begin({ like: untagged });
     deleteObject(world.core, shippedObjects.routeRecords);
     world.add('a', [a4]);
@@ -40,7 +40,7 @@ describe('where routes cannot be tagged', () => {
     assert.equal(world.network('a'), 'False RouteCreated');
   });
 
-  it('a route stays known as ours after the ConfigMap was deleted and restored, also to the next leader', async () => {
+  it('stay known as ours, also to the next leader, after the ConfigMap was deleted and restored', async () => {
     const { world, replica: first } = begin({ like: untagged });
     const vm = world.add('a', [a4]);
     world.add('b', [b4]);
@@ -59,7 +59,7 @@ describe('where routes cannot be tagged', () => {
     assert.deepEqual(world.table(), [`${b4} -> b`]);
   });
 
-  it('what somebody made by hand is never ours, whatever it leads to', async () => {
+  it('are never ours when created by hand, whatever they lead to', async () => {
     const { world, replica } = begin({ like: untagged });
     world.add('b', [b4]);
     const router = world.cloud.model.create({ name: 'router' });
@@ -80,7 +80,7 @@ describe('where routes cannot be tagged', () => {
   for (const empty of [false, true])
     for (const change of [1, 2, 3])
       for (const when of ['before', 'after'] as const)
-        it(`is on record before it is made${empty ? ' in an empty table' : ''}: the leader ends ${when} change ${change} and the Node goes in the same moment`, async () => {
+        it(`are on record when the leader ends ${when} change ${change}${empty ? ' of an empty table' : ''}`, async () => {
           const { world, replica: first } = begin({ like: untagged });
           if (!empty) world.add('b', [b4]);
           await first.start();
@@ -97,7 +97,7 @@ describe('where routes cannot be tagged', () => {
           assert.deepEqual(world.table(), empty ? [] : [`${b4} -> b`]);
         });
 
-  it('stays on record though one list leaves it out', async () => {
+  it('stay on record though one list leaves them out', async () => {
     const { world, replica } = begin({ like: untagged });
     world.add('b', [b4]);
     world.add('a', [a4]);
@@ -114,7 +114,7 @@ describe('where routes cannot be tagged', () => {
     assert.deepEqual(world.table(), [`${b4} -> b`]);
   });
 
-  it('many new routes take few writes of the record, not one each', async () => {
+  it('take few writes of the record for many new ones, not one each', async () => {
     const { world, replica } = begin({ like: untagged });
     world.addMany(100);
     await replica.start();

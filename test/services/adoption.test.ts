@@ -8,7 +8,7 @@ import { createWorld, type Replica, type World } from './harness/world.ts';
 
 const cleanup = finalizers.loadBalancerCleanup;
 
-describe('with --adopt, what the classic controller made', () => {
+describe('a load balancer of the classic controller with --adopt', () => {
   let world: World;
   beforeEach(() => {
     world = createWorld();
@@ -90,7 +90,7 @@ describe('with --adopt, what the classic controller made', () => {
     assert.deepEqual(next.kube.writes(), []);
   });
 
-  it('goes on being served after a restart without the flag', async () => {
+  it('is still served after a restart without the flag', async () => {
     const id = await classic();
     await (await start(true)).stop();
     const before = world.mutationCount();
@@ -103,7 +103,7 @@ describe('with --adopt, what the classic controller made', () => {
     assert.equal(theOne().id, id);
   });
 
-  it('is found again when somebody has wiped the status, and it is put back', async () => {
+  it("is found again when its Service's status was wiped, and the status is restored", async () => {
     const id = await classic();
     const addresses = world.services.addresses('web');
     await (await start(true)).stop();
@@ -116,7 +116,7 @@ describe('with --adopt, what the classic controller made', () => {
   });
 
   for (const flag of [true, false])
-    it(`goes with its Service, ${flag ? 'with' : 'once the flag is gone, too'}`, async () => {
+    it(`is deleted with its Service, ${flag ? 'with' : 'also without'} the flag`, async () => {
       await classic();
       const first = await start(true);
       if (!flag) {
@@ -130,7 +130,7 @@ describe('with --adopt, what the classic controller made', () => {
       assert.equal(world.services.get('web'), undefined);
     });
 
-  it('goes with a Service that was deleted before anybody adopted', async () => {
+  it('is deleted with a Service that was deleted before the adoption', async () => {
     await classic();
     world.services.delete('web');
     await start(false);
@@ -186,7 +186,7 @@ describe('with --adopt, what the classic controller made', () => {
       assert.deepEqual(world.services.get('web')?.metadata.finalizers, finalizer);
     });
 
-  it('is not doubled and not lost when its address changes after it was taken over', async () => {
+  it('is neither doubled nor lost when its address changes after the adoption', async () => {
     await classic();
     await (await start(true)).stop();
     const before = world.mutationCount();
@@ -201,7 +201,7 @@ describe('with --adopt, what the classic controller made', () => {
     assert.deepEqual(world.services.must('web').metadata.finalizers, [cleanup]);
   });
 
-  it('is made anew when somebody removed it after it was taken over', async () => {
+  it('is created again when it was removed by hand after the adoption', async () => {
     const id = await classic();
     const replica = await start(true);
     await replica.stop();
@@ -214,7 +214,7 @@ describe('with --adopt, what the classic controller made', () => {
     assert.notEqual(theOne().id, id);
   });
 
-  it('ends well wherever the leader dies while it gets our tags', async () => {
+  it('is taken over whole wherever the leader dies while it gets our tags', async () => {
     for (let call = 1, died = true; died; call += 1)
       for (const moment of ['before', 'unanswered'] as const) {
         await world.close();

@@ -182,7 +182,7 @@ async function crash(
 for (const { what, ...setting } of settings) {
   describe(`a replica that dies at any call, with ${what}`, () => {
     for (const operation of operations) {
-      it(`leaves nothing that the next one does not mend: ${operation.name}`, async () => {
+      it(`leaves nothing that the next one does not repair: ${operation.name}`, async () => {
         for (const moment of ['before', 'unanswered'] as const) {
           let deaths = 0;
           for (let call = 1; ; call += 1) {

@@ -4,7 +4,7 @@ import { annotations } from '../../common/well-known.ts';
 import { assertConverged } from './harness/converged.ts';
 import { createWorld, type Replica, type World } from './harness/world.ts';
 
-describe('what goes wrong', () => {
+describe('failures of Services', () => {
   let world: World;
   let replica: Replica;
   beforeEach(async () => {
@@ -18,7 +18,7 @@ describe('what goes wrong', () => {
   const create = 'load-balancers.create';
 
   for (const status of [403, 404, 409, 500, 503]) {
-    it(`a ${status} from the cloud is shown and tried again with growing delays`, async () => {
+    it(`shows a ${status} from the cloud and tries again with growing delays`, async () => {
       await replica.start();
       world.cloud.faults.add({ operation: create, effect: { kind: 'error', status }, times: 4 });
       world.services.create('web');
@@ -45,7 +45,7 @@ describe('what goes wrong', () => {
     assertConverged(world, 'after two tries');
   });
 
-  it('a throttled call is repeated when the cloud says so, and no sooner, without an event', async () => {
+  it('repeats a throttled call when the cloud says so, no sooner, without an event', async () => {
     await replica.start();
     world.cloud.faults.add({ operation: create, effect: { kind: 'throttle', retryAfterSeconds: 40 }, times: 1 });
     world.services.create('web');
@@ -56,7 +56,7 @@ describe('what goes wrong', () => {
     assert.deepEqual(replica.reasons('web'), ['EnsuringLoadBalancer', 'EnsuredLoadBalancer']);
   });
 
-  it('a credential that sees nothing makes nothing anew, and takes no finalizer off', async () => {
+  it('creates nothing again and keeps finalizers with a credential that sees nothing', async () => {
     await replica.start();
     world.services.create('stays');
     world.services.create('goes');
@@ -79,7 +79,7 @@ describe('what goes wrong', () => {
     assert.equal(world.loadBalancers().length, 1);
   });
 
-  it('a credential that sees again while it is asked whether it does proves nothing of what it did not see before', async () => {
+  it('draws no conclusion from the past of a credential that sees again during the check', async () => {
     await replica.start();
     world.services.create('stays');
     world.services.create('goes');
@@ -95,7 +95,7 @@ describe('what goes wrong', () => {
     assert.equal(world.loadBalancers().length, 1);
   });
 
-  it('where no Node can tell, what is missing is believed after five minutes', async () => {
+  it('counts a missing resource as deleted after five minutes where no Node shows the visibility', async () => {
     await replica.start();
     world.services.create('web');
     await world.clock.advance(10_000);
@@ -109,7 +109,7 @@ describe('what goes wrong', () => {
     assert.deepEqual(world.loadBalancers(), []);
   });
 
-  it('a refused credential spams nobody with events, and is told by the condition', async () => {
+  it('shows a refused credential in the condition, not in many events', async () => {
     await replica.start();
     for (let index = 0; index < 5; index += 1) world.services.create(`s${index}`);
     world.cloud.faults.add({ operation: 'addresses.create', effect: { kind: 'error', status: 401 } });
@@ -124,7 +124,7 @@ describe('what goes wrong', () => {
     assertConverged(world, 'good again');
   });
 
-  it('an answer that is lost doubles nothing', async () => {
+  it('doubles nothing after a lost answer', async () => {
     await replica.start();
     for (const operation of ['addresses.create', create, 'load-balancers.delete', 'addresses.delete'])
       world.cloud.faults.add({ operation, effect: { kind: 'lost-answer' }, times: 1 });
@@ -137,7 +137,7 @@ describe('what goes wrong', () => {
     assertConverged(world, 'deleted, answers lost');
   });
 
-  it('an answer that is lost while lists lag behind doubles nothing', async () => {
+  it('doubles nothing after a lost answer while lists lag behind', async () => {
     await replica.start();
     world.cloud.faults.add({ operation: 'load-balancers.list', effect: { kind: 'stale', ageMs: 3000 } });
     world.cloud.faults.add({ operation: 'load-balancers.find', effect: { kind: 'stale', ageMs: 3000 } });
@@ -158,7 +158,7 @@ describe('what goes wrong', () => {
     ['deleted meanwhile', true],
     ['still wanted', false],
   ] as const) {
-    it(`what a leader made in its last moment is found although searches show it late: ${what}`, async () => {
+    it(`finds what a leader created in its last moment though searches show it late: ${what}`, async () => {
       const doomed = world.replica({ death: { call: 5, moment: 'unanswered' } });
       await doomed.start();
       world.services.create('web');
@@ -179,7 +179,7 @@ describe('what goes wrong', () => {
     });
   }
 
-  it('a status write that meets a conflict is made again on what is there now', async () => {
+  it('plans a status write again on the current object after a conflict', async () => {
     await replica.start();
     let conflicts = 0;
     replica.kube.intercept = ({ verb, body }) => {
@@ -194,7 +194,7 @@ describe('what goes wrong', () => {
     assert.equal(world.services.must('web').metadata.annotations?.['example.com/other'], 'x');
   });
 
-  it('a Service that goes in the middle of its creation leaves nothing', async () => {
+  it('leaves nothing of a Service that goes in the middle of its creation', async () => {
     await replica.start();
     world.cloud.faults.add({ operation: create, effect: { kind: 'latency', ms: 3000 }, times: 1 });
     world.services.create('web');
@@ -206,7 +206,7 @@ describe('what goes wrong', () => {
     assert.equal(world.loadBalancers().length, 0);
   });
 
-  it('a cloud that answers nothing at the start is waited for, and those that wait are told why', async () => {
+  it('waits for a cloud that is silent at the start, and says so on the waiting Services', async () => {
     world.cloud.faults.add({ operation: 'load-balancers.list', effect: { kind: 'error', status: 503 } });
     world.services.create('web');
     await replica.start();
@@ -218,7 +218,7 @@ describe('what goes wrong', () => {
     assertConverged(world, 'it answers');
   });
 
-  it('a cloud that is down at a change of leader makes no writes on what is served', async () => {
+  it('makes no writes on served Services when the cloud is down at a change of leader', async () => {
     await replica.start();
     for (let index = 0; index < 10; index += 1) world.services.create(`s${index}`);
     await world.clock.advance(5000);
@@ -236,7 +236,7 @@ describe('what goes wrong', () => {
     assertConverged(world, 'back');
   });
 
-  it('a deletion that fails keeps the finalizer until the cloud says gone', async () => {
+  it('keeps the finalizer after a failed deletion until the cloud says gone', async () => {
     await replica.start();
     world.services.create('web');
     await world.clock.advance(2000);
@@ -249,7 +249,7 @@ describe('what goes wrong', () => {
     assertConverged(world, 'deleted in the end');
   });
 
-  it('a deletion is not believed while the read that proves it fails', async () => {
+  it('does not believe a deletion while the read that proves it fails', async () => {
     await replica.start();
     world.services.create('web');
     await world.clock.advance(2000);
@@ -263,7 +263,7 @@ describe('what goes wrong', () => {
     assert.equal(world.services.get('web'), undefined);
   });
 
-  it('a member that the cloud refuses is left out for five minutes, and the rest goes on', async () => {
+  it('leaves out a member that the cloud refuses for five minutes, and serves the others', async () => {
     await replica.start();
     world.services.create('web');
     await world.clock.advance(2000);
@@ -285,7 +285,7 @@ describe('what goes wrong', () => {
     assert.ok(world.cloud.calls.total('pools.set-members') > calls);
   });
 
-  it('a write that the API server refuses is tried again, and told', async () => {
+  it('tries again and reports a write that the API server refuses', async () => {
     await replica.start();
     const remove = world.core.faults.add({
       match: { verb: 'patch', userAgent: 'mooring' },
@@ -300,7 +300,7 @@ describe('what goes wrong', () => {
     assertConverged(world, 'allowed again');
   });
 
-  it('a wrong source range changes nothing and is named', async () => {
+  it('changes nothing for a wrong source range and names it', async () => {
     await replica.start();
     world.services.create('web');
     await world.clock.advance(2000);
@@ -316,7 +316,7 @@ describe('what goes wrong', () => {
     assertConverged(world, 'corrected');
   });
 
-  it('what the cloud cannot do is told, and the rest is done', async () => {
+  it('names what the cloud cannot do and does the rest', async () => {
     await replica.start();
     world.services.create('web');
     await world.clock.advance(2000);
@@ -327,7 +327,7 @@ describe('what goes wrong', () => {
     assert.equal(world.loadBalancerOf('web')?.pools[0]?.members.length, 3);
   });
 
-  it('an account that is full is told by its own reason', async () => {
+  it('names a full account by a reason of its own', async () => {
     await replica.start();
     world.cloud.network.quotas.set('addresses', 1);
     world.services.create('a');

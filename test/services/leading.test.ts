@@ -4,7 +4,7 @@ import { annotations } from '../../common/well-known.ts';
 import { assertConverged } from './harness/converged.ts';
 import { createWorld, type Replica, type World } from './harness/world.ts';
 
-describe('who may change anything', () => {
+describe('the right to change', () => {
   let world: World;
   let replica: Replica;
   beforeEach(async () => {
@@ -17,7 +17,7 @@ describe('who may change anything', () => {
   });
   afterEach(() => world.close());
 
-  it('nobody while the Service is paused: no call, no condition, no event; afterwards it goes on by itself', async () => {
+  it('makes no call, condition or event while the Service is paused, and goes on by itself afterwards', async () => {
     world.services.annotate('web', { [annotations.paused]: 'true' });
     await world.clock.advance(1000);
     const [before, events] = [world.mutationCount(), replica.events.length];
@@ -39,7 +39,7 @@ describe('who may change anything', () => {
     assertConverged(world, 'resumed');
   });
 
-  it('a new leader whose first reads are dropped, as while the API server restarts, leads on and serves', async () => {
+  it('stays with a new leader whose first reads are dropped, as while the API server restarts', async () => {
     await replica.stop();
     let dropped = 0;
     const clusterUid = async () => {
@@ -55,7 +55,7 @@ describe('who may change anything', () => {
     assertConverged(world, 'after dropped reads');
   });
 
-  it('nobody while everything is paused; afterwards it goes on by itself', async () => {
+  it('makes no change while everything is paused, and goes on by itself afterwards', async () => {
     replica.paused = true;
     const before = world.mutationCount();
     replica.kube.forgetCalls();
@@ -69,7 +69,7 @@ describe('who may change anything', () => {
     assertConverged(world, 'resumed');
   });
 
-  it('a pause that comes in the middle stops before the next call', async () => {
+  it('ends before the next call when a pause comes in the middle', async () => {
     world.cloud.faults.add({ operation: 'addresses.create', effect: { kind: 'latency', ms: 1000 } });
     world.services.create('other');
     await world.clock.advance(500);
@@ -83,7 +83,7 @@ describe('who may change anything', () => {
     assertConverged(world, 'resumed');
   });
 
-  it('a pause that comes while the cloud is asked leaves the Service alone though the call fails', async () => {
+  it('ends with a pause during a cloud call, though the call fails', async () => {
     world.cloud.faults.add({ operation: 'addresses.create', effect: { kind: 'silence' } });
     world.services.create('slow');
     await world.clock.advance(2000);
@@ -93,7 +93,7 @@ describe('who may change anything', () => {
     assert.equal(world.services.must('slow').metadata.resourceVersion, before);
   });
 
-  it('makes nothing anew for a Service that is gone, though its cache has not heard of it', async () => {
+  it('creates nothing again for a Service that is gone, though the cache still has it', async () => {
     await world.clock.advance(10_000);
     replica.kube.hold();
     await replica.stopLeading();
@@ -111,7 +111,7 @@ describe('who may change anything', () => {
     replica.kube.release();
   });
 
-  it('a pause or a lost lease that comes while a call is held back stops that very call', async () => {
+  it('ends before a call that waits when a pause or a lost lease comes', async () => {
     world.services.create('other');
     world.services.create('third');
     world.holdCalls(2000);
@@ -133,7 +133,7 @@ describe('who may change anything', () => {
     assertConverged(world, 'resumed');
   });
 
-  it('a pause that the cache does not show yet stops the claim', async () => {
+  it('ends before the claim when a pause is not in the cache yet', async () => {
     world.services.create('other', { spec: { type: 'ClusterIP' } });
     await world.clock.advance(1000);
     world.services.patch('other', { spec: { type: 'LoadBalancer' } });
@@ -147,7 +147,7 @@ describe('who may change anything', () => {
     assert.equal(world.loadBalancers().length, 1);
   });
 
-  it('nobody whose lease is about to run out', async () => {
+  it('is not used by a leader whose lease is about to run out', async () => {
     replica.leaseMs = 500;
     const before = world.mutationCount();
     replica.kube.forgetCalls();
@@ -161,7 +161,7 @@ describe('who may change anything', () => {
     assertConverged(world, 'leads again');
   });
 
-  it('a call under way is waited for when the term ends, and the next leader begins where it stopped', async () => {
+  it('lets a running call finish at the end of the term, and the next leader continues there', async () => {
     world.cloud.faults.add({ operation: 'load-balancers.create', effect: { kind: 'latency', ms: 4000 }, times: 1 });
     world.services.create('other');
     await world.clock.advance(1000);
@@ -173,7 +173,7 @@ describe('who may change anything', () => {
     assertConverged(world, 'next leader');
   });
 
-  it('a dry run says each step once and changes nothing', async () => {
+  it('makes no change in a dry run, which names each step once', async () => {
     await replica.stop();
     const before = world.mutationCount();
     world.services.create('other');
@@ -193,8 +193,8 @@ describe('who may change anything', () => {
   });
 });
 
-describe('who comes first', () => {
-  it('one Service is never worked on twice at once', async () => {
+describe('the order of Services', () => {
+  it('never has one Service at work twice at once', async () => {
     const world = createWorld();
     world.cloud.faults.add({ operation: '*', effect: { kind: 'latency', ms: 200, jitterMs: 500 } });
     const replica = world.replica();
@@ -220,7 +220,7 @@ describe('who comes first', () => {
     await world.close();
   });
 
-  it('a changed Service overtakes those that are only looked at again', async () => {
+  it('puts a changed Service before those that are only audited', async () => {
     const world = createWorld({ task: { concurrentServiceSyncs: 2 } });
     world.node('n0');
     const first = world.replica();

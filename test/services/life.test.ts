@@ -18,7 +18,7 @@ describe('the life of a load balancer', () => {
   });
   afterEach(() => world.close());
 
-  it('begins with the finalizer and a record, before the first call that changes the cloud', async () => {
+  it('starts with the finalizer and a record, before the first call that changes the cloud', async () => {
     const seen: string[] = [];
     replica.kube.intercept = ({ verb, body }) => {
       if (verb === 'patch') seen.push(`${JSON.stringify(body)} calls=${world.mutationCount()}`);
@@ -31,7 +31,7 @@ describe('the life of a load balancer', () => {
     assert.deepEqual(replica.reasons('web'), ['EnsuringLoadBalancer', 'EnsuredLoadBalancer']);
   });
 
-  it('is shown with its mode and the ports of the Service', async () => {
+  it('shows its mode and the ports of the Service', async () => {
     const ports = [
       { name: 'dns', port: 53, protocol: 'UDP' },
       { name: 'dns-tcp', port: 53, protocol: 'TCP' },
@@ -109,7 +109,7 @@ describe('the life of a load balancer', () => {
     assert.deepEqual(replica.reasons('web').slice(2), ['DeletingLoadBalancer', 'DeletedLoadBalancer']);
   });
 
-  it('survives a finalizer, a status or a condition that somebody takes away: they are put back', async () => {
+  it('survives the removal of its finalizer, status or condition, which are restored', async () => {
     world.services.create('web');
     await world.clock.advance(1000);
     const before = world.mutationCount();
@@ -132,7 +132,7 @@ describe('the life of a load balancer', () => {
     assert.equal(world.mutationCount(), before);
   });
 
-  it('ends when the finalizer was stripped: the deletion is seen all the same', async () => {
+  it('ends when the finalizer was stripped before the deletion', async () => {
     world.services.create('web');
     await world.clock.advance(1000);
     replica.kube.hold();
@@ -145,7 +145,7 @@ describe('the life of a load balancer', () => {
     assert.deepEqual(replica.reasons('web').slice(-2), ['DeletingLoadBalancer', 'DeletedLoadBalancer']);
   });
 
-  it('ends for the old Service and begins anew for one of the same name', async () => {
+  it('ends for the old Service and starts over for one of the same name', async () => {
     world.services.create('web');
     await world.clock.advance(1000);
     const first = world.loadBalancerOf('web')?.id;
@@ -159,7 +159,7 @@ describe('the life of a load balancer', () => {
     assert.notEqual(world.loadBalancerOf('web')?.id, first);
   });
 
-  it('ends for a Service that was replaced by one of its name while nobody led', async () => {
+  it('ends for a Service that was replaced by one of its name without a leader', async () => {
     world.services.create('web');
     await world.clock.advance(1000);
     await replica.stop();
@@ -172,7 +172,7 @@ describe('the life of a load balancer', () => {
     assertConverged(world, 're-created behind our back');
   });
 
-  it('is an orphan where a Service went while nobody led: it stays, and is counted', async () => {
+  it('becomes an orphan where its Service went without a leader: it stays, and is counted', async () => {
     world.services.create('web');
     await world.clock.advance(1000);
     await replica.stop();
@@ -185,7 +185,7 @@ describe('the life of a load balancer', () => {
     assert.equal(await next.gauge('mooring_load_balancers_without_service', `{scope="${world.scope}"}`), 1);
   });
 
-  it('that somebody removed is made anew, with an event', async () => {
+  it('starts over with an event after a removal by hand', async () => {
     world.services.create('web');
     await world.clock.advance(1000);
     const lost = world.loadBalancerOf('web');
@@ -196,7 +196,7 @@ describe('the life of a load balancer', () => {
     assert.ok(replica.reasons('web').includes('LoadBalancerMissing'));
   });
 
-  it('that somebody changed is put right by the audit', async () => {
+  it('gets a change by hand reverted by the audit', async () => {
     world.services.create('web');
     await world.clock.advance(1000);
     const { id = '', listeners = [] } = world.loadBalancerOf('web') ?? {};
@@ -206,7 +206,7 @@ describe('the life of a load balancer', () => {
     assert.deepEqual(replica.reasons('web').slice(2), ['RepairedLoadBalancer']);
   });
 
-  it('goes with the type, and comes back with it', async () => {
+  it('ends with the type, and starts over with it', async () => {
     world.services.create('web');
     await world.clock.advance(1000);
     world.services.patch('web', { spec: { type: 'NodePort' } });
@@ -222,7 +222,7 @@ describe('the life of a load balancer', () => {
     assertConverged(world, 'there and back in one moment');
   });
 
-  it('takes over members and lets them go, told as an update of hosts', async () => {
+  it('adds and removes members as an update of hosts', async () => {
     world.services.create('web');
     await world.clock.advance(1000);
     world.node('n2');
@@ -232,7 +232,7 @@ describe('the life of a load balancer', () => {
     assert.equal(await replica.gauge('service_controller_loadbalancer_sync_total'), 1);
   });
 
-  it('without Nodes stands and says so', async () => {
+  it('continues without Nodes and says so', async () => {
     world.cluster.remove('n0');
     world.cluster.remove('n1');
     await world.clock.advance(10_000);
@@ -246,7 +246,7 @@ describe('the life of a load balancer', () => {
     assertConverged(world, 'the first Node');
   });
 
-  it('keeps its address when the Service is retained, and belongs to nobody', async () => {
+  it('keeps its address when the Service is retained, without an owner', async () => {
     world.services.create('web', { annotations: { [annotations.loadBalancerRetain]: 'true' } });
     await world.clock.advance(1000);
     const before = world.loadBalancerOf('web');
@@ -261,7 +261,7 @@ describe('the life of a load balancer', () => {
     assert.equal(await replica.gauge('mooring_load_balancers_without_service', `{scope="${world.scope}"}`), 0);
   });
 
-  it('is made for a Service without node ports', async () => {
+  it('starts for a Service without node ports', async () => {
     world.services.create('web', { spec: { allocateLoadBalancerNodePorts: false } });
     await world.clock.advance(1000);
     assert.equal(world.services.must('web').spec.ports[0]?.nodePort, undefined);
@@ -271,7 +271,7 @@ describe('the life of a load balancer', () => {
     assertConverged(world, 'deleted');
   });
 
-  it('does nothing for changes that do not concern it', async () => {
+  it('ignores changes of the Service that do not concern it', async () => {
     world.services.create('web');
     await world.clock.advance(1000);
     const [reads, changes] = [world.readCount(), world.mutationCount()];
@@ -288,7 +288,7 @@ describe('the life of a load balancer', () => {
     assert.deepEqual(replica.kube.writes(), []);
   });
 
-  it('ends although another controller’s finalizer keeps the Service: it is not made again', async () => {
+  it('ends although another controller’s finalizer keeps the Service', async () => {
     world.services.create('web', { finalizers: ['example.com/hold'] });
     await world.clock.advance(1000);
     world.services.delete('web');

@@ -17,7 +17,7 @@ function membersOf(world: World, service: string): string {
 const mark = { spec: { taints: [{ key: taints.toBeDeletedByAutoscaler, effect: 'NoSchedule' }] } };
 const exclude = { metadata: { labels: { [labels.excludeFromLoadBalancers]: '' } } };
 
-describe('members on their way in and out', () => {
+describe('members that come and go', () => {
   let world: World;
   let replica: Replica;
 
@@ -51,7 +51,7 @@ describe('members on their way in and out', () => {
     return seen;
   }
 
-  it('a hundred Nodes that join at once cost each load balancer one call', async () => {
+  it('cost each load balancer one call when a hundred Nodes join at once', async () => {
     const before = world.mutationCount();
     for (let count = 0; count < 100; count += 1) world.node(`n${count}`);
     await world.clock.advance(10_000);
@@ -59,7 +59,7 @@ describe('members on their way in and out', () => {
     assert.equal(world.mutationCount() - before, 2);
   });
 
-  it('a marked one drains for its time, and goes; its Node`s end is no news then', async () => {
+  it('drain for their time when marked, and go; the end of their Node changes nothing then', async () => {
     const before = world.mutationCount();
     world.cluster.mergePatch('c', mark);
     assert.deepEqual(await watch('web', 25_000), ['a b c', 'a b c~']);
@@ -72,14 +72,14 @@ describe('members on their way in and out', () => {
     assert.equal(world.mutationCount() - before, 4);
   });
 
-  it('an excluded one comes back when the label goes, drained or not', async () => {
+  it('come back when the exclusion label goes, drained or not', async () => {
     world.cluster.mergePatch('c', exclude);
     assert.deepEqual(await watch('web', 5000), ['a b c', 'a b c~']);
     world.cluster.mergePatch('c', { metadata: { labels: { [labels.excludeFromLoadBalancers]: 'false' } } });
     assert.deepEqual(await watch('web', 5000), ['a b c~', 'a b c']);
   });
 
-  it('those that the Service does not choose by their labels drain and go, and come with the label', async () => {
+  it("drain and go when the Service's node labels leave them out, and come with the label", async () => {
     const selector = 'service.beta.kubernetes.io/simulated-load-balancer-node-selector';
     const pool = (name: string, value: string | null) =>
       world.cluster.mergePatch(name, { metadata: { labels: { 'example.com/pool': value } } });
@@ -103,7 +103,7 @@ describe('members on their way in and out', () => {
     assert.equal(world.services.condition('web')?.reason, 'Ensured');
   });
 
-  it('one that drains goes on draining under the next leader, and nobody flaps', async () => {
+  it('go on draining under the next leader without coming back in between', async () => {
     world.cluster.mergePatch('c', mark);
     await world.clock.advance(10_000);
     assert.equal(membersOf(world, 'web'), 'a b c~');
@@ -112,14 +112,14 @@ describe('members on their way in and out', () => {
     assert.deepEqual(await watch('web', 5000), ['a b c~', 'a b']);
   });
 
-  it('with Local, those that come are in before those that go drain', async () => {
+  it('with Local come in before those that go drain', async () => {
     for (const name of ['a', 'b', 'c']) world.cluster.mergePatch(name, mark);
     for (const name of ['x', 'y']) world.node(name);
     const seen = await watch('local', 60_000);
     assert.deepEqual(seen, ['a b c', 'a b c x y', 'a~ b~ c~ x y', 'x y']);
   });
 
-  it('with Local, those that go wait for a health check of those that come, and look at it', async () => {
+  it('with Local wait for a health check of the new ones before they go', async () => {
     const { loadBalancers } = world.cloud.network;
     const tell = (names: readonly string[], healthy: boolean) => {
       const pool = world.loadBalancerOf('local')?.pools[0];
@@ -144,19 +144,19 @@ describe('members on their way in and out', () => {
     assert.equal(world.readCount(), after);
   });
 
-  it('the last ones stay until somebody comes, and no longer than two minutes', async () => {
+  it('stay as the last ones until others come, for two minutes at most', async () => {
     for (const name of ['a', 'b', 'c']) world.cluster.mergePatch(name, mark);
     assert.deepEqual(await watch('web', 60_000), ['a b c']);
     world.node('x');
     assert.deepEqual(await watch('web', 60_000), ['a b c', 'a b c x', 'a~ b~ c~ x', 'x']);
   });
 
-  it('one whose VM is off goes at once', async () => {
+  it('go at once when their VM is off', async () => {
     world.cluster.mergePatch('c', { spec: { taints: [{ key: taints.shutdown, effect: 'NoSchedule' }] } });
     assert.deepEqual(await watch('web', 5000), ['a b c', 'a b']);
   });
 
-  it('one whose Node went while nobody led is found, and goes in the end', async () => {
+  it('go in the end when their Node went without a leader', async () => {
     await replica.stop();
     world.cluster.remove('c');
     replica = world.replica();
@@ -165,7 +165,7 @@ describe('members on their way in and out', () => {
     assert.deepEqual(await watch('web', 60_000), ['a b c', 'a b c~', 'a b']);
   });
 
-  it('Nodes that are registered anew keep their members all the while', async () => {
+  it('stay members while their Nodes are registered again', async () => {
     const before = world.mutationCount();
     const nodes = ['a', 'b', 'c'].map((name) => world.cluster.mustNode(name));
     for (const { metadata } of nodes) world.cluster.remove(metadata.name);
@@ -180,7 +180,7 @@ describe('members on their way in and out', () => {
     assert.equal(world.mutationCount(), before);
   });
 
-  it('readiness and cordons are none of our business', async () => {
+  it('stay whatever their readiness and cordons', async () => {
     const before = world.mutationCount();
     world.cluster.setReady('a', 'Unknown');
     world.cluster.mergePatch('b', { spec: { unschedulable: true } });

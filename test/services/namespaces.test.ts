@@ -11,7 +11,7 @@ const allowed = (limit: number): OperatorPolicy => ({
   retainLimit: limit,
 });
 
-describe('what a Service asks for that the operator decides', () => {
+describe('what the operator decides about Services', () => {
   let world: World;
   let replica: Replica;
   async function lead(policy: OperatorPolicy): Promise<void> {
@@ -33,7 +33,7 @@ describe('what a Service asks for that the operator decides', () => {
   const kept = () => world.loadBalancers().filter(({ tags }) => tags['mooring.dev/retained'] !== undefined);
   const gauge = () => replica.gauge('mooring_retained_load_balancers', `{scope="${world.scope}",namespace="default"}`);
 
-  it('retention that is not allowed is told while the Service lives, and the load balancer goes with it', async () => {
+  it('refuses retention that is not allowed on the living Service, and deletes its load balancer with it', async () => {
     await lead(strictPolicy);
     world.services.create('web', retain);
     await world.clock.advance(5000);
@@ -51,7 +51,7 @@ describe('what a Service asks for that the operator decides', () => {
     assert.deepEqual([world.services.get('web'), world.loadBalancers()], [undefined, []]);
   });
 
-  it('rounds of create, retain and delete leave as many as the limit, and the next deletion waits for a place', async () => {
+  it('leaves as many retained load balancers as the limit, and the next deletion waits for room', async () => {
     await lead(allowed(3));
     for (let round = 1; round <= 6; round += 1) {
       const name = `web-${round}`;
@@ -86,7 +86,7 @@ describe('what a Service asks for that the operator decides', () => {
     assert.equal(kept().length, 3);
   });
 
-  it('the limit holds over a change of leader and for Services that go all at once', async () => {
+  it('keeps the limit over a change of leader and for Services that go all at once', async () => {
     await lead(allowed(2));
     for (const name of ['a', 'b', 'c', 'd']) world.services.create(name, retain);
     await world.clock.advance(10_000);
@@ -98,7 +98,7 @@ describe('what a Service asks for that the operator decides', () => {
     assert.deepEqual([kept().length, world.loadBalancers().length, await gauge()], [2, 4, 2]);
   });
 
-  it('what stands attached by a tag for the whole cluster stays after an upgrade, and follows the Nodes', async () => {
+  it('keeps what a cluster-wide tag attached after an upgrade, and its members follow the Nodes', async () => {
     const { loadBalancer: shared } = world.cloud.network.loadBalancers.create('demo/sim-1', {
       ...{ name: 'shared', tags: { 'mooring.dev/attachable-by': world.clusterUid }, scheme: 'external' },
       ...{ families: ['IPv4'], addresses: [], listeners: [], pools: [], clientToken: undefined },

@@ -144,7 +144,7 @@ describe('the sweep of orphans', () => {
     await world.clock.advance(700_000);
   }
 
-  it('tells of one at once, in an event, a metric and the ledger, and touches nothing', async () => {
+  it('reports an orphan at once in an event, a metric and the ledger, and changes nothing', async () => {
     await strip('web');
     world.services.create('other', { spec: { type: 'ClusterIP' } });
     const before = world.mutationCount();
@@ -163,7 +163,7 @@ describe('the sweep of orphans', () => {
     assert.equal(world.loadBalancers().length, 1);
   });
 
-  it('finds none where every Service is there, without a single list of Services', async () => {
+  it('finds none where every Service exists, without a list of Services', async () => {
     const replica = world.replica();
     world.node('n0');
     world.services.create('web');
@@ -192,7 +192,7 @@ describe('the sweep of orphans', () => {
     assert.ok(!one.events.some(({ event }) => event.message.includes('default/late')));
   });
 
-  it('deletes after a day, address and all, and proves it', async () => {
+  it('deletes an orphan after a day with its address, and proves it', async () => {
     await strip('web');
     const { events, gauge } = await begin({ deleteOrphans: true });
     await world.clock.advance(23 * hour);
@@ -244,7 +244,7 @@ describe('the sweep of orphans', () => {
     assert.ok(left.includes(2) && left.includes(1), `one at a time: ${left}`);
   });
 
-  it('gives what was made just now ten minutes to show its Service', async () => {
+  it('gives a new load balancer ten minutes to show its Service', async () => {
     const tags = {
       'mooring.dev/cluster': world.clusterUid,
       'mooring.dev/service-uid': 'x',
@@ -259,7 +259,7 @@ describe('the sweep of orphans', () => {
     assert.equal(await gauge(), 1);
   });
 
-  it('leaves alone what is retained or of another cluster', async () => {
+  it('leaves retained load balancers and those of another cluster alone', async () => {
     world.node('n0');
     const replica = world.replica();
     world.services.create('kept', { annotations: { 'mooring.dev/load-balancer-retain': 'true' } });
@@ -300,7 +300,7 @@ describe('the sweep of orphans', () => {
     assert.equal(world.loadBalancers().length, 0);
   });
 
-  it('spares one whose Service came back from a backup at the last moment', async () => {
+  it('keeps an orphan whose Service came back from a backup at the last moment', async () => {
     await strip('web');
     const one = await begin({ deleteOrphans: true });
     const uid = one.sweep.orphans()[0]?.uid ?? '';

@@ -9,7 +9,7 @@ const cleanup = finalizers.loadBalancerCleanup;
 
 const allowing = (id: string) => ({ ...strictPolicy, attachable: [{ id, holder: undefined }] });
 
-describe('what is not provably ours', () => {
+describe('foreign resources', () => {
   let world: World;
   let replica: Replica;
   beforeEach(async () => {
@@ -35,7 +35,7 @@ describe('what is not provably ours', () => {
     return loadBalancer;
   }
 
-  it('a Service with the finalizer of another controller gets nothing and keeps it', async () => {
+  it('leave a Service alone that has the finalizer of another controller', async () => {
     world.services.create('web', { finalizers: [cleanup] });
     await world.clock.advance(5000);
     assert.equal(world.services.condition('web')?.reason, 'AdoptionRequired');
@@ -49,7 +49,7 @@ describe('what is not provably ours', () => {
     assert.deepEqual(replica.reasons('web'), ['SyncLoadBalancerFailed']);
   });
 
-  it('a Service that shows an address of somebody else gets nothing and keeps showing it', async () => {
+  it('leave a Service alone that shows a foreign address', async () => {
     await replica.stopLeading();
     world.services.create('web');
     world.services.patchStatus('web', { status: { loadBalancer: { ingress: [{ ip: '203.0.113.5' }] } } });
@@ -65,7 +65,7 @@ describe('what is not provably ours', () => {
     assertConverged(world, 'the address was taken away by a person');
   });
 
-  it('a finalizer on a Service of another type is left alone without a word', async () => {
+  it('keep a finalizer on a Service of another type without a message', async () => {
     world.services.create('web', { finalizers: [cleanup], spec: { type: 'ClusterIP' } });
     await world.clock.advance(5000);
     assert.deepEqual(replica.kube.writes(), []);
@@ -73,7 +73,7 @@ describe('what is not provably ours', () => {
     assert.deepEqual(replica.events, []);
   });
 
-  it('a Service of another class is never touched, its finalizer neither', async () => {
+  it('keep a Service of another class untouched, with its finalizer', async () => {
     world.services.create('web', { spec: { loadBalancerClass: 'example.com/other' }, finalizers: [cleanup] });
     await world.clock.advance(5000);
     world.services.delete('web');
@@ -82,7 +82,7 @@ describe('what is not provably ours', () => {
     assert.deepEqual([replica.kube.writes(), replica.events, world.mutationCount()], [[], [], 0]);
   });
 
-  it('a Service of our class is served, and let go when the class becomes somebody else’s', async () => {
+  it("let a Service of our class be served, and released when its class becomes another's", async () => {
     world.services.create('web', { spec: { loadBalancerClass: 'example.com/ours' } });
     await world.clock.advance(5000);
     assert.equal(world.services.condition('web')?.reason, 'Ensured');
@@ -101,7 +101,7 @@ describe('what is not provably ours', () => {
     assert.equal(status.conditions?.length ?? 0, 0);
   });
 
-  it('a load balancer that has our name is not taken, and what stands in the way is told', async () => {
+  it('keep a load balancer of our name untouched and named in the condition', async () => {
     const service = world.services.create('later', { spec: { type: 'ClusterIP' } });
     const name = `a${service.metadata.uid.replaceAll('-', '')}`.slice(0, 32);
     const theirs = foreign(name);
@@ -115,7 +115,7 @@ describe('what is not provably ours', () => {
     assertConverged(world, 'out of the way');
   });
 
-  it('a forged record harms nobody: neither a change nor a deletion touches what it names', async () => {
+  it('are neither changed nor deleted through a forged record', async () => {
     const theirs = foreign('theirs');
     const record = { [annotations.loadBalancer]: `${world.scope} ${theirs.id}` };
     world.services.create('web', { annotations: record, finalizers: [cleanup] });
@@ -128,7 +128,7 @@ describe('what is not provably ours', () => {
     assert.deepEqual(world.loadBalancers(), [theirs]);
   });
 
-  it('a record of a scope that is not configured is kept, and nothing is done', async () => {
+  it('of a scope that is not configured keep their record unchanged', async () => {
     const record = { [annotations.loadBalancer]: 'http://cloud/demo/sim-9 lb-1' };
     world.services.create('web', { annotations: record, finalizers: [cleanup] });
     await world.clock.advance(5000);
@@ -195,7 +195,7 @@ describe('what is not provably ours', () => {
       assert.equal(world.services.condition('web')?.reason, 'Ensured');
     });
 
-    it('is used as soon as the consent is given, and once the old one may go', async () => {
+    it('is used as soon as consent is given and the old one may go', async () => {
       world.services.create('web');
       await world.clock.advance(5000);
       const own = world.loadBalancerOf('web');
@@ -228,7 +228,7 @@ describe('what is not provably ours', () => {
     });
   });
 
-  it('an address that it names and that is there only later is used then', async () => {
+  it('gets an address that it names as soon as that exists', async () => {
     // The first one that the cloud gives away.
     const ip = '198.19.0.1';
     world.services.create('web', { spec: { loadBalancerIP: ip } });
@@ -245,7 +245,7 @@ describe('what is not provably ours', () => {
     assert.deepEqual(world.services.addresses('web'), [ip]);
   });
 
-  it('an address changes only with consent', async () => {
+  it('changes its address only with consent', async () => {
     const internal = 'service.beta.kubernetes.io/simulated-load-balancer-internal';
     world.services.create('web');
     await world.clock.advance(5000);

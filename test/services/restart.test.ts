@@ -28,7 +28,7 @@ it('a restart with 50 Services changes nothing, in the cloud or in the cluster, 
   await world.close();
 });
 
-it('an hour in which nothing happens costs at most 60 reads of load balancers', async () => {
+it('an hour without changes costs at most 60 reads of load balancers', async () => {
   const world = createWorld();
   await served(50, world);
   const next = world.replica();

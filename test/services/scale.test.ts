@@ -5,7 +5,7 @@ import { createWorld } from './harness/world.ts';
 
 const services = 200;
 
-it('200 Services at 100 ms a call take the calls that they need, and no more', async (t) => {
+it('200 Services at 100 ms a call take only the calls that they need', async (t) => {
   const world = createWorld();
   world.cloud.faults.add({ operation: '*', effect: { kind: 'latency', ms: 100 } });
   for (let index = 0; index < 3; index += 1) world.node(`n${index}`);

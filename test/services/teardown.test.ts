@@ -125,7 +125,7 @@ describe('teardown', () => {
     routes: ['10.2.0.0/24'],
   };
 
-  it('removes what was taken over and carries no tag of ours, as long as its Service tells of it', async () => {
+  it('deletes an adopted load balancer without our tag as long as its Service names it', async () => {
     const { services, cloud } = world;
     world.node('n0');
     const replica = world.replica();
@@ -168,7 +168,7 @@ describe('teardown', () => {
     assert.equal(world.mutationCount(), before);
   });
 
-  it('is refused while Services want load balancers, and changes nothing then', async () => {
+  it('refuses to run while Services need load balancers, and changes nothing then', async () => {
     await populate();
     const before = world.mutationCount();
     await assert.rejects(run(), (error) => {
@@ -179,13 +179,13 @@ describe('teardown', () => {
     assert.equal(world.mutationCount(), before);
   });
 
-  it('never takes a cloud for empty that shows the credential nothing', async () => {
+  it('never takes a cloud for empty whose credential sees nothing', async () => {
     await populate();
     sees = false;
     await assert.rejects(planTeardown(context, new AbortController().signal), /credential may be of another project/);
   });
 
-  it('asks anew for each look, and after it, whether the cloud shows anything', async () => {
+  it('checks before and after each read whether the credential sees anything', async () => {
     await populate();
     dropServices();
     const looks: { readonly sinceMs: number; readonly atMs: number }[] = [];
@@ -201,7 +201,7 @@ describe('teardown', () => {
     assert.ok((looks[1]?.sinceMs ?? 0) > (looks[0]?.atMs ?? 0));
   });
 
-  it('leaves what a paused Service has, and lists it', async () => {
+  it('leaves and lists the load balancers of a paused Service', async () => {
     await populate();
     world.services.annotate('one', { 'mooring.dev/paused': 'true' });
     const { items, kept } = await planTeardown(context, new AbortController().signal);
@@ -241,7 +241,7 @@ describe('teardown', () => {
     assert.ok(first.lastIndexOf(declared) > first.indexOf('plan'), first.join('; '));
   });
 
-  it('empties the cloud of everything of this cluster, waits until it is gone, and leaves the rest', async () => {
+  it('deletes everything of this cluster, waits until it is gone, and leaves the rest', async () => {
     await populate();
     dropServices();
     const result = await run();
@@ -261,7 +261,7 @@ describe('teardown', () => {
     assert.equal(world.mutationCount(), before);
   });
 
-  it('when forced, takes the load balancers of living Services, gives up those to be retained, and writes no Service', async () => {
+  it('with force deletes load balancers of living Services, releases retained ones, writes no Service', async () => {
     await populate();
     world.services.annotate('two', { 'mooring.dev/load-balancer-retain': 'true' });
     const before = world.services.must('one');
@@ -271,7 +271,7 @@ describe('teardown', () => {
     assert.deepEqual(world.services.must('one'), before);
   });
 
-  it('takes up what an interruption left', async () => {
+  it('continues after an interruption', async () => {
     await populate();
     dropServices();
     const stop = new AbortController();
@@ -304,7 +304,7 @@ describe('teardown', () => {
     assert.ok(left().routes.includes('10.1.0.0/24'));
   });
 
-  it('gets through lost answers, throttling and a busy cloud', async () => {
+  it('finishes despite lost answers, throttling and a busy cloud', async () => {
     await populate();
     dropServices();
     for (const operation of ['load-balancers.delete', 'addresses.delete', 'routes.delete']) {
@@ -317,7 +317,7 @@ describe('teardown', () => {
     assert.deepEqual(left(), others);
   });
 
-  it('goes on with the others when one cannot be removed, and says so', async () => {
+  it('goes on with the others when one cannot be deleted, and says so', async () => {
     await populate();
     dropServices();
     world.cloud.faults.add({ operation: 'routes.delete', effect: { kind: 'error', status: 403 } });

@@ -20,7 +20,7 @@ describe("upstream's syncLoadBalancerIfNeeded", () => {
 
   const patches = () => replica.kube.writes().length;
 
-  it('a ClusterIP Service: no call to the cloud, no write', async () => {
+  it('makes no call and no write for a ClusterIP Service', async () => {
     const calls = world.cloud.calls.total();
     world.services.create('web', { spec: { type: 'ClusterIP' } });
     await world.clock.advance(5000);
@@ -28,7 +28,7 @@ describe("upstream's syncLoadBalancerIfNeeded", () => {
   });
 
   for (const protocol of ['UDP', 'TCP', 'SCTP']) {
-    it(`a ${protocol} load balancer: made, with two patches`, async () => {
+    it(`creates a ${protocol} load balancer with two patches`, async () => {
       world.services.create('web', { spec: { ports: [{ port: 80, protocol }] } });
       await world.clock.advance(5000);
       assertConverged(world, protocol);
@@ -36,14 +36,14 @@ describe("upstream's syncLoadBalancerIfNeeded", () => {
     });
   }
 
-  it('a class is set: nothing is done', async () => {
+  it('does nothing when a class is set', async () => {
     const calls = world.cloud.calls.total();
     world.services.create('web', { spec: { loadBalancerClass: 'example.com/other' } });
     await world.clock.advance(5000);
     assert.deepEqual([world.cloud.calls.total() - calls, patches(), replica.events], [0, 0, []]);
   });
 
-  it('served once, now ClusterIP: removed, with one patch (upstream: two)', async () => {
+  it('deletes after a change to ClusterIP with one patch (upstream: two)', async () => {
     world.services.create('web');
     await world.clock.advance(5000);
     replica.kube.forgetCalls();
@@ -53,7 +53,7 @@ describe("upstream's syncLoadBalancerIfNeeded", () => {
     assert.equal(patches(), 1);
   });
 
-  it('terminating: removed, with one patch (upstream: two)', async () => {
+  it('deletes for a terminating Service with one patch (upstream: two)', async () => {
     world.services.create('web');
     await world.clock.advance(5000);
     replica.kube.forgetCalls();
@@ -63,7 +63,7 @@ describe("upstream's syncLoadBalancerIfNeeded", () => {
     assert.equal(patches(), 1);
   });
 
-  it('the finalizer is there already, from somebody else: adoption is asked for (upstream makes one)', async () => {
+  it("asks for adoption when another controller's finalizer is there (upstream creates one)", async () => {
     world.services.create('web', { finalizers: cleanup });
     await world.clock.advance(5000);
     assert.equal(world.services.condition('web')?.reason, 'AdoptionRequired');
@@ -79,7 +79,7 @@ describe("upstream's updates of hosts", () => {
     ['three', ['LoadBalancer', 'LoadBalancer', 'LoadBalancer'], 3],
     ['mixed', ['LoadBalancer', 'ClusterIP', 'NodePort', 'LoadBalancer'], 2],
   ] as const) {
-    it(`Services: ${what}; a new Node takes ${expected} calls`, async () => {
+    it(`take ${expected} calls for a new Node with Services ${what}`, async () => {
       const world = createWorld();
       const replica = world.replica();
       world.node('n0');
@@ -95,7 +95,7 @@ describe("upstream's updates of hosts", () => {
     });
   }
 
-  it('four with two workers: four calls', async () => {
+  it('take four calls for four Services with two workers', async () => {
     const world = createWorld({ task: { concurrentServiceSyncs: 2 } });
     const replica = world.replica();
     world.node('n0');
@@ -109,7 +109,7 @@ describe("upstream's updates of hosts", () => {
     await world.close();
   });
 
-  it('a burst of Nodes takes one call a Service (upstream: at least two passes)', async () => {
+  it('take one call per Service for a burst of Nodes (upstream: at least two passes)', async () => {
     const world = createWorld();
     const replica = world.replica();
     world.node('n0');
@@ -124,7 +124,7 @@ describe("upstream's updates of hosts", () => {
     await world.close();
   });
 
-  it('Ready or not, unrelated taints and labels: no call', async () => {
+  it('take no call for readiness, unrelated taints and labels', async () => {
     const world = createWorld();
     const replica = world.replica();
     world.node('n0');
@@ -141,7 +141,7 @@ describe("upstream's updates of hosts", () => {
     await world.close();
   });
 
-  it('a Node that comes during a slow update is not lost', async () => {
+  it('include a Node that comes during a slow update', async () => {
     const world = createWorld();
     const replica = world.replica();
     world.node('n0');
@@ -169,7 +169,7 @@ describe("upstream's errors and delays", () => {
   });
   afterEach(() => world.close());
 
-  it('a status write that ever meets a conflict is an error, with an event once it lasts', async () => {
+  it('end a status write that always conflicts as an error, with an event once it lasts', async () => {
     world.services.create('web');
     await world.clock.advance(2000);
     const remove = world.core.faults.add({
@@ -184,7 +184,7 @@ describe("upstream's errors and delays", () => {
     assertConverged(world, 'conflicts over');
   });
 
-  it('a status write on a Service that is gone is no error', async () => {
+  it('ignore a status write to a Service that is gone', async () => {
     replica.kube.intercept = ({ verb, body }) => {
       if (verb !== 'patch' || !JSON.stringify(body).includes('"ingress":[')) return;
       replica.kube.intercept = undefined;
@@ -201,7 +201,7 @@ describe("upstream's errors and delays", () => {
     assertConverged(world, 'gone');
   });
 
-  it('a success is not repeated', async () => {
+  it('repeat no success', async () => {
     world.services.create('web');
     await world.clock.advance(2000);
     const calls = world.cloud.calls.total();
@@ -209,7 +209,7 @@ describe("upstream's errors and delays", () => {
     assert.equal(world.cloud.calls.total(), calls);
   });
 
-  it('a delay of 42 s that the cloud asks for is kept, with no try in between', async () => {
+  it('keep a delay of 42 s that the cloud asks for, with no try in between', async () => {
     world.cloud.faults.add({
       operation: 'addresses.create',
       effect: { kind: 'error', status: 503, retryAfterSeconds: 42 },
@@ -222,7 +222,7 @@ describe("upstream's errors and delays", () => {
     assertConverged(world, 'after 42 s');
   });
 
-  it('the deletion of a Service that nobody knows is no work', async () => {
+  it('find no work in the deletion of an unknown Service', async () => {
     const calls = world.cloud.calls.total();
     world.services.create('web', { spec: { loadBalancerClass: 'example.com/other' } });
     world.services.delete('web');
