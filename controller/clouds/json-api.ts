@@ -8,7 +8,7 @@ import type { RateLimiter } from './rate-limiter.ts';
 import type { Urgency } from './urgency.ts';
 
 export interface ApiRequest {
-  /** From the base URL, with a slash first. Numeric ids stand in it; names only in the query. */
+  /** From the base URL, with a slash first. Ids stand in it, numbers or UUIDs; names only in the query. */
   readonly path: string;
   /** Default `GET`. */
   readonly method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -98,7 +98,7 @@ export function createJsonApi(options: JsonApiOptions): JsonApi {
 
 /** For metrics and errors: `GET /servers/{id}`. */
 export function operationOf({ method = 'GET', path }: Pick<ApiRequest, 'method' | 'path'>): string {
-  return `${method} ${path.replace(/\/\d+(?=\/|$)/g, '/{id}')}`;
+  return `${method} ${path.replace(/\/(?:\d+|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?=\/|$)/gi, '/{id}')}`;
 }
 
 function parse(cloud: string, operation: string, text: string): unknown {

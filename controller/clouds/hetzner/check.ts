@@ -1,4 +1,5 @@
 import { isCloudError } from '../../../common/cloud-error.ts';
+import { createChecks } from '../checks.ts';
 import type { CheckResult } from '../cloud.ts';
 import type { Machines } from '../machines.ts';
 import type { HetznerClient } from './client.ts';
@@ -20,19 +21,7 @@ export async function checkHetzner(
   { config, client, robot, network }: CheckParts,
   signal: AbortSignal | undefined,
 ): Promise<readonly CheckResult[]> {
-  const results: CheckResult[] = [];
-  const prove = async (
-    about: Pick<CheckResult, 'name' | 'neededFor'>,
-    advice: string,
-    proof: () => Promise<string>,
-  ) => {
-    try {
-      results.push({ ...about, ok: true, message: await proof() });
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      results.push({ ...about, ok: false, message: `${reason}; ${advice}` });
-    }
-  };
+  const { results, prove } = createChecks();
   await prove({ name: 'servers' }, 'see HCLOUD_TOKEN', async () => {
     await client.call({ path: '/servers', query: [['per_page', '1']], signal });
     return `read at ${config.endpoint}`;

@@ -1,5 +1,5 @@
-import { parseDocument } from 'yaml';
-import { CloudConfigError, type CloudConfigFile } from '../cloud.ts';
+import type { CloudConfigFile } from '../cloud.ts';
+import { type ReadText, readVariables } from '../variables.ts';
 
 /** What the variables of the classic controller say, complete with their defaults. */
 export interface HetznerConfig {
@@ -29,9 +29,6 @@ export interface HetznerConfig {
   /** For the log. */
   readonly warnings: readonly string[];
 }
-
-/** Answers the text of a file, undefined where there is none. */
-export type ReadText = (path: string) => Promise<string | undefined>;
 
 const secrets = ['HCLOUD_TOKEN', 'ROBOT_USER', 'ROBOT_PASSWORD'];
 const loadBalancerPrefix = 'HCLOUD_LOAD_BALANCERS_';
@@ -67,42 +64,9 @@ export async function readConfig(
   env: Readonly<Record<string, string | undefined>>,
   readText: ReadText,
 ): Promise<HetznerConfig | { readonly reportOnly: string }> {
-  const fromFile = file === undefined ? new Map<string, string>() : readFile(file);
-  const problems: string[] = [];
-  const files: string[] = [];
-  const text = (name: string) => (fromFile.get(name) ?? env[name]) || undefined;
-
-  function wrong<Value>(name: string, expected: string, instead: Value, shown = JSON.stringify(text(name))): Value {
-    problems.push(`${fromFile.has(name) ? `${file!.path}: ` : ''}${name}: ${shown}, expected ${expected}`);
-    return instead;
-  }
-  function flag(name: string, without: boolean): boolean {
-    const value = text(name);
-    if (value === undefined) return without;
-    if (/^(1|t|T|TRUE|true|True)$/.test(value)) return true;
-    return /^(0|f|F|FALSE|false|False)$/.test(value) ? false : wrong(name, 'true or false', without);
-  }
-  function url(name: string, without: string): string {
-    const value = text(name) ?? without;
-    const parsed = URL.parse(value);
-    const plain = parsed?.username === '' && parsed.search === '' && parsed.hash === '';
-    if (plain && /^https?:$/.test(parsed.protocol)) return value.replace(/\/+$/, '');
-    return wrong(name, 'an http or https URL without user, query and fragment', without, 'it is none');
-  }
-  async function secret(name: string): Promise<string | undefined> {
-    const path = text(`${name}_FILE`);
-    if (path === undefined) return inOneLine(name, text(name));
-    if (text(name) !== undefined) return wrong(`${name}_FILE`, `${name} or ${name}_FILE, not both`, undefined);
-    files.push(path);
-    const content = await readText(path);
-    if (content === undefined) return wrong(`${name}_FILE`, 'the path of a file', undefined);
-    return inOneLine(name, content.trim());
-  }
-  function inOneLine(name: string, value: string | undefined): string | undefined {
-    // A header takes no line breaks and no other control characters.
-    if (value === undefined || /^[\x21-\x7e]+$/.test(value)) return value;
-    return wrong(name, 'one word of ASCII characters', undefined, 'it is none');
-  }
+  const expected = 'variables of the hcloud-cloud-controller-manager (HCLOUD_TOKEN, ...)';
+  const variables = readVariables({ cloud: 'hetzner', file, env, names, expected, readText });
+  const { text, flag, url, secret, wrong, files } = variables;
 
   const [token, user, password] = await Promise.all(secrets.map(secret));
   const family = text('HCLOUD_INSTANCES_ADDRESS_FAMILY') ?? 'ipv4';
@@ -137,7 +101,7 @@ export async function readConfig(
       ...(token === undefined || token.length === 64 ? [] : ['HCLOUD_TOKEN: expected 64 characters']),
     ],
   };
-  if (problems.length > 0) throw new CloudConfigError(`hetzner: ${problems.join('; ')}`);
+  variables.finish();
   if (token !== undefined) return { ...config, token };
   return { reportOnly: `no HCLOUD_TOKEN: tried the environment${file === undefined ? '' : ` and ${file.path}`}` };
 }
@@ -145,31 +109,4 @@ export async function readConfig(
 function defaultOf(name: string, value: string | undefined): [string, string][] {
   const annotation = name === 'DISABLE_IPV6' ? 'ipv6-disabled' : name.toLowerCase().replaceAll('_', '-');
   return value === undefined ? [] : [[annotation, value]];
-}
-
-function readFile({ path, text }: CloudConfigFile): Map<string, string> {
-  const content = contentOf(text);
-  if (typeof content !== 'object' || content === null || Array.isArray(content))
-    throw new CloudConfigError(`${path}: no YAML mapping, expected the names of variables and their values`);
-  const unknown = Object.keys(content).filter((name) => !names.has(name));
-  if (unknown.length > 0) {
-    const expected = `expected variables of the hcloud-cloud-controller-manager (HCLOUD_TOKEN, ...)`;
-    throw new CloudConfigError(
-      `${path}: unknown ${unknown.map((name) => JSON.stringify(name)).join(', ')}, ${expected}`,
-    );
-  }
-  const nested = Object.entries(content).find(([, value]) => typeof value !== 'string');
-  if (nested !== undefined) throw new CloudConfigError(`${path}: ${nested[0]}: it is none, expected one value`);
-  return new Map(Object.entries(content).map(([name, value]) => [name, /^(~|null)$/i.test(value) ? '' : value]));
-}
-
-/** Values as they are written: a password may look like a number. Undefined for what is no YAML. */
-function contentOf(text: string): unknown {
-  try {
-    const document = parseDocument(text, { prettyErrors: false, schema: 'failsafe', logLevel: 'error' });
-    return document.errors.length === 0 ? (document.toJS() ?? {}) : undefined;
-  } catch {
-    // Errors of the parser repeat what it read, which may be a secret.
-    return undefined;
-  }
 }

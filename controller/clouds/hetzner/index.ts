@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { createHttp, type Http } from '../../../common/process/http.ts';
 import { hetzner } from '../../../common/provider-id/hetzner.ts';
 import {
@@ -10,6 +9,7 @@ import {
   type OpenedCloud,
   type ReportOnlyCloud,
 } from '../cloud.ts';
+import { configFilesOf } from '../config-files.ts';
 import { lookupPass, type Target } from '../lookup-pass.ts';
 import { createMachineReader } from '../machines.ts';
 import { createRateLimiter } from '../rate-limiter.ts';
@@ -42,7 +42,7 @@ export interface HetznerParts {
 }
 
 async function open(file: CloudConfigFile | undefined, context: CloudContext): Promise<OpenedCloud | ReportOnlyCloud> {
-  const config = await readConfig(file, context.env, readText);
+  const config = await readConfig(file, context.env, configFilesOf('hetzner').readText);
   if ('reportOnly' in config) return config;
   const problems = checkDefaults(config.loadBalancers.defaults);
   if (problems.length > 0) throw new CloudConfigError(`hetzner: ${problems.join('; ')}`);
@@ -117,14 +117,4 @@ function targetIn(withRobot: boolean, ref: InstanceRef): Target {
 
 function basic({ user, password }: { readonly user: string; readonly password: string }): string {
   return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`;
-}
-
-async function readText(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined;
-    if (code === 'ENOENT') return undefined;
-    throw new CloudConfigError(`hetzner: ${path}: cannot be read (${String(code)})`);
-  }
 }

@@ -1,0 +1,112 @@
+import { parseDocument } from 'yaml';
+import { CloudConfigError, type CloudConfigFile } from './cloud.ts';
+
+/** Answers the text of a file, undefined where there is none: `readText` of `configFilesOf`. */
+export type ReadText = (path: string) => Promise<string | undefined>;
+
+export interface VariablesOptions {
+  /** The cloud's name, for errors. */
+  readonly cloud: string;
+  /** A YAML file whose keys are the names of the variables; its values win over the environment. */
+  readonly file: CloudConfigFile | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Every key that the file may have. */
+  readonly names: ReadonlySet<string>;
+  /** Where an unknown key of the file is refused: `variables of the hcloud-cloud-controller-manager (HCLOUD_TOKEN)`. */
+  readonly expected: string;
+  readonly readText: ReadText;
+}
+
+/**
+ * The environment variables of a classic controller, or the file that has them. A bad value is remembered and answered
+ * as the value without it, so that `finish` can report all of them together; no secret is shown.
+ */
+export interface Variables {
+  /** Undefined for an empty value. */
+  text(name: string): string | undefined;
+  /** As Go's ParseBool reads it. */
+  flag(name: string, without: boolean): boolean;
+  /** Without a slash at the end. */
+  url(name: string, without: string): string;
+  /** One word, from the variable or from the file that the variable `NAME_FILE` names. */
+  secret(name: string): Promise<string | undefined>;
+  /** Takes note of a bad value. @returns `instead` */
+  wrong<Value>(name: string, expected: string, instead: Value, shown?: string): Value;
+  /** Every file that a secret was read from. */
+  readonly files: readonly string[];
+  /** @throws CloudConfigError with every bad value */
+  finish(): void;
+}
+
+/** @throws CloudConfigError where the file cannot be read as names and values */
+export function readVariables(options: VariablesOptions): Variables {
+  const { cloud, file, env, readText } = options;
+  const fromFile = file === undefined ? new Map<string, string>() : readFile(file, options);
+  const problems: string[] = [];
+  const files: string[] = [];
+  const text = (name: string) => (fromFile.get(name) ?? env[name]) || undefined;
+
+  function wrong<Value>(name: string, expected: string, instead: Value, shown = JSON.stringify(text(name))): Value {
+    problems.push(`${fromFile.has(name) ? `${file!.path}: ` : ''}${name}: ${shown}, expected ${expected}`);
+    return instead;
+  }
+  function inOneLine(name: string, value: string | undefined): string | undefined {
+    // A header takes no line breaks and no other control characters.
+    if (value === undefined || /^[\x21-\x7e]+$/.test(value)) return value;
+    return wrong(name, 'one word of ASCII characters', undefined, 'it is none');
+  }
+
+  return {
+    ...{ text, wrong, files },
+    flag(name, without) {
+      const value = text(name);
+      if (value === undefined) return without;
+      if (/^(1|t|T|TRUE|true|True)$/.test(value)) return true;
+      return /^(0|f|F|FALSE|false|False)$/.test(value) ? false : wrong(name, 'true or false', without);
+    },
+    url(name, without) {
+      const value = text(name) ?? without;
+      const parsed = URL.parse(value);
+      const plain = parsed?.username === '' && parsed.search === '' && parsed.hash === '';
+      if (plain && /^https?:$/.test(parsed.protocol)) return value.replace(/\/+$/, '');
+      return wrong(name, 'an http or https URL without user, query and fragment', without, 'it is none');
+    },
+    async secret(name) {
+      const path = text(`${name}_FILE`);
+      if (path === undefined) return inOneLine(name, text(name));
+      if (text(name) !== undefined) return wrong(`${name}_FILE`, `${name} or ${name}_FILE, not both`, undefined);
+      files.push(path);
+      const content = await readText(path);
+      if (content === undefined) return wrong(`${name}_FILE`, 'the path of a file', undefined);
+      return inOneLine(name, content.trim());
+    },
+    finish() {
+      if (problems.length > 0) throw new CloudConfigError(`${cloud}: ${problems.join('; ')}`);
+    },
+  };
+}
+
+function readFile({ path, text }: CloudConfigFile, { names, expected }: VariablesOptions): Map<string, string> {
+  const content = contentOf(text);
+  if (typeof content !== 'object' || content === null || Array.isArray(content))
+    throw new CloudConfigError(`${path}: no YAML mapping, expected the names of variables and their values`);
+  const unknown = Object.keys(content).filter((name) => !names.has(name));
+  if (unknown.length > 0) {
+    const shown = unknown.map((name) => JSON.stringify(name)).join(', ');
+    throw new CloudConfigError(`${path}: unknown ${shown}, expected ${expected}`);
+  }
+  const nested = Object.entries(content).find(([, value]) => typeof value !== 'string');
+  if (nested !== undefined) throw new CloudConfigError(`${path}: ${nested[0]}: it is none, expected one value`);
+  return new Map(Object.entries(content).map(([name, value]) => [name, /^(~|null)$/i.test(value) ? '' : value]));
+}
+
+/** Values as they are written: a password may look like a number. Undefined for what is no YAML. */
+function contentOf(text: string): unknown {
+  try {
+    const document = parseDocument(text, { prettyErrors: false, schema: 'failsafe', logLevel: 'error' });
+    return document.errors.length === 0 ? (document.toJS() ?? {}) : undefined;
+  } catch {
+    // Errors of the parser repeat what it read, which may be a secret.
+    return undefined;
+  }
+}
