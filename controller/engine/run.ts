@@ -124,6 +124,6 @@ export async function runPlan(parts: RunParts, run: Run): Promise<RunResult> {
   }
 
   await Promise.all(plan.steps.map(start));
-  const isParked = [...outcomes.values()].includes('parked');
+  const isParked = [...outcomes.values()].some((one) => one === 'parked' || one === 'going');
   return { errors, sent, isParked, refused };
 }

@@ -46,8 +46,11 @@ export interface RunParts {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** `parked`: the cloud goes on with it, and this run does not wait for the end. */
-export type Outcome = 'done' | 'skipped' | 'parked' | { readonly error: unknown };
+/**
+ * `going`: the cloud has answered and goes on with it, and this run does not wait for the end. `parked`: this run has
+ * ended before it was sent or answered.
+ */
+export type Outcome = 'done' | 'skipped' | 'going' | 'parked' | { readonly error: unknown };
 
 export interface Run {
   readonly owner: Owner;
@@ -123,7 +126,7 @@ export function createSender(parts: RunParts, run: Run): Sender {
     if (ended === undefined) return 'done';
     holdUntil(ended);
     const end = await Promise.race([ended, deadline]);
-    return end === 'late' ? 'parked' : 'done';
+    return end === 'late' ? 'going' : 'done';
   }
 
   /** Who comes to want it meanwhile waits for its end. */

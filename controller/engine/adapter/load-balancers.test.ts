@@ -171,8 +171,11 @@ describe('load balancers of a cloud that has a driver', () => {
     const client = world.connect();
     const desired = desiredWith({ members: membersOf(world, 1) });
     const [step] = client.plan(desired, undefined).steps;
-    const seen = await world.during(client.apply(step!, undefined, world.permitted));
+    const told: string[] = [];
+    const onStep = ({ action, resource }: LoadBalancerStep) => void told.push(`${action} ${resource}`);
+    const seen = await world.during(client.apply(step!, undefined, { ...world.permitted, onStep }));
     assert.equal(seen?.state, 'provisioning');
+    assert.deepEqual(told, ['create address', 'create load balancer'], 'each call is told, and none twice');
     const { steps, waitMs } = client.plan({ ...desired, ports: [port80, https] }, seen);
     assert.deepEqual([steps, (waitMs ?? 0) > 0], [[], true]);
     await world.clock.advance(60_000);

@@ -97,7 +97,8 @@ export function createEngineLoadBalancers(
       everyoneDeclared: () => isEveryoneDeclared,
       onStep(owner, step, outcome) {
         // The cloud has taken note of it, and says when to ask again.
-        const isTaken = outcome === 'done' || (typeof outcome === 'object' && isWait(outcome.error));
+        const isTaken =
+          outcome === 'done' || outcome === 'going' || (typeof outcome === 'object' && isWait(outcome.error));
         if (isTaken) sessions.get(owner.service)?.options?.onStep?.(stepOf(owner.service, step));
       },
       ...(signal !== undefined && { signal }),
