@@ -31,7 +31,7 @@ export function instanceFacts({ world, capabilities }: SuiteContext): void {
       assert.ok(answer?.state === 'found', shortOf(answer));
       assert.equal(answer.power, 'running');
       assert.equal(answer.instance.providerID, vm.providerID);
-      assert.equal(answer.instance.zone, vm.zone);
+      assert.equal(answer.instance.zone ?? '', vm.zone);
       assert.ok(answer.instance.incarnation, 'an incarnation tells a rebuilt VM from the old one');
       const shown = answer.instance.addresses.map(({ address }) => address);
       for (const address of vm.addresses) assert.ok(shown.includes(address), `${address} is not among ${shown}`);

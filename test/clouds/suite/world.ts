@@ -6,6 +6,7 @@ export interface CloudVm {
   readonly name: string;
   readonly providerID: string;
   readonly addresses: readonly string[];
+  /** Empty where the cloud has none. */
   readonly zone: string;
 }
 
