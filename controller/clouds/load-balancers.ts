@@ -222,6 +222,8 @@ export interface AdoptionProof {
   readonly clusterName: string;
   /** IPs and hostnames of `status.loadBalancer.ingress`. */
   readonly addresses: readonly string[];
+  /** All of the Service. Its user writes them: they may say which one it is, and prove nothing without an address. */
+  readonly annotations?: Readonly<Record<string, string>>;
 }
 
 /**

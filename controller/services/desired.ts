@@ -55,9 +55,11 @@ function adoptionOf({ name: clusterName }: ClusterIdentity, service: ServiceView
   const record = parseRecord(service.annotations[annotationKeys.loadBalancer]);
   const shown = addressesOf(service);
   // A status may be wiped by somebody, and is when the Service becomes one of another type.
-  if (record?.adopted !== undefined) return { clusterName, addresses: shown.length > 0 ? shown : record.adopted };
+  const { annotations } = service;
+  if (record?.adopted !== undefined)
+    return { clusterName, addresses: shown.length > 0 ? shown : record.adopted, annotations };
   const served = adopts && (record !== undefined || hasFinalizer(service)) && attachTo(service) === undefined;
-  return served && shown.length > 0 ? { clusterName, addresses: shown } : undefined;
+  return served && shown.length > 0 ? { clusterName, addresses: shown, annotations } : undefined;
 }
 
 /** What the status shows. */
