@@ -167,8 +167,8 @@ function decideOnce(
 
   function make(want: Want, kind: Kind): Decision {
     const name = nameOf(want);
-    if (match.estranged.some((one) => match.recordedNames(one).includes(name)))
-      return refuse('Foreign', name, 'it is recorded and carries no mark of this Service any more');
+    // The plan names it.
+    if (match.estranged.some((one) => match.recordedNames(one).includes(name))) return blocked;
     const claimed = claim(want, kind);
     if ('is' in claimed) return claimed;
     const subject = kind.document === undefined ? subjectOf({ do: 'create', name }) : subjectOfEdit({ put: want });

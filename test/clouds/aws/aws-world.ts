@@ -2,19 +2,22 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import {
   CreateRouteCommand,
   DeleteRouteCommand,
+  DeleteTagsCommand,
   EC2Client,
   RunInstancesCommand,
   StopInstancesCommand,
   TerminateInstancesCommand,
 } from '@aws-sdk/client-ec2';
-import { ElasticLoadBalancingClient } from '@aws-sdk/client-elastic-load-balancing';
+import { ElasticLoadBalancingClient, RemoveTagsCommand } from '@aws-sdk/client-elastic-load-balancing';
 import { ElasticLoadBalancingV2Client } from '@aws-sdk/client-elastic-load-balancing-v2';
 import { sleep, systemClock } from '../../../common/process/clock.ts';
 import { silentLog } from '../../../common/process/log.ts';
 import { cloudModule } from '../../../controller/clouds/aws/index.ts';
+import { balancerKind } from '../../../controller/clouds/aws/security-groups/group-resources.ts';
 import type { CloudCall, OpenedCloud } from '../../../controller/clouds/cloud.ts';
 import { type LoadBalancers, ownerTags } from '../../../controller/clouds/load-balancers.ts';
 import { withLoadBalancers } from '../../../controller/engine/adapter/with-load-balancers.ts';
+import { withDriver } from '../suite/recorded-driver.ts';
 import type { CloudWorld } from '../suite/world.ts';
 import { classicBalancers, networkBalancers } from './aws-balancers.ts';
 import { type AwsClients, inventoryOf } from './aws-inventory.ts';
@@ -87,13 +90,13 @@ export async function startAwsWorld(options: AwsWorldOptions): Promise<AwsWorld>
 
   return {
     ...{ cluster, network, clients, proxy, reported, env, configText: text },
-    async open() {
+    async open(wrap) {
       const cloud = await cloudModule.open(
         { path: 'aws.conf', text },
         { clock, random: Math.random, log: silentLog, env, onCall: (call) => reported.push(call) },
       );
       if ('reportOnly' in cloud) throw new Error(cloud.reportOnly);
-      const whole = withLoadBalancers(cloud, clock);
+      const whole = withLoadBalancers(withDriver(cloud, wrap), clock);
       opened.push(whole);
       const { loadBalancers } = whole;
       return kind === 'nlb' && loadBalancers ? { ...whole, loadBalancers: asking(loadBalancers, kind) } : whole;
@@ -132,6 +135,15 @@ export async function startAwsWorld(options: AwsWorldOptions): Promise<AwsWorld>
       foreign.create(name, consent ? { [ownerTags.consent]: consent } : { team: 'somebody-else' }),
     describeLoadBalancer: foreign.describe,
     deleteLoadBalancer: foreign.delete,
+    async stripMarks({ kind, id, body }) {
+      const keys = [ownerTags.cluster, ownerTags.service, ownerTags.serviceName].map((Key) => ({ Key }));
+      if (id.startsWith('sg-')) await ec2.send(new DeleteTagsCommand({ Resources: [id], Tags: keys }));
+      else if (kind === balancerKind) {
+        const LoadBalancerNames = [(body as { readonly name: string }).name];
+        await clients.elb.send(new RemoveTagsCommand({ LoadBalancerNames, Tags: keys as [{ Key: string }] }));
+      } else return false;
+      return true;
+    },
     async createForeignRoute(destination, vm) {
       await ec2.send(
         new CreateRouteCommand({

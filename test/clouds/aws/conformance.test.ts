@@ -7,7 +7,7 @@ import { type AwsServer, classicSuite, networkSuite } from './suites.ts';
 const onFake: AwsServer = {
   on: 'a fake in this process',
   blackholes: true,
-  faultStride: 4,
+  faultStride: 6,
   async start() {
     const { url, answer, close } = await startFakeEc2();
     return { server: url, exchange: async (form) => answer(form), close };

@@ -33,6 +33,7 @@ export function classicSuite({ on, faultStride = 1, start }: AwsServer): CloudSu
         drains: false,
         retain: true,
         refusesMembers: true,
+        calls: { first: 7, further: 5, member: 1, removal: 3 },
       },
       routes: undefined,
       ...{ enumerateFaults: true, faultStride },

@@ -6,10 +6,13 @@ import { silentLog } from '../../../common/process/log.ts';
 import { seededRandom } from '../../../common/process/random.ts';
 import { advanceDuring, fakeClock } from '../../../common/testing/fake-clock.ts';
 import type { CloudCall } from '../../../controller/clouds/cloud.ts';
+import { prefix } from '../../../controller/clouds/hetzner/annotations.ts';
 import { readConfig } from '../../../controller/clouds/hetzner/config.ts';
 import { openHetzner } from '../../../controller/clouds/hetzner/index.ts';
-import { labelKeys } from '../../../controller/clouds/hetzner/load-balancers/labels.ts';
+import { kindNames } from '../../../controller/clouds/hetzner/load-balancers/balancer.ts';
+import { type Labels, labelKeys, unmarked } from '../../../controller/clouds/hetzner/load-balancers/labels.ts';
 import { withLoadBalancers } from '../../../controller/engine/adapter/with-load-balancers.ts';
+import { withDriver } from '../suite/recorded-driver.ts';
 import { sentCalls } from '../suite/sent-calls.ts';
 import type { CloudCapabilities, CloudWorld, InventoryItem } from '../suite/world.ts';
 import type { Json } from './fake-api.ts';
@@ -30,9 +33,16 @@ export const hetznerCapabilities: CloudCapabilities = {
     drains: false,
     retain: true,
     refusesMembers: true,
+    calls: { first: 1, further: 1, member: 1, removal: 1 },
   },
   routes: { tags: false, blackholes: true, quota: false },
   enumerateFaults: true,
+};
+
+const managedCertificate = {
+  [`${prefix}protocol`]: 'https',
+  [`${prefix}certificate-type`]: 'managed',
+  [`${prefix}http-managed-certificate-domains`]: 'web.example.com',
 };
 
 export const endpoint = 'http://hetzner.test/v1';
@@ -93,14 +103,14 @@ export function hetznerWorld(options: HetznerWorldOptions = {}): HetznerWorld {
     cluster,
     fake,
     networkId: network.id,
-    async open() {
+    async open(wrap) {
       const variables = { HCLOUD_TOKEN: token, HCLOUD_ENDPOINT: served.endpoint, HCLOUD_NETWORK: network.name };
       const defaults = { HCLOUD_LOAD_BALANCERS_LOCATION: 'fsn1', HCLOUD_LOAD_BALANCERS_TYPE: 'lb21' };
       const config = await readConfig(undefined, { ...variables, ...defaults, ...env }, async () => undefined);
       if ('reportOnly' in config) throw new Error(config.reportOnly);
       const context = { clock, random: seededRandom(1), log: silentLog, env: {}, onCall };
       const opened = openHetzner({ config, context, wrapHttp: () => sent.http });
-      const client = withLoadBalancers<typeof opened>(opened, clock);
+      const client = withLoadBalancers<typeof opened>(withDriver(opened, wrap), clock);
       clients.push(client);
       return client;
     },
@@ -140,6 +150,16 @@ export function hetznerWorld(options: HetznerWorldOptions = {}): HetznerWorld {
     async deleteLoadBalancer(id) {
       for (const { ip } of fake.balancers.get(Number(id))?.privateNets ?? []) network.members.delete(ip);
       fake.balancers.delete(Number(id));
+    },
+    examples: [{ annotations: managedCertificate }],
+    async stripMarks({ kind, id }) {
+      const one = kind === kindNames.certificate ? fake.certificates.get(Number(id)) : fake.balancers.get(Number(id));
+      if (one === undefined) return false;
+      one.labels = unmarked(one.labels as Labels);
+      return true;
+    },
+    async markAsClassic({ id }, { owner }) {
+      fake.balancers.get(Number(id))!.labels = { [labelKeys.classic]: owner.service };
     },
     async createForeignRoute(destination, vm) {
       network.routes = [...network.routes, { destination, gateway: vm.addresses[0]! }];

@@ -4,8 +4,10 @@ import {
   type SimulatedCloudParts,
 } from '../../../controller/clouds/simulated/simulated-cloud.ts';
 import { withLoadBalancers } from '../../../controller/engine/adapter/with-load-balancers.ts';
+import { withDriver } from '../suite/recorded-driver.ts';
+import type { WrapDriver } from '../suite/world.ts';
 
 /** The client that ships, as whoever opens clouds has it: with the load balancers that its driver describes. */
-export function openSimulated(parts: SimulatedCloudParts): Cloud {
-  return withLoadBalancers<Cloud>(createSimulatedCloud(parts), parts.context.clock);
+export function openSimulated(parts: SimulatedCloudParts, wrap?: WrapDriver): Cloud {
+  return withLoadBalancers<Cloud>(withDriver(createSimulatedCloud(parts), wrap), parts.context.clock);
 }

@@ -6,6 +6,9 @@ import { silentLog } from '../../../common/process/log.ts';
 import { seededRandom } from '../../../common/process/random.ts';
 import type { CloudCall } from '../../../controller/clouds/cloud.ts';
 import { ownerTags } from '../../../controller/clouds/load-balancers.ts';
+import { classicName, classicTags } from '../../../controller/clouds/simulated/adoption.ts';
+import { kinds } from '../../../controller/clouds/simulated/found.ts';
+import type { SimulatedCloudParts } from '../../../controller/clouds/simulated/simulated-cloud.ts';
 import type { SimulatedCloud } from '../../kit/cloud/cloud.ts';
 import { sentCalls } from '../suite/sent-calls.ts';
 import type { CloudCapabilities, CloudVm, CloudWorld, InventoryItem } from '../suite/world.ts';
@@ -22,6 +25,7 @@ export const simulatedCapabilities: CloudCapabilities = {
     drains: true,
     retain: true,
     refusesMembers: true,
+    calls: { first: 2, further: 2, member: 1, removal: 2 },
   },
   routes: { tags: true, blackholes: true, quota: true },
   enumerateFaults: true,
@@ -67,13 +71,14 @@ export function simulatedWorld({
 
   return {
     cluster,
-    async open() {
-      const client = openSimulated({
+    async open(wrap) {
+      const parts: SimulatedCloudParts = {
         config: { endpoint: url, project, region, settleMs },
         context: { clock, random: seededRandom(1), log: silentLog, env: {}, onCall },
         http: sent.http,
         credential: async () => credential,
-      });
+      };
+      const client = openSimulated(parts, wrap);
       clients.push(client);
       return client;
     },
@@ -140,6 +145,19 @@ export function simulatedWorld({
     },
     async deleteLoadBalancer(id) {
       if (loadBalancers.store.get(id)) loadBalancers.forget(id);
+    },
+    async stripMarks({ kind, id, within = id }) {
+      if (kind === kinds.address) addresses.setTags(id, {});
+      else if (kind === kinds.pool) loadBalancers.changePool(within, id, { tags: {} });
+      else if (kind === kinds.listener) loadBalancers.changeListener(within, id, { tags: {} });
+      else loadBalancers.setTags(id, {});
+      return true;
+    },
+    async markAsClassic({ id }, { clusterName, service }) {
+      const tags = { [classicTags.cluster]: clusterName, [classicTags.service]: service };
+      const { addresses: its } = loadBalancers.stripTags(id);
+      loadBalancers.update(id, { name: classicName(clusterName, service), tags });
+      for (const one of its) if (one.id !== undefined) addresses.setTags(one.id, tags);
     },
     async freeAddress(consent) {
       const tags = consent ? { [ownerTags.consent]: consent } : { team: 'somebody-else' };

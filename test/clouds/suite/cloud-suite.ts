@@ -3,6 +3,7 @@ import { after, before, describe } from 'node:test';
 import { changeFacts } from './changes.suite.ts';
 import { faultFacts } from './faults.suite.ts';
 import { instanceFacts } from './instances.suite.ts';
+import { kindFacts } from './kinds.suite.ts';
 import { balancerFacts } from './load-balancers.suite.ts';
 import { ownershipFacts } from './ownership.suite.ts';
 import { routeFacts } from './routes.suite.ts';
@@ -42,6 +43,7 @@ export function cloudSuite({ name, capabilities, open }: CloudSuite): void {
       balancerFacts(context);
       changeFacts(context);
       ownershipFacts(context);
+      kindFacts(context);
       faultFacts(context);
     }
     routeFacts(context);

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { isCloudError } from '../../../common/cloud-error.ts';
 import type { CloudRecord, LoadBalancerStep } from '../../../controller/clouds/load-balancer-step.ts';
 import type {
+  AdoptionProof,
   DesiredLoadBalancer,
   LoadBalancerPlan,
   LoadBalancerRef,
@@ -37,6 +38,8 @@ export interface Driving {
   readonly balancers: LoadBalancers;
   readonly desired: DesiredLoadBalancer;
   readonly record: ServiceRecord;
+  /** What the classic controller made is taken over. */
+  readonly adopt?: AdoptionProof | undefined;
   readonly crash?: CrashPoint;
   /** Asked before each mutating call, beside what counts them. */
   readonly permit?: Permit;
@@ -67,8 +70,9 @@ const retriesAfter: ReadonlySet<string> = new Set([
 export function refOf(
   { owner, name, service, attach, address }: DesiredLoadBalancer,
   record: ServiceRecord,
+  adopt?: AdoptionProof,
 ): LoadBalancerRef {
-  return { owner, name, service, id: record.id, notes: record.notes, attachTo: attach?.id, address };
+  return { owner, name, service, id: record.id, notes: record.notes, attachTo: attach?.id, address, adopt };
 }
 
 export async function look({
@@ -76,8 +80,9 @@ export async function look({
   balancers,
   desired,
   record,
-}: Pick<Driving, 'world' | 'balancers' | 'desired' | 'record'>): Promise<ObservedLoadBalancer | undefined> {
-  return world.during(balancers.observe(refOf(desired, record)));
+  adopt,
+}: Pick<Driving, 'world' | 'balancers' | 'desired' | 'record' | 'adopt'>): Promise<ObservedLoadBalancer | undefined> {
+  return world.during(balancers.observe(refOf(desired, record, adopt)));
 }
 
 /** Observes, plans and applies until the plan is empty, as the controller does. Throws a Crash where it was told to. */
@@ -139,6 +144,7 @@ async function drive(
       steps.push(...(balancers.appliesAll?.(step) ? made : [step]));
       // An attached one is not ours to record.
       if (observed?.id !== undefined && !observed.attached) record.id = observed.id;
+      record.notes = observed?.notes ?? record.notes;
     } catch (error) {
       if (isDead) throw new Crash();
       if (!isCloudError(error) || !retriesAfter.has(error.kind) || error.subjects.length > 0) throw error;

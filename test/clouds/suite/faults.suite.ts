@@ -1,8 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { CloudError } from '../../../common/cloud-error.ts';
 import type { DesiredLoadBalancer } from '../../../controller/clouds/load-balancers.ts';
+import type { Permit } from '../../../controller/clouds/permit.ts';
+import type { Found } from '../../../controller/engine/resource.ts';
 import { desiredFor, memberOf, newOwner, port } from './desired.ts';
 import { Crash, type CrashPoint, type Driven, type Driving, ensure, remove } from './drive.ts';
+import { catchDriver, lagBehind, listAll } from './recorded-driver.ts';
 import { type Example, type SuiteContext, sorted, withExample } from './suite-context.ts';
 
 /** One operation of a Service's life: what was there before it, and what it is. */
@@ -35,13 +39,18 @@ const operations: readonly Operation[] = [
 
 type Fault =
   | { readonly kind: 'crash'; readonly at: CrashPoint['at'] }
-  | { readonly kind: 'lost'; readonly crash: boolean };
+  | { readonly kind: 'lost'; readonly crash: boolean }
+  | { readonly kind: 'error' }
+  /** A crash after the call, and lists that do not show it yet to the next process. */
+  | { readonly kind: 'late lists' };
 
 const faults: readonly (readonly [string, Fault])[] = [
   ['a crash before the call', { kind: 'crash', at: 'before' }],
   ['a crash after the call, before anything is recorded', { kind: 'crash', at: 'after' }],
   ['a lost answer', { kind: 'lost', crash: false }],
   ['a lost answer and a crash', { kind: 'lost', crash: true }],
+  ['an error', { kind: 'error' }],
+  ['a crash, and lists that do not show it yet', { kind: 'late lists' }],
 ];
 
 /** Facts about crashes and lost answers at every single call: enumerated, unless the world asks for a stride. */
@@ -55,6 +64,8 @@ export function faultFacts({ world, capabilities }: SuiteContext): void {
         it(`${what}, ${where} of ${operation.what}: all comes right, nothing doubled, nothing left`, (t) =>
           withExample(world(), async (example) => {
             if (fault.kind === 'lost' && !example.world.loseAnswer) return t.skip('no answer can be lost here');
+            const hasNoLists = fault.kind === 'late lists' && (await listed(example)) === undefined;
+            if (hasNoLists) return t.skip('the cloud has no driver yet');
             const clean = await cleanRun(example, operation);
             assert.ok(clean.calls >= 1);
             for (let call = 1 + (number % stride); call <= clean.calls; call += stride)
@@ -84,22 +95,61 @@ async function struck(
   const { world } = example;
   const service = await anotherService(example, operation);
   const where = `at call ${call}`;
+  const isLate = fault.kind === 'late lists';
+  const shown = isLate ? await listed(example) : undefined;
   if (fault.kind === 'lost') world.loseAnswer?.(call - 1);
-  const crash: CrashPoint | undefined =
-    fault.kind === 'crash' ? { at: fault.at, call } : fault.crash ? { at: 'before', call: call + 1 } : undefined;
+  const crash = crashAt(fault, call);
   try {
-    await operation.perform(await service.driving(crash && { crash }));
+    await operation.perform(
+      await service.driving({ ...(crash && { crash }), ...(fault.kind === 'error' && { permit: failingAt(call) }) }),
+    );
   } catch (error) {
     if (!(error instanceof Crash)) throw error;
   }
   // A search may miss for a while what a create has made; until then it proves nothing.
-  await world.pass((await example.fresh()).settleMs);
-  await operation.perform(await service.driving());
+  if (!isLate) await world.pass((await example.fresh()).settleMs);
+  const balancers = shown && (await example.fresh(lagBehind(shown)));
+  await operation.perform(await service.driving(balancers && { balancers }));
+  if (isLate) {
+    await world.pass((await example.fresh()).settleMs);
+    await operation.perform(await service.driving());
+  }
   assert.deepEqual(await service.left(), expected, where);
   const again = await operation.perform(await service.driving());
   assert.equal(again.calls, 0, `${where}: a second run changed something`);
   await service.end();
   assert.deepEqual(await service.left(), [], `${where}: something was left`);
+}
+
+function crashAt(fault: Fault, call: number): CrashPoint | undefined {
+  switch (fault.kind) {
+    case 'crash':
+      return { at: fault.at, call };
+    case 'lost':
+      return fault.crash ? { at: 'before', call: call + 1 } : undefined;
+    case 'late lists':
+      return { at: 'after', call };
+    default:
+      return undefined;
+  }
+}
+
+/** That call fails, and has no effect. */
+function failingAt(call: number): Permit {
+  let asked = 0;
+  return () => {
+    asked += 1;
+    const about = { cloud: 'test', operation: 'send', message: 'HTTP 503' };
+    if (asked === call) throw new CloudError({ ...about, kind: 'Unavailable' });
+  };
+}
+
+/** What the lists show now; undefined where the cloud has no driver. */
+async function listed({ world }: Example): Promise<readonly Found[] | undefined> {
+  const { wrap, driver } = catchDriver();
+  await world.open(wrap);
+  const caught = driver();
+  return caught && world.during(listAll(caught, world.cluster));
 }
 
 /** A Service of its own for one run, brought to where the operation begins. */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { DesiredLoadBalancer, LoadBalancers } from '../../../controller/clouds/load-balancers.ts';
 import { desiredFor, newOwner } from './desired.ts';
 import { type Driving, remove, type ServiceRecord } from './drive.ts';
-import type { CloudCapabilities, CloudVm, CloudWorld, InventoryItem } from './world.ts';
+import type { CloudCapabilities, CloudVm, CloudWorld, InventoryItem, WrapDriver } from './world.ts';
 
 /** What every group of facts works with. */
 export interface SuiteContext {
@@ -18,7 +18,7 @@ export interface Example {
   desired: DesiredLoadBalancer;
   readonly record: ServiceRecord;
   /** A fresh process: nothing is remembered but the record. */
-  fresh(): Promise<LoadBalancers>;
+  fresh(wrap?: WrapDriver): Promise<LoadBalancers>;
   driving(fields?: Partial<Driving>): Promise<Driving>;
   /** What there is now and was not there before this example. */
   made(): Promise<readonly InventoryItem[]>;
@@ -37,8 +37,8 @@ export async function withExample(
     vms,
     desired: desiredFor(newOwner(world.cluster), vms, fields),
     record: { id: undefined },
-    async fresh() {
-      const { loadBalancers } = await world.open();
+    async fresh(wrap) {
+      const { loadBalancers } = await world.open(wrap);
       assert.ok(loadBalancers, 'the cloud has no load balancers');
       return loadBalancers;
     },

@@ -1,5 +1,7 @@
 import type { Cloud, CloudIdentity } from '../../../controller/clouds/cloud.ts';
-import type { Protocol } from '../../../controller/clouds/load-balancers.ts';
+import type { LoadBalancerDriver } from '../../../controller/clouds/load-balancer-driver.ts';
+import type { DesiredLoadBalancer, Protocol } from '../../../controller/clouds/load-balancers.ts';
+import type { Found } from '../../../controller/engine/resource.ts';
 
 /** A VM of the cloud under test, as its Node would tell of it. */
 export interface CloudVm {
@@ -39,6 +41,8 @@ export interface CloudCapabilities {
         readonly retain: boolean;
         /** It refuses a member that is no instance, and says which. */
         readonly refusesMembers: boolean;
+        /** At most so many mutating calls for two ports: the first Service, one more, a member more, a removal. */
+        readonly calls?: Readonly<Record<'first' | 'further' | 'member' | 'removal', number>>;
       }
     | undefined;
   readonly routes:
@@ -60,12 +64,18 @@ export interface CloudCapabilities {
   readonly faultStride?: number;
 }
 
+/** What the suite puts around the driver of load balancers, to see and to disturb what goes through it. */
+export type WrapDriver = (driver: LoadBalancerDriver) => LoadBalancerDriver;
+
 /** The cloud under test from behind: what a person at its console, or a fault, would do. */
 export interface CloudWorld {
   /** UID of the cluster that is ours. */
   readonly cluster: string;
-  /** A client as a fresh process has it: nothing remembered. The world closes it. */
-  open(): Promise<Omit<Cloud, keyof CloudIdentity>>;
+  /**
+   * A client as a fresh process has it: nothing remembered. The world closes it. The facts about kinds of resources
+   * need `wrap`: they are left out where the world does not call it.
+   */
+  open(wrap?: WrapDriver): Promise<Omit<Cloud, keyof CloudIdentity>>;
   createVm(): Promise<CloudVm>;
   /** Returns when the cloud shows it as deleted. */
   deleteVm(providerID: string): Promise<void>;
@@ -88,6 +98,14 @@ export interface CloudWorld {
   /** Everything that the cloud says about it, to see whether it has changed; undefined when it is gone. */
   describeLoadBalancer(id: string): Promise<string | undefined>;
   deleteLoadBalancer(id: string): Promise<void>;
+  /** What else Services of this cloud can ask for, so that each kind of resource is created. */
+  readonly examples?: readonly Partial<DesiredLoadBalancer>[];
+  /** A person takes our marks off that resource; false: it has none here. Undefined: not here. */
+  readonly stripMarks?: (found: Found) => Promise<boolean>;
+  /**
+   * Gives that load balancer of ours name and marks as the classic controller gives them. Undefined: not here.
+   */
+  readonly markAsClassic?: (found: Found, desired: DesiredLoadBalancer) => Promise<void>;
   /** A reserved address, with this consent tag or without one. Undefined: no load balancer can request one. */
   readonly freeAddress?: (consent: string | undefined) => Promise<string>;
   /** A route that somebody else made. */

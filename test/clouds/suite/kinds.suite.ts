@@ -1,0 +1,249 @@
+import assert from 'node:assert/strict';
+import { describe, it, type TestContext } from 'node:test';
+import type { DesiredLoadBalancer } from '../../../controller/clouds/load-balancers.ts';
+import { WithheldError } from '../../../controller/clouds/permit.ts';
+import { type Comparison, type Found, isOwnedBy, nameOf } from '../../../controller/engine/resource.ts';
+import { desiredFor, newOwner, port } from './desired.ts';
+import { Crash, ensure, look, remove, type ServiceRecord } from './drive.ts';
+import { type Creation, catchDriver, listAll, type Recording, recordDriver } from './recorded-driver.ts';
+import { type Example, type SuiteContext, withExample } from './suite-context.ts';
+import type { CloudWorld } from './world.ts';
+
+type Edit = (desired: DesiredLoadBalancer) => DesiredLoadBalancer;
+
+const rich: Edit = (desired) => ({
+  ...desired,
+  ports: [port(80, 30080), port(443, 30443)],
+  sourceRanges: ['192.0.2.0/24'],
+});
+
+/** Facts about each kind of resource, taken from the table that the cloud's driver is. */
+export function kindFacts({ world, capabilities }: SuiteContext): void {
+  const { loadBalancers } = capabilities;
+  if (!loadBalancers || !capabilities.enumerateFaults) return;
+  describe('each kind of resource', () => {
+    it('is shown after its create as it was asked for, or as the driver says that a create leaves it', (t) =>
+      withExample(world(), async (example) => {
+        const kinds = await creatableKinds(example);
+        if (kinds === undefined) return t.skip('the cloud has no driver yet');
+        const created = new Set<string>();
+        const name = 'lent';
+        const id = loadBalancers.attach
+          ? await example.world.createForeignLoadBalancer(name, `${example.world.cluster}/default`)
+          : undefined;
+        const attached: Edit = (desired) => ({
+          ...{ ...desired, ports: [port(8443, 30443)] },
+          attach: id === undefined ? undefined : { id, allowed: false },
+        });
+        for (const edit of [rich, ...(id === undefined ? [] : [attached]), ...examplesOf(example.world)])
+          await eachCreation(example, edit, async (creation, shown, where) => {
+            for (const { kind } of creation.wants) created.add(kind);
+            for (const want of creation.wants) {
+              const one = shown.compared.get(nameOf(want));
+              assert.ok(one, `${where}: no reader shows ${nameOf(want)}`);
+              if (kinds.get(want.kind))
+                assert.deepEqual(changesOf(one.result), changesOf(one.left), `${where}: ${nameOf(want)}`);
+            }
+          });
+        if (id !== undefined) await example.world.deleteLoadBalancer(id);
+        await tellMissing(
+          t,
+          [...kinds.keys()].filter((kind) => kinds.get(kind) && !created.has(kind)),
+        );
+      }));
+
+    it('is created in no more calls than the cloud says, and a second run makes none', (t) =>
+      withExample(world(), async (example) => {
+        const { calls } = loadBalancers;
+        if (calls === undefined) return t.skip('no bounds are given');
+        const { world: cloud } = example;
+        const record: ServiceRecord = { id: undefined };
+        const count = async (work: () => Promise<unknown>) => {
+          const before = cloud.mutations();
+          await work();
+          return cloud.mutations() - before;
+        };
+        const desired = rich(example.desired);
+        const more = await cloud.createVm();
+        const further = desiredFor(newOwner(cloud.cluster), example.vms, { ports: desired.ports });
+        const driving = () => example.driving({ desired: further, record });
+        const counted = {
+          first: await count(async () => ensure(await example.driving({ desired }))),
+          further: await count(async () => ensure(await driving())),
+          again: await count(async () => ensure(await driving())),
+          member: await count(async () => {
+            const { members } = desiredFor(further.owner, [...example.vms, more]);
+            await ensure(await example.driving({ desired: { ...further, members }, record }));
+          }),
+          removal: await count(async () => remove(await driving())),
+        };
+        await cloud.deleteVm(more.providerID);
+        assert.equal(counted.again, 0);
+        for (const [what, most] of Object.entries(calls))
+          assert.ok(counted[what as keyof typeof calls] <= most, `${what}: ${JSON.stringify(counted)}`);
+      }));
+
+    it('gets its marks back where what refers to it proves whose it is; else it stays, and is named', (t) =>
+      withExample(world(), async (example) => {
+        const { stripMarks } = example.world;
+        if (stripMarks === undefined) return t.skip('nothing can be stripped here');
+        const marked = await markedOf(example, rich(example.desired));
+        if (marked === undefined || marked.length === 0) return t.skip('the driver marks nothing here');
+        for (const kind of new Set(marked.map((one) => one.kind)))
+          await t.test(kind, async (each) => {
+            if (!(await stripped(example, kind))) each.skip('it has no marks of its own');
+          });
+      }));
+
+    it('of the classic controller is taken over as it is, once, whatever call the process dies at', (t) =>
+      withExample(world(), async (example) => {
+        if (example.world.markAsClassic === undefined) return t.skip('nothing of the classic controller here');
+        const calls = await adopted(example, undefined);
+        for (let call = 1; call <= calls; call += 1) {
+          await adopted(example, { at: 'before', call });
+          await adopted(example, { at: 'after', call });
+        }
+      }));
+  });
+}
+
+/** Kinds of the driver, and whether a create of its own makes them. */
+async function creatableKinds({ world }: Example): Promise<ReadonlyMap<string, boolean> | undefined> {
+  const { wrap, driver } = catchDriver();
+  await world.open(wrap);
+  const kinds = driver()?.kinds;
+  return kinds && new Map(kinds.map(({ kind, create, createMany }) => [kind, (create ?? createMany) !== undefined]));
+}
+
+function examplesOf({ examples = [] }: CloudWorld): readonly Edit[] {
+  return examples.map((fields) => (desired) => ({ ...rich(desired), ...fields }));
+}
+
+/** Kinds that no example creates are named in the report. */
+async function tellMissing(t: TestContext, kinds: readonly string[]): Promise<void> {
+  for (const kind of kinds) await t.test(kind, (each) => each.skip('no example of this world creates one'));
+}
+
+/** What differs, without ids: those of what is not there yet are names. */
+function changesOf(result: Comparison | undefined): readonly string[] {
+  if (result === undefined || 'same' in result) return [];
+  return 'replace' in result ? [`replace: ${result.replace}`] : result.changes.map(({ what }) => what).sort();
+}
+
+/** Lets the process die after each create, and shows what a fresh process compares then. */
+async function eachCreation(
+  example: Example,
+  edit: Edit,
+  look: (creation: Creation, shown: Recording, where: string) => Promise<void>,
+): Promise<void> {
+  for (let call = 1, isLast = false; !isLast; call += 1) {
+    const desired = edit(desiredFor(newOwner(example.world.cluster), example.vms));
+    const record: ServiceRecord = { id: undefined };
+    const recording = recordDriver(call);
+    const permit = () => {
+      if (recording.isDead) throw new WithheldError('Fenced', 'the process has died');
+    };
+    const balancers = await example.fresh(recording.wrap);
+    try {
+      await ensure(await example.driving({ balancers, desired, record, permit }));
+    } catch (error) {
+      if (!(error instanceof Crash || error instanceof WithheldError)) throw error;
+    }
+    isLast = !recording.isDead;
+    const creation = recording.creations[call - 1];
+    await example.world.pass(balancers.settleMs);
+    if (creation !== undefined)
+      await look(creation, await compareAll(example, desired, record), `after create ${call}, of ${creation.kind}`);
+    await ensure(await example.driving({ desired, record }));
+    assert.equal((await ensure(await example.driving({ desired, record }))).calls, 0);
+    await remove(await example.driving({ desired, record }));
+  }
+}
+
+/** What a fresh process compares, when the cloud is at work no more. Nothing is sent. */
+async function compareAll(example: Example, desired: DesiredLoadBalancer, record: ServiceRecord): Promise<Recording> {
+  const recording = recordDriver();
+  const balancers = await example.fresh(recording.wrap);
+  for (let round = 0; round < 20; round += 1) {
+    const observed = await look(await example.driving({ balancers, desired, record }));
+    await example.world.during(balancers.observeAll(example.world.cluster));
+    const { waitMs, steps } = balancers.plan(desired, observed);
+    if (waitMs === undefined || steps.length > 0) break;
+    await example.world.pass(waitMs);
+  }
+  return recording;
+}
+
+/** What carries marks of one Service. */
+async function markedOf(example: Example, desired: DesiredLoadBalancer): Promise<readonly Found[] | undefined> {
+  await ensure(await example.driving({ desired }));
+  const { wrap, driver } = catchDriver();
+  const balancers = await example.fresh(wrap);
+  await example.world.pass(balancers.settleMs);
+  const caught = driver();
+  if (caught === undefined) return undefined;
+  const all = await example.world.during(listAll(caught, example.world.cluster));
+  return all.filter((one) => isOwnedBy(one, desired.owner));
+}
+
+/** False where nothing of that kind has marks of its own. */
+async function stripped(example: Example, kind: string): Promise<boolean> {
+  const { world } = example;
+  const desired = rich(desiredFor(newOwner(world.cluster), example.vms));
+  const record: ServiceRecord = { id: undefined };
+  const mine: Example = { ...example, driving: (fields) => example.driving({ desired, record, ...fields }) };
+  const before = await markedOf(mine, desired);
+  const target = before?.find((one) => one.kind === kind);
+  try {
+    if (target === undefined || !(await world.stripMarks!(target))) return false;
+    const { refusals } = await ensure(await mine.driving());
+    const after = (await markedOf(mine, desired)) ?? [];
+    const isBack = after.some((one) => one.kind === kind && one.id === target.id);
+    const isNamed = refusals.some(
+      ({ reason, message }) => ['ForeignLoadBalancer', 'Conflict'].includes(reason) && message.includes(target.id),
+    );
+    assert.ok(isBack || isNamed, `${kind} ${target.id}: ${JSON.stringify(refusals)}`);
+    assert.equal((await ensure(await mine.driving())).calls, 0, 'a second run changed something');
+    const count = (all: readonly Found[]) => all.filter((one) => one.kind === kind).length;
+    assert.ok(count(after) <= count(before ?? []), `another ${kind} was made`);
+    return true;
+  } finally {
+    await remove(await mine.driving());
+    if (target?.within === undefined && target !== undefined)
+      await world.deleteLoadBalancer(target.id).catch(() => undefined);
+  }
+}
+
+/** Answers how many calls it took. */
+async function adopted(example: Example, crash: { at: 'before' | 'after'; call: number } | undefined): Promise<number> {
+  const { world } = example;
+  const desired = desiredFor(newOwner(world.cluster), example.vms);
+  const record: ServiceRecord = { id: undefined };
+  const { observed } = await ensure(await example.driving({ desired, record }));
+  const { wrap, driver } = catchDriver();
+  await example.fresh(wrap);
+  assert.ok(observed?.id !== undefined && driver() !== undefined);
+  const all = await world.during(listAll(driver()!, world.cluster));
+  const main = all.find((one) => one.kind === driver()!.main && one.id === observed.id);
+  await world.markAsClassic!(main!, desired);
+  const addresses = observed.ingress.flatMap(({ ip, hostname }) => ip ?? hostname ?? []);
+  const adopt = { clusterName: desired.clusterName, addresses };
+  const taken: ServiceRecord = { id: undefined };
+  const driving = (fields: object = {}) => example.driving({ desired, record: taken, adopt, ...fields });
+  // The mark comes with the first change that it needs anyway.
+  const changed = { ...desired, ports: [port(80, 31080)] };
+  let calls = 0;
+  try {
+    calls = (await ensure(await driving({ desired: changed, ...(crash && { crash }) }))).calls;
+  } catch (error) {
+    if (!(error instanceof Crash)) throw error;
+    await world.pass((await example.fresh()).settleMs);
+    await ensure(await driving({ desired: changed }));
+  }
+  const seen = await look(await driving({ desired: changed }));
+  assert.deepEqual([seen?.id, seen?.ingress, seen?.owner], [observed.id, observed.ingress, desired.owner]);
+  assert.equal((await ensure(await driving({ desired: changed }))).calls, 0);
+  await remove(await driving());
+  assert.equal(await look(await driving()), undefined);
+  return calls;
+}
