@@ -22,16 +22,16 @@ import { createRouteTask } from '../routes/route-task.ts';
 import { createPermit } from '../runtime/leader-permit.ts';
 import type { LeaderTask } from '../runtime/leader-task.ts';
 import type { QueueMetrics } from '../runtime/reconciler.ts';
+import { createVisibilityCheck } from '../services/credential-visibility.ts';
 import { createMemberSets } from '../services/members/member-sets.ts';
-import { memberSourceOf, withMembers } from '../services/members/member-source.ts';
+import { memberSourceOf, withMembers } from '../services/members/member-task.ts';
 import { memberMetrics } from '../services/members/metrics.ts';
 import { serviceMetrics } from '../services/metrics.ts';
 import { orphanMetrics } from '../services/orphans/metrics.ts';
 import { createOrphanSweep } from '../services/orphans/orphan-sweep.ts';
 import { readsAnnotation } from '../services/service-context.ts';
 import { createServiceTask } from '../services/service-task.ts';
-import { createSight } from '../services/sight.ts';
-import { servingClouds } from '../services/wants.ts';
+import { servingClouds } from '../services/serving-cloud.ts';
 import type { Loops } from './options/loops.ts';
 import type { NetworkOptions } from './options/network-options.ts';
 
@@ -124,7 +124,7 @@ export function createNetwork(context: NetworkContext, options: NetworkOptions):
         services,
         clouds,
         members: memberSourceOf(members),
-        proveSight: createSight({ nodes, resolver, clock }),
+        checkVisibility: createVisibilityCheck({ nodes, resolver, clock }),
         events,
         metrics: registry.define(serviceMetrics),
         paused,

@@ -21,7 +21,7 @@ import { instanceOf } from '../routes/route-context.ts';
 import { createRouteRecords } from '../routes/route-records.ts';
 import { createPermit } from '../runtime/leader-permit.ts';
 import { watchPause } from '../runtime/pause.ts';
-import { createSight, type ProveSight } from '../services/sight.ts';
+import { type CheckVisibility, createVisibilityCheck } from '../services/credential-visibility.ts';
 import { type ControllerWorld, exitCode, leaseFlags, outputFlags, printJson, withClouds } from './command.ts';
 import { table } from './explain/table.ts';
 import { planTeardown, type TeardownContext, type TeardownPlan } from './teardown/plan-teardown.ts';
@@ -64,7 +64,7 @@ export function teardownCommand(world: ControllerWorld): CommandDefinition {
             cluster: { uid: await readClusterUid(api), name: options.clusterName },
             loadBalancerClasses: options.loadBalancerClasses,
             policy: options.policy,
-            proveSight: await visibilityCheckOf(world, api, clouds, log),
+            checkVisibility: await visibilityCheckOf(world, api, clouds, log),
             recordedRoute: (scope, { destination, providerID }) => {
               const cloud = clouds.find((each) => each.scope === scope)?.name ?? '';
               return records.has(scope, destination, providerID && instanceOf(cloud, providerID));
@@ -168,7 +168,7 @@ async function visibilityCheckOf(
   api: KubeApi,
   clouds: readonly ConfiguredCloud[],
   log: Log,
-): Promise<ProveSight> {
+): Promise<CheckVisibility> {
   const nodes = createListWatch({
     api,
     clock,
@@ -184,5 +184,9 @@ async function visibilityCheckOf(
   await nodes.stop();
   const lookups = new Map<string, Lookups>();
   for (const { scope, api: cloud } of clouds) if (cloud) lookups.set(scope, createLookups({ cloud, clock }));
-  return createSight({ nodes, clock, resolver: { configured: clouds, lookupsOf: (scope) => lookups.get(scope) } });
+  return createVisibilityCheck({
+    nodes,
+    clock,
+    resolver: { configured: clouds, lookupsOf: (scope) => lookups.get(scope) },
+  });
 }

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { DesiredMember } from '../clouds/load-balancers.ts';
 import { type AppliedSteps, stepWaitMs, withStep } from './applied-steps.ts';
-import type { Situation } from './next-action.ts';
+import type { Situation } from './situation.ts';
 import { exampleService } from './testing/example-service.ts';
 
 const member = (providerID: string): DesiredMember => ({
   ...{ node: providerID, providerID, addresses: [], zone: '', draining: false },
 });
 const situation = (changes: Partial<Situation> = {}) =>
-  ({ service: exampleService({}), demand: 'ensure', members: [member('i-1')], ...changes }) as Situation;
+  ({ service: exampleService({}), intent: 'ensure', members: [member('i-1')], ...changes }) as Situation;
 
 /** Applies one step as soon as it may be; answers how long it had to wait each time. */
 function applied(times: number) {
@@ -39,7 +39,7 @@ describe('steps that are planned again and again', () => {
 
   it('a step is free again when the Service or its members ask for something else', () => {
     const { steps, nowMs } = applied(5);
-    for (const changes of [{ members: [member('i-2')] }, { demand: 'remove' as const }]) {
+    for (const changes of [{ members: [member('i-2')] }, { intent: 'remove' as const }]) {
       assert.equal(stepWaitMs(steps, situation(changes), 'step', nowMs), 0);
       const again = withStep(steps, situation(changes), 'step', nowMs);
       assert.equal(stepWaitMs(again, situation(changes), 'step', nowMs), 0);

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import type { Situation } from './next-action.ts';
 import { fingerprintOf } from './service-fingerprint.ts';
+import type { Situation } from './situation.ts';
 
 /**
  * Steps that were applied for one Service since it last was as desired. A step that is planned again although nothing
@@ -49,8 +49,8 @@ function digest(text: string): string {
 }
 
 /** Of what the Service asks for, and of its members; steps may come again when that changes. */
-function desiredDigest({ service, demand, members }: Situation): string {
-  const hash = createHash('sha256').update(`${demand} ${fingerprintOf(service)}`);
+function desiredDigest({ service, intent, members }: Situation): string {
+  const hash = createHash('sha256').update(`${intent} ${fingerprintOf(service)}`);
   for (const { providerID, draining } of members) hash.update(`\n${providerID}${draining ? ' draining' : ''}`);
   return hash.digest('base64');
 }

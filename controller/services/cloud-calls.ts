@@ -1,27 +1,27 @@
 import { CloudError, isCloudError } from '../../common/cloud-error.ts';
 import { errorFields } from '../../common/process/log.ts';
-import { annotations as annotationKeys } from '../../common/well-known.ts';
 import type { CloudRecord, LoadBalancerStep } from '../clouds/load-balancer-step.ts';
-import { externalReferencesOf, isPaused } from '../model/service-view.ts';
+import type { Permit } from '../clouds/permit.ts';
+import { externalReferencesOf, isPaused, type ServiceView } from '../model/service-view.ts';
 import { createPermit } from '../runtime/leader-permit.ts';
+import type { Action } from './action.ts';
 import { stepWaitMs, withStep } from './applied-steps.ts';
-import { type ClusterIdentity, refOf } from './desired.ts';
-import { mayHaveMade } from './failures.ts';
-import type { Action, Situation } from './next-action.ts';
+import type { ConditionReporter } from './condition-reporter.ts';
+import { refOf } from './desired.ts';
+import { mayHaveCreated } from './failures.ts';
+import type { KubeCalls } from './kube-calls.ts';
 import { answered } from './observation.ts';
-import type { Observations } from './observations.ts';
-import { parseRecord } from './record.ts';
+import type { ReconcilerOptions } from './reconciler-options.ts';
 import { refuseMembers } from './refused-members.ts';
 import type { ServiceContext } from './service-context.ts';
-import type { ServiceStates } from './service-state.ts';
 import type { ServiceWork } from './service-work.ts';
-import type { Standings } from './standings.ts';
+import { type Situation, storedRecord } from './situation.ts';
 
-/** Where nothing can prove that the cloud shows us anything, what is missing must be so for this long. */
+/** How long something must be missing where no Ready Node can prove that the credential sees anything. */
 const unprovedMs = 300_000;
 const unprovedRetryMs = 60_000;
 
-/** What has been done in a row for one Service. */
+/** What one pass over a Service has done in a row. */
 export interface Done {
   observed: number;
   /** The last step, as text. */
@@ -33,91 +33,95 @@ export function nothingDone(): Done {
 }
 
 export interface CloudCallParts {
-  readonly cluster: ClusterIdentity;
-  /** `--adopt`. */
-  readonly adopts: boolean;
-  readonly states: ServiceStates;
-  readonly observations: Observations;
-  readonly standings: Pick<Standings, 'emit'>;
+  readonly reporter: Pick<ConditionReporter, 'emit'>;
   readonly work: Pick<ServiceWork, 'begin'>;
-  /** Keeps with the Service what its cloud wants kept. Throws a KubeError, or where the Service has changed meanwhile. */
-  save(situation: Situation, record: CloudRecord): Promise<void>;
+  readonly kube: Pick<KubeCalls, 'save'>;
 }
 
-/** The calls to a cloud for one Service, and what is known after each. All throw a CloudError; `apply` a WithheldError, too. */
+/**
+ * The calls to a cloud for one Service, which note their answers in its state. All throw a CloudError; `apply` also a
+ * WithheldError.
+ */
 export interface CloudCalls {
   observe(situation: Situation, signal: AbortSignal): Promise<void>;
-  /** Makes the one call of a step. Members that the cloud refuses are noted and no failure. */
+  /** Applies a step. Members that the cloud refuses are noted, and are no failure. */
   apply(
     situation: Situation,
     step: LoadBalancerStep,
     options: { readonly gone: boolean; readonly signal: AbortSignal },
   ): Promise<void>;
-  /** Whatever a cloud answers, nothing is done over and over without a pause: throws when the action was just done and does not show. */
+  /** Throws when the action was just done without a visible effect, so that no answer of a cloud causes a busy loop. */
   checkProgress(situation: Situation, action: Action, done: Done): void;
 }
 
-export function createCloudCalls(context: ServiceContext, parts: CloudCallParts): CloudCalls {
+export function createCloudCalls(
+  context: ServiceContext,
+  { cluster, adopts, states, observations }: ReconcilerOptions,
+  { reporter, work, kube }: CloudCallParts,
+): CloudCalls {
   const { clock, log, services, metrics } = context;
-  const { cluster, adopts, states, observations, standings, work } = parts;
 
   async function observe(situation: Situation, signal: AbortSignal): Promise<void> {
-    const { service, cloud, known: before } = situation;
-    const askedId = recordedId(situation);
-    const askedFor = externalReferencesOf(service);
-    const recorded = parseRecord(service.annotations[annotationKeys.loadBalancer]) !== undefined;
+    const { service, cloud, observation: before } = situation;
+    const record = storedRecord(service);
     let missingSinceMs = before?.missingSinceMs;
-    let blind: CloudError | undefined;
-    let look = await ask();
-    // A credential may have begun to see only after that: what it misses counts between two looks that prove its sight.
-    for (let asked = 0; asked < 2 && recorded && !look.ours; asked += 1) {
-      if (asked > 0) look = await ask();
-      blind = look.ours ? undefined : await blindness(situation, look.atMs, missingSinceMs ?? look.atMs);
-      if (blind) break;
+    let unproved: CloudError | undefined;
+    let answer = await read();
+    // The credential may have gained its rights after the read: what is missing counts between two reads, each of them
+    // followed by a proof that the credential sees something.
+    for (let reads = 0; reads < 2 && record !== undefined && !answer.isOurs; reads += 1) {
+      if (reads > 0) answer = await read();
+      unproved = answer.isOurs ? undefined : await whyUnproved(situation, answer.atMs, missingSinceMs ?? answer.atMs);
+      if (unproved) break;
     }
-    const { observed, atMs } = look;
 
-    async function ask() {
+    async function read() {
       const atMs = clock.monotonic();
       const observed = await cloud.loadBalancers.observe(refOf(cluster, service, adopts), signal);
-      const ours = observed?.owner?.service === service.uid;
-      missingSinceMs = ours ? undefined : (missingSinceMs ?? atMs);
-      return { observed, ours, atMs };
+      const isOurs = observed?.owner?.service === service.uid;
+      missingSinceMs = isOurs ? undefined : (missingSinceMs ?? atMs);
+      return { observed, isOurs, atMs };
     }
 
     observations.put(cloud.scope, service.uid, {
-      observed,
-      source: 'asked',
-      askedId,
-      askedFor,
-      missingSinceMs,
-      atMs,
-      fresh: blind === undefined,
+      ...{ observed: answer.observed, source: 'read', atMs: answer.atMs },
+      ...{ readId: record?.id, readReferences: externalReferencesOf(service) },
+      ...{ missingSinceMs, fresh: unproved === undefined },
     });
-    if (blind) throw blind;
+    if (unproved) throw unproved;
   }
 
-  /** What was recorded and does not show is gone only if the cloud shows what is certainly there; else it would be made twice, or left behind. */
-  async function blindness(
+  /**
+   * What is recorded and was not found is gone only if the credential sees something that certainly exists. Otherwise
+   * it would be created twice, or left behind.
+   */
+  async function whyUnproved(
     { cloud }: Situation,
     atMs: number,
     missingSinceMs: number,
   ): Promise<CloudError | undefined> {
-    const sight = await context.proveSight(cloud.scope, atMs);
-    if (sight === 'sees' || (sight === 'unproved' && atMs - missingSinceMs >= unprovedMs)) return undefined;
-    const operation = 'look for its load balancer';
-    if (sight === 'blind') {
+    const visibility = await context.checkVisibility(cloud.scope, atMs);
+    if (visibility === 'visible') return undefined;
+    if (visibility === 'unproved' && atMs - missingSinceMs >= unprovedMs) return undefined;
+    const about = { cloud: cloud.name, operation: 'read its load balancer' };
+    if (visibility === 'not visible') {
       const message =
-        'it does not show, but neither do the instances of living Nodes: the credential may be of another project';
-      return new CloudError({ kind: 'Forbidden', cloud: cloud.name, operation, message });
+        'not found, and the instances of Ready Nodes are not visible either: is the credential of another project?';
+      return new CloudError({ ...about, kind: 'Forbidden', message });
     }
-    const message = 'it does not show, and there is no living Node whose instance could tell whether anything would';
-    return new CloudError({
-      kind: 'Unavailable',
-      cloud: cloud.name,
-      operation,
-      message,
-      retryAfterMs: unprovedRetryMs,
+    const message = 'not found, and there is no Ready Node whose instance could show that the credential sees anything';
+    return new CloudError({ ...about, kind: 'Unavailable', message, retryAfterMs: unprovedRetryMs });
+  }
+
+  /** @param gone the Service no longer exists, so it cannot be paused */
+  function permitFor(service: ServiceView, gone: boolean): Permit {
+    return createPermit({
+      fence: context.fence,
+      dryRun: context.dryRun,
+      paused: () => {
+        const now = gone ? undefined : services.get(service.key);
+        return context.paused() || (now?.uid === service.uid && isPaused(now) && `${service.key} is paused`);
+      },
     });
   }
 
@@ -126,36 +130,29 @@ export function createCloudCalls(context: ServiceContext, parts: CloudCallParts)
     step: LoadBalancerStep,
     { gone, signal }: { readonly gone: boolean; readonly signal: AbortSignal },
   ): Promise<void> {
-    const { service, cloud, known, demand } = situation;
-    const { scope } = cloud;
-    const begins = work.begin(service, demand === 'ensure' ? 'ensure' : 'remove', situation.members);
-    if (begins && step.action === 'create' && demand === 'ensure' && isMissing(situation))
-      standings.emit(service, 'LoadBalancerMissing', 'The load balancer was removed by somebody else', 'Warning');
-    const permit = createPermit({
-      fence: context.fence,
-      dryRun: context.dryRun,
-      paused: () => {
-        const now = gone ? undefined : services.get(service.key);
-        return context.paused() || (now?.uid === service.uid && isPaused(now) && `${service.key} is paused`);
-      },
-    });
+    const { service, cloud, observation, intent } = situation;
+    const { scope, loadBalancers } = cloud;
+    const begins = work.begin(service, intent === 'ensure' ? 'ensure' : 'remove', situation.members);
+    if (begins && step.action === 'create' && intent === 'ensure' && isMissing(situation))
+      reporter.emit(service, 'LoadBalancerMissing', 'The load balancer was removed by somebody else', 'Warning');
+    const permit = permitFor(service, gone);
     const atMs = clock.monotonic();
     const onStep = ({ action, resource, summary, target }: LoadBalancerStep) => {
       metrics.steps.add({ action, resource });
       log.info('load balancer step', { service: service.key, step: summary, target });
     };
-    const save = gone ? undefined : (record: CloudRecord) => parts.save(situation, record);
+    const save = gone ? undefined : (record: CloudRecord) => kube.save(situation, record);
     try {
-      const observed = await cloud.loadBalancers.apply(step, known?.observed, { permit, signal, save, onStep });
+      const observed = await loadBalancers.apply(step, observation?.observed, { permit, signal, save, onStep });
       const state = states.of(service.uid);
       state.backOff = undefined;
-      if (!cloud.loadBalancers.appliesAll?.(step)) {
+      if (!loadBalancers.appliesAll?.(step)) {
         state.appliedSteps = withStep(state.appliedSteps, situation, JSON.stringify(step), clock.monotonic());
         onStep(step);
       }
-      observations.put(scope, service.uid, answered(observed, atMs, known?.askedFor));
+      observations.put(scope, service.uid, answered(observed, atMs, observation?.readReferences));
     } catch (error) {
-      observations.invalidate(scope, service.uid, { mayHaveMade: mayHaveMade(error) });
+      observations.invalidate(scope, service.uid, { mayHaveCreated: mayHaveCreated(error) });
       if (!isCloudError(error) || error.subjects.length === 0) throw error;
       const { subjects, message } = error;
       const state = states.of(service.uid);
@@ -167,13 +164,10 @@ export function createCloudCalls(context: ServiceContext, parts: CloudCallParts)
     }
   }
 
-  function isMissing(situation: Situation): boolean {
-    const { known } = situation;
-    return recordedId(situation) !== undefined && known?.source === 'asked' && known.observed?.id === undefined;
-  }
-
-  function recordedId({ service }: Situation): string | undefined {
-    return parseRecord(service.annotations[annotationKeys.loadBalancer])?.id;
+  /** A load balancer is recorded, and a read of it has found none. */
+  function isMissing({ service, observation }: Situation): boolean {
+    const isRead = observation?.source === 'read' && observation.observed?.id === undefined;
+    return isRead && storedRecord(service)?.id !== undefined;
   }
 
   function checkProgress(situation: Situation, action: Action, done: Done): void {
@@ -181,16 +175,16 @@ export function createCloudCalls(context: ServiceContext, parts: CloudCallParts)
     const step = action.do === 'apply' ? JSON.stringify(action.step) : undefined;
     const applied = states.get(situation.service.uid)?.appliedSteps;
     const waitMs = step === undefined ? 0 : stepWaitMs(applied, situation, step, clock.monotonic());
-    const repeats = step !== undefined && step === done.step;
+    const isRepeated = step !== undefined && step === done.step;
     done.step = step ?? done.step;
-    if (!repeats && waitMs === 0 && done.observed < 3) return;
+    if (!isRepeated && waitMs === 0 && done.observed < 3) return;
     const { service, cloud } = situation;
-    observations.invalidate(cloud.scope, service.uid, { mayHaveMade: true });
+    observations.invalidate(cloud.scope, service.uid, { mayHaveCreated: true });
     throw new CloudError({
       kind: 'Conflict',
       cloud: cloud.name,
       operation: action.do === 'apply' ? action.step.summary : 'observe',
-      message: 'what was done does not show',
+      message: 'the cloud accepted the change and does not show it',
       ...(waitMs > 0 && { retryAfterMs: waitMs }),
     });
   }

@@ -1,8 +1,9 @@
 import type { DesiredLoadBalancer } from '../clouds/load-balancers.ts';
 import type { ServiceView } from '../model/service-view.ts';
 import { type ClusterIdentity, desiredOf } from './desired.ts';
+import { intentOf } from './intent.ts';
 import type { OperatorPolicy } from './operator-policy.ts';
-import { chooseCloud, demandOf, type ServingCloud } from './wants.ts';
+import { chooseCloud, type ServingCloud } from './serving-cloud.ts';
 
 export interface DeclareParts {
   readonly cluster: ClusterIdentity;
@@ -26,7 +27,7 @@ export function declareServices(
   let isEveryone = true;
   const all: DesiredLoadBalancer[] = [];
   for (const service of services) {
-    if (demandOf(service, loadBalancerClasses) !== 'ensure') continue;
+    if (intentOf(service, loadBalancerClasses) !== 'ensure') continue;
     const choice = chooseCloud(service, clouds);
     if (!('cloud' in choice) || choice.cloud !== cloud) continue;
     // Nothing that Services share depends on their members.

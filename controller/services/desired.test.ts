@@ -4,8 +4,8 @@ import { annotations } from '../../common/well-known.ts';
 import type { DesiredLoadBalancer, DesiredMember, LoadBalancers } from '../clouds/load-balancers.ts';
 import { defaultName, desiredOf } from './desired.ts';
 import { type OperatorPolicy, strictPolicy } from './operator-policy.ts';
+import type { ServingCloud } from './serving-cloud.ts';
 import { exampleService } from './testing/example-service.ts';
-import type { ServingCloud } from './wants.ts';
 
 const definitions = [{ key: 'example.com/scheme', values: 'internal or external', meaning: 'Where it listens.' }];
 const cloud: ServingCloud = {

@@ -4,8 +4,8 @@ import type { DesiredLoadBalancer, DesiredMember, IpFamily, LoadBalancerRef, Own
 import { allowsAddressChange, attachTo, hasFinalizer, type ServiceView } from '../model/service-view.ts';
 import { mayAttach, mayKeepAddress, type OperatorPolicy } from './operator-policy.ts';
 import { parseRecord } from './record.ts';
+import { chooseCloud, type ServingCloud } from './serving-cloud.ts';
 import { sourceRangesOf } from './source-ranges.ts';
-import { chooseCloud, type ServingCloud } from './wants.ts';
 
 export interface ClusterIdentity {
   /** UID of the namespace kube-system. */

@@ -1,6 +1,6 @@
 import type { Log } from '../../common/process/log.ts';
-import type { Situation } from './next-action.ts';
-import { planService } from './plan-service.ts';
+import { planService } from './service-plan.ts';
+import type { Situation } from './situation.ts';
 
 /** Logs what a run would do, unless it is the plan that was logged last. Returns the plan as text. */
 export function logPlan(log: Log, situation: Situation, before: string | undefined): string {

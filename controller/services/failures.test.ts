@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { CloudError, cloudErrorKinds } from '../../common/cloud-error.ts';
 import { WithheldError } from '../clouds/permit.ts';
 import { KubeError } from '../kube/api.ts';
-import { failureOf, mayHaveMade } from './failures.ts';
+import { failureOf, mayHaveCreated } from './failures.ts';
 
 const cloud = (kind: (typeof cloudErrorKinds)[number]) =>
   new CloudError({ kind, cloud: 'x', operation: 'create', message: 'm' });
@@ -19,13 +19,13 @@ describe('a failed try', () => {
     ]) {
       assert.equal(failureOf(error).kind, 'withheld');
     }
-    assert.equal(mayHaveMade(new WithheldError('Paused', '')), false);
+    assert.equal(mayHaveCreated(new WithheldError('Paused', '')), false);
   });
 
   it('of every kind comes to a reason', () => {
     const reasons = cloudErrorKinds.map((kind) => {
       const failure = failureOf(cloud(kind));
-      return failure.kind === 'failed' ? [kind, failure.standing?.reason, failure.event, failure.patient] : [];
+      return failure.kind === 'failed' ? [kind, failure.condition?.reason, failure.event, failure.patient] : [];
     });
     assert.deepEqual(reasons, [
       ['Unauthorized', 'CredentialRefused', false, false],
@@ -45,16 +45,16 @@ describe('a failed try', () => {
 
   it('may have had its effect unless the cloud refused it', () => {
     assert.deepEqual(
-      cloudErrorKinds.filter((kind) => mayHaveMade(cloud(kind))),
+      cloudErrorKinds.filter((kind) => mayHaveCreated(cloud(kind))),
       ['Conflict', 'Unavailable', 'Timeout'],
     );
-    assert.equal(mayHaveMade(new Error('who knows')), true);
+    assert.equal(mayHaveCreated(new Error('who knows')), true);
   });
 
   it('to write is told when the API server refuses it, and repeated in silence otherwise', () => {
     const told = (error: unknown) => {
       const failure = failureOf(error);
-      return failure.kind === 'failed' ? failure.standing?.reason : undefined;
+      return failure.kind === 'failed' ? failure.condition?.reason : undefined;
     };
     assert.deepEqual(
       [403, 422, 400].map((status) => told(kube(status, 'x'))),

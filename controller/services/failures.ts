@@ -2,7 +2,7 @@ import { type CloudErrorKind, isCloudError } from '../../common/cloud-error.ts';
 import { WithheldError } from '../clouds/permit.ts';
 import { isKubeError } from '../kube/api.ts';
 import { reasonOfKind } from './reasons.ts';
-import type { Standing } from './service-patches.ts';
+import type { LoadBalancerCondition } from './service-patches.ts';
 
 /** What a failed try comes to. */
 export type Failure =
@@ -11,7 +11,7 @@ export type Failure =
   | {
       readonly kind: 'failed';
       /** Undefined where the Service itself is not to blame and a repetition will do. */
-      readonly standing: Standing | undefined;
+      readonly condition: LoadBalancerCondition | undefined;
       /** Worth an event: it says something about this Service, and not about all of them. */
       readonly event: boolean;
       /** Shown only when it lasts. */
@@ -26,7 +26,7 @@ const pausedAgainMs = 2000;
 const fencedAgainMs = 1000;
 
 /** Whether a mutating call that failed so may have had its effect. */
-export function mayHaveMade(error: unknown): boolean {
+export function mayHaveCreated(error: unknown): boolean {
   if (error instanceof WithheldError) return false;
   return !isCloudError(error) || error.kind === 'Timeout' || error.kind === 'Unavailable' || error.kind === 'Conflict';
 }
@@ -39,7 +39,7 @@ export function failureOf(error: unknown): Failure {
     const { kind, message } = error;
     return {
       kind: 'failed',
-      standing: { reason: reasonOfKind[kind], message: `${kind}: ${message}` },
+      condition: { reason: reasonOfKind[kind], message: `${kind}: ${message}` },
       event: kind !== 'Throttled' && kind !== 'Unauthorized',
       patient: patientKinds.has(kind),
     };
@@ -48,8 +48,10 @@ export function failureOf(error: unknown): Failure {
     if (error.reason === 'Fenced') return { kind: 'withheld', againInMs: fencedAgainMs };
     if (error.reason === 'Withheld') return { kind: 'withheld', againInMs: pausedAgainMs };
     const refused = error.status === 400 || error.status === 403 || error.status === 422;
-    const standing: Standing | undefined = refused ? { reason: 'WriteRefused', message: error.message } : undefined;
-    return { kind: 'failed', standing, event: true, patient: true };
+    const condition: LoadBalancerCondition | undefined = refused
+      ? { reason: 'WriteRefused', message: error.message }
+      : undefined;
+    return { kind: 'failed', condition, event: true, patient: true };
   }
-  return { kind: 'failed', standing: undefined, event: true, patient: true };
+  return { kind: 'failed', condition: undefined, event: true, patient: true };
 }

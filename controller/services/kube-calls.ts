@@ -1,75 +1,97 @@
 import { annotations as annotationKeys } from '../../common/well-known.ts';
+import type { CloudRecord } from '../clouds/load-balancer-step.ts';
+import { WithheldError } from '../clouds/permit.ts';
 import { isPaused, type ServiceView } from '../model/service-view.ts';
+import type { ConditionReporter } from './condition-reporter.ts';
+import { type Intent, intentOf } from './intent.ts';
 import type { LatestServices } from './latest-services.ts';
-import type { Situation } from './next-action.ts';
-import { parseRecord } from './record.ts';
+import type { ReconcilerOptions } from './reconciler-options.ts';
+import { parseRecord, printRecord } from './record.ts';
 import { readsAnnotation, type ServiceContext } from './service-context.ts';
 import type { ServiceChange } from './service-patches.ts';
-import type { ServiceStates } from './service-state.ts';
-import type { Standings } from './standings.ts';
-import { type Demand, demandOf } from './wants.ts';
+import type { Situation } from './situation.ts';
 import { readService, type WriteOutcome, writeService } from './write-service.ts';
 
 export interface KubeCallParts {
-  readonly loadBalancerClasses: readonly string[];
-  readonly states: ServiceStates;
-  readonly latest: Pick<LatestServices, 'wrote'>;
-  readonly standings: Pick<Standings, 'emit'>;
+  readonly latest: LatestServices;
+  readonly reporter: Pick<ConditionReporter, 'emit'>;
 }
 
 /** How a write ended, as in `WriteOutcome`. */
 type Ended = WriteOutcome['kind'];
 
-/** The calls to the Kubernetes API for one Service, and what is known after each. All throw a KubeError. */
+/** The calls to the Kubernetes API for one Service. All throw a KubeError, and note their answers in its state. */
 export interface KubeCalls {
   /** Whether the API server has it now. */
   has(service: ServiceView): Promise<boolean>;
   /**
-   * Whether the API server has shown it in this term; asks once. The cache of a new leader may be minutes old: what is made for a Service that went meanwhile would
-   * stay for ever.
+   * Whether the API server itself has shown it in this term; asks once. The cache of a new leader may be minutes old: a
+   * load balancer that is created for a deleted Service would stay for ever.
    */
-  hasSeenInstance(service: ServiceView): Promise<boolean>;
-  /** Writes what is decided about its load balancer, as long as nobody else decides about it. */
-  record(situation: Pick<Situation, 'service' | 'demand'>, change: ServiceChange): Promise<Ended>;
-  /** Writes where it stands. */
+  confirm(service: ServiceView): Promise<boolean>;
+  /** Writes a claim or record, unless another client has changed the record meanwhile. */
+  record(situation: Pick<Situation, 'service' | 'intent'>, change: ServiceChange): Promise<Ended>;
+  /**
+   * Writes what its cloud wants kept with it. Throws a WithheldError while it is paused, and an Error where it has
+   * changed meanwhile.
+   */
+  save(situation: Pick<Situation, 'service' | 'intent' | 'cloud'>, record: CloudRecord): Promise<void>;
+  /** Writes the condition and the addresses. */
   show(service: ServiceView, change: ServiceChange): Promise<Ended>;
-  /** Writes that we have nothing to do with it any more. */
-  release(situation: Pick<Situation, 'service' | 'demand'>, change: ServiceChange): Promise<Ended>;
+  /** Removes our finalizer and record. */
+  release(situation: Pick<Situation, 'service' | 'intent'>, change: ServiceChange): Promise<Ended>;
 }
 
-export function createKubeCalls(context: ServiceContext, parts: KubeCallParts): KubeCalls {
+export function createKubeCalls(
+  context: ServiceContext,
+  { loadBalancerClasses, states }: ReconcilerOptions,
+  { latest, reporter }: KubeCallParts,
+): KubeCalls {
   const { clock, log, clouds } = context;
-  const { loadBalancerClasses, states, latest, standings } = parts;
   const writer = { api: context.api, clock, isRead: readsAnnotation(clouds) };
 
   async function has(service: ServiceView): Promise<boolean> {
     return (await readService(writer, service))?.uid === service.uid;
   }
 
-  function stillWanted(demand: Demand) {
-    return (now: ServiceView) => !isPaused(now) && demandOf(now, loadBalancerClasses) === demand;
+  function stillIntended(intent: Intent) {
+    return (now: ServiceView) => !isPaused(now) && intentOf(now, loadBalancerClasses) === intent;
   }
 
-  /** Whoever recorded something else meanwhile has decided on other grounds. */
-  function asRecorded({ service, demand }: Pick<Situation, 'service' | 'demand'>) {
+  /** Another client that changed the record meanwhile has decided on other grounds. */
+  function asRecorded({ service, intent }: Pick<Situation, 'service' | 'intent'>) {
     const record = service.annotations[annotationKeys.loadBalancer];
-    const wanted = stillWanted(demand);
-    return (now: ServiceView) => wanted(now) && now.annotations[annotationKeys.loadBalancer] === record;
+    const holds = stillIntended(intent);
+    return (now: ServiceView) => holds(now) && now.annotations[annotationKeys.loadBalancer] === record;
   }
 
   function announceAdoption(service: ServiceView, { record }: ServiceChange): void {
     const before = parseRecord(service.annotations[annotationKeys.loadBalancer]);
     const now = parseRecord(record ?? undefined);
     if (now?.adopted === undefined || before?.adopted !== undefined) return;
-    const message = `Load balancer ${now.id} in ${now.scope} is taken over: its name, tags and address are those of this Service`;
-    log.info('load balancer taken over', { service: service.key, scope: now.scope, id: now.id });
-    standings.emit(service, 'AdoptedLoadBalancer', message);
+    const proof = 'its name, tags and address are those of this Service';
+    const message = `Load balancer ${now.id} in ${now.scope} is adopted: ${proof}`;
+    log.info('load balancer adopted', { service: service.key, scope: now.scope, id: now.id });
+    reporter.emit(service, 'AdoptedLoadBalancer', message);
+  }
+
+  async function record(situation: Pick<Situation, 'service' | 'intent'>, change: ServiceChange): Promise<Ended> {
+    const { service } = situation;
+    states.of(service.uid).released = false;
+    const outcome = await writeService(writer, service, change, asRecorded(situation));
+    if (outcome.kind === 'written' || outcome.kind === 'changed') {
+      latest.wrote(outcome.service);
+      // With our finalizer on, only we can let it go.
+      states.of(service.uid).confirmed = true;
+    }
+    if (outcome.kind === 'written') announceAdoption(service, change);
+    return outcome.kind;
   }
 
   return {
     has,
 
-    async hasSeenInstance(service) {
+    async confirm(service) {
       if (states.get(service.uid)?.confirmed) return true;
       if (await has(service)) {
         states.of(service.uid).confirmed = true;
@@ -79,28 +101,33 @@ export function createKubeCalls(context: ServiceContext, parts: KubeCallParts): 
       return false;
     },
 
-    async record(situation, change) {
-      const { service } = situation;
-      states.of(service.uid).released = false;
-      const outcome = await writeService(writer, service, change, asRecorded(situation));
-      if (outcome.kind === 'written' || outcome.kind === 'changed') {
-        latest.wrote(outcome.service);
-        // With our finalizer on, it goes by our hand alone.
-        states.of(service.uid).confirmed = true;
-      }
-      if (outcome.kind === 'written') announceAdoption(service, change);
-      return outcome.kind;
+    record,
+
+    async save({ service: planned, intent, cloud }, { id, notes }) {
+      const { key, uid } = planned;
+      const service = latest.get(key);
+      if (service?.uid !== uid) throw new Error(`${key} has changed meanwhile`);
+      if (isPaused(service) || context.paused()) throw new WithheldError('Paused', `not written: ${key} is paused`);
+      const before = parseRecord(service.annotations[annotationKeys.loadBalancer]);
+      const text = printRecord({ ...(before ?? { scope: cloud.scope }), id: id ?? before?.id, notes });
+      const ended = await record({ service, intent }, { record: text });
+      if (ended === 'gone' || ended === 'changed') throw new Error(`${key} has changed meanwhile`);
     },
 
     async show(service, change) {
-      const outcome = await writeService(writer, service, change, stillWanted(demandOf(service, loadBalancerClasses)));
+      const outcome = await writeService(
+        writer,
+        service,
+        change,
+        stillIntended(intentOf(service, loadBalancerClasses)),
+      );
       if (outcome.kind === 'written' || outcome.kind === 'changed') latest.wrote(outcome.service);
       return outcome.kind;
     },
 
     async release(situation, change) {
       const { service } = situation;
-      // Before it is sent: the news that the Service is gone may come before the answer.
+      // Before it is sent, because the event of the deletion may arrive before the answer.
       states.of(service.uid).released = true;
       try {
         const outcome = await writeService(writer, service, change, asRecorded(situation));

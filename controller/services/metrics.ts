@@ -28,7 +28,7 @@ export const serviceMetrics = defineMetrics({
     help: 'Seconds it took to change the members of one load balancer.',
     buckets: upstreamSeconds,
   },
-  standing: {
+  services: {
     name: 'mooring_services',
     type: 'gauge',
     help: 'Services that want or have a load balancer of ours, by the reason of their condition CloudLoadBalancer.',

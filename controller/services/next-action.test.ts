@@ -2,11 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { LoadBalancerStep } from '../clouds/load-balancer-step.ts';
 import type { LoadBalancerPlan, LoadBalancers, ObservedLoadBalancer } from '../clouds/load-balancers.ts';
-import { type Action, nextAction, type Situation } from './next-action.ts';
-import type { Known } from './observation.ts';
+import type { Action } from './action.ts';
+import { nextAction } from './next-action.ts';
+import type { Observation } from './observation.ts';
 import { strictPolicy } from './operator-policy.ts';
 import type { Retention } from './retention.ts';
 import { readsAnnotation } from './service-context.ts';
+import type { Situation } from './situation.ts';
 import { exampleService, finalized, recorded } from './testing/example-service.ts';
 
 const scope = 'x/1';
@@ -28,11 +30,11 @@ const observed = (changes: Partial<ObservedLoadBalancer> = {}): ObservedLoadBala
   ...changes,
 });
 
-const known = (changes: Partial<Known> = {}): Known => ({
+const observation = (changes: Partial<Observation> = {}): Observation => ({
   observed: undefined,
-  source: 'asked',
-  askedId: undefined,
-  askedFor: undefined,
+  source: 'read',
+  readId: undefined,
+  readReferences: undefined,
   missingSinceMs: 0,
   atMs: 0,
   fresh: true,
@@ -42,8 +44,8 @@ const known = (changes: Partial<Known> = {}): Known => ({
 interface Given {
   readonly metadata?: object;
   readonly spec?: object;
-  readonly demand?: Situation['demand'];
-  readonly known?: Known | undefined;
+  readonly intent?: Situation['intent'];
+  readonly observation?: Observation | undefined;
   readonly plan?: LoadBalancerPlan;
   readonly removal?: LoadBalancerPlan;
   readonly nowMs?: number;
@@ -56,7 +58,7 @@ interface Given {
 function next({
   metadata = {},
   spec = {},
-  demand = 'ensure',
+  intent = 'ensure',
   plan = nothing,
   removal = nothing,
   nowMs = 0,
@@ -71,18 +73,18 @@ function next({
   } as unknown as LoadBalancers;
   const action: Action = nextAction({
     service: exampleService({ metadata, spec }),
-    demand,
+    intent,
     cloud: { name: 'x', scope, loadBalancers },
     cluster: { uid: 'c', name: 'blue' },
-    known: given.known,
+    observation: given.observation,
     members: [{ node: 'n0', providerID: 'x:///0', addresses: [], zone: '', draining: false }],
     refused: given.refused ?? [],
     policy: strictPolicy,
     retention,
     nowMs,
   });
-  if (given.told && action.do === 'settle') return `${action.standing.reason}: ${action.standing.message}`;
-  if (action.do === 'settle') return `settle ${action.standing.reason} ${action.againInMs ?? ''}`.trim();
+  if (given.told && action.do === 'settle') return `${action.condition.reason}: ${action.condition.message}`;
+  if (action.do === 'settle') return `settle ${action.condition.reason} ${action.againInMs ?? ''}`.trim();
   if (action.do === 'write') return `write ${action.what}${action.first ? ', first' : ''}`;
   return action.do === 'apply' ? `apply ${action.step.action}` : action.do;
 }
@@ -98,7 +100,7 @@ describe('what is told although everything is done', () => {
   });
   const message = (annotations: Record<string, string>, plan: LoadBalancerPlan) => {
     const loadBalancers = {
-      annotations: [{ key: 'x.io/lb-known', values: '', meaning: '' }],
+      annotations: [{ key: 'x.io/lb-observation', values: '', meaning: '' }],
       annotationPrefixes: ['x.io/lb-'],
       settleMs: 5000,
       plan: () => plan,
@@ -106,13 +108,13 @@ describe('what is told although everything is done', () => {
     const cloud = { name: 'x', scope, loadBalancers };
     const raw = { metadata: annotationsOf(annotations) };
     const action = nextAction({
-      ...{ service: exampleService(raw, readsAnnotation([cloud])), demand: 'ensure', cloud, nowMs: 0 },
+      ...{ service: exampleService(raw, readsAnnotation([cloud])), intent: 'ensure', cloud, nowMs: 0 },
       cluster: { uid: 'c', name: 'blue' },
-      known: known({ observed: observed() }),
+      observation: observation({ observed: observed() }),
       members: [{ node: 'n0', providerID: 'x:///0', addresses: [], zone: '', draining: false }],
       ...{ refused: [], policy: strictPolicy, retention: { kind: 'none' } },
     });
-    return action.do === 'settle' ? `${action.standing.reason}: ${action.standing.message}` : action.do;
+    return action.do === 'settle' ? `${action.condition.reason}: ${action.condition.message}` : action.do;
   };
   const ensured = 'Ensured: the load balancer is as the Service asks';
 
@@ -123,7 +125,12 @@ describe('what is told although everything is done', () => {
   });
 
   it('names annotations that are meant for the cloud and that it does not know', () => {
-    const given = { 'x.io/lb-scheme': 'internal', 'x.io/lb-known': '1', 'y.io/lb': '1', 'x.io/lb-attributes': 'a' };
+    const given = {
+      'x.io/lb-scheme': 'internal',
+      'x.io/lb-observation': '1',
+      'y.io/lb': '1',
+      'x.io/lb-attributes': 'a',
+    };
     assert.equal(
       message(given, nothing),
       `${ensured}; annotations without a meaning here: x.io/lb-attributes, x.io/lb-scheme`,
@@ -134,111 +141,119 @@ describe('what is told although everything is done', () => {
 describe('the next thing to do for a Service that wants a load balancer', () => {
   for (const [what, given, expected] of [
     ['nothing has been read yet', {}, 'observe'],
-    ['new', { known: known({ source: 'all' }) }, 'write finalizer and record, first'],
-    ['new, and ours is there', { known: known({ source: 'all', observed: observed() }) }, 'write finalizer and record'],
+    ['new', { observation: observation({ source: 'list' }) }, 'write finalizer and record, first'],
     [
-      'an address is asked for',
-      { known: known({ source: 'all' }), spec: { loadBalancerIP: '192.0.2.9' } },
+      'new, and ours is there',
+      { observation: observation({ source: 'list', observed: observed() }) },
       'write finalizer and record',
     ],
-    ['a foreign finalizer, a search', { metadata: finalized, known: known({ source: 'all' }) }, 'observe'],
-    ['a foreign finalizer, asked', { metadata: finalized, known: known() }, 'settle AdoptionRequired'],
+    [
+      'an address is asked for',
+      { observation: observation({ source: 'list' }), spec: { loadBalancerIP: '192.0.2.9' } },
+      'write finalizer and record',
+    ],
+    ['a foreign finalizer, a search', { metadata: finalized, observation: observation({ source: 'list' }) }, 'observe'],
+    ['a foreign finalizer, asked', { metadata: finalized, observation: observation() }, 'settle AdoptionRequired'],
     [
       'the finalizer was taken off',
-      { metadata: recorded(`${scope} lb-1`), known: known() },
+      { metadata: recorded(`${scope} lb-1`), observation: observation() },
       'write finalizer and record',
     ],
     [
       'claimed just now',
-      { metadata: pending, known: known({ source: 'neverCreated' }), plan: steps(create) },
+      { metadata: pending, observation: observation({ source: 'neverCreated' }), plan: steps(create) },
       'apply create',
     ],
     [
       'claimed earlier, a search',
-      { metadata: pending, known: known({ source: 'all' }), plan: steps(create) },
+      { metadata: pending, observation: observation({ source: 'list' }), plan: steps(create) },
       'observe',
     ],
     [
       'claimed earlier, asked once',
-      { metadata: pending, known: known(), plan: steps(create) },
+      { metadata: pending, observation: observation(), plan: steps(create) },
       'settle Provisioning 5000',
     ],
     [
       'claimed earlier, asked 3 s ago',
-      { metadata: pending, known: known(), plan: steps(create), nowMs: 3000 },
+      { metadata: pending, observation: observation(), plan: steps(create), nowMs: 3000 },
       'settle Provisioning 2000',
     ],
     [
       'claimed earlier, asked again',
-      { metadata: pending, known: known({ atMs: 5000 }), plan: steps(create), nowMs: 5000 },
+      { metadata: pending, observation: observation({ atMs: 5000 }), plan: steps(create), nowMs: 5000 },
       'apply create',
     ],
-    ['spoilt', { metadata: ours, known: known({ observed: observed(), fresh: false }) }, 'observe'],
+    ['spoilt', { metadata: ours, observation: observation({ observed: observed(), fresh: false }) }, 'observe'],
     [
       'recorded, and a search misses it',
-      { metadata: ours, known: known({ source: 'all' }), plan: steps(create) },
+      { metadata: ours, observation: observation({ source: 'list' }), plan: steps(create) },
       'observe',
     ],
     [
       'recorded, and a search finds its address alone',
-      { metadata: ours, known: known({ source: 'all', observed: observed({ id: undefined }) }) },
+      { metadata: ours, observation: observation({ source: 'list', observed: observed({ id: undefined }) }) },
       'observe',
     ],
     [
       'recorded, and asked for by another id',
-      { metadata: ours, known: known({ askedId: 'lb-0' }), plan: steps(create) },
+      { metadata: ours, observation: observation({ readId: 'lb-0' }), plan: steps(create) },
       'observe',
     ],
     [
       'recorded, and gone by its id',
-      { metadata: ours, known: known({ askedId: 'lb-1' }), plan: steps(create) },
+      { metadata: ours, observation: observation({ readId: 'lb-1' }), plan: steps(create) },
       'apply create',
     ],
     [
       'made, its id not recorded, more to do',
-      { metadata: pending, known: known({ source: 'made', observed: observed() }), plan: steps(create) },
+      { metadata: pending, observation: observation({ source: 'answer', observed: observed() }), plan: steps(create) },
       'write its id',
     ],
     [
       'made, its id not recorded, nothing to do',
-      { metadata: pending, known: known({ source: 'made', observed: observed() }) },
+      { metadata: pending, observation: observation({ source: 'answer', observed: observed() }) },
       'settle Ensured',
     ],
     [
       'a forged record of somebody else’s',
       {
         metadata: ours,
-        known: known({ askedId: 'lb-1', observed: observed({ owner: undefined }) }),
+        observation: observation({ readId: 'lb-1', observed: observed({ owner: undefined }) }),
         plan: steps(create),
       },
       'apply create',
     ],
     [
       'the cloud is at work',
-      { metadata: ours, known: known({ observed: observed({ ingress: [] }) }), plan: { ...nothing, waitMs: 700 } },
+      {
+        metadata: ours,
+        observation: observation({ observed: observed({ ingress: [] }) }),
+        plan: { ...nothing, waitMs: 700 },
+      },
       'settle Provisioning 700',
     ],
     [
       'no address yet',
-      { metadata: ours, known: known({ observed: observed({ ingress: [] }) }) },
+      { metadata: ours, observation: observation({ observed: observed({ ingress: [] }) }) },
       'settle Provisioning 15000',
     ],
     [
       'something is to go, says the list of everything',
-      { metadata: ours, known: known({ source: 'all', observed: observed() }), plan: steps(remove) },
+      { metadata: ours, observation: observation({ source: 'list', observed: observed() }), plan: steps(remove) },
       'observe',
     ],
     [
       'something is to go',
-      { metadata: ours, known: known({ askedId: 'lb-1', observed: observed() }), plan: steps(remove) },
+      { metadata: ours, observation: observation({ readId: 'lb-1', observed: observed() }), plan: steps(remove) },
       'apply delete',
     ],
     [
       'something is to be made, says the list of everything',
-      { metadata: ours, known: known({ source: 'all', observed: observed() }), plan: steps(create) },
+      { metadata: ours, observation: observation({ source: 'list', observed: observed() }), plan: steps(create) },
       'apply create',
     ],
-    ['done', { metadata: ours, known: known({ source: 'all', observed: observed() }) }, 'settle Ensured'],
+    ['done', { metadata: ours, observation: observation({ source: 'list', observed: observed() }) }, 'settle Ensured'],
     ['bad ranges', { metadata: ours, spec: { loadBalancerSourceRanges: ['x'] } }, 'settle InvalidSourceRanges'],
   ] as const satisfies readonly (readonly [string, Given, string])[]) {
     it(`${what}: ${expected}`, () => {
@@ -248,63 +263,79 @@ describe('the next thing to do for a Service that wants a load balancer', () => 
 });
 
 describe('the next thing to do for a Service that wants none any more', () => {
-  const gone = { metadata: ours, demand: 'remove' } as const;
-  const halfway = { metadata: pending, demand: 'remove' } as const;
+  const gone = { metadata: ours, intent: 'remove' } as const;
+  const halfway = { metadata: pending, intent: 'remove' } as const;
   for (const [what, given, expected] of [
     ['nothing has been read yet', gone, 'observe'],
     [
       'it is in the list of everything, which others may have outdated',
-      { ...gone, known: known({ source: 'all', observed: observed() }), removal: steps(remove) },
+      { ...gone, observation: observation({ source: 'list', observed: observed() }), removal: steps(remove) },
       'observe',
     ],
-    ['it is there', { ...gone, known: known({ observed: observed() }), removal: steps(remove) }, 'apply delete'],
+    [
+      'it is there',
+      { ...gone, observation: observation({ observed: observed() }), removal: steps(remove) },
+      'apply delete',
+    ],
     [
       'it was there a minute ago',
-      { ...gone, known: known({ observed: observed() }), removal: steps(remove), nowMs: 60_000 },
+      { ...gone, observation: observation({ observed: observed() }), removal: steps(remove), nowMs: 60_000 },
       'observe',
     ],
     [
       'one of its parts has just been removed',
-      { ...gone, known: known({ source: 'made', observed: observed() }), removal: steps(remove) },
+      { ...gone, observation: observation({ source: 'answer', observed: observed() }), removal: steps(remove) },
       'apply delete',
     ],
     [
       'the cloud is at work',
-      { ...gone, known: known({ observed: observed() }), removal: { ...nothing, waitMs: 9 } },
+      { ...gone, observation: observation({ observed: observed() }), removal: { ...nothing, waitMs: 9 } },
       'settle Deleting 9',
     ],
     [
       'nothing of ours is left, says the last call',
-      { ...gone, known: known({ source: 'made', observed: observed() }) },
+      { ...gone, observation: observation({ source: 'answer', observed: observed() }) },
       'observe',
     ],
-    ['nothing of ours is left, asked', { ...gone, known: known({ observed: observed(), askedId: 'lb-1' }) }, 'release'],
-    ['deleted, says the last call', { ...gone, known: known({ source: 'made' }) }, 'observe'],
-    ['missed by a search', { ...gone, known: known({ source: 'all' }) }, 'observe'],
-    ['gone by its id', { ...gone, known: known({ askedId: 'lb-1' }) }, 'release'],
-    ['gone by its id, long ago', { ...gone, known: known({ askedId: 'lb-1' }), nowMs: 60_000 }, 'observe'],
-    ['gone by another id', { ...gone, known: known({ askedId: 'lb-0' }) }, 'observe'],
     [
-      'somebody else’s by its id',
-      { ...gone, known: known({ askedId: 'lb-1', observed: observed({ owner: undefined }) }), removal: steps(remove) },
+      'nothing of ours is left, asked',
+      { ...gone, observation: observation({ observed: observed(), readId: 'lb-1' }) },
       'release',
     ],
-    ['never recorded, asked once', { ...halfway, known: known() }, 'settle Deleting 5000'],
-    ['never recorded, asked again', { ...halfway, known: known({ atMs: 5000 }), nowMs: 5000 }, 'release'],
+    ['deleted, says the last call', { ...gone, observation: observation({ source: 'answer' }) }, 'observe'],
+    ['missed by a search', { ...gone, observation: observation({ source: 'list' }) }, 'observe'],
+    ['gone by its id', { ...gone, observation: observation({ readId: 'lb-1' }) }, 'release'],
+    ['gone by its id, long ago', { ...gone, observation: observation({ readId: 'lb-1' }), nowMs: 60_000 }, 'observe'],
+    ['gone by another id', { ...gone, observation: observation({ readId: 'lb-0' }) }, 'observe'],
+    [
+      'somebody else’s by its id',
+      {
+        ...gone,
+        observation: observation({ readId: 'lb-1', observed: observed({ owner: undefined }) }),
+        removal: steps(remove),
+      },
+      'release',
+    ],
+    ['never recorded, asked once', { ...halfway, observation: observation() }, 'settle Deleting 5000'],
+    ['never recorded, asked again', { ...halfway, observation: observation({ atMs: 5000 }), nowMs: 5000 }, 'release'],
     [
       'never recorded, and found',
-      { ...halfway, known: known({ observed: observed() }), removal: steps(remove) },
+      { ...halfway, observation: observation({ observed: observed() }), removal: steps(remove) },
       'apply delete',
     ],
-    ['a foreign finalizer', { metadata: finalized, demand: 'remove', known: known() }, 'settle AdoptionRequired'],
+    [
+      'a foreign finalizer',
+      { metadata: finalized, intent: 'remove', observation: observation() },
+      'settle AdoptionRequired',
+    ],
     [
       'a foreign finalizer on another type',
-      { metadata: finalized, spec: { type: 'NodePort' }, demand: 'remove', known: known() },
+      { metadata: finalized, spec: { type: 'NodePort' }, intent: 'remove', observation: observation() },
       'nothing',
     ],
     [
       'the record was taken off',
-      { metadata: finalized, demand: 'remove', known: known({ observed: observed() }) },
+      { metadata: finalized, intent: 'remove', observation: observation({ observed: observed() }) },
       'write its record',
     ],
   ] as const satisfies readonly (readonly [string, Given, string])[]) {
@@ -315,7 +346,11 @@ describe('the next thing to do for a Service that wants none any more', () => {
 });
 
 describe('the condition of a load balancer that stands', () => {
-  const stands = { metadata: ours, known: known({ observed: observed(), askedId: 'lb-1' }), told: true } as const;
+  const stands = {
+    metadata: ours,
+    observation: observation({ observed: observed(), readId: 'lb-1' }),
+    told: true,
+  } as const;
 
   it('names the members that the cloud refuses, and each reason once', () => {
     const refused = ['n3', 'n1'].map((node) => ({ node, why: 'its security group is closed' }));

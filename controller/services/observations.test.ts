@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { LoadBalancers, ObservedLoadBalancer } from '../clouds/load-balancers.ts';
-import type { Known } from './observation.ts';
+import type { Observation } from './observation.ts';
 import { createObservations } from './observations.ts';
 import { createServiceStates } from './service-state.ts';
-import type { ServingCloud } from './wants.ts';
+import type { ServingCloud } from './serving-cloud.ts';
 
 function seen(service: string, id: string, cluster = 'c1'): ObservedLoadBalancer {
   return {
@@ -32,19 +32,19 @@ function cloudOf(): { readonly cloud: ServingCloud; answer(items: readonly Obser
   return { cloud: { name: 'x', scope: 's', loadBalancers }, answer: (items) => resolve(items) };
 }
 
-const made = (observed: ObservedLoadBalancer | undefined, changes: Partial<Known> = {}): Known => ({
+const made = (observed: ObservedLoadBalancer | undefined, changes: Partial<Observation> = {}): Observation => ({
   observed,
-  source: 'made',
-  askedId: undefined,
-  askedFor: undefined,
+  source: 'answer',
+  readId: undefined,
+  readReferences: undefined,
   missingSinceMs: undefined,
   atMs: 1,
   fresh: true,
   ...changes,
 });
 
-describe('what is known of the clouds', () => {
-  it('is nothing until everything has been read once; then what was not seen is known, too', async () => {
+describe('what was observed of the clouds', () => {
+  it('nothing is known before everything was read once; from then on a missing load balancer is an observation, too', async () => {
     const { cloud, answer } = cloudOf();
     const observations = createObservations('c1', () => 0, createServiceStates());
     assert.equal(observations.of('s', 'a'), undefined);
@@ -52,11 +52,11 @@ describe('what is known of the clouds', () => {
     answer([seen('a', 'lb-a'), seen('b', 'lb-b', 'another cluster')]);
     await reading;
     assert.equal(observations.of('s', 'a')?.observed?.id, 'lb-a');
-    assert.deepEqual([observations.of('s', 'b')?.observed, observations.of('s', 'b')?.source], [undefined, 'all']);
+    assert.deepEqual([observations.of('s', 'b')?.observed, observations.of('s', 'b')?.source], [undefined, 'list']);
     assert.equal(observations.of('other', 'a'), undefined);
   });
 
-  it('is not taken back by a read that began before it', async () => {
+  it('a list that began before a write does not overwrite it', async () => {
     const { cloud, answer } = cloudOf();
     const observations = createObservations('c1', () => 0, createServiceStates());
     const reading = observations.refresh(cloud);
@@ -68,39 +68,39 @@ describe('what is known of the clouds', () => {
     assert.equal(observations.of('s', 'b')?.observed, undefined);
   });
 
-  it('that was spoilt stays so until it is asked for, whatever a search says', async () => {
+  it('an invalidated observation stays invalid until it is read by itself, whatever a list shows', async () => {
     const { cloud, answer } = cloudOf();
     const observations = createObservations('c1', () => 7, createServiceStates());
     observations.put('s', 'a', made(undefined));
-    observations.invalidate('s', 'a', { mayHaveMade: true });
+    observations.invalidate('s', 'a', { mayHaveCreated: true });
     const reading = observations.refresh(cloud);
     answer([]);
     await reading;
-    const known = observations.of('s', 'a');
-    assert.deepEqual([known?.fresh, known?.missingSinceMs], [false, 7]);
+    const observation = observations.of('s', 'a');
+    assert.deepEqual([observation?.fresh, observation?.missingSinceMs], [false, 7]);
   });
 
-  it('and left out by a later search is no longer believed to be there, nor believed gone by id', async () => {
+  it('a load balancer that a later list misses counts neither as existing nor as read', async () => {
     const { cloud, answer } = cloudOf();
     const observations = createObservations('c1', () => 0, createServiceStates());
     observations.put('s', 'a', made(seen('a', 'lb-a')));
     const reading = observations.refresh(cloud);
     answer([]);
     await reading;
-    assert.deepEqual([observations.of('s', 'a')?.observed, observations.of('s', 'a')?.source], [undefined, 'all']);
+    assert.deepEqual([observations.of('s', 'a')?.observed, observations.of('s', 'a')?.source], [undefined, 'list']);
   });
 
-  it('of missing things keeps since when, over later searches', async () => {
+  it('since when a load balancer is missing is kept over later lists', async () => {
     const { cloud, answer } = cloudOf();
     const observations = createObservations('c1', () => 0, createServiceStates());
-    observations.put('s', 'a', made(undefined, { source: 'asked', missingSinceMs: 5 }));
+    observations.put('s', 'a', made(undefined, { source: 'read', missingSinceMs: 5 }));
     const reading = observations.refresh(cloud);
     answer([]);
     await reading;
     assert.equal(observations.of('s', 'a')?.missingSinceMs, 5);
   });
 
-  it('is not ready when a read fails', async () => {
+  it('a scope is not ready when its first list fails', async () => {
     const observations = createObservations('c1', () => 0, createServiceStates());
     const loadBalancers = { observeAll: async () => Promise.reject(new Error('down')) } as unknown as LoadBalancers;
     await assert.rejects(observations.refresh({ name: 'x', scope: 's', loadBalancers }), /down/);

@@ -1,11 +1,11 @@
 import { declareServices } from './declare-services.ts';
 import { failureOf } from './failures.ts';
 import { noteGone, viewOfTags } from './gone-services.ts';
-import type { ReconcilerParts } from './reconciler-parts.ts';
+import type { ReconcilerOptions } from './reconciler-options.ts';
 import type { Retentions } from './retention.ts';
 import type { ServiceContext } from './service-context.ts';
-import type { Standing } from './service-patches.ts';
-import type { ServingCloud } from './wants.ts';
+import type { LoadBalancerCondition } from './service-patches.ts';
+import type { ServingCloud } from './serving-cloud.ts';
 
 /** What follows from a complete read of a scope. */
 export interface ScopeAudits {
@@ -17,17 +17,17 @@ export interface ScopeAudits {
   /** A complete read failed. Returns whether the reason is new. */
   failed(cloud: ServingCloud, error: unknown): boolean;
   /** Why the last complete read of this scope failed; undefined when it did not. */
-  failure(scope: string): Standing | undefined;
+  failure(scope: string): LoadBalancerCondition | undefined;
   countRetained(): void;
 }
 
 export function createScopeAudits(
   { services, clouds, metrics }: Pick<ServiceContext, 'services' | 'clouds' | 'metrics'>,
-  parts: ReconcilerParts,
+  parts: ReconcilerOptions,
   retentions: Pick<Retentions, 'counts'>,
 ): ScopeAudits {
   const { states, observations } = parts;
-  const failures = new Map<string, Standing>();
+  const failures = new Map<string, LoadBalancerCondition>();
 
   function countRetained(): void {
     metrics.retained.reset();
@@ -60,9 +60,9 @@ export function createScopeAudits(
     ended,
     failed({ scope }, error) {
       const failure = failureOf(error);
-      if (failure.kind !== 'failed' || failure.standing === undefined) return false;
-      const isNew = failures.get(scope)?.reason !== failure.standing.reason;
-      failures.set(scope, failure.standing);
+      if (failure.kind !== 'failed' || failure.condition === undefined) return false;
+      const isNew = failures.get(scope)?.reason !== failure.condition.reason;
+      failures.set(scope, failure.condition);
       return isNew;
     },
     failure: (scope) => failures.get(scope),

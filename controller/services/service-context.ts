@@ -6,10 +6,10 @@ import type { Fence, KubeApi } from '../kube/api.ts';
 import type { EventSink } from '../kube/event-sink.ts';
 import type { Informer } from '../kube/informer.ts';
 import type { ServiceView } from '../model/service-view.ts';
+import type { CheckVisibility } from './credential-visibility.ts';
 import type { MemberSource } from './member-source.ts';
 import type { serviceMetrics } from './metrics.ts';
-import type { ProveSight } from './sight.ts';
-import type { ServingCloud } from './wants.ts';
+import type { ServingCloud } from './serving-cloud.ts';
 
 /** What every part of the service task works with. */
 export interface ServiceContext {
@@ -25,7 +25,7 @@ export interface ServiceContext {
   /** From `servingClouds`. */
   readonly clouds: readonly ServingCloud[];
   readonly members: MemberSource;
-  readonly proveSight: ProveSight;
+  readonly checkVisibility: CheckVisibility;
   readonly events: EventSink;
   readonly metrics: MetricsOf<typeof serviceMetrics>;
   /** True while everything is paused. */

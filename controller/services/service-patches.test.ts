@@ -67,7 +67,7 @@ describe('a patch of a Service', () => {
     [
       'says where it stands',
       {},
-      { standing: { reason: 'Ensured', message: 'fine' } },
+      { condition: { reason: 'Ensured', message: 'fine' } },
       {
         metadata: { resourceVersion: '100' },
         status: {
@@ -83,7 +83,7 @@ describe('a patch of a Service', () => {
         },
       },
     ],
-    ['takes back no condition that is not there', {}, { standing: null }, undefined],
+    ['takes back no condition that is not there', {}, { condition: null }, undefined],
   ] as const satisfies readonly (readonly [string, Parameters<typeof exampleService>[0], ServiceChange, unknown])[]) {
     it(what, () => {
       assert.deepEqual(patch(service, change), expected);
@@ -100,12 +100,12 @@ describe('a patch of a Service', () => {
 
   it('moves the time of a condition only with its status', () => {
     const held = { status: { conditions: [condition] } };
-    const told = patch(held, { standing: { reason: 'MembersRefused', message: 'n1' } });
+    const told = patch(held, { condition: { reason: 'MembersRefused', message: 'n1' } });
     assert.match(JSON.stringify(told), /2026-01-01T00:00:00Z/);
-    const flipped = patch(held, { standing: { reason: 'AwaitingCloud', message: 'no' } });
+    const flipped = patch(held, { condition: { reason: 'AwaitingCloud', message: 'no' } });
     assert.match(JSON.stringify(flipped), /2026-05-01T12:00:00Z/);
-    assert.equal(patch(held, { standing: { reason: 'Ensured', message: 'fine' } }), undefined);
-    assert.deepEqual(patch(held, { standing: null }), {
+    assert.equal(patch(held, { condition: { reason: 'Ensured', message: 'fine' } }), undefined);
+    assert.deepEqual(patch(held, { condition: null }), {
       metadata: { resourceVersion: '100' },
       status: { conditions: [{ type: 'CloudLoadBalancer', $patch: 'delete' }] },
     });
@@ -114,7 +114,7 @@ describe('a patch of a Service', () => {
   it('cuts messages, and is not written again for what it cut', () => {
     const message = 'x'.repeat(2000);
     const cut = { ...condition, message: `${message.slice(0, 511)}…` };
-    assert.equal(patch({ status: { conditions: [cut] } }, { standing: { reason: 'Ensured', message } }), undefined);
+    assert.equal(patch({ status: { conditions: [cut] } }, { condition: { reason: 'Ensured', message } }), undefined);
   });
 
   it('never touches the spec, and always names the version', () => {
@@ -122,7 +122,7 @@ describe('a patch of a Service', () => {
       finalizer: 'add',
       ...record,
       ingress: [vip],
-      standing: { reason: 'Ensured', message: '' },
+      condition: { reason: 'Ensured', message: '' },
     };
     const body = patch({}, change) as { metadata: { resourceVersion: string } };
     assert.deepEqual(Object.keys(body).sort(), ['metadata', 'status']);

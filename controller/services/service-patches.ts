@@ -5,7 +5,7 @@ import { conditionMessage } from '../nodes/patches.ts';
 import { type LoadBalancerReason, statusOf } from './reasons.ts';
 
 /** Where a Service stands, for its condition. */
-export interface Standing {
+export interface LoadBalancerCondition {
   readonly reason: LoadBalancerReason;
   readonly message: string;
 }
@@ -18,7 +18,7 @@ export interface ServiceChange {
   /** The whole list; empty removes it. */
   readonly ingress?: readonly IngressView[];
   /** Null removes the condition. */
-  readonly standing?: Standing | null;
+  readonly condition?: LoadBalancerCondition | null;
 }
 
 /**
@@ -27,7 +27,7 @@ export interface ServiceChange {
  */
 export function servicePatch(service: ServiceView, change: ServiceChange, nowMs: number): object | undefined {
   const metadata = { ...finalizerPatch(service, change.finalizer), ...recordPatch(service, change.record) };
-  const status = { ...ingressPatch(service, change.ingress), ...conditionPatch(service, change.standing, nowMs) };
+  const status = { ...ingressPatch(service, change.ingress), ...conditionPatch(service, change.condition, nowMs) };
   if (Object.keys(metadata).length === 0 && Object.keys(status).length === 0) return undefined;
   return {
     metadata: { resourceVersion: service.resourceVersion, ...metadata },
@@ -53,7 +53,7 @@ function ingressPatch(service: ServiceView, wanted: readonly IngressView[] | und
   return { loadBalancer: { ingress: wanted.length > 0 ? wanted : null } };
 }
 
-function conditionPatch(service: ServiceView, wanted: Standing | null | undefined, nowMs: number): object {
+function conditionPatch(service: ServiceView, wanted: LoadBalancerCondition | null | undefined, nowMs: number): object {
   const held = service.condition;
   const type = conditions.loadBalancer;
   if (wanted === undefined) return {};

@@ -22,7 +22,7 @@ describe('the state of a Service', () => {
     state.backOff = { fingerprint: '', untilMs: 1, failures: 1 };
     state.work = { kind: 'ensure', startedMs: 0, cause: 'service' };
     state.confirmed = true;
-    state.known.set('scope', { known: listed(undefined, 0), stamp: 1 });
+    state.observations.set('scope', { observation: listed(undefined, 0), stamp: 1 });
     states.setReason(uid, 'AwaitingCloud');
     states.forget(uid);
     assert.equal(states.get(uid), undefined);
@@ -53,7 +53,7 @@ describe('the state of a Service', () => {
   it('a state without a Service goes with the last load balancer that it tells of', () => {
     const { states, counts } = setUp();
     states.of('lives');
-    states.of('held').known.set('scope', { known: listed(undefined, 0), stamp: 1 });
+    states.of('held').observations.set('scope', { observation: listed(undefined, 0), stamp: 1 });
     states.setReason('neither', 'Deleting');
     states.prune((one) => one === 'lives');
     assert.deepEqual(

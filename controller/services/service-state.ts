@@ -4,7 +4,7 @@ import type { ReasonGauge } from '../model/waiting-nodes.ts';
 import type { AppliedSteps } from './applied-steps.ts';
 import type { BackOff } from './back-off.ts';
 import type { DrainTimes } from './members/service-members.ts';
-import type { Known } from './observation.ts';
+import type { Observation } from './observation.ts';
 import type { LoadBalancerReason } from './reasons.ts';
 import { noneRefused, type RefusedMembers } from './refused-members.ts';
 
@@ -12,7 +12,7 @@ import { noneRefused, type RefusedMembers } from './refused-members.ts';
 export interface ServiceState {
   readonly uid: string;
   /** What each cloud holds for it, by scope. `stamp`: which read or write came first. */
-  readonly known: Map<string, { readonly known: Known; readonly stamp: number }>;
+  readonly observations: Map<string, { readonly observation: Observation; readonly stamp: number }>;
   /** The Service as our newest write left it. */
   written: { readonly service: ServiceView; readonly atMs: number } | undefined;
   /** We removed our finalizer and record, so its deletion needs no work. */
@@ -77,7 +77,7 @@ export function createServiceStates(gauge: ReasonGauge = { set() {} }): ServiceS
     const held = states.get(uid);
     if (held !== undefined) return held;
     const state: Writable = {
-      ...{ uid, known: new Map(), written: undefined, released: false, gone: undefined, confirmed: false },
+      ...{ uid, observations: new Map(), written: undefined, released: false, gone: undefined, confirmed: false },
       ...{ reason: undefined, work: undefined, ensured: undefined, backOff: undefined, refusedMembers: noneRefused },
       ...{ appliedSteps: undefined, drainTimes: undefined, loggedPlan: undefined },
     };
@@ -119,8 +119,8 @@ export function createServiceStates(gauge: ReasonGauge = { set() {} }): ServiceS
     gone: () => [...goneUids].flatMap((uid) => states.get(uid)?.gone ?? []),
     forget,
     prune(exists) {
-      for (const { uid, known, gone, reason } of states.values()) {
-        if (exists(uid) || known.size > 0 || gone !== undefined) continue;
+      for (const { uid, observations, gone, reason } of states.values()) {
+        if (exists(uid) || observations.size > 0 || gone !== undefined) continue;
         states.delete(uid);
         count(reason, -1);
       }

@@ -8,14 +8,15 @@ import { firstRead } from '../runtime/first-read.ts';
 import type { LeaderTask } from '../runtime/leader-task.ts';
 import { createReconciler, type QueueMetrics, type Reconciler } from '../runtime/reconciler.ts';
 import { serviceBackOff } from './back-off.ts';
-import { needsReconcile } from './change.ts';
 import { adoptableOf, type ClusterIdentity } from './desired.ts';
+import { intentOf } from './intent.ts';
+import { needsReconcile } from './needs-reconcile.ts';
 import { createObservations, type Observations } from './observations.ts';
 import type { OperatorPolicy } from './operator-policy.ts';
 import type { ServiceContext } from './service-context.ts';
 import { createServiceReconciler, type ServiceReconciler } from './service-reconciler.ts';
 import { createServiceStates } from './service-state.ts';
-import { demandOf, type ServingCloud } from './wants.ts';
+import type { ServingCloud } from './serving-cloud.ts';
 
 export interface ServiceTaskOptions {
   /** Reads what proves that a cloud's resource is this cluster's; asked at the start of each term. Throws a KubeError. */
@@ -70,11 +71,11 @@ export function createServiceTask(context: ServiceContext, options: ServiceTaskO
   });
 
   function wants(service: ServiceView): boolean {
-    return demandOf(service, options.loadBalancerClasses) === 'ensure';
+    return intentOf(service, options.loadBalancerClasses) === 'ensure';
   }
 
   function concerns(service: ServiceView): boolean {
-    return demandOf(service, options.loadBalancerClasses) !== 'none';
+    return intentOf(service, options.loadBalancerClasses) !== 'none';
   }
 
   function observe({ reconciler, queue }: Term, event: InformerEvent<ServiceView>): void {
@@ -93,7 +94,7 @@ export function createServiceTask(context: ServiceContext, options: ServiceTaskO
   }
 
   function startTerm(cluster: ClusterIdentity): Term {
-    const states = createServiceStates(metrics.standing);
+    const states = createServiceStates(metrics.services);
     const observations = createObservations(cluster.uid, () => clock.monotonic(), states);
     const reconciler = createServiceReconciler(context, {
       cluster,
@@ -188,7 +189,7 @@ export function createServiceTask(context: ServiceContext, options: ServiceTaskO
     } finally {
       term = undefined;
       await current.queue.stop();
-      metrics.standing.reset();
+      metrics.services.reset();
       metrics.orphans.reset();
       metrics.retained.reset();
     }

@@ -2,10 +2,10 @@ import type { Clock } from '../../common/process/clock.ts';
 import type { MetricsOf } from '../../common/process/metrics.ts';
 import type { DesiredMember } from '../clouds/load-balancers.ts';
 import type { ServiceView } from '../model/service-view.ts';
+import type { ConditionReporter } from './condition-reporter.ts';
 import type { serviceMetrics } from './metrics.ts';
 import { fingerprintOf } from './service-fingerprint.ts';
 import type { ServiceStates, Work } from './service-state.ts';
-import type { Standings } from './standings.ts';
 
 /** Pieces of work that are under way, from the first step to the last: each tells its beginning and end once, however many tries it takes. */
 export interface ServiceWork {
@@ -27,7 +27,7 @@ export function createServiceWork(
   clock: Clock,
   metrics: MetricsOf<typeof serviceMetrics>,
   states: ServiceStates,
-  standings: Pick<Standings, 'emit'>,
+  reporter: Pick<ConditionReporter, 'emit'>,
 ): ServiceWork {
   function causeOf(service: ServiceView, members: readonly DesiredMember[]): Work['cause'] {
     const before = states.get(service.uid)?.ensured;
@@ -48,8 +48,8 @@ export function createServiceWork(
       if (state.work?.kind === kind) return false;
       const cause = kind === 'ensure' ? causeOf(service, members) : 'service';
       state.work = { kind, startedMs: clock.monotonic(), cause };
-      if (kind === 'remove') standings.emit(service, 'DeletingLoadBalancer', 'Deleting load balancer');
-      else if (cause === 'service') standings.emit(service, 'EnsuringLoadBalancer', 'Ensuring load balancer');
+      if (kind === 'remove') reporter.emit(service, 'DeletingLoadBalancer', 'Deleting load balancer');
+      else if (cause === 'service') reporter.emit(service, 'EnsuringLoadBalancer', 'Ensuring load balancer');
       return true;
     },
     ensured(service, members) {
@@ -59,18 +59,18 @@ export function createServiceWork(
       if (done.work.cause === 'members') {
         metrics.hostSyncs.add();
         metrics.hostUpdateLatency.observe(done.seconds);
-        standings.emit(service, 'UpdatedLoadBalancer', 'Updated load balancer with new hosts');
+        reporter.emit(service, 'UpdatedLoadBalancer', 'Updated load balancer with new hosts');
         return;
       }
       metrics.ensureLatency.observe(done.seconds);
-      if (done.work.cause === 'service') standings.emit(service, 'EnsuredLoadBalancer', 'Ensured load balancer');
-      else standings.emit(service, 'RepairedLoadBalancer', 'Put right what somebody else had changed in the cloud');
+      if (done.work.cause === 'service') reporter.emit(service, 'EnsuredLoadBalancer', 'Ensured load balancer');
+      else reporter.emit(service, 'RepairedLoadBalancer', 'Put right what somebody else had changed in the cloud');
     },
     removed(service, stays) {
       const done = end(service.uid);
       metrics.deleteLatency.observe(done?.seconds ?? 0);
       const message = stays ? 'Gave up the load balancer, which stays' : 'Deleted load balancer';
-      standings.emit(service, 'DeletedLoadBalancer', message);
+      reporter.emit(service, 'DeletedLoadBalancer', message);
     },
     failed(service) {
       if (states.get(service.uid)?.work?.cause === 'members') metrics.nodeSyncErrors.add();

@@ -1,32 +1,40 @@
 import type { ServiceView } from '../model/service-view.ts';
 import { annotationsFor } from './desired.ts';
-import type { Situation } from './next-action.ts';
-import type { ReconcilerParts } from './reconciler-parts.ts';
+import type { Intent } from './intent.ts';
+import type { ReconcilerOptions } from './reconciler-options.ts';
 import { splitMembers, stillRefused } from './refused-members.ts';
 import type { Retentions } from './retention.ts';
 import type { ServiceContext } from './service-context.ts';
-import type { Demand, ServingCloud } from './wants.ts';
+import type { ServingCloud } from './serving-cloud.ts';
+import type { Situation } from './situation.ts';
 
-/** Everything that the next action for a Service depends on, as it is known at this moment. */
+/** Everything that the next action for a Service depends on, at this moment. */
 export interface SituationNow {
   readonly situation: Situation;
-  /** When its members may be others, milliseconds. */
+  /** When its members may change by themselves, milliseconds. */
   readonly againInMs: number | undefined;
-  /** The cloud has to be asked again for what the members depend on. */
+  /** The members depend on health checks: the load balancer is read again. */
   readonly lookAgain: boolean;
 }
 
+export type SituationReader = (
+  service: ServiceView,
+  intent: Intent,
+  cloud: ServingCloud,
+  gone: boolean,
+) => SituationNow;
+
 export function createSituationReader(
   { clock, members }: Pick<ServiceContext, 'clock' | 'members'>,
-  { cluster, states, observations, policy, adopts }: ReconcilerParts,
+  { cluster, states, observations, policy, adopts }: ReconcilerOptions,
   retentions: Pick<Retentions, 'of'>,
-): (service: ServiceView, demand: Demand, cloud: ServingCloud, gone: boolean) => SituationNow {
-  return (service, demand, cloud, gone) => {
-    const known = observations.of(cloud.scope, service.uid);
-    const going = demand === 'ensure' ? undefined : known?.observed;
+): SituationReader {
+  return (service, intent, cloud, gone) => {
+    const observation = observations.of(cloud.scope, service.uid);
+    const going = intent === 'ensure' ? undefined : observation?.observed;
     const retention = retentions.of(service, cloud.scope, { going, gone });
-    const base = { service, demand, cloud, cluster, known, policy, retention, adopts, nowMs: clock.monotonic() };
-    if (demand !== 'ensure')
+    const base = { service, intent, cloud, cluster, observation, policy, retention, adopts, nowMs: clock.monotonic() };
+    if (intent !== 'ensure')
       return { situation: { ...base, members: [], refused: [] }, againInMs: undefined, lookAgain: false };
     const { scope, loadBalancers } = cloud;
     const { maxMembers, drains } = loadBalancers;
@@ -35,7 +43,7 @@ export function createSituationReader(
     state.refusedMembers = refused;
     const set = members.membersFor(service, {
       ...{ scope, maxMembers, drains },
-      observed: known?.observed?.members,
+      observed: observation?.observed?.members,
       nodeLabels: loadBalancers.nodeLabels?.(annotationsFor(service, cloud)),
       refused: refused.size === 0 ? undefined : new Set(refused.keys()),
       drainTimes: state.drainTimes,

@@ -46,7 +46,7 @@ describe('teardown', () => {
       cluster: { uid: world.clusterUid, name: 'blue' },
       loadBalancerClasses: [],
       policy: strictPolicy,
-      proveSight: async () => (sees ? 'sees' : 'blind'),
+      checkVisibility: async () => (sees ? 'visible' : 'not visible'),
     };
     sees = true;
     progress = [];
@@ -191,9 +191,9 @@ describe('teardown', () => {
     const looks: { readonly sinceMs: number; readonly atMs: number }[] = [];
     context = {
       ...context,
-      async proveSight(_scope, sinceMs) {
+      async checkVisibility(_scope, sinceMs) {
         looks.push({ sinceMs, atMs: world.clock.monotonic() });
-        return 'sees';
+        return 'visible';
       },
     };
     await run();

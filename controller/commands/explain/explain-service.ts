@@ -1,9 +1,9 @@
 import { annotations, conditions, labels, names } from '../../../common/well-known.ts';
 import { attachTo, hasFinalizer, isPaused, isRetained, type ServiceView } from '../../model/service-view.ts';
 import type { ReasonInfo } from '../../nodes/reasons.ts';
+import { intentOf } from '../../services/intent.ts';
 import { type LoadBalancerReason, loadBalancerReasons } from '../../services/reasons.ts';
 import { type LoadBalancerRecord, parseRecord } from '../../services/record.ts';
-import { demandOf } from '../../services/wants.ts';
 import type { NodeFacts } from './facts.ts';
 import { hiddenFacts, leaderFacts, leaderFault } from './leader.ts';
 
@@ -48,9 +48,9 @@ const goesOn: ReadonlySet<string> = new Set<LoadBalancerReason>([
 
 function verdict(facts: ServiceFacts): Verdict {
   const { service, pausedForAll, loadBalancerClasses } = facts;
-  const demand = demandOf(service, loadBalancerClasses);
+  const intent = intentOf(service, loadBalancerClasses);
   const shown = service.condition;
-  if (demand === 'none' && shown === undefined) return unconcerned(service);
+  if (intent === 'none' && shown === undefined) return unconcerned(service);
   const waits = service.deleting ? '; it is being deleted, which waits' : '';
   if (pausedForAll) {
     const why = `everything is paused (ConfigMap ${names.certificates}, key ${names.pausedKey})${waits}`;
@@ -66,7 +66,7 @@ function verdict(facts: ServiceFacts): Verdict {
     why: shown?.message || (known?.meaning ?? ''),
     remedy: known?.remedy ?? '',
   };
-  if (demand === 'remove' || demand === 'disown') {
+  if (intent === 'remove' || intent === 'disown') {
     if (shown?.status === 'False') return { state: 'deleting', ...told };
     const why =
       'its load balancer is being deleted; the finalizer is removed when the cloud has proved that it is gone';

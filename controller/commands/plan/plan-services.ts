@@ -1,19 +1,20 @@
 import { errorFields } from '../../../common/process/log.ts';
 import { annotations as annotationKeys } from '../../../common/well-known.ts';
 import { externalReferencesOf, isPaused, type ServiceView } from '../../model/service-view.ts';
+import type { CheckVisibility } from '../../services/credential-visibility.ts';
 import { declareServices } from '../../services/declare-services.ts';
 import { adoptableOf, annotationsFor, type ClusterIdentity, refOf } from '../../services/desired.ts';
+import { intentOf } from '../../services/intent.ts';
 import type { MemberSource } from '../../services/member-source.ts';
-import type { Situation } from '../../services/next-action.ts';
-import type { Known } from '../../services/observation.ts';
+import type { Observation } from '../../services/observation.ts';
 import { createObservations, type Observations } from '../../services/observations.ts';
 import type { OperatorPolicy } from '../../services/operator-policy.ts';
-import { planService, type ServicePlan } from '../../services/plan-service.ts';
 import { parseRecord } from '../../services/record.ts';
 import { createRetentions, type Retentions } from '../../services/retention.ts';
+import { planService, type ServicePlan } from '../../services/service-plan.ts';
 import { createServiceStates } from '../../services/service-state.ts';
-import type { ProveSight } from '../../services/sight.ts';
-import { chooseCloud, demandOf, type ServingCloud } from '../../services/wants.ts';
+import { chooseCloud, type ServingCloud } from '../../services/serving-cloud.ts';
+import type { Situation } from '../../services/situation.ts';
 import type { Plan, PlannedChange } from './planned-change.ts';
 
 export interface ServicePlanParts {
@@ -25,7 +26,7 @@ export interface ServicePlanParts {
   readonly policy: OperatorPolicy;
   /** `--adopt`. */
   readonly adopts: boolean;
-  readonly proveSight: ProveSight;
+  readonly checkVisibility: CheckVisibility;
   /** Monotonic milliseconds. */
   now(): number;
 }
@@ -70,8 +71,8 @@ async function planOne(
   retentions: Retentions,
   service: ServiceView,
 ): Promise<PlannedChange[]> {
-  const demand = demandOf(service, parts.loadBalancerClasses);
-  if (demand === 'none') return [];
+  const intent = intentOf(service, parts.loadBalancerClasses);
+  if (intent === 'none') return [];
   const object = `service ${service.key}`;
   const held = (what: string): PlannedChange[] => [{ of: 'kubernetes', object, action: 'hold', what }];
   if (isPaused(service)) return held('it is paused');
@@ -80,17 +81,19 @@ async function planOne(
   const { cloud } = choice;
   if (!observations.ready(cloud.scope)) return [];
   for (let questions = 0; ; questions += 1) {
-    const known = observations.of(cloud.scope, service.uid);
+    const observation = observations.of(cloud.scope, service.uid);
     const situation: Situation = {
       service,
-      demand,
+      intent,
       cloud,
       cluster: parts.cluster,
-      known,
-      members: demand === 'ensure' ? membersOf(parts, service, cloud, known) : [],
+      observation,
+      members: intent === 'ensure' ? membersOf(parts, service, cloud, observation) : [],
       refused: [],
       policy: parts.policy,
-      retention: retentions.of(service, cloud.scope, { going: demand === 'ensure' ? undefined : known?.observed }),
+      retention: retentions.of(service, cloud.scope, {
+        going: intent === 'ensure' ? undefined : observation?.observed,
+      }),
       adopts: parts.adopts,
       nowMs: parts.now(),
     };
@@ -100,29 +103,34 @@ async function planOne(
   }
 }
 
-function membersOf(parts: ServicePlanParts, service: ServiceView, cloud: ServingCloud, known: Known | undefined) {
+function membersOf(
+  parts: ServicePlanParts,
+  service: ServiceView,
+  cloud: ServingCloud,
+  observation: Observation | undefined,
+) {
   const { maxMembers, drains } = cloud.loadBalancers;
-  const observed = known?.observed?.members;
+  const observed = observation?.observed?.members;
   const nodeLabels = cloud.loadBalancers.nodeLabels?.(annotationsFor(service, cloud));
   return parts.members.membersFor(service, { scope: cloud.scope, maxMembers, drains, observed, nodeLabels }).members;
 }
 
-async function asked(parts: ServicePlanParts, service: ServiceView, cloud: ServingCloud): Promise<Known> {
+async function asked(parts: ServicePlanParts, service: ServiceView, cloud: ServingCloud): Promise<Observation> {
   const record = parseRecord(service.annotations[annotationKeys.loadBalancer]);
   const id = record?.id;
   const atMs = parts.now();
   const observed = await cloud.loadBalancers.observe(refOf(parts.cluster, service, parts.adopts));
   const missing = record !== undefined && observed?.owner?.service !== service.uid;
-  if (missing && (await parts.proveSight(cloud.scope, atMs)) !== 'sees')
+  if (missing && (await parts.checkVisibility(cloud.scope, atMs)) !== 'visible')
     throw new Error(
       `${id ?? 'the load balancer that was begun'} was not found, and nothing proves that this credential ` +
         `sees ${cloud.scope}`,
     );
   return {
     observed,
-    source: 'asked',
-    askedId: id,
-    askedFor: externalReferencesOf(service),
+    source: 'read',
+    readId: id,
+    readReferences: externalReferencesOf(service),
     missingSinceMs: observed === undefined ? atMs : undefined,
     atMs,
     fresh: true,
@@ -130,8 +138,8 @@ async function asked(parts: ServicePlanParts, service: ServiceView, cloud: Servi
 }
 
 function described(object: string, { scope }: ServingCloud, plan: ServicePlan): PlannedChange[] {
-  const { steps, writes, standing } = plan;
-  const held = standing !== undefined && !quiet.has(standing.reason);
+  const { steps, writes, condition } = plan;
+  const held = condition !== undefined && !quiet.has(condition.reason);
   return [
     ...steps.map(({ action, summary }): PlannedChange => ({ of: scope, object, action, what: summary })),
     ...writes.map((what): PlannedChange => ({ of: 'kubernetes', object, action: 'update', what })),
@@ -141,7 +149,7 @@ function described(object: string, { scope }: ServingCloud, plan: ServicePlan): 
             of: 'kubernetes',
             object,
             action: 'hold' as const,
-            what: `${standing.reason}: ${standing.message}`,
+            what: `${condition.reason}: ${condition.message}`,
           },
         ]
       : []),

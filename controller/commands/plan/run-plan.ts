@@ -18,12 +18,12 @@ import { createLookups, type Lookups } from '../../nodes/lookups.ts';
 import { nodeMetrics } from '../../nodes/metrics.ts';
 import { createReportStore } from '../../reports/store.ts';
 import { createRouteRecords } from '../../routes/route-records.ts';
+import { createVisibilityCheck } from '../../services/credential-visibility.ts';
 import { createMemberSets } from '../../services/members/member-sets.ts';
-import { memberSourceOf } from '../../services/members/member-source.ts';
+import { memberSourceOf } from '../../services/members/member-task.ts';
 import { memberMetrics } from '../../services/members/metrics.ts';
 import { readsAnnotation } from '../../services/service-context.ts';
-import { createSight } from '../../services/sight.ts';
-import { servingClouds } from '../../services/wants.ts';
+import { servingClouds } from '../../services/serving-cloud.ts';
 import { planNodes } from './plan-nodes.ts';
 import { planRouteTables } from './plan-routes.ts';
 import { planServices } from './plan-services.ts';
@@ -109,7 +109,7 @@ export async function makePlan(parts: PlanParts): Promise<Plan> {
         services: services.values(),
         clouds: serving,
         members: memberSourceOf(members),
-        proveSight: createSight({ nodes, resolver, clock }),
+        checkVisibility: createVisibilityCheck({ nodes, resolver, clock }),
         loadBalancerClasses: options.loadBalancerClasses,
         policy: options.policy,
         adopts: parts.adopts ?? false,

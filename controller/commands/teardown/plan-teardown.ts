@@ -6,13 +6,14 @@ import type { ObservedRoute, Routes } from '../../clouds/routes.ts';
 import type { KubeApi } from '../../kube/api.ts';
 import type { ConfiguredCloud } from '../../model/configured-cloud.ts';
 import { isPaused, isRetained, type ServiceView, viewService } from '../../model/service-view.ts';
+import type { CheckVisibility } from '../../services/credential-visibility.ts';
 import { declareServices } from '../../services/declare-services.ts';
 import { adoptableOf, type ClusterIdentity } from '../../services/desired.ts';
+import { intentOf } from '../../services/intent.ts';
 import type { OperatorPolicy } from '../../services/operator-policy.ts';
 import { liveServiceUids } from '../../services/orphans/live-services.ts';
 import { readsAnnotation } from '../../services/service-context.ts';
-import type { ProveSight } from '../../services/sight.ts';
-import { demandOf, type ServingCloud, servingClouds } from '../../services/wants.ts';
+import { type ServingCloud, servingClouds } from '../../services/serving-cloud.ts';
 
 /** The dependencies of a teardown. `api` is only used for reads. */
 export interface TeardownContext {
@@ -25,7 +26,7 @@ export interface TeardownContext {
   readonly loadBalancerClasses: readonly string[];
   readonly policy: OperatorPolicy;
   /** Checks the credential's visibility: without it, a full cloud looks empty. */
-  readonly proveSight: ProveSight;
+  readonly checkVisibility: CheckVisibility;
   /** Whether a route of a cloud that cannot tag routes is recorded as ours. Default: no. */
   recordedRoute?(scope: string, route: ObservedRoute): boolean;
 }
@@ -81,7 +82,7 @@ export async function planTeardown(context: TeardownContext, signal: AbortSignal
     byUid.set(service.uid, service);
   });
   const services = [...byUid.values()]
-    .filter((service) => demandOf(service, context.loadBalancerClasses) !== 'none')
+    .filter((service) => intentOf(service, context.loadBalancerClasses) !== 'none')
     .map(({ key }) => key)
     .sort();
   const items: TeardownItem[] = [];
@@ -118,9 +119,9 @@ export async function planTeardown(context: TeardownContext, signal: AbortSignal
 }
 
 /** Runs after all reads, because it validates them. */
-async function assertVisibility({ clouds, proveSight }: TeardownContext, askedMs: number): Promise<void> {
+async function assertVisibility({ clouds, checkVisibility }: TeardownContext, askedMs: number): Promise<void> {
   for (const { name, scope, api: cloud } of clouds) {
-    if (cloud === undefined || (await proveSight(scope, askedMs)) !== 'blind') continue;
+    if (cloud === undefined || (await checkVisibility(scope, askedMs)) !== 'not visible') continue;
     const message = `the instances of Ready Nodes were not found in ${scope}: the credential may be of another project`;
     throw new CloudError({ kind: 'Forbidden', cloud: name, operation: 'look for what is ours', message });
   }

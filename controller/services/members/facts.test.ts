@@ -3,16 +3,16 @@ import { describe, it } from 'node:test';
 import { annotations, labels, taints } from '../../../common/well-known.ts';
 import type { NodeView } from '../../model/node-view.ts';
 import { exampleNode, uninitializedTaint } from '../../model/testing/example-node.ts';
-import { isExcluded, type Standing, sameStanding, standingOf } from './facts.ts';
+import { type Eligibility, eligibilityOf, isExcluded, sameEligibility } from './facts.ts';
 import { memberNode, regionCloud } from './testing/node-list.ts';
 
 const one = regionCloud('r1');
 const taint = (key: string, effect = 'NoSchedule') => ({ key, effect });
 const excluded = (value: string) => ({ labels: { [labels.excludeFromLoadBalancers]: value } });
 
-function said(standing: Standing): string {
-  if (standing.kind === 'none') return standing.reason;
-  return standing.kind === 'leaving' ? standing.reason : standing.kind;
+function said(eligibility: Eligibility): string {
+  if (eligibility.kind === 'none') return eligibility.reason;
+  return eligibility.kind === 'leaving' ? eligibility.reason : eligibility.kind;
 }
 
 describe('where a Node stands towards load balancers', () => {
@@ -51,35 +51,35 @@ describe('where a Node stands towards load balancers', () => {
     ['without providerID and taint', memberNode('a', { providerID: '' }), 'Foreign'],
   ];
   for (const [what, node, expected] of table) {
-    it(`a Node ${what}: ${expected}`, () => assert.equal(said(standingOf(node, [one])), expected));
+    it(`a Node ${what}: ${expected}`, () => assert.equal(said(eligibilityOf(node, [one])), expected));
   }
 
   it('a Node without proof joins nowhere, but stays where it is, under --require-attestation alone', () => {
     const strict = { ...one, requireAttestation: true };
     const proved = memberNode('a', { labels: { [labels.attested]: 'fresh' } });
     const taken = memberNode('a', { labels: { [labels.attested]: '' } });
-    const answers = [memberNode('a'), taken, proved].map((node) => said(standingOf(node, [strict])));
+    const answers = [memberNode('a'), taken, proved].map((node) => said(eligibilityOf(node, [strict])));
     assert.deepEqual(answers, ['waiting', 'waiting', 'member']);
-    assert.equal(said(standingOf(memberNode('a'), [one])), 'member');
+    assert.equal(said(eligibilityOf(memberNode('a'), [one])), 'member');
   });
 
   it('a Node that two scopes accept is in neither, until a record says which', () => {
     const twin = { ...one, scope: 'twin', api: { ...one.api, scope: 'twin' } as typeof one.api };
-    assert.equal(said(standingOf(memberNode('a'), [one, twin])), 'SeveralScopes');
+    assert.equal(said(eligibilityOf(memberNode('a'), [one, twin])), 'SeveralScopes');
     const recorded = memberNode('a', { annotations: { [annotations.instance]: 'twin x' } });
-    const standing = standingOf(recorded, [one, twin]);
-    assert.equal(standing.kind === 'member' && standing.scope, 'twin');
+    const eligibility = eligibilityOf(recorded, [one, twin]);
+    assert.equal(eligibility.kind === 'member' && eligibility.scope, 'twin');
   });
 
   it('a Node of a report-only cloud is nobody`s member', () => {
-    assert.equal(said(standingOf(memberNode('a'), [{ ...one, api: undefined }])), 'Foreign');
+    assert.equal(said(eligibilityOf(memberNode('a'), [{ ...one, api: undefined }])), 'Foreign');
   });
 
   it('a Node that has external addresses alone is a member by them', () => {
     const node = memberNode('a', { addresses: [{ type: 'ExternalIP', address: '192.0.2.1' }] });
-    const standing = standingOf(node, [one]);
-    assert.ok(standing.kind === 'member');
-    assert.deepEqual(standing.facts.addresses, ['192.0.2.1']);
+    const eligibility = eligibilityOf(node, [one]);
+    assert.ok(eligibility.kind === 'member');
+    assert.deepEqual(eligibility.facts.addresses, ['192.0.2.1']);
   });
 
   it('only internal addresses count where there are any, in their order, and the zone comes from the label', () => {
@@ -91,9 +91,9 @@ describe('where a Node stands towards load balancers', () => {
         { type: 'InternalIP', address: 'fd00::2' },
       ],
     });
-    const standing = standingOf(node, [one]);
-    assert.ok(standing.kind === 'member');
-    assert.deepEqual([standing.facts.addresses, standing.facts.zone], [['10.0.0.2', 'fd00::2'], 'r1-b']);
+    const eligibility = eligibilityOf(node, [one]);
+    assert.ok(eligibility.kind === 'member');
+    assert.deepEqual([eligibility.facts.addresses, eligibility.facts.zone], [['10.0.0.2', 'fd00::2'], 'r1-b']);
   });
 });
 
@@ -131,7 +131,7 @@ describe('which updates of a Node matter to load balancers', () => {
         it(`${before}, ${change}, ${noise}: ${matters ? 'a change' : 'none'}`, () => {
           const old = before === 'plain' ? memberNode('a') : memberNode('a', excluded('true'));
           const now = disturb(apply(old));
-          assert.equal(!sameStanding(standingOf(old, [one]), standingOf(now, [one])), matters);
+          assert.equal(!sameEligibility(eligibilityOf(old, [one]), eligibilityOf(now, [one])), matters);
         });
       }
     }

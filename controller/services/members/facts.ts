@@ -20,7 +20,7 @@ export interface MemberFacts {
   /** Those labels of the Node that some Service chooses members by. */
   readonly labels: Readonly<Record<string, string>>;
   /** Cluster API has picked its machine for deletion: the Node may vanish without another mark. */
-  readonly doomed: boolean;
+  readonly isMarkedForDeletion: boolean;
   /** What decides where several Nodes claim one instance; see `speaksBefore`. */
   readonly claim: Claim;
 }
@@ -48,7 +48,7 @@ export type LeavingReason = 'Deleting' | 'Excluded' | 'MarkedByAutoscaler' | 'Ma
  * stays where it is (a Node that was re-created on a running VM is such a one)
  * - `none`: not of a scope whose load balancers we manage
  */
-export type Standing =
+export type Eligibility =
   | { readonly kind: 'member'; readonly scope: string; readonly facts: MemberFacts }
   | { readonly kind: 'leaving'; readonly scope: string; readonly facts: MemberFacts; readonly reason: LeavingReason }
   | { readonly kind: 'off'; readonly scope: string; readonly facts: MemberFacts }
@@ -62,11 +62,11 @@ export type Standing =
  *
  * @param chosenBy labels that some Service chooses members by
  */
-export function standingOf(
+export function eligibilityOf(
   node: NodeView,
   configured: readonly ConfiguredCloud[],
   chosenBy: ReadonlySet<string> = new Set(),
-): Standing {
+): Eligibility {
   const ownership = ownershipOf(node, configured);
   if (ownership.kind === 'foreign') return { kind: 'none', reason: 'Foreign', why: ownership.why };
   if (ownership.kind === 'claimable') {
@@ -161,7 +161,7 @@ function factsOf(node: NodeView, cloud: string, chosenBy: ReadonlySet<string>): 
     addresses: addressesOf(node),
     zone: node.labels[labels.zone] ?? node.labels[labels.zoneBeta] ?? '',
     labels: labelsOf(node, chosenBy),
-    doomed: node.annotations[annotations.clusterApiDelete] !== undefined,
+    isMarkedForDeletion: node.annotations[annotations.clusterApiDelete] !== undefined,
     claim: { isProved: isAttested(node), isRefused: isRefused(node), createdAtMs: node.createdAtMs },
   };
 }
@@ -171,7 +171,7 @@ export function sameFacts(one: MemberFacts, other: MemberFacts): boolean {
     one.node === other.node &&
     one.providerID === other.providerID &&
     one.zone === other.zone &&
-    one.doomed === other.doomed &&
+    one.isMarkedForDeletion === other.isMarkedForDeletion &&
     sameClaim(one.claim, other.claim) &&
     sameLabels(one.labels, other.labels) &&
     one.addresses.length === other.addresses.length &&
@@ -188,8 +188,8 @@ function sameLabels(one: MemberFacts['labels'], other: MemberFacts['labels']): b
   return keys.length === Object.keys(other).length && keys.every((key) => one[key] === other[key]);
 }
 
-/** Whether two standings of a Node come to the same for every load balancer and for people. */
-export function sameStanding(one: Standing | undefined, other: Standing): boolean {
+/** Whether two eligibilities of a Node come to the same for every load balancer and for people. */
+export function sameEligibility(one: Eligibility | undefined, other: Eligibility): boolean {
   if (one === undefined || one.kind !== other.kind) return false;
   if (one.kind === 'none' || other.kind === 'none') {
     return one.kind === 'none' && other.kind === 'none' && one.reason === other.reason && one.why === other.why;

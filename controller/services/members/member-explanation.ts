@@ -1,4 +1,4 @@
-import type { LeavingReason, Standing } from './facts.ts';
+import type { Eligibility, LeavingReason } from './facts.ts';
 import type { Membership } from './membership.ts';
 
 /** Where a Node stands towards load balancers, for people. */
@@ -25,28 +25,28 @@ const leavingWhy: Readonly<Record<LeavingReason, string>> = {
 };
 
 /** Pure. Undefined for a Node that neither the cache nor a load balancer knows. */
-export function explainStanding(
+export function explainEligibility(
   nodeName: string,
-  standing: Standing | undefined,
+  eligibility: Eligibility | undefined,
   sets: ReadonlyMap<string, Membership>,
 ): NodeMembership | undefined {
-  if (standing === undefined) return explainDeparted(nodeName, sets);
-  switch (standing.kind) {
+  if (eligibility === undefined) return explainDeparted(nodeName, sets);
+  switch (eligibility.kind) {
     case 'none':
-      return { scope: undefined, state: standing.reason, message: standing.why };
+      return { scope: undefined, state: eligibility.reason, message: eligibility.why };
     case 'member':
-      return { scope: standing.scope, state: 'Member', message: 'it takes connections of load balancers' };
+      return { scope: eligibility.scope, state: 'Member', message: 'it takes connections of load balancers' };
     case 'leaving':
       return {
-        scope: standing.scope,
+        scope: eligibility.scope,
         state: 'Leaving',
-        message: `${leavingWhy[standing.reason]}: it drains, then it is removed`,
+        message: `${leavingWhy[eligibility.reason]}: it drains, then it is removed`,
       };
     case 'off':
-      return { scope: standing.scope, state: 'PoweredOff', message: 'its VM is powered off: it is removed at once' };
+      return { scope: eligibility.scope, state: 'PoweredOff', message: 'its VM is powered off: it is removed at once' };
     case 'waiting':
       return {
-        scope: standing.scope,
+        scope: eligibility.scope,
         state: 'Uninitialized',
         message: 'it waits for its initialisation: it joins no load balancer, and stays where it was a member before',
       };

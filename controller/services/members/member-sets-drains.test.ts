@@ -19,8 +19,8 @@ describe('a member whose Node is gone, and that needs no budget', () => {
   });
 
   it('that Cluster API was about to delete needs no budget either', async () => {
-    const doomed = memberNode('b', { annotations: { 'cluster.x-k8s.io/delete-machine': 'yes' } });
-    const { clock, remove, lead } = memberWorld([memberNode('a'), doomed]);
+    const isMarkedForDeletion = memberNode('b', { annotations: { 'cluster.x-k8s.io/delete-machine': 'yes' } });
+    const { clock, remove, lead } = memberWorld([memberNode('a'), isMarkedForDeletion]);
     const { print } = lead();
     remove('b');
     await clock.advance(1000);

@@ -124,10 +124,10 @@ describe('the shared member sets', () => {
       claims('aaa', '10.0.0.66', { createdAtMs: first + 60_000, ...changes });
 
     it('keep the older Node and its address when a new one registers with the same providerID', async () => {
-      for (const standing of [{}, excluded, { taints: [uninitializedTaint] }]) {
+      for (const eligibility of [{}, excluded, { taints: [uninitializedTaint] }]) {
         const { clock, nodes, lead } = memberWorld([victim()]);
         const { changes, ask } = lead();
-        nodes.put(victim(standing));
+        nodes.put(victim(eligibility));
         await clock.advance(1000);
         const before = [...changes];
         const members = () => ask(held(['one']))?.members.map(({ node, addresses }) => [node, ...addresses]);

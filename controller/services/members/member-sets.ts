@@ -5,11 +5,11 @@ import type { Informer, InformerEvent } from '../../kube/informer.ts';
 import type { BudgetKeeper } from '../../model/budget-keeper.ts';
 import type { ConfiguredCloud } from '../../model/configured-cloud.ts';
 import type { NodeView } from '../../model/node-view.ts';
-import { type Standing, sameStanding, standingOf } from './facts.ts';
-import { explainStanding, type NodeMembership } from './member-explanation.ts';
+import { type Eligibility, eligibilityOf, sameEligibility } from './facts.ts';
+import { explainEligibility, type NodeMembership } from './member-explanation.ts';
+import { createMemberRemovals, type MemberRemovals } from './member-removals.ts';
 import { type Departed, instanceIn, type Membership, nextMemberships, withDeparted } from './membership.ts';
 import type { memberMetrics } from './metrics.ts';
-import { createRemovalGate, type RemovalGate } from './removal-gate.ts';
 import { createSelections } from './selection.ts';
 import { type MembersRequest, membersOf, type ServiceMembers } from './service-members.ts';
 import { sharedWork } from './shared-work.ts';
@@ -76,14 +76,14 @@ export interface MemberSets {
 
 interface Term {
   /** By name of the Node. */
-  readonly standings: Map<string, Standing>;
+  readonly eligibilities: Map<string, Eligibility>;
   /** By instance: where Nodes stood that went since the last batch. */
-  readonly last: Map<string, Standing>;
+  readonly last: Map<string, Eligibility>;
   /** By instance: until when a deletion of ours explains its absence. */
   readonly deletions: Map<string, number>;
   /** Labels that some Service has chosen members by in this term. */
   readonly chosenBy: Set<string>;
-  readonly gate: RemovalGate;
+  readonly removals: MemberRemovals;
   sets: ReadonlyMap<string, Membership>;
   batch: { readonly firstMs: number; readonly timer: Timer } | undefined;
 }
@@ -110,18 +110,18 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
   });
 
   function observe(current: Term, event: InformerEvent<NodeView>): void {
-    const { standings, last } = current;
+    const { eligibilities, last } = current;
     if (event.type === 'deleted') {
       // As last seen, which may be further than what we were told before: a mark and the deletion may come in one.
-      const stood = standingOf(event.old, clouds, current.chosenBy);
+      const stood = eligibilityOf(event.old, clouds, current.chosenBy);
       if (stood.kind !== 'none') last.set(stood.facts.instance, stood);
-      standings.delete(event.key);
+      eligibilities.delete(event.key);
       batchSoon(current);
       return;
     }
-    const now = standingOf(event.object, clouds, current.chosenBy);
-    if (sameStanding(standings.get(event.key), now)) return;
-    standings.set(event.key, now);
+    const now = eligibilityOf(event.object, clouds, current.chosenBy);
+    if (sameEligibility(eligibilities.get(event.key), now)) return;
+    eligibilities.set(event.key, now);
     batchSoon(current);
   }
 
@@ -134,12 +134,16 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
   }
 
   function flush(current: Term): void {
-    const { deletions, last, standings } = current;
+    const { deletions, last, eligibilities } = current;
     const now = clock.monotonic();
     current.batch = undefined;
     for (const [instance, untilMs] of deletions) if (untilMs <= now) deletions.delete(instance);
     expire(current, now);
-    const news = { standings: standings.values(), last, deletedByUs: (instance: string) => deletions.has(instance) };
+    const news = {
+      eligibilities: eligibilities.values(),
+      last,
+      deletedByUs: (instance: string) => deletions.has(instance),
+    };
     const next = nextMemberships(scopes, current.sets, news, now);
     for (const instance of last.keys()) deletions.delete(instance);
     last.clear();
@@ -183,7 +187,7 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
   function noteObserved(current: Term, set: Membership, observed: MembersRequest['observed']): Membership {
     const now = clock.monotonic();
     let departed: Map<string, Departed> | undefined;
-    for (const { providerID, draining } of observed === undefined ? [] : work.strangers(set, observed)) {
+    for (const { providerID, draining } of observed === undefined ? [] : work.nonMembers(set, observed)) {
       const instance = instanceIn(set, providerID);
       const held = (departed ?? set.departed).get(instance);
       if (held === undefined && set.present.has(instance)) continue;
@@ -197,7 +201,7 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
     const noted = { ...set, departed };
     replace(current, noted);
     count(noted);
-    current.gate.wake();
+    current.removals.wake();
     return noted;
   }
 
@@ -206,7 +210,8 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
     const news = keys.filter((key) => !current.chosenBy.has(key));
     if (news.length === 0) return;
     for (const key of news) current.chosenBy.add(key);
-    for (const node of nodes.values()) current.standings.set(node.name, standingOf(node, clouds, current.chosenBy));
+    for (const node of nodes.values())
+      current.eligibilities.set(node.name, eligibilityOf(node, clouds, current.chosenBy));
     current.batch?.timer.cancel();
     flush(current);
   }
@@ -228,7 +233,7 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
   async function reconsider(current: Term): Promise<void> {
     const there = new Map<string, Set<string>>();
     for (const node of await options.liveNodes()) {
-      const stands = standingOf(node, clouds);
+      const stands = eligibilityOf(node, clouds);
       if (stands.kind === 'none') continue;
       const instances = there.get(stands.scope) ?? new Set();
       there.set(stands.scope, instances.add(stands.facts.instance));
@@ -270,12 +275,12 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
   }
 
   function startTerm(): Term {
-    const standings = new Map<string, Standing>();
-    for (const node of nodes.values()) standings.set(node.name, standingOf(node, clouds));
-    const last = new Map<string, Standing>();
-    const news = { standings: standings.values(), last, deletedByUs: () => false };
+    const eligibilities = new Map<string, Eligibility>();
+    for (const node of nodes.values()) eligibilities.set(node.name, eligibilityOf(node, clouds));
+    const last = new Map<string, Eligibility>();
+    const news = { eligibilities: eligibilities.values(), last, deletedByUs: () => false };
     const sets = nextMemberships(scopes, new Map(), news, clock.monotonic());
-    const gate = createRemovalGate({
+    const removals = createMemberRemovals({
       clock,
       log,
       budget,
@@ -291,8 +296,8 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
       letGo: (granted) => letGo(current, granted),
     });
     const current: Term = {
-      ...{ standings, last, deletions: new Map(), chosenBy: new Set() },
-      ...{ gate, sets, batch: undefined },
+      ...{ eligibilities, last, deletions: new Map(), chosenBy: new Set() },
+      ...{ removals, sets, batch: undefined },
     };
     return current;
   }
@@ -306,12 +311,12 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
     },
     stop() {
       term?.batch?.timer.cancel();
-      term?.gate.stop();
+      term?.removals.stop();
       term = undefined;
       metrics.members.reset();
     },
     noteDeletion(node) {
-      const stood = standingOf(node, clouds);
+      const stood = eligibilityOf(node, clouds);
       if (stood.kind !== 'none') term?.deletions.set(stood.facts.instance, clock.monotonic() + deletionNoteMs);
     },
     membersFor,
@@ -323,7 +328,7 @@ export function createMemberSets(options: MemberSetsOptions): MemberSets {
         node: facts?.node ?? '',
         sinceMs,
       })),
-    explain: (nodeName) => term && explainStanding(nodeName, term.standings.get(nodeName), term.sets),
+    explain: (nodeName) => term && explainEligibility(nodeName, term.eligibilities.get(nodeName), term.sets),
   };
 }
 

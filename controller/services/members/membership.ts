@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { DesiredMember } from '../../clouds/load-balancers.ts';
-import { instanceOf, type LeavingReason, type MemberFacts, type Standing, speaksBefore } from './facts.ts';
+import { type Eligibility, instanceOf, type LeavingReason, type MemberFacts, speaksBefore } from './facts.ts';
 
 /**
  * One that was a member and whose Node is no longer there (or no longer of this scope).
@@ -50,9 +50,9 @@ export interface Membership {
 /** What has become of the Nodes since the last membership. */
 export interface NodeNews {
   /** Where every Node stands now. */
-  readonly standings: Iterable<Standing>;
+  readonly eligibilities: Iterable<Eligibility>;
   /** By instance: where Nodes stood when they were last seen, of those that went meanwhile. */
-  readonly last: ReadonlyMap<string, Standing>;
+  readonly last: ReadonlyMap<string, Eligibility>;
   /** Whether our own lifecycle loop has deleted the Node of this instance, with its evidence. */
   deletedByUs(instance: string): boolean;
 }
@@ -73,14 +73,15 @@ export function nextMemberships(
   news: NodeNews,
   nowMs: number,
 ): ReadonlyMap<string, Membership> {
-  const byScope = new Map<string, Map<string, Exclude<Standing, { kind: 'none' }>>>(
+  const byScope = new Map<string, Map<string, Exclude<Eligibility, { kind: 'none' }>>>(
     scopes.map(({ scope }) => [scope, new Map()]),
   );
-  for (const standing of news.standings) {
-    if (standing.kind === 'none') continue;
-    const held = byScope.get(standing.scope);
-    const other = held?.get(standing.facts.instance);
-    if (other === undefined || speaksBefore(standing.facts, other.facts)) held?.set(standing.facts.instance, standing);
+  for (const eligibility of news.eligibilities) {
+    if (eligibility.kind === 'none') continue;
+    const held = byScope.get(eligibility.scope);
+    const other = held?.get(eligibility.facts.instance);
+    if (other === undefined || speaksBefore(eligibility.facts, other.facts))
+      held?.set(eligibility.facts.instance, eligibility);
   }
   return new Map(
     scopes.map((place) => [
@@ -92,17 +93,17 @@ export function nextMemberships(
 
 function next(
   place: Scope,
-  now: ReadonlyMap<string, Exclude<Standing, { kind: 'none' }>>,
+  now: ReadonlyMap<string, Exclude<Eligibility, { kind: 'none' }>>,
   before: Membership | undefined,
   news: NodeNews,
   nowMs: number,
 ): Membership {
   const active = new Map<string, MemberFacts>();
   const present = new Map<string, Present>();
-  for (const [instance, standing] of now) {
-    const { facts, kind } = standing;
+  for (const [instance, eligibility] of now) {
+    const { facts, kind } = eligibility;
     if (kind === 'member') active.set(instance, facts);
-    else present.set(instance, { facts, kind, reason: kind === 'leaving' ? standing.reason : undefined });
+    else present.set(instance, { facts, kind, reason: kind === 'leaving' ? eligibility.reason : undefined });
   }
   const departed = new Map<string, Departed>();
   for (const [instance, one] of before?.departed ?? []) {
@@ -117,7 +118,7 @@ function next(
     const phase =
       kind === 'off' || news.deletedByUs(instance)
         ? 'out'
-        : kind === 'leaving' || facts.doomed
+        : kind === 'leaving' || facts.isMarkedForDeletion
           ? 'drains'
           : 'unexplained';
     departed.set(instance, { providerID: facts.providerID, facts, phase, sinceMs: nowMs, seenMs: undefined });
@@ -129,7 +130,7 @@ function next(
   return { scope: place.scope, cloud: place.name, spelled, active, members, present, departed, hash };
 }
 
-function* held(before: Membership): Iterable<[string, MemberFacts, Standing['kind']]> {
+function* held(before: Membership): Iterable<[string, MemberFacts, Eligibility['kind']]> {
   for (const [instance, facts] of before.active) yield [instance, facts, 'member'];
   for (const [instance, { facts, kind }] of before.present) yield [instance, facts, kind];
 }

@@ -19,7 +19,7 @@ function facts(node: string, zone = '') {
     addresses: ['10.0.0.1'],
     zone,
     labels: {},
-    doomed: false,
+    isMarkedForDeletion: false,
     claim: { isProved: false, isRefused: false, createdAtMs: 0 },
   };
 }
@@ -34,13 +34,13 @@ interface Fleet {
 
 function setOf({ active = [], leaving = [], off = [], waiting = [], departed = {} }: Fleet): Membership {
   const reason: LeavingReason = 'Excluded';
-  const standings = [
+  const eligibilities = [
     ...active.map((node) => ({ kind: 'member' as const, scope, facts: facts(node) })),
     ...leaving.map((node) => ({ kind: 'leaving' as const, scope, facts: facts(node), reason })),
     ...off.map((node) => ({ kind: 'off' as const, scope, facts: facts(node) })),
     ...waiting.map((node) => ({ kind: 'waiting' as const, scope, facts: facts(node) })),
   ];
-  const news = { standings, last: new Map(), deletedByUs: () => false };
+  const news = { eligibilities, last: new Map(), deletedByUs: () => false };
   const set = nextMemberships([{ scope, name: 'simulated' }], new Map(), news, 0).get(scope)!;
   const gone = Object.entries(departed).map(
     ([node, phase]) =>
@@ -134,10 +134,14 @@ describe('the members of one Service', () => {
       addresses: [],
       zone: '',
       labels: {},
-      doomed: false,
+      isMarkedForDeletion: false,
       claim: { isProved: false, isRefused: false, createdAtMs: 0 },
     };
-    const news = { standings: [{ kind: 'member' as const, scope, facts }], last: new Map(), deletedByUs: () => false };
+    const news = {
+      eligibilities: [{ kind: 'member' as const, scope, facts }],
+      last: new Map(),
+      deletedByUs: () => false,
+    };
     const set = nextMemberships([{ scope, name: 'openstack' }], new Map(), news, 0).get(scope)!;
     const observed = [
       { providerID: `openstack://RegionOne/${uuid.toUpperCase()}`, draining: false, healthy: undefined },

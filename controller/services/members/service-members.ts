@@ -83,12 +83,12 @@ export function membersOf(
   nowMs: number,
   work: SharedWork = plainWork,
 ): ServiceMembers {
-  const sorted = sortStrangers(set, work.strangers(set, request.observed ?? noMembers));
+  const sorted = sortNonMembers(set, work.nonMembers(set, request.observed ?? noMembers));
   const { maxMembers = Number.POSITIVE_INFINITY } = request;
   const room = maxMembers - sorted.kept.length;
   const undecided = sorted.leaving.filter(({ observed }) => !observed.draining);
   const pick = (max: number) =>
-    set.members.length <= max ? set.members : subsetOf(work.seats(set.members), max, request.service);
+    set.members.length <= max ? set.members : subsetOf(work.slots(set.members), max, request.service);
   const replaced = undecided.length === 0 ? 'no' : replacement(set, pick(room - undecided.length), request, work);
   const next = new Map(
     sorted.leaving.map(({ observed, instance }) => [
@@ -101,7 +101,7 @@ export function membersOf(
     recheckAfterMs = Math.min(ms, recheckAfterMs ?? ms);
   };
 
-  // Those that leave fill every seat: half of them make way for those that come.
+  // Those that leave fill every slot: half of them make way for those that come.
   const makeWay = room - undecided.length < 1 && set.members.length > 0 ? Math.ceil(undecided.length / 2) : 0;
   const extra: DesiredMember[] = [];
   let waiting = 0;
@@ -142,12 +142,12 @@ interface Extra {
 }
 
 /** What the load balancer holds besides active members. One that is in neither list goes at once. */
-function sortStrangers(set: Membership, strangers: readonly ObservedMember[]) {
+function sortNonMembers(set: Membership, nonMembers: readonly ObservedMember[]) {
   const leaving: Extra[] = [];
   const kept: Extra[] = [];
   const withheld: string[] = [];
   const seen = new Set<string>();
-  for (const one of strangers) {
+  for (const one of nonMembers) {
     const { providerID } = one;
     const instance = instanceIn(set, providerID);
     if (seen.has(instance)) continue;

@@ -1,6 +1,6 @@
 import type { DesiredMember, ObservedMember } from '../../clouds/load-balancers.ts';
 import { instanceIn, type Membership } from './membership.ts';
-import { type Seats, seatsOf } from './subset.ts';
+import { type Slots, slotsOf } from './subset.ts';
 
 /** Who takes connections at a load balancer already. */
 export interface Serving {
@@ -15,18 +15,18 @@ export interface Serving {
 /** Work that is the same for many Services: hundreds of them have equal sets of thousands of members. */
 export interface SharedWork {
   /** Members of a load balancer that are not active. */
-  strangers(set: Membership, observed: readonly ObservedMember[]): readonly ObservedMember[];
+  nonMembers(set: Membership, observed: readonly ObservedMember[]): readonly ObservedMember[];
   serving(set: Membership, observed: readonly ObservedMember[]): Serving;
-  seats(members: readonly DesiredMember[]): Seats<DesiredMember>;
+  slots(members: readonly DesiredMember[]): Slots<DesiredMember>;
   /** The two lists as one. */
   join(chosen: readonly DesiredMember[], extra: readonly DesiredMember[]): readonly DesiredMember[];
 }
 
 /** Does everything each time. Pure. */
 export const plainWork: SharedWork = {
-  strangers: (set, observed) => observed.filter(({ providerID }) => !set.active.has(instanceIn(set, providerID))),
+  nonMembers: (set, observed) => observed.filter(({ providerID }) => !set.active.has(instanceIn(set, providerID))),
   serving: (set, observed) => servingAmong(set, observed, set.active),
-  seats: seatsOf,
+  slots: slotsOf,
   join: (chosen, extra) => [...chosen, ...extra],
 };
 
@@ -51,24 +51,24 @@ export function servingAmong(
 
 /** Remembers what was done for lists that are still in use: clouds answer load balancers of equal members with one list, and hash each list that they are given once. */
 export function sharedWork(): SharedWork {
-  const strangers = new WeakMap<Membership['active'], WeakMap<readonly ObservedMember[], readonly ObservedMember[]>>();
+  const nonMembers = new WeakMap<Membership['active'], WeakMap<readonly ObservedMember[], readonly ObservedMember[]>>();
   const serving = new WeakMap<Membership['active'], WeakMap<readonly ObservedMember[], Serving>>();
-  const seats = new WeakMap<readonly DesiredMember[], Seats<DesiredMember>>();
+  const slots = new WeakMap<readonly DesiredMember[], Slots<DesiredMember>>();
   const lists = new WeakMap<readonly DesiredMember[], Map<string, readonly DesiredMember[]>>();
   return {
-    strangers(set, observed) {
+    nonMembers(set, observed) {
       const known = once(
-        strangers,
+        nonMembers,
         set.active,
         () => new WeakMap<readonly ObservedMember[], readonly ObservedMember[]>(),
       );
-      return once(known, observed, () => plainWork.strangers(set, observed));
+      return once(known, observed, () => plainWork.nonMembers(set, observed));
     },
     serving(set, observed) {
       const known = once(serving, set.active, () => new WeakMap<readonly ObservedMember[], Serving>());
       return once(known, observed, () => plainWork.serving(set, observed));
     },
-    seats: (members) => once(seats, members, () => seatsOf(members)),
+    slots: (members) => once(slots, members, () => slotsOf(members)),
     join(chosen, extra) {
       const key = JSON.stringify(extra.map(({ node, providerID, draining }) => [node, providerID, draining]));
       const known = once(lists, chosen, () => new Map<string, readonly DesiredMember[]>());

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
-import { seatsOf, subsetOf as subsetOfSeats } from './subset.ts';
+import { slotsOf, subsetOf as subsetOfSeats } from './subset.ts';
 
 interface Seat {
   readonly node: string;
@@ -9,7 +9,7 @@ interface Seat {
 }
 
 function subsetOf(members: readonly Seat[], max: number, seed: string): readonly Seat[] {
-  return subsetOfSeats(seatsOf(members), max, seed);
+  return subsetOfSeats(slotsOf(members), max, seed);
 }
 
 const fleets = fc
@@ -22,8 +22,8 @@ const fleets = fc
 const caps = fc.integer({ min: 0, max: 70 });
 const seeds = fc.uuid();
 
-function names(seats: readonly Seat[]): Set<string> {
-  return new Set(seats.map(({ node }) => node));
+function names(slots: readonly Seat[]): Set<string> {
+  return new Set(slots.map(({ node }) => node));
 }
 
 function difference(a: ReadonlySet<string>, b: ReadonlySet<string>): number {
@@ -49,14 +49,14 @@ describe('the part of the members that a capped load balancer takes', () => {
     );
   });
 
-  it('changes by at most one seat when one Node joins or leaves', () => {
+  it('changes by at most one slot when one Node joins or leaves', () => {
     fc.assert(
       fc.property(fleets, caps, seeds, fc.nat(), (fleet, max, seed, index) => {
         const gone = fleet[index % fleet.length]!;
         const before = names(subsetOf(fleet, max, seed));
         const after = names(
           subsetOf(
-            fleet.filter((seat) => seat !== gone),
+            fleet.filter((slot) => slot !== gone),
             max,
             seed,
           ),
@@ -68,18 +68,18 @@ describe('the part of the members that a capped load balancer takes', () => {
     );
   });
 
-  it('gives no zone two seats more than another that still has Nodes without one', () => {
+  it('gives no zone two slots more than another that still has Nodes without one', () => {
     fc.assert(
       fc.property(fleets, caps, seeds, (fleet, max, seed) => {
         const picked = names(subsetOf(fleet, max, seed));
-        const zones = new Map<string, { seats: number; free: number }>();
+        const zones = new Map<string, { slots: number; free: number }>();
         for (const { node, zone } of fleet) {
-          const counts = zones.get(zone) ?? { seats: 0, free: 0 };
-          counts[picked.has(node) ? 'seats' : 'free'] += 1;
+          const counts = zones.get(zone) ?? { slots: 0, free: 0 };
+          counts[picked.has(node) ? 'slots' : 'free'] += 1;
           zones.set(zone, counts);
         }
-        const most = Math.max(...[...zones.values()].map(({ seats }) => seats));
-        for (const { seats, free } of zones.values()) assert.ok(free === 0 || seats >= most - 1);
+        const most = Math.max(...[...zones.values()].map(({ slots }) => slots));
+        for (const { slots, free } of zones.values()) assert.ok(free === 0 || slots >= most - 1);
       }),
     );
   });

@@ -1,11 +1,11 @@
-/** What seats are given out by. */
-interface Seatable {
+/** What slots are given out by. */
+interface SlotHolder {
   readonly node: string;
   readonly zone: string;
 }
 
 /** Members put in order once, for the subsets of many Services. */
-export interface Seats<M extends Seatable> {
+export interface Slots<M extends SlotHolder> {
   readonly members: readonly M[];
   readonly zones: readonly {
     readonly hash: number;
@@ -16,7 +16,7 @@ export interface Seats<M extends Seatable> {
 }
 
 /** Pure. */
-export function seatsOf<M extends Seatable>(members: readonly M[]): Seats<M> {
+export function slotsOf<M extends SlotHolder>(members: readonly M[]): Slots<M> {
   const zones = new Map<string, M[]>();
   for (const member of members) {
     const zone = zones.get(member.zone);
@@ -40,24 +40,24 @@ export function seatsOf<M extends Seatable>(members: readonly M[]): Seats<M> {
 
 /**
  * Picks `max` of the members for one Service where the cloud takes no more: zones take turns, and within a zone rendezvous hashing decides, so that each Service has
- * its own members and one Node more or less changes at most one seat. A smaller `max` picks a part of what a larger one picks. The order of the input does not
+ * its own members and one Node more or less changes at most one slot. A smaller `max` picks a part of what a larger one picks. The order of the input does not
  * matter; it is kept in the answer. Pure.
  *
  * @param seed UID of the Service
  */
-export function subsetOf<M extends Seatable>({ members, zones }: Seats<M>, max: number, seed: string): readonly M[] {
+export function subsetOf<M extends SlotHolder>({ members, zones }: Slots<M>, max: number, seed: string): readonly M[] {
   if (members.length <= max) return members;
   if (max <= 0) return [];
   const seeded = hash(seed);
   const turns = zones.map((zone) => ({ zone, score: mix(seeded ^ zone.hash) })).sort((a, b) => b.score - a.score);
-  const seats = seatsPerZone(
+  const slots = slotsPerZone(
     turns.map(({ zone }) => zone.members.length),
     max,
   );
   const picked = new Set<M>();
   for (const [turn, { zone }] of turns.entries()) {
     const keys = Float64Array.from(zone.hashes, (each, index) => mix(seeded ^ each) * maxIndex + index).sort();
-    for (const key of keys.subarray(keys.length - (seats[turn] ?? 0))) picked.add(zone.members[key % maxIndex] as M);
+    for (const key of keys.subarray(keys.length - (slots[turn] ?? 0))) picked.add(zone.members[key % maxIndex] as M);
   }
   return members.filter((member) => picked.has(member));
 }
@@ -65,17 +65,17 @@ export function subsetOf<M extends Seatable>({ members, zones }: Seats<M>, max: 
 /** Score and index share the 53 bits of a number. */
 const maxIndex = 2 ** 21;
 
-/** Round after round every zone that has somebody left gets one seat, in order, until none is left. */
-function seatsPerZone(sizes: readonly number[], max: number): number[] {
-  const seats = sizes.map(() => 0);
+/** Round after round every zone that has somebody left gets one slot, in order, until none is left. */
+function slotsPerZone(sizes: readonly number[], max: number): number[] {
+  const slots = sizes.map(() => 0);
   for (let left = max, round = 0; left > 0; round += 1) {
     for (const [zone, size] of sizes.entries()) {
       if (size <= round || left === 0) continue;
-      seats[zone] = round + 1;
+      slots[zone] = round + 1;
       left -= 1;
     }
   }
-  return seats;
+  return slots;
 }
 
 /** FNV-1a, 32 bits. */

@@ -15,7 +15,7 @@ import type { ServiceView } from '../../model/service-view.ts';
 import { firstRead } from '../../runtime/first-read.ts';
 import type { LeaderTask } from '../../runtime/leader-task.ts';
 import type { ClusterIdentity } from '../desired.ts';
-import type { ServingCloud } from '../wants.ts';
+import type { ServingCloud } from '../serving-cloud.ts';
 import { liveServiceUids } from './live-services.ts';
 import type { orphanMetrics } from './metrics.ts';
 import { afterLook, orphanLedgerKey, parseSightings, printSightings, scopeKey, sightingKey } from './orphan-ledger.ts';

@@ -4,7 +4,7 @@ import type { LoadBalancerStep } from '../../clouds/load-balancer-step.ts';
 import type { LoadBalancerRef, ObservedLoadBalancer, Owner } from '../../clouds/load-balancers.ts';
 import type { Permit } from '../../clouds/permit.ts';
 import { type ClusterIdentity, defaultName } from '../desired.ts';
-import type { ServingCloud } from '../wants.ts';
+import type { ServingCloud } from '../serving-cloud.ts';
 
 export interface Removal {
   readonly clock: Clock;

@@ -14,8 +14,9 @@ import type { ConfiguredCloud } from '../../../controller/model/configured-cloud
 import { type NodeView, viewNode } from '../../../controller/model/node-view.ts';
 import { type ServiceView, viewService } from '../../../controller/model/service-view.ts';
 import { createLookups } from '../../../controller/nodes/lookups.ts';
+import { createVisibilityCheck } from '../../../controller/services/credential-visibility.ts';
 import { createMemberSets } from '../../../controller/services/members/member-sets.ts';
-import { memberSourceOf, withMembers } from '../../../controller/services/members/member-source.ts';
+import { memberSourceOf, withMembers } from '../../../controller/services/members/member-task.ts';
 import { memberMetrics } from '../../../controller/services/members/metrics.ts';
 import { serviceMetrics } from '../../../controller/services/metrics.ts';
 import { strictPolicy } from '../../../controller/services/operator-policy.ts';
@@ -25,8 +26,7 @@ import {
   type ServiceTask,
   type ServiceTaskOptions,
 } from '../../../controller/services/service-task.ts';
-import { createSight } from '../../../controller/services/sight.ts';
-import { servingClouds } from '../../../controller/services/wants.ts';
+import { servingClouds } from '../../../controller/services/serving-cloud.ts';
 import { openSimulated } from '../../clouds/simulated/open.ts';
 import { createSimulatedCloud, type SimulatedCloud } from '../../kit/cloud/cloud.ts';
 import { inProcessHttp } from '../../kit/cloud/in-process.ts';
@@ -199,7 +199,11 @@ export function createWorld(options: WorldOptions = {}): World {
         services: cache,
         clouds,
         members: memberSourceOf(sets),
-        proveSight: createSight({ nodes, resolver: { configured, lookupsOf: (scope) => lookups.get(scope) }, clock }),
+        checkVisibility: createVisibilityCheck({
+          nodes,
+          resolver: { configured, lookupsOf: (scope) => lookups.get(scope) },
+          clock,
+        }),
         events: {
           emit: (target: EventTarget, event: KubeEvent) => {
             if (!life.dead) events.push({ service: target.name, ...event });

@@ -20,8 +20,8 @@ export const networkMutants: readonly Mutant[] = [
     name: 'finalizer removed first',
     edits: [
       [
-        'controller/services/next-action.ts',
-        "return isOld(situation, known) ? { do: 'observe' } : { do: 'apply', step, steps: plan.steps };",
+        'controller/services/remove-action.ts',
+        "return isOld(situation, observation) ? { do: 'observe' } : { do: 'apply', step, steps: plan.steps };",
         'return release(situation);',
       ],
     ],
@@ -30,18 +30,18 @@ export const networkMutants: readonly Mutant[] = [
     name: 'load balancer made before the finalizer',
     edits: [
       [
-        'controller/services/next-action.ts',
+        'controller/services/ensure-action.ts',
         'if (record === undefined || !hasFinalizer(service)) return claimAction(situation, record);',
         'if (record === undefined) return claimAction(situation, record);',
       ],
-      ['controller/services/next-action.ts', "    change: {\n      finalizer: 'add',\n", '    change: {\n'],
+      ['controller/services/ensure-action.ts', "    change: {\n      finalizer: 'add',\n", '    change: {\n'],
     ],
   },
   {
     name: 'ownership of load balancers not asked for',
     edits: [
       [
-        'controller/services/next-action.ts',
+        'controller/services/situation.ts',
         'return observed?.owner?.cluster === cluster.uid && observed.owner.service === service.uid;',
         'return observed !== undefined && cluster.uid !== service.uid;',
       ],
@@ -56,7 +56,7 @@ export const networkMutants: readonly Mutant[] = [
     name: 'members set from an unsynced cache',
     edits: [
       [
-        'controller/services/members/member-source.ts',
+        'controller/services/members/member-task.ts',
         'await Promise.race([nodes.whenSynced(), untilAborted(signal)]);',
         'await Promise.resolve(nodes);',
       ],

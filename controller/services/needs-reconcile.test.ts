@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { annotations } from '../../common/well-known.ts';
-import { needsReconcile } from './change.ts';
+import { needsReconcile } from './needs-reconcile.ts';
 import { exampleService, finalized, recorded } from './testing/example-service.ts';
 
 const port = { name: 'http', protocol: 'TCP', port: 80, targetPort: 8080, nodePort: 30080 };

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { annotations, finalizers } from '../../common/well-known.ts';
 import type { LoadBalancers } from '../clouds/load-balancers.ts';
+import { intentOf } from './intent.ts';
+import { chooseCloud, type ServingCloud } from './serving-cloud.ts';
 import { exampleService, finalized, recorded } from './testing/example-service.ts';
-import { chooseCloud, demandOf, type ServingCloud } from './wants.ts';
 
 const record = recorded('http://cloud/p/r lb-1');
 const deleted = { deletionTimestamp: '2026-05-01T12:00:00Z' };
@@ -46,13 +47,13 @@ describe('what a Service asks for', () => {
     ],
   ] as const) {
     it(`${what}`, () => {
-      assert.equal(demandOf(exampleService({ metadata, spec }), classes), expected);
+      assert.equal(intentOf(exampleService({ metadata, spec }), classes), expected);
     });
   }
 
   it('is not told by the finalizers of others', () => {
     const service = exampleService({ metadata: { finalizers: ['example.com/x'], ...deleted }, spec: nodePort });
-    assert.equal(demandOf(service, []), 'none');
+    assert.equal(intentOf(service, []), 'none');
     assert.equal(finalizers.loadBalancerCleanup, 'service.kubernetes.io/load-balancer-cleanup');
   });
 });

@@ -1,15 +1,15 @@
 import type { EventSink } from '../kube/event-sink.ts';
 import { type ServiceView, serviceTarget } from '../model/service-view.ts';
 import { type LoadBalancerReason, type ServiceEventReason, statusOf } from './reasons.ts';
-import type { Standing } from './service-patches.ts';
+import type { LoadBalancerCondition } from './service-patches.ts';
 import type { ServiceStates } from './service-state.ts';
 
 /** Where every Service stands: notes it in its state and tells each change once. */
-export interface Standings {
+export interface ConditionReporter {
   /** Notes it; tells a person when it is news and nothing that goes by itself. */
   note(
     service: ServiceView,
-    standing: Standing,
+    condition: LoadBalancerCondition,
     options?: { readonly quiet?: boolean; readonly as?: ServiceEventReason },
   ): void;
   emit(service: ServiceView, reason: ServiceEventReason, message: string, type?: 'Normal' | 'Warning'): void;
@@ -17,7 +17,7 @@ export interface Standings {
 
 const silent: ReadonlySet<LoadBalancerReason> = new Set(['Ensured', 'Provisioning', 'Deleting']);
 
-export function createStandings(states: ServiceStates, events: EventSink): Standings {
+export function createConditionReporter(states: ServiceStates, events: EventSink): ConditionReporter {
   function emit(
     service: ServiceView,
     reason: ServiceEventReason,

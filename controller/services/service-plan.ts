@@ -1,10 +1,12 @@
 import { annotations as annotationKeys, finalizers } from '../../common/well-known.ts';
 import type { LoadBalancerStep } from '../clouds/load-balancer-step.ts';
 import { hasFinalizer, type ServiceView } from '../model/service-view.ts';
-import { type Action, nextAction, type Situation } from './next-action.ts';
+import type { Action } from './action.ts';
+import { nextAction } from './next-action.ts';
 import { neverCreated } from './observation.ts';
 import { parseRecord } from './record.ts';
-import { type ServiceChange, type Standing, sameIngress, servicePatch } from './service-patches.ts';
+import { type LoadBalancerCondition, type ServiceChange, sameIngress, servicePatch } from './service-patches.ts';
+import type { Situation } from './situation.ts';
 
 /** What would be done for one Service from where it stands now. */
 export interface ServicePlan {
@@ -13,18 +15,18 @@ export interface ServicePlan {
   /** On the Service, in order, one line each. */
   readonly writes: readonly string[];
   /** Where it would stand; undefined while steps are ahead. */
-  readonly standing: Standing | undefined;
+  readonly condition: LoadBalancerCondition | undefined;
   /** Nothing can be said before the cloud is asked for this very Service. */
   readonly mustObserve: boolean;
 }
 
-/** Walks through what may be known now: writes of the Service are taken as done, the first call to the cloud ends the walk. Pure. */
+/** Walks through what may be observation now: writes of the Service are taken as done, the first call to the cloud ends the walk. Pure. */
 export function planService(situation: Situation): ServicePlan {
   const writes: string[] = [];
-  let { service, known } = situation;
+  let { service, observation } = situation;
   for (;;) {
-    const action: Action = nextAction({ ...situation, service, known });
-    const none = { steps: [], writes, standing: undefined, mustObserve: false };
+    const action: Action = nextAction({ ...situation, service, observation });
+    const none = { steps: [], writes, condition: undefined, mustObserve: false };
     switch (action.do) {
       case 'nothing':
         return none;
@@ -33,24 +35,24 @@ export function planService(situation: Situation): ServicePlan {
       case 'apply':
         return { ...none, steps: action.steps, writes: [...writes, ...later(situation, service)] };
       case 'settle':
-        return { ...none, writes: [...writes, ...describe(service, action.change)], standing: action.standing };
+        return { ...none, writes: [...writes, ...describe(service, action.change)], condition: action.condition };
       case 'release':
         return { ...none, writes: [...writes, ...describe(service, action.change)] };
       case 'write':
         writes.push(...describe(service, action.change));
-        if (action.first) known = neverCreated(situation.nowMs);
+        if (action.first) observation = neverCreated(situation.nowMs);
         service = changed(service, action.change);
     }
   }
 }
 
-function later({ demand }: Situation, service: ServiceView): string[] {
-  if (demand === 'ensure') {
+function later({ intent }: Situation, service: ServiceView): string[] {
+  if (intent === 'ensure') {
     const { id } = parseRecord(service.annotations[annotationKeys.loadBalancer]) ?? {};
     const address = service.ingress.length === 0 ? ['status: the address'] : [];
     return id === undefined ? ['record: its id', ...address] : address;
   }
-  return demand === 'disown' ? ['record: removed'] : ['finalizer, record and status: removed'];
+  return intent === 'disown' ? ['record: removed'] : ['finalizer, record and status: removed'];
 }
 
 function describe(service: ServiceView, change: ServiceChange): string[] {
@@ -65,13 +67,13 @@ function describe(service: ServiceView, change: ServiceChange): string[] {
     const shown = change.ingress.map(({ ip, hostname }) => ip ?? hostname).join(', ');
     lines.push(`status: ${shown === '' ? 'no address' : shown}`);
   }
-  if (change.standing === null && service.condition) lines.push('condition: removed');
+  if (change.condition === null && service.condition) lines.push('condition: removed');
   const { condition } = service;
   if (
-    change.standing &&
-    (condition?.reason !== change.standing.reason || condition.message !== change.standing.message)
+    change.condition &&
+    (condition?.reason !== change.condition.reason || condition.message !== change.condition.message)
   )
-    lines.push(`condition: ${change.standing.reason}`);
+    lines.push(`condition: ${change.condition.reason}`);
   return lines;
 }
 

@@ -3,7 +3,7 @@ import type { Observations } from './observations.ts';
 import type { OperatorPolicy } from './operator-policy.ts';
 import type { ServiceStates } from './service-state.ts';
 
-export interface ReconcilerParts {
+export interface ReconcilerOptions {
   readonly cluster: ClusterIdentity;
   readonly states: ServiceStates;
   readonly observations: Observations;

@@ -3,13 +3,13 @@ import { errorFields, type Log } from '../../../common/process/log.ts';
 import type { BudgetKeeper } from '../../model/budget-keeper.ts';
 
 /** Asks the budget, again and again, to let members go whose Nodes vanished. */
-export interface RemovalGate {
+export interface MemberRemovals {
   /** Somebody may have begun to wait. */
   wake(): void;
   stop(): void;
 }
 
-export interface RemovalGateOptions {
+export interface MemberRemovalOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly budget: BudgetKeeper;
@@ -29,7 +29,7 @@ export interface RemovalGateOptions {
 /** How often the budget is asked while somebody waits. */
 const askAgainMs = 30_000;
 
-export function createRemovalGate(options: RemovalGateOptions): RemovalGate {
+export function createMemberRemovals(options: MemberRemovalOptions): MemberRemovals {
   const { clock, log, budget, confirmMs } = options;
   let timer: { readonly atMs: number; readonly timer: Timer } | undefined;
   let asking = false;

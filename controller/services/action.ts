@@ -1,0 +1,54 @@
+import type { LoadBalancerStep } from '../clouds/load-balancer-step.ts';
+import type { LoadBalancerReason } from './reasons.ts';
+import type { LoadBalancerRecord } from './record.ts';
+import type { LoadBalancerCondition, ServiceChange } from './service-patches.ts';
+
+/**
+ * The one thing to do next.
+ *
+ * - `observe`: read what the cloud has for this Service
+ * - `write`: a change of the Service without which the cloud may not be called
+ * - `apply`: the next mutating call
+ * - `settle`: nothing more to do now: write the condition; after `againInMs` observe again
+ * - `release`: proved gone: the finalizer and everything else of ours is removed from the Service
+ */
+export type Action =
+  | { readonly do: 'observe' }
+  | {
+      readonly do: 'write';
+      readonly change: ServiceChange;
+      readonly what: string;
+      /** This is the very first claim: nothing can have been created for this Service yet. */
+      readonly first: boolean;
+    }
+  | {
+      readonly do: 'apply';
+      readonly step: LoadBalancerStep;
+      /** All steps as planned now; only the first is certain. */
+      readonly steps: readonly LoadBalancerStep[];
+    }
+  | {
+      readonly do: 'settle';
+      readonly change: ServiceChange;
+      readonly condition: LoadBalancerCondition;
+      readonly againInMs: number | undefined;
+    }
+  | { readonly do: 'release'; readonly change: ServiceChange }
+  | { readonly do: 'nothing' };
+
+/** How soon a foreign resource in the way is looked at again. */
+export const refusedRetryMs = 300_000;
+
+export function settle(
+  reason: LoadBalancerReason,
+  message: string,
+  more: { readonly change?: ServiceChange; readonly againInMs?: number | undefined } = {},
+): Action & { do: 'settle' } {
+  const condition = { reason, message };
+  return { do: 'settle', condition, change: { ...more.change, condition }, againInMs: more.againInMs };
+}
+
+export function adoptionMismatch({ id }: LoadBalancerRecord): Action {
+  const message = `load balancer ${id} was adopted, and its name, tags and address no longer prove that it belongs to this Service`;
+  return settle('AdoptionRequired', message, { againInMs: refusedRetryMs });
+}

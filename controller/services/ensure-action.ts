@@ -1,0 +1,111 @@
+import type { ObservedLoadBalancer } from '../clouds/load-balancers.ts';
+import { attachTo, externalReferencesOf, hasFinalizer, type ServiceView } from '../model/service-view.ts';
+import { type Action, adoptionMismatch, settle } from './action.ts';
+import { desiredOf } from './desired.ts';
+import { ensuredAction } from './ensured-action.ts';
+import type { Observation } from './observation.ts';
+import type { LoadBalancerReason } from './reasons.ts';
+import { type LoadBalancerRecord, printRecord } from './record.ts';
+import type { ServiceChange } from './service-patches.ts';
+import {
+  howToAdopt,
+  isAdoptionLost,
+  isOld,
+  isOurs,
+  recordOf,
+  type Situation,
+  storedRecord,
+  unprovedForMs,
+} from './situation.ts';
+
+const unproved = { reason: 'Provisioning', message: 'what an earlier try may have created is not visible yet' };
+
+/** The next action for a Service that asks for a load balancer. Pure. */
+export function ensureAction(situation: Situation): Action {
+  const { service, cloud, observation } = situation;
+  const desired = desiredOf(service, { ...situation, retain: situation.retention.kind === 'granted' });
+  if (!desired.ok) return settle(desired.reason, desired.message);
+  const record = storedRecord(service);
+  if (record === undefined || !hasFinalizer(service)) return claimAction(situation, record);
+  if (observation === undefined || mustRead(observation, record, service)) return { do: 'observe' };
+  const { observed } = observation;
+  const unprovedMs = unprovedForMs(situation, record, observation);
+  if (unprovedMs > 0) {
+    const { reason, message } = service.condition ?? unproved;
+    return settle(reason as LoadBalancerReason, message, { againInMs: unprovedMs });
+  }
+  if (isAdoptionLost(situation, record)) return adoptionMismatch(record);
+  const plan = cloud.loadBalancers.plan(desired.desired, observed);
+  const change = recordChange(situation, record);
+  const [step] = plan.steps;
+  if (step === undefined) return ensuredAction(situation, plan, change);
+  // The id first: after a crash, the next leader need not search.
+  if (change.record !== undefined) return { do: 'write', change, what: 'its id', first: false };
+  if (step.action === 'delete' && isOld(situation, observation)) return { do: 'observe' };
+  return { do: 'apply', step, steps: plan.steps };
+}
+
+/** The record as it should be, where it is not. */
+function recordChange(situation: Situation, record: LoadBalancerRecord): ServiceChange {
+  const observed = situation.observation?.observed;
+  if (!isOurs(situation, observed) || observed?.id === undefined) return {};
+  const { id, adopted = false, notes = record.notes } = observed;
+  const isSame = id === record.id && notes === record.notes && adopted === (record.adopted !== undefined);
+  if (isSame && record.scope === situation.cloud.scope) return {};
+  return { record: recordOf(situation) };
+}
+
+/**
+ * A search that missed the recorded load balancer proves nothing, and a search for what is ours does not find what else
+ * the Service names.
+ */
+function mustRead(observation: Observation, record: LoadBalancerRecord, service: ServiceView): boolean {
+  if (!observation.fresh) return true;
+  const { observed } = observation;
+  const references = externalReferencesOf(service);
+  const isUnread = references !== undefined && observation.readReferences !== references;
+  if (isUnread && !hasReferences(observed, service)) return true;
+  if (observation.source === 'list' && record.id !== observed?.id) return true;
+  if (observed !== undefined) return false;
+  if (observation.source === 'read') return record.id !== undefined && observation.readId !== record.id;
+  return observation.source === 'list';
+}
+
+/** Whether the Service already has what it refers to. */
+function hasReferences(observed: ObservedLoadBalancer | undefined, service: ServiceView): boolean {
+  const attach = attachTo(service);
+  const { loadBalancerIP: ip } = service;
+  if (observed === undefined || (attach !== undefined && !(observed.attached && observed.id === attach))) return false;
+  return ip === '' || observed.ingress.some((one) => one.ip === ip);
+}
+
+function claimAction(situation: Situation, record: LoadBalancerRecord | undefined): Action {
+  const { service, cloud, observation } = situation;
+  const claim = (text: string, first: boolean): Action => ({
+    do: 'write',
+    what: 'finalizer and record',
+    first,
+    change: {
+      finalizer: 'add',
+      record: text,
+      ...(service.condition?.status === 'True' || observation?.observed?.adopted
+        ? {}
+        : { condition: { reason: 'Provisioning', message: 'the load balancer is being created' } }),
+    },
+  });
+  if (record !== undefined) return claim(printRecord(record), false);
+  const isServed = hasFinalizer(service) || service.ingress.length > 0;
+  if (observation === undefined || (isServed && (!observation.fresh || observation.source === 'list')))
+    return { do: 'observe' };
+  if (isOurs(situation, observation.observed)) return claim(recordOf(situation), false);
+  if (!isServed || attachTo(service) !== undefined)
+    return claim(
+      printRecord({ scope: cloud.scope, id: undefined }),
+      !isServed && externalReferencesOf(service) === undefined,
+    );
+  const what = hasFinalizer(service) ? `the finalizer of another controller` : 'an address';
+  return settle(
+    'AdoptionRequired',
+    `it shows ${what}, and there is no load balancer of ours for it in ${cloud.scope}; ${howToAdopt(situation)}`,
+  );
+}

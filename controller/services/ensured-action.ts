@@ -1,0 +1,80 @@
+import type { LoadBalancerPlan, Refusal } from '../clouds/load-balancers.ts';
+import { externalReferencesOf } from '../model/service-view.ts';
+import { type Action, refusedRetryMs, settle } from './action.ts';
+import { unknownAnnotations } from './desired.ts';
+import { type LoadBalancerReason, statusOf } from './reasons.ts';
+import type { RefusedMember } from './refused-members.ts';
+import { ingressOf, type LoadBalancerCondition, type ServiceChange } from './service-patches.ts';
+import { isOurs, type Situation } from './situation.ts';
+
+/** How soon a missing address is looked for again. */
+const addressRetryMs = 15_000;
+const ensured = 'the load balancer is as the Service asks';
+// Without a number, because each change of it would be a write of every Service.
+const withheldMembers = 'members whose Nodes vanished unexplained stay until --member-removal-budget has room for them';
+
+/** The action and the condition of a Service for which the cloud has no step to take. Pure. */
+export function ensuredAction(situation: Situation, plan: LoadBalancerPlan, change: ServiceChange): Action {
+  const { service, observation, refused, members, retention, withheld = 0 } = situation;
+  const observed = observation?.observed;
+  const shown = observed && isOurs(situation, observed) ? observed.ingress : [];
+  const faults = portFaults(plan.refusals);
+  const all: ServiceChange = shown.length > 0 ? { ...change, ingress: ingressOf(service, shown, faults) } : change;
+  const notes: LoadBalancerCondition[] = plan.refusals.filter(({ reason }) => statusOf(reason) === 'True');
+  if ('message' in retention) notes.push({ reason: 'RetentionNotAllowed', message: retention.message });
+  const remarks = [...notes.map(({ message }) => message), ...remarksOf(situation, plan)];
+  const refusals = plan.refusals.filter(({ reason }) => statusOf(reason) === 'False');
+  const [refusal] = refusals;
+  if (refusal !== undefined) {
+    const message = [...refusals.map((each) => each.message), ...remarks].join('; ');
+    // Without an event for us, others may delete what is in the way, create what the Service names, or give consent.
+    const mayPass =
+      externalReferencesOf(service) !== undefined ||
+      refusals.some(({ reason }) => reason === 'ForeignLoadBalancer' || reason === 'Conflict');
+    const againInMs = plan.waitMs ?? (mayPass ? refusedRetryMs : undefined);
+    return settle(refusal.reason, message, { change: all, againInMs });
+  }
+  if (plan.waitMs !== undefined || shown.length === 0) {
+    const againInMs = plan.waitMs ?? addressRetryMs;
+    // A Service that is served keeps its condition: a change of one member shall not cost two writes of the Service.
+    if (service.condition?.status === 'True' && shown.length > 0) {
+      const { reason, message } = service.condition;
+      return settle(reason as LoadBalancerReason, message, { change: all, againInMs });
+    }
+    const message = shown.length === 0 ? 'the load balancer has no address yet' : 'the cloud is at work on it';
+    return settle('Provisioning', message, { change: all, againInMs });
+  }
+  if (members.length === 0 && refused.length === 0)
+    return settle('NoMembers', ['no Node may serve this Service', ...remarks].join('; '), { change: all });
+  if (refused.length > 0)
+    return settle('MembersRefused', [refusedText(refused), ...remarks].join('; '), { change: all });
+  if (withheld > 0) return settle('MemberRemovalWithheld', [withheldMembers, ...remarks].join('; '), { change: all });
+  const [note] = notes;
+  if (note !== undefined) return settle(note.reason, remarks.join('; '), { change: all });
+  return settle('Ensured', [ensured, ...remarks].join('; '), { change: all });
+}
+
+/** For people, although nothing is refused. */
+function remarksOf({ service, cloud }: Situation, { remarks = [] }: LoadBalancerPlan): readonly string[] {
+  const unknown = unknownAnnotations(service, cloud);
+  if (unknown.length === 0) return remarks;
+  return [...remarks, `annotations without a meaning here: ${unknown.join(', ')}`];
+}
+
+/** Names and reasons, each reason once. */
+function refusedText(refused: readonly RefusedMember[]): string {
+  const names = refused.map(({ node }) => node).sort();
+  const more = names.length > 5 ? ` and ${names.length - 5} more` : '';
+  const reasons = [...new Set(refused.map(({ why }) => why))].slice(0, 2).map((why) => why.slice(0, 300));
+  return `the cloud refuses as members: ${names.slice(0, 5).join(', ')}${more}; ${reasons.join('; ')}`;
+}
+
+/** Ports that are not served, for the status; a refusal that names none is of no single port. */
+function portFaults(refusals: readonly Refusal[]): ReadonlyMap<string, string> {
+  const faults = new Map<string, string>();
+  for (const refusal of refusals) {
+    for (const { protocol, port } of refusal.ports ?? [])
+      faults.set(`${protocol}/${port}`, `mooring.dev/${refusal.reason}`);
+  }
+  return faults;
+}

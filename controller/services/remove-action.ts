@@ -1,0 +1,72 @@
+import { type Action, adoptionMismatch, refusedRetryMs, settle } from './action.ts';
+import type { ServiceChange } from './service-patches.ts';
+import {
+  howToAdopt,
+  isAdoptionLost,
+  isOld,
+  isOurs,
+  maxProofAgeMs,
+  recordOf,
+  type Situation,
+  storedRecord,
+  unprovedForMs,
+} from './situation.ts';
+
+/** The next action for a Service that no longer asks for a load balancer of ours. Pure. */
+export function removeAction(situation: Situation): Action {
+  const { service, cloud, observation, nowMs, retention } = situation;
+  const record = storedRecord(service);
+  if (record === undefined) return unrecordedRemoval(situation);
+  if (observation === undefined || !observation.fresh) return { do: 'observe' };
+  const { observed, source } = observation;
+  if (isAdoptionLost(situation, record)) return source === 'read' ? adoptionMismatch(record) : { do: 'observe' };
+  const isProof = source === 'read' && nowMs - observation.atMs < maxProofAgeMs;
+  if (observed !== undefined && isOurs(situation, observed)) {
+    if (retention.kind === 'full')
+      return settle('RetentionLimitReached', retention.message, { againInMs: refusedRetryMs });
+    const plan = cloud.loadBalancers.planRemoval(observed, { retain: retention.kind === 'granted' });
+    const [step] = plan.steps;
+    if (step !== undefined)
+      return isOld(situation, observation) ? { do: 'observe' } : { do: 'apply', step, steps: plan.steps };
+    const left = plan.refusals.filter(({ reason }) => reason === 'Conflict' || reason === 'NoEffect');
+    const [refusal] = left;
+    if (refusal !== undefined) {
+      const message = left.map((each) => each.message).join('; ');
+      return settle(refusal.reason, message, { againInMs: plan.waitMs ?? refusedRetryMs });
+    }
+    if (plan.waitMs !== undefined)
+      return settle('Deleting', 'the cloud is at work on its removal', { againInMs: plan.waitMs });
+    // Nothing of ours is left, as an answer says that may be old: only a read of this very one proves it.
+    return isProof ? release(situation) : { do: 'observe' };
+  }
+  if (!isProof) return { do: 'observe' };
+  if (record.id !== undefined) return observation.readId === record.id ? release(situation) : { do: 'observe' };
+  // Without an id only searches can tell.
+  const againInMs = unprovedForMs(situation, record, { ...observation, observed: undefined });
+  if (againInMs === 0) return release(situation);
+  return settle('Deleting', 'the cloud is read again, because new resources may appear late', { againInMs });
+}
+
+function unrecordedRemoval(situation: Situation): Action {
+  const { service, cloud, observation } = situation;
+  const { observed, source, fresh } = observation ?? {};
+  if (!fresh || (observed === undefined && source === 'list')) return { do: 'observe' };
+  if (isOurs(situation, observed)) {
+    const change = { record: recordOf(situation) };
+    return { do: 'write', change, what: 'its record', first: false };
+  }
+  if (service.type !== 'LoadBalancer') return { do: 'nothing' };
+  const message =
+    `it carries the finalizer of another controller, and there is no load balancer of ours for it in ${cloud.scope}; ` +
+    howToAdopt(situation);
+  return settle('AdoptionRequired', message);
+}
+
+function release({ service, intent }: Situation): Action {
+  const ours: ServiceChange = { record: null, condition: null };
+  if (intent === 'disown') return { do: 'release', change: ours };
+  return {
+    do: 'release',
+    change: { ...ours, finalizer: 'remove', ...(service.type === 'LoadBalancer' ? { ingress: [] } : {}) },
+  };
+}

@@ -1,0 +1,187 @@
+import { attachTo, isPaused, type ServiceView } from '../model/service-view.ts';
+import type { Action } from './action.ts';
+import type { CloudCalls, Done } from './cloud-calls.ts';
+import type { ConditionReporter } from './condition-reporter.ts';
+import { logPlan } from './dry-run.ts';
+import { intentOf } from './intent.ts';
+import type { KubeCalls } from './kube-calls.ts';
+import { nextAction } from './next-action.ts';
+import { neverCreated } from './observation.ts';
+import type { LoadBalancerReason } from './reasons.ts';
+import type { ReconcilerOptions } from './reconciler-options.ts';
+import type { Retentions } from './retention.ts';
+import type { ScopeAudits } from './scope-audits.ts';
+import type { ServiceContext } from './service-context.ts';
+import type { LoadBalancerCondition, ServiceChange } from './service-patches.ts';
+import type { ServiceWork } from './service-work.ts';
+import { chooseCloud, type ServingCloud } from './serving-cloud.ts';
+import type { Situation } from './situation.ts';
+import type { SituationReader } from './situation-reader.ts';
+
+/** A Service to work on. */
+export interface Subject {
+  /** It no longer exists. */
+  readonly gone: boolean;
+  /** Its newest version; undefined when nothing is left to do for it. */
+  now(): ServiceView | undefined;
+}
+
+/** How a turn ended: `again` = decide again at once; `rest` = until an event, or for `afterMs`. */
+export type Turn = { readonly kind: 'again' } | { readonly kind: 'rest'; readonly afterMs: number | undefined };
+
+/** One action for one Service. */
+export interface ServiceTurns {
+  /** Decides on the one next action and performs it. Throws a CloudError, KubeError or WithheldError. */
+  take(subject: Subject, service: ServiceView, done: Done, signal: AbortSignal): Promise<Turn>;
+  /** Writes a condition and what goes with it, where it differs. Throws a KubeError. */
+  show(service: ServiceView, change: ServiceChange, condition: LoadBalancerCondition): Promise<Turn>;
+}
+
+export interface ServiceTurnParts {
+  readonly situationOf: SituationReader;
+  readonly kube: KubeCalls;
+  readonly calls: CloudCalls;
+  readonly audits: Pick<ScopeAudits, 'failure' | 'countRetained'>;
+  readonly reporter: Pick<ConditionReporter, 'note'>;
+  readonly work: ServiceWork;
+  readonly retentions: Pick<Retentions, 'ended'>;
+}
+
+/** The next look at a Service that the cache shows and the API server does not. */
+const unconfirmedAgainMs = 30_000;
+
+/** With these the work is done. */
+const complete: ReadonlySet<LoadBalancerReason> = new Set([
+  'Ensured',
+  'MembersRefused',
+  'MemberRemovalWithheld',
+  'RetentionNotAllowed',
+  'ClusterWideConsent',
+  'NoMembers',
+]);
+
+const again: Turn = { kind: 'again' };
+const rest = (afterMs?: number | undefined): Turn => ({ kind: 'rest', afterMs });
+
+export function createServiceTurns(
+  context: ServiceContext,
+  options: ReconcilerOptions,
+  parts: ServiceTurnParts,
+): ServiceTurns {
+  const { clock, log, clouds } = context;
+  const { states, observations } = options;
+  const { situationOf, kube, calls, audits, reporter, work, retentions } = parts;
+
+  async function take(subject: Subject, service: ServiceView, done: Done, signal: AbortSignal): Promise<Turn> {
+    const intent = subject.gone ? 'remove' : intentOf(service, options.loadBalancerClasses);
+    if (intent === 'none') {
+      states.forget(service.uid);
+      return rest();
+    }
+    const choice = chooseCloud(service, clouds);
+    if ('reason' in choice) {
+      if (!subject.gone) await show(service, { condition: choice }, choice);
+      return rest();
+    }
+    const { cloud } = choice;
+    // It is enqueued again once everything of the scope has been read.
+    if (!observations.ready(cloud.scope)) return awaitRead(subject, service, cloud);
+    const { situation, againInMs, lookAgain } = situationOf(service, intent, cloud, subject.gone);
+    const action = nextAction(situation);
+    if (context.dryRun && action.do !== 'observe' && action.do !== 'nothing') {
+      const state = states.of(service.uid);
+      state.loggedPlan = logPlan(log, situation, state.loggedPlan);
+      return rest();
+    }
+    calls.checkProgress(situation, action, done);
+    const turn = await perform(subject, situation, action, signal);
+    if (turn.kind === 'rest' && lookAgain) observations.invalidate(cloud.scope, service.uid);
+    return turn.kind === 'again' || againInMs === undefined
+      ? turn
+      : rest(Math.min(againInMs, turn.afterMs ?? Number.POSITIVE_INFINITY));
+  }
+
+  async function awaitRead(subject: Subject, service: ServiceView, { scope }: ServingCloud): Promise<Turn> {
+    const condition = audits.failure(scope);
+    // A Service that is served keeps its condition.
+    if (condition !== undefined && !subject.gone && service.condition?.status !== 'True')
+      await show(service, { condition }, condition);
+    return rest();
+  }
+
+  async function perform(subject: Subject, situation: Situation, action: Action, signal: AbortSignal): Promise<Turn> {
+    const { service, intent, cloud } = situation;
+    switch (action.do) {
+      case 'nothing':
+        return rest();
+      case 'observe':
+        await calls.observe(situation, signal);
+        return again;
+      case 'write': {
+        if (subject.gone) throw new Error(`${service.key} is gone and cannot be written`);
+        if (intent === 'ensure') work.begin(service, 'ensure', situation.members);
+        const ended = await kube.record(situation, action.change);
+        // The cache will show that it is gone.
+        if (ended === 'gone') return rest();
+        if (ended === 'written' && action.first)
+          observations.put(cloud.scope, service.uid, neverCreated(clock.monotonic()));
+        return again;
+      }
+      case 'apply':
+        if (action.steps.some((step) => step.action === 'create') && !subject.gone && !(await kube.confirm(service)))
+          return rest(unconfirmedAgainMs);
+        await calls.apply(situation, action.step, { gone: subject.gone, signal });
+        return again;
+      case 'settle':
+        return settle(subject, situation, action);
+      case 'release':
+        return release(subject, situation, action.change);
+    }
+  }
+
+  async function settle(subject: Subject, { service, cloud, members }: Situation, action: Action & { do: 'settle' }) {
+    const { change, condition, againInMs } = action;
+    if (againInMs !== undefined) observations.invalidate(cloud.scope, service.uid);
+    if (subject.gone) return rest(againInMs);
+    const turn = await show(service, change, condition);
+    if (turn.kind === 'again') return turn;
+    if (againInMs === undefined) {
+      const state = states.of(service.uid);
+      state.backOff = undefined;
+      state.appliedSteps = undefined;
+    }
+    if (againInMs === undefined && complete.has(condition.reason)) work.ensured(service, members);
+    return rest(againInMs);
+  }
+
+  /** Writes the condition and what goes with it, where it differs. */
+  async function show(service: ServiceView, change: ServiceChange, condition: LoadBalancerCondition): Promise<Turn> {
+    // It may have been paused during the call to the cloud.
+    if (isPaused(service)) return rest();
+    if (context.dryRun) {
+      reporter.note(service, condition, { quiet: true });
+      return rest();
+    }
+    const ended = await kube.show(service, change);
+    if (ended === 'gone') return rest();
+    if (ended === 'changed') return again;
+    reporter.note(service, condition);
+    return rest();
+  }
+
+  async function release(subject: Subject, situation: Situation, change: ServiceChange): Promise<Turn> {
+    const { service, cloud, observation } = situation;
+    // It lost our tags, so it is no longer ours to delete.
+    const stays = observation?.observed?.id !== undefined;
+    if (subject.gone) states.setGone(service.uid, undefined);
+    else if ((await kube.release(situation, change)) === 'changed') return again;
+    log.info('load balancer gone', { service: service.key, uid: service.uid, scope: cloud.scope });
+    work.removed(service, stays || situation.retention.kind === 'granted' || attachTo(service) !== undefined);
+    retentions.ended(service);
+    audits.countRetained();
+    states.forget(service.uid);
+    return rest();
+  }
+
+  return { take, show };
+}
