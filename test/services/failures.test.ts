@@ -33,7 +33,7 @@ describe('failures of Services', () => {
     });
   }
 
-  it('after a success, the delays begin with the shortest one again', async () => {
+  it('starts with the shortest delay again after a success', async () => {
     await replica.start();
     world.cloud.faults.add({ operation: create, effect: { kind: 'error', status: 503 }, times: 4 });
     world.services.create('web');

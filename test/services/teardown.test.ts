@@ -209,7 +209,7 @@ describe('teardown', () => {
     assert.ok(!items.some(({ what }) => what.includes('default/one')));
   });
 
-  it('tells the cloud, before it plans and before it changes anything, what stays in use and what is lent', async () => {
+  it('declares used and lent load balancers to the cloud before any plan and change', async () => {
     await populate();
     world.services.annotate('one', { 'mooring.dev/paused': 'true' });
     world.services.create('never-served');
