@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { it } from 'node:test';
 import { configFilesOf } from './config-files.ts';
 
-it('the files of a configuration are read as a mounted Secret has them, and what is not there is no error', async () => {
+it('files of a configuration are read as a mounted Secret has them, and missing ones are no error', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'mooring-config-'));
   try {
     await mkdir(join(folder, '..2026'));

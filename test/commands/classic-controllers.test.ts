@@ -79,7 +79,7 @@ function messages(run: Run): string[] {
 }
 
 describe("arguments of the clouds' own controllers", () => {
-  it('starts with those of AWS, and says which flags have no meaning here', async () => {
+  it('are accepted from AWS, and those without meaning here are named', async () => {
     const run = await start(aws);
     assert.equal(run.code, 0, run.stderr + run.log.join('\n'));
     assert.ok(messages(run).includes('leading'));
@@ -88,7 +88,7 @@ describe("arguments of the clouds' own controllers", () => {
     assert.doesNotMatch(run.stderr, /--configure-cloud-routes/);
   });
 
-  it('starts with those of OpenStack and the cloud.conf that its plugins share', async () => {
+  it('are accepted from OpenStack with the cloud.conf that its plugins share', async () => {
     const run = await start(openstack);
     assert.equal(run.code, 0, run.stderr + run.log.join('\n'));
     assert.ok(messages(run).includes('leading'));
@@ -96,7 +96,7 @@ describe("arguments of the clouds' own controllers", () => {
     assert.match(run.stderr, /--address/);
   });
 
-  it('starts with those of Huawei as a report-only cloud, and says so', async () => {
+  it('are accepted from Huawei as a report-only cloud, and named so', async () => {
     const run = await start(huaweicloud);
     assert.equal(run.code, 0, run.stderr + run.log.join('\n'));
     assert.ok(messages(run).includes('leading'));
@@ -104,7 +104,7 @@ describe("arguments of the clouds' own controllers", () => {
     assert.match(line ?? '', /huaweicloud/);
   });
 
-  it('starts with those of vSphere once its Secret is mounted as files, and says so where it is not', async () => {
+  it('are accepted from vSphere once its Secret is mounted as files, with a message where it is not', async () => {
     const bare = await start(vsphere);
     assert.equal(bare.code, 2);
     assert.match(bare.stderr, /no credential for 127\.0\.0\.1; .*secrets-directory .*reads no Secret through the API/);
@@ -118,7 +118,7 @@ describe("arguments of the clouds' own controllers", () => {
     assert.match(run.log.join('\n'), /"msg":"cloud is report-only until it tells its account","cloud":"vsphere"/);
   });
 
-  it('refuses in one line what would weaken exclusion or access', async () => {
+  it('are refused in one line where they would weaken leader election or access', async () => {
     for (const flag of [
       '--enable-leader-migration=true',
       '--authentication-skip-lookup=true',

@@ -87,7 +87,7 @@ describe('the plan', () => {
     });
   }
 
-  it('says what would be taken over, and how to', async () => {
+  it('names what it would adopt, and how to', async () => {
     world.node('n0');
     const first = world.replica();
     await first.start();

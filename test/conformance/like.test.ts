@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { absent, like } from './like.ts';
 
-test('like accepts what has at least the expected parts', () => {
+test('like accepts an object with at least the expected parts', () => {
   like({ a: 1, b: { c: [{ d: 'x', e: 2 }] } }, { b: { c: [{ d: /^x$/ }] } });
   like({ a: 1 }, { a: (value: number) => value > 0, b: absent });
   like(undefined, absent);

@@ -58,7 +58,7 @@ function assertArguments(flags: FlagDefinitions, args: readonly string[]): void 
 }
 
 describe('the manifests', () => {
-  test('give the controller exactly the rights it uses', () => {
+  test('give the controller exactly the rights that it uses', () => {
     const used = permissions.flatMap(({ verbs, group, resource, name, namespace }) =>
       verbs.map((verb) => right(verb, group, resource, name, namespace)),
     );
@@ -76,7 +76,7 @@ describe('the manifests', () => {
     );
   });
 
-  test('let the controller create nothing but events, reviews and the Leases of its own names', () => {
+  test('let the controller create only events, reviews and the Leases of its own names', () => {
     const created = [...rightsOf(names.controller, manifests)].filter((each) => /^(create|\*) /.test(each));
     assert.deepEqual(created.sort(), [
       'create events',
@@ -87,7 +87,7 @@ describe('the manifests', () => {
     ]);
   });
 
-  test('give no right in kube-system but on named objects', () => {
+  test('give rights in kube-system on named objects alone', () => {
     for (const each of rightsOf(names.controller, manifests))
       if (each.endsWith(' in kube-system')) assert.match(each, / named /);
   });

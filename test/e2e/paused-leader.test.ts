@@ -27,7 +27,7 @@ after(async () => {
   for (const close of closing.reverse()) await close();
 });
 
-test('a leader paused past its lease writes nothing afterwards, though it was in the middle of its work', async () => {
+test('a leader paused past its lease writes nothing afterwards, even in the middle of its work', async () => {
   const folder = await mkdtemp(joinPath(tmpdir(), 'mooring-paused-'));
   closing.push(() => rm(folder, { recursive: true, force: true }));
   const api = await startKubeApi();

@@ -33,11 +33,11 @@ describe('the ledger of reports', () => {
     assert.equal(ledger.settle([]).length, 0);
   });
 
-  it('finds a kept report that nobody sent', () => {
+  it('finds a kept report without sender', () => {
     assert.equal(createLedger().settle([kept]).length, 1);
   });
 
-  it('lets the report of a sender who was gone before the answer be kept after the count, once', () => {
+  it('allows the report of a sender who left before the answer to be kept after the count, once', () => {
     const ledger = createLedger();
     ledger.note(reportOf(ghost(), ['kept', 'silence']), 'silence');
     assert.deepEqual(ledger.settle([]), []);
@@ -45,7 +45,7 @@ describe('the ledger of reports', () => {
     assert.equal(ledger.settle([kept]).length, 1);
   });
 
-  it('waits for such a report until the next count alone', () => {
+  it('waits for such a report only until the next count', () => {
     const ledger = createLedger();
     ledger.note(reportOf(ghost(), ['kept', 'silence']), 'silence');
     ledger.settle([]);

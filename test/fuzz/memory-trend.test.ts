@@ -20,7 +20,7 @@ describe('the memory trend', () => {
     );
   });
 
-  it('is a fault when something is kept of every case', () => {
+  it('is a fault when every case leaves memory behind', () => {
     assert.match(memoryTrend(samples(50_000, 64)).fault ?? '', /memory grows: \d+\.\d bytes held/);
     assert.match(memoryTrend(samples(50_000, 400)).fault ?? '', /bytes of RSS/);
   });

@@ -10,7 +10,7 @@ import { regressions } from './regressions.ts';
 import { startTarget, type Target } from './target.ts';
 import { createWire, type Heard, type Wire } from './wire.ts';
 
-describe('requests that once were answered wrongly', () => {
+describe('requests that once got a wrong answer', () => {
   let cluster: Cluster;
   let target: Target;
   let wire: Wire;
@@ -55,7 +55,7 @@ describe('the judge of answers', () => {
     );
   const refused = '{"error":{"code":"TokenInvalid","message":"no"}}';
 
-  it('takes an answer of the report API', () => {
+  it('accepts an answer of the report API', () => {
     assert.deepEqual(readAnswer(answer('401 Unauthorized', refused)), { outcome: 'TokenInvalid' });
     assert.deepEqual(readAnswer(heard('')), { outcome: 'silence' });
   });
@@ -76,6 +76,6 @@ describe('the judge of answers', () => {
     ['a fault without a field', answer('422 Unprocessable Entity', '{"error":{"code":"InvalidReport","message":"x"}}')],
   ];
   for (const [what, bytes] of wrong) {
-    it(`finds fault with ${what}`, () => assert.ok('fault' in readAnswer(bytes)));
+    it(`rejects ${what}`, () => assert.ok('fault' in readAnswer(bytes)));
   }
 });

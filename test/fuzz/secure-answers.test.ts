@@ -13,7 +13,7 @@ const statusOf = (code: number, reason: string) =>
 const forbidden = answer('403 Forbidden', statusOf(403, 'Forbidden'));
 
 describe('the judge of the secure port', () => {
-  it('takes whole answers, one or several, and the first tells the outcome', () => {
+  it('accepts whole answers, one or several, and the first tells the outcome', () => {
     assert.deepEqual(readSecureAnswer(heard(forbidden)), { outcome: 'secure 403' });
     assert.deepEqual(readSecureAnswer(heard(forbidden + answer('200 OK', 'ok'))), { outcome: 'secure 403' });
     assert.deepEqual(readSecureAnswer(heard('')), { outcome: 'silence' });
@@ -21,7 +21,7 @@ describe('the judge of the secure port', () => {
     assert.deepEqual(readSecureAnswer(heard(byNode)), { outcome: 'secure 400' });
   });
 
-  it('lets an answer be cut for whom is gone before its end, and for nobody else', () => {
+  it('accepts a cut answer only for a client who left before its end', () => {
     const cut = answer('200 OK', 'a long page').slice(0, -3);
     assert.deepEqual(readSecureAnswer(heard(cut, 'vanished')), { outcome: 'secure 200' });
     assert.ok('fault' in readSecureAnswer(heard(cut)));
@@ -36,6 +36,6 @@ describe('the judge of the secure port', () => {
     ['an answer without nosniff', answer('200 OK', 'ok', '')],
     ['a second answer that is none', `${forbidden}garbage`],
   ] as const) {
-    it(`finds fault with ${what}`, () => assert.ok('fault' in readSecureAnswer(heard(wrong))));
+    it(`rejects ${what}`, () => assert.ok('fault' in readSecureAnswer(heard(wrong))));
   }
 });

@@ -94,12 +94,12 @@ async function nlbLife(context: typeof managed): Promise<RecordingCalls> {
   return calls;
 }
 
-describe('the IAM policy that is shipped', () => {
+describe('the shipped IAM policy', () => {
   for (const [what, context] of [
     ['with security groups', managed],
     ['without security groups', plain],
   ] as const) {
-    it(`allows every call of a network load balancer ${what}, through its life`, async () => {
+    it(`allows every call in the life of a network load balancer ${what}`, async () => {
       const { sent } = await nlbLife(context);
       const calls = sent.map((call) => ({ ...call, service: serviceOf(call.operation) }));
       const ledger: TagLedger = new Map([['security-group/sg-nodes', tag('cluster-a')]]);
@@ -108,7 +108,7 @@ describe('the IAM policy that is shipped', () => {
     });
   }
 
-  it('allows every call of a classic load balancer, through its life', async () => {
+  it('allows every call in the life of a classic load balancer', async () => {
     const { ensure: make, remove, aws: cloud } = classic.machine();
     const arn = 'arn:aws:acm:eu-west-1:1:certificate/';
     const tls = { [keys.sslCertificate]: `${arn}a`, [keys.sslPolicy]: 'P1', [keys.proxyProtocol]: '*' };
@@ -210,7 +210,7 @@ describe('the IAM policy that is shipped', () => {
     );
   });
 
-  it('has a condition on everything but reads, and says of each statement without one why it has none', () => {
+  it('has a condition on everything but reads, and a reason for each statement without one', () => {
     const bare = policy.Statement.filter(({ Condition, Action }) => {
       const reads = [Action].flat().every((action) => action.includes(':Describe'));
       return !reads && Condition === undefined;
@@ -235,7 +235,7 @@ describe('the IAM policy that is shipped', () => {
   });
 });
 
-describe('the IAM policy that is shipped denies', () => {
+describe('a denial of the shipped IAM policy', () => {
   const ledger: TagLedger = new Map([
     ['instance/i-node', tag('my-cluster')],
     ['security-group/sg-cluster', tag('my-cluster')],
@@ -371,7 +371,7 @@ describe('the evaluation of a policy', () => {
     unknown = { Statement: [{ ...statement, Condition: { StringLike: { 'aws:x': 'y' } } }] };
   });
 
-  it('guesses at no operator and no element that it does not know', () => {
+  it('rejects an operator or element that it does not know', () => {
     assert.throws(() => allows(unknown, request), /operator StringLike is not known/);
     const without = { Statement: [{ ...statement, NotAction: 'x' }] };
     assert.throws(() => allows(without as Policy, request), /NotAction is not known/);

@@ -41,7 +41,7 @@ describe('install.sh', async () => {
     return found;
   }
 
-  test('puts everything in one folder, ties it to the kubelet and records what lies outside', async (context) => {
+  test('puts everything in one folder, connects it to the kubelet and records the files outside', async (context) => {
     const { root, install } = await image(context);
     const { code, stderr } = await install();
     assert.deepEqual([code, stderr], [0, '']);
@@ -73,7 +73,7 @@ describe('install.sh', async () => {
     assert.deepEqual(after, first);
   });
 
-  test('an upgrade replaces the release, keeps changed settings, and leaves one release', async (context) => {
+  test('replaces the release in an upgrade, keeps changed settings, and leaves one release', async (context) => {
     const { root, folder, install } = await image(context);
     await install();
     await writeFile(join(root, settings), 'MOORING_AGENT_ARGS=--cloud=aws\n');
@@ -92,7 +92,7 @@ describe('install.sh', async () => {
     assert.equal(await readFile(join(root, settings), 'utf8'), 'MOORING_AGENT_ARGS=--cloud=aws\n');
   });
 
-  test('a drop-in that somebody changed stays as it is, through upgrade and removal', async (context) => {
+  test('keeps a changed drop-in through upgrade and removal', async (context) => {
     const { root, folder, install } = await image(context);
     await install();
     await writeFile(join(root, dropin), '# mine\n');
@@ -109,7 +109,7 @@ describe('install.sh', async () => {
     assert.deepEqual(Object.keys(await snapshot(root)), [dropin]);
   });
 
-  test('a drop-in or a folder that never was ours stops it before anything is written', async (context) => {
+  test('stops before any write at a foreign drop-in or folder', async (context) => {
     const one = await image(context);
     await mkdir(join(one.root, dropin, '..'), { recursive: true });
     await writeFile(join(one.root, dropin), '# theirs\n');
@@ -128,7 +128,7 @@ describe('install.sh', async () => {
     assert.deepEqual(Object.keys(await snapshot(other.root)), ['opt/mooring/theirs']);
   });
 
-  test('settings that were there before are used, and stay after removal', async (context) => {
+  test('uses settings that were there before, and keeps them after removal', async (context) => {
     const { root, install } = await image(context);
     await mkdir(join(root, 'etc/mooring'));
     await writeFile(join(root, settings), 'MOORING_TIMEOUT=5\n');
@@ -138,7 +138,7 @@ describe('install.sh', async () => {
     assert.deepEqual(Object.keys(await snapshot(root)), [settings]);
   });
 
-  test('removal leaves nothing of ours and everything of others', async (context) => {
+  test('removes all of its own files and nothing else', async (context) => {
     const { root, install } = await image(context);
     await mkdir(join(root, 'etc/systemd/system/kubelet.service.d'), { recursive: true });
     await writeFile(join(root, 'etc/systemd/system/kubelet.service.d/50-theirs.conf'), '');
@@ -157,7 +157,7 @@ describe('install.sh', async () => {
     assert.ok(await lstat(join(root, 'etc/systemd/system')));
   });
 
-  test('after install and removal an image has the folders it had', async (context) => {
+  test('leaves an image with its original folders after install and removal', async (context) => {
     const { root, install } = await image(context);
     await mkdir(join(root, 'opt'));
     const before = (await readdir(root, { recursive: true })).sort();
@@ -167,7 +167,7 @@ describe('install.sh', async () => {
     assert.deepEqual((await readdir(root, { recursive: true })).sort(), before);
   });
 
-  test('a package that is not as its sums say is not installed', async (context) => {
+  test('refuses a package that does not match its sums', async (context) => {
     const harm: [string, (source: string) => Promise<unknown>, RegExp][] = [
       ['a changed program', (at) => writeFile(join(at, 'lib/agent.cjs'), 'evil'), /lib\/agent\.cjs: FAILED/],
       [
@@ -207,7 +207,7 @@ describe('install.sh', async () => {
     }
   });
 
-  test('a broken package harms no installation, and an intact one repairs a broken installation', async (context) => {
+  test('is not harmed by a broken package, and is repaired by an intact one', async (context) => {
     const { root, folder, install } = await image(context);
     await install();
     const before = await snapshot(root);
@@ -226,7 +226,7 @@ describe('install.sh', async () => {
     assert.ok((await readFile(agent, 'utf8')).length > 10_000);
   });
 
-  test('a run that was cut off is finished by the next', async (context) => {
+  test('finishes an interrupted run at the next', async (context) => {
     const { root, install } = await image(context);
     // As after a cut between the record and the file, and in the middle of copying.
     await mkdir(join(root, 'opt/mooring/releases'), { recursive: true });
@@ -240,7 +240,7 @@ describe('install.sh', async () => {
     assert.deepEqual(await snapshot(root), {});
   });
 
-  test('where it cannot write it says so and leaves nothing', async (context) => {
+  test('says so and leaves nothing where it cannot write', async (context) => {
     const { root, install } = await image(context);
     await writeFile(join(root, 'file'), '');
     const { code, stderr } = await install('--prefix=/file/mooring');
@@ -255,7 +255,7 @@ describe('install.sh', async () => {
     assert.match(denied.stderr, /cannot write in \/opt\/mooring/);
   });
 
-  test('bad arguments end with 2 and are named', async (context) => {
+  test('names bad arguments and ends with 2', async (context) => {
     const { root, source, install } = await image(context);
     for (const [args, message] of [
       [['--frobnicate'], /"--frobnicate", expected one of --prefix/],
@@ -278,7 +278,7 @@ describe('install.sh', async () => {
     assert.deepEqual(await snapshot(root), {});
   });
 
-  test('another prefix reaches the units, and the installed script knows it', async (context) => {
+  test('puts another prefix into the units and the installed script', async (context) => {
     const { root, install } = await image(context);
     assert.equal((await install('--prefix=/var/lib/mooring')).code, 0);
     assert.match(await readFile(join(root, dropin), 'utf8'), / \/var\/lib\/mooring\/current\/bin\/provider-id\.sh/);
@@ -288,7 +288,7 @@ describe('install.sh', async () => {
   });
 
   test(
-    'the timer comes only when asked for, is kept by an upgrade, and can be sent away',
+    'installs the timer only on request, keeps it in an upgrade, and removes it',
     systemctl ? {} : { skip: 'there is no systemctl' },
     async (context) => {
       const { root, install } = await image(context);

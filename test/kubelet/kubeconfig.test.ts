@@ -20,7 +20,7 @@ describe("the kubelet's kubeconfig", () => {
     });
   const files = { readFile: async (path: string) => `<${path}>`, execute: async () => '{}' };
 
-  test('is read as kubeadm writes it: the certificate that the kubelet renews, by paths', async () => {
+  test('is read as kubeadm writes it, with the paths of the certificate that the kubelet renews', async () => {
     const pem = '/var/lib/kubelet/pki/kubelet-client-current.pem';
     const parsed = parseKubeconfig(
       withUser({ 'client-certificate': pem, 'client-key': pem }),
@@ -35,7 +35,7 @@ describe("the kubelet's kubeconfig", () => {
     });
   });
 
-  test('may hold data, a token, a file with one, or a plugin', async () => {
+  test('may have data, a token, a file with a token, or a plugin', async () => {
     const data = Buffer.from('PEM').toString('base64');
     const exec = {
       apiVersion: 'client.authentication.k8s.io/v1',
@@ -69,7 +69,7 @@ describe("the kubelet's kubeconfig", () => {
     }
   });
 
-  test('is refused where it cannot be followed, by the name of the field', async () => {
+  test('is refused where it cannot be followed, with the name of the field', async () => {
     for (const [text, message] of [
       ['a: [', /^Error: line 1: not valid YAML$/],
       ['users:\n- name: u\n  user:\n    token: secret\n   bad\n', /^Error: line 5: not valid YAML$/],
@@ -92,7 +92,7 @@ describe("the kubelet's kubeconfig", () => {
     }
   });
 
-  test('a plugin that fails is told without what it printed', async (context) => {
+  test('names a plugin that fails without its output', async (context) => {
     const folder = await folderOf(context);
     const config = withUser({
       exec: { command: '/bin/sh', args: ['-c', 'echo secret >&2; exit 3'], apiVersion: 'v1' },

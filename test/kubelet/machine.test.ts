@@ -98,7 +98,7 @@ describe('a machine with systemd and kubeadm', skip === undefined ? {} : { skip 
     assert.equal(await must('systemd-analyze verify kubelet.service'), '');
   });
 
-  test('without an answer the kubelet starts as ever', async () => {
+  test('starts the kubelet as before without an answer', async () => {
     metadataIs = 'down';
     assert.equal(await restarted(), usual);
     assert.equal(await machine.read('/run/mooring/kubelet.env'), '');
@@ -108,7 +108,7 @@ describe('a machine with systemd and kubeadm', skip === undefined ? {} : { skip 
     );
   });
 
-  test('with one it gets the providerID after everything else, at each start once', async () => {
+  test('gives the kubelet the providerID after its other arguments, once at each start', async () => {
     metadataIs = 'up';
     assert.equal(await restarted(), `${usual} ${awsId}`);
     assert.equal(await restarted(), `${usual} ${awsId}`);
@@ -118,12 +118,12 @@ describe('a machine with systemd and kubeadm', skip === undefined ? {} : { skip 
     assert.equal(await restarted(), `${kubeadmArgs} --v=1 ${awsId}`);
   });
 
-  test('a metadata service that goes away takes nothing with it', async () => {
+  test('keeps everything when the metadata service goes away', async () => {
     metadataIs = 'down';
     assert.equal(await restarted(), `${kubeadmArgs} --v=1 ${awsId}`);
   });
 
-  test('where an answer is required systemd starts no kubelet without, and one with it as soon as it comes', async () => {
+  test('starts no kubelet without a required answer, and one as soon as the answer comes', async () => {
     await must('rm -r /run/mooring');
     const text = await machine.read('/etc/mooring/kubelet.conf');
     await machine.write('/etc/mooring/kubelet.conf', `${text}MOORING_REQUIRED=true\n`);
@@ -136,7 +136,7 @@ describe('a machine with systemd and kubeadm', skip === undefined ? {} : { skip 
     await machine.write('/etc/mooring/kubelet.conf', text);
   });
 
-  test('a kubelet without kubeadm gets them through a variable of its own', async () => {
+  test('gives a kubelet without kubeadm the arguments in a variable of its own', async () => {
     const settings = await machine.read('/etc/mooring/kubelet.conf');
     await machine.write('/etc/mooring/kubelet.conf', `${settings}MOORING_VARIABLE=MOORING_KUBELET_ARGS\n`);
     assert.match(await must(`${inside()}/install.sh`), /does not name \$MOORING_KUBELET_ARGS: see README\.md/);
@@ -149,7 +149,7 @@ describe('a machine with systemd and kubeadm', skip === undefined ? {} : { skip 
     assert.equal(await restarted(), `${kubeadmArgs} --v=1 ${awsId}`);
   });
 
-  test('a full disk or a read-only one stops an upgrade and harms nothing', async () => {
+  test('stops an upgrade on a full or read-only disk without harm', async () => {
     await must(
       'mkdir /opt/small /opt/fixed && mount -t tmpfs -o size=8m tmpfs /opt/small && mount -t tmpfs -o ro tmpfs ' +
         '/opt/fixed',
@@ -165,7 +165,7 @@ describe('a machine with systemd and kubeadm', skip === undefined ? {} : { skip 
     await must('umount /opt/small /opt/fixed');
   });
 
-  test('an upgrade takes effect at the next start, while the kubelet runs on', async () => {
+  test('applies an upgrade at the next start, while the kubelet runs on', async () => {
     const before = await starts();
     const newer = withContents(made, { VERSION: '0.2.0-linux-x64\n' });
     await machine.write('/root/newer.tar.gz', archiveOf({ ...newer, name: 'newer' }, 0));
@@ -225,7 +225,7 @@ describe('a machine with systemd and kubeadm', skip === undefined ? {} : { skip 
       assert.ok((await looks()) >= from + count, await log());
     }
 
-    test('the timer looks on and on, and leaves the kubelet alone while the Node is there', async () => {
+    test('keeps the kubelet running at each run of the timer while the Node is there', async () => {
       const before = (await starts()).length;
       await must(`${inside()}/install.sh --reregister`);
       assert.match(await must('systemctl is-enabled mooring-reregister.timer'), /^enabled/);
@@ -234,7 +234,7 @@ describe('a machine with systemd and kubeadm', skip === undefined ? {} : { skip 
       assert.equal((await starts()).length, before);
     });
 
-    test('it restarts the kubelet once when the Node is deleted', async () => {
+    test('restarts the kubelet once when the Node is deleted', async () => {
       const before = (await starts()).length;
       assert.equal(await ask('DELETE', '/nodes/node-7'), 200);
       for (let tries = 0; tries < 300 && (await starts()).length === before; tries += 1) await wait(100);
@@ -244,7 +244,7 @@ describe('a machine with systemd and kubeadm', skip === undefined ? {} : { skip 
       assert.equal(now.at(-1), `${kubeadmArgs} --v=1 ${awsId}`);
     });
 
-    test('an API server that is away restarts nothing, and neither does a stopped kubelet start', async () => {
+    test('restarts nothing without an API server, and never starts a stopped kubelet', async () => {
       await must('rm -r /run/mooring-reregister/restarts.json');
       await api.stop();
       const before = (await starts()).length;
@@ -257,14 +257,14 @@ describe('a machine with systemd and kubeadm', skip === undefined ? {} : { skip 
     });
   });
 
-  test('a Mooring that was removed by hand keeps no kubelet from starting', async () => {
+  test('lets the kubelet start when Mooring was removed by hand', async () => {
     await must('rm -r /run/mooring && mv /opt/mooring /opt/elsewhere');
     assert.equal(await restarted(), `${kubeadmArgs} --v=1`);
     await must('mv /opt/elsewhere /opt/mooring');
     assert.equal(await restarted(), `${kubeadmArgs} --v=1 ${awsId}`);
   });
 
-  test('uninstalled, nothing is left but what was changed, and the kubelet starts as ever', async () => {
+  test('leaves only changed files after uninstall, and the kubelet starts as before', async () => {
     const { code, stderr } = await machine.sh('/opt/mooring/current/install.sh uninstall');
     assert.equal(code, 0);
     assert.match(stderr, /^install\.sh: \/etc\/mooring\/kubelet\.conf was changed since it was written: it stays\n$/);

@@ -3,9 +3,9 @@ import { describe, test } from 'node:test';
 import { answerOf } from '../../deploy/kubelet/reregister/own-node.ts';
 import { notFound } from './harness/reregister-examples.ts';
 
-describe('what an answer about the Node proves', () => {
+describe('an answer about the Node', () => {
   const node = { kind: 'Node', apiVersion: 'v1', metadata: { name: 'a' } };
-  test('only the Status that names this Node proves it gone', () => {
+  test('proves it gone only as the Status that names this Node', () => {
     for (const [status, body, expected] of [
       [200, node, 'there'],
       [404, notFound('a'), 'gone'],

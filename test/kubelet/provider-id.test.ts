@@ -74,7 +74,7 @@ describe('provider-id.sh', () => {
   /** A package whose agent is a shell script. */
   const withAgent = (body: string) => withContents(made, { 'bin/node': `#!/bin/sh\n${body}\n` });
 
-  test('gives the kubelet the providerID that the metadata service of the machine tells', async (context) => {
+  test("gives the kubelet the providerID of the machine's metadata service", async (context) => {
     const { start, read } = await nodeOf(context);
     const url = await metadata(context, aws);
     const { code, extra, stderr, stdout } = await start({ MOORING_AGENT_ARGS: `--cloud=aws --metadata-url=${url}` });
@@ -83,13 +83,13 @@ describe('provider-id.sh', () => {
     assert.match((await read()) ?? '', /^# boot [0-9a-f-]{36}\n/);
   });
 
-  test('adds host name and addresses where they are asked for', async (context) => {
+  test('adds host name and addresses where configured', async (context) => {
     const { start } = await nodeOf(context);
     const { extra } = await start({ MOORING_AGENT_ARGS: `${drive} --with=hostname-override,node-ip` });
     assert.equal(extra, `${driveId} --hostname-override=node-7 --node-ip=10.30.0.7,2001:db8:1:0:f816:3eff:fe00:1`);
   });
 
-  test('keeps what the variable held, byte for byte, and never adds twice', async (context) => {
+  test('keeps the content of the variable, byte for byte, and never adds twice', async (context) => {
     const { start } = await nodeOf(context, withAgent(`echo '${driveId}'`));
     for (const given of [
       '--v=2',
@@ -117,7 +117,7 @@ describe('provider-id.sh', () => {
     );
   });
 
-  test("leaves alone what a person gave the kubelet, in kubeadm's variable too", async (context) => {
+  test("keeps a person's arguments of the kubelet, in kubeadm's variable too", async (context) => {
     const { start } = await nodeOf(context);
     const MOORING_AGENT_ARGS = `${drive} --with=node-ip`;
     const own = await start({ MOORING_AGENT_ARGS, KUBELET_EXTRA_ARGS: '--provider-id=openstack:///mine' });
@@ -134,7 +134,7 @@ describe('provider-id.sh', () => {
     assert.equal(env['KUBELET_EXTRA_ARGS'], undefined);
   });
 
-  test('in doubt writes nothing, says why, and lets the kubelet start unless that was ruled out', async (context) => {
+  test('writes nothing when in doubt, says why, and lets the kubelet start unless told otherwise', async (context) => {
     const dmi = await folderOf(context);
     await mkdir(join(dmi, 'sys/class/dmi/id'), { recursive: true });
     await writeFile(join(dmi, 'sys/class/dmi/id/sys_vendor'), 'QEMU\n');
@@ -161,14 +161,14 @@ describe('provider-id.sh', () => {
     }
   });
 
-  test('an agent that never ends is ended', async (context) => {
+  test('ends an agent that never ends', async (context) => {
     const { start, read } = await nodeOf(context, withAgent('trap "" TERM\nwhile :; do sleep 1; done'));
     const { code, stderr } = await start({ MOORING_TIMEOUT: '1' });
     assert.deepEqual([code, await read()], [0, undefined]);
     assert.match(stderr, /the agent did not end within 4 s/);
   });
 
-  test('prints of an agent that are not plain arguments of ours are not passed on', async (context) => {
+  test('drops output of an agent that is not plain arguments of ours', async (context) => {
     for (const printed of [
       '',
       'aws:///eu-west-3a/i-0aa11bb22cc33dd44',
@@ -221,7 +221,7 @@ describe('provider-id.sh', () => {
     assert.deepEqual([code, extra, await read()], [0, undefined, undefined]);
   });
 
-  test('believes neither of two answers in one boot, unless the settings changed', async (context) => {
+  test('trusts neither of two answers in one boot, unless the settings changed', async (context) => {
     const { start, home, read, state } = await nodeOf(context, withAgent('cat "$0.out"'));
     const say = (text: string) => writeFile(join(home, 'bin/node.out'), `${text}\n`);
     await say('--provider-id=x:///one');
@@ -260,7 +260,7 @@ describe('provider-id.sh', () => {
     }
   });
 
-  test('a folder that cannot be written to is a doubt like any other', async (context) => {
+  test('counts a folder without write access as a doubt', async (context) => {
     const { start, folder } = await nodeOf(context, withAgent(`echo '${driveId}'`));
     await writeFile(join(folder, 'file'), '');
     const free = await start({ MOORING_RUN: join(folder, 'file/run') });
@@ -269,7 +269,7 @@ describe('provider-id.sh', () => {
     assert.equal((await start({ MOORING_RUN: join(folder, 'file/run'), MOORING_REQUIRED: 'true' })).code, 1);
   });
 
-  test('a package with missing parts keeps no kubelet from starting', async (context) => {
+  test('lets the kubelet start when parts of the package are missing', async (context) => {
     const { start, home } = await nodeOf(context);
     await chmod(join(home, 'bin/node'), 0o644);
     const { code, stderr, extra } = await start();
@@ -277,7 +277,7 @@ describe('provider-id.sh', () => {
     assert.match(stderr, /the agent does not know the providerID \(exit code 126\)/);
   });
 
-  test("no variable of the kubelet's reaches the agent, except the one for regional providerIDs", async (context) => {
+  test("passes no variable of the kubelet's to the agent, except the one for regional providerIDs", async (context) => {
     const { start } = await nodeOf(context);
     const { extra } = await start({
       MOORING_AGENT_ARGS: `${drive} --region=RegionOne`,

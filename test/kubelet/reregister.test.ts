@@ -16,7 +16,7 @@ import { startEmbeddedApi } from '../conformance/embedded-api.ts';
 import { limits, notFound } from './harness/reregister-examples.ts';
 import { reregisterSuite } from './reregister.suite.ts';
 
-describe('over TLS', async () => {
+describe('reregister.cjs over TLS', async () => {
   const ca = await testCa();
   const serving = await ca.issue({ ips: ['127.0.0.1'] });
   const client = await ca.issue({ subject: 'O=system:nodes, CN=system:node:worker-1', usage: 'clientAuth' });
@@ -79,7 +79,7 @@ describe('over TLS', async () => {
     return { events, look: () => reregister(options, dependencies) };
   }
 
-  test("takes the Node's name from the kubelet's certificate, asks the cache once and then as often as told", async (context) => {
+  test("takes the Node's name from the certificate, and reads a cached answer before the real one", async (context) => {
     assert.equal(nodeNameOf(client.certPem), 'worker-1');
     assert.equal(nodeNameOf(serving.certPem), undefined);
     const { asked, url } = await emptyCluster(context);
@@ -94,7 +94,7 @@ describe('over TLS', async () => {
     assert.ok(!events.some((event) => event.includes('PRIVATE KEY')));
   });
 
-  test('believes no server of another authority, and none that is silent, cut off or away', async (context) => {
+  test('trusts no server of another authority, and none that is silent, cut off or away', async (context) => {
     const stranger = await testCa('stranger');
     const { url, asked } = await emptyCluster(context);
     const distrusted = machine({ ...accessTo(url), ca: stranger.caPem });
@@ -108,7 +108,7 @@ describe('over TLS', async () => {
     assert.ok(!distrusted.events.includes('restart'));
   });
 
-  test('an unclear answer in a row of clear ones ends it', async (context) => {
+  test('starts over after an unclear answer among clear ones', async (context) => {
     for (const unclear of [1, 2, 3, 4]) {
       let count = 0;
       const cluster = await emptyCluster(context, (server) => {
@@ -127,7 +127,7 @@ describe('over TLS', async () => {
     }
   });
 
-  test('leaves alone a kubelet that was restarted or stopped by somebody else in the meantime', async (context) => {
+  test('does not restart a kubelet that was restarted or stopped by others meanwhile', async (context) => {
     const { url } = await emptyCluster(context);
     for (const later of [
       { active: false, activeForMs: 1e9 },
@@ -142,14 +142,14 @@ describe('over TLS', async () => {
     }
   });
 
-  test('does not restart what it could not count', async (context) => {
+  test('does not restart when it cannot count the restart', async (context) => {
     const { url } = await emptyCluster(context);
     const { events, look } = machine(accessTo(url), { writeRestarts: () => Promise.reject(new Error('disk full')) });
     await assert.rejects(look(), /disk full/);
     assert.ok(!events.includes('restart'));
   });
 
-  test('a credential that names no Node needs the name by flag', async () => {
+  test('needs the name by flag with a credential that names no Node', async () => {
     const { server, ca: caPem, serverName, cert, key } = accessTo('https://127.0.0.1:1');
     const nameless = machine({ server, ca: caPem, serverName, token: 't' });
     await assert.rejects(nameless.look(), /--node-name: missing/);

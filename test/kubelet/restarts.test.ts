@@ -10,10 +10,10 @@ import {
 } from '../../deploy/kubelet/reregister/restarts.ts';
 import { limits } from './harness/reregister-examples.ts';
 
-describe('when the kubelet may be restarted', () => {
+describe("the time of a kubelet's restart", () => {
   const running = { active: true, activeForMs: 1e9 };
 
-  test('never before its time, and never less than the pause after the last restart', () => {
+  test('is never early, and never less than the pause after the last restart', () => {
     fc.assert(
       fc.property(
         fc.nat(10_000_000),
@@ -31,13 +31,13 @@ describe('when the kubelet may be restarted', () => {
     );
   });
 
-  test('the pause doubles from five minutes to an hour', () => {
+  test('follows a pause that doubles from five minutes to an hour', () => {
     const minutes = [1, 2, 3, 4, 5, 6, 1000].map((count) => pauseAfter(count, limits) / 60_000);
     assert.deepEqual(minutes, [5, 10, 20, 40, 60, 60, 60]);
     assert.equal(reasonToWait(400_000, running, noRestarts, limits), undefined);
   });
 
-  test('restarts of an earlier boot do not count, and a broken record is no record', () => {
+  test('ignores restarts of an earlier boot and a broken record', () => {
     const text = printRestarts({ count: 3, lastAtMs: 7 }, 'boot-1');
     assert.deepEqual(parseRestarts(text, 'boot-1'), { count: 3, lastAtMs: 7 });
     assert.deepEqual(parseRestarts(text, 'boot-2'), noRestarts);

@@ -14,7 +14,7 @@ const has = async (program: string) => (await run('sh', ['-c', `command -v ${pro
 describe('the scripts and units', async () => {
   const [shellcheck, systemdAnalyze] = [await has('shellcheck'), await has('systemd-analyze')];
 
-  test('shellcheck finds nothing', shellcheck ? {} : { skip: 'there is no shellcheck' }, async () => {
+  test('pass shellcheck', shellcheck ? {} : { skip: 'there is no shellcheck' }, async () => {
     const scripts = (await readdir(source)).filter((name) => name.endsWith('.sh')).map((name) => join(source, name));
     assert.equal(scripts.length, 2);
     const harness = join(import.meta.dirname, 'harness/boot-machine.sh');
@@ -23,7 +23,7 @@ describe('the scripts and units', async () => {
   });
 
   test(
-    'systemd finds nothing wrong, beside the units of kubeadm',
+    'pass the check of systemd, beside the units of kubeadm',
     systemdAnalyze ? {} : { skip: 'there is no systemd-analyze' },
     async (context) => {
       const folder = await folderOf(context);
@@ -54,7 +54,7 @@ describe('the scripts and units', async () => {
     },
   );
 
-  test('the settings file names every setting of the scripts and shows its default', async () => {
+  test('have a settings file with every setting and its default', async () => {
     const text = await readFile(join(source, 'kubelet.conf'), 'utf8');
     const script = await readFile(join(source, 'provider-id.sh'), 'utf8');
     const read = [...script.matchAll(/\$\{(MOORING_[A-Z_]+):-([^}]*)\}/g)].filter(([, name]) => name !== 'MOORING_RUN');
@@ -72,7 +72,7 @@ describe('the scripts and units', async () => {
     );
   });
 
-  test('the README names files, settings and flags that are there', async () => {
+  test('have a README that names existing files, settings and flags', async () => {
     const text = await readFile(join(source, 'README.md'), 'utf8');
     const settings = await readFile(join(source, 'kubelet.conf'), 'utf8');
     for (const [name] of text.matchAll(/MOORING_[A-Z_]+/g)) {

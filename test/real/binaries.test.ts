@@ -18,7 +18,7 @@ async function program(path: string, text = ''): Promise<void> {
   await chmod(path, 0o755);
 }
 
-test('KUBEBUILDER_ASSETS is used, and kubectl is the one of PATH before the one beside the servers', async (t) => {
+test('KUBEBUILDER_ASSETS is used, and kubectl of PATH comes before the one beside the servers', async (t) => {
   const [assets, path] = [await folder(t), await folder(t)];
   for (const name of ['kube-apiserver', 'etcd', 'kubectl']) await program(join(assets, name));
   const env = { KUBEBUILDER_ASSETS: assets, PATH: path };
@@ -30,7 +30,7 @@ test('KUBEBUILDER_ASSETS is used, and kubectl is the one of PATH before the one 
   assert.equal(own.found?.etcd, join(assets, 'etcd'));
 });
 
-test('KUBEBUILDER_ASSETS without the servers is a reason, not something to work around', async (t) => {
+test('KUBEBUILDER_ASSETS without the servers is an error without a fallback', async (t) => {
   const assets = await folder(t);
   await program(join(assets, 'etcd'));
   const result = await findBinaries({ KUBEBUILDER_ASSETS: assets, PATH: '' }, silent);
@@ -47,7 +47,7 @@ test('the cache folder is used when it is filled', async (t) => {
   assert.equal(found?.kubectl, undefined);
 });
 
-test('without go, or with an older one, it says which go is wanted', async (t) => {
+test('without go, or with an older one, the reason names the required go', async (t) => {
   const [cache, path] = [await folder(t), await folder(t)];
   const env = { XDG_CACHE_HOME: cache, PATH: path };
   const without = await findBinaries(env, silent);
@@ -57,7 +57,7 @@ test('without go, or with an older one, it says which go is wanted', async (t) =
   assert.match(older.found === undefined ? older.reason : '', /go 1\.22\.3 is older than 1\.26\.0$/);
 });
 
-test('what go builds is put into the cache under the names of the servers', async (t) => {
+test('the programs that go builds get the names of the servers in the cache', async (t) => {
   const [cache, path] = [await folder(t), await folder(t)];
   const fake = [
     'if [ "$1" = env ]; then echo go1.26.9; exit; fi',
@@ -71,7 +71,7 @@ test('what go builds is put into the cache under the names of the servers', asyn
   assert.match(said[0] ?? '', /^building kube-apiserver, etcd and kubectl 1\.\d+\.\d+ with go/);
 });
 
-test('a build that fails is a reason and leaves no half-filled cache', async (t) => {
+test('a build that fails is a reason and leaves no partial cache', async (t) => {
   const [cache, path] = [await folder(t), await folder(t)];
   await program(join(path, 'go'), 'if [ "$1" = env ]; then echo go1.26.9; exit; fi; exit 3');
   const env = { XDG_CACHE_HOME: cache, PATH: path };

@@ -80,7 +80,7 @@ describe('routes that cannot be tagged', () => {
   for (const empty of [false, true])
     for (const change of [1, 2, 3])
       for (const when of ['before', 'after'] as const)
-        it(`are on record when the leader ends ${when} change ${change}${empty ? ' of an empty table' : ''}`, async () => {
+        it(`stay on record: the leader ends ${when} change ${change}${empty ? ', empty table' : ''}`, async () => {
           const { world, replica: first } = begin({ like: untagged });
           if (!empty) world.add('b', [b4]);
           await first.start();

@@ -27,14 +27,14 @@ describe('seeds that once broke a promise', () => {
 });
 
 describe('the simulation', () => {
-  it('keeps every promise whatever goes wrong, and everything comes right when faults stop', async () => {
+  it('keeps every promise under any fault, and converges when faults stop', async () => {
     for (let seed = 1; seed <= 25; seed += 1) {
       const { broken } = await runSeed(seed);
       assert.equal(broken, undefined, `seed ${seed}: ${broken?.message}`);
     }
   });
 
-  it('makes one trace of one seed, byte for byte, and another of another', async () => {
+  it('has one trace for one seed, byte for byte, and another one for another', async () => {
     const first = await trace(7);
     assert.equal(first, await trace(7));
     assert.notEqual(first, await trace(8));

@@ -27,7 +27,7 @@ describe('the account of a scope', () => {
     assert.deepEqual(world.asked, ['AKIDONE', 'AKIDTWO']);
   });
 
-  it('lets no credential of another account through, which the source hands out later', async () => {
+  it('rejects a later credential of another account', async () => {
     const { world, account } = setUp();
     await account.number();
     world.accountOf.set('AKIDTWO', '222222222222');

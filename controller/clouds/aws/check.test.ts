@@ -64,7 +64,7 @@ describe('check of AWS', () => {
     ]);
   });
 
-  it('says that a permission is not proved where nothing carries the tag of the cluster to ask about', async () => {
+  it("says that a permission is not proved where no resource with the cluster's tag exists", async () => {
     ec2.tables.clear();
     const cloud = await openCloud(env(), text);
     ec2.fault = ({ action }, response) =>
@@ -79,7 +79,7 @@ describe('check of AWS', () => {
     }
   });
 
-  it('an action that is refused for its parameters was let through', async () => {
+  it('counts an action as allowed that is refused for its parameters', async () => {
     const cloud = await openCloud(env(), text);
     ec2.fault = ({ action }, response) =>
       action === 'DeleteRoute' ? answerError(response, 400, 'InvalidParameterValue', 'no such') : undefined;
@@ -92,7 +92,7 @@ describe('check of AWS', () => {
     });
   });
 
-  it('names who the credential is of, and that a cluster id is lacking', async () => {
+  it('names the owner of the credential, and a missing cluster id', async () => {
     const results = await (await openCloud(env(), '[Global]\nRegion=eu-west-1\n')).check();
     const message = (name: string) => results.find((result) => result.name === name)?.message ?? '';
     assert.equal(message('credentials'), `${fakeCaller}, from the environment`);

@@ -9,7 +9,7 @@ const tagged = (...keys: readonly string[]) => ({
 });
 
 describe('the cluster of resources on AWS', () => {
-  it('is the configured one, without a look at this machine', async () => {
+  it('is the configured one, without a read of this machine', async () => {
     const cluster = createCluster({ ...none, clusterId: 'one' }, false, async () => assert.fail('asked'));
     const { id, owned } = await cluster();
     assert.deepEqual([id, owned], ['one', { 'kubernetes.io/cluster/one': 'owned' }]);
@@ -28,7 +28,7 @@ describe('the cluster of resources on AWS', () => {
     assert.deepEqual(legacy.owned, { 'kubernetes.io/cluster/one': 'owned', KubernetesCluster: 'one' });
   });
 
-  it('is asked for again after a failure', async () => {
+  it('is read again after a failure', async () => {
     let fails = true;
     const cluster = createCluster(none, false, async () => {
       if (fails) throw new Error('later');
@@ -60,7 +60,7 @@ describe('the cluster of resources on AWS', () => {
     assert.deepEqual([id, keys, owned, has({}), owns({})], [undefined, [], {}, true, true]);
   });
 
-  it('tells what is shared from what is its own', () => {
+  it('distinguishes shared from owned resources', () => {
     const { has, owns } = clusterTagsOf('one', false);
     const shared = tagMap([{ Key: 'kubernetes.io/cluster/one', Value: 'shared' }]);
     assert.deepEqual([has(shared), owns(shared)], [true, false]);

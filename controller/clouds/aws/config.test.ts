@@ -127,7 +127,7 @@ SupportedTopologyInstanceTypePattern = ^m5
     assert.equal(parse('[Global]\n').healthProbe, undefined);
   });
 
-  it('tolerates what it does not know, and names it', () => {
+  it('tolerates unknown keys, and names them', () => {
     assert.deepEqual(parse('[Global]\n  Regoin=x\n[Other]\na = b\n').unknown, ['[Global] Regoin', '[other]']);
   });
 
@@ -210,7 +210,7 @@ SupportedTopologyInstanceTypePattern = ^m5
 });
 
 describe('regionOfZone', () => {
-  it('cuts what follows the number', () => {
+  it('cuts the letters behind the number', () => {
     assert.equal(regionOfZone('us-west-2a'), 'us-west-2');
     assert.equal(regionOfZone('us-west-2-lax-1a'), 'us-west-2');
     assert.equal(regionOfZone('us-gov-west-1b'), 'us-gov-west-1');

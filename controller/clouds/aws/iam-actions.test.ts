@@ -49,7 +49,7 @@ describe('the permissions of the controller on AWS', () => {
     ['MooringLoadBalancers', 'load balancers'],
   ];
   for (const [prefix, capability] of sids) {
-    it(`are granted for ${capability} by the statements of the shipped policy whose Sid begins with ${prefix}`, async () => {
+    it(`are granted for ${capability} by statements of the shipped policy with the Sid ${prefix}`, async () => {
       const granted = (await statements()).flatMap(({ Sid, Action }) => (Sid.startsWith(prefix) ? Action : []));
       const wanted = iamActions
         .filter(({ capabilities }) => capabilities.includes(capability))

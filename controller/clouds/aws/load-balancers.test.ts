@@ -39,7 +39,7 @@ async function moved() {
   return { nlb: nlb({}), left: { ...classic!, nlb: left, classic }, classic, balancers: beside(process.balancers) };
 }
 
-describe('a Service with a classic load balancer whose network one was left to others', () => {
+describe('a Service with a classic load balancer that left its network one to others', () => {
   it('shows the address of the one that serves it', async () => {
     const { nlb, classic, balancers } = await moved();
     const [step] = planNlbRemoval(nlb, false).steps;
@@ -49,7 +49,7 @@ describe('a Service with a classic load balancer whose network one was left to o
     assert.ok(classic?.ingress.length);
   });
 
-  it('keeps that address until another is allowed, although the one that was left still is there', async () => {
+  it('keeps that address until another is allowed, although the old one still exists', async () => {
     const { left, balancers } = await moved();
     const plan = balancers.plan(desired({ annotations: { [keys.type]: 'nlb' } }), left);
     assert.deepEqual(

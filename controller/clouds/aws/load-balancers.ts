@@ -179,7 +179,7 @@ function isNlb<One extends { readonly kind: 'nlb' }>(one: One | object): one is 
 function labelRefusals({ annotations }: DesiredLoadBalancer): Refusal[] {
   if (readNodeLabels(annotations) !== undefined) return [];
   const value = JSON.stringify(annotations[keys.targetNodeLabels]);
-  const message = `${keys.targetNodeLabels}: ${value}, expected key=value pairs with commas between; an empty value = any`;
+  const message = `${keys.targetNodeLabels}: ${value}, expected key=value pairs with commas, an empty value = any`;
   return [{ reason: 'Unsupported', message }];
 }
 

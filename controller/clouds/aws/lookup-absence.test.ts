@@ -12,10 +12,10 @@ import {
 } from '../../../test/clouds/aws/fake/lookup-harness.ts';
 import { maxAbsenceProofs } from '../cloud.ts';
 
-describe('instances of AWS that do not show', () => {
+describe('absent instances of AWS', () => {
   const harness = lookupHarness();
 
-  it('proves absence by asking for the very ids, in one refused call, and leaves the others alone', async () => {
+  it('are proved by a request for the very ids, in one refused call, without the others', async () => {
     harness.add(1, 2);
     const lookups = await (await harness.openCloud()).instances.lookup([ref(1), ref(7), ref(2), ref(8)]);
     assert.deepEqual(states(lookups), ['found running by list', 'absent', 'found running by list', 'absent']);
@@ -25,14 +25,14 @@ describe('instances of AWS that do not show', () => {
     );
   });
 
-  it('keeps an instance that the filter left out but its id finds', async () => {
+  it('are none where the filter left out an instance that its id finds', async () => {
     harness.add(1);
     harness.ec2.fault = ({ filters }, response) =>
       filters.has('instance-id') ? answerXml(response, 200, emptyAnswer) : undefined;
     assert.deepEqual(states(await (await harness.openCloud()).instances.lookup([ref(1)])), ['found running by id']);
   });
 
-  it('a malformed id proves nothing and spoils no proof', async () => {
+  it('are not proved by a malformed id, which hinders no other proof', async () => {
     const lookups = await (await harness.openCloud()).instances.lookup([
       ref(7),
       { by: 'providerID', providerID: 'aws:///eu-west-1a/i-xyz' },
@@ -41,7 +41,7 @@ describe('instances of AWS that do not show', () => {
     assert.deepEqual(states(lookups), ['absent', 'unknown Invalid', 'absent']);
   });
 
-  it('asks one by one when a refusal names none of the ids', async () => {
+  it('are read one by one when a refusal names none of the ids', async () => {
     harness.add(1);
     harness.ec2.fault = ({ ids }, response) => {
       if (ids.length === 0) return answerXml(response, 200, emptyAnswer);
@@ -52,7 +52,7 @@ describe('instances of AWS that do not show', () => {
     assert.deepEqual(states(lookups), ['found running by id', 'absent']);
   });
 
-  it('an empty answer to a request by id proves nothing', async () => {
+  it('are not proved by an empty answer to a request by id', async () => {
     harness.ec2.fault = (_, response) => answerXml(response, 200, emptyAnswer);
     assert.deepEqual(states(await (await harness.openCloud()).instances.lookup([ref(1)])), ['unknown Unavailable']);
   });
@@ -64,7 +64,7 @@ describe('instances of AWS that do not show', () => {
     assert.equal(states(lookups).filter((state) => state === 'unknown NotFound').length, 5);
   });
 
-  it('asks for canaries the way of the proofs, and only when something is absent', async () => {
+  it('need canaries by the same request, read only when something is absent', async () => {
     harness.add(1, 2);
     const cloud = await harness.openCloud();
     const quiet = await cloud.instances.lookup([ref(1)], { canaries: [ref(2)] });
@@ -78,7 +78,7 @@ describe('instances of AWS that do not show', () => {
     assert.deepEqual([...harness.describes().at(-1)!.ids], [id(2), id(1)]);
   });
 
-  it('credentials of another account leave the canary absent too', async () => {
+  it('include the canary with credentials of another account', async () => {
     const lookups = await (await harness.openCloud()).instances.lookup([ref(1)], { canaries: [ref(2)] });
     assert.deepEqual(states(lookups), ['absent', 'absent']);
   });

@@ -57,7 +57,7 @@ describe('looking up instances while EC2 fails', () => {
     });
   }
 
-  it('the proof failing leaves the candidate unknown', async () => {
+  it('leaves a suspect unknown when its proof fails', async () => {
     harness.ec2.fault = ({ ids }, response) =>
       ids.length > 0 ? answerError(response, 500, 'InternalError', 'oops') : undefined;
     harness.add(1);
@@ -67,7 +67,7 @@ describe('looking up instances while EC2 fails', () => {
     ]);
   });
 
-  it('a page that fails leaves what came before it found and the rest unknown', async () => {
+  it('keeps found what came before a failed page, and the rest unknown', async () => {
     harness.add(1, 2, 3);
     harness.ec2.pageSize = 2;
     harness.ec2.fault = ({ form }, response) =>
@@ -80,7 +80,7 @@ describe('looking up instances while EC2 fails', () => {
     );
   });
 
-  it('pages that go in a circle end, and prove nothing', async () => {
+  it('ends pages that go in a circle, and proves nothing', async () => {
     harness.ec2.fault = (_, response) =>
       answerXml(
         response,
@@ -108,7 +108,7 @@ describe('looking up instances while EC2 fails', () => {
     );
   });
 
-  it('a signal ends the lookup, everything unknown', async () => {
+  it('ends by a signal, with everything unknown', async () => {
     const cancel = new AbortController();
     harness.ec2.fault = () => {
       cancel.abort();
@@ -118,7 +118,7 @@ describe('looking up instances while EC2 fails', () => {
     assert.deepEqual(states(lookups), ['unknown Unavailable']);
   });
 
-  it('leaves EC2 alone for as long as it asked', async () => {
+  it('makes no call for as long as EC2 asked', async () => {
     const clock = fakeClock(undefined, 50);
     harness.ec2.fault = (_, response) =>
       answerError(response, 429, 'TooManyRequestsException', 'slow', { 'retry-after': '7' });

@@ -41,7 +41,7 @@ describe('looking up instances on AWS', () => {
     assert.equal(harness.describes().length, 3);
   });
 
-  it('tells the power state, and a terminated instance is gone', async () => {
+  it('shows the power state, and a terminated instance is gone', async () => {
     const table: [string, string][] = [
       ['pending', 'found changing by list'],
       ['running', 'found running by list'],
@@ -56,7 +56,7 @@ describe('looking up instances on AWS', () => {
     assert.deepEqual(states(lookups), [...table.map(([, expected]) => expected), 'unknown Invalid']);
   });
 
-  it('a name that two VPCs give out is the instance of the cluster', async () => {
+  it("finds the cluster's instance for a name that two VPCs give out", async () => {
     const privateDnsName = 'ip-10-0-0-4.eu-west-1.compute.internal';
     const tags = (cluster: string) => ({ [`kubernetes.io/cluster/${cluster}`]: 'owned' });
     harness.ec2.instances.set(id(1), running(id(1), { privateDnsName, tags: tags('one') }));
@@ -105,7 +105,7 @@ describe('looking up instances on AWS', () => {
     );
   });
 
-  it('asks for 150 names a call', async () => {
+  it('sends 150 names in one call', async () => {
     const names = Array.from({ length: 151 }, (_, n) => named(`ip-10-0-0-${n}.eu-west-1.compute.internal`));
     await (await harness.openCloud()).instances.lookup(names);
     assert.deepEqual(
@@ -117,7 +117,7 @@ describe('looking up instances on AWS', () => {
     );
   });
 
-  it('never asks for what this scope cannot hold', async () => {
+  it('never sends what this scope cannot hold', async () => {
     const foreign = [
       'openstack:///x',
       'aws:///us-east-1a/i-00000001',

@@ -82,7 +82,7 @@ describe('network layers of instances, at a fake EC2', () => {
     ['UnauthorizedOperation', 24 * 60 * 60_000],
     ['InternalError', 5 * 60_000],
   ] as const) {
-    it(`fail with ${code}: the node is found without them, and they are asked for again after ${restMs / 60_000} minutes`, async () => {
+    it(`fail with ${code} without harm, and are read again in ${restMs / 60_000} minutes`, async () => {
       ec2.instances.set(id(1), running(id(1), { type: 'hpc7g.16xlarge' }));
       ec2.topologies.set(id(1), ['nn-1']);
       ec2.fault = ({ action }, response) =>

@@ -17,7 +17,7 @@ describe('opening AWS', () => {
     ec2 = harness.ec2;
   });
 
-  it('calls nothing; its scope is endpoint, region and the account that STS tells', async () => {
+  it('makes no call; its scope is endpoint, region and the account that STS tells', async () => {
     const cloud = await openCloud({ ...keys, AWS_REGION: 'eu-west-1', AWS_ENDPOINT_URL_STS: ec2.url });
     assert.deepEqual(ec2.calls, []);
     assert.deepEqual(await cloud.identify(), {

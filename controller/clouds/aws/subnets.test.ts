@@ -126,7 +126,7 @@ describe('chooseSubnets', () => {
     });
   }
 
-  it('whatever subnets there are: one a zone, none that may not be, and the order in which they come is all the same', () => {
+  it('takes one subnet a zone, no forbidden one, whatever their order', () => {
     const some = fc.record({
       zone: fc.constantFrom('eu-west-1a', 'eu-west-1b', 'eu-west-1-lon-1a'),
       isPublic: fc.boolean(),

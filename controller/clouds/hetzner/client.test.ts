@@ -35,7 +35,7 @@ async function failureOf(promise: Promise<unknown>) {
 }
 
 describe('calling the API of Hetzner Cloud', () => {
-  it('reads a list to its last page, fifty items at a time, and one page more to know that it is complete', async () => {
+  it('reads a list by pages of fifty, and one page more to know that it is complete', async () => {
     for (const [servers, pages] of [
       [0, 1],
       [50, 1],
@@ -51,7 +51,7 @@ describe('calling the API of Hetzner Cloud', () => {
     }
   });
 
-  it('leaves out nothing that stands from the first page to the last, whatever comes and goes meanwhile', async () => {
+  it('leaves out no resource that exists from the first page to the last', async () => {
     const step = fc.record({ before: fc.integer({ min: 1, max: 8 }), gone: fc.nat(140), come: fc.boolean() });
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 4 }), async (steps) => {
@@ -74,7 +74,7 @@ describe('calling the API of Hetzner Cloud', () => {
     );
   });
 
-  it('fails rather than answer with less when the list changes all the time', async () => {
+  it('fails rather than return an incomplete list when it changes all the time', async () => {
     const { fake, client } = open();
     for (let each = 0; each < 120; each += 1) fake.addServer(`node-${each}`);
     fake.fault = () => {
@@ -146,7 +146,7 @@ describe('calling the API of Hetzner Cloud', () => {
     }
   });
 
-  it('asks for the permit right before a change is sent, with the time that the change may take', async () => {
+  it('requests the permit right before a change is sent, with the time that the change may take', async () => {
     const { fake, client } = open();
     const { id } = fake.addServer('node-1');
     const asked: (readonly [number, number])[] = [];
@@ -161,7 +161,7 @@ describe('calling the API of Hetzner Cloud', () => {
     assert.equal(fake.calls.length, 1);
   });
 
-  it('tells the states of many actions in one call', async () => {
+  it('reads the states of many actions in one call', async () => {
     const { fake, client, clock, calls } = open();
     const started = ['one', 'two', 'three'].map((command, at) => {
       fake.actions.failNext = command === 'two' ? { code: 'action_failed', message: 'no luck' } : undefined;
@@ -189,7 +189,7 @@ describe('calling the API of Hetzner Cloud', () => {
     assert.deepEqual(fake.networks.get(id)?.routes, [body]);
   });
 
-  it('ends the wait for an action when it is given up', async () => {
+  it('ends the wait for an action when the caller gives up', async () => {
     const { fake, client, clock } = open();
     fake.actions.durationMs = 3_600_000;
     const { id } = fake.actions.start('hangs', [{ id: 1, type: 'network' }]);

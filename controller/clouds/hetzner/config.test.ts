@@ -25,7 +25,7 @@ async function refusalOf(...args: Parameters<typeof read>): Promise<string> {
 }
 
 describe('the configuration of Hetzner', () => {
-  it('needs a token alone, and has the defaults of the classic controller', async () => {
+  it('needs only a token, and has the defaults of the classic controller', async () => {
     assert.deepEqual(await config({ HCLOUD_TOKEN: token }), {
       endpoint: 'https://api.hetzner.cloud/v1',
       token,
@@ -156,7 +156,7 @@ describe('the configuration of Hetzner', () => {
     );
   });
 
-  it('a token with a line break is refused without showing it', async () => {
+  it('refuses a token with a line break without showing it', async () => {
     const message = await refusalOf({ HCLOUD_TOKEN: `${token}\n${token}` });
     assert.equal(message, 'hetzner: HCLOUD_TOKEN: it is none, expected one word of ASCII characters');
   });

@@ -36,7 +36,7 @@ describe('one project of Hetzner Cloud', () => {
     assert.equal((await cloud.identify()).account, `network-${seventh}`);
   });
 
-  it('is not known by a token of another project: it does not see the network', async () => {
+  it('is not recognised by a token of another project, which does not see the network', async () => {
     const { cloud } = await open({ env: { HCLOUD_NETWORK: 'of-another-project' } });
     await assert.rejects(cloud.identify(), {
       kind: 'Invalid',
@@ -51,7 +51,7 @@ describe('one project of Hetzner Cloud', () => {
     assert.equal((await unnamed.identify()).scope, 'hetzner.test/project');
   });
 
-  it('is not known while its token is refused', async () => {
+  it('is unknown while its token is refused', async () => {
     for (const env of [{}, withoutNetwork]) {
       const { world, cloud } = await open({ env });
       world.refuseCredential?.(true);
@@ -65,7 +65,7 @@ describe('one project of Hetzner Cloud', () => {
     assert.equal((await open({ env: { HCLOUD_NETWORK_ROUTES_ENABLED: 'false' } })).cloud.routes, undefined);
   });
 
-  it('is checked by reads and by a create that cannot be, and tells what failed', async () => {
+  it('is checked by reads and by an impossible create, and says what failed', async () => {
     const { world, cloud } = await open({ env: withRobot });
     const checks = async () => (await cloud.check()).map(({ name, ok }) => [name, ok]);
     const all = ['servers', 'network', 'dedicated servers', 'writing'];

@@ -178,7 +178,7 @@ describe('looking up dedicated servers', () => {
     return { world, cloud: await world.open() };
   };
 
-  it('describes a server as the classic controller does, and leaves its internal addresses to the kubelet', async () => {
+  it('describes a server as the classic controller does, and keeps internal addresses to the kubelet', async () => {
     const { cloud } = await open(dedicated(321));
     assert.equal(cloud.accepts('hrobot://321'), true);
     for (const ref of [byId('hrobot://321'), byId('hcloud://bm-321'), byName('metal-321')]) {

@@ -114,7 +114,7 @@ describe('looking up servers on OpenStack', () => {
     assert.deepEqual(world.paths('network'), ['/ports', '/ports', '/networks']);
   });
 
-  it('a subport that cannot be read leaves the server unknown rather than short of an address', async () => {
+  it('leaves a server unknown rather than without an address when a subport cannot be read', async () => {
     world.fake.servers.set(uuid(1), active(1));
     world.fake.ports.push({
       id: 'parent',
@@ -216,7 +216,7 @@ describe('looking up servers on OpenStack', () => {
     assert.equal(world.count('/servers/detail'), 1);
   });
 
-  it('never asks for what this scope cannot hold', async () => {
+  it('never sends what this scope cannot hold', async () => {
     const foreign = ['aws:///a/i-1', `openstack://RegionTwo/${uuid(1)}`, 'openstack:///node-1', uuid(1)];
     const cloud = await world.open();
     const lookups = await cloud.instances.lookup(foreign.map((text) => ({ by: 'providerID', providerID: text })));
@@ -226,7 +226,7 @@ describe('looking up servers on OpenStack', () => {
     assert.deepEqual(world.fake.calls, []);
   });
 
-  it('an old Nova without the microversion is asked for each flavour once', async () => {
+  it('reads each flavour once from an old Nova without the microversion', async () => {
     world.fake.maxMicroversion = 40;
     world.fake.flavors.set('f1', 'm1.small');
     world.add(...range(8));
@@ -241,7 +241,7 @@ describe('looking up servers on OpenStack', () => {
     assert.equal(world.count('/servers/detail'), 3);
   });
 
-  it('a flavour whose name is no label gives its id, one that is deleted no type; one that cannot be read, no answer', async () => {
+  it("takes a flavour's id for an invalid name, no type when deleted, and fails when unreadable", async () => {
     world.fake.flavors.set('f2', 'm1 small (old)');
     world.fake.servers.set(uuid(1), active(1, { flavor: { id: 'f2', name: 'm1 small (old)' } }));
     world.fake.servers.set(uuid(2), active(2, { flavor: { id: 'f3', name: 'gone (old)' } }));

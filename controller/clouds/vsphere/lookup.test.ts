@@ -204,7 +204,7 @@ describe('vSphere lookups', () => {
     assert.equal(short((await ask([byId(uuid)]))[0]!), 'absent');
   });
 
-  it('do so after the cloud was opened again in the same process, too', async () => {
+  it('do so too after the cloud was opened again in the same process', async () => {
     const fake = vcenterWith({}, {});
     const again = reopening(fake);
     const uuid = uuidOf(fake, 'vm-1');
@@ -313,7 +313,7 @@ describe('vSphere lookups', () => {
     found((await ask([byId(uuidOf(fake, 'vm-1'))]))[0]);
   });
 
-  it('do not show it again either when the cloud is opened again, unless the password is another one', async () => {
+  it('do not show it again when the cloud is opened again, unless the password has changed', async () => {
     const fake = vcenterWith({});
     fake.password = 'another';
     const again = reopening(fake);
@@ -327,7 +327,7 @@ describe('vSphere lookups', () => {
     found(await (await again('another')).ask(ref));
   });
 
-  it('tell no password in any error', async () => {
+  it('show no password in any error', async () => {
     const fake = vcenterWith({});
     const { ask, cloud } = await open([fake], '', 'user = user\npassword = "s3cret<&\\""\n');
     const problems = [problem((await ask([byId(uuidOf(fake, 'vm-1'))]))[0])];
@@ -398,7 +398,7 @@ describe('vSphere lookups', () => {
   describe('zones', () => {
     const labels = '[Labels]\nzone = zone\nregion = region\n';
 
-    it('are the nearest tags of both categories, above the host, else above the pool, else above the folder', async () => {
+    it('are the nearest tags of both categories, above the host, else the pool, else the folder', async () => {
       const fake = vcenterWith({ host: 'host-1' }, { host: 'host-2' });
       fake.tags.set('host-1', { zone: 'z-host', rack: '7' });
       fake.tags.set('cluster-1', { zone: 'z-cluster' });

@@ -26,7 +26,7 @@ import { busyGroups, classicRules } from './classic-rules.ts';
 const moto = process.env['MOTO_URL'];
 const certificate = 'arn:aws:iam::123456789012:server-certificate/web';
 
-describe('AWS on moto, what classic load balancers are asked for', () => {
+describe('features of classic load balancers on moto', () => {
   const busy = busyGroups();
   let world: AwsWorld;
   let vms: readonly CloudVm[];
@@ -81,7 +81,7 @@ describe('AWS on moto, what classic load balancers are asked for', () => {
       .sort();
   }
 
-  it('attributes: set where they are asked for, and taken back', () =>
+  it('sets attributes that the Service names, and resets them afterwards', () =>
     withService({}, async (desired) => {
       const annotations = {
         ...{
@@ -107,7 +107,7 @@ describe('AWS on moto, what classic load balancers are asked for', () => {
       assert.equal((await attributes())?.ConnectionDraining?.Enabled, false);
     }));
 
-  it('PROXY protocol: the policy and the ports of the members, on and off', () =>
+  it('switches the PROXY protocol on and off, with the policy and the ports of the members', () =>
     withService({ annotations: { [keys.proxyProtocol]: '*' } }, async (desired) => {
       await ensured(desired);
       const { BackendServerDescriptions } = await described(desired.name);
@@ -119,7 +119,7 @@ describe('AWS on moto, what classic load balancers are asked for', () => {
       assert.deepEqual((await described(desired.name)).BackendServerDescriptions ?? [], []);
     }));
 
-  it('TLS: a listener with certificate and policy, and another certificate without a gap', () =>
+  it('replaces the certificate of a TLS listener without a gap', () =>
     withService(
       {
         annotations: {
@@ -139,7 +139,7 @@ describe('AWS on moto, what classic load balancers are asked for', () => {
       },
     ));
 
-  it("a person's security group instead of its own, which goes; and back", () =>
+  it("replaces its own security group with a person's one, and back", () =>
     withService({}, async (desired) => {
       await ensured(desired);
       const { clients, network } = world;
@@ -174,7 +174,7 @@ describe('AWS on moto, what classic load balancers are asked for', () => {
       await clients.ec2.send(new DeleteSecurityGroupCommand({ GroupId }));
     }));
 
-  it('another scheme is another address: refused without consent, made anew with it', () =>
+  it('refuses another scheme without consent, and replaces the load balancer with it', () =>
     withService({}, async (desired) => {
       const { observed } = await ensured(desired);
       const internal = { ...desired, annotations: { [keys.internal]: 'true' } };
@@ -185,7 +185,7 @@ describe('AWS on moto, what classic load balancers are asked for', () => {
       assert.equal((await described(desired.name)).Scheme, 'internal');
     }));
 
-  it('two Services share one rule on the group of the nodes; the last one takes it away', async () => {
+  it("deletes a rule on the nodes' group that two Services share with the last of them", async () => {
     const things = sorted(await world.inventory());
     const [one, two] = [80, 81].map((number) =>
       desiredFor(newOwner(world.cluster), vms, { ports: [port(number, 30000 + number)] }),
@@ -202,7 +202,7 @@ describe('AWS on moto, what classic load balancers are asked for', () => {
     assert.deepEqual(sorted(await world.inventory()), things);
   });
 
-  it('one that goes while another one comes leaves it the shared rule; two that go at once leave nothing', async () => {
+  it('keeps a shared rule for a Service that comes while another goes, and none for two that go at once', async () => {
     const things = sorted(await world.inventory());
     const before = await rulesOfNodes();
     for (let round = 0; round < 4; round += 1) {
@@ -221,7 +221,7 @@ describe('AWS on moto, what classic load balancers are asked for', () => {
     }
   });
 
-  it('a group that is in use for a while after its load balancer is waited for (a rule of the proxy: moto frees groups at once)', () =>
+  it('waits for a group that is in use after its load balancer (by the proxy: moto frees at once)', () =>
     withService({}, async (desired) => {
       await ensured(desired);
       busy.refuse(desired.name, 3);
@@ -239,7 +239,7 @@ describe('AWS on moto, what classic load balancers are asked for', () => {
       assert.deepEqual(waits, [5000, 10_000, 20_000]);
     }));
 
-  it('what the classic controller made is taken over without a call, tagged with the first change, and removed as ours', async () => {
+  it('adopts a load balancer of the classic controller without a call, tags and deletes it as ours', async () => {
     const things = sorted(await world.inventory());
     const desired = desiredFor(newOwner(world.cluster), vms);
     await asClassicControllerMakes(desired);
@@ -275,7 +275,7 @@ describe('AWS on moto, what classic load balancers are asked for', () => {
     assert.deepEqual(sorted(await world.inventory()), things);
   });
 
-  it('what was taken over and has never been changed is removed whole', async () => {
+  it('deletes an adopted load balancer whole that was never changed', async () => {
     const things = sorted(await world.inventory());
     const desired = desiredFor(newOwner(world.cluster), vms);
     await asClassicControllerMakes(desired);
@@ -289,7 +289,7 @@ describe('AWS on moto, what classic load balancers are asked for', () => {
     assert.deepEqual(sorted(await world.inventory()), things);
   });
 
-  it('what was taken over is made anew under another scheme, where that is consented to', async () => {
+  it('replaces an adopted load balancer for another scheme, with consent', async () => {
     const things = sorted(await world.inventory());
     const desired = desiredFor(newOwner(world.cluster), vms, {
       annotations: { [keys.internal]: 'true' },
@@ -350,7 +350,7 @@ describe('AWS on moto, what classic load balancers are asked for', () => {
     await elb.send(new RegisterInstancesWithLoadBalancerCommand({ ...name, Instances }));
   }
 
-  it('a member in another group of nodes gets its rule there when it is registered', () =>
+  it('adds the rule for a member in another group of nodes when it registers the member', () =>
     withService({}, async (desired) => {
       await ensured(desired);
       const { ec2 } = world.clients;

@@ -70,7 +70,7 @@ describe('the shipped controller on AWS, against moto', () => {
   }
   const changes = () => world.proxy.calls.filter(mutates).map(({ action }) => action);
 
-  it('initialises its nodes, and routes their pods to them', async () => {
+  it('initialises its nodes, and creates routes for their pods', async () => {
     for (const vm of vms) {
       const node = await wait(`${vm.name} is a node with a network`, 30_000, async () => {
         const seen = await nodeNamed(vm.name);
@@ -101,7 +101,7 @@ describe('the shipped controller on AWS, against moto', () => {
     });
   }
 
-  it('started anew with nothing changed, changes nothing', async () => {
+  it('changes nothing after a restart with nothing changed', async () => {
     await wait('it is at rest', 60_000, async () => {
       const before = changes().length;
       await sleep(6000);
@@ -124,7 +124,7 @@ describe('the shipped controller on AWS, against moto', () => {
     assert.deepEqual(await inventory(), standing);
   });
 
-  it('plan finds nothing to do, and check nothing that it could not do', async () => {
+  it('has an empty plan, and a check without missing rights', async () => {
     const before = changes().length;
     const plan = await controller.command(
       'plan',
@@ -157,7 +157,7 @@ describe('the shipped controller on AWS, against moto', () => {
     });
   });
 
-  it('leaves AWS alone while it is throttled, and then goes on', async () => {
+  it('makes no call while AWS throttles, and then goes on', async () => {
     const before = weather.refusals();
     weather.throttled = true;
     await create('throttled', { 'service.beta.kubernetes.io/aws-load-balancer-type': 'nlb' });
@@ -169,7 +169,7 @@ describe('the shipped controller on AWS, against moto', () => {
     await wait('it has an address', 60_000, () => hostnameOf('throttled'));
   });
 
-  it('a terminated instance loses its node and its route', async () => {
+  it('deletes the node and the route of a terminated instance', async () => {
     const [, gone] = vms;
     assert.ok(gone);
     const range = (await nodeNamed(gone.name)).spec.podCIDR;
@@ -179,7 +179,7 @@ describe('the shipped controller on AWS, against moto', () => {
     await wait('its route is gone', 60_000, async () => !(await inventory()).includes(`route ${range}`));
   });
 
-  it('leaves nothing behind of Services that are deleted, however slowly AWS lets their security groups go', async () => {
+  it('leaves nothing behind of deleted Services, however slowly AWS frees their security groups', async () => {
     const names = ['network', 'classic', 'throttled'];
     for (const name of names) await controller.rest.must('DELETE', `${services}/${name}`);
     await wait('the Services are gone', 90_000, async () => {
@@ -192,7 +192,7 @@ describe('the shipped controller on AWS, against moto', () => {
     assert.deepEqual(await inventory(), [...bare, ...ranges.map((range) => `route ${range}`)].sort());
   });
 
-  it('has sent nothing that the policy of its role does not grant', () => {
+  it('has sent nothing that the policy of its role does not allow', () => {
     const granted = new Set(iamActions.map(({ action }) => action));
     // Who a credential is of may be asked without any permission.
     const asked = world.proxy.calls.filter(({ action }) => action !== 'GetCallerIdentity');

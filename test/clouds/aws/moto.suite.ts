@@ -73,7 +73,7 @@ describe('AWS against moto', () => {
     return lookups.get(wanted.providerID)!;
   };
 
-  it('finds 210 instances in two calls, described as their Nodes shall show them', async () => {
+  it('finds 210 instances in two calls, with the facts of their Nodes', async () => {
     const { AvailabilityZones } = await ec2.send(new DescribeAvailabilityZonesCommand({}));
     const zoneId = AvailabilityZones?.find(({ ZoneName }) => ZoneName === `${region}b`)?.ZoneId;
     assert.match(String(zoneId), /^euw1-az\d$/);
@@ -111,7 +111,7 @@ describe('AWS against moto', () => {
     assert.ok(nobody?.state === 'unknown' && nobody.error.kind === 'NotFound');
   });
 
-  it('sees an instance stop and start again', async () => {
+  it('follows an instance that stops and starts again', async () => {
     const id = ids[2]!;
     await ec2.send(new StopInstancesCommand({ InstanceIds: [id] }));
     const stopped = await one(id);
@@ -121,13 +121,13 @@ describe('AWS against moto', () => {
     assert.ok(started.state === 'found' && started.power === 'running');
   });
 
-  it('a terminated instance is gone', async () => {
+  it('shows a terminated instance as gone', async () => {
     const id = ids[3]!;
     await ec2.send(new TerminateInstancesCommand({ InstanceIds: [id] }));
     assert.deepEqual(await one(id), { state: 'gone', terminalState: 'terminated', incarnation: id });
   });
 
-  it('an id that never was is absent, with a canary found the same way, and spoils no other', async () => {
+  it('proves an unknown id absent, with a canary from the same kind of request, and fails no other', async () => {
     const other = 'i-0fedcba9876543210';
     const lookups = await cloud.instances.lookup([ref(absentId), ref(ids[4]!), ref(other)], {
       canaries: [ref(ids[5]!)],
@@ -138,7 +138,7 @@ describe('AWS against moto', () => {
     assert.ok(canary?.state === 'found' && canary.request === 'id');
   });
 
-  it('another region knows none of them: everything absent, the canary too', async () => {
+  it('proves every id absent in another region, and the canary too', async () => {
     const elsewhere = await open('[Global]\nRegion = us-east-1\n');
     const refs = ids.slice(4, 6).map((id): InstanceRef => ({ by: 'providerID', providerID: `aws:////${id}` }));
     const lookups = await elsewhere.instances.lookup(refs.slice(0, 1), { canaries: refs.slice(1) });
@@ -159,7 +159,7 @@ describe('AWS against moto', () => {
     assumed.close();
   });
 
-  it('check proves region, credential, cluster and permissions, but for what moto does not know', async () => {
+  it('proves region, credential, cluster and permissions by check, except what moto lacks', async () => {
     const named = await open(`[Global]\nRegion = ${region}\nKubernetesClusterID = one\n`);
     const results = await named.check();
     named.close();
@@ -172,7 +172,7 @@ describe('AWS against moto', () => {
     assert.ok(RouteTables.every(({ Routes = [] }) => Routes.every(({ Origin }) => Origin === 'CreateRouteTable')));
   });
 
-  it('nothing listens: everything is unknown', async () => {
+  it('answers unknown for everything when no server listens', async () => {
     const dead = await open(
       `[ServiceOverride "1"]\nService=EC2\nRegion=${region}\nURL=http://127.0.0.1:9\nSigningRegion=${region}\n`,
     );

@@ -48,7 +48,7 @@ describe('network load balancers on moto', () => {
     return observed!;
   };
 
-  it('UDP, TCP and both on one port', () =>
+  it('serve UDP, TCP and both on one port', () =>
     withExample(world, async (example) => {
       const udp = { name: 'u', protocol: 'UDP' as const };
       const ports = [port(53, 30053), port(53, 30053, udp), port(80, 30080), port(514, 30514, { ...udp, name: 'v' })];
@@ -63,7 +63,7 @@ describe('network load balancers on moto', () => {
       ]);
     }));
 
-  it('TLS on the ports that are named', () =>
+  it('end TLS on the ports that the Service names', () =>
     withExample(world, async (example) => {
       const annotations = { [keys.sslCertificate]: certificate, [keys.sslPorts]: '443' };
       example.desired = { ...example.desired, ports: [port(80, 30080), port(443, 30443)], annotations };
@@ -71,7 +71,7 @@ describe('network load balancers on moto', () => {
       assert.deepEqual(await listenersOf(id), ['TCP 80', 'TLS 443']);
     }));
 
-  it('internal, in subnets by name, with tags, cross-zone, access logs, dual stack', () =>
+  it('are internal, in subnets by name, with tags, cross-zone, access logs, dual stack', () =>
     withExample(world, async (example) => {
       const annotations = {
         ...{ [keys.internal]: 'true', [keys.crossZone]: 'true', [keys.additionalTags]: 'team=web' },
@@ -95,7 +95,7 @@ describe('network load balancers on moto', () => {
       await settled(example);
     }));
 
-  it('targets by address are their Nodes all the same', () =>
+  it('have Nodes as targets by address, too', () =>
     withExample(world, async (example) => {
       example.desired = { ...example.desired, annotations: { [keys.targetType]: 'ip' } };
       const { members } = await settled(example);
@@ -105,7 +105,7 @@ describe('network load balancers on moto', () => {
       );
     }));
 
-  it('source ranges are on the nodes where it has no security group; what somebody else lets in stays', () =>
+  it('have source ranges on the nodes without security groups, and keep foreign rules', () =>
     withExample(world, async (example) => {
       const rules = async () =>
         sorted(await world.inventory()).filter(
@@ -122,7 +122,7 @@ describe('network load balancers on moto', () => {
       assert.deepEqual(await rules(), before);
     }));
 
-  it('another kind of load balancer is refused without consent, and given with it', () =>
+  it('replace another kind of load balancer only with consent', () =>
     withExample(world, async (example) => {
       const first = await settled(example);
       const balancers = await example.fresh();
@@ -142,7 +142,7 @@ describe('network load balancers on moto', () => {
       assert.equal(refused.calls, 0);
     }));
 
-  it('one that serves somebody else, too, stays when its Service goes, and when it shall be made anew', () =>
+  it('stay when they serve a foreign target, too, and their Service goes or needs a replacement', () =>
     withExample(world, async (example) => {
       const { id } = await settled(example);
       const Tags = [{ Key: ownerTags.consent, Value: `${world.cluster}/default` }];
@@ -172,7 +172,7 @@ describe('network load balancers on moto', () => {
       await world.deleteLoadBalancer(id!);
     }));
 
-  it('labels of Nodes that cannot be read: nothing new is made, and nobody joins what is there', () =>
+  it('are not created and get no members while labels of Nodes cannot be read', () =>
     withExample(world, async (example) => {
       const annotations = { [keys.targetNodeLabels]: 'a=b=c' };
       const { members } = example.desired;
@@ -187,7 +187,7 @@ describe('network load balancers on moto', () => {
       assert.deepEqual([kept.calls, kept.observed?.members.length], [0, 1]);
     }));
 
-  describe('what the classic controller made', () => {
+  describe('a network load balancer of the classic controller', () => {
     const upstreamTags = (service: string) => [
       { Key: 'kubernetes.io/service-name', Value: service },
       { Key: `kubernetes.io/cluster/${world.network.clusterId}`, Value: 'owned' },
@@ -228,7 +228,7 @@ describe('network load balancers on moto', () => {
       adopt: { clusterName: desired.clusterName, addresses },
     });
 
-    it('is taken over without a call to it, found alone and among all; the first change tags it', () =>
+    it('is adopted without a call to it, by name and by list; the first change tags it', () =>
       withExample(world, async (example) => {
         const { arn, hostname } = await makeAsClassic(example);
         const balancers = await example.fresh();
@@ -257,7 +257,7 @@ describe('network load balancers on moto', () => {
       }));
 
     for (const retain of [false, true]) {
-      it(`is ${retain ? 'given up as it stands' : 'removed with all its parts'}, after a crash at any call, too`, () =>
+      it(`is ${retain ? 'released as it stands' : 'deleted with all its parts'}, also after a crash at any call`, () =>
         withExample(world, async (example) => {
           const before = sorted(await world.inventory());
           for (let crashAfter = 1; ; crashAfter += 1) {
@@ -292,7 +292,7 @@ describe('network load balancers on moto', () => {
       ['without an address', [], undefined],
       ['of another cluster', undefined, 'another'],
     ] as const) {
-      it(`is not taken over ${what}`, () =>
+      it(`is not adopted ${what}`, () =>
         withExample(world, async (example) => {
           const { arn, hostname } = await makeAsClassic(example);
           if (clusterId !== undefined)
@@ -312,7 +312,7 @@ describe('network load balancers on moto', () => {
     }
   });
 
-  it('a search that misses what a lost answer made does not make it twice', async () => {
+  it('is not created twice when a search misses what a lost answer created', async () => {
     const late = await startAwsWorld({
       server: moto!,
       kind: 'nlb',
@@ -338,7 +338,7 @@ describe('network load balancers on moto', () => {
     }
   });
 
-  it('a search that misses what the recorded id shows is no absence; a target that AWS let go is let go', () =>
+  it('is not absent when a search misses the recorded id; a target that AWS deregistered goes', () =>
     withExample(world, async (example) => {
       const { id, members } = await settled(example);
       assert.equal(members.length, 2);

@@ -97,7 +97,7 @@ for (const managed of [false, true]) {
 
     const bits = (seed: number, count: number) => Array.from({ length: count }, (_, at) => (seed >> at) & 1);
 
-    it('goes with the last of them, whoever goes first', async () => {
+    it('goes with the last of them, in any order', async () => {
       const before = sorted(await world.inventory());
       for (const order of [
         [0, 1, 2],
@@ -120,7 +120,7 @@ for (const managed of [false, true]) {
       }
     });
 
-    it('goes when all go at the same time, in whatever order their calls come', async () => {
+    it('goes when all go at the same time, whatever the order of their calls', async () => {
       const before = sorted(await world.inventory());
       const ahead = [...Array(5).fill(0), ...Array(12).fill(1)];
       const behind = [2, 4].map((first) => [...Array(first).fill(1), ...Array(12).fill(0)]);
@@ -150,7 +150,7 @@ for (const managed of [false, true]) {
       }
     });
 
-    it('is taken back by the Service that it was made for', async () => {
+    it('returns to the Service that it was created for', async () => {
       const before = sorted(await world.inventory());
       const users = await share(1);
       const [owner, guest] = users as [User, User];
@@ -168,7 +168,7 @@ for (const managed of [false, true]) {
       assert.deepEqual(sorted(await world.inventory()), before);
     });
 
-    it('goes when its last guest moves elsewhere', async () => {
+    it('goes when its last tenant moves elsewhere', async () => {
       const before = sorted(await world.inventory());
       const [owner, guest] = (await share(1)) as [User, User];
       await gone(owner);
@@ -181,7 +181,7 @@ for (const managed of [false, true]) {
       assert.deepEqual(sorted(await world.inventory()), before);
     });
 
-    it('stays when a Service that goes asks that it stays', async () => {
+    it('stays when a Service that goes wants it retained', async () => {
       for (const who of [0, 1]) {
         const users = await share(1);
         users[who]!.desired = { ...users[who]!.desired, retain: true };

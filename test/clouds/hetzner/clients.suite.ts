@@ -48,7 +48,7 @@ for (const { name, command, args } of clients) {
     it('reads and changes servers, routes, load balancers and certificates of the fake', () =>
       drive(`${served.url}/v1`));
 
-    it('finds them as the OpenAPI document has them', { skip: script === undefined }, async () => {
+    it('finds the shapes of the OpenAPI document', { skip: script === undefined }, async () => {
       assert.ok(prism);
       await drive(prism.url);
       assert.deepEqual(prism.violations(), []);

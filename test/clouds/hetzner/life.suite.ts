@@ -53,7 +53,7 @@ describe('the shipped controller on a fake Hetzner Cloud', () => {
     }
   }
 
-  it('initialises its nodes, and routes their pods to them', async () => {
+  it('initialises its nodes, and creates routes for their pods', async () => {
     for (const { id, name, privateNets } of servers) {
       const node = await wait(`${name} is a node with a network`, 60_000, async () => {
         const seen = await nodeNamed(name);
@@ -70,7 +70,7 @@ describe('the shipped controller on a fake Hetzner Cloud', () => {
     assert.equal(changes().length, 3);
   });
 
-  it('started again with nothing changed, changes nothing', async () => {
+  it('changes nothing after a restart with nothing changed', async () => {
     await controller.stopProcess();
     const heard = fake.calls.length;
     controller.start();
@@ -81,7 +81,7 @@ describe('the shipped controller on a fake Hetzner Cloud', () => {
     assert.equal(changes().length, 3);
   });
 
-  it('plan finds nothing to do, and check nothing that it could not do', async () => {
+  it('has an empty plan, and a check without missing rights', async () => {
     const routes = ['--configure-cloud-routes', `--cluster-cidr=${clusterCidr}`];
     const plan = await controller.command('plan', '--exit-code', ...routes);
     assert.equal(plan.code, 0, plan.output);
@@ -114,7 +114,7 @@ describe('the shipped controller on a fake Hetzner Cloud', () => {
 
   // An absent server's Node is deleted once it is five minutes old.
   const skip = process.env['MOORING_NIGHTLY'] === '1' ? false : 'five minutes: MOORING_NIGHTLY=1 runs it';
-  it('a deleted server loses its node and its route', { skip }, async () => {
+  it('deletes the node and the route of a deleted server', { skip }, async () => {
     const { id, name } = servers[2]!;
     fake.deleteServer(id);
     controller.kubelet(name).stop();

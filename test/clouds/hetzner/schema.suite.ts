@@ -33,13 +33,13 @@ cloudSuite({
     }),
 });
 
-describe('what went through Prism', () => {
+describe('the traffic through Prism', () => {
   after(async () => {
     close();
     await prism.close();
     await served.close();
   });
-  it('was as the OpenAPI document of Hetzner Cloud has it', () => {
+  it('matches the OpenAPI document of Hetzner Cloud', () => {
     assert.ok(fake.calls.length > 50, `${fake.calls.length} calls`);
     assert.deepEqual(prism.violations(), []);
   });

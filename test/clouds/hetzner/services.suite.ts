@@ -83,7 +83,7 @@ describe('the shipped controller and Services on a fake Hetzner Cloud', () => {
     assert.equal(changes(), before);
   });
 
-  it('mends a port that a person removed, and follows one that the Service gets', async () => {
+  it('restores a port that a person removed, and adds one that the Service gets', async () => {
     const one = balancer()!;
     one.services = [];
     await wait('the port is back', async () => one.services.length === 1);

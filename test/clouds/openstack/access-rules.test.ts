@@ -115,7 +115,7 @@ async function nodesLife(world: World): Promise<FakeOpenStack> {
   return world.fake;
 }
 
-describe('the access rules for an application credential that are shipped', () => {
+describe('the shipped access rules of an application credential', () => {
   let nodes: World;
   before(async () => {
     nodes = await startWorld();
@@ -126,7 +126,7 @@ describe('the access rules for an application credential that are shipped', () =
   });
 
   // That every call is covered is held by the fake itself, in every test: it refuses what no rule lets through.
-  it('are all needed by what the controller does', async () => {
+  it('have no rule that the controller does not need', async () => {
     const fakes = [
       await balancerLife(managed, true),
       await balancerLife(`${managed}cascade-delete = false\nprovider-requires-serial-api-calls = true\n`, false),
@@ -141,7 +141,7 @@ describe('the access rules for an application credential that are shipped', () =
     );
   });
 
-  it('say each thing once', () => {
+  it('have no rule twice', () => {
     for (const rule of rules) {
       const path = `/x${rule.path.replace('**', '').replaceAll('{id}', 'some-id')}`;
       assert.deepEqual(rules.filter((one) => lets(one, rule.service, rule.method, path)).map(textOf), [textOf(rule)]);
@@ -173,7 +173,7 @@ describe('the access rules for an application credential that are shipped', () =
     });
   }
 
-  it('hold for a service under a name of its own host, and with the project in its path', () => {
+  it('hold for a service under its own host name, and with the project in its path', () => {
     for (const path of ['/v2.1/servers/some-id', '/compute/v2.1/servers/some-id', '/v2.1/0123abcd/servers/some-id'])
       assert.ok(
         rules.some((rule) => lets(rule, 'compute', 'GET', path)),

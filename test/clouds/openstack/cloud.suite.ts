@@ -48,7 +48,7 @@ describe(`OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
   const one = async (id: string): Promise<Lookup> =>
     (await cloud.instances.lookup([ref(id)])).get(`openstack:///${id}`)!;
 
-  it('finds a server by id, described as its Node shall show it', async () => {
+  it('finds a server by id, with the facts of its Node', async () => {
     const raw = await servers.get(ids[0]!);
     const lookup = await one(ids[0]!);
     assert.ok(lookup.state === 'found', JSON.stringify(lookup));
@@ -80,7 +80,7 @@ describe(`OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
     assert.equal(calls.filter(({ operation }) => operation === 'GET /servers/{id}').length, missing.length + 1);
   });
 
-  it('sees the same in the list as by id', async () => {
+  it('finds the same in the list as by id', async () => {
     const refs = [...ids, ...Array.from({ length: 4 }, () => randomUUID())].map(ref);
     const listed = (await cloud.instances.lookup(refs)).get(`openstack:///${ids[0]}`);
     const got = await one(ids[0]!);
@@ -98,7 +98,7 @@ describe(`OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
       assert.ok(other.state === 'unknown' && other.error.kind === 'NotFound', JSON.stringify(other));
   });
 
-  it('sees a server stop and start again', async () => {
+  it('follows a server that stops and starts again', async () => {
     await servers.action(ids[0]!, 'os-stop');
     await servers.waitFor(ids[0]!, 'SHUTOFF');
     const stopped = await one(ids[0]!);
@@ -109,7 +109,7 @@ describe(`OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
     assert.ok(started.state === 'found' && started.power === 'running', JSON.stringify(started));
   });
 
-  it('check proves credentials, endpoints and permissions', async () => {
+  it('proves credentials, endpoints and permissions by check', async () => {
     const results = await cloud.check();
     assert.deepEqual(
       results.filter(({ ok }) => !ok),
@@ -118,7 +118,7 @@ describe(`OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
     assert.equal(results.length, 12);
   });
 
-  it('every form of credential opens the same cloud', async (t) => {
+  it('opens the same cloud with every form of credential', async (t) => {
     const { credential } = connection.config;
     if (credential.method !== 'password') return t.skip('an application credential may not make others');
     const { userId, projectId, token, call } = connection;
@@ -157,7 +157,7 @@ describe(`OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
     }
   });
 
-  it('a refused credential makes everything unknown', async () => {
+  it('answers unknown for everything with a refused credential', async () => {
     const own =
       connection.config.credential.method === 'application_credential' ? 'application-credential-secret' : 'password';
     const nobody = 'application-credential-id = nobody\napplication-credential-secret';
@@ -172,7 +172,7 @@ describe(`OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
     }
   });
 
-  it('pages of one hold what one page holds', async () => {
+  it('reads the same in pages of one as in one page', async () => {
     const { http, close } = createHttp({ clock: systemClock() });
     const gates = createGates({ clock: systemClock(), random: Math.random });
     const client = createClient({
@@ -206,7 +206,7 @@ describe(`OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
     close();
   });
 
-  it('a server that was deleted is absent while the other is found the same way', async () => {
+  it('proves a deleted server absent while the other is found the same way', async () => {
     const id = ids[0]!;
     await servers.delete(id);
     await servers.waitFor(id, undefined);

@@ -140,7 +140,7 @@ describe(`a cluster on OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
     }
   };
 
-  it('initialises a Node from what Nova says', async () => {
+  it("initialises a Node from Nova's answer", async () => {
     for (const vm of vms) {
       const node = await waitFor(`${vm.name} is initialised`, 60, async () => {
         const seen = await nodeOf(vm.name);
@@ -159,7 +159,7 @@ describe(`a cluster on OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
     }
   });
 
-  it("an agent reads Nova's own metadata service, and the controller takes its report", async (t) => {
+  it("takes the report of an agent that reads Nova's own metadata service", async (t) => {
     if (cluster.agents.length === 0) return t.skip('nobody says where the metadata service is');
     for (const { logFile } of cluster.agents) {
       await waitFor('a report is accepted', 60, async () => /accepted/.test(await readFile(logFile, 'utf8')));
@@ -168,7 +168,7 @@ describe(`a cluster on OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
     }
   });
 
-  it('routes each pod range in the real router, and lets it through the port', async () => {
+  it('routes each pod range in the real router, and allows it on the port', async () => {
     for (const vm of vms) {
       const range: string = await waitFor(`${vm.name} has its network`, 60, async () => {
         const node = await nodeOf(vm.name);
@@ -185,7 +185,7 @@ describe(`a cluster on OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
     }
   });
 
-  it('a Service gets a load balancer of Octavia, with its nodes as members and a floating IP', async () => {
+  it('gives a Service a load balancer of Octavia with its nodes as members and a floating IP', async () => {
     await cluster.rest.must('POST', services, {
       ...{ apiVersion: 'v1', kind: 'Service', metadata: { name: 'web', namespace: 'default' } },
       spec: {
@@ -211,7 +211,7 @@ describe(`a cluster on OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
     assert.deepEqual(await memberAddresses(), [all, all]);
   });
 
-  it('a controller that starts anew changes nothing', async () => {
+  it('changes nothing after a restart of the controller', async () => {
     const before = await state();
     const leader = async () => {
       const path = '/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/cloud-controller-manager';
@@ -225,7 +225,7 @@ describe(`a cluster on OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
     assert.deepEqual(await state(), before);
   });
 
-  it('another application credential takes over while the controller runs, and nothing is made anew', async (t) => {
+  it('changes nothing when another application credential takes over at run time', async (t) => {
     const [first] = credentials;
     if (first === undefined) return t.skip('an application credential may not make others');
     const before = await state();
@@ -239,7 +239,7 @@ describe(`a cluster on OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
     assert.ok(cluster.controller.running);
   });
 
-  it('a server that is deleted in Nova takes its Node, its route and its membership along', async () => {
+  it('deletes Node, route and membership of a server that is deleted in Nova', async () => {
     const [gone, kept] = [vms[1]!, vms[0]!];
     const range: string = (await nodeOf(gone.name)).spec.podCIDR;
     await cluster.powerLoss(gone.name);
@@ -259,7 +259,7 @@ describe(`a cluster on OpenStack, cloud ${process.env['OS_CLOUD']}`, () => {
     await waitFor('it is no member any more', 60, async () => isDeepStrictEqual(await memberAddresses(), [rest, rest]));
   });
 
-  it('a Service that is deleted leaves nothing behind', async () => {
+  it('leaves nothing behind of a deleted Service', async () => {
     const ids = [String(balancer?.['id']), String(floating?.['id'])];
     assert.ok((await thingsOf(...ids)).length >= 7, 'there was less than there should be');
     await cluster.rest.must('DELETE', `${services}/web`);

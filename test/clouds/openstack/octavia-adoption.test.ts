@@ -39,7 +39,7 @@ async function asClassic(harness: OctaviaHarness): Promise<{ balancer: FakeBalan
   return { balancer, address: floating.address };
 }
 
-describe('what the classic controller made', () => {
+describe('a load balancer of the classic controller', () => {
   let harness: OctaviaHarness;
   afterEach(() => harness.close());
   const config = '[LoadBalancer]\ncreate-monitor = true\n';
@@ -58,7 +58,7 @@ describe('what the classic controller made', () => {
     };
   }
 
-  it('is ours when name, tag and address agree, and not one call is needed', async () => {
+  it('is ours without a call when name, tag and address agree', async () => {
     harness = await octaviaHarness(config);
     const { balancer, address } = await asClassic(harness);
     const { observed, calls, refusals } = await ensure(await driving([address]));
@@ -83,7 +83,7 @@ describe('what the classic controller made', () => {
     assert.deepEqual(balancers.plan(harness.desired, one).steps, []);
   });
 
-  it('gets our tags with the first change, and is known by them from then on', async () => {
+  it('gets our tags with the first change, and is recognised by them from then on', async () => {
     harness = await octaviaHarness(config);
     const { balancer, address } = await asClassic(harness);
     harness.desired = { ...harness.desired, ports: [port(80, 30080), port(443, 30443)] };
@@ -98,7 +98,7 @@ describe('what the classic controller made', () => {
     );
   });
 
-  it('keeps the members that it has when one more comes', async () => {
+  it('keeps its members when one more comes', async () => {
     harness = await octaviaHarness(config);
     const { balancer, address } = await asClassic(harness);
     const third = await harness.world.createVm();
@@ -137,7 +137,7 @@ describe('what the classic controller made', () => {
   }
 
   for (const state of ['ACTIVE', 'ERROR']) {
-    it(`is removed whole when it is ${state}, with the floating IP that it described`, async () => {
+    it(`is deleted whole when it is ${state}, with the floating IP that it described`, async () => {
       harness = await octaviaHarness(config);
       const { balancer, address } = await asClassic(harness);
       balancer.status = state;
@@ -152,7 +152,7 @@ describe('what the classic controller made', () => {
     ['it is renamed', renamed({ name: 'prod-web' })],
     ['its tag is removed', renamed({ tags: [] })],
   ] as const) {
-    it(`is answered without an owner once it was taken over and ${what}`, async () => {
+    it(`has no owner once it was adopted and ${what}`, async () => {
       harness = await octaviaHarness(config);
       const { balancer, address } = await asClassic(harness);
       const adopt = proof([address]);
@@ -166,7 +166,7 @@ describe('what the classic controller made', () => {
     });
   }
 
-  it('one of our own that lost its tags keeps what our parts say, with adoption as without', async () => {
+  it('with our parts stays ours without tags, with adoption as without', async () => {
     harness = await octaviaHarness(config);
     await harness.ensure();
     const [balancer] = harness.octavia.balancers.values();
@@ -184,7 +184,7 @@ describe('what the classic controller made', () => {
     assert.deepEqual(seen, [['AddressWouldChange'], ['AddressWouldChange']]);
   });
 
-  it('of two that agree none is taken, unless one is recorded', async () => {
+  it('is not adopted where two agree, unless one is recorded', async () => {
     harness = await octaviaHarness(config);
     const { balancer, address } = await asClassic(harness);
     const twin = '00000000-0000-4000-8000-0000000000ab';
@@ -194,7 +194,7 @@ describe('what the classic controller made', () => {
     harness.octavia.balancers.delete(twin);
   });
 
-  it('a listener of a person on it is nobody’s to change', async () => {
+  it("keeps a person's listener unchanged", async () => {
     harness = await octaviaHarness(config);
     const { balancer, address } = await asClassic(harness);
     balancer.listeners.push({
@@ -210,7 +210,7 @@ describe('what the classic controller made', () => {
     );
   });
 
-  it('remembers by itself what only its annotation says: that the floating IP stays', async () => {
+  it('is tagged with what only its annotation says: that the floating IP stays', async () => {
     harness = await octaviaHarness(config);
     const { address } = await asClassic(harness);
     harness.desired = { ...harness.desired, annotations: { [keys.keepFloatingIp]: 'true' } };
@@ -221,7 +221,7 @@ describe('what the classic controller made', () => {
     assert.equal(harness.edge.floatingIps.size, 1);
   });
 
-  it('the annotation that the classic controller wrote about its own is no other wish', async () => {
+  it('ignores the annotation that the classic controller wrote about its own', async () => {
     harness = await octaviaHarness(config);
     const { balancer, address } = await asClassic(harness);
     harness.desired = {

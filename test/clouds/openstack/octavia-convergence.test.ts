@@ -114,8 +114,8 @@ function hurt({ octavia, edge, fake }: OctaviaHarness, what: Damage): void {
   if (what === 'the floating IP is detached') for (const one of edge.floatingIps.values()) one.portId = null;
 }
 
-describe('whatever a Service asks for, whatever happened before', () => {
-  it('all comes right from any crash, the address stays, a second run changes nothing, and nothing is left in the end', async () => {
+describe('Octavia load balancers, whatever a Service desires and whatever happened before', () => {
+  it('converge after any crash, keep the address, change nothing in a second run, and leave nothing', async () => {
     await fc.assert(
       fc.asyncProperty(
         config,
@@ -175,7 +175,7 @@ describe('whatever a Service asks for, whatever happened before', () => {
     );
   });
 
-  it('one process that goes on after faults, and after what others did, ends where a fresh one has nothing to do', async () => {
+  it('converge in one process despite faults and foreign changes, so a new process changes nothing', async () => {
     const fault = fc.constantFrom<'nothing' | 'before' | 'after' | 'lost'>('nothing', 'before', 'after', 'lost');
     const round = fc.record({ wish, fault, call: fc.integer({ min: 1, max: 8 }), damage, list: fc.boolean() });
     await fc.assert(

@@ -7,7 +7,7 @@ import { assertAtMost, made, opened, ports, services, settle, withHarness } from
 
 describe('calls to OpenStack', () => {
   for (const count of [1, 5]) {
-    it(`a first ensure of ${count} ports is at most two changes and six reads`, () =>
+    it(`are two changes and six reads at most for a first ensure of ${count} ports`, () =>
       withHarness(async (harness) => {
         const balancers = await opened(harness);
         const first = desiredFor(newOwner(harness.world.cluster), harness.vms, { ports: ports(count) });
@@ -32,7 +32,7 @@ describe('calls to OpenStack', () => {
       }));
   }
 
-  it('a list of everything is at most four reads, and the first of a process nine and one for each pool', () =>
+  it('are four reads at most for a list of everything, and in a new process nine and one for each pool', () =>
     withHarness(async (harness) => {
       for (const count of [3, 7]) {
         const all = await services(harness, count);
@@ -50,7 +50,7 @@ describe('calls to OpenStack', () => {
       }
     }));
 
-  it('a change of Nodes is at most one change and three reads a port, and one read more', () =>
+  it('are one change, three reads a port and one read more at most for a change of Nodes', () =>
     withHarness(async (harness) => {
       const balancers = await opened(harness);
       const desired = { ...harness.desired, ports: ports(2) };
@@ -66,7 +66,7 @@ describe('calls to OpenStack', () => {
       assert.deepEqual(balancers.plan(grown, all[0]).steps, []);
     }));
 
-  it('a removal is at most two changes and four reads, of which the last is the proof', () =>
+  it('are two changes and four reads at most for a removal, of which the last is the proof', () =>
     withHarness(async (harness) => {
       const balancers = await opened(harness);
       const desired = { ...harness.desired, ports: ports(4) };
@@ -80,7 +80,7 @@ describe('calls to OpenStack', () => {
       assert.equal(await harness.observe({ id: observed?.id }), undefined);
     }));
 
-  it('a removal right after a read of that Service begins without another read', () =>
+  it('have no further read in a removal right after a read of that Service', () =>
     withHarness(async (harness) => {
       const balancers = await opened(harness);
       const { desired, world } = harness;
@@ -96,7 +96,7 @@ describe('calls to OpenStack', () => {
       }
     }));
 
-  it('the progress of twelve load balancers is read by at most five calls a second', () =>
+  it('are five a second at most for the progress of twelve load balancers', () =>
     withHarness(async (harness) => {
       const balancers = await opened(harness);
       const { world } = harness;

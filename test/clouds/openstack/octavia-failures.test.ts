@@ -26,7 +26,7 @@ describe('an Octavia load balancer in ERROR', () => {
     assert.equal(after.observed.id, before.observed?.id);
   });
 
-  it('is made anew otherwise, and keeps its floating IP', async () => {
+  it('is replaced otherwise, and keeps its floating IP', async () => {
     const { octavia, edge } = await open();
     const before = await harness.ensure();
     octavia.breakDown(harness.only().id);
@@ -57,7 +57,7 @@ describe('an Octavia load balancer in ERROR', () => {
     assert.deepEqual(anew.refusals, []);
   });
 
-  it('is made anew without consent when nobody has seen its address yet', async () => {
+  it('is replaced without consent when its address was never shown', async () => {
     const { octavia } = await open();
     octavia.nextBecomes = 'ERROR';
     const { observed } = await harness.ensure({ annotations: { [keys.internal]: 'true' } });
@@ -65,7 +65,7 @@ describe('an Octavia load balancer in ERROR', () => {
     assert.equal(octavia.balancers.size, 1);
   });
 
-  it('that comes to ERROR again and again is made anew ever more rarely', async () => {
+  it('is replaced ever more rarely when it fails again and again', async () => {
     const { octavia, world } = await open();
     const driving = await harness.driving();
     const { balancers, desired } = driving;
@@ -94,7 +94,7 @@ describe('an Octavia load balancer in ERROR', () => {
     assert.equal((await harness.ensure()).observed?.state, 'active');
   });
 
-  it('whose failover comes to ERROR again rests before the next one, and says so', async () => {
+  it('waits before the next failover after one that failed, and says so', async () => {
     const { octavia, world } = await open();
     octavia.mayFailOver = true;
     await harness.ensure();
@@ -128,7 +128,7 @@ describe('an Octavia load balancer in ERROR', () => {
   });
 
   for (const config of ['', '[LoadBalancer]\ncascade-delete = false\n']) {
-    it(`is deleted whole when its Service goes${config && ', also where pieces go one by one'}`, async () => {
+    it(`is deleted whole when its Service goes${config && ', also where parts go one by one'}`, async () => {
       const { octavia, edge } = await open(config);
       await harness.ensure();
       octavia.breakDown(harness.only().id);
@@ -137,7 +137,7 @@ describe('an Octavia load balancer in ERROR', () => {
     });
   }
 
-  it('keeps its floating IP when that was asked for, though it takes no tag any more', async () => {
+  it('keeps its floating IP when the Service wants it to stay, though it takes no tag any more', async () => {
     const { octavia, edge } = await open();
     await harness.ensure({ annotations: { [keys.internal]: 'false' } });
     const [floating] = edge.floatingIps.values();
@@ -150,7 +150,7 @@ describe('an Octavia load balancer in ERROR', () => {
     assert.ok(floating && edge.floatingIps.has(floating.id));
   });
 
-  it('one whose floating IP is of somebody else is not deleted', async () => {
+  it('is not deleted when its floating IP is foreign', async () => {
     const { octavia, edge } = await open();
     await harness.ensure();
     const [floating] = edge.floatingIps.values();
@@ -160,7 +160,7 @@ describe('an Octavia load balancer in ERROR', () => {
     assert.equal(octavia.balancers.size, 1);
   });
 
-  it('with settings that are not understood nothing is deleted, for nothing would come in its place', async () => {
+  it('is not deleted with invalid settings, since no replacement could follow', async () => {
     const { octavia } = await open();
     await harness.ensure();
     octavia.breakDown(harness.only().id);
@@ -173,11 +173,11 @@ describe('an Octavia load balancer in ERROR', () => {
   });
 });
 
-describe('an Octavia load balancer that takes its time', () => {
+describe('an Octavia load balancer that stays pending', () => {
   let harness: OctaviaHarness;
   afterEach(() => harness.close());
 
-  it('is waited for with one read a look, ever more rarely', async () => {
+  it('is waited for with one read a poll, ever more rarely', async () => {
     harness = await octaviaHarness();
     const { balancers, ...rest } = await harness.driving();
     harness.octavia.looks = 40;
@@ -210,7 +210,7 @@ describe('an Octavia load balancer that takes its time', () => {
     assert.equal((await harness.ensure()).observed?.state, 'active');
   });
 
-  it('that goes on for ever is not written to', async () => {
+  it('gets no write when it never ends', async () => {
     harness = await octaviaHarness();
     await harness.ensure();
     const [balancer] = harness.octavia.balancers.values();

@@ -25,7 +25,7 @@ describe('the security group of a Service', () => {
   const groupsOn = (providerID: string) =>
     harness.fake.ports.find(({ deviceId }) => providerID.endsWith(deviceId))?.securityGroups ?? [];
 
-  it('lets the members’ subnet in to the node ports, on every member, and keeps other groups', async () => {
+  it('admits the members’ subnet to the node ports, on every member, and keeps other groups', async () => {
     const { fake, vms } = await open();
     const port0 = fake.ports.find(({ deviceId }) => vms[0]?.providerID.endsWith(deviceId));
     port0!.securityGroups = ['default'];
@@ -57,7 +57,7 @@ describe('the security group of a Service', () => {
     for (const { providerID } of vms) assert.deepEqual(groupsOn(providerID), []);
   });
 
-  it('goes, too, when nobody manages groups any more', async () => {
+  it('goes, too, when the configuration manages groups no more', async () => {
     await open();
     await harness.ensure();
     const [group] = harness.edge.groups.values();
@@ -74,7 +74,7 @@ describe('the security group of a Service', () => {
     await other.close();
   });
 
-  it('with provider ovn lets the clients in, since members see them', async () => {
+  it('admits the clients with provider ovn, since members see them', async () => {
     const { octavia } = await open(`${managed}lb-provider = ovn\n`);
     octavia.providers.add('ovn');
     const { refusals } = await harness.ensure({ sourceRanges: ['192.0.2.0/24'] });
@@ -83,7 +83,7 @@ describe('the security group of a Service', () => {
     assert.equal((await harness.ensure()).calls, 0);
   });
 
-  it('a change by somebody else at the same moment is not lost', async () => {
+  it('keeps a foreign change of the same moment', async () => {
     const { fake, vms } = await open();
     const target = fake.ports.find(({ deviceId }) => vms[0]?.providerID.endsWith(deviceId))!;
     let struck = false;

@@ -24,7 +24,7 @@ describe('kinds of Octavia load balancers', () => {
   };
   afterEach(() => harness.close());
 
-  it('the VIP goes into the subnet of the members, which they are told, too', async () => {
+  it('put the VIP into the subnet of the members, and set that subnet on members', async () => {
     await open();
     await harness.ensure();
     const body = posted(harness, '/lbaas/loadbalancers')[0] ?? {};
@@ -36,7 +36,7 @@ describe('kinds of Octavia load balancers', () => {
     );
   });
 
-  it('network, subnet, port, flavour, zone and member subnet go into the one request', async () => {
+  it('send network, subnet, port, flavour, zone and member subnet in the one request', async () => {
     const { fake } = await open(
       `[LoadBalancer]\nflavor-id = ${uuid(1)}\n[LoadBalancerClass "a"]\nnetwork-id = ${uuid(2)}\nsubnet-id = ` +
         `${uuid(3)}\n`,
@@ -56,7 +56,7 @@ describe('kinds of Octavia load balancers', () => {
     assert.equal((await harness.ensure()).calls, 0);
   });
 
-  it('an existing port is the VIP, and outlives the load balancer', async () => {
+  it('use an existing port as VIP, which outlives the load balancer', async () => {
     const { fake } = await open();
     fake.ports.push({
       id: uuid(5),
@@ -75,14 +75,14 @@ describe('kinds of Octavia load balancers', () => {
     assert.ok(fake.ports.some(({ id }) => id === uuid(5)));
   });
 
-  it('an internal one may name its VIP', async () => {
+  it('may have a named VIP when internal', async () => {
     await open();
     const { observed } = await harness.ensure({ annotations: { [keys.internal]: 'true' }, address: '10.20.8.8' });
     assert.deepEqual(observed?.ingress, [{ ip: '10.20.8.8' }]);
     assert.deepEqual(reasons(await harness.ensure({ address: '10.20.8.9' })), ['AddressWouldChange']);
   });
 
-  it('one of IPv6 shows its VIP, and its members are reached by theirs', async () => {
+  it('show their IPv6 VIP, and reach members by IPv6', async () => {
     const { fake } = await open(`[LoadBalancer]\nsubnet-id = ${uuid(6)}\n`);
     fake.subnets.push({ id: uuid(6), networkId, cidr: 'fd00:1::/64' });
     const members = harness.desired.members.map((member, at) => ({
@@ -105,7 +105,7 @@ describe('kinds of Octavia load balancers', () => {
     assert.equal((await harness.ensure()).calls, 0);
   });
 
-  it('TLS ends at the listener, with the container that is named, for TCP ports alone', async () => {
+  it('end TLS at the listener of TCP ports alone, with the named container', async () => {
     await open('[LoadBalancer]\ndefault-tls-container-ref = https://barbican/v1/containers/1\n');
     const { observed } = await harness.ensure({ ports: [port(443, 30443), port(53, 30053, { protocol: 'UDP' })] });
     const [balancer] = harness.octavia.balancers.values();
@@ -129,7 +129,7 @@ describe('kinds of Octavia load balancers', () => {
     assert.equal((await harness.ensure()).calls, 0);
   });
 
-  it('provider ovn gets nothing that it refuses', async () => {
+  it('send provider ovn nothing that it refuses', async () => {
     await open('[LoadBalancer]\nlb-provider = ovn\ncreate-monitor = true\n');
     harness.octavia.providers.add('ovn');
     const udp = port(53, 30053, { protocol: 'UDP' });
@@ -159,7 +159,7 @@ describe('kinds of Octavia load balancers', () => {
     assert.equal(closed.calls, 0);
   });
 
-  it('nothing is made while a setting is not understood, and what is there stays and follows the rest', async () => {
+  it('are not created with an invalid setting; an existing one stays and follows the rest', async () => {
     await open();
     const refused = await harness.ensure({ annotations: { [keys.timeoutClientData]: 'long' } });
     assert.deepEqual([refused.calls, reasons(refused)], [0, ['Unsupported']]);
@@ -176,7 +176,7 @@ describe('kinds of Octavia load balancers', () => {
     );
   });
 
-  it('a mistake in any annotation changes nothing of what stands', async () => {
+  it('do not change for a mistake in any annotation', async () => {
     await open('[LoadBalancer]\ncreate-monitor = true\nmanage-security-groups = true\n');
     await harness.ensure();
     const { balancers } = await harness.driving();
@@ -193,14 +193,14 @@ describe('kinds of Octavia load balancers', () => {
     }
   });
 
-  it('the classic annotation does not attach: it says how', async () => {
+  it('do not attach by the classic annotation, which says how to', async () => {
     await open();
     const driven = await harness.ensure({ annotations: { [keys.loadBalancerId]: uuid(7) } });
     assert.deepEqual([driven.calls, reasons(driven)], [0, ['Unsupported']]);
     assert.match(driven.refusals[0]?.message ?? '', /mooring\.dev\/load-balancer-id/);
   });
 
-  it('a shared load balancer takes so many Services and no more', async () => {
+  it('take so many Services when shared, and no more', async () => {
     await open('[LoadBalancer]\nmax-shared-lb = 1\n');
     const id = await harness.world.createForeignLoadBalancer('shared', `${harness.world.cluster}/default`);
     const [balancer] = harness.octavia.balancers.values();
@@ -210,7 +210,7 @@ describe('kinds of Octavia load balancers', () => {
     assert.match(driven.refusals[0]?.message ?? '', /max-shared-lb of the cloud config is 1/);
   });
 
-  it('of its own to a shared one and back only with consent, and without a trace', async () => {
+  it('change from own to shared and back only with consent, and without leftovers', async () => {
     await open();
     const first = await harness.ensure();
     const id = await harness.world.createForeignLoadBalancer('shared', `${harness.world.cluster}/default`);
@@ -231,7 +231,7 @@ describe('kinds of Octavia load balancers', () => {
   });
 
   for (const age of ['older', 'younger']) {
-    it(`a double that is ${age}, of a create whose answer came too late, goes, and what serves stays`, async () => {
+    it(`delete a ${age} duplicate of a late create, and keep the one that serves`, async () => {
       const { fake, octavia } = await open();
       const first = await harness.ensure();
       const [balancer] = octavia.balancers.values();
@@ -259,7 +259,7 @@ describe('kinds of Octavia load balancers', () => {
     });
   }
 
-  it('what somebody came to use since it was seen is not deleted with it', async () => {
+  it('are not deleted with a tenant that came since the last read', async () => {
     const { edge } = await open();
     await harness.ensure();
     const own = harness.only();
@@ -290,7 +290,7 @@ describe('kinds of Octavia load balancers', () => {
   });
 
   for (const keep of ['false', 'true']) {
-    it(`one of ours whose Service went while another used it goes with the last user, and its floating IP unless it was to stay: ${keep}`, async () => {
+    it(`end with their last tenant after their Service, and the floating IP unless retained: ${keep}`, async () => {
       const { octavia, edge } = await open();
       await harness.ensure({ annotations: { [keys.keepFloatingIp]: keep } });
       const own = harness.only();
@@ -308,7 +308,7 @@ describe('kinds of Octavia load balancers', () => {
     });
   }
 
-  it('a VIP goes where the members’ servers are, not where else their addresses are', async () => {
+  it('put the VIP where the members’ servers are, not where else their addresses are', async () => {
     const { fake, vms } = await open();
     fake.networks.set('net-other', 'other');
     fake.subnets.push({ id: 'subnet-other', networkId: 'net-other', cidr: '10.20.0.0/16' });
@@ -318,7 +318,7 @@ describe('kinds of Octavia load balancers', () => {
     assert.equal(harness.only().fields['vip_subnet_id'], subnetId);
   });
 
-  it('an address that two Services name goes to the first, and the second says so', async () => {
+  it('give an address that two Services name to the first, and tell the second', async () => {
     const { fake, edge } = await open();
     const free = floatingIpFor(fake, edge, { tags: [tag(ownerTags.consent, `${harness.world.cluster}/default`)] });
     const { balancers } = await harness.driving();

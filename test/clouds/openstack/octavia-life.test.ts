@@ -17,7 +17,7 @@ describe('the life of an Octavia load balancer', () => {
   };
   afterEach(() => harness.close());
 
-  it('everything but the floating IP is made by one request, with the names and tags of the classic controller beside ours', async () => {
+  it('starts with one request for all but the floating IP, with our tags beside the classic names', async () => {
     const { octavia, edge } = await open('[LoadBalancer]\ncreate-monitor = true\n');
     harness.calls();
     await harness.ensure({ ports: [port(80, 30080), port(53, 30053, { protocol: 'UDP' })] });
@@ -50,7 +50,7 @@ describe('the life of an Octavia load balancer', () => {
     assert.match(floating?.description ?? '', /^Floating IP for Kubernetes external service default\/web-/);
   });
 
-  it('a provider that takes things one by one gets them one by one, the listener last', async () => {
+  it('starts part by part with a provider that takes no whole one, the listener last', async () => {
     await open('[LoadBalancer]\nprovider-requires-serial-api-calls = true\ncreate-monitor = true\n');
     harness.calls();
     await harness.ensure();
@@ -70,7 +70,7 @@ describe('the life of an Octavia load balancer', () => {
     assert.equal((await harness.ensure()).calls, 0);
   });
 
-  it('an internal one shows its VIP, and only when it is certain', async () => {
+  it('shows the VIP of an internal one, and only when it is certain', async () => {
     const { edge } = await open();
     const { observed } = await harness.ensure({ annotations: { [keys.internal]: 'true' } });
     assert.deepEqual(observed?.ingress, [{ ip: harness.only().fields['vip_address'] }]);
@@ -78,7 +78,7 @@ describe('the life of an Octavia load balancer', () => {
     assert.equal((await harness.ensure()).calls, 0);
   });
 
-  it('from external to internal and back only with consent, and the floating IP goes with it', async () => {
+  it('changes from external to internal and back only with consent, with the floating IP', async () => {
     const { edge } = await open();
     const first = await harness.ensure();
     const internal = await harness.ensure({ annotations: { [keys.internal]: 'true' } });
@@ -95,7 +95,7 @@ describe('the life of an Octavia load balancer', () => {
     assert.equal((await harness.ensure()).calls, 0);
   });
 
-  it('where no external network is to be had, the VIP is the address and the reason is told', async () => {
+  it('has the VIP as address and tells the reason where no external network exists', async () => {
     const { fake } = await open();
     fake.externalNetworks.clear();
     const driven = await harness.ensure();
@@ -105,7 +105,7 @@ describe('the life of an Octavia load balancer', () => {
     assert.equal((await harness.ensure()).calls, 0);
   });
 
-  it('a cloud without routers has no floating IPs, and that is no failure', async () => {
+  it('has no floating IP in a cloud without routers, without an error', async () => {
     const { fake } = await open();
     fake.fault = (call, response) => {
       const path = call.service === 'network' ? call.path : '';
@@ -121,7 +121,7 @@ describe('the life of an Octavia load balancer', () => {
     assert.deepEqual(driven.observed?.ingress, [{ ip: harness.only().fields['vip_address'] }]);
   });
 
-  it('subnets for floating IPs are tried one after another, by name', async () => {
+  it('tries the subnets for floating IPs one after another, by name', async () => {
     const { fake, edge } = await open('[LoadBalancer]\nfloating-subnet = blue-*\n');
     for (const n of [1, 2, 3]) {
       fake.subnets.push({ id: `blue-${n}`, networkId: 'net-public', cidr: `198.51.${n}.0/24`, name: `blue-${n}` });
@@ -132,7 +132,7 @@ describe('the life of an Octavia load balancer', () => {
     assert.equal(edge.floatingIps.size, 1);
   });
 
-  it('PROXY protocol makes a pool of its own before the listener turns to it', async () => {
+  it('creates a pool with PROXY protocol before the listener changes to it', async () => {
     const { octavia } = await open();
     const before = await harness.ensure();
     const driven = await harness.ensure({ annotations: { [keys.proxyProtocol]: 'v2' } });
@@ -148,13 +148,13 @@ describe('the life of an Octavia load balancer', () => {
     assert.deepEqual(driven.observed?.ingress, [{ ip: before.observed?.ingress[0]?.ip, ipMode: 'Proxy' }]);
   });
 
-  it('PROXY protocol with host names in place of addresses', async () => {
+  it('shows a host name instead of addresses with PROXY protocol', async () => {
     await open('[LoadBalancer]\nenable-ingress-hostname = true\n');
     const { observed } = await harness.ensure({ annotations: { [keys.proxyProtocol]: 'true' } });
     assert.match(observed?.ingress[0]?.hostname ?? '', /^203\.0\.113\.\d+\.nip\.io$/);
   });
 
-  it('a host name of its own is remembered in the cloud', async () => {
+  it('stores its own host name in the cloud', async () => {
     await open();
     const { observed } = await harness.ensure({ annotations: { [keys.hostname]: 'web.example.org' } });
     assert.deepEqual(observed?.ingress, [{ hostname: 'web.example.org' }]);
@@ -163,7 +163,7 @@ describe('the life of an Octavia load balancer', () => {
     assert.ok(without.observed?.ingress[0]?.ip);
   });
 
-  it('X-Forwarded-For serves TCP ports as HTTP, by a listener made anew', async () => {
+  it('serves TCP ports as HTTP for X-Forwarded-For, by a new listener', async () => {
     const { octavia } = await open();
     await harness.ensure();
     const { steps: done } = await harness.ensure({ annotations: { [keys.forwardedFor]: 'true' } });
@@ -180,7 +180,7 @@ describe('the life of an Octavia load balancer', () => {
     assert.equal((await harness.ensure()).calls, 0);
   });
 
-  it('a floating IP that is to stay stays when its Service goes, and is nobody’s then', async () => {
+  it('leaves a retained floating IP without owner when its Service goes', async () => {
     const { edge, octavia } = await open();
     const { observed } = await harness.ensure({ annotations: { [keys.keepFloatingIp]: 'true' } });
     // The Service is gone, and its annotations with it.
@@ -208,7 +208,7 @@ describe('the life of an Octavia load balancer', () => {
     );
   });
 
-  it('a floating IP goes with its Service where the operator does not let it stay, which is told while it lives', async () => {
+  it('deletes the floating IP where the operator does not allow retention, which it tells before', async () => {
     const { edge } = await open();
     const annotations = { [keys.keepFloatingIp]: 'true' };
     await harness.ensure({ annotations });
@@ -225,7 +225,7 @@ describe('the life of an Octavia load balancer', () => {
     ['default/next', 'a Service of its namespace', []],
     ['evil/grab', 'a Service of another namespace', ['ForeignLoadBalancer']],
   ] as const) {
-    it(`a floating IP that was kept is ${expected.length > 0 ? 'not given' : 'given'} to ${whom} that names it`, async () => {
+    it(`${expected.length > 0 ? 'refuses' : 'gives'} a retained floating IP to ${whom} that names it`, async () => {
       const { edge, world } = await open();
       await harness.ensure({ annotations: { [keys.keepFloatingIp]: 'true' } });
       await harness.remove();
@@ -248,7 +248,7 @@ describe('the life of an Octavia load balancer', () => {
     });
   }
 
-  it('what is said of the floating IP while Octavia is at work is written, and mistaken for nothing else', async () => {
+  it("writes a floating IP's description while Octavia is pending, and takes it for nothing else", async () => {
     const { octavia, world, edge } = await open('[LoadBalancer]\ncreate-monitor = true\n');
     floatingIpFor(harness.fake, edge, { description: floatingIpDescription(harness.desired) });
     octavia.looks = 3;
@@ -274,7 +274,7 @@ describe('the life of an Octavia load balancer', () => {
     assert.deepEqual(done, ['create load balancer', 'update floating IP', 'update floating IP']);
   });
 
-  it('without cascade, the pieces are deleted one by one', async () => {
+  it('deletes the parts one by one without cascade', async () => {
     const { octavia } = await open('[LoadBalancer]\ncascade-delete = false\n');
     await harness.ensure();
     harness.calls();
@@ -291,7 +291,7 @@ describe('the life of an Octavia load balancer', () => {
     );
   });
 
-  it('one of ours that serves another Service, too, stays when its own Service goes', async () => {
+  it('continues for another Service when its own Service goes', async () => {
     const { octavia, edge } = await open();
     const { observed } = await harness.ensure();
     const [balancer] = octavia.balancers.values();
@@ -311,7 +311,7 @@ describe('the life of an Octavia load balancer', () => {
     assert.equal((await harness.remove()).calls, 0);
   });
 
-  it('an address of spec.loadBalancerIP that is on another port is a conflict', async () => {
+  it('has a conflict when the address of spec.loadBalancerIP is on another port', async () => {
     const { edge, fake } = await open();
     const one = floatingIpFor(fake, edge, {
       tags: [tag(ownerTags.consent, `${harness.world.cluster}/default`)],
@@ -322,7 +322,7 @@ describe('the life of an Octavia load balancer', () => {
     assert.equal(driven.calls, 0);
   });
 
-  it('a floating IP that somebody moved to another port is not replaced without consent', async () => {
+  it('replaces no floating IP without consent that was moved to another port', async () => {
     const { edge, fake } = await open();
     await harness.ensure();
     const [floating] = edge.floatingIps.values();
@@ -334,7 +334,7 @@ describe('the life of an Octavia load balancer', () => {
     assert.equal(edge.floatingIps.size, 2);
   });
 
-  it('a Node without a node port or an address of the family is told, and the rest goes on', async () => {
+  it('goes on without a Node that has no node port or address of the family, and tells it', async () => {
     await open();
     const [first, second] = harness.desired.members;
     const driven = await harness.ensure({
@@ -351,7 +351,7 @@ describe('the life of an Octavia load balancer', () => {
     );
   });
 
-  it('a member known by its providerID alone stays as it is, and its port follows', async () => {
+  it('keeps a member that is known by its providerID alone, and updates its port', async () => {
     await open();
     await harness.ensure();
     const [first, second] = harness.desired.members;
@@ -362,7 +362,7 @@ describe('the life of an Octavia load balancer', () => {
     assert.equal(driven.observed?.members.length, 2);
   });
 
-  it('what somebody changed by hand is mended: members, limits, monitors, pools', async () => {
+  it('gets changes by hand reverted: members, limits, monitors, pools', async () => {
     const { octavia } = await open('[LoadBalancer]\ncreate-monitor = true\n');
     await harness.ensure();
     const [balancer] = octavia.balancers.values();

@@ -12,7 +12,7 @@ import { realOctaviaWorld } from './real-octavia-world.ts';
 import { realOpenStackWorld } from './real-world.ts';
 
 /** What the facts about load balancers do not ask for, against the OpenStack that the environment names. */
-describe(`openstack, ways of Octavia on ${process.env['OS_CLOUD']}`, () => {
+describe(`openstack, modes of Octavia on ${process.env['OS_CLOUD']}`, () => {
   let connection: Connection;
   const worlds: CloudWorld[] = [];
   before(async () => {
@@ -35,7 +35,7 @@ describe(`openstack, ways of Octavia on ${process.env['OS_CLOUD']}`, () => {
     return driven;
   };
 
-  it('a security group on the ports of members, and nothing of it left', () =>
+  it('puts a security group on the ports of members, and leaves none', () =>
     within('manage-security-groups = true\ncreate-monitor = true\n', async (example) => {
       const before = sorted(await example.world.inventory());
       await settled(example);
@@ -58,7 +58,7 @@ describe(`openstack, ways of Octavia on ${process.env['OS_CLOUD']}`, () => {
       assert.deepEqual(sorted(await example.world.inventory()), before);
     }));
 
-  it('one thing at a time, members too', () =>
+  it('changes one part at a time, members too', () =>
     within('provider-requires-serial-api-calls = true\ncreate-monitor = true\n', async (example) => {
       await settled(example);
       const [first, second] = example.vms;
@@ -68,7 +68,7 @@ describe(`openstack, ways of Octavia on ${process.env['OS_CLOUD']}`, () => {
       assert.equal((await settled(example)).observed?.members.length, 1);
     }));
 
-  it('PROXY protocol and X-Forwarded-For, switched on and off, under one address', () =>
+  it('switches PROXY protocol and X-Forwarded-For on and off under one address', () =>
     within('create-monitor = true\n', async (example) => {
       const { observed } = await settled(example);
       for (const annotations of [
@@ -82,7 +82,7 @@ describe(`openstack, ways of Octavia on ${process.env['OS_CLOUD']}`, () => {
       }
     }));
 
-  it('internal, and removed one thing after another', () =>
+  it('serves an internal one, and deletes it part by part', () =>
     within('cascade-delete = false\n', async (example) => {
       const before = sorted(await example.world.inventory());
       example.desired = { ...example.desired, annotations: { [keys.internal]: 'true' } };
@@ -92,7 +92,7 @@ describe(`openstack, ways of Octavia on ${process.env['OS_CLOUD']}`, () => {
       assert.deepEqual(sorted(await example.world.inventory()), before);
     }));
 
-  it('what the classic controller left is adopted without a call', () =>
+  it('adopts what the classic controller left without a call', () =>
     within('create-monitor = true\n', async (example) => {
       const { desired } = example;
       const name = classicName(desired);

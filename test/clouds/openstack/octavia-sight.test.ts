@@ -6,8 +6,8 @@ import { refOf } from '../suite/drive.ts';
 import { timestamp } from './fake/fake-octavia-model.ts';
 import { assertAtMost, made, opened, settle, withHarness } from './octavia-process.ts';
 
-describe('what others change at Octavia, and what a lagging replica shows', () => {
-  it('what somebody changes inside a pool is seen by the next look at it and by the next list of everything', () =>
+describe('foreign changes at Octavia, and the answers of a lagging replica', () => {
+  it('shows a foreign change inside a pool at its next read and in the next list of everything', () =>
     withHarness(async (harness) => {
       const balancers = await opened(harness);
       const { desired, world } = harness;
@@ -26,7 +26,7 @@ describe('what others change at Octavia, and what a lagging replica shows', () =
       }
     }));
 
-  it('what health checks say is seen though nothing else has changed', () =>
+  it('shows health though nothing else has changed', () =>
     withHarness(async (harness) => {
       const balancers = await opened(harness);
       const { desired, world } = harness;
@@ -41,7 +41,7 @@ describe('what others change at Octavia, and what a lagging replica shows', () =
       );
     }));
 
-  it('a monitor that somebody changes and a group of earlier days are seen by a list of everything', () =>
+  it('shows a foreign change of a monitor and an old group in a list of everything', () =>
     withHarness(async (harness) => {
       const balancers = await opened(harness);
       const { desired, world } = harness;
@@ -61,7 +61,7 @@ describe('what others change at Octavia, and what a lagging replica shows', () =
       harness.edge.groups.delete(group.id);
     }));
 
-  it('what somebody has changed inside a pool since it was read is not hidden by our next change of something else', () =>
+  it('shows a foreign change inside a pool despite our own later change of another part', () =>
     withHarness(async (harness) => {
       const balancers = await opened(harness);
       const { desired, world } = harness;
@@ -76,7 +76,7 @@ describe('what others change at Octavia, and what a lagging replica shows', () =
       assert.match(balancers.plan(narrowed, seen).steps[0]?.summary ?? '', /1 changed/);
     }));
 
-  it('what somebody has changed in a pool unseen right before or after our own change of it is seen within hours', () =>
+  it('shows within hours a foreign change of a pool right before or after our own', () =>
     withHarness(async (harness) => {
       const balancers = await opened(harness);
       const { desired, world } = harness;
@@ -104,7 +104,7 @@ describe('what others change at Octavia, and what a lagging replica shows', () =
       assert.equal(harness.calls().length, 4);
     }));
 
-  it('members that a lagging replica showed beside their pool are not taken for those of its version', () =>
+  it("takes no members of a lagging replica for those of the pool's version", () =>
     withHarness(async (harness) => {
       const balancers = await opened(harness);
       const { desired, world } = harness;
@@ -131,7 +131,7 @@ describe('what others change at Octavia, and what a lagging replica shows', () =
       assert.match(balancers.plan(desired, await list()).steps[0]?.summary ?? '', /1 added/);
     }));
 
-  it('a monitor that a lagging replica showed as it was is seen as it is within days', () =>
+  it('shows within days a monitor that a lagging replica showed in its old state', () =>
     withHarness(async (harness) => {
       const balancers = await opened(harness);
       const { desired, world } = harness;
@@ -148,7 +148,7 @@ describe('what others change at Octavia, and what a lagging replica shows', () =
       assert.match(balancers.plan(desired, await list()).steps[0]?.summary ?? '', /delay from 77/);
     }));
 
-  it('one that was just made and that a lagging replica does not show yet is not taken for gone', () =>
+  it('counts a new load balancer as existing that a lagging replica does not show yet', () =>
     withHarness(async (harness) => {
       const balancers = await opened(harness);
       const { desired, world } = harness;
@@ -169,7 +169,7 @@ describe('what others change at Octavia, and what a lagging replica shows', () =
       assert.equal(await seen(), undefined);
     }));
 
-  it('is looked for, once an answer was lost, before it is made again', () =>
+  it('searches after a lost answer before it creates again', () =>
     withHarness(async (harness) => {
       const balancers = await opened(harness);
       const { desired } = harness;

@@ -5,7 +5,7 @@ import { refOf } from '../suite/drive.ts';
 import { compared, made, opened, settle, withHarness } from './octavia-process.ts';
 
 describe('waiting for Octavia', () => {
-  it('what a member came to is seen though the load balancer is active again', () =>
+  it('sees the end of a member though the load balancer is active again', () =>
     withHarness(async (harness) => {
       const balancers = await opened(harness);
       const { desired } = harness;
@@ -27,7 +27,7 @@ describe('waiting for Octavia', () => {
       assert.match(plan.steps[0]?.summary ?? '', /1 changed/);
     }));
 
-  it('one that is active before what is on it is waited for', () =>
+  it('continues for a load balancer that is active before its parts', () =>
     withHarness(async (harness) => {
       const balancers = await opened(harness);
       const { desired } = harness;
@@ -46,7 +46,7 @@ describe('waiting for Octavia', () => {
       assert.match((await looked()).steps[0]?.summary ?? '', /floating IP/);
     }));
 
-  it('a piece that Octavia has left at work for ever holds nothing up for long', () =>
+  it('does not last long for a part that Octavia left pending for ever', () =>
     withHarness(async (harness) => {
       const balancers = await opened(harness);
       const { desired, world } = harness;
@@ -71,7 +71,7 @@ describe('waiting for Octavia', () => {
       assert.ok(harness.calls().length < 60);
     }));
 
-  it('a piece that lags behind is waited for though one did hours ago', () =>
+  it('continues for a part that lags though another one did hours ago', () =>
     withHarness(async (harness) => {
       const balancers = await opened(harness);
       const { desired, world } = harness;
@@ -96,7 +96,7 @@ describe('waiting for Octavia', () => {
       }
     }));
 
-  it('what was known when a change began is not gone by when nobody has looked for long', () =>
+  it('keeps what was known when a change began, though no read came for long', () =>
     withHarness(async (harness) => {
       const balancers = await opened(harness);
       const { desired, world } = harness;
@@ -113,7 +113,7 @@ describe('waiting for Octavia', () => {
       assert.deepEqual(balancers.plan(fewer, end).steps, []);
     }));
 
-  it('where statuses are not shown everything is read, and they are not asked for again', () =>
+  it('reads everything where statuses are not shown, and does not request them again', () =>
     withHarness(async (harness) => {
       harness.fake.fault = (call, response) => {
         if (!call.path.endsWith('/status')) return undefined;
@@ -130,7 +130,7 @@ describe('waiting for Octavia', () => {
     }));
 
   for (const status of [500, 502, 504]) {
-    it(`where statuses are answered by ${status} alone everything else still goes on`, () =>
+    it(`goes on where statuses are answered by ${status} alone`, () =>
       withHarness(async (harness) => {
         harness.fake.fault = (call, response) => {
           if (!call.path.endsWith('/status')) return undefined;

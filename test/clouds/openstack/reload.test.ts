@@ -11,7 +11,7 @@ import { type CloudConfigFile, identified } from '../../../controller/clouds/clo
 import { cloudModule } from '../../../controller/clouds/openstack/index.ts';
 import { active, password, startFakeOpenStack, uuid } from './fake/fake-openstack.ts';
 
-test('OpenStack goes on with a password that was changed in clouds.yaml, once Keystone takes it', async (t) => {
+test('OpenStack takes a new password of clouds.yaml once Keystone accepts it', async (t) => {
   const fake = await startFakeOpenStack();
   const folder = await mkdtemp(join(tmpdir(), 'mooring-reload-'));
   t.after(async () => {

@@ -51,7 +51,7 @@ export function changeFacts({ world, capabilities }: SuiteContext): void {
   if (!loadBalancers) return;
   describe('changes of a load balancer', () => {
     for (const [what, change] of changes(loadBalancers)) {
-      it(`${what}: made, kept, and taken back, under the same id and address`, () =>
+      it(`of ${what} apply and revert under the same id and address`, () =>
         withExample(world(), async (example) => {
           const first = (await ensure(await example.driving())).observed;
           const plain = example.desired;
@@ -71,7 +71,7 @@ export function changeFacts({ world, capabilities }: SuiteContext): void {
         }));
     }
 
-    it('all at once, too', () =>
+    it('apply all at once, too', () =>
       withExample(world(), async (example) => {
         await ensure(await example.driving());
         for (const [, change] of changes(loadBalancers)) {
@@ -83,7 +83,7 @@ export function changeFacts({ world, capabilities }: SuiteContext): void {
       }));
 
     for (const protocol of loadBalancers.protocols.filter((known) => known !== 'TCP')) {
-      it(`${protocol} beside TCP on one port, and alone`, () =>
+      it(`put ${protocol} beside TCP on one port, and alone`, () =>
         withExample(world(), async (example) => {
           const { refusals } = await ensure(
             await example.driving({
@@ -97,7 +97,7 @@ export function changeFacts({ world, capabilities }: SuiteContext): void {
         }));
     }
 
-    it('one port more costs the same beside many ports as beside one', () =>
+    it('of one port cost the same beside many ports as beside one', () =>
       withExample(world(), async (example) => {
         await ensure(await example.driving());
         const costs: number[] = [];
@@ -110,7 +110,7 @@ export function changeFacts({ world, capabilities }: SuiteContext): void {
         assert.deepEqual(costs, Array(costs.length).fill(costs[0]));
       }));
 
-    it('one member more costs the same beside many members as beside one', () =>
+    it('of one member cost the same beside many members as beside one', () =>
       withExample(world(), async (example) => {
         const more = await Promise.all([1, 2, 3, 4].map(() => example.world.createVm()));
         try {
@@ -128,14 +128,14 @@ export function changeFacts({ world, capabilities }: SuiteContext): void {
         }
       }));
 
-    it('members in another order are the same members', () =>
+    it('are none when members come in another order', () =>
       withExample(world(), async (example) => {
         await ensure(await example.driving());
         example.desired = { ...example.desired, members: example.vms.toReversed().map((vm) => memberOf(vm)) };
         assert.equal((await ensure(await example.driving())).calls, 0);
       }));
 
-    it('a member that drains is shown so, where the cloud can', (t) =>
+    it('show a draining member as draining, where the cloud can', (t) =>
       withExample(world(), async (example) => {
         const balancers = await example.fresh();
         if (!balancers.drains) return t.skip('this cloud does not drain');
@@ -146,7 +146,7 @@ export function changeFacts({ world, capabilities }: SuiteContext): void {
         assert.deepEqual(draining, [first?.providerID]);
       }));
 
-    it('a member that is no instance is named, and the others are members without it', (t) =>
+    it('name a member that is no instance, and apply to the others', (t) =>
       withExample(world(), async (example) => {
         if (!loadBalancers.refusesMembers) return t.skip('this cloud takes any member');
         const ghost = { ...example.vms[0]!, name: 'ghost', providerID: example.world.unusedProviderID() };
@@ -160,7 +160,7 @@ export function changeFacts({ world, capabilities }: SuiteContext): void {
         assert.equal(observed?.members.length, 2);
       }));
 
-    it('what somebody changed by hand is mended', () => mended({ world, capabilities }));
+    it('by hand are reverted', () => mended({ world, capabilities }));
   });
 }
 

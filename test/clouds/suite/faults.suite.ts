@@ -61,7 +61,7 @@ export function faultFacts({ world, capabilities }: SuiteContext): void {
   describe('every call of an operation', () => {
     for (const operation of operations) {
       for (const [number, [what, fault]] of faults.entries()) {
-        it(`${what}, ${where} of ${operation.what}: all comes right, nothing doubled, nothing left`, (t) =>
+        it(`leaves nothing doubled and nothing behind with ${what}, ${where} of ${operation.what}`, (t) =>
           withExample(world(), async (example) => {
             if (fault.kind === 'lost' && !example.world.loseAnswer) return t.skip('no answer can be lost here');
             const hasNoLists = fault.kind === 'late lists' && (await listed(example)) === undefined;

@@ -8,7 +8,7 @@ import { type SuiteContext, sorted, withExample } from './suite-context.ts';
 /** Facts about making, seeing and removing one load balancer. */
 export function balancerFacts({ world }: SuiteContext): void {
   describe('load balancers', () => {
-    it('of nothing a plan makes all, and afterwards it is empty', () =>
+    it('are created by one plan, which is empty afterwards', () =>
       withExample(world(), async (example) => {
         const driving = await example.driving();
         const { balancers, desired } = driving;
@@ -36,7 +36,7 @@ export function balancerFacts({ world }: SuiteContext): void {
         assert.equal(observed.service, desired.service);
       }));
 
-    it('a step is plain data, and planning the same twice gives the same', () =>
+    it('have plans of plain data, the same for the same state', () =>
       withExample(world(), async (example) => {
         const { desired } = example;
         const balancers = await example.fresh();
@@ -48,7 +48,7 @@ export function balancerFacts({ world }: SuiteContext): void {
         assert.deepEqual(balancers.plan(changed, observed), balancers.plan(changed, observed));
       }));
 
-    it('a fresh process sees the same by id, by search and among all', () =>
+    it('are the same by id, by search and in the list, for a new process', () =>
       withExample(world(), async (example) => {
         const { observed } = await ensure(await example.driving());
         assert.ok(observed);
@@ -70,7 +70,7 @@ export function balancerFacts({ world }: SuiteContext): void {
         }
       }));
 
-    it('a fresh process with everything in place makes no mutating call', () =>
+    it('cost a new process no mutating call when nothing changed', () =>
       withExample(world(), async (example) => {
         await ensure(await example.driving());
         const before = example.world.mutations();
@@ -80,7 +80,7 @@ export function balancerFacts({ world }: SuiteContext): void {
         assert.equal(example.world.mutations(), before);
       }));
 
-    it('the permit is asked right before each call, and no call is made that no step tells of', () =>
+    it('ask for the permit right before each call, and make no call without a step', () =>
       withExample(world(), async (example) => {
         let asked = 0;
         const began = example.world.mutations();
@@ -96,7 +96,7 @@ export function balancerFacts({ world }: SuiteContext): void {
         assert.equal(driven.flatMap(({ steps }) => steps).length, asked);
       }));
 
-    it('without a permit no mutating call is sent, at any step', () =>
+    it('send no mutating call without a permit, at any step', () =>
       withExample(world(), async (example) => {
         const balancers = await example.fresh();
         let refused = 0;
@@ -114,7 +114,7 @@ export function balancerFacts({ world }: SuiteContext): void {
         assert.ok(refused >= 3);
       }));
 
-    it('removal leaves nothing, and the removal of nothing is nothing', () =>
+    it('leave nothing after removal, and the removal of nothing is empty', () =>
       withExample(world(), async (example) => {
         const before = sorted(await example.world.inventory());
         await ensure(await example.driving());
@@ -128,7 +128,7 @@ export function balancerFacts({ world }: SuiteContext): void {
         assert.equal(await look(await example.driving()), undefined);
       }));
 
-    it('among all stands everything of this cluster once, and nothing of another', () =>
+    it('are in the list once if they are of this cluster, and never otherwise', () =>
       withExample(world(), async (example) => {
         await ensure(await example.driving());
         const others = [newOwner(example.world.cluster), newOwner('11111111-2222-4333-8444-555555555555')].map(
@@ -149,7 +149,7 @@ export function balancerFacts({ world }: SuiteContext): void {
         }
       }));
 
-    it('a record that names somebody else proves nothing', () =>
+    it('are not proved by a record that names a foreign one', () =>
       withExample(world(), async (example) => {
         const foreign = await example.world.createForeignLoadBalancer('somebody-elses', undefined);
         const before = await example.world.describeLoadBalancer(foreign);
@@ -164,7 +164,7 @@ export function balancerFacts({ world }: SuiteContext): void {
         }
       }));
 
-    it('the annotations it reads are described', async () => {
+    it('have a description for every annotation', async () => {
       const { loadBalancers } = await world().open();
       assert.ok(loadBalancers);
       const keys = loadBalancers.annotations.map(({ key }) => key);

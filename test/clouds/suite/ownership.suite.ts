@@ -31,8 +31,8 @@ async function withForeign(
 export function ownershipFacts({ world, capabilities }: SuiteContext): void {
   const { loadBalancers } = capabilities;
   if (!loadBalancers) return;
-  describe('what is not ours', () => {
-    it('a load balancer that has our name and not our tags is left alone', () =>
+  describe('foreign resources', () => {
+    it('stay unchanged as load balancer with our name and without our tags', () =>
       withExample(world(), async (example) =>
         withForeign(
           example,
@@ -54,7 +54,7 @@ export function ownershipFacts({ world, capabilities }: SuiteContext): void {
         ),
       ));
 
-    it('one that stood in the way and went makes room', (t) =>
+    it('make room when one with our name goes', (t) =>
       withExample(world(), async (example) => {
         if (!loadBalancers.uniqueNames) return t.skip('names are not unique here');
         const id = await example.world.createForeignLoadBalancer(example.desired.name, undefined);
@@ -71,7 +71,7 @@ export function ownershipFacts({ world, capabilities }: SuiteContext): void {
     if (attach && uniqueNames && moves) moveFacts(world);
     if (loadBalancers.retain) retainFacts(world);
 
-    it("somebody else's address is not used without consent", async (t) => {
+    it('are not used as address without consent', async (t) => {
       const { freeAddress } = world();
       if (!freeAddress) return t.skip('no address can be asked for here');
       const address = await freeAddress(undefined);
@@ -90,7 +90,7 @@ export function ownershipFacts({ world, capabilities }: SuiteContext): void {
       );
     });
 
-    it('another address is refused without consent, and given with it', async (t) => {
+    it('replace our own address only with consent', async (t) => {
       const { freeAddress } = world();
       if (!freeAddress) return t.skip('no address can be asked for here');
       const consent = `${world().cluster}/default`;
@@ -133,7 +133,7 @@ function attachFacts(world: SuiteContext['world']): void {
     ['a consent tag', '/default', false],
     ["the operator's list", undefined, true],
   ] as const) {
-    it(`one that somebody else made is used with ${by}, and given back as it was`, () =>
+    it(`serve with ${by}, and are left as they were`, () =>
       withExample(world(), async (example) =>
         withForeign(example, consent, async (id) => {
           const before = await example.world.describeLoadBalancer(id);
@@ -157,7 +157,7 @@ function attachFacts(world: SuiteContext['world']): void {
       ));
   }
 
-  it('one that somebody else made is not used without consent, and nothing is made instead', () =>
+  it('are not used without consent, and nothing is created instead', () =>
     withExample(world(), async (example) =>
       withForeign(example, undefined, async (id) => {
         const before = await example.world.describeLoadBalancer(id);
@@ -178,7 +178,7 @@ function attachFacts(world: SuiteContext['world']): void {
     ['another Service of the namespace', '/default/another'],
     ['the whole cluster', ''],
   ] as const) {
-    it(`one that is lent to ${whom} is not used`, () =>
+    it(`are not used when lent to ${whom}`, () =>
       withExample(world(), async (example) =>
         withForeign(example, consent, async (id) => {
           const before = await example.world.describeLoadBalancer(id);
@@ -192,7 +192,7 @@ function attachFacts(world: SuiteContext['world']): void {
       ));
   }
 
-  it('one that is lent to the whole cluster is used where the operator lets it; later that stays, and grows no more', () =>
+  it('serve when lent to the whole cluster where the operator allows it, and later stay without growth', () =>
     withExample(world(), async (example) =>
       withForeign(example, '', async (id) => {
         const before = await example.world.describeLoadBalancer(id);
@@ -222,7 +222,7 @@ function attachFacts(world: SuiteContext['world']): void {
       }),
     ));
 
-  it('a port that somebody else has on it is a conflict, and stays theirs', () =>
+  it('keep a foreign port, which is a conflict', () =>
     withExample(world(), async (example) =>
       withForeign(example, '/default /team-a', async (id) => {
         const { desired } = example;
@@ -273,7 +273,7 @@ function moveFacts(world: SuiteContext['world']): void {
 }
 
 function retainFacts(world: SuiteContext['world']): void {
-  it('one that is retained stays with its address, marked, and is no longer ours to remove', () =>
+  it('include a retained one, which stays with its address and mark', () =>
     withExample(world(), async (example) => {
       example.desired = { ...example.desired, retain: true };
       const { observed } = await ensure(await example.driving());

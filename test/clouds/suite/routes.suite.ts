@@ -53,7 +53,7 @@ export function routeFacts({ world, capabilities }: SuiteContext): void {
   const { routes: able } = capabilities;
   if (!able) return;
   describe('routes', () => {
-    it('one is made, seen by a fresh process, and removed', () =>
+    it('are created, read by a new process, and deleted', () =>
       withRoutes(world(), async ({ routes, vm, desired }) => {
         const made = await world().during(routes.create(desired('10.244.1.0/24'), always));
         assert.equal(made.destination, '10.244.1.0/24');
@@ -67,7 +67,7 @@ export function routeFacts({ world, capabilities }: SuiteContext): void {
         assert.deepEqual(await at(world(), '10.244.1.0/24'), []);
       }));
 
-    it('made twice it is one, and removed twice it is gone', () =>
+    it('are one when created twice, and gone when deleted twice', () =>
       withRoutes(world(), async ({ routes, desired }) => {
         const [first, second] = [
           await world().during(routes.create(desired('10.244.2.0/24'), always)),
@@ -80,7 +80,7 @@ export function routeFacts({ world, capabilities }: SuiteContext): void {
         assert.deepEqual(await at(world(), '10.244.2.0/24'), []);
       }));
 
-    it('many at once are all made, and none twice', () =>
+    it('are all created when many come at once, none twice', () =>
       withRoutes(world(), async ({ routes, desired }) => {
         const destinations = Array.from({ length: 8 }, (_, number) => `10.244.${100 + number}.0/24`);
         await world().during(
@@ -93,7 +93,7 @@ export function routeFacts({ world, capabilities }: SuiteContext): void {
         );
       }));
 
-    it('without a permit neither creation nor removal is sent', () =>
+    it('are neither created nor deleted without a permit', () =>
       withRoutes(world(), async ({ routes, desired }) => {
         const before = world().mutations();
         await assert.rejects(world().during(routes.create(desired('10.244.3.0/24'), { permit: withheld })), {
@@ -107,7 +107,7 @@ export function routeFacts({ world, capabilities }: SuiteContext): void {
         assert.equal((await at(world(), '10.244.3.0/24')).length, 1);
       }));
 
-    it('after a lost answer the route is there once', (t) =>
+    it('are there once after a lost answer', (t) =>
       withRoutes(world(), async ({ routes, desired }) => {
         const { loseAnswer } = world();
         if (!loseAnswer) return t.skip('no answer can be lost here');
@@ -125,7 +125,7 @@ export function routeFacts({ world, capabilities }: SuiteContext): void {
         assert.deepEqual(await at(world(), '10.244.4.0/24'), []);
       }));
 
-    it("somebody else's route is shown and kept, and its destination is a conflict for us", () =>
+    it('of others are read and kept, and their destination is a conflict for us', () =>
       withRoutes(world(), async ({ routes, vm, desired }) => {
         const other = await world().createVm();
         await world().createForeignRoute('10.244.5.0/24', other);
@@ -143,7 +143,7 @@ export function routeFacts({ world, capabilities }: SuiteContext): void {
         }
       }));
 
-    it('a route of a deleted VM leads nowhere, and can be removed', () =>
+    it('of a deleted VM are blackholes, and can be deleted', () =>
       withRoutes(world(), async ({ routes, desired }) => {
         const vm = await world().createVm();
         const route = { ...desired('10.244.6.0/24'), providerID: vm.providerID, addresses: vm.addresses };
@@ -155,7 +155,7 @@ export function routeFacts({ world, capabilities }: SuiteContext): void {
         assert.deepEqual(await at(world(), '10.244.6.0/24'), []);
       }));
 
-    it('a full table is QuotaExceeded, told ahead where the cloud tells it', (t) =>
+    it('beyond a full table are QuotaExceeded, told before where the cloud tells it', (t) =>
       withRoutes(world(), async ({ routes, desired }) => {
         const { routesLeft } = world();
         if (!routesLeft) return t.skip('the quota cannot be set here');
@@ -173,7 +173,7 @@ export function routeFacts({ world, capabilities }: SuiteContext): void {
         }
       }));
 
-    it('looking changes nothing', async () => {
+    it('do not change by a read', async () => {
       const before = world().mutations();
       await observe(world());
       assert.equal(world().mutations(), before);

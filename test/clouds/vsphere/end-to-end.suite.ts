@@ -119,7 +119,7 @@ nodes: {internalNetworkSubnetCidr: 10.0.0.0/8, externalNetworkSubnetCidr: 192.0.
     }
   }
 
-  it('initialises Nodes of all vCenters and datacenters by host name and SMBIOS UUID in either byte order', async () => {
+  it('initialises Nodes of all vCenters and datacenters by host name and UUID in both byte orders', async () => {
     const zones = { n1: ['zone-1-0', 'region-1'], n2: ['zone-1-1', 'region-1'], n3: ['zone-2-0', 'region-2'] };
     for (const [at, { name, uuid }] of machines.entries()) {
       const node = await wait(`${name} is initialised`, 60, async () => {
@@ -138,7 +138,7 @@ nodes: {internalNetworkSubnetCidr: 10.0.0.0/8, externalNetworkSubnetCidr: 192.0.
     }
   });
 
-  it('goes on when every session is ended, and deletes the Node of a VM that was destroyed, and no other', async () => {
+  it('goes on when every session is ended, and deletes only the Node of a destroyed VM', async () => {
     const [gone, off, kept] = machines as [Machine, Machine, Machine];
     for (const vcsim of vcsims) assert.ok((await vcsim.order({ do: 'end sessions' })) >= 1);
     for (const { kubelet } of [gone, off]) kubelet.stop();
@@ -152,7 +152,7 @@ nodes: {internalNetworkSubnetCidr: 10.0.0.0/8, externalNetworkSubnetCidr: 192.0.
     for (const { name } of [off, kept]) assert.ok(await nodeNamed(name));
   });
 
-  it('checks what it needs', async () => {
+  it('passes its check', async () => {
     const { stdout } = await promisify(execFile)(process.execPath, [controllerMain, 'check', ...flags]).catch(
       (error) => error,
     );

@@ -57,12 +57,12 @@ describe('vSphere against vcsim', () => {
     return lookup.instance;
   };
 
-  it('tells whose vCenter it is', async () => {
+  it('names its vCenter', async () => {
     const { scope, account } = await (await open()).identify();
     assert.deepEqual([scope, account], [`vcenter/${vcsim.uuid}`, vcsim.uuid]);
   });
 
-  it('lists 1,200 VMs in three pages, and sees what govmomi sees', async () => {
+  it('lists 1,200 VMs in three pages, and finds the same as govmomi', async () => {
     const client = await open();
     const uuids: string[] = await vcsim.order({ do: 'uuids' });
     assert.equal(uuids.length, 1200);
@@ -78,7 +78,7 @@ describe('vSphere against vcsim', () => {
     assert.equal(calls.length, 3 + 2);
   });
 
-  it('finds a VM by either byte order, and proves the absence of one that was destroyed', async () => {
+  it('finds a VM by either byte order, and proves the absence of a destroyed one', async () => {
     const [uuid, kept] = [await create('swap', ['10.1.0.1']), await create('kept', ['10.1.0.2'])];
     const client = await open();
     assert.equal(found((await ask(client, [byId(swapped(uuid))]))[0]).id, uuid);
@@ -90,7 +90,7 @@ describe('vSphere against vcsim', () => {
     }
   });
 
-  it('takes the addresses of the VM before those that something in the guest adds', async () => {
+  it('puts the addresses of the VM before those that software in the guest adds', async () => {
     const uuid = await create('vip', ['10.1.1.100', '10.1.1.1', 'fd00::1']);
     const client = await open('insecure-flag = true\nip-family = ipv4,ipv6');
     const ips = async () => found((await ask(client, [byId(uuid)]))[0]).addresses.map(({ address }) => address);
@@ -106,7 +106,7 @@ describe('vSphere against vcsim', () => {
     assert.match(found((await ask(client, [byId(uuid)]))[0]).type ?? '', /os-ubuntu$/);
   });
 
-  it('names VMs that have one uuid', async () => {
+  it('names VMs that share one uuid', async () => {
     const [uuid, twin] = [await create('one', ['10.1.2.1']), await create('two', ['10.1.2.2'])];
     await vcsim.order({ do: 'configure', uuid: twin, config: { uuid } });
     const client = await open();
@@ -144,7 +144,7 @@ describe('vSphere against vcsim', () => {
     }
   });
 
-  it('tells a wrong password from a vCenter that is away', async () => {
+  it('distinguishes a wrong password from an unreachable vCenter', async () => {
     const [result] = await (await open('insecure-flag = true', 'wrong')).check();
     assert.equal(result?.ok, false);
     assert.match(result.message, /InvalidLogin/);

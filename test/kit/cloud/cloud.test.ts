@@ -28,7 +28,7 @@ function code(text: string): string {
   return JSON.parse(text).error.code;
 }
 
-test('a list is paged without leaving anybody out or showing anybody twice', async () => {
+test('a list has pages that show every instance exactly once', async () => {
   const { cloud, json } = newCloud();
   const ids = cloud.model.createMany(2501).map(({ id }) => id);
   cloud.model.create({ region: 'sim-2' });
@@ -62,7 +62,7 @@ test('ids are looked up by query or by body, and only those of this region are s
   assert.equal((await call('/instances:lookup', { method: 'POST', body: 'no' })).status, 400);
 });
 
-test('an instance is found by id and by exact name, and is not found with a code of its own', async () => {
+test('an instance is found by id and by exact name, and a missing one has a code of its own', async () => {
   const { cloud, call, json } = newCloud();
   const { id } = cloud.model.create({ name: 'worker-1' });
   cloud.model.create({ name: 'worker-10' });
@@ -74,7 +74,7 @@ test('an instance is found by id and by exact name, and is not found with a code
   assert.equal(code(missing.text), 'instance-not-found');
 });
 
-test('a region that does not exist is told apart from an instance that does not', async () => {
+test('an unknown region has another code than an unknown instance', async () => {
   const { cloud, http } = newCloud();
   const answer = await http({
     url: 'http://cloud/v1/projects/demo/regions/sim-9/instances/i-1',
@@ -85,7 +85,7 @@ test('a region that does not exist is told apart from an instance that does not'
   assert.equal(code(answer.text), 'region-not-found');
 });
 
-test('the probe of a region is harmless and names its zones', async () => {
+test('the ping of a region is harmless and names its zones', async () => {
   const { call } = newCloud();
   assert.deepEqual(JSON.parse((await call('/')).text), {
     project: 'demo',
@@ -104,7 +104,7 @@ test('a mutation over the wire is carried out even when its answer is lost', asy
   assert.deepEqual(cloud.calls.snapshot(), { 'instances.stop': { lost: 1, 200: 1 } });
 });
 
-test('a credential that is unknown or refused is turned away', async () => {
+test('an unknown or refused credential is rejected', async () => {
   const { cloud, call } = newCloud();
   assert.equal((await call('/instances', { credential: 'wrong' })).status, 401);
   cloud.credentials.setMode(cloud.credential, 'forbidden');
@@ -152,7 +152,7 @@ const listFault = (effect: Effect, more: Partial<Fault> = {}): Fault => ({
   ...more,
 });
 
-test('an error strikes as often as it is told to, after as many calls as it is told to spare', async () => {
+test('an error strikes a set number of calls after a set number of good ones', async () => {
   const { cloud, call } = newCloud();
   cloud.faults.add(listFault({ kind: 'error', status: 503, retryAfterSeconds: 7 }, { skip: 1, times: 2 }));
   const statuses: number[] = [];
@@ -219,7 +219,7 @@ test('silence lasts until the caller gives up', async () => {
   assert.deepEqual(cloud.calls.snapshot(), { 'instances.list': { silence: 1 } });
 });
 
-test('a partial page leaves out what it is told to and still claims to be complete', async () => {
+test('a partial page leaves out configured instances and still claims to be complete', async () => {
   const { cloud, json } = newCloud();
   const ids = cloud.model.createMany(5).map(({ id }) => id);
   cloud.faults.add(listFault({ kind: 'missing-items', ids: [ids[1]!] }, { times: 1 }));
@@ -247,7 +247,7 @@ test('a chain of pages can end early or lead in a circle', async () => {
   });
 });
 
-test('a stale list shows the power and the members of a while ago', async () => {
+test('a stale list shows the power and the members of an earlier time', async () => {
   const { clock, cloud, json } = newCloud();
   const { id } = cloud.model.create();
   await clock.advance(5000);

@@ -61,7 +61,7 @@ function wait(get: ReturnType<typeof newService>['get'], id: string, etag: strin
   return state;
 }
 
-test('a long poll answers at once when the document is another already', async () => {
+test('a long poll answers at once when the document has changed already', async () => {
   const { clock, cloud, get } = newService();
   const { id } = cloud.model.create();
   const poll = wait(get, id, 'NONE');
@@ -69,7 +69,7 @@ test('a long poll answers at once when the document is another already', async (
   assert.equal(poll.answer?.status, 200);
 });
 
-test('a long poll answers when the document changes, and not when another one does', async () => {
+test('a long poll answers when its document changes, and not for another one', async () => {
   const { clock, cloud, get } = newService();
   const [a, b] = cloud.model.createMany(2);
   assert.ok(a && b);
@@ -108,7 +108,7 @@ test('a long poll breaks when the VM stops', async () => {
   assert.equal((poll.error as { kind?: string }).kind, 'unreachable');
 });
 
-test('the service fails as it is told to', async () => {
+test('the service fails with the configured faults', async () => {
   const { clock, cloud, get } = newService();
   const { id } = cloud.model.create();
   const other = cloud.model.create().id;

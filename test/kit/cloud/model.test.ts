@@ -80,7 +80,7 @@ test('a start overtakes a stop that is under way', async () => {
   assert.equal(model.get(id)?.power, 'running');
 });
 
-test('forgetting leaves no terminal state behind', () => {
+test('forgetting a VM leaves no terminal state behind', () => {
   const { model } = newModel();
   const { id, name } = model.create();
   model.forget(id);
@@ -139,7 +139,7 @@ test('an address change keeps what it does not name', () => {
   assert.deepEqual(after.interfaces, [{ index: 0, mac: '02:aa:00:00:00:01', internal: ['10.9.9.9'], external: [] }]);
 });
 
-test('what cannot be is refused by kind', () => {
+test('an impossible request is refused by kind', () => {
   const { model } = newModel();
   const { id } = model.create({ id: 'i-1' });
   assert.throws(() => model.create({ id: 'i-1' }), { kind: 'conflict' });
@@ -152,7 +152,7 @@ test('what cannot be is refused by kind', () => {
   assert.equal(model.terminate(id).power, 'terminated');
 });
 
-test('an old list shows what was there then, and forgets nothing that was', async () => {
+test('an old list shows the instances of then, with those that are gone now', async () => {
   const { clock, model } = newModel();
   const early = model.create({ name: 'early' });
   await clock.advance(10_000);

@@ -34,7 +34,7 @@ const web = {
   listeners: [{ protocol: 'TCP', port: 80, memberPort: 30080, pool: 'web' }],
 };
 
-test('a load balancer is made whole in one call, and provisioned after its time', async () => {
+test('a load balancer is created whole in one call, and provisioned after its time', async () => {
   const { clock, cloud, call, code } = newCloud({ loadBalancerTimings: { provisioningMs: 300 } });
   const ids = cloud.model.createMany(2).map(({ id }) => id);
   const members = ids.map((instanceId) => ({ instanceId }));
@@ -90,7 +90,7 @@ test('names are unique in a region, ports in a load balancer, destinations in th
   assert.equal(await code('POST', '/routes', { destination: '10.0.1.1/24', instanceId }), '400 invalid');
 });
 
-test('members are set as a whole or not at all, and the refused are named', async () => {
+test('members are set as a whole or not at all, and refused ones are named', async () => {
   const { cloud, call } = newCloud();
   const [a, b] = cloud.model.createMany(2).map(({ id }) => id);
   const { value } = await call('POST', '/load-balancers', web);
@@ -110,7 +110,7 @@ test('members are set as a whole or not at all, and the refused are named', asyn
   assert.equal((await call('PUT', path, { members: instances })).value.error.code, 'too-many-members');
 });
 
-test('a large set of members is shown by its digest where that is asked for', async () => {
+test('a large set of members is shown by its digest on request', async () => {
   const { cloud, call } = newCloud();
   const members = cloud.model.createMany(3).map(({ id }) => ({ instanceId: id }));
   await call('POST', '/load-balancers', { ...web, pools: [{ name: 'web', members }] });
@@ -127,7 +127,7 @@ test('a large set of members is shown by its digest where that is asked for', as
   assert.equal((await call('GET', '/load-balancers?inlineMembers=3')).value.items[0].pools[0].members.length, 3);
 });
 
-test('a change of what has changed since is refused', async () => {
+test('a change with an outdated revision is refused', async () => {
   const { call, code } = newCloud();
   const { id, revision, listeners } = (await call('POST', '/load-balancers', web)).value;
   const path = `/load-balancers/${id}`;
@@ -139,7 +139,7 @@ test('a change of what has changed since is refused', async () => {
   assert.deepEqual(value.tags, { mine: 'b' });
 });
 
-test('a deleted load balancer takes its time, keeps its name and address meanwhile, and then is not found', async () => {
+test('a deleted load balancer keeps name and address for its time, and then is not found', async () => {
   const { clock, call, code } = newCloud({ loadBalancerTimings: { deletingMs: 1000 } });
   const address = (await call('POST', '/addresses', {})).value;
   const { id } = (await call('POST', '/load-balancers', { ...web, addresses: [address.id] })).value;
@@ -154,7 +154,7 @@ test('a deleted load balancer takes its time, keeps its name and address meanwhi
   assert.equal(await code('GET', `/addresses/${address.id}`), '404 address-not-found');
 });
 
-test('addresses of another family join and leave; one does not give way to another', async () => {
+test('an address of another family can be added and removed, and none of the same family', async () => {
   const { call, code } = newCloud();
   const v4 = (await call('POST', '/addresses', {})).value;
   const other = (await call('POST', '/addresses', {})).value;
@@ -184,7 +184,7 @@ test('a tag finds load balancers that carry it themselves or on a listener', asy
   assert.deepEqual(await names(`limit=2&pageToken=${nextPageToken}`), ['c']);
 });
 
-test('quotas refuse what is one too many, and routes tell theirs ahead', async () => {
+test('quotas refuse one too many, and routes tell theirs before', async () => {
   const { cloud, call, code } = newCloud();
   for (const kind of ['load-balancers', 'addresses', 'routes'] as const) cloud.network.quotas.set(kind, 1);
   const instanceId = cloud.model.create().id;
@@ -202,7 +202,7 @@ test('quotas refuse what is one too many, and routes tell theirs ahead', async (
   assert.equal(await code('POST', '/addresses', {}), '201');
 });
 
-test('a route is a blackhole when its instance is at its end or gone, or a person says so', async () => {
+test('a route is a blackhole when its instance is terminated or gone, or by the admin API', async () => {
   const { cloud, call } = newCloud();
   const [a, b, c] = cloud.model.createMany(3).map(({ id }) => id);
   for (const [at, instanceId] of [a, b, c].entries()) {
@@ -218,7 +218,7 @@ test('a route is a blackhole when its instance is at its end or gone, or a perso
   assert.deepEqual(await shown(), [true, true, true]);
 });
 
-test('lists can be stale, a load balancer that is asked for by its id never is', async () => {
+test('lists can be stale, a load balancer read by its id never is', async () => {
   const { clock, cloud, call } = newCloud();
   cloud.faults.add({ operation: '*', effect: { kind: 'stale', ageMs: 1000 } });
   const { id } = (await call('POST', '/load-balancers', web)).value;
@@ -243,7 +243,7 @@ test('a creation has its effect when its answer is lost, and none when it is ref
   assert.deepEqual(cloud.calls.snapshot(), { 'load-balancers.create': { lost: 1 }, 'addresses.create': { 429: 1 } });
 });
 
-test('a fault strikes the calls about one load balancer, or lets what is made end up failed', async () => {
+test('a fault strikes the calls about one load balancer, or lets a new one fail', async () => {
   const { cloud, call, code } = newCloud();
   cloud.faults.add({ operation: 'load-balancers.create', times: 1, effect: { kind: 'ends-failed' } });
   const a = (await call('POST', '/load-balancers', web)).value;
@@ -255,7 +255,7 @@ test('a fault strikes the calls about one load balancer, or lets what is made en
   assert.equal(await code('POST', path(b.id), { name: 'p' }), '200');
 });
 
-test("another project's credential sees nothing and makes nothing", async () => {
+test("another project's credential sees nothing and creates nothing", async () => {
   const { cloud, call, code } = newCloud();
   const { id } = (await call('POST', '/load-balancers', web)).value;
   cloud.credentials.set('theirs', 'other');
@@ -300,7 +300,7 @@ for (const [what, method, path, body, expected] of refused) {
   });
 }
 
-test('whoever follows the changes sees each state, and what listeners and members come to', async () => {
+test('a follower of the changes sees each state, and every change of listeners and members', async () => {
   const { clock, cloud, call } = newCloud({ loadBalancerTimings: { provisioningMs: 10, deletingMs: 10 } });
   const seen: string[] = [];
   const stop = cloud.network.loadBalancers.onChange(({ after }) =>

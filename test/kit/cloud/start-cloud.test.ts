@@ -33,7 +33,7 @@ async function running(t: TestContext) {
   return { cloud, http, api, admin };
 }
 
-test('another process can create, change and remove instances through the back door', async (t) => {
+test('another process can create, change and remove instances through the admin API', async (t) => {
   const { cloud, api, admin } = await running(t);
   const created = await admin('POST', '/instances', { count: 3, name: 'worker', external: true });
   const [a, b, c] = created.value.items.map(({ id }: { id: string }) => id);
@@ -62,7 +62,7 @@ test('another process can create, change and remove instances through the back d
   assert.equal((await admin('GET', `/instances/${c}`)).status, 404);
 });
 
-test('what the back door cannot do is refused with a reason and counted nowhere', async (t) => {
+test('an invalid admin call is refused with a reason and not counted', async (t) => {
   const { admin } = await running(t);
   assert.equal((await admin('POST', '/instances/i-none/stop')).status, 404);
   assert.equal((await admin('POST', '/instances', { zone: 'moon' })).status, 400);
@@ -73,7 +73,7 @@ test('what the back door cannot do is refused with a reason and counted nowhere'
   assert.deepEqual((await admin('GET', '/calls')).value, { calls: {}, metadataCalls: {} });
 });
 
-test('faults, credentials, limits and counts are driven through the back door', async (t) => {
+test('faults, credentials, limits and counts are set through the admin API', async (t) => {
   const { cloud, api, admin } = await running(t);
   const fault = { operation: 'instances.*', effect: { kind: 'error', status: 500 } };
   const { number } = (await admin('POST', '/faults', fault)).value;
@@ -138,7 +138,7 @@ test('fifteen thousand instances are listed in fifteen calls', async (t) => {
   assert.equal(cloud.calls.total(), 15);
 });
 
-test('load balancers, addresses and routes are made, spoilt and taken away through the back door', async (t) => {
+test('load balancers, addresses and routes are created, changed and deleted through the admin API', async (t) => {
   const { cloud, api, admin } = await running(t);
   await admin('POST', '/load-balancer-timings', { provisioningMs: 0, deletingMs: 0 });
   const instanceId = cloud.model.create().id;

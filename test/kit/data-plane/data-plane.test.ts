@@ -98,13 +98,13 @@ async function answerers(target: Target, count = 9): Promise<string[]> {
 
 const allNodes = ['node-0001', 'node-0002', 'node-0003'];
 
-test('traffic to a load balancer is answered by every healthy member, and the model is told who is healthy', async (t) => {
+test('every healthy member of a load balancer answers, and the model knows who is healthy', async (t) => {
   const { target, healthOf } = await start(t);
   await until('all are healthy', () => healthOf().every((healthy) => healthy === true));
   assert.deepEqual(await answerers(target), allNodes);
 });
 
-test('a VM that stops is found unhealthy, and gets nothing until it is back', async (t) => {
+test('a VM that stops turns unhealthy, and gets nothing until it is back', async (t) => {
   const { model, target, vms, healthOf } = await start(t);
   await until('all are healthy', () => healthOf().every((healthy) => healthy === true));
   model.stop(vms[1]!.id);
@@ -115,7 +115,7 @@ test('a VM that stops is found unhealthy, and gets nothing until it is back', as
   assert.deepEqual(await answerers(target), allNodes);
 });
 
-test('with the policy Local only nodes with pods are healthy, and they see who the client is', async (t) => {
+test("with the policy Local only nodes with pods are healthy, and they see the client's address", async (t) => {
   const { target, plane, healthOf } = await start(t, { policy: 'Local' });
   plane.placePods('default/web', ['node-0002']);
   await until('one is healthy', () => healthOf().join() === 'false,true,false');
@@ -144,7 +144,7 @@ test('a draining member keeps its connections and gets no new ones; once it is n
   for (const one of kept) one.end();
 });
 
-test('clients outside the source ranges are turned away', async (t) => {
+test('clients outside the source ranges are refused', async (t) => {
   const { target, plane, healthOf, network, loadBalancer } = await start(t);
   await until('all are healthy', () => healthOf().every((healthy) => healthy === true));
   const [inside, outside] = [plane.clientAddress('friend'), plane.clientAddress('stranger')];
@@ -155,7 +155,7 @@ test('clients outside the source ranges are turned away', async (t) => {
   await assert.rejects(ask({ ...target, from: outside }), /broke|ECONNRESET|EPIPE/);
 });
 
-test('with the PROXY protocol the node learns who the client is; without it, the load balancer', async (t) => {
+test("with the PROXY protocol the node sees the client's address; without it, the load balancer's", async (t) => {
   const { target, plane, healthOf } = await start(t, {}, { proxyProtocol: true });
   await until('all are healthy', () => healthOf().every((healthy) => healthy === true));
   const from = plane.clientAddress('somebody');
@@ -177,7 +177,7 @@ test('with session affinity a client stays with its node while others go elsewhe
   assert.ok(seen.size > 1);
 });
 
-test('a load balancer that goes refuses connections, and a Service that goes closes its node ports', async (t) => {
+test('a deleted load balancer refuses connections, and a deleted Service closes its node ports', async (t) => {
   const { target, healthOf, network, loadBalancer, rest } = await start(t);
   await until('all are healthy', () => healthOf().every((healthy) => healthy === true));
   await rest.must('DELETE', '/api/v1/namespaces/default/services/web');
@@ -192,7 +192,7 @@ test('a load balancer that goes refuses connections, and a Service that goes clo
   assert.deepEqual([await answer(), await answer()], ['ECONNREFUSED', 'ECONNREFUSED'], 'it stays closed');
 });
 
-test('traffic counts what was answered by whom, and every failure', async (t) => {
+test('traffic counts the answers of each node, and every failure', async (t) => {
   const { target, healthOf, network, loadBalancer } = await start(t);
   await until('all are healthy', () => healthOf().every((healthy) => healthy === true));
   const traffic = startTraffic({ target: () => target, everyMs: 5, kept: 3, keptMs: 50 });

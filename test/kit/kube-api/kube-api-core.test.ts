@@ -22,7 +22,7 @@ test('paths that are not served tell resources from groups', () => {
   assert.equal(call('GET', '/api/v1//nodes').status, 404);
 });
 
-test('methods a path has not are 405', () => {
+test('methods that a path lacks are 405', () => {
   const { call } = testApi();
   for (const [method, path] of [
     ['POST', `${nodes}/n1`],
@@ -83,7 +83,7 @@ test('every group version has an OpenAPI document that offers fieldValidation on
   }
 });
 
-test('a form nobody can serve is not acceptable', () => {
+test('an unknown media type is not acceptable', () => {
   const { call } = testApi();
   assert.equal(call('GET', nodes, undefined, { headers: { accept: 'text/html' } }).status, 406);
 });
@@ -105,7 +105,7 @@ test('requests are counted by verb, resource and user agent, refused ones too', 
   assert.equal(core.requests.total(), 0);
 });
 
-test('a fault answers instead of the server, so often as it says', () => {
+test('a fault answers instead of the server, as often as configured', () => {
   const { call, core } = testApi();
   core.faults.add({
     match: { verb: 'list', resource: 'nodes' },

@@ -51,7 +51,7 @@ function configMap(name: string, size: number) {
 
 const configMaps = '/api/v1/namespaces/default/configmaps';
 
-test('the certificate is good for localhost and the in-cluster name, by the given CA alone', async (t) => {
+test('the certificate is valid for localhost and the in-cluster name, by the given CA alone', async (t) => {
   const { api, ask } = await serve(t);
   assert.equal((await ask('GET', '/readyz')).body.toString(), 'ok');
   const { port } = new URL(api.url);
@@ -71,7 +71,7 @@ test('the certificate is good for localhost and the in-cluster name, by the give
   await assert.rejects(status('example.com'), /ERR_TLS_CERT_ALTNAME_INVALID|does not match/);
 });
 
-test('large answers are compressed for those who ask', async (t) => {
+test('large answers are compressed for clients that accept it', async (t) => {
   const { ask } = await serve(t);
   await ask('POST', configMaps, configMap('a', 200_000));
   const packed = await ask('GET', configMaps, undefined, { 'accept-encoding': 'gzip' });

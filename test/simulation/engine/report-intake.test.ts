@@ -44,11 +44,11 @@ function both(harness: ReportServerHarness) {
   };
 }
 
-describe('reports as the simulation takes them', () => {
+describe('reports in the simulation', () => {
   const start = reportServerHarness();
   const report = (sequence: number) => JSON.stringify(exampleReport({ sequence }));
 
-  it('fare as behind the socket of the report API', async () => {
+  it('are handled as behind the socket of the report API', async () => {
     const harness = await start({ limits });
     const { reviewer, clock } = harness;
     const send = both(harness);
@@ -86,7 +86,7 @@ describe('reports as the simulation takes them', () => {
     assert.equal(new Set(seen).size, 13);
   });
 
-  it('are sent to the leader by all others, and told when there is none', async () => {
+  it('are sent to the leader by all others, or refused when there is none', async () => {
     const harness = await start();
     const send = both(harness);
     harness.leadership.leading = false;

@@ -27,7 +27,7 @@ function classicWorld() {
 }
 
 describe('a load balancer of the classic controller', () => {
-  it('is taken over without a call as long as it matches', async () => {
+  it('is adopted without a call as long as it matches', async () => {
     const m = classicWorld();
     const { observed, sent } = await m.ensure(desired(), undefined, proof);
     assert.deepEqual([sent, observed?.adopted, observed?.owner?.service], [[], true, 'uid-s']);
@@ -38,7 +38,7 @@ describe('a load balancer of the classic controller', () => {
     assert.deepEqual(m.balancers.plan(desired(), among).steps, []);
   });
 
-  it('is not taken over where its address is not that of the Service', async () => {
+  it('is not adopted where its address is not that of the Service', async () => {
     const m = classicWorld();
     const { observed, sent, refusals } = await m.ensure(desired(), undefined, { ...proof, addresses: ['elsewhere'] });
     assert.deepEqual([sent, observed?.owner], [[], undefined]);
@@ -61,13 +61,13 @@ describe('a load balancer of the classic controller', () => {
     assert.deepEqual([m.groups(), m.rulesOfNodes(), m.balancer()], [['sg-nodes', 'sg-persons'], [], undefined]);
   });
 
-  it('is removed whole where it was never changed', async () => {
+  it('is deleted whole where it was never changed', async () => {
     const m = classicWorld();
     await m.remove(desired(), undefined, proof);
     assert.deepEqual([m.groups(), m.rulesOfNodes(), m.balancer()], [['sg-nodes', 'sg-persons'], [], undefined]);
   });
 
-  it('is made again under another scheme, where that is consented to', async () => {
+  it('is replaced under another scheme, with consent', async () => {
     const m = classicWorld();
     const internal = desired({ annotations: { [keys.internal]: 'true' }, mayChangeAddress: true });
     const { refusals } = await m.ensure(internal, undefined, proof);
@@ -76,7 +76,7 @@ describe('a load balancer of the classic controller', () => {
     assert.deepEqual([m.groups(), m.rulesOfNodes()], [['sg-nodes', 'sg-persons'], []]);
   });
 
-  it('is taken over at every crash, and ends the same', async () => {
+  it('is adopted with the same end after every crash', async () => {
     const changed = desired({ ports: [port(80), port(443)] });
     const clean = classicWorld();
     const { sent } = await clean.ensure(changed, undefined, proof);

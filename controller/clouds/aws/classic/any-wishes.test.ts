@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { desired, machine, member, port } from '../../../../test/clouds/aws/fake/classic/machine.ts';
 import { keys } from '../load-balancer-annotations.ts';
 
-describe('whatever a Service asks for, one wish after another', () => {
+describe('any sequence of desired states of a Service', () => {
   const annotation = fc.record(
     {
       [keys.proxyProtocol]: fc.constant('*'),
@@ -48,7 +48,7 @@ describe('whatever a Service asks for, one wish after another', () => {
       }),
     );
 
-  it('is done in the end, with members in before others go, and removal leaves what persons made', () =>
+  it('converges with members added before others go, and removal keeps what persons created', () =>
     fc.assert(
       fc.asyncProperty(fc.array(wish, { minLength: 1, maxLength: 4 }), async (wishes) => {
         const persons = ['tcp 22 192.0.2.0/24', '-1 * sg-persons'];

@@ -24,7 +24,7 @@ const withhold = () => {
 };
 
 describe('a classic load balancer', () => {
-  it('is made after the groups that tell whose it is, and its nodes let it in last', async () => {
+  it('is created after the groups that prove its owner, and its nodes admit it last', async () => {
     const { ensure } = machine();
     const { sent } = await ensure(desired());
     assert.deepEqual(sent.toSorted(), [
@@ -44,7 +44,7 @@ describe('a classic load balancer', () => {
     ]);
   });
 
-  it('is told in full before anything is there', async () => {
+  it('has a whole plan before anything exists', async () => {
     const steps = await machine().plan(desired());
     assert.deepEqual(steps.map(({ action, resource }) => `${action} ${resource}`).toSorted(), [
       'create load balancer',
@@ -64,7 +64,7 @@ describe('a classic load balancer', () => {
     assert.deepEqual((await ensure(desired())).sent, []);
   });
 
-  it('takes a member in before it lets one go', async () => {
+  it('adds a member before it removes one', async () => {
     const { ensure } = machine();
     await ensure(desired());
     const { sent } = await ensure(desired({ members: [member(2), member(3)] }));
@@ -86,7 +86,7 @@ describe('a classic load balancer', () => {
     assert.deepEqual(instancesOf(balancer()), ['i-1']);
   });
 
-  it('leaves alone a member that went by itself while it was deregistered', async () => {
+  it('ignores a member that left by itself while it was deregistered', async () => {
     const { ensure, aws } = machine();
     await ensure(desired());
     aws.setHook(({ operation }) => {
@@ -122,7 +122,7 @@ describe('a classic load balancer', () => {
     );
   });
 
-  it('gets back at the next audit the port, the member and the rule that a person took away', async () => {
+  it('gets back at the next audit the port, the member and the rule that a person removed', async () => {
     const { ensure, aws, audit, balancer, ingressOf, balancers, during, clock } = machine();
     const wanted = desired({ ports: [port(80), port(443)] });
     await ensure(wanted);
@@ -143,7 +143,7 @@ describe('a classic load balancer', () => {
     assert.deepEqual((await ensure(wanted)).sent, []);
   });
 
-  it('keeps what stands when a UDP port joins, which it cannot serve', async () => {
+  it('stays as it is when a UDP port joins, which it cannot serve', async () => {
     const { ensure } = machine();
     await ensure(desired({ ports: [port(53)] }));
     const udp = { ...port(53, 30_153), name: 'udp', protocol: 'UDP' as const };
@@ -151,7 +151,7 @@ describe('a classic load balancer', () => {
     assert.deepEqual([sent, refusals.map(({ ports }) => ports)], [[], [[{ port: 53, protocol: 'UDP' }]]]);
   });
 
-  it('leaves what a person has set where it asks for nothing', async () => {
+  it("keeps a person's settings where the Service says nothing", async () => {
     const { ensure, aws, balancer, restart } = machine();
     await ensure(desired());
     const attributes = {
@@ -165,7 +165,7 @@ describe('a classic load balancer', () => {
     assert.deepEqual((await ensure(desired())).sent, []);
   });
 
-  it('gets back its attributes that a person has changed', async () => {
+  it("gets its attributes back after a person's change", async () => {
     const { ensure, aws, balancer, restart } = machine();
     await ensure(desired());
     const attributes = { ConnectionSettings: { IdleTimeout: 5 } };
@@ -174,7 +174,7 @@ describe('a classic load balancer', () => {
     assert.deepEqual((await ensure(desired())).sent, ['ModifyLoadBalancerAttributes']);
   });
 
-  it('is not touched when it is not ours, and no group is made for it', async () => {
+  it('is not changed when it is foreign, and no group is created for it', async () => {
     const { ensure, aws, balancer, remove } = machine();
     await ensure(desired());
     const made = balancer()!;
@@ -184,7 +184,7 @@ describe('a classic load balancer', () => {
     assert.deepEqual([sent, refusals.map(({ reason }) => reason)], [[], ['ForeignLoadBalancer']]);
   });
 
-  it('lets a shared group of the cloud config in to the ports of the Service alone, and makes no other', async () => {
+  it('admits a shared group of the cloud config to the ports of the Service alone', async () => {
     const config = { ...plainConfig, elbSecurityGroup: 'sg-persons' };
     const { ensure, groups, rulesOfNodes, remove } = machine({ persons: ['tcp 22 192.0.2.0/24'], config });
     await ensure(desired());
@@ -219,7 +219,7 @@ describe('a classic load balancer', () => {
     assert.deepEqual((await remove(desired({ retain: true }))).sent, []);
   });
 
-  it('is not made in a subnet that is none, and goes on where it stands', async () => {
+  it('is not created in an invalid subnet, and keeps the subnets it has', async () => {
     const nowhere = desired({ annotations: { [keys.subnets]: 'subnet-nowhere' } });
     const problem = { kind: 'Invalid', message: /"subnet-nowhere" is no subnet of the VPC/ };
     await assert.rejects(machine().ensure(nowhere), problem);
@@ -230,7 +230,7 @@ describe('a classic load balancer', () => {
     assert.match(refusals[0]?.message ?? '', /subnets: "subnet-nowhere"/);
   });
 
-  it('has a group of its own beside one that another kind of load balancer of this Service has left', async () => {
+  it('has a group of its own beside one that another kind of load balancer of this Service left', async () => {
     const { service, cluster } = desired().owner;
     const tags = { [ownerTags.cluster]: cluster, [ownerTags.service]: service };
     const left = group('sg-left', { name: 'k8s-default-web-0123456789', tags });
@@ -241,7 +241,7 @@ describe('a classic load balancer', () => {
     assert.deepEqual(groups(), ['sg-left', 'sg-nodes', 'sg-persons']);
   });
 
-  it('says by its tags whose it is, and what a person asks to add', async () => {
+  it('has tags with its owner and those that a person adds', async () => {
     const { ensure, balancer } = machine();
     await ensure(desired({ annotations: { [keys.additionalTags]: 'team=x' } }));
     const { tags } = balancer()!;
@@ -250,7 +250,7 @@ describe('a classic load balancer', () => {
     assert.deepEqual([tags['kubernetes.io/cluster/c1'], tags['team']], ['owned', 'x']);
   });
 
-  it('gets back the tags of the cluster that a person has taken off, and its group those of its owner', async () => {
+  it("gets back the cluster's tags that a person removed, and its group those of its owner", async () => {
     const { ensure, aws, balancer, restart } = machine();
     await ensure(desired());
     const { 'kubernetes.io/cluster/c1': _, ...tags } = balancer()!.tags;
@@ -264,7 +264,7 @@ describe('a classic load balancer', () => {
     assert.equal(balancer()!.tags['kubernetes.io/cluster/c1'], 'owned');
   });
 
-  it('gives up its own group when the Service brings another, and the group goes', async () => {
+  it('drops its own group when the Service names another, and the group is deleted', async () => {
     const { ensure, groups, rulesOfNodes } = machine();
     await ensure(desired());
     await ensure(desired({ annotations: { [keys.securityGroups]: 'sg-persons' } }));
@@ -275,7 +275,7 @@ describe('a classic load balancer', () => {
     );
   });
 
-  it('keeps the rules for the groups that it carries when the change to others fails', async () => {
+  it('keeps the rules of its current groups when the change to others fails', async () => {
     const naming = (id: string) => desired({ annotations: { [keys.securityGroups]: id } });
     const { ensure, aws, rulesOfNodes } = machine({ more: [group('sg-allowed')] });
     await ensure(naming('sg-persons'));
@@ -287,7 +287,7 @@ describe('a classic load balancer', () => {
     assert.ok(rulesOfNodes().includes('tcp 30080 sg-persons'), rulesOfNodes().join());
   });
 
-  it('keeps its rules on groups of nodes while it is not known in which group a member is', async () => {
+  it("keeps its rules on groups of nodes while a member's group is unknown", async () => {
     const gone = new Set<string>();
     const instance = (id: string) => (gone.has(id) ? undefined : inGroup('sg-nodes'));
     const wanted = desired({ annotations: { [keys.securityGroups]: 'sg-persons' } });
@@ -301,7 +301,7 @@ describe('a classic load balancer', () => {
     assert.deepEqual(rulesOfNodes(), rules);
   });
 
-  it('lets no member go while a new one cannot join', async () => {
+  it('removes no member while a new one cannot join', async () => {
     const { ensure, aws, balancer } = machine();
     await ensure(desired());
     aws.setHook(({ operation }) => {
@@ -312,7 +312,7 @@ describe('a classic load balancer', () => {
     assert.deepEqual(instancesOf(balancer()), ['i-1', 'i-2']);
   });
 
-  it('waits for a group that AWS still holds in use, and then removes it', async () => {
+  it('waits for a group that AWS still holds in use, and then deletes it', async () => {
     const { ensure, remove, groups, aws } = machine();
     await ensure(desired());
     aws.busy.set(`k8s-elb-${desired().name}`, 4);
@@ -327,7 +327,7 @@ describe('a classic load balancer', () => {
     assert.deepEqual(aws.sent, []);
   });
 
-  it('is made again under another scheme with consent alone', async () => {
+  it('is replaced under another scheme with consent alone', async () => {
     const { ensure, balancer } = machine();
     await ensure(desired());
     const internal = desired({ annotations: { [keys.internal]: 'true' }, members: [member(3)] });
@@ -371,7 +371,7 @@ describe('the group that all load balancers of a cluster carry', () => {
     assert.ok(aws.groups.has(traffic.id));
   });
 
-  it('is found by itself when a crash has left it behind, and goes', async () => {
+  it('is found by itself when a crash has left it behind, and is deleted', async () => {
     const m = machine();
     await m.ensure(desired());
     m.aws.balancers.clear();
@@ -384,7 +384,7 @@ describe('the group that all load balancers of a cluster carry', () => {
     assert.deepEqual([m.groups(), m.rulesOfNodes()], [['sg-nodes', 'sg-persons'], []]);
   });
 
-  it('is not taken away by one that goes while another one comes', async () => {
+  it('is not removed by one load balancer that goes while another comes', async () => {
     for (let order = 0; order < 2; order += 1) {
       const { ensure, remove, rulesOfNodes, groups } = machine();
       await ensure(desired());

@@ -46,14 +46,14 @@ describe('a read of classic load balancers', () => {
     assert.equal(count('DescribeLoadBalancerAttributes'), 30);
   });
 
-  it('is worth nothing where the tags of one are left out', async () => {
+  it('is discarded where the tags of one are left out', async () => {
     const { audit, observe, aws } = world({ a1: tagsOf('s1'), a2: tagsOf('s2') });
     aws.setTagsLeftOut('a2');
     await assert.rejects(audit(), { kind: 'Unavailable', message: /a2/ });
     await assert.rejects(observe('s2', 'a2'), { kind: 'Unavailable' });
   });
 
-  it('is worth nothing where the tags of one that is there are said to be of nothing', async () => {
+  it('is discarded where the tags of an existing one belong to nothing', async () => {
     const { audit, observe, aws } = world({ a1: tagsOf('s1'), a2: tagsOf('s2') });
     aws.setTagsUnknown('a2');
     await assert.rejects(audit(), { kind: 'Unavailable', message: /a2/ });
@@ -64,7 +64,7 @@ describe('a read of classic load balancers', () => {
     assert.equal(await world({}).observe('s1', 'a1'), undefined);
   });
 
-  it('shows a group in front of none as what is left of its Service', async () => {
+  it('shows a group without load balancer as the rest of its Service', async () => {
     const front = group('sg-1', { name: 'k8s-elb-a1', tags: tagsOf('s1') });
     const { audit, observe } = world({}, { more: [front] });
     const [all, one] = [await audit(), await observe('s1', 'a1')];

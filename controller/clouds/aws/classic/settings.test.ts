@@ -39,7 +39,7 @@ const fronts = ({ listeners }: ClassicSettings) =>
   );
 
 describe('annotations of a classic load balancer', () => {
-  it('without any: plain TCP, internet-facing, and the defaults of the classic controller', () => {
+  it("are plain TCP, internet-facing, and the classic controller's defaults without any annotation", () => {
     const settings = read({});
     assert.deepEqual(fronts(settings), ['TCP:80>TCP:30080', 'TCP:443>TCP:30443']);
     assert.equal(settings.internal, false);
@@ -87,7 +87,7 @@ describe('annotations of a classic load balancer', () => {
     it(`TLS: ${what}`, () => assert.deepEqual(fronts(read({ [keys.sslCertificate]: certificate, ...more })), expected));
   }
 
-  it('http without a certificate', () => {
+  it('give http without a certificate', () => {
     assert.deepEqual(fronts(read({ [keys.backendProtocol]: 'http' })), ['HTTP:80>HTTP:30080', 'HTTP:443>HTTP:30443']);
   });
 
@@ -173,7 +173,7 @@ describe('annotations of a classic load balancer', () => {
     });
   }
 
-  it('health check: numbers as annotated', () => {
+  it('set the numbers of the health check', () => {
     const { health: probe } = read({
       ...{
         [keys.healthyThreshold]: '3',
@@ -185,7 +185,7 @@ describe('annotations of a classic load balancer', () => {
     assert.deepEqual(probe, { target: 'HTTP:10256/healthz', interval: 20, timeout: 6, healthy: 3, unhealthy: 4 });
   });
 
-  it('attributes', () => {
+  it('set attributes', () => {
     const { attributes, refusals } = read({
       ...{
         [keys.crossZone]: 'true',
@@ -207,7 +207,7 @@ describe('annotations of a classic load balancer', () => {
     assert.deepEqual(refusals, []);
   });
 
-  it('groups, subnets, tags, scheme, policy, PROXY protocol', () => {
+  it('set groups, subnets, tags, scheme, policy and PROXY protocol', () => {
     const settings = read({
       ...{ [keys.internal]: '0.0.0.0/0', [keys.securityGroups]: 'sg-1, sg-2', [keys.extraSecurityGroups]: 'sg-3' },
       ...{ [keys.subnets]: 'subnet-1, inner', [keys.additionalTags]: 'team=a=b,bare', [keys.proxyProtocol]: '*' },
@@ -249,13 +249,13 @@ describe('annotations of a classic load balancer', () => {
     });
   }
 
-  it('a port that does not exist among those that end TLS is refused', () => {
+  it('name a port that does not exist among those that end TLS', () => {
     const { refusals, listeners } = read({ [keys.sslCertificate]: certificate, [keys.sslPorts]: '8443' });
     assert.match(refusals[0]?.message ?? '', /expected numbers or names of the Service's ports: 80, p80, 443, p443/);
     assert.equal(listeners, undefined);
   });
 
-  it('what the classic controller passes over is told in one line each, and nothing waits for it', () => {
+  it('name in one line each what the classic controller ignores, and serve the rest', () => {
     const settings = read({
       ...{ [keys.sslCertificate]: certificate, [keys.sslPorts]: '443,8443' },
       ...{ [keys.securityGroups]: 'sg-1,sg-2,sg-1', [keys.additionalTags]: 'a=1, ,=2' },
@@ -278,14 +278,16 @@ describe('annotations of a classic load balancer', () => {
     [{ [keys.scheme]: 'internal', [keys.internal]: 'false' }, undefined],
     [{ [keys.scheme]: 'internet-facing', [keys.internal]: 'true' }, undefined],
     [{ [keys.scheme]: 'private' }, undefined],
-  ] as const)
-    it(`${JSON.stringify(annotations)} ${internal === undefined ? 'is refused' : `means ${internal ? 'internal' : 'internet-facing'}`}`, () => {
+  ] as const) {
+    const expected = internal === undefined ? 'refused' : internal ? 'internal' : 'internet-facing';
+    it(`are ${expected} for ${JSON.stringify(annotations)}`, () => {
       const settings = read(annotations);
       assert.equal(settings.internal, internal);
       assert.equal(settings.refusals.length, internal === undefined ? 1 : 0);
     });
+  }
 
-  it('an empty list of subnets is refused, since none can be meant', () => {
+  it('refuse an empty list of subnets', () => {
     for (const empty of ['', '\t', ' , ']) {
       const { subnets, refusals } = read({ [keys.subnets]: empty });
       assert.equal(subnets, undefined);
@@ -315,7 +317,7 @@ describe('annotations of a classic load balancer', () => {
     });
   }
 
-  it('what is not TCP, and what has no node port, is named with its port, and the others are served', () => {
+  it('name a port that is not TCP or has no node port, and serve the others', () => {
     const ports = [port(80), port(53, { protocol: 'UDP' }), port(9000, { nodePort: 0 })];
     const { listeners, notes, refusals } = readClassicSettings(desired({}, { ports }), plainConfig);
     assert.deepEqual(refusals, []);

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { desired, machine, plainConfig } from '../../../../test/clouds/aws/fake/classic/machine.ts';
 import { keys } from '../load-balancer-annotations.ts';
 
-describe('what a Service asks of a classic load balancer and cannot be read', () => {
+describe('invalid values of a classic load balancer', () => {
   const typos: readonly [good: Readonly<Record<string, string>>, key: string, bad: string][] = [
     [{ [keys.securityGroups]: 'sg-persons' }, keys.securityGroups, 'sg-persons,sg_2'],
     [{ [keys.extraSecurityGroups]: 'sg-persons' }, keys.extraSecurityGroups, 'sg-persons,sg_2'],
@@ -35,7 +35,7 @@ describe('what a Service asks of a classic load balancer and cannot be read', ()
     [{ [keys.idleTimeout]: '300' }, keys.idleTimeout, '5m'],
   ];
   for (const [good, key, bad] of typos) {
-    it(`${key}: a value that means nothing is refused, and what it is about stays as it is`, async () => {
+    it(`${key}: an invalid value is refused, and its part stays as it is`, async () => {
       for (const healthProbe of [undefined, { mode: 'ServiceNodePort' } as const]) {
         const { ensure } = machine({ config: { ...plainConfig, healthProbe } });
         await ensure(desired({ annotations: good }));

@@ -71,7 +71,7 @@ describe('pod routes on AWS, at a fake EC2', () => {
     ec2.routeLimit = 50;
   });
 
-  it('makes a route in the one table with the tag of the cluster, its check of source and destination off first', async () => {
+  it("creates a route in the table with the cluster's tag, after the source/destination check is off", async () => {
     const routes = await open();
     const made = await routes.create(desired(1), always);
     assert.ok(sent().indexOf('ModifyInstanceAttribute') < sent().indexOf('CreateRoute'));
@@ -82,7 +82,7 @@ describe('pod routes on AWS, at a fake EC2', () => {
     assert.deepEqual(seen, made);
   });
 
-  it('turns the check off once for each instance, and never where it is off', async () => {
+  it('switches the check off once for each instance, and never where it is off', async () => {
     ec2.instances.set(id(2), running(id(2), { sourceDestCheck: false }));
     const routes = await open();
     await routes.create(desired(1), always);
@@ -95,7 +95,7 @@ describe('pod routes on AWS, at a fake EC2', () => {
     assert.ok(!sent().includes('ModifyInstanceAttribute'));
   });
 
-  it('makes many at once with one read of their instances', async () => {
+  it('creates many at once with one read of their instances', async () => {
     const routes = await open();
     await routes.observe(cluster);
     ec2.calls.length = 0;
@@ -141,7 +141,7 @@ describe('pod routes on AWS, at a fake EC2', () => {
     assert.equal(table().routes.size, 0);
   });
 
-  it('finds what it made after a lost answer', async () => {
+  it('finds what it created after a lost answer', async () => {
     table().routes.set(one, { instance: id(1) });
     const routes = await open();
     const found = await routes.create(desired(1), always);
@@ -149,7 +149,7 @@ describe('pod routes on AWS, at a fake EC2', () => {
     assert.equal(table().routes.size, 1);
   });
 
-  it('another route with the destination is a Conflict, dead or alive', async () => {
+  it('has a Conflict with another route of the destination, dead or alive', async () => {
     const routes = await open();
     table().routes.set(one, { instance: id(2) });
     await assert.rejects(routes.create(desired(1), always), { kind: 'Conflict' });
@@ -161,7 +161,7 @@ describe('pod routes on AWS, at a fake EC2', () => {
     assert.ok(!sent().includes('DeleteRoute'));
   });
 
-  it('a route of a stopped instance is a blackhole with its instance, of a terminated one without', async () => {
+  it('shows a route of a stopped instance as a blackhole with it, of a terminated one without', async () => {
     for (const n of [1, 2, 3]) table().routes.set(`10.244.${n}.0/24`, { instance: id(n) });
     ec2.instances.set(id(2), running(id(2), { state: 'stopped' }));
     ec2.instances.set(id(3), running(id(3), { state: 'terminated' }));
@@ -176,7 +176,7 @@ describe('pod routes on AWS, at a fake EC2', () => {
     );
   });
 
-  it("shows what others made as nobody's, and takes none of it away", async () => {
+  it('shows foreign routes as such, and removes none', async () => {
     table().routes.set('0.0.0.0/0', { gateway: 'igw-1' });
     table().routes.set('10.0.0.0/16', { gateway: 'local' });
     const routes = await open();
@@ -192,7 +192,7 @@ describe('pod routes on AWS, at a fake EC2', () => {
     assert.equal(routes.tagged, false);
   });
 
-  it('does not delete what has taken the place of the route since', async () => {
+  it("does not delete a route's replacement", async () => {
     table().routes.set(one, { instance: id(1) });
     const routes = await open();
     const [seen] = (await routes.observe(cluster)).routes;
@@ -214,7 +214,7 @@ describe('pod routes on AWS, at a fake EC2', () => {
     assert.equal(table().routes.size, 0);
   });
 
-  it('is gone already: no failure', async () => {
+  it('counts a route that is gone already as deleted', async () => {
     table().routes.set(one, { instance: id(1) });
     const routes = await open();
     const [seen] = (await routes.observe(cluster)).routes;
@@ -225,14 +225,14 @@ describe('pod routes on AWS, at a fake EC2', () => {
     assert.ok(sent().includes('DeleteRoute'));
   });
 
-  it('a full table is QuotaExceeded', async () => {
+  it('says QuotaExceeded for a full table', async () => {
     ec2.routeLimit = 1;
     const routes = await open();
     await routes.create(desired(1), always);
     await assert.rejects(routes.create(desired(2), always), { kind: 'QuotaExceeded' });
   });
 
-  it('an instance that EC2 does not show yet is NotFound, and nothing is sent for it', async () => {
+  it('says NotFound for an instance that EC2 does not show yet, without a call', async () => {
     const routes = await open();
     ec2.fault = ({ action }, response) =>
       action === 'DescribeInstances' ? answerXml(response, 200, '<DescribeInstancesResponse/>') : undefined;
@@ -256,7 +256,7 @@ describe('pod routes on AWS, at a fake EC2', () => {
     assert.equal(left, 0);
   });
 
-  it('no table with the tag, or several, is an error that names them', async () => {
+  it('names no table or several tables with the tag in an error', async () => {
     const routes = await open();
     ec2.tables.set('rtb-3', { id: 'rtb-3', tags: { 'kubernetes.io/cluster/one': 'owned' }, routes: new Map() });
     await assert.rejects(
@@ -276,7 +276,7 @@ describe('pod routes on AWS, at a fake EC2', () => {
     await assert.rejects(wrong.observe(cluster), { kind: 'NotFound' });
   });
 
-  it('a table that was made anew is found anew', async () => {
+  it('finds a table that was created again', async () => {
     const routes = await open();
     await routes.observe(cluster);
     ec2.tables.delete('rtb-1');

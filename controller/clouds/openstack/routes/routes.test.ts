@@ -77,7 +77,7 @@ const writes = ({ fake }: Setup) =>
 
 for (const atomic of [true, false]) {
   describe(`routes of a router that takes ${atomic ? 'single routes' : 'whole lists alone'}`, () => {
-    it('leads a range to the port of the server, and lets the range through there first', async () => {
+    it('creates a route to the port of the server after the pair on the port', async () => {
       const world = setUp({ atomic });
       const made = await world.routes().create(desired(1), always);
       assert.deepEqual(table(world), [`${range(1)} ${addressOf(1)}`]);
@@ -90,7 +90,7 @@ for (const atomic of [true, false]) {
       assert.deepEqual([table(world), pairs(world, 'p1')], [[], []]);
     });
 
-    it('many at once share their calls', async () => {
+    it('share calls when many come at once', async () => {
       const world = setUp({ atomic, servers: 20 });
       const routes = world.routes();
       await Promise.all(Array.from({ length: 20 }, (_, n) => routes.create(desired(n), always)));
@@ -105,7 +105,7 @@ for (const atomic of [true, false]) {
       assert.ok(!world.fake.ports.some((port) => (port.pairs ?? []).length > 0));
     });
 
-    it('what one caller may not do, the others of the same call do', async () => {
+    it('do the changes of other callers when one lacks its permit', async () => {
       const world = setUp({ atomic });
       const routes = world.routes();
       const permit = () => {
@@ -127,7 +127,7 @@ for (const atomic of [true, false]) {
       assert.deepEqual(pairs(world, 'p1'), []);
     });
 
-    it('a full table takes as many as fit, and refuses the rest', async () => {
+    it('fill a full table, and refuse the rest', async () => {
       const world = setUp({ atomic, servers: 12 });
       world.fake.maxRoutes = 7;
       const routes = world.routes();
@@ -137,7 +137,7 @@ for (const atomic of [true, false]) {
       assert.equal(table(world).length, 7);
     });
 
-    it('one that Neutron refuses does not spoil the others', async () => {
+    it('keep the others of a call when Neutron refuses one', async () => {
       const world = setUp({ atomic, servers: 6 });
       const astray = { id: 'astray', deviceId: 's9', networkId: 'n1', ips: ['192.0.2.9'] };
       world.fake.ports.push(astray);
@@ -147,7 +147,7 @@ for (const atomic of [true, false]) {
       assert.deepEqual(all, ['made', 'Invalid', 'made', 'made', 'made']);
     });
 
-    it("two writers lose nothing, each other's routes and pairs included", async () => {
+    it("lose nothing with two writers, each other's routes and pairs included", async () => {
       const change = fc.record({
         writer: fc.integer({ min: 0, max: 2 }),
         server: fc.integer({ min: 0, max: 2 }),
@@ -208,10 +208,10 @@ for (const atomic of [true, false]) {
   });
 }
 
-describe('what of a router cannot be seen', () => {
+describe('parts of a router that the credential cannot see', () => {
   const portQuery = (call: FakeCall, name: string) => call.path === '/ports' && call.query.has(name);
 
-  it('a router without any interface that shows is not looked at: nothing of it is dead', async () => {
+  it('leave all routes alive when no interface shows', async () => {
     const world = setUp();
     const routes = world.routes();
     const made = await routes.create(desired(1), always);
@@ -224,7 +224,7 @@ describe('what of a router cannot be seen', () => {
     assert.equal(table(world).length, 1);
   });
 
-  it('a port that one answer leaves out is asked for once more', async () => {
+  it('are read once more when one answer leaves out a port', async () => {
     const world = setUp();
     const routes = world.routes();
     await routes.create(desired(1), always);
@@ -238,7 +238,7 @@ describe('what of a router cannot be seen', () => {
     assert.deepEqual([route?.providerID, route?.blackhole, left], ['openstack:///s1', false, 0]);
   });
 
-  it('a route that was seen to lead nowhere stays when its port shows again', async () => {
+  it('keep a route that seemed dead when its port shows again', async () => {
     const world = setUp();
     const routes = world.routes();
     await routes.create(desired(1), always);
@@ -252,7 +252,7 @@ describe('what of a router cannot be seen', () => {
     assert.equal(table(world).length, 1);
   });
 
-  it('a route into a network whose interface does not show stays', async () => {
+  it('keep a route into a network whose interface does not show', async () => {
     const world = setUp();
     const routes = world.routes();
     world.fake.ports.push({ id: 'rp2', deviceId: 'r1', networkId: 'n2', ips: ['10.30.0.1'], subnetId: 's2' });
@@ -276,7 +276,7 @@ describe('what of a router cannot be seen', () => {
     assert.deepEqual(table(world), []);
   });
 
-  it('the pair of a server that has the address of another by now stays', async () => {
+  it('keep the pair of a server that now has the address of another', async () => {
     const world = setUp();
     const routes = world.routes();
     const made = await routes.create(desired(1), always);
@@ -290,7 +290,7 @@ describe('what of a router cannot be seen', () => {
     assert.deepEqual([table(world), pairs(world, 'p9')], [[], [range(1)]]);
   });
 
-  it('without revisions, what others add while ports are changed is not lost with a whole list', async () => {
+  it('lose no foreign change of a whole list without revisions', async () => {
     const world = setUp({ atomic: false, ifMatch: false });
     world.fake.fault = (call) => {
       if (call.method === 'PUT' && call.path === '/ports/p1')
@@ -303,7 +303,7 @@ describe('what of a router cannot be seen', () => {
 });
 
 describe('routes of a router', () => {
-  it('a next hop of no port, and a port that does not let the range through, drop packets', async () => {
+  it('are blackholes with a next hop of no port, or a port that does not admit the range', async () => {
     const world = setUp();
     const routes = world.routes();
     await routes.create(desired(1), always);
@@ -324,7 +324,7 @@ describe('routes of a router', () => {
     ]);
   });
 
-  it('a wider pair that is there already will do, and stays', async () => {
+  it('use a wider existing pair, and keep it', async () => {
     const world = setUp();
     const port = world.fake.ports.find(({ id }) => id === 'p1')!;
     port.pairs = [{ ip_address: '10.244.0.0/16' }];
@@ -335,7 +335,7 @@ describe('routes of a router', () => {
     assert.deepEqual(pairs(world, 'p1'), ['10.244.0.0/16']);
   });
 
-  it('a port that does not guard itself, and a Neutron without pairs, need none', async () => {
+  it('need no pair on a port without port security, nor in a Neutron without pairs', async () => {
     const open = setUp();
     Object.assign(open.fake.ports.find(({ id }) => id === 'p1')!, { portSecurity: false });
     await open.routes().create(desired(1), always);
@@ -347,7 +347,7 @@ describe('routes of a router', () => {
     assert.equal((await without.routes().observe('c')).routes[0]?.blackhole, false);
   });
 
-  it('both families of one Node go through its port in one call', async () => {
+  it('pass the port of one Node in one call for both families', async () => {
     const world = setUp();
     const routes = world.routes();
     await Promise.all([
@@ -359,7 +359,7 @@ describe('routes of a router', () => {
     assert.deepEqual(writes(world), ['ports p1', 'routers r1/add_extraroutes']);
   });
 
-  it("takes the first of the Node's addresses that the router reaches", async () => {
+  it("take the first of the Node's addresses that the router reaches", async () => {
     const world = setUp();
     world.fake.ports.push({ id: 'other', deviceId: 's1', networkId: 'n2', ips: ['192.168.9.1'] });
     world.fake.ports.push({ id: 'second', deviceId: 's1', networkId: 'n1', ips: ['10.20.7.7'] });
@@ -367,7 +367,7 @@ describe('routes of a router', () => {
     assert.deepEqual(table(world), [`${range(1)} 10.20.7.7`]);
   });
 
-  it('a server that the router does not reach is refused by name', async () => {
+  it('refuse a server by name that the router does not reach', async () => {
     const world = setUp();
     await assert.rejects(
       world.routes().create(desired(77), always),
@@ -376,7 +376,7 @@ describe('routes of a router', () => {
     assert.deepEqual(writes(world), []);
   });
 
-  it('a route that is stored under another spelling is seen as what it is, and removed', async () => {
+  it('recognise and delete a route in another spelling', async () => {
     const world = setUp();
     world.fake.routers.get('r1')!.routes = [{ destination: '10.244.1.77/24', nexthop: addressOf(1) }];
     const [route] = (await world.routes().observe('c')).routes;
@@ -387,13 +387,13 @@ describe('routes of a router', () => {
     assert.deepEqual(table(world), []);
   });
 
-  it('a Neutron whose routers take no routes is said so', async () => {
+  it('name a Neutron whose routers take no routes', async () => {
     const world = setUp();
     world.fake.extensions.length = 0;
     await assert.rejects(world.routes().observe('c'), /neither the extension extraroute nor extraroute-atomic/);
   });
 
-  it('counts: two reads for an empty table, one more for each fifty routes, and the extensions once', async () => {
+  it('cost two reads for an empty table, one more for each fifty routes, and the extensions once', async () => {
     const world = setUp({ servers: 120 });
     world.fake.maxRoutes = 500;
     const routes = world.routes();
@@ -408,7 +408,7 @@ describe('routes of a router', () => {
     assert.equal(await reads(), 5);
   });
 
-  it('counts: one that is made or removed costs one read and two writes once the table was looked at', async () => {
+  it('cost one read and two writes each after a read of the table', async () => {
     const world = setUp();
     const routes = world.routes();
     await routes.observe('c');
@@ -430,7 +430,7 @@ describe('routes of a router', () => {
     ]);
   });
 
-  it('what has changed since the table was looked at is found out', async () => {
+  it('find changes of the table since its last read', async () => {
     const world = setUp();
     const router = world.fake.routers.get('r1')!;
     const routes = world.routes();
@@ -454,14 +454,14 @@ describe('routes of a router', () => {
     assert.equal((await routes.create(desired(50), always)).stored.nexthop, '10.30.0.50');
   });
 
-  it('without revisions it still adds one by one', async () => {
+  it('are added one by one without revisions', async () => {
     const world = setUp({ ifMatch: false });
     await world.routes().create(desired(1), always);
     assert.ok(world.fake.calls.every(({ headers }) => headers['if-match'] === undefined));
     assert.deepEqual(table(world), [`${range(1)} ${addressOf(1)}`]);
   });
 
-  it('a caller that gives up before its turn is answered, and nothing is sent for it', async () => {
+  it('answer a caller that gives up before its turn, without a call', async () => {
     const world = setUp();
     const routes = world.routes();
     const signal = AbortSignal.abort();

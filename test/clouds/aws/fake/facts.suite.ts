@@ -47,7 +47,7 @@ const code = (expected: string) => (error: Error & { Code?: string }) => {
 
 /** What the fake in this process and moto have to answer alike, so that a test on the fake says something. */
 export function fakeFacts({ on, start }: AwsServer): void {
-  describe(`load balancers and security groups of AWS, as ${on} answers`, () => {
+  describe(`load balancers and security groups of AWS as ${on} answers`, () => {
     let world: AwsWorld;
     let clients: AwsClients;
     let close: (() => Promise<void>) | undefined;
@@ -69,7 +69,7 @@ export function fakeFacts({ on, start }: AwsServer): void {
       await close?.();
     });
 
-    it('keeps each rule of a security group once, and names what is wrong with a request', async () => {
+    it('keeps each rule of a security group once, and names the error of a request', async () => {
       const { ec2 } = clients;
       const group = { GroupName: 'facts', Description: 'facts', VpcId: world.network.vpcId };
       const { GroupId } = await ec2.send(new CreateSecurityGroupCommand(group));
@@ -97,7 +97,7 @@ export function fakeFacts({ on, start }: AwsServer): void {
       await assert.rejects(ec2.send(new DeleteSecurityGroupCommand({ GroupId })), code('InvalidGroup.NotFound'));
     });
 
-    it('shows a classic load balancer as it was asked for, and refuses a second one of its name', async () => {
+    it('shows a classic load balancer as it was requested, and refuses a second one of its name', async () => {
       const { elb } = clients;
       const name = { LoadBalancerName: 'facts' };
       const listener = { Protocol: 'TCP', LoadBalancerPort: 80, InstancePort: 30080, InstanceProtocol: 'TCP' };
@@ -145,7 +145,7 @@ export function fakeFacts({ on, start }: AwsServer): void {
       await assert.rejects(missed, code('LoadBalancerNotFound'));
     });
 
-    it('shows a network load balancer with listener, target group and targets, and what refers to what', async () => {
+    it('shows a network load balancer with listener, target group, targets and their references', async () => {
       const { elbv2 } = clients;
       const create = new CreateLoadBalancerCommand({
         ...{ Name: 'facts', Type: 'network', Scheme: 'internal', Subnets: [world.network.subnets[0]!.id] },

@@ -48,7 +48,7 @@ test('no finalizer can be added to an object that is being deleted, labels can',
 });
 
 for (const kind of ['merge', 'PUT'] as const) {
-  test(`the last finalizer taken off by ${kind} ends the object: old revision in the answer, one DELETED that still shows it`, () => {
+  test(`the last finalizer removed by ${kind} ends the object with one DELETED event of its last state`, () => {
     const { call, patch, watched } = withNode({ finalizers: ['a.example/x'] });
     const { body: marked } = call('DELETE', path);
     const answer =
@@ -74,7 +74,7 @@ test('an unqualified finalizer is refused', () => {
   assert.equal(patch('merge', path, { metadata: { finalizers: ['nope'] } }).status, 422);
 });
 
-test('preconditions protect what was created anew', () => {
+test('preconditions protect an object that was created again', () => {
   const { call, node } = withNode();
   const uid = call('DELETE', path, { preconditions: { uid: 'x' } });
   assert.equal(uid.status, 409);

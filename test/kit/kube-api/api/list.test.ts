@@ -44,7 +44,7 @@ test('with a selector the rest is not counted', () => {
   assert.notEqual(meta(body)['continue'], undefined);
 });
 
-test('a page token that is too old says so and offers to go on inconsistently', () => {
+test('an expired page token says so and offers an inconsistent continuation', () => {
   const { call, list, core } = withNodes(4);
   const token = textOf(meta(list({ limit: '2' }).body)['continue']);
   call('POST', nodes, { metadata: { name: 'n9' } });
@@ -56,7 +56,7 @@ test('a page token that is too old says so and offers to go on inconsistently', 
   assert.deepEqual(namesIn(rest.body), ['n2', 'n3', 'n9']);
 });
 
-test('page tokens that cannot be read, or come with a revision, are bad requests', () => {
+test('invalid page tokens, or those with a revision, are bad requests', () => {
   const { list } = withNodes(2);
   assert.match(code(list({ continue: 'nope' }))[2], /^invalid continue token/);
   const token = textOf(meta(list({ limit: '1' }).body)['continue']);
@@ -80,7 +80,7 @@ test('a revision from the future is answered late, as a timeout', () => {
   assert.deepEqual([reply.status, reply.delayMs, reply.headers['retry-after']], [504, 3_000, '1']);
 });
 
-test('options that mean nothing are refused', () => {
+test('meaningless options are refused', () => {
   const { list } = withNodes(1);
   assert.equal(list({ resourceVersionMatch: 'Exact' }).status, 422);
   assert.equal(list({ resourceVersion: 'abc' }).status, 400);

@@ -55,7 +55,7 @@ test('a watch ends cleanly after its timeout', async () => {
   assert.equal(clock.pending, 0);
 });
 
-test('a revision that is too old is told inside the stream, which ends', () => {
+test('an expired revision is reported inside the stream, which ends', () => {
   const { create, watch, core } = api();
   const first = create('a');
   create('b');

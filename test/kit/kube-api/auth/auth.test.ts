@@ -17,7 +17,7 @@ function bearer(token: string) {
   return { user: null, headers: { authorization: `Bearer ${token}` } };
 }
 
-test('nobody is anonymous and forbidden, a wrong token is unauthorized', () => {
+test('a request without a token is anonymous and forbidden, a wrong token is unauthorized', () => {
   const { call } = withViewer();
   const refused = call('GET', '/api/v1/nodes', undefined, { user: null });
   assert.deepEqual(code(refused), [
@@ -34,7 +34,7 @@ test('nobody is anonymous and forbidden, a wrong token is unauthorized', () => {
   assert.equal(call('GET', '/api', undefined, { user: null }).status, 403);
 });
 
-test('health is open to everybody, single checks are not', () => {
+test('health is open to all users, single checks are not', () => {
   const { call } = withViewer();
   for (const path of ['/livez', '/readyz', '/healthz'])
     assert.equal(call('GET', path, undefined, { user: null }).text, 'ok');
@@ -139,7 +139,7 @@ test('a token bound to a Pod names pod, node and account', () => {
   assert.equal(at(request().body, 'status', 'expirationTimestamp'), '2026-01-01T01:00:00Z');
 });
 
-test('a review of it gives the extras of pod and node', () => {
+test('a token review has the extras of pod and node', () => {
   const { review, token, account, pod, uid, call } = withAgent();
   const status = review(token, 'mooring', 'another');
   assert.deepEqual(status['audiences'], ['mooring']);
@@ -187,7 +187,7 @@ test('after its Pod is gone a token lives on for ten seconds if it was seen late
   );
 });
 
-test('a token keeps the uid of a Node that was deleted and made again', async () => {
+test('a token keeps the uid of a Node that was deleted and created again', async () => {
   const { review, token, call, clock, uid } = withAgent();
   const before = uid(call('GET', '/api/v1/nodes/n1').body);
   call('DELETE', '/api/v1/nodes/n1');
@@ -303,7 +303,7 @@ test('kubectl asks about itself in protobuf', () => {
   assert.deepEqual([own['status'], ask('viewer-token')['status']], [{ allowed: true }, { allowed: false }]);
 });
 
-test('a kubelet writes its own Node, Lease and status, and takes no taint off', () => {
+test('a kubelet writes its own Node, Lease and status, and removes no taint', () => {
   const { call, core } = testApi();
   const own = bearer(core.nodeToken('n1'));
   assert.equal(core.nodeToken('n1'), core.nodeToken('n1'));

@@ -42,7 +42,7 @@ test('a LoadBalancer Service gets address, node ports and defaults', () => {
   assert.deepEqual(service['status'], { loadBalancer: {} });
 });
 
-test('no node ports where they are not wanted, a health check port for Local', () => {
+test('a Service without node ports gets none, and one with Local a health check port', () => {
   assert.deepEqual(ports(withService({ ...balancer, allocateLoadBalancerNodePorts: false }).service), [0, 0]);
   const local = withService({ ...balancer, externalTrafficPolicy: 'Local' }).service;
   assert.ok(numberOf(at(local, 'spec', 'healthCheckNodePort')) >= 30_000);
@@ -61,7 +61,7 @@ test('a taken or impossible port or address is refused', () => {
   assert.equal(call('GET', `${services}/t`).status, 404);
 });
 
-test('a deleted Service gives its port and address back', () => {
+test('a deleted Service frees its port and address', () => {
   const { call, service, path } = withService();
   call('DELETE', path);
   const spec = {
@@ -81,7 +81,7 @@ test('a PUT without address and node ports carries both over', () => {
   assert.deepEqual(causes(moved), ['spec.clusterIPs[0]']);
 });
 
-test('a Service that stops being a LoadBalancer is emptied of what went with it', () => {
+test('a Service that stops being a LoadBalancer loses the fields of one', () => {
   const { patch, path } = withService();
   const condition = { type: 'X', status: 'True', reason: 'R', message: '', lastTransitionTime: '2026-01-01T00:00:00Z' };
   const status = { loadBalancer: { ingress: [{ ip: '192.0.2.1' }] }, conditions: [condition] };

@@ -22,7 +22,7 @@ function remove(store: Store, key: string): Stored {
   return store.remove(store.collection('x'), key, (revision) => version(key, revision));
 }
 
-test('the list at any past revision is what stood there then', () => {
+test('the list at any past revision has the objects of then', () => {
   const step = fc.record({ key: fc.constantFrom('a', 'b', 'c', 'd', 'e/f', 'e-f'), remove: fc.boolean() });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
@@ -44,7 +44,7 @@ test('the list at any past revision is what stood there then', () => {
   );
 });
 
-test('history is bounded and then refuses what is forgotten', () => {
+test('history is bounded and then refuses an expired revision', () => {
   const store = createStore(10);
   const collection = store.collection('x');
   const first = put(store, 'a').revision;
