@@ -147,8 +147,10 @@ describe('the inventory', () => {
 
   it('stays stale until a read that began later has succeeded', async () => {
     const { state, inventory } = stand();
-    await inventory.audit();
+    const began = inventory.audit();
     inventory.invalidate(owner);
+    await began;
+    assert.equal(inventory.isStale(owner, new Set()), true);
     state.fails = true;
     await assert.rejects(inventory.audit());
     assert.equal(inventory.isStale(owner, new Set()), true);

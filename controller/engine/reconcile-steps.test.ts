@@ -11,20 +11,25 @@ import { createWorld, drive, ownerOf } from './testing/world.ts';
 
 describe('the engine orders', () => {
   it('by resources and not by kinds: the error of one port stops no other port', async () => {
-    const harness = createHarness('plain');
-    harness.trouble({ call: /^create group 443/, is: 'QuotaExceeded', times: 9 });
-    const result = await harness.reconcile('u1', desire('u1'));
-    assert.equal(result.state, 'failed');
-    const listeners = [...harness.cloud.things.values()].filter(({ kind }) => kind === 'listener');
-    assert.deepEqual(
-      listeners.map(({ key }) => key),
-      ['80'],
-    );
-    assert.deepEqual(
-      harness.calls().filter((call) => call.startsWith('update')),
-      [],
-      'no fresh listener is changed',
-    );
+    for (const [bad, good] of [
+      ['443', '80'],
+      ['80', '443'],
+    ]) {
+      const harness = createHarness('plain');
+      harness.trouble({ call: new RegExp(`^create group ${bad}`), is: 'QuotaExceeded', times: 9 });
+      const result = await harness.reconcile('u1', desire('u1'));
+      assert.equal(result.state, 'failed');
+      const listeners = [...harness.cloud.things.values()].filter(({ kind }) => kind === 'listener');
+      assert.deepEqual(
+        listeners.map(({ key }) => key),
+        [good],
+      );
+      assert.deepEqual(
+        harness.calls().filter((call) => call.startsWith('update')),
+        [],
+        'no fresh listener is changed',
+      );
+    }
   });
 
   it('the turn of a listener before the end of its old group, and frees a place as late as it can', async () => {

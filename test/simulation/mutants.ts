@@ -1,11 +1,12 @@
-// Proves that the simulation finds bugs: breaks a copy of the product in one way after another, and runs seeds until
-// one fails.
+// Proves that the simulation, and the tests of the engine, find bugs: breaks a copy of the product in one way after
+// another, and runs seeds until one of them notices, or the tests that a mutant names.
 import { spawn } from 'node:child_process';
 import { cp, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { engineMutants } from './mutation/engine-mutants.ts';
 import type { Mutant } from './mutation/mutant.ts';
 import { networkMutants } from './mutation/network-mutants.ts';
 import { nodeMutants } from './mutation/node-mutants.ts';
@@ -18,12 +19,12 @@ const usage = `usage: node test/simulation/mutants.ts [--seeds N] [--only TEXT]
 `;
 
 const root = join(dirname(fileURLToPath(import.meta.url)), '../..');
-const all: readonly Mutant[] = [...nodeMutants, ...reportMutants, ...networkMutants, ...trustMutants];
+const all: readonly Mutant[] = [...nodeMutants, ...reportMutants, ...networkMutants, ...trustMutants, ...engineMutants];
 
 interface Outcome {
   readonly mutant: Mutant;
-  readonly seed: number | undefined;
-  readonly promise: string;
+  /** The seed and the promise, or the test; undefined where nothing noticed. */
+  readonly found: string | undefined;
   readonly message: string;
   readonly seconds: number;
 }
@@ -71,9 +72,8 @@ async function restore(originals: ReadonlyMap<string, string>): Promise<void> {
   for (const [path, text] of originals) await writeFile(path, text);
 }
 
-function simulate(folder: string, seeds: number): Promise<string> {
+function runNode(folder: string, words: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
-    const words = ['test/simulation/main.ts', '--seeds', String(seeds), '--until-broken', '--no-coverage'];
     const child = spawn(process.execPath, words, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
     let output = '';
     child.stdout.on('data', (chunk: Buffer) => {
@@ -87,15 +87,29 @@ function simulate(folder: string, seeds: number): Promise<string> {
   });
 }
 
+async function simulate(folder: string, { name }: Mutant, seeds: number): Promise<Pick<Outcome, 'found' | 'message'>> {
+  const words = ['test/simulation/main.ts', '--seeds', String(seeds), '--until-broken', '--no-coverage'];
+  const output = await runNode(folder, words);
+  const [, seed, promise, message = ''] = /^seed (\d+): promise (.+?) broken at [\d.]+: (.*)$/m.exec(output) ?? [];
+  if (seed === undefined && !/seeds, 0 broke a promise/.test(output)) throw new Error(`"${name}": ${output}`);
+  return { found: seed && `seed ${seed}, promise ${promise}`, message };
+}
+
+/** A test file that cannot be run has found nothing. */
+async function test(folder: string, { name, by = [] }: Mutant): Promise<Pick<Outcome, 'found' | 'message'>> {
+  const output = await runNode(folder, ['--test', '--test-isolation=none', '--test-reporter=tap', ...by]);
+  const [, failed] = /^# fail (\d+)$/m.exec(output) ?? [];
+  if (failed === undefined || /SyntaxError|ERR_MODULE_NOT_FOUND/.test(output)) throw new Error(`"${name}": ${output}`);
+  const titles = [...output.matchAll(/^ *not ok \d+ - (.*)$/gm)].map(([, title = '']) => title);
+  return { found: failed === '0' ? undefined : `${failed} tests`, message: titles[0] ?? '' };
+}
+
 async function run(folder: string, mutant: Mutant, seeds: number): Promise<Outcome> {
   const startedAt = performance.now();
   const originals = await edit(folder, mutant);
-  const output = await simulate(folder, seeds);
+  const noticed = mutant.by === undefined ? await simulate(folder, mutant, seeds) : await test(folder, mutant);
   await restore(originals);
-  const seconds = (performance.now() - startedAt) / 1000;
-  const [, seed, promise = '', message = ''] = /^seed (\d+): promise (.+?) broken at [\d.]+: (.*)$/m.exec(output) ?? [];
-  if (seed === undefined && !/seeds, 0 broke a promise/.test(output)) throw new Error(`"${mutant.name}": ${output}`);
-  return { mutant, seed: seed === undefined ? undefined : Number(seed), promise, message, seconds };
+  return { mutant, ...noticed, seconds: (performance.now() - startedAt) / 1000 };
 }
 
 async function main(): Promise<number> {
@@ -119,14 +133,14 @@ async function main(): Promise<number> {
     for (const mutant of chosen) {
       const outcome = await run(folder, mutant, Number(values.seeds));
       outcomes.push(outcome);
-      const found = outcome.seed === undefined ? 'NOT FOUND' : `seed ${outcome.seed}, promise ${outcome.promise}`;
-      process.stdout.write(`${mutant.name.padEnd(52)} ${found.padEnd(32)} ${outcome.seconds.toFixed(1)} s\n`);
-      if (outcome.seed !== undefined) process.stdout.write(`    ${outcome.message.slice(0, 160)}\n`);
+      const found = outcome.found ?? 'NOT FOUND';
+      process.stdout.write(`${mutant.name.padEnd(72)} ${found.padEnd(32)} ${outcome.seconds.toFixed(1)} s\n`);
+      if (outcome.found !== undefined) process.stdout.write(`    ${outcome.message.slice(0, 160)}\n`);
     }
   } finally {
     await rm(folder, { recursive: true });
   }
-  const missed = outcomes.filter(({ seed }) => seed === undefined);
+  const missed = outcomes.filter(({ found }) => found === undefined);
   process.stdout.write(`${outcomes.length} mutants, ${outcomes.length - missed.length} found, ${missed.length} not\n`);
   return missed.length === 0 && outcomes.length > 0 ? 0 : 1;
 }

@@ -1,0 +1,220 @@
+import type { Mutant } from './mutant.ts';
+
+const folder = 'controller/engine';
+const reads = [`${folder}/reconcile.test.ts`];
+const inventory = [`${folder}/inventory.test.ts`];
+const plans = [`${folder}/plan.test.ts`];
+const steps = [`${folder}/reconcile-steps.test.ts`];
+const sharing = [`${folder}/reconcile-shared.test.ts`];
+
+/** Breaks of the rules by which the engine reads, records, orders, sends and shares. */
+export const engineMutants: readonly Mutant[] = [
+  {
+    name: 'engine: the answer to a call is no read',
+    by: reads,
+    edits: [
+      [
+        `${folder}/sender.ts`,
+        'if (answer.found !== undefined) inventory.note(answer.found);',
+        'if (answer.found !== undefined) inventory.invalidate(owner);',
+      ],
+    ],
+  },
+  {
+    name: 'engine: knowledge outlives a call of unknown outcome',
+    by: reads,
+    edits: [[`${folder}/run.ts`, 'if (kind === undefined || uncertain.has(kind)) inventory.invalidate(owner);', '']],
+  },
+  {
+    name: 'engine: a read that began before the call makes knowledge fresh',
+    by: inventory,
+    edits: [[`${folder}/inventory.ts`, 'if (since <= read.order && isRead(subject))', 'if (isRead(subject))']],
+  },
+  {
+    name: 'engine: no search by marks after an error',
+    by: reads,
+    edits: [[`${folder}/reconcile.ts`, 'if (errors.length > 0) knowledge.searchNext(owner);', '']],
+  },
+  {
+    name: 'engine: details are not read again when their version moved',
+    by: inventory,
+    edits: [
+      [
+        `${folder}/details.ts`,
+        'if (last === undefined || last.version !== container.version) return true;',
+        'if (last === undefined) return true;',
+      ],
+    ],
+  },
+  {
+    name: 'engine: all details are read with every audit',
+    by: inventory,
+    edits: [[`${folder}/details.ts`, 'return nowMs - last.atMs >= ', 'return nowMs - last.atMs >= 0 * ']],
+  },
+  {
+    name: 'engine: the first claim of a Service is searched for',
+    by: reads,
+    edits: [[`${folder}/knowledge.ts`, 'recorded.length === 0 && !journal.isFirstClaim;', 'recorded.length === 0;']],
+  },
+  {
+    name: 'engine: creates are sent without a record of the intent',
+    by: reads,
+    edits: [[`${folder}/records.ts`, 'journal.intend(creates.map(({ name }) => name));', 'journal.intend([]);']],
+  },
+  {
+    name: 'engine: ids are saved after the next read',
+    by: reads,
+    edits: [
+      [`${folder}/reconcile.ts`, '        // Before any read that could fail.\n        await journal.save();\n', ''],
+    ],
+  },
+  {
+    name: 'engine: a deleted id stays in the record',
+    by: reads,
+    edits: [[`${folder}/sender.ts`, '    journal.gone(found.kind, found.id);\n', '']],
+  },
+  {
+    name: 'engine: settle time counts from the decision',
+    by: inventory,
+    edits: [[`${folder}/journal.ts`, 'lookedAtMs >= since + settleMs)', 'nowMs() >= since + settleMs)']],
+  },
+  {
+    name: 'engine: a resource waits for all of the kinds that it needs',
+    by: steps,
+    edits: [
+      [
+        `${folder}/plan.ts`,
+        '      if (maker !== undefined) graph.require(step, maker);\n      if (need !== want.within)',
+        "      for (const [name, other] of makers)\n        if (name.split('/')[0] === need.split('/')[0]) graph.require(step, other);\n      if (maker !== undefined && need !== want.within)",
+      ],
+    ],
+  },
+  {
+    name: 'engine: the old target goes although what refers to it could not turn away',
+    by: steps,
+    edits: [
+      [
+        `${folder}/removals.ts`,
+        'if (isFirm) for (const step of drafts.stepsOn(other)) if (step !== gone) graph.require(gone, step);',
+        '',
+      ],
+    ],
+  },
+  {
+    name: 'engine: what proves ownership goes first',
+    by: plans,
+    edits: [[`${folder}/match.ts`, 'if (ref.loose && !ref.proof) continue;', 'if (ref.loose) continue;']],
+  },
+  {
+    name: 'engine: resources that need each other in a circle are planned',
+    by: plans,
+    edits: [
+      [
+        `${folder}/order.ts`,
+        "if (state.get(name) === 'open') throw new",
+        "if (state.get(name) === 'open') return void new",
+      ],
+    ],
+  },
+  {
+    name: 'engine: a loose reference is broken, too',
+    by: plans,
+    edits: [[`${folder}/decide.ts`, '(ref) => !ref.loose && broken.has(', '(ref) => broken.has(']],
+  },
+  {
+    name: 'engine: shrinks although nothing has grown',
+    by: steps,
+    edits: [[`${folder}/plan.ts`, "(one.phase === 'shrink' && other.phase === 'grow')", 'one === other']],
+  },
+  {
+    name: 'engine: a lock is let go before its operation has ended',
+    by: steps,
+    edits: [[`${folder}/run.ts`, 'end.then(release, release);', 'release();']],
+  },
+  {
+    name: 'engine: an operation keeps the worker',
+    by: steps,
+    edits: [[`${folder}/reconcile.ts`, 'deadlineOf(clock, budgetMs)', 'deadlineOf(clock, 240 * budgetMs)']],
+  },
+  {
+    name: 'engine: looks before it creates',
+    by: reads,
+    edits: [
+      [
+        `${folder}/reconcile.ts`,
+        '        records.intend(plan, journal);\n',
+        "        if (plan.steps.some((step) => step.do === 'create'))\n          await knowledge.find(owner, journal, { ids: [], slots: [], removing: false });\n        records.intend(plan, journal);\n",
+      ],
+    ],
+  },
+  {
+    name: 'engine: never gives up against the lock of another',
+    by: steps,
+    edits: [[`${folder}/run.ts`, 'const busyTries = 2;', 'const busyTries = 8;']],
+  },
+  {
+    name: 'engine: repeats for ever what has no effect',
+    by: [`${folder}/effects.test.ts`],
+    edits: [[`${folder}/effects.ts`, 'const maxTimes = 3;', 'const maxTimes = 3000;']],
+  },
+  {
+    name: 'engine: counts as removed what a delete without effect has left',
+    by: [`${folder}/effects.test.ts`],
+    edits: [[`${folder}/reconcile.ts`, '        provedGone = false;\n', '']],
+  },
+  {
+    name: 'engine: shrinks what Services share before all are known',
+    by: sharing,
+    edits: [[`${folder}/shared.ts`, 'standing !== undefined && (!everyoneDeclared() || isHeld(standing));', 'false;']],
+  },
+  {
+    name: 'engine: writes a union as it was planned',
+    by: sharing,
+    edits: [
+      [
+        `${folder}/sender.ts`,
+        'return shared.specOf(put, kinds.get(put.kind)?.merge === undefined ? undefined : standingOf(put));',
+        'return put.spec;',
+      ],
+    ],
+  },
+  {
+    name: 'engine: takes away what another controller keeps for a Service',
+    by: sharing,
+    edits: [[`${folder}/shared.ts`, 'service !== undefined && !settled.has(service);', "service === '';"]],
+  },
+  {
+    name: 'engine: one refused edit spoils the write of all',
+    by: sharing,
+    edits: [
+      [`${folder}/document.ts`, 'if (jobs.length === 1 || !isCloudError', 'if (jobs.length > 0 || !isCloudError'],
+    ],
+  },
+  {
+    name: 'engine: looks for a refused edit one by one',
+    by: sharing,
+    edits: [[`${folder}/document.ts`, 'const half = jobs.length >> 1;', 'const half = 1;']],
+  },
+  {
+    name: 'engine: a lane takes away before it adds',
+    by: sharing,
+    edits: [[`${folder}/batch.ts`, "queue.find((job) => job.do === 'create') ?? queue[0]!", 'queue[0]!']],
+  },
+  {
+    name: 'engine: a removal is not decided again when it is sent',
+    by: sharing,
+    edits: [
+      [`${folder}/batch.ts`, 'else if (job.found !== undefined && parts.mustStay(job.found)) job.resolve({});\n', ''],
+    ],
+  },
+  {
+    name: 'engine: one owner without a permit stops a lane',
+    by: sharing,
+    edits: [[`${folder}/batch.ts`, 'if (isCommon) job.io.permit(0);', '']],
+  },
+  {
+    name: 'engine: what serves goes before what comes instead',
+    by: [`${folder}/move.test.ts`],
+    edits: [[`${folder}/removals.ts`, 'return root !== found && !decisions.used.has(root);', 'return false;']],
+  },
+];
