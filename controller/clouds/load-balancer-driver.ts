@@ -1,4 +1,5 @@
-import type { Driver, Found } from '../engine/resource.ts';
+import type { Driver } from '../engine/driver.ts';
+import type { Found } from '../engine/resource.ts';
 import type {
   AdoptionProof,
   DesiredLoadBalancer,

@@ -2,7 +2,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { type CloudErrorKind, isCloudError } from '../../common/cloud-error.ts';
 import { type Clock, sleep } from '../../common/process/clock.ts';
 import type { Permit } from '../clouds/permit.ts';
-import type { DocumentType, Edit, Found, ReadIo, Version } from './resource.ts';
+import type { DocumentType, Edit, Version } from './driver.ts';
+import { createQueue, isRefusal, type Job } from './queue.ts';
+import type { Found, ReadIo } from './resource.ts';
 
 export interface DocumentsParts {
   readonly types: readonly DocumentType[];
@@ -23,22 +25,10 @@ export interface Documents {
   submit(type: DocumentType, name: string, edits: readonly Edit[], permit: Permit, service: string): Promise<void>;
 }
 
-interface Job {
-  readonly edits: readonly Edit[];
-  readonly service: string;
-  readonly permit: Permit;
-  resolve(): void;
-  reject(error: unknown): void;
-}
-
 /** Read, fold and send again. A lost answer, too: what has happened folds to no change. */
 const repeated: ReadonlySet<CloudErrorKind> = new Set(['Stale', 'Busy', 'Timeout', 'Taken', 'Conflict', 'NotFound']);
-/** One edit may be to blame. */
-const refusing: ReadonlySet<CloudErrorKind> = new Set(['Invalid', 'QuotaExceeded', 'Forbidden']);
 const maxTries = 6;
 const firstDelayMs = 500;
-/** Longer than any write takes to be sent: asked again by the write itself. */
-const askingMs = 0;
 
 export function createDocuments(parts: DocumentsParts): Documents {
   const { types } = parts;
@@ -95,11 +85,10 @@ function createWriter(type: DocumentType, name: string, parts: DocumentsParts): 
   const io: ReadIo = { signal };
   let state: { readonly now: Version | undefined } | undefined;
   let last: Version | undefined;
-  const queue: Job[] = [];
-  let isBusy = false;
   let writes = 0;
   /** Their edits were refused: they go alone until one has passed. */
   const offenders = new Set<string>();
+  const queue = createQueue<readonly Edit[], void>({ clock, next, send });
 
   function know(now: Version | undefined): Version | undefined {
     state = { now };
@@ -127,8 +116,13 @@ function createWriter(type: DocumentType, name: string, parts: DocumentsParts): 
     }
   }
 
-  async function send(jobs: readonly Job[]): Promise<void> {
-    const edits = jobs.flatMap((job) => job.edits);
+  function next(waiting: readonly Job<readonly Edit[], void>[]) {
+    const together = waiting.filter(({ service }) => !offenders.has(service));
+    return together.length > 0 ? together : waiting.slice(0, 1);
+  }
+
+  async function send(jobs: readonly Job<readonly Edit[], void>[]): Promise<void> {
+    const edits = jobs.flatMap(({ work }) => work);
     const permit: Permit = (timeoutMs) => {
       for (const job of jobs) job.permit(timeoutMs);
     };
@@ -145,52 +139,14 @@ function createWriter(type: DocumentType, name: string, parts: DocumentsParts): 
     }
   }
 
-  async function settle(jobs: readonly Job[]): Promise<void> {
+  async function submit(edits: readonly Edit[], permit: Permit, service: string): Promise<void> {
     try {
-      await send(jobs);
-      for (const job of jobs) {
-        offenders.delete(job.service);
-        job.resolve();
-      }
+      await queue.submit({ work: edits, key: service, permit, service });
+      offenders.delete(service);
     } catch (error) {
-      if (jobs.length === 1 || !isCloudError(error) || !refusing.has(error.kind)) {
-        for (const job of jobs) {
-          if (isCloudError(error) && refusing.has(error.kind)) offenders.add(job.service);
-          job.reject(error);
-        }
-        return;
-      }
-      // Whose edit is refused? By halves.
-      const half = jobs.length >> 1;
-      await settle(jobs.slice(0, half));
-      await settle(jobs.slice(half));
+      if (isRefusal(error)) offenders.add(service);
+      throw error;
     }
-  }
-
-  /** Those that are not permitted hold up no other. */
-  function permitted(jobs: readonly Job[]): readonly Job[] {
-    return jobs.filter((job) => {
-      try {
-        job.permit(askingMs);
-        return true;
-      } catch (error) {
-        job.reject(error);
-        return false;
-      }
-    });
-  }
-
-  async function drain(): Promise<void> {
-    isBusy = true;
-    // What is ready at this very moment joins.
-    await sleep(clock, 0);
-    while (queue.length > 0) {
-      const jobs = permitted(queue.splice(0));
-      const together = jobs.filter(({ service }) => !offenders.has(service));
-      if (together.length > 0) await settle(together);
-      for (const job of jobs) if (!together.includes(job)) await settle([job]);
-    }
-    isBusy = false;
   }
 
   return {
@@ -198,20 +154,16 @@ function createWriter(type: DocumentType, name: string, parts: DocumentsParts): 
       return writes;
     },
     know(now, writesThen) {
-      if (writes === writesThen && !isBusy) know(now);
+      if (writes === writesThen && !queue.isBusy) know(now);
     },
     async refresh() {
-      if (state === undefined && !isBusy) {
+      if (state === undefined && !queue.isBusy) {
         const writesThen = writes;
         const now = await type.read(name, io);
         if (writes === writesThen) know(now);
       }
     },
     found: () => (last === undefined ? [] : type.parse(name, last.doc, parts.cluster)),
-    submit: (edits, permit, service) =>
-      new Promise<void>((resolve, reject) => {
-        queue.push({ edits, permit, service, resolve, reject });
-        if (!isBusy) void drain();
-      }),
+    submit,
   };
 }

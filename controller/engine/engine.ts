@@ -2,6 +2,7 @@ import type { Clock } from '../../common/process/clock.ts';
 import type { Permit } from '../clouds/permit.ts';
 import { createBatches } from './batch.ts';
 import { createDocuments } from './document.ts';
+import type { Driver } from './driver.ts';
 import { createEffects } from './effects.ts';
 import { type FoundIndex, indexFound } from './index-found.ts';
 import { createInventory } from './inventory.ts';
@@ -14,7 +15,7 @@ import { createPlanning } from './planning.ts';
 import { createReconciler } from './reconcile.ts';
 import { createRecords } from './records.ts';
 import type { Request, Result } from './request.ts';
-import { type Driver, type Found, identityOf, nameOf, type Owner, type Query } from './resource.ts';
+import { type Found, identityOf, nameOf, type Owner, type Query } from './resource.ts';
 import type { Outcome, RunParts } from './sender.ts';
 import { createShared } from './shared.ts';
 import type { Plan, Step } from './step.ts';
@@ -100,7 +101,6 @@ export function createEngine<D>(engine: EngineParts<D>): Engine<D> {
     },
     invalidate: (kind) => inventory.invalidate({ kind }),
     end,
-    signal,
   });
   const knowledge = createKnowledge({ inventory, documents, documentTypes, kinds, auditMs, nowMs });
   const runParts: RunParts = {

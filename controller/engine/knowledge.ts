@@ -1,16 +1,8 @@
 import type { Documents } from './document.ts';
+import type { DocumentType } from './driver.ts';
 import type { Inventory } from './inventory.ts';
 import type { Journal } from './journal.ts';
-import {
-  type DocumentType,
-  identityOf,
-  isOwnedBy,
-  type Kind,
-  kindOf,
-  type Owner,
-  type Query,
-  type Want,
-} from './resource.ts';
+import { identityOf, isOwnedBy, type Kind, kindOf, type Owner, type Query, type Want } from './resource.ts';
 
 export interface KnowledgeParts {
   readonly inventory: Inventory;

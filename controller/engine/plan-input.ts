@@ -1,5 +1,6 @@
 import type { DecideInput } from './decide.ts';
-import type { DocumentType, Found, Refusal, ResourceName } from './resource.ts';
+import type { DocumentType } from './driver.ts';
+import type { Found, Refusal, ResourceName } from './resource.ts';
 
 export interface PlanInput extends DecideInput {
   readonly documents: ReadonlyMap<string, DocumentType>;

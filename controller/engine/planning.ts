@@ -1,3 +1,4 @@
+import type { DocumentType, Driver } from './driver.ts';
 import type { Effects } from './effects.ts';
 import type { FoundIndex } from './index-found.ts';
 import type { Inventory } from './inventory.ts';
@@ -6,7 +7,7 @@ import type { Knowledge } from './knowledge.ts';
 import { matchFound } from './match.ts';
 import { makePlan } from './plan.ts';
 import type { Request } from './request.ts';
-import { type DocumentType, type Driver, type Kind, kindOf, type Refusal, type Want } from './resource.ts';
+import { type Kind, kindOf, type Refusal, type Want } from './resource.ts';
 import type { Shared } from './shared.ts';
 import type { Plan, Wait } from './step.ts';
 

@@ -70,17 +70,19 @@ describe('the engine shares', () => {
 
   it('a union as all want it when it is written, not when it was planned', async () => {
     const harness = createHarness('document');
-    await harness.settle('u1', desire('u1', { members: ['n1'] }));
+    for (const one of ['u1', 'u4']) await harness.settle(one, desire(one, { members: ['n1'] }));
     harness.calls();
     const ask = (service: string, members: string[]) => ({
       owner: ownerOf(service),
       desired: desire(service, { members }),
     });
-    // The permit is asked between the plan and the write.
+    // The permits of all are asked between the plans and the write.
     const engine = harness.engine({ permit: () => () => engine.declare(ask('u2', ['n3'])) });
-    await drive(harness.clock, engine.reconcile(ask('u1', ['n1', 'n2'])));
+    await drive(harness.clock, engine.audit());
+    const both = [ask('u1', ['n1', 'n2']), ask('u4', ['n4'])].map((request) => engine.reconcile(request));
+    await drive(harness.clock, Promise.all(both));
     const [first] = harness.documents!.doc!.filter(({ kind }) => kind === 'pool');
-    assert.equal(first?.body['members'], 'n1,n2,n3');
+    assert.equal(first?.body['members'], 'n1,n2,n3,n4');
     assert.equal(harness.calls().filter((call) => call === 'write document').length, 1);
   });
 

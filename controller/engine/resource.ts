@@ -232,53 +232,21 @@ export interface Detail {
   read(container: Found, io: ReadIo): Promise<readonly Found[]>;
 }
 
-/** A change of one part of a document. */
-export type Edit =
-  | { readonly put: Want; readonly owner: Owner; idOf(name: ResourceName): string }
-  | { readonly drop: Found; readonly owner: Owner };
-
-export interface Version<D = unknown> {
-  readonly doc: D;
-  readonly version: string;
-}
-
-/** One thing with one version that holds resources of several kinds and Services. */
-export interface DocumentType<D = unknown> {
-  readonly document: string;
-  /** Which document of this type a part is in. */
-  name(part: LaneItem): string;
-  all(cluster: string, io: ReadIo): Promise<readonly (Version<D> & { readonly name: string })[]>;
-  read(name: string, io: ReadIo): Promise<Version<D> | undefined>;
-  parse(name: string, doc: D, cluster: string): readonly Found[];
-  /** Undefined: nothing is left, and the document goes. Equal to `doc`: nothing is written. */
-  fold(doc: D | undefined, edits: readonly Edit[]): D | undefined;
-  write(
-    name: string,
-    doc: D,
-    version: string | undefined,
-    permit: Permit,
-  ): Promise<Version<D> & { readonly operation?: string }>;
-  remove(name: string, version: string, permit: Permit): Promise<{ readonly operation?: string }>;
-}
-
 /** Asked for, and not done. The rest of the plan goes on. */
 export interface Refusal {
-  /**
-   * - `Foreign`: it is not provably ours and gives no consent
-   * - `AddressWouldChange`: needs consent
-   * - `InUse`: it holds parts of other owners
-   * - `Unsupported`: the cloud cannot do it
-   * - `Conflict`: another Service has that port, address or name
-   * - `ClusterWideConsent`: it is done, with a consent that is not enough for something new
-   * - `NoEffect`: the cloud accepted it several times and did not do it
-   */
-  readonly reason:
+  readonly reason: /** It is not provably ours and gives no consent. */
     | 'Foreign'
+    /** Needs consent. */
     | 'AddressWouldChange'
+    /** It holds parts of other owners. */
     | 'InUse'
+    /** The cloud cannot do it. */
     | 'Unsupported'
+    /** Another Service has that port, address or name. */
     | 'Conflict'
+    /** It is done, with a consent that is not enough for something new. */
     | 'ClusterWideConsent'
+    /** The cloud accepted it several times and did not do it. */
     | 'NoEffect';
   readonly message: string;
   readonly name?: ResourceName;
@@ -294,16 +262,6 @@ export interface Desire {
   readonly refusals: readonly Refusal[];
   /** Told in the condition, although everything that is asked for is done. */
   readonly remarks?: readonly string[] | undefined;
-}
-
-/** A cloud, as the engine sees it. */
-export interface Driver<D = unknown> {
-  readonly kinds: readonly Kind[];
-  readonly readers: readonly Reader[];
-  readonly documents: readonly DocumentType[];
-  desire(desired: D): Desire;
-  /** Of all operations that are waited for. One that is not in the answer has ended. */
-  poll(operations: readonly string[], io: ReadIo): Promise<ReadonlyMap<string, OperationState>>;
 }
 
 export function nameOf(one: { readonly kind: string; readonly key?: string | undefined }): ResourceName {

@@ -2,6 +2,7 @@ import type { Clock } from '../../common/process/clock.ts';
 import type { Permit } from '../clouds/permit.ts';
 import type { Batches } from './batch.ts';
 import type { Documents } from './document.ts';
+import type { DocumentType, Edit } from './driver.ts';
 import type { Effects } from './effects.ts';
 import type { Inventory } from './inventory.ts';
 import type { Journal } from './journal.ts';
@@ -9,8 +10,6 @@ import type { Locks } from './locks.ts';
 import type { Operations } from './operations.ts';
 import {
   type Answer,
-  type DocumentType,
-  type Edit,
   type Found,
   identityOf,
   isOwnedBy,

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { CloudError } from '../../common/cloud-error.ts';
 import { advanceDuring, fakeClock } from '../../common/testing/fake-clock.ts';
+import type { Driver } from './driver.ts';
 import { createEngine } from './engine.ts';
-import { type Driver, everyService, type Found, type Kind, type Owner, type Want } from './resource.ts';
+import { everyService, type Found, type Kind, type Owner, type Want } from './resource.ts';
 
 const cluster = 'c1';
 const ownerOf = (service: string): Owner => ({ cluster, service });

@@ -1,12 +1,5 @@
-import {
-  type DocumentType,
-  type Driver,
-  everyService,
-  type Found,
-  type Kind,
-  type Owner,
-  type Want,
-} from '../resource.ts';
+import type { DocumentType, Driver } from '../driver.ts';
+import { everyService, type Found, type Kind, type Owner, type Want } from '../resource.ts';
 import { cluster, type Desired } from './drivers.ts';
 import type { FakeCloud } from './fake-cloud.ts';
 import { type Spec, tableKind, tableReader } from './table.ts';

@@ -1,4 +1,5 @@
-import type { Driver, Found, Kind, Want } from '../resource.ts';
+import type { Driver } from '../driver.ts';
+import type { Found, Kind, Want } from '../resource.ts';
 import type { FakeCloud } from './fake-cloud.ts';
 import { type Spec, tableKind, tableReader } from './table.ts';
 

@@ -1,4 +1,5 @@
-import { type Driver, everyService, type Found, type Kind, type Reader, type Want } from '../resource.ts';
+import type { Driver } from '../driver.ts';
+import { everyService, type Found, type Kind, type Reader, type Want } from '../resource.ts';
 import { cluster, type Desired } from './drivers.ts';
 import type { FakeCloud, NewThing, Thing } from './fake-cloud.ts';
 import { foundOf, type Spec, tableKind, tableReader } from './table.ts';

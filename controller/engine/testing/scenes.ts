@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
+import type { Driver } from '../driver.ts';
 import type { Request } from '../request.ts';
-import { type Driver, everyService, nameOf } from '../resource.ts';
+import { everyService, nameOf } from '../resource.ts';
 import { createDocumentCloud, type DocumentCloud, documentDriver, type Part } from './document-driver.ts';
 import { cluster, compositeDriver, type Desired, plainDriver } from './drivers.ts';
 import { createFakeCloud, type FakeCloud, type Thing } from './fake-cloud.ts';

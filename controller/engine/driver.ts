@@ -1,0 +1,52 @@
+import type { Permit } from '../clouds/permit.ts';
+import type {
+  Desire,
+  Found,
+  Kind,
+  LaneItem,
+  OperationState,
+  Owner,
+  Reader,
+  ReadIo,
+  ResourceName,
+  Want,
+} from './resource.ts';
+
+/** A change of one part of a document. */
+export type Edit =
+  | { readonly put: Want; readonly owner: Owner; idOf(name: ResourceName): string }
+  | { readonly drop: Found; readonly owner: Owner };
+
+export interface Version<D = unknown> {
+  readonly doc: D;
+  readonly version: string;
+}
+
+/** One thing with one version that holds resources of several kinds and Services. */
+export interface DocumentType<D = unknown> {
+  readonly document: string;
+  /** Which document of this type a part is in. */
+  name(part: LaneItem): string;
+  all(cluster: string, io: ReadIo): Promise<readonly (Version<D> & { readonly name: string })[]>;
+  read(name: string, io: ReadIo): Promise<Version<D> | undefined>;
+  parse(name: string, doc: D, cluster: string): readonly Found[];
+  /** Undefined: nothing is left, and the document goes. Equal to `doc`: nothing is written. */
+  fold(doc: D | undefined, edits: readonly Edit[]): D | undefined;
+  write(
+    name: string,
+    doc: D,
+    version: string | undefined,
+    permit: Permit,
+  ): Promise<Version<D> & { readonly operation?: string }>;
+  remove(name: string, version: string, permit: Permit): Promise<{ readonly operation?: string }>;
+}
+
+/** A cloud, as the engine sees it. */
+export interface Driver<D = unknown> {
+  readonly kinds: readonly Kind[];
+  readonly readers: readonly Reader[];
+  readonly documents: readonly DocumentType[];
+  desire(desired: D): Desire;
+  /** Of all operations that are waited for. One that is not in the answer has ended. */
+  poll(operations: readonly string[], io: ReadIo): Promise<ReadonlyMap<string, OperationState>>;
+}

@@ -1,0 +1,100 @@
+import { type CloudErrorKind, isCloudError } from '../../common/cloud-error.ts';
+import { type Clock, sleep } from '../../common/process/clock.ts';
+import type { Permit } from '../clouds/permit.ts';
+
+/** What one owner has sent together with what others send. */
+export interface Job<W, A> {
+  readonly work: W;
+  /** Jobs with the same key are never sent apart: one is refused with the other. */
+  readonly key: string;
+  readonly service: string;
+  readonly permit: Permit;
+  resolve(answer: A): void;
+  reject(error: unknown): void;
+}
+
+export interface QueueParts<W, A> {
+  readonly clock: Clock;
+  /** Those of the waiting that go in one call. */
+  next(waiting: readonly Job<W, A>[]): readonly Job<W, A>[];
+  /** The answer to a job that needs no call any more, asked in the turn in which it would be sent. */
+  answerOf?(job: Job<W, A>): A | undefined;
+  send(jobs: readonly Job<W, A>[]): Promise<A>;
+  /** The answer where that error says that everything is as it should be already. Else it is told to each. */
+  settles?(error: unknown, jobs: readonly Job<W, A>[]): A | undefined;
+}
+
+/** One call at a time; what gathers meanwhile goes as one. */
+export interface Queue<W, A> {
+  readonly isBusy: boolean;
+  submit(job: Omit<Job<W, A>, 'resolve' | 'reject'>): Promise<A>;
+}
+
+const refusing: ReadonlySet<CloudErrorKind> = new Set(['Invalid', 'QuotaExceeded', 'Forbidden']);
+
+/** One of what was sent together may be to blame. */
+export function isRefusal(error: unknown): boolean {
+  return isCloudError(error) && refusing.has(error.kind);
+}
+
+export function createQueue<W, A>(parts: QueueParts<W, A>): Queue<W, A> {
+  const waiting: Job<W, A>[] = [];
+  let isBusy = false;
+
+  /** A refused call is sent again in halves, so that few calls find what is refused. */
+  async function send(jobs: readonly Job<W, A>[]): Promise<void> {
+    try {
+      const answer = await parts.send(jobs);
+      for (const job of jobs) job.resolve(answer);
+    } catch (error) {
+      const keys = [...new Set(jobs.map(({ key }) => key))];
+      const settled = parts.settles?.(error, jobs);
+      if (keys.length > 1 && (settled !== undefined || isRefusal(error))) {
+        const half = new Set(keys.slice(0, keys.length >> 1));
+        await send(jobs.filter(({ key }) => half.has(key)));
+        await send(jobs.filter(({ key }) => !half.has(key)));
+      } else if (settled !== undefined) for (const job of jobs) job.resolve(settled);
+      else for (const job of jobs) job.reject(error);
+    }
+  }
+
+  function toSend(jobs: readonly Job<W, A>[]): readonly Job<W, A>[] {
+    // One that may not send keeps no other waiting; where there is no other, the call itself asks.
+    const isCommon = new Set(jobs.map(({ service }) => service)).size > 1;
+    return jobs.filter((job) => {
+      try {
+        if (isCommon) job.permit(0);
+      } catch (error) {
+        job.reject(error);
+        return false;
+      }
+      const answer = parts.answerOf?.(job);
+      if (answer !== undefined) job.resolve(answer);
+      return answer === undefined;
+    });
+  }
+
+  async function drain(): Promise<void> {
+    isBusy = true;
+    // What is ready at this very moment joins.
+    await sleep(parts.clock, 0);
+    while (waiting.length > 0) {
+      const next = new Set(parts.next(waiting));
+      waiting.splice(0, waiting.length, ...waiting.filter((job) => !next.has(job)));
+      const jobs = toSend([...next]);
+      if (jobs.length > 0) await send(jobs);
+    }
+    isBusy = false;
+  }
+
+  return {
+    get isBusy() {
+      return isBusy;
+    },
+    submit: (job) =>
+      new Promise((resolve, reject) => {
+        waiting.push({ ...job, resolve, reject });
+        if (!isBusy) void drain();
+      }),
+  };
+}
