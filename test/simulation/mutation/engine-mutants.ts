@@ -186,31 +186,33 @@ export const engineMutants: readonly Mutant[] = [
   {
     name: 'engine: one refused edit spoils the write of all',
     by: sharing,
-    edits: [
-      [`${folder}/document.ts`, 'if (jobs.length === 1 || !isCloudError', 'if (jobs.length > 0 || !isCloudError'],
-    ],
+    edits: [[`${folder}/queue.ts`, 'if (keys.length > 1 && (', 'if (keys.length > 99 && (']],
   },
   {
     name: 'engine: looks for a refused edit one by one',
     by: sharing,
-    edits: [[`${folder}/document.ts`, 'const half = jobs.length >> 1;', 'const half = 1;']],
+    edits: [[`${folder}/queue.ts`, 'keys.slice(0, keys.length >> 1)', 'keys.slice(0, 1)']],
   },
   {
     name: 'engine: a lane takes away before it adds',
     by: sharing,
-    edits: [[`${folder}/batch.ts`, "queue.find((job) => job.do === 'create') ?? queue[0]!", 'queue[0]!']],
+    edits: [[`${folder}/batch.ts`, 'waiting.find((job) => job.work.want !== undefined) ?? waiting[0]!', 'waiting[0]!']],
   },
   {
     name: 'engine: a removal is not decided again when it is sent',
     by: sharing,
     edits: [
-      [`${folder}/batch.ts`, 'else if (job.found !== undefined && parts.mustStay(job.found)) job.resolve({});\n', ''],
+      [
+        `${folder}/batch.ts`,
+        'return found !== undefined && parts.mustStay(found) ? {} : undefined;',
+        'return undefined;',
+      ],
     ],
   },
   {
     name: 'engine: one owner without a permit stops a lane',
     by: sharing,
-    edits: [[`${folder}/batch.ts`, 'if (isCommon) job.io.permit(0);', '']],
+    edits: [[`${folder}/queue.ts`, 'if (isCommon) job.permit(0);', '']],
   },
   {
     name: 'engine: what serves goes before what comes instead',
