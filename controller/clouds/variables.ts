@@ -1,5 +1,5 @@
-import { parseDocument } from 'yaml';
 import { CloudConfigError, type CloudConfigFile } from './cloud.ts';
+import { readYaml } from './yaml-text.ts';
 
 /** Answers the text of a file, undefined where there is none: `readText` of `configFilesOf`. */
 export type ReadText = (path: string) => Promise<string | undefined>;
@@ -74,10 +74,12 @@ export function readVariables(options: VariablesOptions): Variables {
     async secret(name) {
       const path = text(`${name}_FILE`);
       if (path === undefined) return inOneLine(name, text(name));
-      if (text(name) !== undefined) return wrong(`${name}_FILE`, `${name} or ${name}_FILE, not both`, undefined);
+      // The path is not shown: it may be the secret itself, given by the wrong variable.
+      const badFile = (expected: string) => wrong(`${name}_FILE`, expected, undefined, 'it is none');
+      if (text(name) !== undefined) return badFile(`${name} or ${name}_FILE, not both`);
       files.push(path);
-      const content = await readText(path);
-      if (content === undefined) return wrong(`${name}_FILE`, 'the path of a file', undefined);
+      const content = await readText(path).catch(() => undefined);
+      if (content === undefined) return badFile('the path of a file that can be read');
       return inOneLine(name, content.trim());
     },
     finish() {
@@ -87,7 +89,8 @@ export function readVariables(options: VariablesOptions): Variables {
 }
 
 function readFile({ path, text }: CloudConfigFile, { names, expected }: VariablesOptions): Map<string, string> {
-  const content = contentOf(text);
+  const read = readYaml(text);
+  const content = 'content' in read ? (read.content ?? {}) : undefined;
   if (typeof content !== 'object' || content === null || Array.isArray(content))
     throw new CloudConfigError(`${path}: no YAML mapping, expected the names of variables and their values`);
   const unknown = Object.keys(content).filter((name) => !names.has(name));
@@ -98,15 +101,4 @@ function readFile({ path, text }: CloudConfigFile, { names, expected }: Variable
   const nested = Object.entries(content).find(([, value]) => typeof value !== 'string');
   if (nested !== undefined) throw new CloudConfigError(`${path}: ${nested[0]}: it is none, expected one value`);
   return new Map(Object.entries(content).map(([name, value]) => [name, /^(~|null)$/i.test(value) ? '' : value]));
-}
-
-/** Values as they are written: a password may look like a number. Undefined for what is no YAML. */
-function contentOf(text: string): unknown {
-  try {
-    const document = parseDocument(text, { prettyErrors: false, schema: 'failsafe', logLevel: 'error' });
-    return document.errors.length === 0 ? (document.toJS() ?? {}) : undefined;
-  } catch {
-    // Errors of the parser repeat what it read, which may be a secret.
-    return undefined;
-  }
 }

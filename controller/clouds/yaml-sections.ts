@@ -1,6 +1,6 @@
-import { parse } from 'yaml';
 import { CloudConfigError } from './cloud.ts';
 import type { GcfgEntry, GcfgFile, GcfgSection } from './gcfg.ts';
+import { readYaml } from './yaml-text.ts';
 
 /**
  * A YAML file as the sections that the same configuration has as a gcfg file: `vcenter: {a: {caFile: x, datacenters:
@@ -10,14 +10,9 @@ import type { GcfgEntry, GcfgFile, GcfgSection } from './gcfg.ts';
  * @throws CloudConfigError naming the file and, if it is no text, the key; never a value, which may be a password
  */
 export function readYamlSections(text: string, path: string, withSubsections: ReadonlySet<string>): GcfgFile {
-  let root: unknown;
-  try {
-    // Every scalar a text: a password 0123 stays what it is.
-    root = parse(text, { schema: 'failsafe', logLevel: 'error' });
-  } catch (error) {
-    const line = (error as { linePos?: readonly { line: number }[] }).linePos?.[0]?.line;
-    throw new CloudConfigError(`${path}${line === undefined ? '' : ` line ${line}`}: it is no YAML`);
-  }
+  const read = readYaml(text);
+  if (!('content' in read))
+    throw new CloudConfigError(`${path}${read.badLine === undefined ? '' : ` line ${read.badLine}`}: it is no YAML`);
   const fieldsOf = (value: unknown, where: string): [string, unknown][] => {
     if (value === undefined || value === null || value === '') return [];
     if (typeof value === 'object' && !Array.isArray(value)) return Object.entries(value);
@@ -34,7 +29,7 @@ export function readYamlSections(text: string, path: string, withSubsections: Re
     );
     return { name: name.toLowerCase(), subsection, entries };
   };
-  const sections = fieldsOf(root, 'the whole').flatMap(([name, value]) =>
+  const sections = fieldsOf(read.content, 'the whole').flatMap(([name, value]) =>
     withSubsections.has(name)
       ? fieldsOf(value, name).map(([subsection, inner]) => sectionOf(name, subsection, inner))
       : [sectionOf(name, undefined, value)],

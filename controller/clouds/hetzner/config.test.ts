@@ -159,5 +159,18 @@ describe('the configuration of Hetzner', () => {
   it('refuses a token with a line break without showing it', async () => {
     const message = await refusalOf({ HCLOUD_TOKEN: `${token}\n${token}` });
     assert.equal(message, 'hetzner: HCLOUD_TOKEN: it is none, expected one word of ASCII characters');
+    const inFile = await refusalOf({ HCLOUD_TOKEN_FILE: '/run/token' }, undefined, {
+      '/run/token': `${token}\n${token}`,
+    });
+    assert.equal(inFile, 'hetzner: HCLOUD_TOKEN: it is none, expected one word of ASCII characters');
+  });
+
+  it('shows no token that is given in place of the path of its file', async () => {
+    for (const path of [token, `/${token}`, `${token}\0`]) {
+      const message = await refusalOf({ HCLOUD_TOKEN_FILE: path });
+      assert.equal(message, 'hetzner: HCLOUD_TOKEN_FILE: it is none, expected the path of a file that can be read');
+      const both = await refusalOf({ HCLOUD_TOKEN_FILE: path, HCLOUD_TOKEN: token });
+      assert.doesNotMatch(both, new RegExp(token));
+    }
   });
 });

@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
-import { parse } from 'yaml';
 import { CloudConfigError } from '../cloud.ts';
+import { readYaml } from '../yaml-text.ts';
 import { type RawSettings, type SettingName, settingNames } from './credential.ts';
 
 /** A file's text, or undefined when there is none. */
@@ -116,20 +116,13 @@ function flatten(cloud: Tree, where: string): RawSettings {
 }
 
 function parseYaml(file: { path: string; text: string }): Tree {
-  let tree: unknown;
-  try {
-    // Every scalar but null a string: ids and passwords of digits alone stay what they are.
-    tree = parse(file.text, { schema: 'failsafe', customTags: ['null'] });
-  } catch (error) {
-    // The parser quotes the line, which may hold a password.
-    const position =
-      error instanceof Error && 'linePos' in error ? (error.linePos as { line: number }[])?.[0]?.line : undefined;
-    throw new CloudConfigError(
-      `openstack: ${file.path}${position === undefined ? '' : ` line ${position}`}: not valid YAML`,
-    );
+  const read = readYaml(file.text, { withNull: true });
+  if (!('content' in read)) {
+    const line = read.badLine === undefined ? '' : ` line ${read.badLine}`;
+    throw new CloudConfigError(`openstack: ${file.path}${line}: not valid YAML`);
   }
-  if (!isTree(tree)) throw new CloudConfigError(`openstack: ${file.path}: expected a mapping`);
-  return tree;
+  if (!isTree(read.content)) throw new CloudConfigError(`openstack: ${file.path}: expected a mapping`);
+  return read.content;
 }
 
 function treeOf(tree: Tree, key: string, path: string): Tree {

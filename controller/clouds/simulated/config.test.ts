@@ -65,6 +65,21 @@ test('a credential is never repeated in a message', () => {
   }
 });
 
+test('a text that is no YAML, or a key that is no text, is never shown by the parser', async () => {
+  const warnings: string[] = [];
+  const listen = ({ message }: Error) => warnings.push(message);
+  process.on('warning', listen);
+  for (const text of ['credential: *hidden\n', '{other: x}: y\n', 'credential: "hidden\n', 'credential: !hidden x\n'])
+    assert.throws(
+      () => parseSimulatedConfig({ path: 'cloud.yaml', text }),
+      (error) => error instanceof CloudConfigError && !error.message.includes('hidden'),
+      text,
+    );
+  await new Promise((resolve) => setImmediate(resolve));
+  process.off('warning', listen);
+  assert.deepEqual(warnings, []);
+});
+
 test('text that is no mapping is refused with the path of its file', () => {
   for (const text of ['', '- a\n', 'just words', 'a: [', 'endpoint: 1\nendpoint: 2\n']) {
     assert.throws(() => parseSimulatedConfig({ path: 'cloud.yaml', text }), {

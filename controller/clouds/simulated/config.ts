@@ -1,5 +1,5 @@
-import { parseDocument } from 'yaml';
 import { CloudConfigError, type CloudConfigFile } from '../cloud.ts';
+import { readYaml } from '../yaml-text.ts';
 
 /** Where one simulated cloud is reached, and what with. */
 export interface SimulatedConfig {
@@ -25,10 +25,9 @@ const word = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
  */
 export function parseSimulatedConfig({ path, text }: CloudConfigFile): SimulatedConfig {
   const bad = (problem: string) => new CloudConfigError(`${path}: ${problem}`);
-  const document = parseDocument(text, { prettyErrors: false });
-  const error = document.errors[0];
-  if (error) throw bad(`not YAML: ${error.message}`);
-  const content: unknown = document.toJS();
+  const read = readYaml(text, { schema: 'core' });
+  if (!('content' in read)) throw bad(`${read.badLine === undefined ? '' : `line ${read.badLine}: `}it is no YAML`);
+  const { content } = read;
   if (typeof content !== 'object' || content === null || Array.isArray(content)) {
     throw bad(`expected the keys ${keys.join(', ')}`);
   }

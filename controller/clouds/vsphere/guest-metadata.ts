@@ -1,5 +1,5 @@
 import { gunzipSync } from 'node:zlib';
-import { parse } from 'yaml';
+import { readYaml } from '../yaml-text.ts';
 
 const maxBytes = 1024 * 1024;
 
@@ -9,15 +9,21 @@ const maxBytes = 1024 * 1024;
  */
 export function configuredAddresses(metadata: string | undefined, encoding: string | undefined): readonly string[] {
   try {
-    const document = parse(decode(metadata ?? '', encoding));
+    const document = contentOf(decode(metadata ?? '', encoding));
     const { network } = document;
-    const inner = typeof network === 'string' ? parse(decode(network, document['network.encoding'])) : network;
+    const inner = typeof network === 'string' ? contentOf(decode(network, document['network.encoding'])) : network;
     const { ethernets } = inner?.network ?? inner;
     const addresses = Object.values(ethernets as Record<string, { addresses?: unknown[] }>);
     return addresses.flatMap((one) => (one.addresses ?? []).map((address) => String(address).split('/')[0]!));
   } catch {
     return [];
   }
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: what is not there throws, and then there are no addresses
+function contentOf(text: string): any {
+  const read = readYaml(text, { schema: 'core' });
+  return 'content' in read ? read.content : undefined;
 }
 
 function decode(text: string, encoding: string | undefined): string {

@@ -125,6 +125,17 @@ describe("the addresses of a VM's own configuration", () => {
       assert.deepEqual(configuredAddresses(text, encoding), expected, `${encoding} ${text.slice(0, 20)}`);
   });
 
+  it('are read without a warning of the parser, which would show values of the guest', async () => {
+    const warnings: string[] = [];
+    const listen = ({ message }: Error) => warnings.push(message);
+    process.on('warning', listen);
+    const secret = `instance-id: a\npassword: !hidden x\n? {hidden: key}\n: y\nnetwork:\n${indented}`;
+    assert.deepEqual(configuredAddresses(secret, undefined), expected);
+    await new Promise((resolve) => setImmediate(resolve));
+    process.off('warning', listen);
+    assert.deepEqual(warnings, []);
+  });
+
   it('are none where nothing can be read', () => {
     const bomb = base64(gzipSync(Buffer.alloc(8 * 1024 * 1024, 'a')));
     for (const [text, encoding] of [
