@@ -16,7 +16,7 @@ export interface HetznerClient extends JsonApi {
   list(request: ApiRequest, collection: string): Promise<readonly AnswerFields[]>;
   /** States of these actions, in one call for fifty of them. One that the API does not show is not in the answer. */
   actions(ids: readonly string[], signal?: AbortSignal): Promise<ReadonlyMap<string, OperationState>>;
-  /** Resolves when the action has succeeded, throws its CloudError when it has failed. */
+  /** Resolves when the action has succeeded. Throws its CloudError when it has failed, `Timeout` after a minute. */
   finished(action: string, signal?: AbortSignal): Promise<void>;
 }
 
@@ -26,6 +26,7 @@ const perPage = 50;
 const listTries = 3;
 /** Most actions end within two seconds; one that hangs shall not use up the calls of an hour. */
 const [firstPollMs, lastPollMs] = [500, 5000];
+const longestActionMs = 60_000;
 
 /** The id of the action that a change started, where it started one. */
 export function actionOf(answer: AnswerFields): string | undefined {
@@ -91,7 +92,12 @@ export function createClient(options: Omit<JsonApiOptions, 'cloud' | 'errorOf' |
     list,
     actions,
     async finished(action, signal) {
+      const startedAt = clock.monotonic();
       for (let ms = firstPollMs; ; ms = Math.min(ms * 1.5, lastPollMs)) {
+        if (clock.monotonic() - startedAt >= longestActionMs) {
+          const message = `action ${action} runs for more than ${longestActionMs / 1000} s`;
+          throw new CloudError({ kind: 'Timeout', cloud, operation: 'GET /actions', message });
+        }
         await rest(clock, ms, signal);
         const state = (await actions([action], signal)).get(action) ?? 'done';
         if (state === 'done') return;

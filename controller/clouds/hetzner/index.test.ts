@@ -90,6 +90,21 @@ describe('one project of Hetzner Cloud', () => {
     assert.doesNotMatch(JSON.stringify(results), new RegExp(`${token}|${robotUser.password}`));
   });
 
+  it('proves a credential by a read of each API that it serves', async () => {
+    const { world, cloud } = await open({ env: withRobot });
+    const { ping } = cloud;
+    assert.ok(ping);
+    await world.during(ping());
+    assert.deepEqual(
+      world.fake.calls.map(({ path }) => path),
+      ['/v1/servers', '/robot/server'],
+    );
+    const error = { status: 401, code: 'UNAUTHORIZED', message: 'Unauthorized' };
+    await world.pass(61_000);
+    world.fake.fault = ({ path }) => (path.startsWith('/robot/') ? { status: 401, body: { error } } : undefined);
+    await assert.rejects(world.during(ping()), { kind: 'Unauthorized' });
+  });
+
   it('is report-only without a token', async () => {
     const context = { clock: fakeClock(), random: seededRandom(1), log: silentLog, env: {}, onCall: () => {} };
     assert.deepEqual(await cloudModule.open(undefined, context), {

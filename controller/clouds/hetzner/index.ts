@@ -101,7 +101,10 @@ export function openHetzner({ config, context, wrapHttp = (http) => http }: Hetz
       : undefined,
     ...(network !== undefined && config.routes ? { routes: createRoutes({ client, clock, network, serverIdOf }) } : {}),
     files: config.files,
-    ping: async (signal) => void (await client.call({ ...oneServer, signal })),
+    async ping(signal) {
+      await client.call({ ...oneServer, signal });
+      await robot?.all([], signal);
+    },
     check: (signal) => checkHetzner({ config, client, robot, network }, signal),
     close,
   };

@@ -256,6 +256,18 @@ describe('looking up dedicated servers', () => {
     );
   });
 
+  it('takes no other 404 of the robot for the absence of a server than the one about that server', async () => {
+    const { world, cloud } = await open(dedicated(1));
+    assert.deepEqual(await states(world, cloud, [byId('hrobot://1')]), ['found running by id']);
+    const error = { status: 404, code: 'NOT_FOUND', message: 'not found' };
+    world.fake.fault = ({ path }) => (path.startsWith('/robot/') ? { status: 404, body: { error } } : undefined);
+    assert.deepEqual(await states(world, cloud, [byId('hrobot://9')]), ['unknown Unavailable']);
+    await world.pass(61_000);
+    assert.deepEqual(await states(world, cloud, [byName('metal-1')]), ['unknown Unavailable']);
+    world.fake.fault = undefined;
+    assert.deepEqual(await states(world, cloud, [byId('hrobot://9')]), ['absent']);
+  });
+
   it('keeps a failure of one API from the servers of the other', async () => {
     const { world, cloud } = await open(dedicated(1), dedicated(2), dedicated(3));
     const vms = await Promise.all([1, 2, 3].map(() => world.createVm()));

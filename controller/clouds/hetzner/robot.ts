@@ -7,7 +7,7 @@ import type { JsonApi } from '../json-api.ts';
 import { type Machines, readable, type Seen } from '../machines.ts';
 import { inParallel } from '../parallel.ts';
 import type { HetznerConfig } from './config.ts';
-import { cloud } from './fault.ts';
+import { cloud, refusalOf } from './fault.ts';
 import { firstOf, isDedicated } from './servers.ts';
 
 /** The robot takes 200 lists an hour, and 500 questions about power. */
@@ -50,7 +50,7 @@ export function createRobot(client: JsonApi, clock: Clock, config: HetznerConfig
     } catch (error) {
       if (isCloudError(error) && error.kind === 'Unauthorized')
         refused = { until: clock.monotonic() + refusalHoldsMs, error };
-      throw error;
+      throw withoutGeneralNotFound(error);
     }
   }
   const objectAt = (operation: string, answer: unknown) => answerFields(answer, { cloud, operation });
@@ -156,6 +156,13 @@ export function createRobot(client: JsonApi, clock: Clock, config: HetznerConfig
       }
     },
   };
+}
+
+/** The robot's NOT_FOUND is about the path, and proves nothing about a server, as SERVER_NOT_FOUND does. */
+function withoutGeneralNotFound(error: unknown): unknown {
+  if (!isCloudError(error) || refusalOf(error)?.code !== 'not_found') return error;
+  const { operation, message } = error;
+  return new CloudError({ kind: 'Unavailable', cloud, operation, message, cause: error });
 }
 
 function insteadOf<Value>(kind: CloudError['kind'], value: Value): (error: unknown) => Value {

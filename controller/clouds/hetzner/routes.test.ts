@@ -49,6 +49,20 @@ describe('pod routes in a network of Hetzner Cloud', () => {
     assert.equal(network.routes.length, 1);
   });
 
+  it('go on after a minute behind an action that never ends', async () => {
+    const { world, routes, network } = await open();
+    const [first, second] = await Promise.all([world.createVm(), world.createVm()]);
+    world.fake.actions.durationMs = 3_600_000;
+    const hanging = assert.rejects(routes.create(desired(first, '10.244.1.0/24'), always), { kind: 'Timeout' });
+    await world.pass(30_000);
+    assert.equal(changes(world.fake.calls), 1);
+    const behind = assert.rejects(routes.create(desired(second, '10.244.2.0/24'), always), { kind: 'Busy' });
+    await world.pass(45_000);
+    await Promise.all([hanging, behind]);
+    assert.equal(changes(world.fake.calls), 4);
+    assert.equal(network.routes.length, 0);
+  });
+
   it('lie inside the range of the network, also when it has grown', async () => {
     const { world, routes, network } = await open();
     const vm = await world.createVm();
