@@ -126,6 +126,25 @@ describe('the configuration of vSphere', () => {
     assert.deepEqual([vcenters.length, categories, warnings], [1, { zone: 'k8s-zone', region: 'k8s-region' }, []]);
   });
 
+  it('has a vCenter once that both [Global] and a section with another name give', async () => {
+    const text = '[Global]\nserver = VC.example.com\nuser = u\npassword = p\n';
+    for (const section of [
+      '[VirtualCenter "tenant"]\nserver = vc.example.com\n',
+      '[VirtualCenter "vc.example.com"]\n',
+    ]) {
+      const { vcenters } = await accepted(`${text}${section}datacenters = DC1\n`);
+      assert.deepEqual(
+        vcenters.map(({ server, datacenters }) => [server, datacenters]),
+        [['vc.example.com', ['DC1']]],
+      );
+    }
+  });
+
+  it('refuses two sections of one vCenter by name', async () => {
+    const sections = '[VirtualCenter "a"]\nserver = vc\n[VirtualCenter "VC"]\n';
+    await assert.rejects(accepted(`[Global]\nuser = u\npassword = p\n${sections}`), /server: vc is in two sections/);
+  });
+
   it('takes the one vCenter of [Global], and the environment before the file', async () => {
     const text = '[Global]\nserver = vc\nuser = u\npassword = p\n';
     const env = {

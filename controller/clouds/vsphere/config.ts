@@ -85,7 +85,12 @@ export async function readConfig(
   const nodes = readSection(config, 'nodes');
   const named = config.sections.filter(({ name, subsection }) => /^(virtual|v)center$/.test(name) && subsection);
   const only = global.text('server');
-  if (only !== undefined && !named.some(({ subsection }) => subsection === only))
+  const servers = named.map(({ name, subsection = '' }) =>
+    (readSection(config, name, subsection).text('server') ?? subsection).toLowerCase(),
+  );
+  const twice = servers.find((server, at) => servers.indexOf(server) !== at);
+  if (twice !== undefined) throw global.error('server', `${twice} is in two sections, expected one for each vCenter`);
+  if (only !== undefined && !servers.includes(only.toLowerCase()))
     named.push({ name: 'virtualcenter', subsection: only, entries: [] });
   if (named.length === 0)
     return { reportOnly: `no vCenter: tried ${file?.path ?? '--cloud-config'} and VSPHERE_VCENTER` };

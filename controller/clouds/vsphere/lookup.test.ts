@@ -283,8 +283,11 @@ describe('vSphere lookups', () => {
       body.includes('>ContainerView<') && fake.passwords.length === views
         ? faultAnswer('ManagedObjectNotFound', '<obj type="ContainerView">session[x]</obj>')
         : undefined;
+    const logouts = () => fake.calls.filter((call) => call === 'Logout').length;
+    const ended = logouts();
     assert.ok((await ask(refs)).every(({ state }) => state === 'found'));
     assert.equal(fake.passwords.length, views + 1);
+    assert.equal(logouts(), ended + 1, 'the session without views is ended');
     fake.fault = (call) => (call === 'FindAllByUuid' ? faultAnswer('NotAuthenticated') : undefined);
     const logins = fake.passwords.length;
     assert.equal(short((await ask(refs.slice(0, 1)))[0]!), 'unknown Unauthorized');

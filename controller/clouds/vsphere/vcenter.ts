@@ -217,6 +217,8 @@ export function createVCenter(config: VCenterConfig, exchange: Exchange, clock: 
       return await work(known);
     } catch (error) {
       if (!isEndOfSession(error)) throw error;
+      // Its views or its REST session may have ended alone, and a vCenter has a limited number of sessions.
+      if (current === opened) void end(known);
       leave(opened);
       return work(await open());
     }
