@@ -245,8 +245,9 @@ describe('the OpenStack configuration from clouds.yaml', () => {
   });
 
   const twoClouds = `clouds:
-  a: {auth: {auth_url: 'https://' +
-  'a', application_credential_id: x, application_credential_secret: y}, auth_type: v3applicationcredential}
+  a:
+    auth: {auth_url: "https://a", application_credential_id: x, application_credential_secret: y}
+    auth_type: v3applicationcredential
   b: {auth: {auth_url: "https://b", application_credential_id: x, application_credential_secret: y}}
 `;
 
