@@ -1,3 +1,4 @@
+import { flagOf } from './annotation-reader.ts';
 import { CloudConfigError, type CloudConfigFile } from './cloud.ts';
 import { readYaml } from './yaml-text.ts';
 
@@ -61,8 +62,7 @@ export function readVariables(options: VariablesOptions): Variables {
     flag(name, without) {
       const value = text(name);
       if (value === undefined) return without;
-      if (/^(1|t|T|TRUE|true|True)$/.test(value)) return true;
-      return /^(0|f|F|FALSE|false|False)$/.test(value) ? false : wrong(name, 'true or false', without);
+      return flagOf(value) ?? wrong(name, 'true or false', without);
     },
     url(name, without) {
       const value = text(name) ?? without;

@@ -1,5 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { parseDuration } from '../../../../common/process/duration.ts';
+import { createAnnotationReader, flagOf, oneOf } from '../../annotation-reader.ts';
 import type { NodeLabel } from '../../load-balancers.ts';
 import { type AnnotationName, known, prefix } from '../annotations.ts';
 import type { Json } from './balancer.ts';
@@ -35,11 +36,6 @@ export interface Settings {
   readonly problems: readonly string[];
 }
 
-const flags: Readonly<Record<string, boolean>> = {
-  ...{ 1: true, t: true, T: true, true: true, TRUE: true, True: true },
-  ...{ 0: false, f: false, F: false, false: false, FALSE: false, False: false },
-};
-
 function wholeOf(text: string): number | undefined {
   return /^[+-]?\d{1,9}$/.test(text) ? Number(text) : undefined;
 }
@@ -50,11 +46,10 @@ function secondsOf(text: string): number | undefined {
   return ms === undefined ? undefined : Math.trunc(ms / 1000);
 }
 
-function oneOf(...allowed: readonly string[]) {
-  return (text: string) => (allowed.includes(text.toLowerCase()) ? text.toLowerCase() : undefined);
-}
-
-const protocolOf = oneOf('tcp', 'http', 'https');
+const anyCase = (...allowed: readonly string[]) => {
+  return (text: string) => oneOf(...allowed)(text.toLowerCase());
+};
+const protocolOf = anyCase('tcp', 'http', 'https');
 const listOf = (text: string) => text.split(',').map((part) => part.trim());
 const named = (text: string) => (text.trim() === '' ? undefined : text);
 
@@ -86,22 +81,15 @@ export function settingsOf(
   annotations: Readonly<Record<string, string>>,
   defaults: ReadonlyMap<string, string>,
 ): Settings {
-  const problems: string[] = [];
   const textOf = (name: AnnotationName) => annotations[prefix + name] ?? defaults.get(name);
 
-  function read<T>(name: AnnotationName, parse: (text: string) => T | undefined): T | undefined {
-    const text = textOf(name);
-    const value = text === undefined ? undefined : parse(text);
-    if (text !== undefined && value === undefined)
-      problems.push(`${sourceOf(name)}: ${JSON.stringify(text)}, expected ${known[name][0]}`);
-    return value;
-  }
   function sourceOf(name: AnnotationName): string {
     if (annotations[prefix + name] !== undefined) return prefix + name;
     const variable = name === 'ipv6-disabled' ? 'disable-ipv6' : name;
     return `HCLOUD_LOAD_BALANCERS_${variable.toUpperCase().replaceAll('-', '_')}`;
   }
-  const flag = (name: AnnotationName) => read(name, (text) => flags[text]);
+  const { read, problems } = createAnnotationReader({ textOf, sourceOf, expectedOf: (name) => known[name][0] });
+  const flag = (name: AnnotationName) => read(name, flagOf);
   const seconds = (name: AnnotationName) => read(name, secondsOf);
   const text = (name: AnnotationName) => read(name, (one) => one);
 
@@ -146,7 +134,7 @@ export function settingsOf(
     });
   }
 
-  const isManaged = read('certificate-type', oneOf('uploaded', 'managed')) === 'managed';
+  const isManaged = read('certificate-type', anyCase('uploaded', 'managed')) === 'managed';
   const domains = read('http-managed-certificate-domains', listOf);
   const isStaging = flag('http-managed-certificate-acme-staging') ?? false;
   if (isManaged && domains === undefined)
@@ -165,7 +153,7 @@ export function settingsOf(
     zone: textOf('network-zone') || undefined,
     isPlaceAsked: Boolean(annotations[prefix + (location === undefined ? 'network-zone' : 'location')]),
     type: read('type', named),
-    algorithm: read('algorithm-type', oneOf('round_robin', 'least_connections')),
+    algorithm: read('algorithm-type', anyCase('round_robin', 'least_connections')),
     isPublic: disables === undefined ? undefined : !disables,
     hidesPrivate: flag('disable-private-ingress') ?? false,
     hidesIpv6: flag('ipv6-disabled') ?? false,
